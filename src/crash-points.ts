@@ -38,6 +38,10 @@
  * to the sweep. At `files_laid` the files of a batch are in the directory of a run that is not on record
  * yet; the next start removes the directory.
  *
+ * A schedule that is due passes `schedule_queued` when its message is in the outbox, and
+ * `schedule_recorded` when the machine remembers that. Before, the next start makes the same message
+ * once more, under the same path, and it is published only if nothing is there.
+ *
  * A run in a copy of a repository passes `tree_recorded` (the record of the copy says that it is not ready),
  * `tree_cloned` (the copy is complete under a name that is used once), `tree_made` (it has its own name)
  * and `tree_prepared`. Until its record says that it is ready, it is made anew: a git that outlives the
@@ -86,6 +90,8 @@ export const CRASH_POINTS = [
   'files_in_git',
   'entry_with_files_removed',
   'files_laid',
+  'schedule_queued',
+  'schedule_recorded',
   'tree_recorded',
   'tree_cloned',
   'tree_made',

@@ -58,6 +58,11 @@ export type EventName =
   | 'epoch_begun'
   | 'maintained'
   | 'foreign_path'
+  | 'schedule_loaded'
+  | 'schedule_invalid'
+  | 'schedule_due'
+  | 'schedule_failed'
+  | 'clock_set_back'
   | 'woken'
   | 'internal_error';
 
@@ -98,6 +103,9 @@ const LEVELS: Partial<Record<EventName, Level>> = {
   sandbox_refused: 'warn',
   drop_refused: 'warn',
   permission_denied: 'warn',
+  schedule_invalid: 'warn',
+  schedule_failed: 'warn',
+  clock_set_back: 'warn',
   internal_error: 'error',
 };
 

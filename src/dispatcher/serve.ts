@@ -180,9 +180,11 @@ class Service {
   async #delay(rhythm: Rhythm): Promise<number> {
     const { now, random } = this.#options;
     const poll = Math.min(rhythm.next(random()), this.#news.longestPoll);
-    const next = await this.#parts.dispatcher.nextStart().catch(this.#report);
-    const ahead = (next?.getTime() ?? 0) - now().getTime();
-    return ahead <= 0 ? poll : Math.min(poll, ahead + 5);
+    const start = await this.#parts.dispatcher.nextStart().catch(this.#report);
+    const time = now().getTime();
+    const times = [start, this.#parts.schedules.next].flatMap((one) => one?.getTime() ?? []);
+    const ahead = times.map((one) => one - time).filter((ms) => ms > 0);
+    return Math.min(poll, ...ahead.map((ms) => ms + 5));
   }
 
   async #tick(): Promise<Ticked | undefined> {

@@ -8,6 +8,7 @@ import { hostInForce, versionRefused } from './host-conditions.ts';
 import type { Guards } from './run/guards.ts';
 import type { HostFileInForce } from './host-file-in-force.ts';
 import { TickMeter } from './tick-meter.ts';
+import type { Schedules } from './automation/schedules.ts';
 import type { WorkspaceSweep } from './workspace-sweep.ts';
 import type { Publisher } from '../bus/publisher.ts';
 
@@ -18,6 +19,7 @@ export interface TickParts extends FetchParts {
   outbox: Outbox;
   publisher: Publisher;
   sweep: WorkspaceSweep;
+  schedules: Schedules;
 }
 
 /** The result of one tick. */
@@ -44,6 +46,7 @@ export async function tick(parts: TickParts, fetch: boolean): Promise<Ticked> {
 
   // added → parse → activate
   const added = await takeIn(parts, news);
+  await fireSchedules(parts, tip);
   meter.hasRead();
 
   // batch → invoke → reply → outbox: started here for jobs that find room
@@ -81,6 +84,18 @@ async function takeIn(
   }
   await dispatcher.cancel();
   return scan?.added ?? 0;
+}
+
+/** Sends what is due; a schedule that fails must not keep mail from its actors. */
+async function fireSchedules(
+  { schedules, hosts, guards, log }: TickParts,
+  tip: string | undefined,
+): Promise<void> {
+  if (tip === undefined || hosts.active === undefined) return;
+  const fired = schedules.fire(hosts.active.alias, tip, () => guards.paused());
+  await fired.catch((error: unknown) => {
+    log('internal_error', { error: `schedules: ${reasonOf(error)}` });
+  });
 }
 
 /** Starts a push without waiting for it; its deliveries are settled when it is over. */

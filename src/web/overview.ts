@@ -4,11 +4,13 @@ import type {
   WebCost,
   WebFlow,
   WebHosts,
+  WebSchedules,
   WebRunOutput,
 } from '../api/api.ts';
 import { CrosstalkError } from '../errors.ts';
 import { flow } from '../operations/page/flow.ts';
 import { runOutput } from '../operations/page/run-output.ts';
+import { schedulesHere } from '../operations/schedules/list.ts';
 import { COST_BY, cost } from '../operations/reading/cost.ts';
 import { listActors } from '../operations/setup/actors.ts';
 import { branchDiff } from '../operations/worktrees/branch-diff.ts';
@@ -38,13 +40,20 @@ export const overview = {
     },
   }),
 
+  /** The messages that are sent when they are due, and what became of the last of each */
+  schedules: route('GET /api/schedules', {
+    answer: async ({ parts }): Promise<WebSchedules> => ({
+      schedules: await schedulesHere(parts.context),
+    }),
+  }),
+
   /**
    * What the runs of this machine have used, and those of others as far as their answers tell
    * @fails 400
    */
   cost: route('GET /api/cost', {
     parameters: {
-      /** actor (the default), tier, host, channel, thread or day */
+      /** actor (the default), tier, host, channel, thread, schedule or day */
       by: oneOf(COST_BY),
       /** a date or so long ago: 2026-06-09, 2h, 3d, today (default: 30 days ago) */
       since: moment,

@@ -73,6 +73,7 @@ export const GROUPS: Readonly<Record<string, string>> = {
   host: 'the host files, and what is approved on this machine',
   memory: 'shared notes: write, list, find, show, export and import them',
   sandbox: 'what agents may reach on this machine',
+  schedule: 'messages that are sent when they are due',
   service: 'the dispatcher as a service of this machine',
   worktree: 'the copies of repositories in which threads work',
 };

@@ -23,6 +23,7 @@ type Live =
   | 'scopes'
   | 'tiers'
   | 'watched'
+  | 'schedules'
   | 'worktrees';
 
 /** Where the candidates for the last word come from, and how they are inserted into it. */
@@ -92,6 +93,7 @@ export const ARGUMENTS: Readonly<Record<string, Source>> = {
   actormessage: live('watched'),
   digest: live('held'),
   worktree: live('worktrees'),
+  schedule: live('schedules'),
   agents: fixed(KNOWN_AGENTS.map(({ name }) => name)),
   dir: { kind: 'folders' },
   file: { kind: 'files' },

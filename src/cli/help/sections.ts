@@ -35,6 +35,7 @@ const SECTIONS: readonly (readonly [title: string, commands: readonly string[]])
       'resume',
       'wake',
       'sync',
+      'schedule',
       'worktree',
       'sandbox',
       'archive',

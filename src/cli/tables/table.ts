@@ -1,4 +1,5 @@
 import { AGENT_COMMANDS } from './agents.ts';
+import { AUTOMATION_COMMANDS } from './automation.ts';
 import { BUS_COMMANDS } from './bus.ts';
 import { CHAT_COMMANDS } from './chat.ts';
 import { completionCommands } from './completion.ts';
@@ -178,6 +179,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     load: () => import('../commands/pause.ts'),
   },
   ...WORKTREE_COMMANDS,
+  ...AUTOMATION_COMMANDS,
   ...SERVICE_COMMANDS,
   {
     name: 'open',

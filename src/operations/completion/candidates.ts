@@ -1,5 +1,7 @@
 import { MEMORIES } from '../../protocol/layout.ts';
 import { readHosts } from '../../bus/host.ts';
+import { ScheduleFiles } from '../../bus/schedules.ts';
+import { recipientsOf } from '../../protocol/automation/schedule.ts';
 import { isMemoryFile, memorySuffix, parseMemoryFile } from '../../protocol/files/memory.ts';
 import { suffixOf } from '../../protocol/names.ts';
 import { Worktrees } from '../../state/worktrees.ts';
@@ -61,6 +63,11 @@ const LOOKUPS = {
         value: digest,
         description: `${nameText(name)}: ${changes.map(({ option }) => nameText(option)).join(', ')}`,
       })),
+  schedules: async ({ transport }, tip) =>
+    (await new ScheduleFiles(transport).at(tip)).files.map(({ name, result }) => ({
+      value: name,
+      description: result.ok ? recipientsOf(result.value) : 'cannot be read',
+    })),
   hosts: async ({ transport }, tip) =>
     (await readHosts(transport, tip)).flatMap(({ result }) =>
       result.ok

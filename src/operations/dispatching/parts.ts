@@ -9,6 +9,8 @@ import { Gated } from '../../dispatcher/gates/gated.ts';
 import { Lacking } from '../../dispatcher/intake/lacking.ts';
 import type { Transcribing } from '../../dispatcher/run/transcribing.ts';
 import type { TickParts } from '../../dispatcher/tick.ts';
+import { committedSince, ScheduleFiles } from '../../bus/schedules.ts';
+import { Schedules } from '../../dispatcher/automation/schedules.ts';
 import { WorkspaceSweep } from '../../dispatcher/workspace-sweep.ts';
 import { Sandboxes } from '../../runner/sandbox/sandboxes.ts';
 import { processRunner } from '../../runner/process-runner.ts';
@@ -20,6 +22,7 @@ import { Departed } from '../../state/departed.ts';
 import { Interruptions } from '../../state/interruptions.ts';
 import { DueNotices } from '../../state/notices.ts';
 import { Ledger } from '../../state/bills/ledger.ts';
+import { ScheduleRecords } from '../../state/automation/schedules.ts';
 import { Silences } from '../../state/silences.ts';
 import type { Workspaces } from '../../state/workspaces.ts';
 import { Worktrees } from '../../state/worktrees.ts';
@@ -28,6 +31,7 @@ import { permission } from '../publishing.ts';
 import { publisherOf } from './publisher-of.ts';
 import { LookUps } from '../sending/look-up.ts';
 import { serveRun } from '../sending/serve-run.ts';
+import { defaultChannelOf } from '../lookup/resolve.ts';
 import { approvingIn } from '../setup/approvals.ts';
 import { guardsOf, operatorOf, permissionsOf, timeZone, transcribingOf } from './run-parts.ts';
 
@@ -71,6 +75,7 @@ export function dispatcherParts(
     log,
     now: context.now,
   });
+  const scheduleFiles = new ScheduleFiles(transport);
   const parts = {
     ...intake,
     publisher,
@@ -92,6 +97,18 @@ export function dispatcherParts(
     outbox,
     publisher,
     sweep,
+    schedules: new Schedules({
+      ...{ reader, outbox, log },
+      files: (tip, known) => scheduleFiles.at(tip, known),
+      committedSince: (...asked) => committedSince(transport, ...asked),
+      unsettled: (channel) => deliveries.mailboxes.unsettled(channel),
+      publish: (id) => void publisher.publish(id).catch(() => undefined),
+      records: new ScheduleRecords(context.paths.root, context.secret),
+      usualChannel: (channels) => defaultChannelOf(context, channels),
+      zone: timeZone(),
+      now: context.now,
+      newId: context.newId,
+    }),
     mayRead: () => permission(context.budget)('read'),
     log,
   };

@@ -1,5 +1,6 @@
 import { activation, explainClause, type Clause } from '../../protocol/activation.ts';
 import { parseAddress } from '../../protocol/address.ts';
+import { startedBy, type StartedBy } from '../../protocol/automation/firing.ts';
 import { openQuestions } from '../../protocol/causality.ts';
 import { messageFile } from '../../protocol/layout.ts';
 import { shown } from '../../protocol/text/result.ts';
@@ -23,6 +24,8 @@ export interface Explanation {
   /** Whom the actor's stdout would answer, and which question. */
   open_questions: { message: string; asker: string }[];
   facts: Facts;
+  /** The schedule that has sent it, as the message says; absent for any other message. */
+  fired_by?: StartedBy;
 }
 
 /** @param actor `name`, or `name@host` to ask about one host */
@@ -55,6 +58,7 @@ export async function explain(
     host ?? narrowed?.host ?? '',
     (relPath) => lookup(relPath)?.from,
   );
+  const started = startedBy(found);
   return {
     channel: ref.channel,
     message: ref.relPath,
@@ -71,5 +75,6 @@ export async function explain(
           asker,
         }))
       : [],
+    ...(started && { fired_by: started }),
   };
 }

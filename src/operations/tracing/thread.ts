@@ -1,4 +1,5 @@
 import type { WebState, WebThread, WebThreadNode } from '../../api/messages.ts';
+import { startedBy } from '../../protocol/automation/firing.ts';
 import { readHosts } from '../../bus/host.ts';
 import { isQuestion } from '../../protocol/causality.ts';
 import { activation } from '../../protocol/activation.ts';
@@ -131,6 +132,7 @@ function describe({
   message,
   verified,
 }: Located): Omit<WebThreadNode, 'states' | 'children'> {
+  const fired = startedBy(message);
   return {
     relPath,
     from: message.from,
@@ -144,6 +146,7 @@ function describe({
     ...(message.decision !== undefined && { decision: message.decision }),
     usage: message.usage ?? null,
     ...(message.branch !== undefined && { branch: message.branch }),
+    ...(fired !== undefined && { fired_by: fired }),
     ...(verified !== undefined && { verified }),
   };
 }

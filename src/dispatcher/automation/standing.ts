@@ -1,0 +1,81 @@
+import type { MessageReader } from '../../bus/message-reader.ts';
+import { isAnswerTo } from '../../protocol/automation/answered.ts';
+import type { Schedule } from '../../protocol/automation/schedule.ts';
+import type { Channel } from '../../protocol/files/channel.ts';
+import { relPathAt } from '../../protocol/names.ts';
+import type { Outbox } from '../../state/outbox.ts';
+
+export interface StandingParts {
+  reader: Pick<MessageReader, 'channels' | 'message' | 'since'>;
+  /** The deliveries of a channel that are not settled here, by their relPaths. */
+  unsettled: (channel: string) => string[];
+  outbox: Pick<Outbox, 'all' | 'held' | 'put'>;
+  /** The channel of what names none. */
+  usualChannel: (channels: Channel[]) => Promise<Channel | undefined>;
+  now: () => Date;
+}
+
+/** Messages that are looked through for an answer, or for an occurrence that was sent before. */
+const MOST_LOOKED_AT = 5000;
+/** For so long a message to another machine counts as unanswered; nobody here knows its fate. */
+const OPEN_MS = 24 * 3_600_000;
+
+/** The channel of a schedule at a commit, or why there is none. */
+export async function channelFor(
+  { reader, usualChannel }: StandingParts,
+  { channel }: Schedule,
+  tip: string,
+): Promise<{ id: string } | { problem: string }> {
+  const channels = await reader.channels(tip);
+  if (channel === undefined)
+    return (
+      (await usualChannel(channels)) ?? { problem: 'it names no channel, and there are several' }
+    );
+  const [only, ...more] = channels.filter(({ id, name }) => id === channel || name === channel);
+  const shown = JSON.stringify(channel);
+  if (only === undefined) return { problem: `there is no channel ${shown}` };
+  return more.length === 0 ? only : { problem: `several channels are called ${shown}` };
+}
+
+/**
+ * Whether a message that was sent still waits for its answer.
+ *
+ * @param sent as `<channel id>/<relPath>`
+ */
+export async function isOpen(
+  { outbox, unsettled, reader, now }: StandingParts,
+  sent: string,
+  tip: string,
+): Promise<boolean> {
+  const slash = sent.indexOf('/');
+  const [channel, relPath] = [sent.slice(0, slash), sent.slice(slash + 1)];
+  // What looks like a secret waits for a person, who may still let it go.
+  const waiting = [...(await outbox.all()), ...(await outbox.held())];
+  const isQueued = waiting.some(({ commits }) =>
+    commits.some(({ files }) => files.some(({ path }) => path.endsWith(`/${sent}`))),
+  );
+  if (isQueued || unsettled(channel).includes(relPath)) return true;
+  const question = await reader.message(tip, channel, relPath);
+  // If it never came to the bus, or was taken from it, nobody will answer it.
+  if (question === undefined) return false;
+  // One from the future was sent by a clock that was ahead: its answer stands before it, and is not found.
+  if (Math.abs(now().getTime() - Date.parse(question.timestamp)) > OPEN_MS) return false;
+  const later = await reader.since(tip, channel, relPath, MOST_LOOKED_AT);
+  return !later.some(({ message }) => isAnswerTo(message, relPath));
+}
+
+/** Whether an occurrence is on the bus already, sent by this host with a key that it has lost since. */
+export async function wasSent(
+  { reader }: StandingParts,
+  { name, host }: Schedule,
+  channel: string,
+  due: Date,
+  tip: string,
+): Promise<boolean> {
+  const first = relPathAt(due, '00000000');
+  const later = await reader.since(tip, channel, first, MOST_LOOKED_AT);
+  return later.some(
+    ({ message: { extra, host: writer } }) =>
+      extra['schedule'] === name && extra['due'] === due.toISOString() && writer === host,
+  );
+}

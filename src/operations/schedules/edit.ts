@@ -1,0 +1,186 @@
+import { CrosstalkError } from '../../errors.ts';
+import { scheduledMessage } from '../../protocol/automation/firing.ts';
+import { parseSchedule } from '../../protocol/automation/schedule.ts';
+import { scheduleFile } from '../../protocol/layout.ts';
+import { isName } from '../../protocol/names.ts';
+import { authorOf, outgoing } from '../../protocol/outgoing.ts';
+import { formatDocument, type HeaderFields } from '../../protocol/text/frontmatter.ts';
+import { shown } from '../../protocol/text/result.ts';
+import { refreshOrNote, tipOf, type Context } from '../context.ts';
+import { deliverOrNote, type Delivered } from '../deliver.ts';
+import { resolveChannel, resolveFrom } from '../lookup/resolve.ts';
+import { knownHost } from '../setup/approvals.ts';
+import { findSchedule, upcomingOf } from './list.ts';
+
+/** What a new schedule says, as texts; what is undefined is left out of its file. */
+export interface ScheduleInput {
+  name: string;
+  to: string;
+  body: string;
+  /** The alias of the host that sends it; that of this machine if it is not given. */
+  host?: string;
+  /** Header fields under their names in the file. */
+  fields: Readonly<Record<string, string | undefined>>;
+  author?: string;
+  login: string;
+}
+
+/** What was written, and what comes of it. */
+export interface EditedSchedule {
+  name: string;
+  path: string;
+  /** When it is due next, ISO 8601 in UTC. */
+  upcoming: string[];
+  delivered: Delivered;
+}
+
+const UPCOMING = 3;
+
+/**
+ * Writes a new schedule.
+ *
+ * @throws CrosstalkError `usage` for values that are none, and `exists` for a name that is taken
+ */
+export async function addSchedule(context: Context, input: ScheduleInput): Promise<EditedSchedule> {
+  const { name, to, body, login, author } = input;
+  if (!isName(name))
+    throw new CrosstalkError(
+      'usage',
+      `${shown(name)} is no name for a schedule: use a to z, 0 to 9 and -`,
+    );
+  await refreshOrNote(context);
+  const host = input.host ?? (await knownHost(context, undefined)).host?.alias;
+  if (host === undefined)
+    throw new CrosstalkError(
+      'usage',
+      'which host sends it is not known; say it with --host <alias>',
+    );
+  const given = Object.entries(input.fields).filter(([, value]) => value !== undefined);
+  const fields: HeaderFields = { host, to, ...Object.fromEntries(given) };
+  const text = formatDocument(fields, body.endsWith('\n') ? body : `${body}\n`);
+  const parsed = parseSchedule(text, name);
+  if (!parsed.ok)
+    throw new CrosstalkError('usage', `this is no schedule: ${withoutLines(parsed.problems)}`);
+  const upcoming = upcomingOf(context, parsed.value, UPCOMING);
+  if (upcoming.length === 0)
+    throw new CrosstalkError(
+      'usage',
+      'it would never be due: that time is over, or in its quiet hours; give another --cron, --every or --at',
+    );
+  await resolveChannel(context, parsed.value.channel);
+  const path = scheduleFile(name);
+  if ((await context.reader.text(await tipOf(context), path)) !== undefined)
+    throw new CrosstalkError(
+      'usage',
+      `there is a schedule ${name} already; see it with: crosstalk schedule show ${name}, or remove it first`,
+    );
+  const delivered = await put(
+    context,
+    { path, text, login, was: null, ...(author !== undefined && { author }) },
+    name,
+  );
+  return { name, path, upcoming, delivered };
+}
+
+/** Whoever gave options has not seen the file that they make, so its lines mean nothing to them. */
+function withoutLines(problems: readonly string[]): string {
+  return problems.map((problem) => problem.replace(/^lines? \d+(?: and \d+)*: /, '')).join('; ');
+}
+
+/**
+ * Pauses a schedule, or lets it go on: one line of its file. Occurrences of the time between are not
+ * made up for.
+ *
+ * @throws CrosstalkError `not_found`, and `refused` for a file that cannot be read
+ */
+export async function enableSchedule(
+  context: Context,
+  input: { name: string; enabled: boolean; login: string },
+): Promise<EditedSchedule> {
+  await refreshOrNote(context);
+  const { name, enabled, login } = input;
+  const { path, text, oid, result } = await findSchedule(context, name);
+  const changed = withEnabled(text, enabled);
+  const parsed = parseSchedule(changed, name);
+  if (!result.ok || !parsed.ok)
+    throw new CrosstalkError(
+      'refused',
+      `${path} cannot be read: ${(result.ok ? [] : result.problems).join('; ')}; correct it first`,
+    );
+  const delivered = await put(context, { path, text: changed, login, was: oid }, name);
+  return { name, path, upcoming: upcomingOf(context, parsed.value, UPCOMING), delivered };
+}
+
+/** The text of a file with its line `enabled`, and everything else as it was. */
+function withEnabled(text: string, enabled: boolean): string {
+  const line = `enabled: ${String(enabled)}`;
+  const end = text.indexOf('\n---', 3);
+  const header = text.slice(0, end);
+  const changed = /^enabled:.*$/m.test(header)
+    ? header.replace(/^enabled:.*$/m, line)
+    : `${header}\n${line}`;
+  return changed + text.slice(end);
+}
+
+/** @throws CrosstalkError `not_found` */
+export async function removeSchedule(
+  context: Context,
+  input: { name: string; login: string },
+): Promise<EditedSchedule> {
+  await refreshOrNote(context);
+  const { name, login } = input;
+  const { path, oid } = await findSchedule(context, name);
+  const delivered = await put(context, { path, login, was: oid }, name);
+  return { name, path, upcoming: [], delivered };
+}
+
+/**
+ * Sends what a schedule says now, from whatever machine, apart from its occurrences.
+ *
+ * @returns the message's place
+ * @throws CrosstalkError `not_found`, and `refused` for a file that cannot be read
+ */
+export async function runSchedule(
+  context: Context,
+  { name }: { name: string },
+): Promise<{ name: string; channel: string; relPath: string; delivered: Delivered }> {
+  await refreshOrNote(context);
+  const { path, result } = await findSchedule(context, name);
+  if (!result.ok)
+    throw new CrosstalkError('refused', `${path} cannot be read: ${result.problems.join('; ')}`);
+  const channel = await resolveChannel(context, result.value.channel);
+  // Whoever asks for it now writes it, and no dispatcher: like any message of an operator it names no host.
+  const message = scheduledMessage(result.value, context.now(), undefined);
+  const { hostname, suffix } = context;
+  const { relPath, commit } = outgoing(message, channel.id, hostname, suffix());
+  const delivered = await deliverOrNote(context, [commit]);
+  return { name, channel: channel.id, relPath, delivered };
+}
+
+interface Edit {
+  path: string;
+  /** Undefined to remove it. */
+  text?: string;
+  login: string;
+  author?: string;
+  /** The object that was read at the path; null where there was none. Nobody else's change is overwritten. */
+  was: string | null;
+}
+
+function put(
+  context: Context,
+  { path, text, login, author, was }: Edit,
+  name: string,
+): Promise<Delivered> {
+  const from = resolveFrom(context, author, login);
+  return deliverOrNote(context, [
+    {
+      at: context.now().toISOString(),
+      author: authorOf(from, context.hostname),
+      subject: `crosstalk: schedule ${name}${text === undefined ? ' removed' : ''}`,
+      files: text === undefined ? [] : [{ path, content: text }],
+      ...(text === undefined && { clear: path }),
+      requires: [{ path, oid: was }],
+    },
+  ]);
+}

@@ -1,0 +1,168 @@
+import type { WebSchedule } from '../../api/schedules.ts';
+import { ScheduleFiles, type ScheduleFile } from '../../bus/schedules.ts';
+import { CrosstalkError } from '../../errors.ts';
+import { Occurrences } from '../../protocol/automation/occurrences.ts';
+import { recipientsOf, type Schedule } from '../../protocol/automation/schedule.ts';
+import { shown } from '../../protocol/text/result.ts';
+import { didYouMean } from '../../protocol/text/nearest.ts';
+import { ScheduleRecords, type ScheduleRecord } from '../../state/automation/schedules.ts';
+import { cost } from '../reading/cost.ts';
+import { knownHost } from '../setup/approvals.ts';
+import { refreshOrNote, tipOf, type Context } from '../context.ts';
+
+/** A schedule as `schedule list` shows it. Printed under these names; times are ISO 8601 in UTC. */
+export interface ShownSchedule extends WebSchedule {
+  /** US dollars that the runs of its threads have used in the last 30 days; null if none are stated. */
+  cost_usd: number | null;
+  /** How many runs those were. */
+  runs: number;
+}
+
+/** A schedule with its file, for those who look at one. */
+export interface WholeSchedule extends ShownSchedule {
+  text: string;
+  /** When it is due next, several times. */
+  upcoming: string[];
+}
+
+/** Every schedule of the transport, by name. */
+export async function listSchedules(context: Context): Promise<ShownSchedule[]> {
+  await refreshOrNote(context);
+  const schedules = await schedulesHere(context);
+  const bill = await billOf(context, schedules);
+  return schedules.map((one) => ({ ...one, ...bill(one.name) }));
+}
+
+/** Every schedule of the transport at the newest commit that is known here, by name. */
+export async function schedulesHere(context: Context): Promise<WebSchedule[]> {
+  const { files } = await new ScheduleFiles(context.transport).at(await tipOf(context));
+  if (files.length === 0) return [];
+  const [records, { host }] = await Promise.all([
+    recordsOf(context).load(),
+    knownHost(context, undefined),
+  ]);
+  return files.map((file) => shownOf(context, file, records.get(file.name), host?.alias));
+}
+
+/** How many of the next occurrences are shown. */
+const UPCOMING = 5;
+
+/**
+ * One schedule, with its file and when it is due next.
+ *
+ * @throws CrosstalkError `not_found`
+ */
+export async function showSchedule(context: Context, name: string): Promise<WholeSchedule> {
+  await refreshOrNote(context);
+  const file = await findSchedule(context, name);
+  const records = await recordsOf(context).load();
+  const { ok } = file.result;
+  const upcoming = ok ? upcomingOf(context, file.result.value, UPCOMING) : [];
+  const { host } = await knownHost(context, undefined);
+  const shown = shownOf(context, file, records.get(name), host?.alias);
+  const bill = await billOf(context, [shown]);
+  return { ...shown, ...bill(name), text: file.text, upcoming };
+}
+
+/** @throws CrosstalkError `not_found` */
+export async function findSchedule(context: Context, name: string): Promise<ScheduleFile> {
+  const { files } = await new ScheduleFiles(context.transport).at(await tipOf(context));
+  const found = files.find((file) => file.name === name);
+  if (found !== undefined) return found;
+  const names = files.map((file) => file.name);
+  const near = didYouMean(name, names);
+  throw new CrosstalkError(
+    'not_found',
+    names.length === 0
+      ? `no schedule ${shown(name)}; make one with: crosstalk schedule add ${shown(name)}`
+      : `no schedule ${shown(name)}${near === '' ? '; see: crosstalk schedule list' : near}`,
+  );
+}
+
+function recordsOf({ paths, secret }: Context): ScheduleRecords {
+  return new ScheduleRecords(paths.root, secret);
+}
+
+/** The zone of this machine, by which a schedule goes that names none. */
+function ownZone(): string {
+  return Intl.DateTimeFormat().resolvedOptions().timeZone;
+}
+
+/** When a schedule is due next, so many times; nothing for one that is paused. */
+export function upcomingOf({ now }: Context, schedule: Schedule, most: number): string[] {
+  if (!schedule.enabled) return [];
+  const occurrences = new Occurrences(schedule, schedule.timezone ?? ownZone());
+  const found: string[] = [];
+  for (let at = occurrences.after(now().getTime()); at !== undefined && found.length < most;) {
+    found.push(new Date(at).toISOString());
+    at = occurrences.after(at);
+  }
+  return found;
+}
+
+/** What the threads of schedules have used, by name; nothing is read where there is no schedule. */
+async function billOf(
+  context: Context,
+  schedules: readonly WebSchedule[],
+): Promise<(name: string) => Pick<ShownSchedule, 'cost_usd' | 'runs'>> {
+  const rows = schedules.length === 0 ? [] : (await cost(context, { by: 'schedule' })).rows;
+  const known = new Map(rows.map((row) => [row.what, row]));
+  return (name) => ({
+    cost_usd: known.get(name)?.usd ?? null,
+    runs: known.get(name)?.runs ?? 0,
+  });
+}
+
+function shownOf(
+  context: Context,
+  { name, path, result }: ScheduleFile,
+  record: ScheduleRecord | undefined,
+  here: string | undefined,
+): WebSchedule {
+  const past = {
+    last: record?.last ?? null,
+    outcome: record?.outcome ?? null,
+    sent: record?.sent ?? null,
+  };
+  if (!result.ok) {
+    const unknown = { host: null, to: null, channel: null, when: null, timezone: null, next: null };
+    return { name, path, ...unknown, enabled: true, ...past, problems: result.problems };
+  }
+  const schedule = result.value;
+  const { timezone, when, quiet } = schedule;
+  const isByZone = timezone === undefined && (when.kind === 'cron' || quiet !== undefined);
+  const isElsewhere = isByZone && schedule.host !== here;
+  return {
+    name,
+    path,
+    host: schedule.host,
+    to: recipientsOf(schedule),
+    channel: schedule.channel ?? null,
+    when: whenOf(schedule),
+    timezone: schedule.timezone ?? null,
+    enabled: schedule.enabled,
+    next: isElsewhere ? null : (upcomingOf(context, schedule, 1)[0] ?? null),
+    ...past,
+    problems: [],
+  };
+}
+
+function whenOf({ when }: Schedule): string {
+  if (when.kind === 'cron') return `cron ${when.expression}`;
+  return when.kind === 'at'
+    ? `at ${new Date(when.time).toISOString()}`
+    : `every ${durationText(when.ms)}`;
+}
+
+const UNITS = [
+  [86_400_000, 'd'],
+  [3_600_000, 'h'],
+  [60_000, 'm'],
+  [1000, 's'],
+] as const;
+
+/** A duration in the largest unit that divides it. */
+function durationText(ms: number): string {
+  const [size, unit] = UNITS.find(([one]) => ms % one === 0) ?? [1, 'ms'];
+  return `${String(ms / size)}${unit}`;
+}

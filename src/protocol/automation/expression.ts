@@ -1,0 +1,108 @@
+import { Cron } from 'croner';
+
+/** Whether a text is a time zone that this Node knows. */
+export function isZone(value: unknown): value is string {
+  if (typeof value !== 'string' || !/^[A-Za-z0-9/_+-]{1,64}$/.test(value)) return false;
+  try {
+    return new Intl.DateTimeFormat('en-US', { timeZone: value }).resolvedOptions().timeZone !== '';
+  } catch {
+    return false;
+  }
+}
+
+/** The longest expression; each second, minute and so on by itself has fewer characters. */
+const MAX_CHARACTERS = 400;
+
+/** The problem of an expression of 5 fields, or of 6 with seconds before them; undefined for a valid one. */
+export function expressionProblem(expression: string): string | undefined {
+  const fields = expression.split(/\s+/).filter((field) => field !== '');
+  if (expression.length > MAX_CHARACTERS) return 'it is too long';
+  if (fields.length !== 5 && fields.length !== 6)
+    return fields.length === 1 ? 'it has 1 field' : `it has ${String(fields.length)} fields`;
+  try {
+    return cronOf(expression, 'UTC').nextRun() === null ? 'no day is like that' : undefined;
+  } catch (error) {
+    const words = error instanceof Error ? error.message.replace(/^CronPattern: /, '') : '';
+    return words.slice(0, 100).replace(/[^\x20-\x7e]/g, '?');
+  }
+}
+
+/** Whether a valid expression may be due more than once within a minute: its seconds are not one number. */
+export function mayComeTwiceAMinute(expression: string): boolean {
+  const fields = expression.trim().split(/\s+/);
+  return fields.length === 6 && !/^\d+$/.test(fields[0] ?? '');
+}
+
+function cronOf(expression: string, timezone: string): Cron {
+  return new Cron(expression, { timezone, paused: true, mode: 'auto' });
+}
+
+/**
+ * The local times that an expression names, as moments. A local time that daylight saving leaves out
+ * stands for the next one that exists, and one that comes twice is meant once, the first time.
+ */
+export class Moments {
+  readonly #cron: Cron;
+  readonly #offset: (time: number) => number;
+
+  constructor(expression: string, timezone: string) {
+    this.#cron = cronOf(expression, timezone);
+    this.#offset = offsetsIn(timezone);
+  }
+
+  /** The first moment after a time, both in milliseconds since 1970; undefined if there is none. */
+  after(time: number): number | undefined {
+    for (let from = time; ;) {
+      const next = this.#cron.nextRun(new Date(from))?.getTime();
+      if (next === undefined) return undefined;
+      const moment = this.#meant(next, time);
+      if (moment > time) return moment;
+      from = next;
+    }
+  }
+
+  /**
+   * Where the clock is put forward, the first time that is left out was moved by as much, past others
+   * that exist: it is meant to be the first moment after the change, unless the moved one is due anyway.
+   * Where it is put back by less than an hour, a time that comes twice was found the second time.
+   */
+  #meant(next: number, time: number): number {
+    const now = this.#offset(next);
+    const before = this.#offset(next - GAP_MS);
+    const first = next - Math.abs(now - before);
+    if (before > now) return this.#offset(first) === before ? first : next;
+    if (before === now || this.#offset(first) === now) return next;
+    let [early, late] = [first, next];
+    while (late - early > 1) {
+      const middle = Math.floor((early + late) / 2);
+      if (this.#offset(middle) === now) late = middle;
+      else early = middle;
+    }
+    if (!this.#cron.match(new Date(next))) return late;
+    if (late > time && this.#cron.match(new Date(late))) return late;
+    return Math.min(next, this.#cron.nextRun(new Date(Math.max(late, time)))?.getTime() ?? next);
+  }
+}
+
+/** More than any clock is put forward at once, and less than the time between two changes. */
+const GAP_MS = 26 * 3_600_000;
+
+/** How far the clocks of a zone are ahead of UTC at a time, in milliseconds. */
+export function offsetsIn(timezone: string): (time: number) => number {
+  const format = new Intl.DateTimeFormat('en-US', {
+    timeZone: timezone,
+    hourCycle: 'h23',
+    ...{ year: 'numeric', month: 'numeric', day: 'numeric' },
+    ...{ hour: 'numeric', minute: 'numeric', second: 'numeric' },
+  });
+  return (time) => {
+    const parts = new Map(
+      format.formatToParts(time).map(({ type, value }) => [type, Number(value)]),
+    );
+    const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = (
+      ['year', 'month', 'day', 'hour', 'minute', 'second'] as const
+    ).map((type) => parts.get(type));
+    const local = Date.UTC(year, month - 1, day, hour, minute, second);
+    return local - Math.floor(time / 1000) * 1000;
+  };
+}

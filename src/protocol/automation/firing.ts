@@ -1,0 +1,75 @@
+import type { Message } from '../message.ts';
+import { isName } from '../names.ts';
+import { utcOf } from '../text/timestamp.ts';
+import type { Occurrences } from './occurrences.ts';
+import type { Schedule } from './schedule.ts';
+
+/** Milliseconds by which an occurrence may be late and still counts as on time. */
+export const ON_TIME_MS = 120_000;
+
+/** What there is to do about a schedule. */
+export interface Due {
+  /** The last occurrence that has come, in milliseconds since 1970; undefined when none has. */
+  due?: number;
+  /** Whether it came while nobody looked, and is not to be sent any more. */
+  isMissed: boolean;
+}
+
+/**
+ * Finds out whether a schedule is due. Of several occurrences that have come only the last one counts.
+ *
+ * @param after what came until then is dealt with: since when the file is there, or the last occurrence
+ * @param now both in milliseconds since 1970
+ */
+export function dueNow(
+  { catchUp, grace }: Pick<Schedule, 'catchUp' | 'grace'>,
+  occurrences: Occurrences,
+  after: number,
+  now: number,
+): Due {
+  const due = occurrences.last(after, now);
+  if (due === undefined) return { isMissed: false };
+  const late = now - due;
+  return { due, isMissed: late > ON_TIME_MS && (catchUp === 'none' || late > grace) };
+}
+
+/**
+ * The message of an occurrence, with the machine-made facts on its origin.
+ *
+ * @param host the alias of the machine that writes it; undefined for an operator, who has none
+ */
+export function scheduledMessage(schedule: Schedule, due: Date, host: string | undefined): Message {
+  const { name, from, to, tier, body } = schedule;
+  const at = due.toISOString();
+  return {
+    from,
+    to,
+    type: 'text',
+    timestamp: at,
+    re: [],
+    cause: [],
+    ...(tier !== undefined && { tier }),
+    ...(host !== undefined && { host }),
+    extra: { schedule: name, due: at },
+    body,
+  };
+}
+
+/** What a message says of the schedule that has sent it; whoever can push can say so as well. */
+export interface StartedBy {
+  schedule: string;
+  /** ISO 8601 in UTC. */
+  due: string;
+}
+
+/** Reads what {@link scheduledMessage} writes; undefined for any other message. */
+export function startedBy({ extra }: Pick<Message, 'extra'>): StartedBy | undefined {
+  const { schedule, due } = extra;
+  const isDue = typeof due === 'string' && utcOf(due) === due;
+  return isName(schedule) && isDue ? { schedule, due } : undefined;
+}
+
+/** What a message says of its schedule, in a few words. */
+export function firedText({ schedule, due }: StartedBy): string {
+  return `fired by schedule ${schedule}, due ${due.slice(0, 16).replace('T', ' ')} UTC`;
+}

@@ -1,0 +1,89 @@
+import { Moments, offsetsIn } from './expression.ts';
+import type { Quiet, Schedule } from './schedule.ts';
+
+/** What decides when a schedule is due. */
+export type Timing = Pick<Schedule, 'when' | 'quiet'>;
+
+const MINUTE_MS = 60_000;
+const DAY_MINUTES = 24 * 60;
+/**
+ * Spans of quiet hours in a row that are looked at before a schedule counts as never due: four years of
+ * days, in which every clock was put forward and back.
+ */
+const MOST_QUIET = 1500;
+
+/**
+ * When a schedule is due, without those occurrences that fall into its quiet hours. It knows nothing of
+ * what was sent: the same file gives the same times on every machine, after every restart.
+ */
+export class Occurrences {
+  readonly #next: (time: number) => number | undefined;
+  readonly #quietUntil: (time: number) => number | undefined;
+
+  /** @param zone of its expression and its quiet hours */
+  constructor({ when, quiet }: Timing, zone: string) {
+    this.#quietUntil = quiet === undefined ? () => undefined : endOfQuiet(quiet, zone);
+    if (when.kind === 'cron') {
+      const moments = new Moments(when.expression, zone);
+      this.#next = (time) => moments.after(time);
+    } else if (when.kind === 'every') {
+      this.#next = (time) => (Math.floor(time / when.ms) + 1) * when.ms;
+    } else {
+      this.#next = (time) => (when.time > time ? when.time : undefined);
+    }
+  }
+
+  /** The first occurrence after a time, both in milliseconds since 1970; undefined if there is none. */
+  after(time: number): number | undefined {
+    let from = time;
+    for (let spans = 0; spans < MOST_QUIET; spans++) {
+      const next = this.#next(from);
+      const until = next === undefined ? undefined : this.#quietUntil(next);
+      if (until === undefined) return next;
+      from = until - 1;
+    }
+    return undefined;
+  }
+
+  /** The last occurrence after one time, and not after the other; undefined if there is none. */
+  last(after: number, until: number): number | undefined {
+    let found = this.after(after);
+    if (found === undefined || found > until) return undefined;
+    // Most often it is the only one; else each look halves the time in which there may be a later one.
+    for (let [asked, to] = [found, until]; found < to; asked = Math.floor((found + to) / 2)) {
+      const next = this.after(asked);
+      if (next !== undefined && next <= until) found = next;
+      else to = asked;
+    }
+    return found;
+  }
+}
+
+/**
+ * Until when it is quiet without a change of the clocks, in milliseconds since 1970; undefined when it is
+ * not quiet at a time. After such a change it has to be asked again.
+ */
+function endOfQuiet({ from, until }: Quiet, zone: string): (time: number) => number | undefined {
+  const offset = offsetsIn(zone);
+  const length = (until - from + DAY_MINUTES) % DAY_MINUTES;
+  return (time) => {
+    const ahead = offset(time);
+    const minute = Math.floor((time + ahead) / MINUTE_MS);
+    const since = ((minute % DAY_MINUTES) - from + 2 * DAY_MINUTES) % DAY_MINUTES;
+    if (since >= length) return undefined;
+    const end = (minute + length - since) * MINUTE_MS - ahead;
+    return offset(end) === ahead ? end : changeBetween(offset, time, end);
+  };
+}
+
+/** The first moment after a time at which the clocks are no longer as they were at that time. */
+function changeBetween(offset: (time: number) => number, time: number, end: number): number {
+  const ahead = offset(time);
+  let [early, late] = [time, end];
+  while (late - early > 1) {
+    const middle = Math.floor((early + late) / 2);
+    if (offset(middle) === ahead) early = middle;
+    else late = middle;
+  }
+  return late;
+}

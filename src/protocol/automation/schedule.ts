@@ -1,0 +1,222 @@
+import { formatAddress, parseRecipients, type Address } from '../address.ts';
+import { isTier } from '../message.ts';
+import { isName, isSender } from '../names.ts';
+import { parseDuration } from '../text/duration.ts';
+import { parseDocumentText, type HeaderFields } from '../text/frontmatter.ts';
+import { parsed, shown, unreadable, type Parsed } from '../text/result.ts';
+import { expressionProblem, isZone, mayComeTwiceAMinute } from './expression.ts';
+
+/** When a schedule is due: one of three ways to say it. */
+type When =
+  | { kind: 'cron'; expression: string }
+  /** Milliseconds between two occurrences, counted from 1970 in UTC. */
+  | { kind: 'every'; ms: number }
+  /** Once; milliseconds since 1970. */
+  | { kind: 'at'; time: number };
+
+/** A span of each day in which nothing is sent, in minutes since midnight; it may go past midnight. */
+export interface Quiet {
+  from: number;
+  until: number;
+}
+
+/** A message that is sent when it is due (automation.md, "Schedules"): a file of `local/schedules/`. */
+export interface Schedule {
+  /** The stem of its file. */
+  name: string;
+  /** The alias of the host that sends it. */
+  host: string;
+  to: Address[];
+  /** Id or name of the channel; undefined for the one that this host uses if none is named. */
+  channel?: string;
+  when: When;
+  /** IANA time zone of `cron` and `quiet`; undefined for that of the host. */
+  timezone?: string;
+  /** The sender's name. */
+  from: string;
+  tier?: string;
+  quiet?: Quiet;
+  /** What becomes of occurrences that were missed: the last one is sent within the grace, or none. */
+  catchUp: 'last' | 'none';
+  /** Milliseconds for which a missed occurrence may still be sent. */
+  grace: number;
+  /** Whether it is sent although the last one has no answer yet. */
+  overlap: boolean;
+  enabled: boolean;
+  /** The message, which may begin with `/skill`. */
+  body: string;
+}
+
+const HOUR_MS = 3_600_000;
+/** The most characters of a file: it is kept in the state directory as long as it is in force. */
+const MOST_CHARACTERS = 32 * 1024;
+/** The shortest time between two occurrences: a run takes longer than a second. */
+const LEAST_MS = 60_000;
+const MOST_MS = 366 * 24 * HOUR_MS;
+/** The sender if none is named: nobody's name, so that the answer wakes nobody. */
+const SCHEDULE_SENDER = 'schedule';
+
+const MOMENT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+-]\d{2}:\d{2})$/;
+const SPAN = /^(\d{1,2}):(\d{2})\s*-\s*(\d{1,2}):(\d{2})$/;
+
+/**
+ * Parses a file of `local/schedules/`, or returns every problem found in it, each with its line and value.
+ *
+ * @param name the stem of the file's name
+ */
+export function parseSchedule(text: string, name: string): Parsed<Schedule> {
+  if (!isName(name)) return unreadable(`its file is called ${shown(name)}, expected a name`);
+  if (text.length > MOST_CHARACTERS)
+    return unreadable(
+      `it has ${String(text.length)} characters, expected at most ${String(MOST_CHARACTERS)}`,
+    );
+  const document = parseDocumentText(text);
+  if (!document.ok) return document;
+  const { fields, body } = document.value;
+  const problems: string[] = [];
+  const wrong = (field: string, expected: string): void => {
+    const value = fields[field];
+    problems.push(
+      value === undefined || value === ''
+        ? `${field} is missing, expected ${expected}`
+        : `${linesOf(text, [field])}${field} is ${shown(value)}, expected ${expected}`,
+    );
+  };
+  const {
+    host,
+    channel,
+    timezone,
+    from = SCHEDULE_SENDER,
+    tier,
+    catch_up: catchUp = 'last',
+  } = fields;
+  if (!isName(host)) wrong('host', 'the alias of the host that sends it');
+  const to = recipientsIn(fields['to']);
+  if (to === undefined) wrong('to', 'a name, name@host, all, or a list of these');
+  if (channel !== undefined && (typeof channel !== 'string' || channel.trim() === ''))
+    wrong('channel', 'the name or id of a channel');
+  if (timezone !== undefined && !isZone(timezone))
+    wrong('timezone', 'an IANA time zone such as Europe/Berlin');
+  if (!isSender(from)) wrong('from', 'a name');
+  if (tier !== undefined && !isTier(tier)) wrong('tier', 'a tier name');
+  if (catchUp !== 'last' && catchUp !== 'none') wrong('catch_up', 'last or none');
+  const quiet = fields['quiet'] === undefined ? undefined : quietIn(fields['quiet']);
+  if (fields['quiet'] !== undefined && quiet === undefined)
+    wrong('quiet', 'a span of the day such as 23:00-07:00');
+  const grace = fields['grace'] === undefined ? HOUR_MS : durationIn(fields['grace'], 0);
+  if (grace === undefined) wrong('grace', 'a duration such as 30m or 2h, at most 366d');
+  const overlap = switchIn(fields['overlap'], 'false');
+  if (overlap === undefined) wrong('overlap', 'true or false');
+  const enabled = switchIn(fields['enabled'], 'true');
+  if (enabled === undefined) wrong('enabled', 'true or false');
+  const when = whenIn(text, fields, wrong, problems);
+  if (overlap === true && when?.kind === 'cron' && mayComeTwiceAMinute(when.expression))
+    wrong('overlap', 'false for one that is due more than once a minute');
+  if (body.trim() === '') problems.push('the message is missing: write it below the header');
+  if (problems.length > 0 || when === undefined || to === undefined) return unreadable(...problems);
+  return parsed({
+    name,
+    host: host as string,
+    to,
+    ...(channel !== undefined && { channel: channel as string }),
+    when,
+    ...(timezone !== undefined && { timezone: timezone as string }),
+    from: from as string,
+    ...(tier !== undefined && { tier: tier as string }),
+    ...(quiet !== undefined && { quiet }),
+    catchUp: catchUp as 'last' | 'none',
+    grace: grace ?? HOUR_MS,
+    overlap: overlap ?? false,
+    enabled: enabled ?? true,
+    body,
+  });
+}
+
+const WAYS = ['cron', 'every', 'at'] as const;
+
+function whenIn(
+  text: string,
+  fields: HeaderFields,
+  wrong: (field: string, expected: string) => void,
+  problems: string[],
+): When | undefined {
+  const given = WAYS.filter((way) => fields[way] !== undefined);
+  const [way] = given;
+  if (way === undefined || given.length > 1) {
+    problems.push(
+      way === undefined
+        ? 'cron, every or at is missing: one of them says when it is due'
+        : `${linesOf(text, given)}${given.join(' and ')} are both given, expected one of cron, every and at`,
+    );
+    return undefined;
+  }
+  const value = fields[way];
+  const said = typeof value === 'string' ? value.trim() : '';
+  if (way === 'cron') {
+    const problem = expressionProblem(said);
+    if (problem === undefined) return { kind: 'cron', expression: said };
+    const form = 'expected 5 fields, or 6 with seconds before them, such as "0 9 * * 1-5"';
+    problems.push(`${linesOf(text, [way])}cron is ${shown(value)}, ${form}: ${problem}`);
+  } else if (way === 'every') {
+    const ms = durationIn(value, LEAST_MS);
+    if (ms !== undefined) return { kind: 'every', ms };
+    wrong('every', 'a duration such as 15m, 2h or 1d, from 1m to 366d');
+  } else {
+    const time = MOMENT.test(said) ? Date.parse(said) : NaN;
+    if (!Number.isNaN(time)) return { kind: 'at', time };
+    const examples = '2026-06-09T09:00:00Z or 2026-06-09T09:00+02:00';
+    wrong('at', `a moment with its zone, such as ${examples}`);
+  }
+  return undefined;
+}
+
+/** On which lines of a file fields of its header are, as the beginning of a sentence about them. */
+function linesOf(text: string, fields: readonly string[]): string {
+  const lines = text.split('\n');
+  const found = fields.flatMap((field) => {
+    const at = lines.findIndex((line) => line.replace(/^["']/, '').startsWith(field));
+    return at < 0 ? [] : [at + 1];
+  });
+  if (found.length === 0) return '';
+  return `${found.length > 1 ? 'lines' : 'line'} ${found.join(' and ')}: `;
+}
+
+/** The host that a file names, whatever else is wrong with it; undefined where that cannot be read. */
+export function hostNamedIn(text: string): string | undefined {
+  if (text.length > MOST_CHARACTERS) return undefined;
+  const document = parseDocumentText(text);
+  const host = document.ok ? document.value.fields['host'] : undefined;
+  return isName(host) ? host : undefined;
+}
+
+function recipientsIn(value: unknown): Address[] | undefined {
+  const list = Array.isArray(value) ? (value as unknown[]) : [value];
+  if (!list.every((one) => typeof one === 'string')) return undefined;
+  const { to, problems } = parseRecipients(list.join(','));
+  return problems.length === 0 && to.length > 0 ? to : undefined;
+}
+
+function durationIn(value: unknown, least: number): number | undefined {
+  const ms = typeof value === 'string' ? parseDuration(value.trim()) : undefined;
+  return ms !== undefined && Number.isInteger(ms) && ms >= least && ms <= MOST_MS ? ms : undefined;
+}
+
+function switchIn(value: unknown, usual: string): boolean | undefined {
+  const text = value ?? usual;
+  return text === 'true' || (text === 'false' ? false : undefined);
+}
+
+function quietIn(value: unknown): Quiet | undefined {
+  const [, h1 = '', m1 = '', h2 = '', m2 = ''] =
+    (typeof value === 'string' ? SPAN.exec(value.trim()) : null) ?? [];
+  const minutes = [h1, m1, h2, m2].map(Number);
+  const [a = 0, b = 0, c = 0, d = 0] = minutes;
+  if (h1 === '' || a > 23 || b > 59 || c > 24 || d > 59 || c * 60 + d > 24 * 60) return undefined;
+  const span = { from: a * 60 + b, until: (c * 60 + d) % (24 * 60) };
+  return span.from === span.until ? undefined : span;
+}
+
+/** A schedule's recipients as a message's `to` has them. */
+export function recipientsOf({ to }: Pick<Schedule, 'to'>): string {
+  return to.map(formatAddress).join(', ');
+}
