@@ -14,6 +14,7 @@ export const CHANNELS = 'data/channels';
 export const HOSTS = 'hosts';
 export const MEMORIES = 'data/memories';
 export const SCHEDULES = 'local/schedules';
+export const SUBSCRIPTIONS = 'local/subscriptions';
 export const FILES = 'data/files';
 
 /**
@@ -31,6 +32,7 @@ export const messageFile = (id: string, relPath: string): string => `${CHANNELS}
 export const attachedPath = (sha256: string): string => `${FILES}/${sha256.slice(0, 2)}/${sha256}`;
 export const memoryFile = (file: string): string => `${MEMORIES}/${file}`;
 export const scheduleFile = (name: string): string => `${SCHEDULES}/${name}.md`;
+export const subscriptionFile = (name: string): string => `${SUBSCRIPTIONS}/${name}.md`;
 export const hostFile = (alias: string): string => `${HOSTS}/${alias}.md`;
 /** Where an actor's profile may be; the operator's own has precedence (protocol.md §1). */
 export const profileFiles = (name: string): [local: string, upstream: string] => [
