@@ -60,6 +60,9 @@ export type EventName =
   | 'schedule_loaded'
   | 'schedule_invalid'
   | 'schedule_due'
+  | 'subscription_fired'
+  | 'subscription_invalid'
+  | 'event_published'
   | 'woken'
   | 'internal_error';
 
@@ -100,6 +103,7 @@ const LEVELS: Partial<Record<EventName, Level>> = {
   sandbox_refused: 'warn',
   drop_refused: 'warn',
   permission_denied: 'warn',
+  subscription_invalid: 'warn',
   internal_error: 'error',
 };
 

@@ -10,6 +10,8 @@ import { Lacking } from '../../dispatcher/intake/lacking.ts';
 import type { Transcribing } from '../../dispatcher/run/transcribing.ts';
 import type { TickParts } from '../../dispatcher/tick.ts';
 import { Schedules } from '../../dispatcher/automation/schedules.ts';
+import { Subscriptions } from '../../dispatcher/automation/subscriptions.ts';
+import { SubscriptionFiles } from '../../bus/subscriptions.ts';
 import { WorkspaceSweep } from '../../dispatcher/workspace-sweep.ts';
 import { Sandboxes } from '../../runner/sandbox/sandboxes.ts';
 import { processRunner } from '../../runner/process-runner.ts';
@@ -74,8 +76,15 @@ export function dispatcherParts(
     log,
     now: context.now,
   });
+  const records = new ScheduleRecords(context.paths.root, context.secret);
+  const subscriptions = new Subscriptions({
+    ...{ reader, log },
+    files: new SubscriptionFiles(transport),
+    suffixOf: (cause) => records.suffixOf('subscription', cause),
+  });
   const parts = {
     ...intake,
+    subscriptions,
     publisher,
     hosts,
     guards,
@@ -97,7 +106,7 @@ export function dispatcherParts(
     sweep,
     schedules: new Schedules({
       ...{ transport, reader, deliveries, outbox, publisher, log },
-      records: new ScheduleRecords(context.paths.root, context.secret),
+      records,
       usualChannel: (channels) => defaultChannelOf(context, channels),
       zone: timeZone(),
       now: context.now,
@@ -163,6 +172,7 @@ function hostFileOf(context: Context, { host, trustHostFile, log }: Choices): Ho
 function dispatcherOf(
   context: Context,
   parts: Intake & {
+    subscriptions: Subscriptions;
     publisher: Publisher;
     hosts: HostFileInForce;
     guards: ReturnType<typeof guardsOf>;

@@ -87,8 +87,8 @@ export function parseSubscription(text: string, name: string): Parsed<Subscripti
     problems.push(
       `host is ${shown(host)}, but an event fires where it is published; leave host out`,
     );
-  const once = switchIn(fields, 'once', false, wrong);
-  const enabled = switchIn(fields, 'enabled', true, wrong);
+  const once = switchIn(fields, 'once', 'false', wrong);
+  const enabled = switchIn(fields, 'enabled', 'true', wrong);
   const match = fields['match'] === undefined ? undefined : matchIn(fields['match']);
   if (fields['match'] !== undefined && match === undefined)
     wrong(
@@ -121,10 +121,10 @@ function recipientsIn(value: unknown): Address[] | undefined {
 function switchIn(
   fields: HeaderFields,
   field: string,
-  usual: boolean,
+  usual: 'true' | 'false',
   wrong: (field: string, expected: string) => void,
 ): boolean {
-  const value = fields[field] ?? String(usual);
+  const value = fields[field] ?? usual;
   if (value !== 'true' && value !== 'false') wrong(field, 'true or false');
   return value === 'true';
 }
