@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { Bus, events, type Actors, type Event, type Host, type Stored } from '../support/bus.ts';
+import { git } from '../support/git.ts';
 import { until } from '../support/wait.ts';
 
 /** A file of `local/subscriptions/`. */
@@ -221,4 +222,36 @@ it('the text has to match, the channel and the host are those of the file, and b
   expect(new Set(invalid.map(({ reason }) => reason))).toEqual(
     new Set(['once is "maybe", expected true or false', 'there is no channel "missing"']),
   );
+});
+
+it('a subscription that names a host fires there on answers of others that arrive after it, once', async () => {
+  const bus = new Bus();
+  const front = await bus.host('front', { a: 'echo from a' });
+  const back = await bus.host('back', { b: 'cat >/dev/null; echo ok' });
+  await front.send('a', 'before');
+  await front.once();
+  subscribe(front, { one: subscription('answer:a', 'b', { host: 'back' }) });
+  await back.once();
+  expect(tasksOf(bus)).toEqual([]);
+  await front.send('a', 'after');
+  await front.once();
+  expect(tasksOf(bus)).toEqual([]);
+  const log = await back.once();
+  expect(log.filter(({ event }) => event === 'subscription_fired')).toHaveLength(1);
+  await back.once();
+  const answer = bus.from('a').at(-1);
+  expect(tasksOf(bus).map(({ message }) => [message.host, message.cause])).toEqual([
+    ['back', [answer?.relPath]],
+  ]);
+  expect(bus.from('b')).toHaveLength(1);
+  // As after a crash before it was recorded: the same tasks are made, and left out.
+  const record = join(back.state, 'subscriptions.json');
+  const { names } = JSON.parse(readFileSync(record, 'utf8')) as { names: string[] };
+  const begin = git(bus.hub, 'rev-list', '--max-parents=0', 'main').trim();
+  writeFileSync(record, JSON.stringify({ until: begin, names: [...names, 'gone'] }));
+  await back.once();
+  expect(tasksOf(bus).filter(({ message }) => message.cause[0] === answer?.relPath)).toHaveLength(
+    1,
+  );
+  expect((await back.run('status')).out).not.toMatch(/set aside|kept aside/);
 });

@@ -10,6 +10,8 @@ import { Lacking } from '../../dispatcher/intake/lacking.ts';
 import type { Transcribing } from '../../dispatcher/run/transcribing.ts';
 import type { TickParts } from '../../dispatcher/tick.ts';
 import { Schedules } from '../../dispatcher/automation/schedules.ts';
+import { AnswersElsewhere } from '../../dispatcher/automation/answers-elsewhere.ts';
+import { SubscriptionRecord } from '../../state/automation/subscriptions.ts';
 import { Subscriptions } from '../../dispatcher/automation/subscriptions.ts';
 import { SubscriptionFiles } from '../../bus/subscriptions.ts';
 import { WorkspaceSweep } from '../../dispatcher/workspace-sweep.ts';
@@ -77,9 +79,9 @@ export function dispatcherParts(
     now: context.now,
   });
   const records = new ScheduleRecords(context.paths.root, context.secret);
+  const files = new SubscriptionFiles(transport);
   const subscriptions = new Subscriptions({
-    ...{ reader, log },
-    files: new SubscriptionFiles(transport),
+    ...{ files, reader, log },
     suffixOf: (cause) => records.suffixOf('subscription', cause),
   });
   const parts = {
@@ -110,6 +112,12 @@ export function dispatcherParts(
       usualChannel: (channels) => defaultChannelOf(context, channels),
       zone: timeZone(),
       now: context.now,
+      newId: context.newId,
+    }),
+    answersElsewhere: new AnswersElsewhere({
+      ...{ files, subscriptions, transport, reader, outbox, log },
+      record: new SubscriptionRecord(context.paths.root),
+      publish: (id) => void publisher.publish(id).catch(() => undefined),
       newId: context.newId,
     }),
     mayRead: () => permission(context.budget)('read'),
