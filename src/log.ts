@@ -62,7 +62,6 @@ export type EventName =
   | 'schedule_due'
   | 'subscription_fired'
   | 'subscription_invalid'
-  | 'event_published'
   | 'woken'
   | 'internal_error';
 

@@ -163,6 +163,8 @@ export interface WebThreadNode {
   usage: WebUsage | null;
   /** The branch on which the run worked that wrote it. */
   branch?: BranchOnRecord;
+  /** The subscription that has given it, as it says. */
+  subscription?: string;
   /** Whether its writer has signed it; only where a key of that name is pinned on this machine. */
   verified?: boolean;
   states: WebState[];

@@ -95,6 +95,7 @@ function lines(call: Call, node: ThreadNode, asked: string, withCost: boolean): 
     ...node.states.map((state) =>
       paint(COLOURS[state.state], words(state) + elsewhere(node, state)),
     ),
+    ...(node.subscription === undefined ? [] : [paint('blue', `by ${node.subscription}`)]),
     ...(node.branch === undefined ? [] : [paint('blue', `branch ${branchInWords(node.branch)}`)]),
     ...(withCost && node.usage !== null
       ? [paint('magenta', [...usageWords(node.usage), dollars(node.usage.usd ?? null)].join(' '))]

@@ -3,6 +3,7 @@ import { readHosts } from '../../bus/host.ts';
 import { isQuestion } from '../../protocol/causality.ts';
 import { activation } from '../../protocol/activation.ts';
 import { EVERYONE, formatAddress } from '../../protocol/address.ts';
+import { subscriptionOf } from '../../protocol/automation/follow-up.ts';
 import { excerptOf } from '../../protocol/text/excerpt.ts';
 import { parseMessage, type Located, type Message } from '../../protocol/message.ts';
 import { isAnswer, markOf } from '../../protocol/owed.ts';
@@ -131,6 +132,7 @@ function describe({
   message,
   verified,
 }: Located): Omit<WebThreadNode, 'states' | 'children'> {
+  const given = subscriptionOf(message);
   return {
     relPath,
     from: message.from,
@@ -141,6 +143,7 @@ function describe({
     excerpt: excerptOf(message.body, '', EXCERPT_BYTES).text,
     mark: markOf(message),
     usage: message.usage ?? null,
+    ...(given && { subscription: given.subscription }),
     ...(message.branch !== undefined && { branch: message.branch }),
     ...(verified !== undefined && { verified }),
   };
