@@ -62,6 +62,8 @@ export type EventName =
   | 'schedule_due'
   | 'subscription_fired'
   | 'subscription_invalid'
+  | 'schedule_failed'
+  | 'clock_set_back'
   | 'woken'
   | 'internal_error';
 
@@ -103,6 +105,9 @@ const LEVELS: Partial<Record<EventName, Level>> = {
   drop_refused: 'warn',
   permission_denied: 'warn',
   subscription_invalid: 'warn',
+  schedule_invalid: 'warn',
+  schedule_failed: 'warn',
+  clock_set_back: 'warn',
   internal_error: 'error',
 };
 

@@ -1,12 +1,13 @@
 import { parseSchedule, type Schedule } from '../protocol/automation/schedule.ts';
 import { SCHEDULES } from '../protocol/layout.ts';
 import { isName } from '../protocol/names.ts';
-import type { Parsed } from '../protocol/text/result.ts';
+import { unreadable, type Parsed } from '../protocol/text/result.ts';
+import type { TreeEntry } from '../transport/objects/tree.ts';
 import type { Transport } from '../transport/transport.ts';
 
 /** A file of `local/schedules/` at a commit. */
 export interface ScheduleFile {
-  /** The stem of its name. */
+  /** The stem of its name; of a file that cannot be read, any text. */
   name: string;
   path: string;
   oid: string;
@@ -14,35 +15,75 @@ export interface ScheduleFile {
   result: Parsed<Schedule>;
 }
 
-/** The most schedules of a transport; what is beyond is passed over. */
-const MOST = 500;
+/** The schedules of a commit. */
+export interface FoundSchedules {
+  files: ScheduleFile[];
+  /** How many files were passed over because there are too many. */
+  beyond: number;
+}
 
-/** Every schedule at a commit, by name; nothing is read where there is no such folder. */
-export async function readSchedules(transport: Transport, commit: string): Promise<ScheduleFile[]> {
-  const entries = await transport.list(commit, [SCHEDULES]);
-  const files = entries.flatMap(({ path, oid, mode }) => {
-    const name = /^local\/schedules\/([^/]+)\.md$/.exec(path)?.[1];
-    return name !== undefined && isName(name) && mode.startsWith('100')
-      ? [{ name, path, oid }]
-      : [];
-  });
-  const read = files.slice(0, MOST).map(async (file) => {
-    const text = (await transport.objects.read(file.oid))?.content?.toString('utf8');
-    const result: Parsed<Schedule> =
-      text === undefined
-        ? { ok: false, problems: ['it cannot be read'] }
-        : parseSchedule(text, file.name);
-    return { ...file, text: text ?? '', result };
-  });
-  return Promise.all(read);
+/** The most schedules of a transport: whoever can push can add any number of files. */
+export const MOST_SCHEDULES = 250;
+
+const FILE = /^local\/schedules\/([^/]+)\.md$/;
+
+/** Reads schedules; what stayed the same since the last commit is not read again. */
+export class ScheduleFiles {
+  readonly #transport: Pick<Transport, 'list' | 'objects'>;
+  #read = new Map<string, ScheduleFile>();
+
+  constructor(transport: Pick<Transport, 'list' | 'objects'>) {
+    this.#transport = transport;
+  }
+
+  /**
+   * Every schedule at a commit, by name. Nothing but the folder is looked for where there is none.
+   *
+   * @param known asked where there are too many: the names that come first, so that a flood displaces none
+   */
+  async at(
+    commit: string,
+    known: () => Promise<Pick<ReadonlySet<string>, 'has'>> = () => Promise.resolve(new Set()),
+  ): Promise<FoundSchedules> {
+    const entries = await this.#transport.list(commit, [SCHEDULES]);
+    const all = entries.flatMap((entry) => {
+      const name = FILE.exec(entry.path)?.[1];
+      return name === undefined || entry.type === 'tree' ? [] : [{ ...entry, name }];
+    });
+    const isFlood = all.length > MOST_SCHEDULES;
+    const first = isFlood ? await known() : new Set<string>();
+    const order = [true, false].flatMap((is) => all.filter(({ name }) => first.has(name) === is));
+    const taken = order.slice(0, MOST_SCHEDULES);
+    const files = await Promise.all(taken.map((entry) => this.#file(entry)));
+    this.#read = new Map(files.map((file) => [`${file.path} ${file.oid}`, file]));
+    files.sort((a, b) => (a.name < b.name ? -1 : 1));
+    return { files, beyond: all.length - taken.length };
+  }
+
+  async #file({ name, path, oid, mode }: TreeEntry & { name: string }): Promise<ScheduleFile> {
+    const known = this.#read.get(`${path} ${oid}`);
+    if (known !== undefined) return known;
+    const isPlain = mode.startsWith('100');
+    const content =
+      isPlain && isName(name) ? (await this.#transport.objects.read(oid))?.content : undefined;
+    const text = content?.toString('utf8') ?? '';
+    return { name, path, oid, text, result: resultOf(name, isPlain, content && text) };
+  }
+}
+
+function resultOf(name: string, isPlain: boolean, text: string | undefined): Parsed<Schedule> {
+  if (!isPlain) return unreadable('it is a link, expected a file');
+  if (isName(name) && text === undefined)
+    return unreadable('its content is not here, or is larger than 1 MiB');
+  return parseSchedule(text ?? '', name);
 }
 
 /**
- * When a file of the bus was committed in its present form, in milliseconds since 1970; undefined if that
- * was before a time. History is looked through only as far back as that.
+ * When a file of the bus was last written to it, in milliseconds since 1970, by the clock of whoever did;
+ * undefined if that was before a time. History is looked through only as far back as that.
  */
 export async function committedSince(
-  transport: Transport,
+  transport: Pick<Transport, 'git'>,
   tip: string,
   path: string,
   since: Date,

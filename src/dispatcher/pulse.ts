@@ -16,9 +16,12 @@ export interface ServiceFacts {
   tickFailing: Trouble | undefined;
 }
 
+/** The most schedules with a problem that are told of: the file is written in each round. */
+const MOST_PROBLEMS = 20;
+
 /** The current state of a dispatcher, for `crosstalk status`. */
 export async function pulse(parts: TickParts, facts: ServiceFacts): Promise<Heartbeat> {
-  const { dispatcher, deliveries, hosts, publisher, transport } = parts;
+  const { dispatcher, deliveries, hosts, publisher, transport, schedules } = parts;
   const { fetchFailing } = facts;
   const { failing } = publisher;
   const stalled = facts.tickFailing ?? dispatcher.stalled.first;
@@ -44,6 +47,7 @@ export async function pulse(parts: TickParts, facts: ServiceFacts): Promise<Hear
     }),
     ...(failing && { push_failing_since: failing.since, push_error: failing.reason }),
     ...(deliveries.aliases.found && { alias_shared: deliveries.aliases.found }),
+    ...(schedules.problems.length > 0 && { schedules: schedules.problems.slice(0, MOST_PROBLEMS) }),
     ...(unrecorded && {
       record_failing_since: unrecorded.since,
       record_error: unrecorded.reason,

@@ -181,9 +181,10 @@ class Service {
     const { now, random } = this.#options;
     const poll = Math.min(rhythm.next(random()), this.#news.longestPoll);
     const start = await this.#parts.dispatcher.nextStart().catch(this.#report);
+    const time = now().getTime();
     const times = [start, this.#parts.schedules.next].flatMap((one) => one?.getTime() ?? []);
-    const ahead = Math.min(...times) - now().getTime();
-    return ahead <= 0 ? poll : Math.min(poll, ahead + 5);
+    const ahead = times.map((one) => one - time).filter((ms) => ms > 0);
+    return Math.min(poll, ...ahead.map((ms) => ms + 5));
   }
 
   async #tick(): Promise<Ticked | undefined> {

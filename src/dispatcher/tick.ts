@@ -94,8 +94,9 @@ async function fireSchedules(
   { schedules, hosts, guards, log }: TickParts,
   tip: string | undefined,
 ): Promise<void> {
-  if (tip === undefined || hosts.active === undefined || (await guards.paused())) return;
-  await schedules.fire(hosts.active.alias, tip).catch((error: unknown) => {
+  if (tip === undefined || hosts.active === undefined) return;
+  const fired = schedules.fire(hosts.active.alias, tip, () => guards.paused());
+  await fired.catch((error: unknown) => {
     log('internal_error', { error: `schedules: ${reasonOf(error)}` });
   });
 }

@@ -7,8 +7,11 @@ beforeAll(buildDoomed);
 
 /** Passed by mail at a gate alone; `gate-kills.test.ts` dies there. */
 const OF_GATES = ['gate_written', 'proposal_queued', 'decision_written', 'denial_queued'];
+/** Passed by schedules alone; `schedule-kills.test.ts` dies there. */
+const OF_SCHEDULES = ['schedule_queued', 'schedule_recorded'];
+const ELSEWHERE = [...OF_GATES, ...OF_SCHEDULES];
 
-it.each(CRASH_POINTS.filter((point) => !OF_GATES.includes(point)).map((point) => [point]))(
+it.each(CRASH_POINTS.filter((point) => !ELSEWHERE.includes(point)).map((point) => [point]))(
   'a dispatcher that is killed at %s loses nothing and repeats nothing that was recorded',
   async (point) => {
     const chaos = new ChaosBus();

@@ -117,7 +117,7 @@ it('a broken file is reported with its values, and the last good one stays in fo
   const log = await pass(host);
   const [invalid] = log.filter(({ event }) => event === 'schedule_invalid');
   expect(invalid?.['reason']).toBe(
-    'quiet is "at night", expected a span of the day such as 23:00-07:00; every is "often", expected a duration such as 15m, 2h or 1d, from 1m to 366d',
+    'line 5: quiet is "at night", expected a span of the day such as 23:00-07:00; line 4: every is "often", expected a duration such as 15m, 2h or 1d, from 1m to 366d',
   );
   const due = nextMultiple(HOUR_MS);
   await pass(host, offTo(due));
@@ -169,7 +169,7 @@ it('is made, shown, paused, run at once and removed by commands, and explained',
   await pass(host);
   expect(bus.from('worker')[0]?.message.re).toEqual([sent.relPath]);
   const explained = await host.run('explain', sent.relPath, 'worker');
-  expect(explained.out).toMatch(/\n {2}sent by schedule standup, due \d{4}-/);
+  expect(explained.out).toMatch(/\n {2}fired by schedule standup, due \d{4}-/);
   await out('remove', 'standup');
   const gone = await host.run('schedule', 'show', 'standup');
   expect(gone.code).not.toBe(0);

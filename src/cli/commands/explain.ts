@@ -1,4 +1,5 @@
 import { explain, type Explanation } from '../../operations/tracing/explain.ts';
+import { firedText } from '../../protocol/automation/firing.ts';
 import { describeFacts } from '../../operations/tracing/facts.ts';
 import { inTransport, print, type Call } from '../command/command.ts';
 
@@ -8,13 +9,13 @@ export function run(call: Call): Promise<number> {
     const result = await explain(context, message, actor);
     return print(call, result, () => {
       const verdict = `${result.message} ${result.wakes ? 'wakes' : 'does not wake'} ${actor}: ${result.because}`;
-      const { started_by: by, given_by: given } = result;
+      const { fired_by: by, given_by: given } = result;
       const open = result.open_questions.map(
         ({ message: path, asker }) => `  its stdout answers ${asker}: ${path}`,
       );
       return [
         verdict,
-        ...(by === undefined ? [] : [`  sent by schedule ${by.schedule}, due ${by.due}`]),
+        ...(by === undefined ? [] : [`  ${firedText(by)}`]),
         ...(given === undefined ? [] : [`  ${givenText(given)}`]),
         ...result.answered.map((path) => `  re: ${path}`),
         ...open,

@@ -10,6 +10,7 @@ import { reasonInWords } from '../../protocol/text/reasons.ts';
 import { suffixOf } from '../../protocol/names.ts';
 import { flag, inTransport, note, print, type Call } from '../command/command.ts';
 import { branchInWords } from '../../protocol/text/branch.ts';
+import { firedText } from '../../protocol/automation/firing.ts';
 import { dollars, grouped } from '../../protocol/text/amounts.ts';
 import { verifiedMark } from '../view/verified.ts';
 import { age, colourless, painter } from '../view/render.ts';
@@ -95,7 +96,8 @@ function lines(call: Call, node: ThreadNode, asked: string, withCost: boolean): 
     ...node.states.map((state) =>
       paint(COLOURS[state.state], words(state) + elsewhere(node, state)),
     ),
-    ...(node.subscription === undefined ? [] : [paint('blue', `by ${node.subscription}`)]),
+    ...(node.subscription === undefined ? [] : [paint('dim', `by ${node.subscription}`)]),
+    ...(node.fired_by === undefined ? [] : [paint('dim', firedText(node.fired_by))]),
     ...(node.branch === undefined ? [] : [paint('blue', `branch ${branchInWords(node.branch)}`)]),
     ...(withCost && node.usage !== null
       ? [paint('magenta', [...usageWords(node.usage), dollars(node.usage.usd ?? null)].join(' '))]

@@ -1,23 +1,24 @@
 import { passed } from '../../crash-points.ts';
-import { committedSince, readSchedules, type ScheduleFile } from '../../bus/schedules.ts';
-import type { Publisher } from '../../bus/publisher.ts';
-import type { Log } from '../../log.ts';
+import { reasonOf } from '../../errors.ts';
 import { dueNow, scheduledMessage } from '../../protocol/automation/firing.ts';
-import { Occurrences } from '../../protocol/automation/occurrences.ts';
-import { parseSchedule, type Schedule } from '../../protocol/automation/schedule.ts';
+import type { Schedule } from '../../protocol/automation/schedule.ts';
 import { outgoing } from '../../protocol/outgoing.ts';
-import type { Occurred, ScheduleRecord, ScheduleRecords } from '../../state/automation/schedules.ts';
-import type { Transport } from '../../transport/transport.ts';
+import type { Occurred, ScheduleRecord } from '../../state/automation/schedules.ts';
+import type { ScheduleProblem } from './broken-files.ts';
+import { SchedulesInForce, type InForceParts } from './in-force.ts';
 import { channelFor, isOpen, wasSent, type StandingParts } from './standing.ts';
 
-export interface SchedulesParts extends StandingParts {
-  transport: Transport;
-  records: ScheduleRecords;
-  publisher: Publisher;
-  /** The time zone of this machine. */
-  zone: string;
-  log: Log;
+export interface SchedulesParts extends StandingParts, InForceParts {
+  /** Starts to push an entry of the outbox, and waits for nothing. */
+  publish: (id: string) => void;
   newId: () => string;
+}
+
+/** What became of an occurrence, and the entry of its message, if it has one. */
+interface Outcome {
+  outcome: Occurred;
+  sent?: string;
+  id?: string;
 }
 
 /**
@@ -29,159 +30,88 @@ export interface SchedulesParts extends StandingParts {
  */
 export class Schedules {
   readonly #parts: SchedulesParts;
-  #files: readonly ScheduleFile[] = [];
-  #read: string | undefined;
-  #records: Map<string, ScheduleRecord> | undefined;
-  /** When each schedule is due next, in milliseconds since 1970. */
-  readonly #next = new Map<string, number>();
-  readonly #said = new Set<string>();
+  readonly #inForce: SchedulesInForce;
+  /** Why the last occurrence of a schedule could not be sent, by its name. */
+  readonly #failing = new Map<string, string>();
 
   constructor(parts: SchedulesParts) {
     this.#parts = parts;
+    this.#inForce = new SchedulesInForce(parts);
   }
 
   /** When the next one is due; undefined where there is none. */
   get next(): Date | undefined {
-    return this.#next.size === 0 ? undefined : new Date(Math.min(...this.#next.values()));
+    const { next } = this.#inForce;
+    return next === undefined ? undefined : new Date(next);
   }
 
-  /** Sends what is due on a host; what cannot be done now is tried again at the next call. */
-  async fire(alias: string, tip: string): Promise<void> {
-    const { transport, records, now } = this.#parts;
-    if (this.#read !== tip) {
-      this.#files = await readSchedules(transport, tip);
-      this.#records ??= this.#files.length === 0 ? undefined : await records.load();
-      if (this.#records !== undefined) await this.#follow(alias, tip, this.#records);
-      this.#read = tip;
-    }
-    for (const [name, record] of this.#records ?? []) {
-      if ((this.#next.get(name) ?? Infinity) > now().getTime()) continue;
-      await this.#look(name, record, tip);
-    }
+  /** What is wrong with them; empty where nobody uses schedules. */
+  get problems(): ScheduleProblem[] {
+    const failing = [...this.#failing].map(([schedule, problem]) => ({ schedule, problem }));
+    return [...this.#inForce.problems, ...failing];
   }
 
-  /** Brings the records up to what the files of a commit say. */
-  async #follow(alias: string, tip: string, records: Map<string, ScheduleRecord>): Promise<void> {
-    const { transport, log, now } = this.#parts;
-    const mine = new Set<string>();
-    let isChanged = false;
-    for (const { name, path, oid, text, result } of this.#files) {
-      const known = records.get(name);
-      if (!result.ok) {
-        if (known !== undefined) mine.add(name);
-        if (known !== undefined && !this.#next.has(name)) this.#plan(name, known);
-        this.#say(`${name} ${oid}`, () => {
-          const kept = known === undefined ? {} : { note: 'the last good one stays in force' };
-          log('schedule_invalid', {
-            schedule: name,
-            path,
-            reason: result.problems.join('; '),
-            ...kept,
-          });
-        });
-        continue;
-      }
-      if (result.value.host !== alias) continue;
-      mine.add(name);
-      if (known?.text === text) {
-        if (!this.#next.has(name)) this.#plan(name, known);
-        continue;
-      }
-      // Only what could still be sent matters.
-      const reach = new Date(now().getTime() - result.value.grace);
-      const since = (await committedSince(transport, tip, path, reach)) ?? reach.getTime();
-      const record = { ...known, text, since: new Date(since).toISOString() };
-      records.set(name, record);
-      this.#plan(name, record);
-      isChanged = true;
-      log('schedule_loaded', { schedule: name, path, next: this.#nextOf(name) });
-    }
-    for (const name of records.keys())
-      if (!mine.has(name)) {
-        isChanged = records.delete(name) || isChanged;
-        this.#next.delete(name);
-      }
-    if (isChanged) await this.#parts.records.save(records);
+  /**
+   * Sends what is due on a host; what cannot be done now is tried again at the next call.
+   *
+   * @param isPaused asked only when something is due: a pause for the whole machine
+   */
+  async fire(alias: string, tip: string, isPaused: () => Promise<boolean>): Promise<void> {
+    await this.#inForce.follow(alias, tip);
+    const due = this.#inForce.due();
+    if (due.length === 0 || (await isPaused())) return;
+    for (const one of due)
+      await this.#look(one, tip).catch((error: unknown) => {
+        this.#noteFailing(one.schedule.name, `it could not be sent: ${reasonOf(error)}`);
+      });
   }
 
-  #nextOf(name: string): string | undefined {
-    const next = this.#next.get(name);
-    return next === undefined ? undefined : new Date(next).toISOString();
-  }
-
-  /** Finds out when a schedule is due next, after what was dealt with. */
-  #plan(name: string, record: ScheduleRecord): void {
-    const schedule = parseSchedule(record.text, name);
-    const next =
-      schedule.ok && schedule.value.enabled
-        ? this.#occurrences(schedule.value).after(this.#dealtWith(record))
-        : undefined;
-    if (next === undefined) this.#next.delete(name);
-    else this.#next.set(name, next);
-  }
-
-  /** A clock that was set back must not keep a schedule from its next occurrence. */
-  #dealtWith({ since, last = since }: ScheduleRecord): number {
-    return Math.min(Math.max(Date.parse(since), Date.parse(last)), this.#parts.now().getTime());
-  }
-
-  #occurrences(schedule: Schedule): Occurrences {
-    return new Occurrences(schedule, schedule.timezone ?? this.#parts.zone);
-  }
-
-  async #look(name: string, record: ScheduleRecord, tip: string): Promise<void> {
-    const parsed = parseSchedule(record.text, name);
-    if (!parsed.ok) return;
-    const schedule = parsed.value;
+  async #look(
+    { schedule, occurrences, record }: ReturnType<SchedulesInForce['due']>[number],
+    tip: string,
+  ): Promise<void> {
+    const { name } = schedule;
     const now = this.#parts.now().getTime();
-    const { due, isMissed } = dueNow(
-      schedule,
-      this.#occurrences(schedule),
-      this.#dealtWith(record),
-      now,
-    );
+    const after = SchedulesInForce.dealtWith(record);
+    const { due, isMissed } = dueNow(schedule, occurrences, after, now);
     if (due === undefined) {
-      this.#plan(name, record);
+      this.#inForce.planAgain(name);
       return;
     }
-    const outcome = isMissed
-      ? { outcome: 'missed' as const }
+    const { id, ...outcome }: Outcome = isMissed
+      ? { outcome: 'missed' }
       : await this.#send(schedule, due, record, tip);
-    const dealt = { ...record, ...outcome, last: new Date(due).toISOString() };
-    this.#records?.set(name, dealt);
-    if (this.#records !== undefined) await this.#parts.records.save(this.#records);
+    const last = new Date(due).toISOString();
+    await this.#inForce.dealt(name, { ...record, ...outcome, last });
     passed('schedule_recorded');
-    this.#plan(name, dealt);
-    this.#parts.log('schedule_due', {
-      schedule: name,
-      due: dealt.last,
-      outcome: outcome.outcome,
-      next: this.#nextOf(name),
-    });
-    if ('id' in outcome) void this.#parts.publisher.publish(outcome.id).catch(() => undefined);
+    if (outcome.outcome !== 'refused') this.#failing.delete(name);
+    this.#parts.log('schedule_due', { schedule: name, due: last, ...outcome });
+    if (id !== undefined) this.#parts.publish(id);
   }
 
   async #send(
     schedule: Schedule,
     due: number,
-    { sent }: ScheduleRecord,
+    { sent, taken }: ScheduleRecord,
     tip: string,
-  ): Promise<{ outcome: Occurred; sent?: string; id?: string }> {
-    const { records, outbox, newId, log } = this.#parts;
+  ): Promise<Outcome> {
+    const { records, outbox, newId } = this.#parts;
     if (!schedule.overlap && sent !== undefined && (await isOpen(this.#parts, sent, tip)))
       return { outcome: 'unanswered' };
     const channel = await channelFor(this.#parts, schedule, tip);
     if ('problem' in channel) {
-      log('schedule_invalid', { schedule: schedule.name, reason: channel.problem });
+      this.#noteFailing(schedule.name, channel.problem);
       return { outcome: 'refused' };
     }
     const at = new Date(due);
     const suffix = await records.suffixOf(schedule.name, at.toISOString());
-    const message = scheduledMessage(schedule, at);
+    const message = scheduledMessage(schedule, at, schedule.host);
     const { relPath, commit } = outgoing(message, channel.id, schedule.host, suffix);
     const ref = `${channel.id}/${relPath}`;
-    // Whoever lost its state has lost the key as well, and finds what it sent by what it says.
-    if (sent === undefined && (await wasSent(this.#parts, schedule, channel.id, at, tip)))
+    // Whoever lost its state has lost the key as well, and finds what it sent by what it says. Anybody
+    // could write that, so it counts only for what was due before this machine took the schedule over.
+    const isBefore = sent === undefined && due <= Date.parse(taken);
+    if (isBefore && (await wasSent(this.#parts, schedule, channel.id, at, tip)))
       return { outcome: 'sent', sent: ref };
     const id = newId();
     const requires = commit.files.map(({ path }) => ({ path, oid: null }));
@@ -190,9 +120,10 @@ export class Schedules {
     return { outcome: 'sent', sent: ref, id };
   }
 
-  #say(what: string, say: () => void): void {
-    if (this.#said.has(what)) return;
-    this.#said.add(what);
-    say();
+  /** What fails again and again is logged once. */
+  #noteFailing(schedule: string, problem: string): void {
+    if (this.#failing.get(schedule) === problem) return;
+    this.#failing.set(schedule, problem);
+    this.#parts.log('schedule_failed', { schedule, reason: problem });
   }
 }

@@ -5,12 +5,12 @@ import type { Schedule } from '../../protocol/automation/schedule.ts';
 import type { Channel } from '../../protocol/files/channel.ts';
 import { relPathAt } from '../../protocol/names.ts';
 import type { Outbox } from '../../state/outbox.ts';
-import type { Deliveries } from '../intake/deliveries.ts';
 
 export interface StandingParts {
-  reader: MessageReader;
-  deliveries: Pick<Deliveries, 'mailboxes'>;
-  outbox: Outbox;
+  reader: Pick<MessageReader, 'channels' | 'message' | 'since'>;
+  /** The deliveries of a channel that are not settled here, by their relPaths. */
+  unsettled: (channel: string) => string[];
+  outbox: Pick<Outbox, 'all' | 'held' | 'put'>;
   /** The channel of what names none. */
   usualChannel: (channels: Channel[]) => Promise<Channel | undefined>;
   now: () => Date;
@@ -41,20 +41,23 @@ export async function channelFor(
  * @param sent as `<channel id>/<relPath>`
  */
 export async function isOpen(
-  { outbox, deliveries, reader, now }: StandingParts,
+  { outbox, unsettled, reader, now }: StandingParts,
   sent: string,
   tip: string,
 ): Promise<boolean> {
   const slash = sent.indexOf('/');
   const [channel, relPath] = [sent.slice(0, slash), sent.slice(slash + 1)];
-  const isQueued = (await outbox.all()).some(({ commits }) =>
+  // What looks like a secret waits for a person, who may still let it go.
+  const waiting = [...(await outbox.all()), ...(await outbox.held())];
+  const isQueued = waiting.some(({ commits }) =>
     commits.some(({ files }) => files.some(({ path }) => path.endsWith(`/${sent}`))),
   );
-  if (isQueued || deliveries.mailboxes.unsettled(channel).includes(relPath)) return true;
+  if (isQueued || unsettled(channel).includes(relPath)) return true;
   const question = await reader.message(tip, channel, relPath);
   // If it never came to the bus, or was taken from it, nobody will answer it.
   if (question === undefined) return false;
-  if (Date.parse(question.timestamp) + OPEN_MS < now().getTime()) return false;
+  // One from the future was sent by a clock that was ahead: its answer stands before it, and is not found.
+  if (Math.abs(now().getTime() - Date.parse(question.timestamp)) > OPEN_MS) return false;
   const later = await reader.since(tip, channel, relPath, MOST_LOOKED_AT);
   return !later.some(({ message }) => isAnswerTo(message, relPath));
 }

@@ -1,7 +1,7 @@
 import { MEMORIES } from '../../protocol/layout.ts';
 import { readHosts } from '../../bus/host.ts';
+import { ScheduleFiles } from '../../bus/schedules.ts';
 import { SubscriptionFiles } from '../../bus/subscriptions.ts';
-import { readSchedules } from '../../bus/schedules.ts';
 import { formatSource } from '../../protocol/automation/subscription.ts';
 import { recipientsOf } from '../../protocol/automation/schedule.ts';
 import { isMemoryFile, memorySuffix, parseMemoryFile } from '../../protocol/files/memory.ts';
@@ -67,7 +67,7 @@ const LOOKUPS = {
         description: `${nameText(name)}: ${changes.map(({ option }) => nameText(option)).join(', ')}`,
       })),
   schedules: async ({ transport }, tip) =>
-    (await readSchedules(transport, tip)).map(({ name, result }) => ({
+    (await new ScheduleFiles(transport).at(tip)).files.map(({ name, result }) => ({
       value: name,
       description: result.ok ? recipientsOf(result.value) : 'cannot be read',
     })),

@@ -9,6 +9,7 @@ import { Gated } from '../../dispatcher/gates/gated.ts';
 import { Lacking } from '../../dispatcher/intake/lacking.ts';
 import type { Transcribing } from '../../dispatcher/run/transcribing.ts';
 import type { TickParts } from '../../dispatcher/tick.ts';
+import { committedSince, ScheduleFiles } from '../../bus/schedules.ts';
 import { Schedules } from '../../dispatcher/automation/schedules.ts';
 import { AnswersElsewhere } from '../../dispatcher/automation/answers-elsewhere.ts';
 import { SubscriptionRecord } from '../../state/automation/subscriptions.ts';
@@ -78,12 +79,14 @@ export function dispatcherParts(
     log,
     now: context.now,
   });
+  const scheduleFiles = new ScheduleFiles(transport);
   const records = new ScheduleRecords(context.paths.root, context.secret);
   const files = new SubscriptionFiles(transport);
   const subscriptions = new Subscriptions({
     ...{ files, reader, log },
     suffixOf: (cause) => records.suffixOf('subscription', cause),
   });
+  const publish = (id: string): void => void publisher.publish(id).catch(() => undefined);
   const parts = {
     ...intake,
     subscriptions,
@@ -107,17 +110,18 @@ export function dispatcherParts(
     publisher,
     sweep,
     schedules: new Schedules({
-      ...{ transport, reader, deliveries, outbox, publisher, log },
-      records,
+      ...{ reader, outbox, log, records, publish },
+      files: (tip, known) => scheduleFiles.at(tip, known),
+      committedSince: (...asked) => committedSince(transport, ...asked),
+      unsettled: (channel) => deliveries.mailboxes.unsettled(channel),
       usualChannel: (channels) => defaultChannelOf(context, channels),
       zone: timeZone(),
       now: context.now,
       newId: context.newId,
     }),
     answersElsewhere: new AnswersElsewhere({
-      ...{ files, subscriptions, transport, reader, outbox, log },
+      ...{ files, subscriptions, transport, reader, outbox, log, publish },
       record: new SubscriptionRecord(context.paths.root),
-      publish: (id) => void publisher.publish(id).catch(() => undefined),
       newId: context.newId,
     }),
     mayRead: () => permission(context.budget)('read'),

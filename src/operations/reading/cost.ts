@@ -14,14 +14,15 @@ import {
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
 import { byTime, CHUNK, readFiles, type Arrival } from '../lookup/arrivals.ts';
 import { newestFirst } from '../lookup/newest.ts';
+import { regrouped } from './cost-by-schedule.ts';
 
-export const COST_BY = ['actor', 'tier', 'host', 'channel', 'thread', 'day'] as const;
+export const COST_BY = ['actor', 'tier', 'host', 'channel', 'thread', 'schedule', 'day'] as const;
 /** By what runs are put together. */
 export type CostBy = (typeof COST_BY)[number];
 
 /** Some runs together; money is null if no CLI stated any. Stored and shown under these names. */
 export interface CostRow {
-  /** The actor, tier, alias of a host, name of a channel, first message of a thread, or day (UTC). */
+  /** The actor, tier, alias of a host, channel, first message of a thread, schedule, or day (UTC). */
   what: string;
   /** Of a thread: the id of its channel. */
   channel?: string;
@@ -87,7 +88,7 @@ export async function cost(
   const rows = new Map<string, CostRow>();
   const total = emptyRow('total');
   let unstated = 0;
-  for (const { common, days } of by === 'day' ? groups.flatMap(byItsDays) : groups) {
+  for (const { common, days } of await regrouped(context, by, tip, groups)) {
     const { key, what, home } = whatOf(by, common);
     const row = rows.get(key) ?? emptyRow(names?.get(what) ?? what, home);
     rows.set(key, row);
@@ -126,12 +127,7 @@ export async function ownBill({ paths }: Context): Promise<TierBill[]> {
 }
 
 function sumsBy(by: CostBy): SumsBy {
-  return by === 'thread' ? 'thread' : 'place';
-}
-
-/** A group for each day, with the day in common. */
-function byItsDays({ days }: Group): Group[] {
-  return days.map((sum) => ({ common: [sum.day], days: [sum] }));
+  return by === 'thread' || by === 'schedule' ? 'thread' : 'place';
 }
 
 /** As what a group is counted; `home`: of a thread, the id of its channel. */
@@ -144,7 +140,7 @@ function whatOf(
     // Anybody may push the path of a message to another channel as well.
     return { key: `${home}/${what}`, what, home };
   }
-  const what = common[by === 'day' ? 0 : PLACE.indexOf(by)] ?? '';
+  const what = common[Math.max(0, PLACE.indexOf(by))] ?? '';
   return { key: what, what };
 }
 

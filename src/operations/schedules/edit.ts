@@ -61,7 +61,13 @@ export async function addSchedule(context: Context, input: ScheduleInput): Promi
   const parsed = parseSchedule(text, name);
   if (!parsed.ok)
     throw new CrosstalkError('usage', `this is no schedule: ${parsed.problems.join('; ')}`);
-  if (parsed.value.channel !== undefined) await resolveChannel(context, parsed.value.channel);
+  const upcoming = upcomingOf(context, parsed.value, UPCOMING);
+  if (upcoming.length === 0)
+    throw new CrosstalkError(
+      'usage',
+      'it would never be due: that time is over, or in its quiet hours; give another --cron, --every or --at',
+    );
+  await resolveChannel(context, parsed.value.channel);
   const path = scheduleFile(name);
   if ((await context.reader.text(await tipOf(context), path)) !== undefined)
     throw new CrosstalkError(
@@ -70,10 +76,10 @@ export async function addSchedule(context: Context, input: ScheduleInput): Promi
     );
   const delivered = await put(
     context,
-    { path, text, login, ...(author !== undefined && { author }) },
+    { path, text, login, was: null, ...(author !== undefined && { author }) },
     name,
   );
-  return { name, path, upcoming: upcomingOf(context, parsed.value, UPCOMING), delivered };
+  return { name, path, upcoming, delivered };
 }
 
 /**
@@ -88,7 +94,7 @@ export async function enableSchedule(
 ): Promise<EditedSchedule> {
   await refreshOrNote(context);
   const { name, enabled, login } = input;
-  const { path, text, result } = await findSchedule(context, name);
+  const { path, text, oid, result } = await findSchedule(context, name);
   const changed = withEnabled(text, enabled);
   const parsed = parseSchedule(changed, name);
   if (!result.ok || !parsed.ok)
@@ -96,7 +102,7 @@ export async function enableSchedule(
       'refused',
       `${path} cannot be read: ${(result.ok ? [] : result.problems).join('; ')}; correct it first`,
     );
-  const delivered = await put(context, { path, text: changed, login }, name);
+  const delivered = await put(context, { path, text: changed, login, was: oid }, name);
   return { name, path, upcoming: upcomingOf(context, parsed.value, UPCOMING), delivered };
 }
 
@@ -118,8 +124,8 @@ export async function removeSchedule(
 ): Promise<EditedSchedule> {
   await refreshOrNote(context);
   const { name, login } = input;
-  const { path } = await findSchedule(context, name);
-  const delivered = await put(context, { path, login }, name);
+  const { path, oid } = await findSchedule(context, name);
+  const delivered = await put(context, { path, login, was: oid }, name);
   return { name, path, upcoming: [], delivered };
 }
 
@@ -138,16 +144,27 @@ export async function runSchedule(
   if (!result.ok)
     throw new CrosstalkError('refused', `${path} cannot be read: ${result.problems.join('; ')}`);
   const channel = await resolveChannel(context, result.value.channel);
-  const message = scheduledMessage(result.value, context.now());
-  const { host } = result.value;
-  const { relPath, commit } = outgoing(message, channel.id, host, context.suffix());
+  // Whoever asks for it now writes it, and no dispatcher: like any message of an operator it names no host.
+  const message = scheduledMessage(result.value, context.now(), undefined);
+  const { hostname, suffix } = context;
+  const { relPath, commit } = outgoing(message, channel.id, hostname, suffix());
   const delivered = await deliverOrNote(context, [commit]);
   return { name, channel: channel.id, relPath, delivered };
 }
 
+interface Edit {
+  path: string;
+  /** Undefined to remove it. */
+  text?: string;
+  login: string;
+  author?: string;
+  /** The object that was read at the path; null where there was none. Nobody else's change is overwritten. */
+  was: string | null;
+}
+
 function put(
   context: Context,
-  { path, text, login, author }: { path: string; text?: string; login: string; author?: string },
+  { path, text, login, author, was }: Edit,
   name: string,
 ): Promise<Delivered> {
   const from = resolveFrom(context, author, login);
@@ -158,6 +175,7 @@ function put(
       subject: `crosstalk: schedule ${name}${text === undefined ? ' removed' : ''}`,
       files: text === undefined ? [] : [{ path, content: text }],
       ...(text === undefined && { clear: path }),
+      requires: [{ path, oid: was }],
     },
   ]);
 }

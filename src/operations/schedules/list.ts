@@ -1,10 +1,15 @@
-import { readSchedules, type ScheduleFile } from '../../bus/schedules.ts';
+import { ScheduleFiles, type ScheduleFile } from '../../bus/schedules.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { Occurrences } from '../../protocol/automation/occurrences.ts';
 import { recipientsOf, type Schedule } from '../../protocol/automation/schedule.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { didYouMean } from '../../protocol/text/nearest.ts';
-import { ScheduleRecords, type Occurred, type ScheduleRecord } from '../../state/automation/schedules.ts';
+import {
+  ScheduleRecords,
+  type Occurred,
+  type ScheduleRecord,
+} from '../../state/automation/schedules.ts';
+import { cost, type CostRow } from '../reading/cost.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
 
 /** A schedule as `schedule list` shows it. Printed under these names; times are ISO 8601 in UTC. */
@@ -26,6 +31,10 @@ export interface ShownSchedule {
   outcome: Occurred | null;
   /** The last message that was sent, as `<channel id>/<relPath>`. */
   sent: string | null;
+  /** US dollars that the runs of its threads have used in the last 30 days; null if none are stated. */
+  cost_usd: number | null;
+  /** How many runs those were. */
+  runs: number;
   /** Why the file cannot be read; the last good one stays in force on its host. */
   problems: string[];
 }
@@ -40,9 +49,10 @@ export interface WholeSchedule extends ShownSchedule {
 /** Every schedule of the transport, by name. */
 export async function listSchedules(context: Context): Promise<ShownSchedule[]> {
   await refreshOrNote(context);
-  const files = await readSchedules(context.transport, await tipOf(context));
-  const records = await recordsOf(context).load();
-  return files.map((file) => shownOf(context, file, records.get(file.name)));
+  const { files } = await new ScheduleFiles(context.transport).at(await tipOf(context));
+  if (files.length === 0) return [];
+  const [records, bill] = await Promise.all([recordsOf(context).load(), billOf(context)]);
+  return files.map((file) => shownOf(context, file, records.get(file.name), bill));
 }
 
 /** How many of the next occurrences are shown. */
@@ -59,12 +69,13 @@ export async function showSchedule(context: Context, name: string): Promise<Whol
   const records = await recordsOf(context).load();
   const { ok } = file.result;
   const upcoming = ok ? upcomingOf(context, file.result.value, UPCOMING) : [];
-  return { ...shownOf(context, file, records.get(name)), text: file.text, upcoming };
+  const shown = shownOf(context, file, records.get(name), await billOf(context));
+  return { ...shown, text: file.text, upcoming };
 }
 
 /** @throws CrosstalkError `not_found` */
 export async function findSchedule(context: Context, name: string): Promise<ScheduleFile> {
-  const files = await readSchedules(context.transport, await tipOf(context));
+  const { files } = await new ScheduleFiles(context.transport).at(await tipOf(context));
   const found = files.find((file) => file.name === name);
   if (found !== undefined) return found;
   const names = files.map((file) => file.name);
@@ -98,12 +109,21 @@ export function upcomingOf({ now }: Context, schedule: Schedule, most: number): 
   return found;
 }
 
+/** What the threads of each schedule have used; a schedule without runs is not in it. */
+async function billOf(context: Context): Promise<ReadonlyMap<string, CostRow>> {
+  const { rows } = await cost(context, { by: 'schedule' });
+  return new Map(rows.map((row) => [row.what, row]));
+}
+
 function shownOf(
   context: Context,
   { name, path, result }: ScheduleFile,
   record: ScheduleRecord | undefined,
+  bill: ReadonlyMap<string, CostRow>,
 ): ShownSchedule {
   const past = {
+    cost_usd: bill.get(name)?.usd ?? null,
+    runs: bill.get(name)?.runs ?? 0,
     last: record?.last ?? null,
     outcome: record?.outcome ?? null,
     sent: record?.sent ?? null,

@@ -26,7 +26,7 @@ export interface Explanation {
   open_questions: { message: string; asker: string }[];
   facts: Facts;
   /** The schedule that has sent it, as the message says; absent for any other message. */
-  started_by?: StartedBy;
+  fired_by?: StartedBy;
   /**
    * The subscription that has given it, as the message says, and the answers because of which; absent for any
    * other message.
@@ -82,7 +82,7 @@ export async function explain(
           asker,
         }))
       : [],
-    ...(started && { started_by: started }),
+    ...(started && { fired_by: started }),
     ...(given && {
       given_by: { ...given, cause: [...originsOf(found), ...(found.origin ?? [])] },
     }),

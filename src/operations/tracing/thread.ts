@@ -1,4 +1,5 @@
 import type { WebState, WebThread, WebThreadNode } from '../../api/messages.ts';
+import { startedBy } from '../../protocol/automation/firing.ts';
 import { readHosts } from '../../bus/host.ts';
 import { isQuestion } from '../../protocol/causality.ts';
 import { activation } from '../../protocol/activation.ts';
@@ -133,6 +134,7 @@ function describe({
   verified,
 }: Located): Omit<WebThreadNode, 'states' | 'children'> {
   const given = subscriptionOf(message);
+  const fired = startedBy(message);
   return {
     relPath,
     from: message.from,
@@ -145,6 +147,7 @@ function describe({
     usage: message.usage ?? null,
     ...(given && { subscription: given.subscription }),
     ...(message.branch !== undefined && { branch: message.branch }),
+    ...(fired !== undefined && { fired_by: fired }),
     ...(verified !== undefined && { verified }),
   };
 }

@@ -27,6 +27,12 @@ export function expressionProblem(expression: string): string | undefined {
   }
 }
 
+/** Whether a valid expression may be due more than once within a minute: its seconds are not one number. */
+export function mayComeTwiceAMinute(expression: string): boolean {
+  const fields = expression.trim().split(/\s+/);
+  return fields.length === 6 && !/^\d+$/.test(fields[0] ?? '');
+}
+
 function cronOf(expression: string, timezone: string): Cron {
   return new Cron(expression, { timezone, paused: true, mode: 'auto' });
 }

@@ -5,7 +5,7 @@ import type { Occurrences } from './occurrences.ts';
 import type { Schedule } from './schedule.ts';
 
 /** Milliseconds by which an occurrence may be late and still counts as on time. */
-const ON_TIME_MS = 120_000;
+export const ON_TIME_MS = 120_000;
 
 /** What there is to do about a schedule. */
 export interface Due {
@@ -33,9 +33,13 @@ export function dueNow(
   return { due, isMissed: late > ON_TIME_MS && (catchUp === 'none' || late > grace) };
 }
 
-/** The message of an occurrence, with the machine-made facts on its origin. */
-export function scheduledMessage(schedule: Schedule, due: Date): Message {
-  const { name, host, from, to, tier, body } = schedule;
+/**
+ * The message of an occurrence, with the machine-made facts on its origin.
+ *
+ * @param host the alias of the machine that writes it; undefined for an operator, who has none
+ */
+export function scheduledMessage(schedule: Schedule, due: Date, host: string | undefined): Message {
+  const { name, from, to, tier, body } = schedule;
   const at = due.toISOString();
   return {
     from,
@@ -45,7 +49,7 @@ export function scheduledMessage(schedule: Schedule, due: Date): Message {
     re: [],
     cause: [],
     ...(tier !== undefined && { tier }),
-    host,
+    ...(host !== undefined && { host }),
     extra: { schedule: name, due: at },
     body,
   };
@@ -63,4 +67,9 @@ export function startedBy({ extra }: Pick<Message, 'extra'>): StartedBy | undefi
   const { schedule, due } = extra;
   const isDue = typeof due === 'string' && utcOf(due) === due;
   return isName(schedule) && isDue ? { schedule, due } : undefined;
+}
+
+/** What a message says of its schedule, in a few words. */
+export function firedText({ schedule, due }: StartedBy): string {
+  return `fired by schedule ${schedule}, due ${due.slice(0, 16).replace('T', ' ')} UTC`;
 }

@@ -6,8 +6,11 @@ export type Timing = Pick<Schedule, 'when' | 'quiet'>;
 
 const MINUTE_MS = 60_000;
 const DAY_MINUTES = 24 * 60;
-/** Occurrences in a row that are looked at before a schedule counts as never due: quiet hours drop them. */
-const MOST_DROPPED = 5000;
+/**
+ * Spans of quiet hours in a row that are looked at before a schedule counts as never due: four years of
+ * days, in which every clock was put forward and back.
+ */
+const MOST_QUIET = 1500;
 
 /**
  * When a schedule is due, without those occurrences that fall into its quiet hours. It knows nothing of
@@ -15,11 +18,11 @@ const MOST_DROPPED = 5000;
  */
 export class Occurrences {
   readonly #next: (time: number) => number | undefined;
-  readonly #quietFor: (time: number) => number;
+  readonly #quietUntil: (time: number) => number | undefined;
 
   /** @param zone of its expression and its quiet hours */
   constructor({ when, quiet }: Timing, zone: string) {
-    this.#quietFor = quiet === undefined ? () => 0 : quietMinutes(quiet, zone);
+    this.#quietUntil = quiet === undefined ? () => undefined : endOfQuiet(quiet, zone);
     if (when.kind === 'cron') {
       const moments = new Moments(when.expression, zone);
       this.#next = (time) => moments.after(time);
@@ -33,39 +36,54 @@ export class Occurrences {
   /** The first occurrence after a time, both in milliseconds since 1970; undefined if there is none. */
   after(time: number): number | undefined {
     let from = time;
-    for (let dropped = 0; dropped < MOST_DROPPED; dropped++) {
+    for (let spans = 0; spans < MOST_QUIET; spans++) {
       const next = this.#next(from);
-      if (next === undefined) return undefined;
-      const minutes = this.#quietFor(next);
-      if (minutes === 0) return next;
-      // The clock may be put forward in quiet hours, by two hours at most: then they end earlier.
-      from = minutes > 180 ? next + (minutes - 180) * MINUTE_MS : next;
+      const until = next === undefined ? undefined : this.#quietUntil(next);
+      if (until === undefined) return next;
+      from = until - 1;
     }
     return undefined;
   }
 
   /** The last occurrence after one time, and not after the other; undefined if there is none. */
   last(after: number, until: number): number | undefined {
-    let found: number | undefined;
-    let [from, to] = [after, until];
-    while (from < to) {
-      const middle = found === undefined ? from : Math.floor((from + to) / 2);
-      const next = this.after(middle);
-      if (next !== undefined && next <= until) from = found = next;
-      else if (found === undefined) return undefined;
-      else to = middle;
+    let found = this.after(after);
+    if (found === undefined || found > until) return undefined;
+    // Most often it is the only one; else each look halves the time in which there may be a later one.
+    for (let [asked, to] = [found, until]; found < to; asked = Math.floor((found + to) / 2)) {
+      const next = this.after(asked);
+      if (next !== undefined && next <= until) found = next;
+      else to = asked;
     }
     return found;
   }
 }
 
-/** For how many minutes it is still quiet at a time; 0 when it is not. */
-function quietMinutes({ from, until }: Quiet, zone: string): (time: number) => number {
+/**
+ * Until when it is quiet without a change of the clocks, in milliseconds since 1970; undefined when it is
+ * not quiet at a time. After such a change it has to be asked again.
+ */
+function endOfQuiet({ from, until }: Quiet, zone: string): (time: number) => number | undefined {
   const offset = offsetsIn(zone);
   const length = (until - from + DAY_MINUTES) % DAY_MINUTES;
   return (time) => {
-    const local = Math.floor((time + offset(time)) / MINUTE_MS) % DAY_MINUTES;
-    const since = (local - from + DAY_MINUTES) % DAY_MINUTES;
-    return since < length ? length - since : 0;
+    const ahead = offset(time);
+    const minute = Math.floor((time + ahead) / MINUTE_MS);
+    const since = ((minute % DAY_MINUTES) - from + 2 * DAY_MINUTES) % DAY_MINUTES;
+    if (since >= length) return undefined;
+    const end = (minute + length - since) * MINUTE_MS - ahead;
+    return offset(end) === ahead ? end : changeBetween(offset, time, end);
   };
+}
+
+/** The first moment after a time at which the clocks are no longer as they were at that time. */
+function changeBetween(offset: (time: number) => number, time: number, end: number): number {
+  const ahead = offset(time);
+  let [early, late] = [time, end];
+  while (late - early > 1) {
+    const middle = Math.floor((early + late) / 2);
+    if (offset(middle) === ahead) early = middle;
+    else late = middle;
+  }
+  return late;
 }

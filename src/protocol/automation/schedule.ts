@@ -4,7 +4,7 @@ import { isName, isSender } from '../names.ts';
 import { parseDuration } from '../text/duration.ts';
 import { parseDocumentText, type HeaderFields } from '../text/frontmatter.ts';
 import { parsed, shown, unreadable, type Parsed } from '../text/result.ts';
-import { expressionProblem, isZone } from './expression.ts';
+import { expressionProblem, isZone, mayComeTwiceAMinute } from './expression.ts';
 
 /** When a schedule is due: one of three ways to say it. */
 export type When =
@@ -48,6 +48,8 @@ export interface Schedule {
 }
 
 const HOUR_MS = 3_600_000;
+/** The most characters of a file: it is kept in the state directory as long as it is in force. */
+const MOST_CHARACTERS = 32 * 1024;
 /** The shortest time between two occurrences: a run takes longer than a second. */
 const LEAST_MS = 60_000;
 const MOST_MS = 366 * 24 * HOUR_MS;
@@ -58,12 +60,16 @@ const MOMENT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+-]
 const SPAN = /^(\d{1,2}):(\d{2})\s*-\s*(\d{1,2}):(\d{2})$/;
 
 /**
- * Parses a file of `local/schedules/`, or returns every problem found in it, each with its value.
+ * Parses a file of `local/schedules/`, or returns every problem found in it, each with its line and value.
  *
  * @param name the stem of the file's name
  */
 export function parseSchedule(text: string, name: string): Parsed<Schedule> {
   if (!isName(name)) return unreadable(`its file is called ${shown(name)}, expected a name`);
+  if (text.length > MOST_CHARACTERS)
+    return unreadable(
+      `it has ${String(text.length)} characters, expected at most ${String(MOST_CHARACTERS)}`,
+    );
   const document = parseDocumentText(text);
   if (!document.ok) return document;
   const { fields, body } = document.value;
@@ -73,7 +79,7 @@ export function parseSchedule(text: string, name: string): Parsed<Schedule> {
     problems.push(
       value === undefined || value === ''
         ? `${field} is missing, expected ${expected}`
-        : `${field} is ${shown(value)}, expected ${expected}`,
+        : `${linesOf(text, [field])}${field} is ${shown(value)}, expected ${expected}`,
     );
   };
   const {
@@ -103,7 +109,9 @@ export function parseSchedule(text: string, name: string): Parsed<Schedule> {
   if (overlap === undefined) wrong('overlap', 'true or false');
   const enabled = switchIn(fields['enabled'], 'true');
   if (enabled === undefined) wrong('enabled', 'true or false');
-  const when = whenIn(fields, wrong, problems);
+  const when = whenIn(text, fields, wrong, problems);
+  if (overlap === true && when?.kind === 'cron' && mayComeTwiceAMinute(when.expression))
+    wrong('overlap', 'false for one that is due more than once a minute');
   if (body.trim() === '') problems.push('the message is missing: write it below the header');
   if (problems.length > 0 || when === undefined || to === undefined) return unreadable(...problems);
   return parsed({
@@ -127,6 +135,7 @@ export function parseSchedule(text: string, name: string): Parsed<Schedule> {
 const WAYS = ['cron', 'every', 'at'] as const;
 
 function whenIn(
+  text: string,
   fields: HeaderFields,
   wrong: (field: string, expected: string) => void,
   problems: string[],
@@ -137,28 +146,47 @@ function whenIn(
     problems.push(
       way === undefined
         ? 'cron, every or at is missing: one of them says when it is due'
-        : `${given.join(' and ')} are both given, expected one of cron, every and at`,
+        : `${linesOf(text, given)}${given.join(' and ')} are both given, expected one of cron, every and at`,
     );
     return undefined;
   }
   const value = fields[way];
-  const text = typeof value === 'string' ? value.trim() : '';
+  const said = typeof value === 'string' ? value.trim() : '';
   if (way === 'cron') {
-    const problem = expressionProblem(text);
-    if (problem === undefined) return { kind: 'cron', expression: text };
+    const problem = expressionProblem(said);
+    if (problem === undefined) return { kind: 'cron', expression: said };
     const form = 'expected 5 fields, or 6 with seconds before them, such as "0 9 * * 1-5"';
-    problems.push(`cron is ${shown(value)}, ${form}: ${problem}`);
+    problems.push(`${linesOf(text, [way])}cron is ${shown(value)}, ${form}: ${problem}`);
   } else if (way === 'every') {
     const ms = durationIn(value, LEAST_MS);
     if (ms !== undefined) return { kind: 'every', ms };
     wrong('every', 'a duration such as 15m, 2h or 1d, from 1m to 366d');
   } else {
-    const time = MOMENT.test(text) ? Date.parse(text) : NaN;
+    const time = MOMENT.test(said) ? Date.parse(said) : NaN;
     if (!Number.isNaN(time)) return { kind: 'at', time };
     const examples = '2026-06-09T09:00:00Z or 2026-06-09T09:00+02:00';
     wrong('at', `a moment with its zone, such as ${examples}`);
   }
   return undefined;
+}
+
+/** On which lines of a file fields of its header are, as the beginning of a sentence about them. */
+function linesOf(text: string, fields: readonly string[]): string {
+  const lines = text.split('\n');
+  const found = fields.flatMap((field) => {
+    const at = lines.findIndex((line) => line.replace(/^["']/, '').startsWith(field));
+    return at < 0 ? [] : [at + 1];
+  });
+  if (found.length === 0) return '';
+  return `${found.length > 1 ? 'lines' : 'line'} ${found.join(' and ')}: `;
+}
+
+/** The host that a file names, whatever else is wrong with it; undefined where that cannot be read. */
+export function hostNamedIn(text: string): string | undefined {
+  if (text.length > MOST_CHARACTERS) return undefined;
+  const document = parseDocumentText(text);
+  const host = document.ok ? document.value.fields['host'] : undefined;
+  return isName(host) ? host : undefined;
 }
 
 function recipientsIn(value: unknown): Address[] | undefined {

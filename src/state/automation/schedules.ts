@@ -9,8 +9,12 @@ export type Occurred = 'sent' | 'missed' | 'unanswered' | 'refused';
 export interface ScheduleRecord {
   /** The text of the file that is in force. */
   text: string;
-  /** Since when that text is on the bus: nothing is due before. */
+  /** Since when that text is on the bus, by the clock of this machine: nothing is due before. */
   since: string;
+  /** When its file was last written to the bus, by the clock of whoever did that. */
+  committed: string;
+  /** When this machine took it over. */
+  taken: string;
   /** The last occurrence that was dealt with, as sent or not. */
   last?: string;
   outcome?: Occurred;
@@ -73,10 +77,10 @@ export class ScheduleRecords {
 
 function isScheduleRecord(value: unknown): value is ScheduleRecord {
   if (!isRecord(value)) return false;
-  const { text, since, last, outcome = 'sent', sent = '' } = value;
+  const { text, since, committed, taken, last, outcome = 'sent', sent = '' } = value;
   return (
     typeof text === 'string' &&
-    isTime(since) &&
+    [since, committed, taken].every(isTime) &&
     (last === undefined || isTime(last)) &&
     ['sent', 'missed', 'unanswered', 'refused'].includes(outcome as string) &&
     typeof sent === 'string'

@@ -14,6 +14,7 @@ import {
 import { readBody } from '../../command/body.ts';
 import { inTransport, note, print, text, flag, type Call } from '../../command/command.ts';
 import { EXIT } from '../../command/exit.ts';
+import { dollars } from '../../../protocol/text/amounts.ts';
 import { colourless, table } from '../../view/render.ts';
 
 export function run(call: Call): Promise<number> {
@@ -81,7 +82,7 @@ function list(call: Call): Promise<number> {
       const rows = schedules.map(row);
       return schedules.length === 0
         ? ''
-        : table([['name', 'host', 'to', 'when', 'next', 'last', 'outcome'], ...rows]);
+        : table([['name', 'host', 'to', 'when', 'next', 'last', 'outcome', 'cost'], ...rows]);
     });
   });
 }
@@ -90,7 +91,8 @@ function row(one: ShownSchedule): string[] {
   const { name, host, to, when, next, last, outcome, enabled, problems } = one;
   const [problem] = problems;
   if (problem !== undefined) return [name, `cannot be read: ${colourless(problem)}`];
-  const cells = [name, host, to, when, enabled ? next : 'paused', last, outcome];
+  const used = one.runs === 0 ? null : dollars(one.cost_usd);
+  const cells = [name, host, to, when, enabled ? next : 'paused', last, outcome, used];
   return cells.map((cell) => colourless(cell ?? '-'));
 }
 

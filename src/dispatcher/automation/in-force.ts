@@ -1,0 +1,233 @@
+import { BrokenFiles, type ScheduleProblem } from './broken-files.ts';
+import type { FoundSchedules, ScheduleFile } from '../../bus/schedules.ts';
+import type { Log } from '../../log.ts';
+import { ON_TIME_MS } from '../../protocol/automation/firing.ts';
+import { Occurrences } from '../../protocol/automation/occurrences.ts';
+import { hostNamedIn, parseSchedule, type Schedule } from '../../protocol/automation/schedule.ts';
+import type { ScheduleRecord, ScheduleRecords } from '../../state/automation/schedules.ts';
+
+export interface InForceParts {
+  /** Every schedule at a commit; see `ScheduleFiles`. */
+  files: (
+    tip: string,
+    known: () => Promise<Pick<ReadonlySet<string>, 'has'>>,
+  ) => Promise<FoundSchedules>;
+  /** When a file was last written, see `committedSince`. */
+  committedSince: (tip: string, path: string, since: Date) => Promise<number | undefined>;
+  records: Pick<ScheduleRecords, 'load' | 'save' | 'suffixOf'>;
+  /** The time zone of this machine. */
+  zone: string;
+  now: () => Date;
+  log: Log;
+}
+
+/** A schedule of this host, with what it is about. */
+interface Planned {
+  /** The text from which it was read. */
+  text: string;
+  schedule: Schedule;
+  occurrences: Occurrences;
+  /** When it is due next, in milliseconds since 1970; undefined when it never is, or is paused. */
+  next: number | undefined;
+}
+
+const DAY_MS = 86_400_000;
+/** A clock that is behind what it was by less than this is looked at as one that stands still. */
+const SET_BACK_MS = 60_000;
+
+/**
+ * The schedules that a host follows: the last good form of each of their files, since when it is there,
+ * and what was dealt with. All of it is in the state directory; where nobody uses schedules, no file is
+ * read and none is written.
+ */
+export class SchedulesInForce {
+  readonly #parts: InForceParts;
+  #tip: string | undefined;
+  #alias: string | undefined;
+  /** Undefined until there is a schedule. */
+  #records: Map<string, ScheduleRecord> | undefined;
+  readonly #planned = new Map<string, Planned>();
+  readonly #broken: BrokenFiles;
+  #beyond = 0;
+  #clock = 0;
+  /** Whether what is on record was compared with the history since the start. */
+  #isChecked = false;
+  /** Whether the records differ from what is on disk. */
+  #isChanged = false;
+
+  constructor(parts: InForceParts) {
+    this.#parts = parts;
+    this.#broken = new BrokenFiles(parts.log);
+  }
+
+  /** When the first of them is due; undefined where there is none. */
+  get next(): number | undefined {
+    const all = [...this.#planned.values()].flatMap(({ next }) => next ?? []);
+    return all.length === 0 ? undefined : Math.min(...all);
+  }
+
+  /** Files that cannot be read, and how many were passed over. */
+  get problems(): ScheduleProblem[] {
+    const broken = this.#broken.problems;
+    const problem = `${String(this.#beyond)} files of local/schedules were passed over: there are too many`;
+    return this.#beyond === 0 ? broken : [...broken, { schedule: '', problem }];
+  }
+
+  /** Those that are due. */
+  due(): { schedule: Schedule; occurrences: Occurrences; record: ScheduleRecord }[] {
+    const now = this.#parts.now().getTime();
+    return [...this.#planned].flatMap(([name, { next = Infinity, ...planned }]) => {
+      const record = this.#records?.get(name);
+      return next > now || record === undefined ? [] : [{ ...planned, record }];
+    });
+  }
+
+  /** Up to which time everything is dealt with, in milliseconds since 1970. */
+  static dealtWith({ since, last = since }: ScheduleRecord): number {
+    return Math.max(Date.parse(since), Date.parse(last));
+  }
+
+  /** Records what became of an occurrence, durably, and finds out when it is due next. */
+  async dealt(name: string, record: ScheduleRecord): Promise<void> {
+    if (this.#records === undefined) return;
+    this.#records.set(name, record);
+    this.#plan(name, record);
+    await this.#save();
+  }
+
+  /** Nothing came of the look at one: it is due at its next occurrence. */
+  planAgain(name: string): void {
+    const record = this.#records?.get(name);
+    if (record !== undefined) this.#plan(name, record);
+  }
+
+  /** Follows what the files of a commit say, and the clock. */
+  async follow(alias: string, tip: string): Promise<void> {
+    const { files: read, now } = this.#parts;
+    if (this.#tip !== tip || this.#alias !== alias) {
+      const { files, beyond } = await read(tip, () => this.#load());
+      this.#beyond = beyond;
+      if (files.length > 0) await this.#load();
+      if (this.#records !== undefined) await this.#update(alias, tip, files, this.#records);
+      [this.#tip, this.#alias] = [tip, alias];
+    }
+    const clock = now().getTime();
+    if (clock + SET_BACK_MS < this.#clock)
+      for (const name of this.#planned.keys()) this.planAgain(name);
+    this.#clock = clock;
+    if (this.#isChanged) await this.#save();
+  }
+
+  async #load(): Promise<Map<string, ScheduleRecord>> {
+    return (this.#records ??= await this.#parts.records.load());
+  }
+
+  async #save(): Promise<void> {
+    await this.#parts.records.save(this.#records ?? new Map());
+    this.#isChanged = false;
+  }
+
+  async #update(
+    alias: string,
+    tip: string,
+    files: readonly ScheduleFile[],
+    records: Map<string, ScheduleRecord>,
+  ): Promise<void> {
+    const broken = this.#broken.begin();
+    const kept = new Set<string>();
+    for (const file of files) {
+      const { name, text, result } = file;
+      const known = records.get(name);
+      if (!result.ok) {
+        const isKnown = known !== undefined && hostNamedIn(known.text) === alias;
+        if (isKnown) kept.add(name);
+        broken.note(alias, file, result.problems, isKnown);
+      } else if (result.value.host === alias) {
+        kept.add(name);
+        if (known?.text === text && this.#isChecked) continue;
+        const record = await this.#taken(tip, file, result.value, known);
+        if (record === known) continue;
+        records.set(name, record);
+        this.#plan(name, record);
+        this.#isChanged = true;
+        const next = this.#planned.get(name)?.next;
+        this.#parts.log('schedule_loaded', {
+          schedule: name,
+          path: file.path,
+          ...(next !== undefined && { next: new Date(next).toISOString() }),
+        });
+      }
+    }
+    for (const name of [...records.keys()])
+      if (!kept.has(name)) {
+        this.#isChanged = records.delete(name);
+        this.#planned.delete(name);
+      }
+    for (const [name, record] of records) if (!this.#planned.has(name)) this.#plan(name, record);
+    this.#isChecked = true;
+  }
+
+  /**
+   * The record of a file as it stands. A file that was removed and made again while nobody looked is
+   * known by when it was written.
+   */
+  async #taken(
+    tip: string,
+    { path, text }: ScheduleFile,
+    { grace }: Schedule,
+    known: ScheduleRecord | undefined,
+  ): Promise<ScheduleRecord> {
+    const now = this.#parts.now();
+    // Only what could still be sent matters.
+    const reach = new Date(now.getTime() - Math.max(grace, ON_TIME_MS));
+    const isSame = known?.text === text;
+    const from = isSame && Date.parse(known.committed) > reach.getTime() ? known.committed : reach;
+    const found = await this.#parts.committedSince(tip, path, new Date(from));
+    if (isSame && (found === undefined || found <= Date.parse(known.committed))) return known;
+    const committed = new Date(found ?? reach.getTime());
+    // The clock that wrote the file may be ahead of this one.
+    const since = new Date(Math.min(committed.getTime(), now.getTime()));
+    return {
+      ...known,
+      text,
+      since: since.toISOString(),
+      committed: committed.toISOString(),
+      taken: now.toISOString(),
+    };
+  }
+
+  #plan(name: string, record: ScheduleRecord): void {
+    const before = this.#planned.get(name);
+    const planned = before?.text === record.text ? before : this.#parsed(name, record);
+    if (planned === undefined) {
+      this.#planned.delete(name);
+      return;
+    }
+    const after = SchedulesInForce.dealtWith(this.#corrected(name, record));
+    const next = planned.schedule.enabled ? planned.occurrences.after(after) : undefined;
+    this.#planned.set(name, { ...planned, next });
+  }
+
+  #parsed(name: string, { text }: ScheduleRecord): Omit<Planned, 'next'> | undefined {
+    const parsed = parseSchedule(text, name);
+    if (!parsed.ok) return undefined;
+    const schedule = parsed.value;
+    const zone = schedule.timezone ?? this.#parts.zone;
+    return { text, schedule, occurrences: new Occurrences(schedule, zone) };
+  }
+
+  /**
+   * What was dealt with much later than now was so by a clock that was ahead: from now on it is as if
+   * nothing had been. Where it was ahead by less, the schedule waits until it is as late again.
+   */
+  #corrected(name: string, record: ScheduleRecord): ScheduleRecord {
+    const now = this.#parts.now();
+    if (SchedulesInForce.dealtWith(record) <= now.getTime() + DAY_MS) return record;
+    const { last, ...rest } = record;
+    const corrected = { ...rest, since: now.toISOString() };
+    if (last !== undefined) this.#parts.log('clock_set_back', { schedule: name, last });
+    this.#records?.set(name, corrected);
+    this.#isChanged = true;
+    return corrected;
+  }
+}

@@ -1,0 +1,160 @@
+import { expect, it } from 'vitest';
+import { Bus, type Event, type Host } from '../support/bus.ts';
+import { pass, runAt } from '../support/passes.ts';
+import { until } from '../support/wait.ts';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+const file = (header: Record<string, string | undefined>, body = 'what is new?'): string => {
+  const fields = { host: 'front', to: 'worker', every: '1h', ...header };
+  const lines = Object.entries(fields).flatMap(([key, value]) =>
+    value === undefined ? [] : [`${key}: ${value}`],
+  );
+  return `---\n${lines.join('\n')}\n---\n${body}\n`;
+};
+
+async function world(): Promise<{ bus: Bus; host: Host }> {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: 'cat > /dev/null; echo done' });
+  host.edit({ 'local/schedules/standup.md': file({}) });
+  await pass(host);
+  return { bus, host };
+}
+
+/** How far a clock has to be ahead to show the next full hour. */
+const toHour = (): number => (Math.floor(Date.now() / HOUR_MS) + 1) * HOUR_MS - Date.now() + 1000;
+const eventsOf = (log: Event[], name: string): Event[] => log.filter(({ event }) => event === name);
+
+it('a flood of files neither displaces a schedule that is in force nor hides it from status', async () => {
+  const { bus, host } = await world();
+  const flood: Record<string, string> = {};
+  for (let at = 0; at < 400; at++)
+    flood[`local/schedules/a${String(at)}.md`] = file({ host: 'nobody' });
+  host.edit(flood);
+  await pass(host, toHour());
+  expect(bus.from('schedule').map(({ message }) => message.extra['schedule'])).toEqual(['standup']);
+  const running = host.start();
+  await running.saw('tick');
+  const status = await host.run('status');
+  expect(status.out).toContain(
+    '151 files of local/schedules were passed over: there are too many; see: crosstalk schedule list',
+  );
+});
+
+it('files with odd names, links and folders are reported and send nothing', async () => {
+  const { bus, host } = await world();
+  host.edit({
+    'local/schedules/two words.md': file({}),
+    'local/schedules/.hidden.md': file({}),
+    'local/schedules/sub/deep.md': file({}),
+    'local/schedules/folder.md/x.md': file({}),
+  });
+  const log = await pass(host);
+  expect(eventsOf(log, 'schedule_invalid').map(({ path }) => path)).toEqual([
+    'local/schedules/.hidden.md',
+    'local/schedules/two words.md',
+  ]);
+  await pass(host, toHour());
+  expect(bus.from('schedule')).toHaveLength(1);
+});
+
+it('a message that claims to be an occurrence does not keep the real one from being sent', async () => {
+  const { bus, host } = await world();
+  const due = new Date(Date.now() + toHour() - 1000).toISOString();
+  const { channel } = await channelOf(host);
+  const path = `data/channels/${channel}/${due.slice(0, 10).replaceAll('-', '/')}`;
+  const name = `${due.slice(11, 23).replace(/[:.]/g, '')}Z-00000000.md`;
+  const header = `from: schedule\nto: worker\ntype: text\ntimestamp: ${due}\nhost: front\nschedule: standup\ndue: ${due}`;
+  host.edit({ [`${path}/${name}`]: `---\n${header}\n---\n\nforged\n` });
+  await pass(host, toHour());
+  const bodies = bus.from('schedule').map(({ message }) => message.body);
+  expect(bodies.sort()).toEqual(['forged\n', 'what is new?\n']);
+});
+
+async function channelOf(host: Host): Promise<{ channel: string }> {
+  const listed = await host.run('channel', 'list', '--json');
+  const [first] = JSON.parse(listed.out) as { id: string }[];
+  return { channel: first?.id ?? '' };
+}
+
+it('a clock that was a year ahead or behind sends nothing twice, and keeps nothing from being sent', async () => {
+  const { bus, host } = await world();
+  await pass(host, 365 * DAY_MS);
+  await pass(host);
+  await pass(host, toHour());
+  await pass(host, toHour() - 365 * DAY_MS);
+  await pass(host, toHour());
+  await pass(host, toHour() + HOUR_MS);
+  const dues = bus.from('schedule').map(({ message }) => String(message.extra['due']));
+  expect(new Set(dues).size).toBe(dues.length);
+  const next = new Date(Date.now() + toHour() - 1000).toISOString();
+  expect(dues).toContain(next);
+});
+
+it('a file that was removed and made again does not send what was due before', async () => {
+  const { bus, host } = await world();
+  // It knows the file, and then nobody looks until it was made again, after the hour.
+  host.remove('local/schedules/standup.md');
+  await pass(host, toHour());
+  host.edit({ 'local/schedules/standup.md': file({}) });
+  await pass(host, toHour() - HOUR_MS);
+  expect(bus.from('schedule')).toEqual([]);
+});
+
+it('a schedule in the name of an actor wakes nobody by its own message, and gives no right to it', async () => {
+  const { bus, host } = await world();
+  host.edit({
+    'local/schedules/standup.md': file({ from: 'worker' }, '---\nto: all\n---\nforged header'),
+  });
+  await pass(host, toHour());
+  await pass(host, toHour());
+  const [sent] = bus.from('worker');
+  expect(sent?.message.to).toEqual([{ name: 'worker' }]);
+  expect(sent?.message.body).toBe('---\nto: all\n---\nforged header\n');
+  expect(bus.from('worker')).toHaveLength(1);
+});
+
+it('what is sent by hand for a schedule of another host does not look as if that host had sent it', async () => {
+  const { bus, host } = await world();
+  const back = await bus.host('back', { helper: 'cat > /dev/null; echo done' });
+  const ran = await back.run('schedule', 'run', 'standup');
+  expect(ran.code, ran.err).toBe(0);
+  const log = await pass(host);
+  expect(eventsOf(log, 'alias_shared')).toEqual([]);
+  expect(bus.from('schedule')[0]?.message.host).toBeUndefined();
+});
+
+it('a paused machine sends nothing, and what is due when it goes on is the last one', async () => {
+  const { bus, host } = await world();
+  await host.run('pause');
+  await pass(host, toHour());
+  expect(bus.from('schedule')).toEqual([]);
+  await runAt(host, toHour(), 'resume');
+  await pass(host, toHour());
+  expect(bus.from('schedule')).toHaveLength(1);
+});
+
+it('a run cannot make a schedule', async () => {
+  const { host } = await world();
+  const env = { CROSSTALK_RUN_DIR: host.state };
+  const ran = await host.runWith({ env }, 'schedule', 'add', 'x', '--to', 'worker', 'hello');
+  expect(ran.code).toBe(2);
+  expect(ran.err).toContain('not for a run');
+});
+
+it('a schedule whose channel is gone says so in status, until it can be sent', async () => {
+  const { bus, host } = await world();
+  const often = { cron: "'* * * * * *'", every: undefined };
+  host.edit({ 'local/schedules/standup.md': file({ ...often, channel: 'gone' }) });
+  const status = async (): Promise<string> => (await host.run('status')).out;
+  const running = host.start();
+  const failed = await running.saw('schedule_failed');
+  expect(failed['reason']).toBe('there is no channel "gone"');
+  const line = 'schedule standup: there is no channel "gone"; see: crosstalk schedule list';
+  await until('the line of status', async () => (await status()).includes(line));
+  host.edit({ 'local/schedules/standup.md': file(often) });
+  await running.saw('schedule_due', ({ outcome }) => outcome === 'sent');
+  await until('status without it', async () => !(await status()).includes('schedule'));
+  expect(bus.from('schedule').length).toBeGreaterThan(0);
+});

@@ -1,0 +1,193 @@
+// Two years of a scheduler in simulated time, against a model that walks through the minutes. The usual
+// form takes a few seconds; SCHEDULE_WORLDS=500 npx vitest run test/unit/schedules-simulated.test.ts
+// simulates five hundred times two years in each zone, for some hours.
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { SimulatedMachine } from '../support/simulated-schedule.ts';
+import { expected, expression, wall, ZONES } from '../support/wall-clock.ts';
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+const BEGIN = Date.parse('2026-01-01T00:00:00Z');
+const END = BEGIN + 731 * DAY_MS;
+const WORLDS = Number(process.env['SCHEDULE_WORLDS'] ?? '1');
+/** How often it is due: croner takes a third of a millisecond for each look, so not in each minute. */
+const OFTEN = WORLDS > 1 ? /^\d+(?:,\d+)? / : /^\d+ \d+(?:,\d+)? /;
+
+const span = fc.tuple(fc.integer({ min: 0, max: 23 }), fc.integer({ min: 1, max: 23 }));
+
+/** What a file says, and what the model knows of it. */
+const file = fc.record({
+  when: expression.filter(({ text }) => OFTEN.test(text)),
+  quiet: fc.option(
+    span.map(([from, hours]) => [from * 60, ((from + hours) % 24) * 60] as const),
+    { nil: undefined },
+  ),
+  catchUp: fc.constantFrom('last', 'none'),
+  graceMinutes: fc.constantFrom(0, 5, 60, 600),
+  overlap: fc.boolean(),
+});
+type File = typeof file extends fc.Arbitrary<infer T> ? T : never;
+
+const step = fc.oneof(
+  { weight: 6, arbitrary: fc.constant('answer' as const) },
+  { weight: 3, arbitrary: fc.constant('down' as const) },
+  { weight: 1, arbitrary: fc.constant('edit' as const) },
+  { weight: 1, arbitrary: fc.constant('again' as const) },
+  { weight: 1, arbitrary: fc.constant('forward' as const) },
+  { weight: 1, arbitrary: fc.constant('back' as const) },
+);
+
+const clockText = (minute: number): string =>
+  [Math.floor(minute / 60), minute % 60].map((part) => String(part).padStart(2, '0')).join(':');
+
+function textOf(
+  zone: string,
+  { when, quiet, catchUp, graceMinutes, overlap }: File,
+  at: number,
+): string {
+  const lines = [
+    ...['host: front', 'to: worker@elsewhere', `cron: ${when.text}`, `timezone: ${zone}`],
+    ...(quiet === undefined ? [] : [`quiet: ${quiet.map(clockText).join('-')}`]),
+    `catch_up: ${catchUp}`,
+    `grace: ${String(graceMinutes)}m`,
+    `overlap: ${String(overlap)}`,
+  ];
+  return `---\n${lines.join('\n')}\n---\nwritten at ${String(at)}\n`;
+}
+
+/** The occurrences of a file, day by day, by the clock on the wall. */
+function occurrencesOf(clock: (time: number) => number, { when, quiet }: File) {
+  const days = new Map<number, number[]>();
+  const isQuiet = (time: number): boolean => {
+    if (quiet === undefined) return false;
+    const [from, until] = quiet;
+    const minute = ((clock(time) % 1440) + 1440) % 1440;
+    return from < until ? minute >= from && minute < until : minute >= from || minute < until;
+  };
+  const dayOf = (day: number): number[] => {
+    const known = days.get(day);
+    if (known !== undefined) return known;
+    const begin = day * DAY_MS - MINUTE_MS;
+    const found = expected(clock, when.has, begin, begin + DAY_MS).filter((at) => !isQuiet(at));
+    days.set(day, found);
+    return found;
+  };
+  /** The last one after one time, and not after the other. */
+  return (after: number, until: number): number | undefined => {
+    for (let day = Math.floor(until / DAY_MS); day >= Math.floor(after / DAY_MS); day--) {
+      const last = dayOf(day).findLast((at) => at <= until);
+      if (last !== undefined) return last > after ? last : undefined;
+    }
+    return undefined;
+  };
+}
+
+describe.each(ZONES)('two years in %s', (zone) => {
+  const clock = wall(zone);
+
+  it(
+    'each occurrence is sent once, none before its file was there, and none is missed outside of downtime',
+    async () => {
+      let sent = 0;
+      await fc.assert(
+        fc.asyncProperty(
+          file,
+          fc.infiniteStream(fc.tuple(step, fc.double({ min: 0.01, max: 1, noNaN: true }), file)),
+          async (first, steps) => {
+            const machine = new SimulatedMachine(BEGIN, zone);
+            let current = first;
+            let last = occurrencesOf(clock, current);
+            const write = (next: File): void => {
+              current = next;
+              last = occurrencesOf(clock, next);
+              machine.write(textOf(zone, next, machine.now));
+            };
+            // What the model expects; times in milliseconds since 1970.
+            const due = new Set<number>();
+            let newest: number | undefined;
+            let dealt = BEGIN;
+            let open: number | undefined;
+            const round = async (): Promise<void> => {
+              if (dealt > machine.now + DAY_MS) dealt = machine.now;
+              const at = last(dealt, machine.now);
+              if (at !== undefined) {
+                dealt = at;
+                const late = machine.now - at;
+                const { catchUp, graceMinutes, overlap } = current;
+                const isMissed =
+                  late > 2 * MINUTE_MS && (catchUp === 'none' || late > graceMinutes * MINUTE_MS);
+                const isOpen = open !== undefined && machine.now <= open + DAY_MS;
+                if (!isMissed && (overlap || !isOpen)) {
+                  open = at;
+                  if (!due.has(at)) newest = at;
+                  due.add(at);
+                }
+              }
+              await machine.round();
+              // Comparing all of them each time would take most of the time.
+              if (machine.sent.length !== due.size || machine.sent.at(-1)?.due !== newest)
+                expect(machine.sent.map((one) => new Date(one.due).toISOString())).toEqual(
+                  [...due].map((one) => new Date(one).toISOString()),
+                );
+            };
+            const letTime = async (ms: number): Promise<void> => {
+              const until = machine.now + ms;
+              while (machine.isUp && machine.next <= until) {
+                machine.now = Math.max(machine.now, machine.next) + 5;
+                await round();
+              }
+              machine.now = Math.max(machine.now, until);
+              if (machine.isUp) await round();
+            };
+            machine.start();
+            write(first);
+            await round();
+            for (const [what, share, other] of steps) {
+              if (machine.now >= END) break;
+              await letTime(Math.round(share * 20 * DAY_MS));
+              if (what === 'answer') {
+                machine.answer();
+                open = undefined;
+              } else if (what === 'edit') {
+                write(other);
+                dealt = Math.max(dealt, machine.now);
+                await round();
+              } else if (what === 'down') {
+                machine.kill();
+                await letTime(Math.round(share * share * DAY_MS));
+                machine.start();
+                await round();
+              } else if (what === 'again') {
+                // Removed and made again, word for word, while nobody looked.
+                machine.kill();
+                await letTime(Math.round((share * DAY_MS) / 2));
+                machine.write(undefined);
+                write(current);
+                dealt = Math.max(dealt, machine.now);
+                await letTime(Math.round((share * DAY_MS) / 2));
+                machine.start();
+                await round();
+              } else {
+                const isFar = share > 0.9;
+                const by = Math.round(share * (isFar ? 365 * DAY_MS : 5 * HOUR_MS));
+                machine.now += what === 'forward' ? by : -by;
+                await round();
+                // A clock that is wrong by a year is set right again.
+                if (isFar) {
+                  machine.now += what === 'forward' ? -by : by;
+                  await round();
+                }
+              }
+            }
+            sent += due.size;
+          },
+        ),
+        { numRuns: WORLDS, endOnFailure: true },
+      );
+      expect(sent).toBeGreaterThan(0);
+    },
+    WORLDS * 600_000,
+  );
+});
