@@ -16,7 +16,7 @@ export const MEMORIES = 'data/memories';
 export const SCHEDULES = 'local/schedules';
 export const SUBSCRIPTIONS = 'local/subscriptions';
 export const FILES = 'data/files';
-export const EVENTS = 'data/events';
+const EVENTS = 'data/events';
 
 /**
  * The parts of a transport that a checkout shows (trust.md §1). Everything else stays in git's

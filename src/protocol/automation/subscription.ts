@@ -46,7 +46,7 @@ const SOURCE = /^(answer|event):(\S+)$/;
 const PATTERN = /^\/(.+)\/([a-z]*)$/s;
 
 /** The name of an actor or of an event, as `source` has it: `answer:<actor>` or `event:<name>`. */
-export function parseSource(text: unknown): Source | undefined {
+function parseSource(text: unknown): Source | undefined {
   const [, kind, name] = SOURCE.exec(typeof text === 'string' ? text.trim() : '') ?? [];
   return isName(name) ? { kind: kind as Source['kind'], name } : undefined;
 }
