@@ -20,8 +20,9 @@ export interface SubscriptionFile {
   result: Parsed<Subscribed>;
 }
 
-/** The most subscriptions of a transport: whoever can push can add any number of files. */
+/** The most subscriptions of a transport: whoever can push can add any number of files, of any size. */
 const MOST = 250;
+const MOST_BYTES = 32 * 1024;
 const FILE = /^local\/subscriptions\/([^/]+)\.md$/;
 
 type Reading = Pick<Transport, 'list' | 'objects'>;
@@ -65,6 +66,10 @@ export class SubscriptionFiles {
       return { ...found, text: '', result: parseSubscription('', found.name) };
     const content = (await this.#transport.objects.read(found.oid))?.content;
     if (content === undefined) return refused('its content is not here, or is larger than 1 MiB');
+    if (content.length > MOST_BYTES)
+      return refused(
+        `it has ${String(content.length)} bytes, expected at most ${String(MOST_BYTES)}`,
+      );
     const text = content.toString('utf8');
     return { ...found, text, result: await readSubscription(text, found.name) };
   }

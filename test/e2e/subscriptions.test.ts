@@ -201,6 +201,7 @@ it('the text has to match, the channel and the host are those of the file, and b
       ops: subscription('answer:a', 'b', { channel: 'ops' }),
       nowhere: subscription('answer:a', 'b', { channel: 'missing' }),
       broken: subscription('answer:a', 'b', { once: 'maybe' }),
+      huge: `${subscription('answer:a', 'b')}${'x'.repeat(33_000)}`,
     },
   );
   const made = await host.run('channel', 'create', 'ops');
@@ -220,7 +221,11 @@ it('the text has to match, the channel and the host are those of the file, and b
   expect(inOps?.message.origin).toEqual([`${host.channel()}/${answer?.relPath ?? ''}`]);
   const invalid = log.filter(({ event }) => event === 'subscription_invalid');
   expect(new Set(invalid.map(({ reason }) => reason))).toEqual(
-    new Set(['once is "maybe", expected true or false', 'there is no channel "missing"']),
+    new Set([
+      'once is "maybe", expected true or false',
+      'there is no channel "missing"',
+      expect.stringMatching(/^it has 33\d{3} bytes, expected at most 32768$/),
+    ]),
   );
 });
 
@@ -254,4 +259,58 @@ it('a subscription that names a host fires there on answers of others that arriv
     1,
   );
   expect((await back.run('status')).out).not.toMatch(/set aside|kept aside/);
+});
+
+it('is added, listed, paused and removed by commands, which say what is wrong', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { a: 'echo from a', b: 'cat >/dev/null; echo ok' });
+  const out = async (...argv: string[]): Promise<string> => {
+    const ran = await host.run('subscription', ...argv);
+    expect(ran.code, ran.err).toBe(0);
+    return ran.out;
+  };
+  const add = ['add', 'next', '--source', 'answer:a', '--to', 'b'];
+  expect(await out(...add, '--match', '/from/i', 'look:')).toBe(
+    'Subscribed: next (local/subscriptions/next.md)\n',
+  );
+  const listed = { name: 'next', source: 'answer:a', to: 'b', match: '/from/i', enabled: true };
+  expect(JSON.parse(await out('list', '--json'))).toMatchObject([listed]);
+  await out('pause', 'next');
+  expect(await out('list')).toMatch(/next +answer:a +b +\/from\/i +- +paused/);
+  await host.send('a', 'one');
+  await settle(bus, host);
+  expect(tasksOf(bus)).toEqual([]);
+  await out('pause', 'next', '--off');
+  const asked = await host.send('a', 'two', '--from', 'anna');
+  await settle(bus, host);
+  const [task] = tasksOf(bus);
+  const explained = await host.run('explain', task?.relPath ?? '', 'b');
+  expect(explained.out).toContain(
+    `\n  given by subscription next, following on ${bus.from('a').at(-1)?.relPath ?? ''}\n`,
+  );
+  const thread = await host.run('thread', asked);
+  expect(thread.out).toMatch(/subscription → b .*by next/);
+  const again = await host.run('subscription', ...add, 'x');
+  expect(again.err).toMatch(/there is a subscription next already/);
+  const wrong = await host.run(
+    'subscription',
+    'add',
+    'x',
+    '--source',
+    'a',
+    '--to',
+    'b',
+    '--match',
+    '/(/',
+  );
+  expect([wrong.code, wrong.err]).toEqual([
+    2,
+    'crosstalk subscription add: this is no subscription: source is "a", expected answer:<actor> or event:<name>\n',
+  ]);
+  expect(await out('remove', 'next')).toBe('Removed: next (local/subscriptions/next.md)\n');
+  const gone = await host.run('subscription', 'show', 'next');
+  expect([gone.code, gone.err]).toEqual([
+    1,
+    'crosstalk subscription show: no subscription "next"; make one with: crosstalk subscription add "next"\n',
+  ]);
 });

@@ -4,10 +4,11 @@ import { inTransport, note, print, text, type Call } from '../../command/command
 
 export async function run(call: Call): Promise<number> {
   const [source = '', ...args] = call.args;
-  const rest = { ...call, args };
-  // An event may have no payload: nothing is waited for that was not given.
-  const isGiven = args.length > 0 || text(call, 'file') !== undefined;
-  const payload = isGiven ? await readBody(rest, 'payload') : '';
+  const isGiven = args[0] !== undefined || text(call, 'file') !== undefined;
+  // An event may have no payload, and one that is piped in needs no word.
+  const payload = isGiven
+    ? await readBody({ ...call, args }, 'payload')
+    : ((await call.io.readStdin()) ?? '');
   const id = text(call, 'id');
   return inTransport(call, async (context) => {
     const published = await publishEvent(context, { source, payload, id }, { wait: true });

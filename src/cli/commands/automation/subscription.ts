@@ -33,7 +33,7 @@ const nameOf = ({ args }: Call): string => args[0] ?? '';
 async function add(call: Call): Promise<number> {
   const rest = { ...call, args: call.args.slice(1) };
   // Without a text the task is the payload alone: nothing is waited for that was not given.
-  const isGiven = rest.args.length > 0 || text(call, 'file') !== undefined;
+  const isGiven = rest.args[0] !== undefined || text(call, 'file') !== undefined;
   const body = isGiven ? await readBody(rest, 'text') : '';
   return inTransport(call, async (context) => {
     const added = await addSubscription(context, {
