@@ -12,3 +12,4 @@ export type * from './messages.ts';
 export type * from './now.ts';
 export type * from './sending.ts';
 export type * from './run-output.ts';
+export type * from './schedules.ts';

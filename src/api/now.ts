@@ -205,6 +205,8 @@ export interface WebArrow extends MessageRef {
   re: string[];
   cause: string[];
   excerpt: string;
+  /** The schedule that has sent it, as it says; absent for any other. */
+  schedule?: string;
 }
 
 /** `GET /api/flow`: what happened between two times. */

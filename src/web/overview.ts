@@ -4,11 +4,13 @@ import type {
   WebCost,
   WebFlow,
   WebHosts,
+  WebSchedules,
   WebRunOutput,
 } from '../api/api.ts';
 import { CrosstalkError } from '../errors.ts';
 import { flow } from '../operations/page/flow.ts';
 import { runOutput } from '../operations/page/run-output.ts';
+import { schedulesHere } from '../operations/schedules/list.ts';
 import { COST_BY, cost } from '../operations/reading/cost.ts';
 import { listActors } from '../operations/setup/actors.ts';
 import { branchDiff } from '../operations/worktrees/branch-diff.ts';
@@ -36,6 +38,13 @@ export const overview = {
       const { hosts } = await parts.now.get();
       return { hosts };
     },
+  }),
+
+  /** The messages that are sent when they are due, and what became of the last of each */
+  schedules: route('GET /api/schedules', {
+    answer: async ({ parts }): Promise<WebSchedules> => ({
+      schedules: await schedulesHere(parts.context),
+    }),
   }),
 
   /**

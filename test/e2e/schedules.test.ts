@@ -1,8 +1,8 @@
-import { rmSync } from 'node:fs';
+import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { Bus, type Event, type Host } from '../support/bus.ts';
-import { pass } from '../support/passes.ts';
+import { billed, pass, runAt } from '../support/passes.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -178,4 +178,75 @@ it('is made, shown, paused, run at once and removed by commands, and explained',
   );
   const twice = await host.run('schedule', ...add, '--cron', '0 9 * * *', '--every', '1h', 'hello');
   expect(twice.err).toMatch(/cron and every are both given, expected one of cron, every and at/);
+});
+
+it('what it has used is counted for the schedule, with the runs that its task has led to', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: billed(), other: billed() });
+  await host.send('other', 'by hand');
+  host.edit({ 'local/schedules/standup.md': schedule({ every: '1h' }) });
+  await pass(host);
+  const off = offTo(nextMultiple(HOUR_MS));
+  await pass(host, off);
+  await pass(host, off);
+  const costs = await runAt(host, off, 'cost', '--by', 'schedule', '--json');
+  expect(JSON.parse(costs.out)).toMatchObject({
+    by: 'schedule',
+    rows: [
+      { what: '(no schedule)', runs: 1, usd: 0.25 },
+      { what: 'standup', runs: 1, usd: 0.25 },
+    ],
+  });
+  const [sent] = bus.from('schedule');
+  const listed = await runAt(host, off, 'schedule', 'list', '--json');
+  expect(JSON.parse(listed.out)).toMatchObject([
+    { name: 'standup', outcome: 'sent', runs: 1, cost_usd: 0.25 },
+  ]);
+  const table = await runAt(host, off, 'schedule', 'list');
+  expect(table.out).toMatch(/standup .*every 1h .* sent +\$0\.2500\n$/);
+  const thread = await host.run('thread', sent?.relPath ?? '');
+  expect(thread.out).toMatch(/fired by schedule standup, due \d{4}-\d\d-\d\d \d\d:00 UTC/);
+});
+
+it('what is due is tried again while the disk takes nothing, and sent once it does', async () => {
+  const { bus, host } = await world({ every: '1h' });
+  await pass(host);
+  // A folder stands where the record is written, as on a disk that takes nothing.
+  rmSync(join(host.state, 'schedules.key'), { force: true });
+  mkdirSync(join(host.state, 'schedules.key'));
+  const off = offTo(nextMultiple(HOUR_MS));
+  const failed = await pass(host, off);
+  expect(failed.find(({ event }) => event === 'schedule_failed')?.['reason']).toMatch(
+    /^it could not be sent: .*EISDIR/,
+  );
+  expect(bus.from('schedule')).toEqual([]);
+  rmSync(join(host.state, 'schedules.key'), { recursive: true });
+  expect(dueOf(await pass(host, off))).toMatchObject([[expect.any(String), 'sent']]);
+  expect(bus.from('schedule')).toHaveLength(1);
+});
+
+it('impatient words are refused with what to write instead', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: 'echo done' });
+  const said = async (...argv: string[]): Promise<string> => {
+    const ran = await host.run('schedule', ...argv);
+    expect(ran.code).toBe(2);
+    return ran.err;
+  };
+  const add = ['add', 'x', '--to', 'worker'];
+  expect(await said('add', 'x', 'hello', '--every', '1h')).toContain('--to is missing');
+  expect(await said(...add, 'hello')).toContain('cron, every or at is missing');
+  expect(await said(...add, 'hello', '--at', '2020-01-01T00:00:00Z')).toContain(
+    'it would never be due: that time is over',
+  );
+  expect(await said(...add, 'hello', '--at', 'tomorrow')).toContain(
+    'this is no schedule: at is "tomorrow", expected',
+  );
+  expect(await said('add', '../x', '--to', 'worker', '--every', '1h', 'hello')).toContain(
+    'is no name for a schedule',
+  );
+  expect(await said(...add, '--every', '1s', 'hello')).toContain('every is "1s", expected');
+  const ran = await host.run('schedule', ...add, '--every', '1h', 'hello');
+  expect(ran.code, ran.err).toBe(0);
+  expect(await said(...add, '--every', '1h', 'hello')).toContain('there is a schedule x already');
 });

@@ -9,6 +9,7 @@ import type {
   WebMessageWhole,
   WebNow,
   WebRetried,
+  WebSchedules,
   WebSearch,
   WebSent,
   WebThread,
@@ -265,6 +266,31 @@ it('the metrics tell what the runs of this machine have used', async () => {
       'crosstalk_billed_tokens{actor="worker",tier="default",kind="cached"} 3000\n',
     );
   }
+});
+
+it('the page is told of schedules, and metrics say when they are due', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: 'true' });
+  const web = await Web.start(host);
+  expect(await web.get<WebSchedules>('/api/schedules')).toEqual({ schedules: [] });
+  const text = '---\nhost: front\nto: worker\nevery: 1h\n---\nwhat is new?\n';
+  host.edit({
+    'local/schedules/hourly.md': text,
+    'local/schedules/broken.md': text.replace('1h', 'often'),
+  });
+  await host.news();
+  const { schedules } = await web.get<WebSchedules>('/api/schedules');
+  expect(schedules).toMatchObject([
+    { name: 'broken', host: null, problems: [expect.stringMatching(/^line 4: every is "often"/)] },
+    { name: 'hourly', host: 'front', to: 'worker', when: 'every 1h', outcome: null, problems: [] },
+  ]);
+  const next = Date.parse(schedules[1]?.next ?? '') / 1000;
+  const { text: metrics } = await web.raw('GET', '/metrics', web.bearer());
+  expect(metrics).toContain(`crosstalk_schedule_next_seconds{schedule="hourly"} ${String(next)}`);
+  const api = readOpenApi();
+  const schema =
+    api.paths['/api/schedules']?.['get']?.responses['200']?.content?.['application/json'];
+  expect(problemsOf(api, schema?.schema ?? {}, { schedules })).toEqual([]);
 });
 
 it('the page is told what runs have cost, by day and by thread', async () => {

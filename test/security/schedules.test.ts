@@ -7,7 +7,12 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
 const file = (header: Record<string, string | undefined>, body = 'what is new?'): string => {
-  const fields = { host: 'front', to: 'worker', every: '1h', ...header };
+  const fields: Record<string, string | undefined> = {
+    host: 'front',
+    to: 'worker',
+    every: '1h',
+    ...header,
+  };
   const lines = Object.entries(fields).flatMap(([key, value]) =>
     value === undefined ? [] : [`${key}: ${value}`],
   );

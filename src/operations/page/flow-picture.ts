@@ -48,6 +48,7 @@ export function draw(parts: PictureParts): Omit<WebFlow, 'complete'> {
       re: trace.re,
       cause: trace.cause,
       excerpt: trace.excerpt,
+      ...(trace.schedule !== undefined && { schedule: trace.schedule }),
     })),
     answer_times: answerTimes(errands, hours),
     backlog: hours.map((hour) => ({

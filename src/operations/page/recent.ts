@@ -1,3 +1,4 @@
+import { startedBy } from '../../protocol/automation/firing.ts';
 import { formatAddress, type Address } from '../../protocol/address.ts';
 import { excerptOf } from '../../protocol/text/excerpt.ts';
 import { relPathAt } from '../../protocol/names.ts';
@@ -22,6 +23,8 @@ export interface Trace {
   excerpt: string;
   /** Absent for an ordinary message. */
   mark?: Mark;
+  /** The schedule that has sent it, as it says. */
+  schedule?: string;
 }
 
 /** Some messages in the order of time, oldest first; `complete` when there are no older ones. */
@@ -129,6 +132,7 @@ export function pathAt(at: Date): string {
 }
 
 function traceOf({ channel, relPath, message }: Arrival): Trace {
+  const fired = startedBy(message);
   const { from, to, type, timestamp, re, cause, tier, host, body } = message;
   return {
     channel,
@@ -142,6 +146,7 @@ function traceOf({ channel, relPath, message }: Arrival): Trace {
     tier: tier ?? null,
     host: host ?? null,
     excerpt: excerptOf(body, '', EXCERPT_BYTES).text,
+    ...(fired !== undefined && { schedule: fired.schedule }),
     // What was cancelled is waited for no more than what was answered.
     mark: message.failed?.reason === CANCELLED ? null : markOf(message),
   };

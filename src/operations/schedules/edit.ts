@@ -60,7 +60,7 @@ export async function addSchedule(context: Context, input: ScheduleInput): Promi
   const text = formatDocument(fields, body.endsWith('\n') ? body : `${body}\n`);
   const parsed = parseSchedule(text, name);
   if (!parsed.ok)
-    throw new CrosstalkError('usage', `this is no schedule: ${parsed.problems.join('; ')}`);
+    throw new CrosstalkError('usage', `this is no schedule: ${withoutLines(parsed.problems)}`);
   const upcoming = upcomingOf(context, parsed.value, UPCOMING);
   if (upcoming.length === 0)
     throw new CrosstalkError(
@@ -80,6 +80,11 @@ export async function addSchedule(context: Context, input: ScheduleInput): Promi
     name,
   );
   return { name, path, upcoming, delivered };
+}
+
+/** Whoever gave options has not seen the file that they make, so its lines mean nothing to them. */
+function withoutLines(problems: readonly string[]): string {
+  return problems.map((problem) => problem.replace(/^lines? \d+(?: and \d+)*: /, '')).join('; ');
 }
 
 /**

@@ -1,42 +1,21 @@
+import type { WebSchedule } from '../../api/schedules.ts';
 import { ScheduleFiles, type ScheduleFile } from '../../bus/schedules.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { Occurrences } from '../../protocol/automation/occurrences.ts';
 import { recipientsOf, type Schedule } from '../../protocol/automation/schedule.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { didYouMean } from '../../protocol/text/nearest.ts';
-import {
-  ScheduleRecords,
-  type Occurred,
-  type ScheduleRecord,
-} from '../../state/automation/schedules.ts';
-import { cost, type CostRow } from '../reading/cost.ts';
+import { ScheduleRecords, type ScheduleRecord } from '../../state/automation/schedules.ts';
+import { cost } from '../reading/cost.ts';
+import { knownHost } from '../setup/approvals.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
 
 /** A schedule as `schedule list` shows it. Printed under these names; times are ISO 8601 in UTC. */
-export interface ShownSchedule {
-  name: string;
-  path: string;
-  /** Null for a file that cannot be read. */
-  host: string | null;
-  to: string | null;
-  channel: string | null;
-  /** `cron`, `every` or `at`, with its value. */
-  when: string | null;
-  timezone: string | null;
-  enabled: boolean;
-  /** When it is due next; null when it never is, or is paused. */
-  next: string | null;
-  /** The last occurrence that this machine has dealt with; null for other hosts. */
-  last: string | null;
-  outcome: Occurred | null;
-  /** The last message that was sent, as `<channel id>/<relPath>`. */
-  sent: string | null;
+export interface ShownSchedule extends WebSchedule {
   /** US dollars that the runs of its threads have used in the last 30 days; null if none are stated. */
   cost_usd: number | null;
   /** How many runs those were. */
   runs: number;
-  /** Why the file cannot be read; the last good one stays in force on its host. */
-  problems: string[];
 }
 
 /** A schedule with its file, for those who look at one. */
@@ -49,10 +28,20 @@ export interface WholeSchedule extends ShownSchedule {
 /** Every schedule of the transport, by name. */
 export async function listSchedules(context: Context): Promise<ShownSchedule[]> {
   await refreshOrNote(context);
+  const schedules = await schedulesHere(context);
+  const bill = await billOf(context, schedules);
+  return schedules.map((one) => ({ ...one, ...bill(one.name) }));
+}
+
+/** Every schedule of the transport at the newest commit that is known here, by name. */
+export async function schedulesHere(context: Context): Promise<WebSchedule[]> {
   const { files } = await new ScheduleFiles(context.transport).at(await tipOf(context));
   if (files.length === 0) return [];
-  const [records, bill] = await Promise.all([recordsOf(context).load(), billOf(context)]);
-  return files.map((file) => shownOf(context, file, records.get(file.name), bill));
+  const [records, { host }] = await Promise.all([
+    recordsOf(context).load(),
+    knownHost(context, undefined),
+  ]);
+  return files.map((file) => shownOf(context, file, records.get(file.name), host?.alias));
 }
 
 /** How many of the next occurrences are shown. */
@@ -69,8 +58,10 @@ export async function showSchedule(context: Context, name: string): Promise<Whol
   const records = await recordsOf(context).load();
   const { ok } = file.result;
   const upcoming = ok ? upcomingOf(context, file.result.value, UPCOMING) : [];
-  const shown = shownOf(context, file, records.get(name), await billOf(context));
-  return { ...shown, text: file.text, upcoming };
+  const { host } = await knownHost(context, undefined);
+  const shown = shownOf(context, file, records.get(name), host?.alias);
+  const bill = await billOf(context, [shown]);
+  return { ...shown, ...bill(name), text: file.text, upcoming };
 }
 
 /** @throws CrosstalkError `not_found` */
@@ -109,21 +100,26 @@ export function upcomingOf({ now }: Context, schedule: Schedule, most: number): 
   return found;
 }
 
-/** What the threads of each schedule have used; a schedule without runs is not in it. */
-async function billOf(context: Context): Promise<ReadonlyMap<string, CostRow>> {
-  const { rows } = await cost(context, { by: 'schedule' });
-  return new Map(rows.map((row) => [row.what, row]));
+/** What the threads of schedules have used, by name; nothing is read where there is no schedule. */
+async function billOf(
+  context: Context,
+  schedules: readonly WebSchedule[],
+): Promise<(name: string) => Pick<ShownSchedule, 'cost_usd' | 'runs'>> {
+  const rows = schedules.length === 0 ? [] : (await cost(context, { by: 'schedule' })).rows;
+  const known = new Map(rows.map((row) => [row.what, row]));
+  return (name) => ({
+    cost_usd: known.get(name)?.usd ?? null,
+    runs: known.get(name)?.runs ?? 0,
+  });
 }
 
 function shownOf(
   context: Context,
   { name, path, result }: ScheduleFile,
   record: ScheduleRecord | undefined,
-  bill: ReadonlyMap<string, CostRow>,
-): ShownSchedule {
+  here: string | undefined,
+): WebSchedule {
   const past = {
-    cost_usd: bill.get(name)?.usd ?? null,
-    runs: bill.get(name)?.runs ?? 0,
     last: record?.last ?? null,
     outcome: record?.outcome ?? null,
     sent: record?.sent ?? null,
@@ -133,6 +129,9 @@ function shownOf(
     return { name, path, ...unknown, enabled: true, ...past, problems: result.problems };
   }
   const schedule = result.value;
+  const { timezone, when, quiet } = schedule;
+  const isByZone = timezone === undefined && (when.kind === 'cron' || quiet !== undefined);
+  const isElsewhere = isByZone && schedule.host !== here;
   return {
     name,
     path,
@@ -142,7 +141,7 @@ function shownOf(
     when: whenOf(schedule),
     timezone: schedule.timezone ?? null,
     enabled: schedule.enabled,
-    next: upcomingOf(context, schedule, 1)[0] ?? null,
+    next: isElsewhere ? null : (upcomingOf(context, schedule, 1)[0] ?? null),
     ...past,
     problems: [],
   };

@@ -9,6 +9,7 @@ import { useNavigation } from '../route/navigation.ts';
 import { Legend } from './legend.tsx';
 import { AnswerTimes, Backlog } from './plots.tsx';
 import { lengthOf, LONGEST, moved, steppedUp, zoomed, type TimeSpan } from './scale.ts';
+import { ScheduleLanes } from './schedules.tsx';
 import { Timeline } from './timeline.tsx';
 
 const HOUR = 3_600_000;
@@ -176,6 +177,7 @@ export function FlowView(first: Props): JSX.Element {
             }}
           />
         )}
+        {flow !== undefined && width > 0 && <ScheduleLanes flow={flow} span={span} width={width} />}
         {flow?.lanes.length === 0 && <p class="dim">Nothing happened in this time.</p>}
       </div>
       {flow !== undefined && width > 0 && (
