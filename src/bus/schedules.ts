@@ -23,7 +23,7 @@ export interface FoundSchedules {
 }
 
 /** The most schedules of a transport: whoever can push can add any number of files. */
-export const MOST_SCHEDULES = 250;
+const MOST_SCHEDULES = 250;
 
 const FILE = /^local\/schedules\/([^/]+)\.md$/;
 

@@ -86,6 +86,7 @@ describe('usage', () => {
       replies: ['12345678'],
       channel: ['--name', 'x'],
       'actor add': ['--cli', 'x'],
+      'schedule add': ['--to', 'a', 'x'],
       archive: ['--before', '2025-01-01'],
       'memory add': ['--subject', 'x', 'y'],
       open: ['--actor', 'x'],

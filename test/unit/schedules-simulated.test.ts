@@ -1,6 +1,6 @@
-// Two years of a scheduler in simulated time, against a model that walks through the minutes. The usual
-// form takes a few seconds; SCHEDULE_WORLDS=500 npx vitest run test/unit/schedules-simulated.test.ts
-// simulates five hundred times two years in each zone, for some hours.
+// A scheduler in simulated time, against a model that walks through the minutes. The usual form takes seconds
+// for 80 days; SCHEDULE_WORLDS=20 npx vitest run test/unit/schedules-simulated.test.ts simulates two
+// years twenty times in each zone, with schedules that are due more often, in about half an hour.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { SimulatedMachine } from '../support/simulated-schedule.ts';
@@ -9,11 +9,13 @@ import { expected, expression, wall, ZONES } from '../support/wall-clock.ts';
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
-const BEGIN = Date.parse('2026-01-01T00:00:00Z');
-const END = BEGIN + 731 * DAY_MS;
 const WORLDS = Number(process.env['SCHEDULE_WORLDS'] ?? '1');
+/** The short form covers a change of the clocks in each zone. */
+const [BEGIN, DAYS] =
+  WORLDS > 1 ? [Date.parse('2026-01-01T00:00:00Z'), 731] : [Date.parse('2026-02-20T00:00:00Z'), 80];
+const END = BEGIN + DAYS * DAY_MS;
 /** How often it is due: croner takes a third of a millisecond for each look, so not in each minute. */
-const OFTEN = WORLDS > 1 ? /^\d+(?:,\d+)? / : /^\d+ \d+(?:,\d+)? /;
+const OFTEN = WORLDS > 1 ? /^\d+(?:,\d+)? / : /^\d+ \d+ /;
 
 const span = fc.tuple(fc.integer({ min: 0, max: 23 }), fc.integer({ min: 1, max: 23 }));
 
@@ -84,7 +86,7 @@ function occurrencesOf(clock: (time: number) => number, { when, quiet }: File) {
   };
 }
 
-describe.each(ZONES)('two years in %s', (zone) => {
+describe.each(ZONES)('simulated in %s', (zone) => {
   const clock = wall(zone);
 
   it(
@@ -118,7 +120,8 @@ describe.each(ZONES)('two years in %s', (zone) => {
                 const { catchUp, graceMinutes, overlap } = current;
                 const isMissed =
                   late > 2 * MINUTE_MS && (catchUp === 'none' || late > graceMinutes * MINUTE_MS);
-                const isOpen = open !== undefined && machine.now <= open + DAY_MS;
+                // After a day nobody knows, and of what a clock sent that was ahead either.
+                const isOpen = open !== undefined && Math.abs(machine.now - open) <= DAY_MS;
                 if (!isMissed && (overlap || !isOpen)) {
                   open = at;
                   if (!due.has(at)) newest = at;

@@ -44,6 +44,8 @@ export class SchedulesInForce {
   readonly #parts: InForceParts;
   #tip: string | undefined;
   #alias: string | undefined;
+  /** The files that were followed last, with their objects. */
+  #print = '';
   /** Undefined until there is a schedule. */
   #records: Map<string, ScheduleRecord> | undefined;
   readonly #planned = new Map<string, Planned>();
@@ -107,9 +109,12 @@ export class SchedulesInForce {
     if (this.#tip !== tip || this.#alias !== alias) {
       const { files, beyond } = await read(tip, () => this.#load());
       this.#beyond = beyond;
+      const print = files.map(({ path, oid }) => `${path} ${oid}`).join();
+      const isSame = this.#isChecked && print === this.#print && this.#alias === alias;
       if (files.length > 0) await this.#load();
-      if (this.#records !== undefined) await this.#update(alias, tip, files, this.#records);
-      [this.#tip, this.#alias] = [tip, alias];
+      if (this.#records !== undefined && !isSame)
+        await this.#update(alias, tip, files, this.#records);
+      [this.#tip, this.#alias, this.#print] = [tip, alias, print];
     }
     const clock = now().getTime();
     if (clock + SET_BACK_MS < this.#clock)

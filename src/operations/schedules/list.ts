@@ -79,7 +79,7 @@ export async function findSchedule(context: Context, name: string): Promise<Sche
   );
 }
 
-export function recordsOf({ paths, secret }: Context): ScheduleRecords {
+function recordsOf({ paths, secret }: Context): ScheduleRecords {
   return new ScheduleRecords(paths.root, secret);
 }
 
