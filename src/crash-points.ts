@@ -42,6 +42,10 @@
  * `schedule_recorded` when the machine remembers that. Before, the next start makes the same message
  * once more, under the same path, and it is published only if nothing is there.
  *
+ * Tasks that follow on an answer of another host pass `subscription_queued` when they are in the outbox, and
+ * `subscription_recorded` when the machine remembers up to where it has looked. Before, the next start makes
+ * the same tasks once more, and they are published only where nothing is.
+ *
  * A run in a copy of a repository passes `tree_recorded` (the record of the copy says that it is not ready),
  * `tree_cloned` (the copy is complete under a name that is used once), `tree_made` (it has its own name)
  * and `tree_prepared`. Until its record says that it is ready, it is made anew: a git that outlives the
@@ -92,6 +96,8 @@ export const CRASH_POINTS = [
   'files_laid',
   'schedule_queued',
   'schedule_recorded',
+  'subscription_queued',
+  'subscription_recorded',
   'tree_recorded',
   'tree_cloned',
   'tree_made',

@@ -61,6 +61,8 @@ export type EventName =
   | 'schedule_loaded'
   | 'schedule_invalid'
   | 'schedule_due'
+  | 'subscription_fired'
+  | 'subscription_invalid'
   | 'schedule_failed'
   | 'clock_set_back'
   | 'woken'
@@ -103,6 +105,7 @@ const LEVELS: Partial<Record<EventName, Level>> = {
   sandbox_refused: 'warn',
   drop_refused: 'warn',
   permission_denied: 'warn',
+  subscription_invalid: 'warn',
   schedule_invalid: 'warn',
   schedule_failed: 'warn',
   clock_set_back: 'warn',

@@ -167,6 +167,8 @@ export interface WebThreadNode {
   usage: WebUsage | null;
   /** The branch on which the run worked that wrote it. */
   branch?: BranchOnRecord;
+  /** The subscription that has given it, as it says. */
+  subscription?: string;
   /** The schedule that has sent it and when it was due, as the message says; anybody could write that. */
   fired_by?: { schedule: string; due: Time };
   /** Whether its writer has signed it; only where a key of that name is pinned on this machine. */

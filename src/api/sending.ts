@@ -45,3 +45,24 @@ export interface WebSent {
   /** Notes for the sender, for example that no host serves an addressee. */
   notes: string[];
 }
+
+/** A task that a subscription has given because of an event. */
+export interface WebEventTask {
+  subscription: string;
+  /** Id of the channel. */
+  channel: string;
+  relPath: string;
+}
+
+/** `POST /api/events/{source}`, as `crosstalk event publish --json`. */
+export interface WebPublishedEvent {
+  source: string;
+  /** What makes it this event; the same one counts once. */
+  id: string | null;
+  /**
+   * `unheard`: no subscription waits for it, and nothing was written; `duplicate`: it was published
+   * before.
+   */
+  state: 'sent' | 'queued' | 'duplicate' | 'unheard';
+  tasks: WebEventTask[];
+}

@@ -83,6 +83,7 @@ function processIo(stop: AbortSignal, hurry: AbortSignal, lastWord: Io['lastWord
     stdinHolds,
     lines: linesOfStdin,
     ask: process.stdin.isTTY && process.stderr.isTTY ? askOnTerminal : undefined,
+    askHidden: process.stdin.isTTY && process.stderr.isTTY ? askHidden : undefined,
     inIsTty: process.stdin.isTTY,
     outIsTty: process.stdout.isTTY,
     errIsTty: process.stderr.isTTY,
@@ -116,6 +117,26 @@ async function askOnTerminal(question: string, signal?: AbortSignal): Promise<st
     return await terminal.question(question, signal === undefined ? {} : { signal });
   } finally {
     terminal.close();
+  }
+}
+
+/** Asks for what is not to be seen: what is typed is not shown. */
+async function askHidden(question: string): Promise<string> {
+  const { createInterface } = await import('node:readline/promises');
+  const { Writable } = await import('node:stream');
+  process.stderr.write(question);
+  const nowhere = new Writable({
+    write: (_chunk, _encoding, done: () => void) => {
+      done();
+    },
+  });
+  const terminal = createInterface({ input: process.stdin, output: nowhere, terminal: true });
+  terminal.on('SIGINT', () => process.kill(process.pid, 'SIGINT'));
+  try {
+    return await terminal.question('');
+  } finally {
+    terminal.close();
+    process.stderr.write('\n');
   }
 }
 

@@ -4,6 +4,7 @@ import type { DueNotices } from '../state/notices.ts';
 import type { Outbox } from '../state/outbox.ts';
 import type { Written } from '../state/keys/written.ts';
 import type { Decided } from '../state/keys/decided.ts';
+import type { Subscriptions } from './automation/subscriptions.ts';
 import type { Gated } from './gates/gated.ts';
 import type { Ledger } from '../state/bills/ledger.ts';
 import type { Runs } from '../state/runs.ts';
@@ -49,6 +50,8 @@ export interface DispatcherParts {
   /** The mail that waits for somebody to approve a plan. */
   gated: Gated;
   decided: Decided;
+  /** What follows on answers. */
+  subscriptions: Subscriptions;
   log: Log;
   desks: RunParts['desks'];
   permissions: RunParts['permissions'];

@@ -8,6 +8,7 @@ import { hostInForce, versionRefused } from './host-conditions.ts';
 import type { Guards } from './run/guards.ts';
 import type { HostFileInForce } from './host-file-in-force.ts';
 import { TickMeter } from './tick-meter.ts';
+import type { AnswersElsewhere } from './automation/answers-elsewhere.ts';
 import type { Schedules } from './automation/schedules.ts';
 import type { WorkspaceSweep } from './workspace-sweep.ts';
 import type { Publisher } from '../bus/publisher.ts';
@@ -20,6 +21,7 @@ export interface TickParts extends FetchParts {
   publisher: Publisher;
   sweep: WorkspaceSweep;
   schedules: Schedules;
+  answersElsewhere: AnswersElsewhere;
 }
 
 /** The result of one tick. */
@@ -47,6 +49,7 @@ export async function tick(parts: TickParts, fetch: boolean): Promise<Ticked> {
   // added → parse → activate
   const added = await takeIn(parts, news);
   await fireSchedules(parts, tip);
+  await followAnswers(parts, tip);
   meter.hasRead();
 
   // batch → invoke → reply → outbox: started here for jobs that find room
@@ -95,6 +98,17 @@ async function fireSchedules(
   const fired = schedules.fire(hosts.active.alias, tip, () => guards.paused());
   await fired.catch((error: unknown) => {
     log('internal_error', { error: `schedules: ${reasonOf(error)}` });
+  });
+}
+
+/** Lets tasks follow on answers of other hosts; a failure must not keep mail from its actors. */
+async function followAnswers(
+  { answersElsewhere, hosts, log }: TickParts,
+  tip: string | undefined,
+): Promise<void> {
+  if (tip === undefined || hosts.active === undefined) return;
+  await answersElsewhere.follow(hosts.active.alias, tip).catch((error: unknown) => {
+    log('internal_error', { error: `subscriptions: ${reasonOf(error)}` });
   });
 }
 

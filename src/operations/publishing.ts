@@ -82,8 +82,8 @@ export function permission(
 }
 
 /**
- * Converts commits to tickets and back. Commits that replace folders, or that require a file to
- * have a certain content, are not passed to other clones: a process of an older version would
+ * Converts commits to tickets and back. Commits that replace folders, that require a file to
+ * have a certain content, or that may be left out, are not passed to other clones: a process of an older version would
  * ignore these conditions. Nor are commits with attached files, whose bytes only this clone has.
  */
 export function inTurns(turns: Turns): PublishTurns {
@@ -93,8 +93,11 @@ export function inTurns(turns: Turns): PublishTurns {
     },
     take: async (commits, signal) => {
       const plain = commits.every(
-        ({ clear, blobs, requires = [] }) =>
-          clear === undefined && blobs === undefined && requires.every(({ oid }) => oid === null),
+        ({ clear, blobs, optional, requires = [] }) =>
+          clear === undefined &&
+          blobs === undefined &&
+          optional === undefined &&
+          requires.every(({ oid }) => oid === null),
       );
       const taken = await turns.take(plain ? JSON.stringify(commits) : '', signal);
       if (taken?.kind !== 'turn') return taken;

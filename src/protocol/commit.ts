@@ -34,4 +34,6 @@ export interface Commit {
   clear?: string;
   /** Checked at every attempt, on the tip on which the attempt builds. */
   requires?: readonly Requirement[];
+  /** If a requirement does not hold, it is left out, and what it was to be published with is not. */
+  optional?: true;
 }

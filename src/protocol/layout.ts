@@ -14,7 +14,9 @@ export const CHANNELS = 'data/channels';
 export const HOSTS = 'hosts';
 export const MEMORIES = 'data/memories';
 export const SCHEDULES = 'local/schedules';
+export const SUBSCRIPTIONS = 'local/subscriptions';
 export const FILES = 'data/files';
+const EVENTS = 'data/events';
 
 /**
  * The parts of a transport that a checkout shows (trust.md §1). Everything else stays in git's
@@ -23,14 +25,17 @@ export const FILES = 'data/files';
 export const SHOWN_FILES: readonly string[] = ['.gitignore', 'AGENTS.md', 'CLAUDE.md'];
 export const SHOWN_FOLDERS: readonly string[] = [UPSTREAM, 'local', HOSTS, CHANNELS, MEMORIES];
 /** Folders of a transport that a checkout does not show. */
-export const HIDDEN_FOLDERS: readonly string[] = [FILES, 'data/claims', 'data/events'];
+export const HIDDEN_FOLDERS: readonly string[] = [FILES, 'data/claims', EVENTS];
 
 export const channelFile = (id: string): string => `${CHANNELS}/${id}/CHANNEL.md`;
 export const messageFile = (id: string, relPath: string): string => `${CHANNELS}/${id}/${relPath}`;
 /** Where the bytes of an attached file are (talk.md). */
 export const attachedPath = (sha256: string): string => `${FILES}/${sha256.slice(0, 2)}/${sha256}`;
+/** Where it is on record that something happened which is to happen once (automation.md). */
+export const eventFile = (sha256: string): string => `${EVENTS}/${sha256}`;
 export const memoryFile = (file: string): string => `${MEMORIES}/${file}`;
 export const scheduleFile = (name: string): string => `${SCHEDULES}/${name}.md`;
+export const subscriptionFile = (name: string): string => `${SUBSCRIPTIONS}/${name}.md`;
 export const hostFile = (alias: string): string => `${HOSTS}/${alias}.md`;
 /** Where an actor's profile may be; the operator's own has precedence (protocol.md §1). */
 export const profileFiles = (name: string): [local: string, upstream: string] => [

@@ -30,6 +30,9 @@ export function inBulk<C extends Commit>(commits: readonly C[]): C[] {
       last.clear === undefined &&
       commit.blobs === undefined &&
       last.blobs === undefined &&
+      // What has conditions of its own stands or falls alone.
+      commit.requires === undefined &&
+      last.requires === undefined &&
       last.author.name === commit.author.name &&
       last.author.email === commit.author.email &&
       last.files.length + commit.files.length <= FILES_PER_COMMIT;

@@ -103,12 +103,13 @@ export function parseCommits(text: string): Commit[] | undefined {
 function isCommit(value: unknown): boolean {
   if (!isRecord(value) || !isRecord(value['author']) || !Array.isArray(value['files']))
     return false;
-  const { at, subject, author, files, requires = [], blobs = [] } = value;
+  const { at, subject, author, files, optional, requires = [], blobs = [] } = value;
   return (
     Array.isArray(blobs) &&
     blobs.every(isBlob) &&
     Array.isArray(requires) &&
     requires.every(isRequirement) &&
+    (optional === undefined || optional === true) &&
     [at, subject, author['name'], author['email']].every((text) => typeof text === 'string') &&
     files.every(
       (file) =>

@@ -44,7 +44,7 @@ export async function foreignHand(
  * alone.
  */
 const OURS =
-  /^(cursors|approvals|paused|run-budget|holds|heartbeat|chat|clone|git-settings|interruptions|budget-holds|budget-passes)\.json(\..*)?$|^(silences|departed)\.jsonl(\..*)?$|^(outbox|dead-letters|notices|runs|ledger|transcripts|sessions|log|bin|session-bin|ssh|work|run|git|clones|profiles)$|^index\.db.*$|^(service\.env|web\.html|wake\.sock|host-file\.md|approval-key)(\..*)?$|^(dispatcher|writer|approvals|turn|budget|index)\.(lock|guard).*$/;
+  /^(cursors|approvals|paused|run-budget|holds|heartbeat|chat|clone|git-settings|interruptions|budget-holds|budget-passes|subscriptions)\.json(\..*)?$|^(silences|departed)\.jsonl(\..*)?$|^(outbox|dead-letters|notices|runs|ledger|transcripts|sessions|log|bin|session-bin|ssh|work|run|git|clones|profiles|secrets)$|^index\.db.*$|^(service\.env|web\.html|wake\.sock|host-file\.md|approval-key)(\..*)?$|^(dispatcher|writer|approvals|turn|budget|index)\.(lock|guard).*$/;
 
 /** Folders that hold nothing but files of ours. */
 const FULL = new Set(
@@ -52,6 +52,7 @@ const FULL = new Set(
     'git',
     'ledger',
     'notices',
+    'secrets',
     'transcripts',
   ]),
 );

@@ -38,8 +38,20 @@ export function problem(code: Code, message: string, status = STATUS[code]): Res
   return json({ error: { code, message } } satisfies WebError, status);
 }
 
+/** Thrown where a request is refused with an answer of its own. */
+export class Refusal extends Error {
+  readonly response: Response;
+
+  constructor(response: Response) {
+    super('refused');
+    this.name = 'Refusal';
+    this.response = response;
+  }
+}
+
 /** The answer to a request whose operation threw. */
 export function problemOf(error: unknown): Response {
+  if (error instanceof Refusal) return error.response;
   if (error instanceof TooLarge) return problem('too_large', error.message);
   const code = error instanceof CrosstalkError ? CODES[error.code] : undefined;
   return problem(code ?? 'internal', reasonOf(error));

@@ -32,6 +32,16 @@ export function assertAnnounced({ headers }: Headed, limit = MAX_BODY): void {
  * @throws TooLarge
  */
 export async function jsonIn(request: Request, limit = MAX_BODY): Promise<unknown> {
+  const bytes = await bytesIn(request, limit);
+  try {
+    return JSON.parse(bytes.toString());
+  } catch (error) {
+    throw new CrosstalkError('usage', 'the body is not JSON', { cause: error });
+  }
+}
+
+/** The body of a request, of which no more than `limit` bytes are read. @throws TooLarge */
+export async function bytesIn(request: Request, limit: number): Promise<Buffer> {
   assertAnnounced(request, limit);
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -42,9 +52,5 @@ export async function jsonIn(request: Request, limit = MAX_BODY): Promise<unknow
     if (size > limit) throw new TooLarge(limit);
     chunks.push(read.value);
   }
-  try {
-    return JSON.parse(Buffer.concat(chunks).toString());
-  } catch (error) {
-    throw new CrosstalkError('usage', 'the body is not JSON', { cause: error });
-  }
+  return Buffer.concat(chunks);
 }

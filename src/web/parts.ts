@@ -2,12 +2,16 @@ import type { Context } from '../operations/context.ts';
 import { overview } from '../operations/page/overview.ts';
 import { Recent } from '../operations/page/recent.ts';
 import type { WebNow } from '../api/api.ts';
+import { publish } from '../operations/deliver.ts';
+import { Gathered } from './gathered.ts';
 import { Hub } from './hub.ts';
 import { Shared } from './shared.ts';
 
 /** What the routes use: one of each for the whole server. */
 export interface Parts {
   context: Context;
+  /** The token that lets in whoever has it. */
+  token: string;
   hub: Hub;
   recent: Recent;
   now: Shared<WebNow>;
@@ -18,6 +22,8 @@ export interface Parts {
   mayDecide: boolean;
   /** Current pushes of messages that were sent here. */
   pushes: Set<Promise<unknown>>;
+  /** Pushes the tasks of events that were told of here. */
+  eventPushes: Gathered;
   /** Ends the streams. */
   stop: AbortSignal;
 }
@@ -26,7 +32,7 @@ export interface Parts {
 const LIFETIME_MS = 1000;
 
 export function makeParts(
-  given: Omit<Parts, 'hub' | 'recent' | 'now' | 'pushes'> & { epoch: string },
+  given: Omit<Parts, 'hub' | 'recent' | 'now' | 'pushes' | 'eventPushes'> & { epoch: string },
 ): Parts {
   const { epoch, ...rest } = given;
   const hub = new Hub(rest.context, epoch);
@@ -40,5 +46,6 @@ export function makeParts(
     () => hub.ring.id(),
     LIFETIME_MS,
   );
-  return { ...rest, hub, recent, now, pushes: new Set() };
+  const eventPushes = new Gathered((entry) => publish(rest.context, entry, { wait: true }));
+  return { ...rest, hub, recent, now, pushes: new Set(), eventPushes };
 }

@@ -27,5 +27,10 @@ export function isApi(path: string): boolean {
   return lower === '/api' || lower.startsWith('/api/') || lower === '/metrics';
 }
 
+/** Whether a request tells of an event: it shows itself who it is (`webhook.ts`), without a cookie. */
+export function isWebhook(method: string, path: string): boolean {
+  return method === 'POST' && /^\/api\/events\/[^/]+$/.test(path);
+}
+
 /** The paths whose answers do not end. */
 export const STREAMS: ReadonlySet<string> = new Set(['/api/events']);

@@ -10,9 +10,13 @@ import {
   whoseHost,
   type Door,
 } from './guard.ts';
-import { isApi as isOfApi, pathOf, STREAMS } from './path.ts';
+import { isApi as isOfApi, isWebhook, pathOf, STREAMS } from './path.ts';
 import { page } from './plain-page.ts';
+import { Rate } from './rate.ts';
 import { foreignHost, unauthorized } from './refusals.ts';
+
+/** Events that may be told of in a second. */
+const MOST_WEBHOOKS = 100;
 
 /** Who may access the server, and where it listens. */
 export interface WebAccess {
@@ -29,11 +33,14 @@ export class RequestGuard {
   readonly #access: WebAccess;
   readonly #cookie: string;
   readonly #readOnly: boolean;
+  readonly #webhooks: Rate;
 
-  constructor(access: WebAccess, readOnly: boolean) {
+  /** @param now milliseconds of any clock */
+  constructor(access: WebAccess, readOnly: boolean, now: () => number) {
     this.#access = access;
     this.#cookie = cookieOf(access.token);
     this.#readOnly = readOnly;
+    this.#webhooks = new Rate(MOST_WEBHOOKS, now);
   }
 
   /**
@@ -50,6 +57,7 @@ export class RequestGuard {
     const reader = { isApi, accept: header('accept') };
     if (whoseHost(host, door) === undefined)
       return foreignHost(host, header('x-forwarded-proto') === 'https', reader);
+    if (isWebhook(request.method, path)) return this.#checkWebhook();
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     if (isRead && !isApi && url.searchParams.has('token')) return this.#enter(url, door, reader);
 
@@ -67,11 +75,7 @@ export class RequestGuard {
     const origin = { host, origin: header('origin'), site };
     if (!isOurOrigin(origin, !byToken, door)) return elsewhere();
     if (isRead) return undefined;
-    if (this.#readOnly)
-      return problem(
-        'read_only',
-        'this server is read-only; start it without --read-only to write',
-      );
+    if (this.#readOnly) return readOnly();
     // Another method is refused by every path, whatever it sends.
     if (request.method !== 'POST') return undefined;
     const type = header('content-type');
@@ -79,6 +83,19 @@ export class RequestGuard {
     return isNothing || /^application\/json *(;|$)/i.test(type ?? '')
       ? undefined
       : problem('usage', 'the content-type has to be application/json', 415);
+  }
+
+  /**
+   * Whoever tells of an event is looked at by its route, which reads the body for that; so this bounds how
+   * many do.
+   */
+  #checkWebhook(): Response | undefined {
+    if (this.#readOnly) return readOnly();
+    if (this.#webhooks.take()) return undefined;
+    const words = `more than ${String(MOST_WEBHOOKS)} events a second; send it again in a second`;
+    const refused = problem('refused', words, 429);
+    refused.headers.set('retry-after', '1');
+    return refused;
   }
 
   #hasToken(authorization: string | undefined): boolean {
@@ -105,6 +122,10 @@ export class RequestGuard {
 /** The cookie's name contains the port, because cookies are not separated by port. */
 function cookieName({ port, publicUrl }: Door): string {
   return `crosstalk-${String(publicUrl === undefined ? port : portOf(publicUrl))}`;
+}
+
+function readOnly(): Response {
+  return problem('read_only', 'this server is read-only; start it without --read-only to write');
 }
 
 function elsewhere(): Response {

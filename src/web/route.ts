@@ -1,6 +1,6 @@
 import type { Context as HttpCall } from 'hono';
 import { json } from './answers.ts';
-import { jsonIn } from './body.ts';
+import { bytesIn, jsonIn } from './body.ts';
 import type { Metrics } from './metrics.ts';
 import type { Parameters, ValueOf } from './params.ts';
 import type { Parts } from './parts.ts';
@@ -22,6 +22,8 @@ interface Call<P extends Parameters, B> extends Server {
   /** Their values. @throws CrosstalkError `usage` */
   given: <K extends keyof P & string>(...names: K[]) => Given<P, K>;
   body: B;
+  /** The body as it came, where the route reads none; at most its `limit`. @throws TooLarge */
+  bytes: () => Promise<Buffer>;
 }
 
 /** A method and a path, in which `{name}` stands for a part that is a parameter. */
@@ -71,7 +73,8 @@ export function route<
     const given = <K extends keyof P & string>(...names: K[]): Given<P, K> =>
       Object.fromEntries(said(...names).map((name) => [name, get(name)])) as Given<P, K>;
     const body = spec.body?.(await jsonIn(http.req.raw, spec.limit)) as B;
-    const answer = await spec.answer({ ...server, get, said, given, body });
+    const bytes = (): Promise<Buffer> => bytesIn(http.req.raw, spec.limit ?? 0);
+    const answer = await spec.answer({ ...server, get, said, given, body, bytes });
     return answer instanceof Response ? answer : json(answer, spec.status);
   };
   return { ...spec, where, serve };

@@ -7,6 +7,7 @@ import { header, text } from './params.ts';
 import { reading } from './reading.ts';
 import { route } from './route.ts';
 import { eventStream } from './stream.ts';
+import { webhooks } from './webhook.ts';
 import { writing } from './writing.ts';
 
 /** The most pages that may follow at the same time. */
@@ -51,6 +52,7 @@ export const routes = {
   }),
 
   ...writing,
+  ...webhooks,
 
   /** This file */
   openapi: route('GET /api/openapi.json', {

@@ -67,7 +67,15 @@ export async function serveWeb(
   const epoch = randomBytes(4).toString('hex');
   const isOwn = isLoopback(host) && (publicUrl === undefined || isLoopback(publicUrl.hostname));
   const mayDecide = !readOnly && (isOwn || options.allowApprove === true);
-  const parts = makeParts({ context, login, readOnly, mayDecide, stop: closing.signal, epoch });
+  const parts = makeParts({
+    context,
+    token,
+    login,
+    readOnly,
+    mayDecide,
+    stop: closing.signal,
+    epoch,
+  });
   const door = { host, bound: host, port, hostname: context.hostname, publicUrl };
   const app = makeApp(packages, parts, { token, door: () => door });
   const server = packages.createAdaptorServer({

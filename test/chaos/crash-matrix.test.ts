@@ -9,7 +9,9 @@ beforeAll(buildDoomed);
 const OF_GATES = ['gate_written', 'proposal_queued', 'decision_written', 'denial_queued'];
 /** Passed by schedules alone; `schedule-kills.test.ts` dies there. */
 const OF_SCHEDULES = ['schedule_queued', 'schedule_recorded'];
-const ELSEWHERE = [...OF_GATES, ...OF_SCHEDULES];
+/** Passed for answers of other hosts alone; `subscription-kills.test.ts` dies there. */
+const OF_SUBSCRIPTIONS = ['subscription_queued', 'subscription_recorded'];
+const ELSEWHERE = [...OF_GATES, ...OF_SCHEDULES, ...OF_SUBSCRIPTIONS];
 
 it.each(CRASH_POINTS.filter((point) => !ELSEWHERE.includes(point)).map((point) => [point]))(
   'a dispatcher that is killed at %s loses nothing and repeats nothing that was recorded',

@@ -231,3 +231,25 @@ it('an entry that is kept aside and put back is in one place at any time', async
   expect(doubled).toBe(0);
   expect(await outbox.all()).toMatchObject([entry]);
 });
+
+it('a commit that may be left out does not refuse its entry', async () => {
+  const bus = new Bus();
+  const transport = await opened(await bus.host('a', { worker: 'true' }));
+  const optional = (path: string, content: string): Commit => ({
+    ...fresh(path, content),
+    optional: true,
+  });
+  await transport.publish([[fresh('x/one', 'first')]]);
+  const result = await transport.publish([
+    [fresh('x/two', 'second'), optional('x/one', 'second')],
+    [fresh('x/three', 'third'), optional('x/four', '4')],
+    [fresh('x/five', 'fifth'), optional('x/four', 'four')],
+  ]);
+  transport.close();
+  expect(result).toMatchObject({ ok: true, commits: 4, refused: [] });
+  expect([read(bus, 'x/one'), read(bus, 'x/two'), read(bus, 'x/four')]).toEqual([
+    'first',
+    'second',
+    '4',
+  ]);
+});

@@ -10,6 +10,7 @@ it('docs/openapi.json describes every route that there is, and no other', () => 
   const { signal: stop } = new AbortController();
   const given = {
     context,
+    token: 'x',
     login: 'anna',
     mayDecide: true,
     readOnly: false,

@@ -20,6 +20,8 @@ export interface Io {
   lines: () => AsyncIterable<string>;
   /** Asks a question on the terminal, until the signal is aborted; undefined when there is no terminal. */
   ask: ((question: string, signal?: AbortSignal) => Promise<string>) | undefined;
+  /** Asks for a text on the terminal that is not shown there; undefined when there is no terminal. */
+  askHidden?: ((question: string) => Promise<string>) | undefined;
   inIsTty: boolean;
   outIsTty: boolean;
   errIsTty: boolean;

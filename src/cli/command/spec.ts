@@ -70,11 +70,14 @@ const JSON_OUTPUT = ['--json', 'print the result as JSON'] as const;
 /** The purpose of a group of subcommands, for groups whose name is not a command. */
 export const GROUPS: Readonly<Record<string, string>> = {
   actor: 'list, show, add, edit, set and remove actors',
+  event: 'say that something has happened',
   host: 'the host files, and what is approved on this machine',
   memory: 'shared notes: write, list, find, show, export and import them',
   sandbox: 'what agents may reach on this machine',
   schedule: 'messages that are sent when they are due',
+  secret: 'what this machine alone is told, such as tokens',
   service: 'the dispatcher as a service of this machine',
+  subscription: 'tasks that follow on answers and events',
   worktree: 'the copies of repositories in which threads work',
 };
 

@@ -1,4 +1,4 @@
-import { explain } from '../../operations/tracing/explain.ts';
+import { explain, type Explanation } from '../../operations/tracing/explain.ts';
 import { firedText } from '../../protocol/automation/firing.ts';
 import { describeFacts } from '../../operations/tracing/facts.ts';
 import { inTransport, print, type Call } from '../command/command.ts';
@@ -9,17 +9,24 @@ export function run(call: Call): Promise<number> {
     const result = await explain(context, message, actor);
     return print(call, result, () => {
       const verdict = `${result.message} ${result.wakes ? 'wakes' : 'does not wake'} ${actor}: ${result.because}`;
-      const by = result.fired_by;
+      const { fired_by: by, given_by: given } = result;
       const open = result.open_questions.map(
         ({ message: path, asker }) => `  its stdout answers ${asker}: ${path}`,
       );
       return [
         verdict,
         ...(by === undefined ? [] : [`  ${firedText(by)}`]),
+        ...(given === undefined ? [] : [`  ${givenText(given)}`]),
         ...result.answered.map((path) => `  re: ${path}`),
         ...open,
         `  state: ${describeFacts(result.facts)}`,
       ].join('\n');
     });
   });
+}
+
+/** What gave a task, in words. */
+function givenText({ subscription, event, cause }: NonNullable<Explanation['given_by']>): string {
+  const on = event === undefined ? cause.join(', ') : `the event ${event}`;
+  return `given by subscription ${subscription}, following on ${on}`;
 }

@@ -96,6 +96,7 @@ function lines(call: Call, node: ThreadNode, asked: string, withCost: boolean): 
     ...node.states.map((state) =>
       paint(COLOURS[state.state], words(state) + elsewhere(node, state)),
     ),
+    ...(node.subscription === undefined ? [] : [paint('dim', `by ${node.subscription}`)]),
     ...(node.fired_by === undefined ? [] : [paint('dim', firedText(node.fired_by))]),
     ...(node.branch === undefined ? [] : [paint('blue', `branch ${branchInWords(node.branch)}`)]),
     ...(withCost && node.usage !== null

@@ -24,6 +24,8 @@ type Live =
   | 'tiers'
   | 'watched'
   | 'schedules'
+  | 'secrets'
+  | 'subscriptions'
   | 'worktrees';
 
 /** Where the candidates for the last word come from, and how they are inserted into it. */
@@ -94,6 +96,8 @@ export const ARGUMENTS: Readonly<Record<string, Source>> = {
   digest: live('held'),
   worktree: live('worktrees'),
   schedule: live('schedules'),
+  secret: live('secrets'),
+  subscription: live('subscriptions'),
   agents: fixed(KNOWN_AGENTS.map(({ name }) => name)),
   dir: { kind: 'folders' },
   file: { kind: 'files' },

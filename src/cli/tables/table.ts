@@ -1,5 +1,6 @@
 import { AGENT_COMMANDS } from './agents.ts';
 import { AUTOMATION_COMMANDS } from './automation.ts';
+import { SUBSCRIBING_COMMANDS } from './subscribing.ts';
 import { BUS_COMMANDS } from './bus.ts';
 import { CHAT_COMMANDS } from './chat.ts';
 import { completionCommands } from './completion.ts';
@@ -180,6 +181,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   },
   ...WORKTREE_COMMANDS,
   ...AUTOMATION_COMMANDS,
+  ...SUBSCRIBING_COMMANDS,
   ...SERVICE_COMMANDS,
   {
     name: 'open',

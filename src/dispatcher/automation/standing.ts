@@ -1,5 +1,6 @@
 import type { MessageReader } from '../../bus/message-reader.ts';
 import { isAnswerTo } from '../../protocol/automation/answered.ts';
+import { channelNamed } from '../../protocol/automation/channel-named.ts';
 import type { Schedule } from '../../protocol/automation/schedule.ts';
 import type { Channel } from '../../protocol/files/channel.ts';
 import { relPathAt } from '../../protocol/names.ts';
@@ -31,10 +32,7 @@ export async function channelFor(
     return (
       (await usualChannel(channels)) ?? { problem: 'it names no channel, and there are several' }
     );
-  const [only, ...more] = channels.filter(({ id, name }) => id === channel || name === channel);
-  const shown = JSON.stringify(channel);
-  if (only === undefined) return { problem: `there is no channel ${shown}` };
-  return more.length === 0 ? only : { problem: `several channels are called ${shown}` };
+  return channelNamed(channels, channel);
 }
 
 /**

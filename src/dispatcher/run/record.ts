@@ -6,16 +6,18 @@ import { outgoing } from '../../protocol/outgoing.ts';
 import type { DeadLetter, DeadLetters } from '../../state/dead-letters.ts';
 import type { Interruptions } from '../../state/interruptions.ts';
 import type { DueNotices } from '../../state/notices.ts';
-import type { Outbox, OutboxEntry } from '../../state/outbox.ts';
+import type { Outbox } from '../../state/outbox.ts';
 import type { Ledger } from '../../state/bills/ledger.ts';
 import type { Runs } from '../../state/runs.ts';
 import type { Silences } from '../../state/silences.ts';
 import { failedLetters, parkedLetter, postponed, sayFailed } from './letters.ts';
 import { eachInTurn } from '../../wait.ts';
+import { sayFired, type Subscriptions } from '../automation/subscriptions.ts';
 import type { Gated } from '../gates/gated.ts';
 import type { Log } from '../../log.ts';
 import type { Publisher } from '../../bus/publisher.ts';
 import type { BudgetMail } from './budget-mail.ts';
+import { answerEntry, type AnswerEntry } from './answer-entry.ts';
 import type { Job, JobResult } from './job.ts';
 import { recordPlan } from './plan.ts';
 import type { Troubles } from '../../bus/troubles.ts';
@@ -32,6 +34,7 @@ export interface RecordParts {
   log: Log;
   budgets: Pick<BudgetMail, 'hold'>;
   gated: Gated;
+  subscriptions: Pick<Subscriptions, 'after'>;
   settle: (actor: string, channel: string, relPaths: readonly string[]) => Promise<void>;
   giveBack: (actor: string, channel: string, relPaths: readonly string[]) => void;
   awaitContent: (actor: string, channel: string, relPaths: readonly string[]) => void;
@@ -89,15 +92,16 @@ export async function recordRun(
   const settled = (): Promise<void> => parts.settle(actor, channel, messages);
   switch (outcome.kind) {
     case 'answered': {
-      const entry = answerEntry(parts, job, outcome.answers, letter);
+      const entry = await answerEntry(parts, job, outcome.answers, letter);
       await insist(parts, job.id, () => parts.outbox.put(entry.entry));
       parts.publisher.expected.add(entry.entry);
       passed('output_recorded');
       parts.log('reply_queued', { ...facts, replies: entry.relPaths });
+      for (const task of entry.tasks) sayFired(parts.log, task);
       await afterwards(ended);
       passed('run_removed');
       return {
-        answers: entry.entry.commits.flatMap(({ files }) => files.map(({ path }) => path)),
+        answers: entry.paths,
         push: publishAnswer(parts, entry, { ...facts, duration_ms: outcome.result.duration }),
       };
     }
@@ -194,34 +198,9 @@ async function insist(parts: RecordParts, id: string, step: () => Promise<void>)
   }
 }
 
-function answerEntry(
-  parts: RecordParts,
-  job: Job,
-  answers: Extract<JobResult, { kind: 'answered' }>['answers'],
-  letter: DeadLetter | undefined,
-): { entry: OutboxEntry; relPaths: string[] } {
-  const written = answers.map((answer) =>
-    outgoing(answer.message, answer.channel, job.host, parts.suffix()),
-  );
-  const { actor, channel, messages } = job;
-  return {
-    relPaths: written.map(({ relPath }) => relPath),
-    entry: {
-      id: parts.newId(),
-      commits: written.map(({ commit }) => commit),
-      delivery: {
-        actor,
-        channel,
-        messages,
-        ...(letter === undefined ? {} : { deadLetter: letter.id }),
-      },
-    },
-  };
-}
-
 async function publishAnswer(
   parts: RecordParts,
-  { entry, relPaths }: { entry: OutboxEntry; relPaths: string[] },
+  { entry, relPaths }: AnswerEntry,
   facts: Record<string, unknown>,
 ): Promise<void> {
   const published = await parts.publisher.publish(entry.id);

@@ -1,9 +1,12 @@
 import { MEMORIES } from '../../protocol/layout.ts';
 import { readHosts } from '../../bus/host.ts';
 import { ScheduleFiles } from '../../bus/schedules.ts';
+import { SubscriptionFiles } from '../../bus/subscriptions.ts';
+import { formatSource } from '../../protocol/automation/subscription.ts';
 import { recipientsOf } from '../../protocol/automation/schedule.ts';
 import { isMemoryFile, memorySuffix, parseMemoryFile } from '../../protocol/files/memory.ts';
 import { suffixOf } from '../../protocol/names.ts';
+import { secretsOf } from '../setup/secrets.ts';
 import { Worktrees } from '../../state/worktrees.ts';
 import { saidSecrets } from '../../protocol/text/found-secret.ts';
 import { nameText } from '../../protocol/approval/text.ts';
@@ -68,6 +71,13 @@ const LOOKUPS = {
       value: name,
       description: result.ok ? recipientsOf(result.value) : 'cannot be read',
     })),
+  subscriptions: async ({ transport }, tip) =>
+    (await new SubscriptionFiles(transport).at(tip)).files.map(({ name, result }) => ({
+      value: name,
+      description: result.ok ? formatSource(result.value.source) : 'cannot be read',
+    })),
+  secrets: async (context) =>
+    (await secretsOf(context).names()).map((name) => ({ value: name, description: '' })),
   hosts: async ({ transport }, tip) =>
     (await readHosts(transport, tip)).flatMap(({ result }) =>
       result.ok

@@ -11,6 +11,10 @@ import type { Transcribing } from '../../dispatcher/run/transcribing.ts';
 import type { TickParts } from '../../dispatcher/tick.ts';
 import { committedSince, ScheduleFiles } from '../../bus/schedules.ts';
 import { Schedules } from '../../dispatcher/automation/schedules.ts';
+import { AnswersElsewhere } from '../../dispatcher/automation/answers-elsewhere.ts';
+import { SubscriptionRecord } from '../../state/automation/subscriptions.ts';
+import { Subscriptions } from '../../dispatcher/automation/subscriptions.ts';
+import { SubscriptionFiles } from '../../bus/subscriptions.ts';
 import { WorkspaceSweep } from '../../dispatcher/workspace-sweep.ts';
 import { Sandboxes } from '../../runner/sandbox/sandboxes.ts';
 import { processRunner } from '../../runner/process-runner.ts';
@@ -76,8 +80,16 @@ export function dispatcherParts(
     now: context.now,
   });
   const scheduleFiles = new ScheduleFiles(transport);
+  const records = new ScheduleRecords(context.paths.root, context.secret);
+  const files = new SubscriptionFiles(transport);
+  const subscriptions = new Subscriptions({
+    ...{ files, reader, log },
+    suffixOf: (cause) => records.suffixOf('subscription', cause),
+  });
+  const publish = (id: string): void => void publisher.publish(id).catch(() => undefined);
   const parts = {
     ...intake,
+    subscriptions,
     publisher,
     hosts,
     guards,
@@ -98,15 +110,18 @@ export function dispatcherParts(
     publisher,
     sweep,
     schedules: new Schedules({
-      ...{ reader, outbox, log },
+      ...{ reader, outbox, log, records, publish },
       files: (tip, known) => scheduleFiles.at(tip, known),
       committedSince: (...asked) => committedSince(transport, ...asked),
       unsettled: (channel) => deliveries.mailboxes.unsettled(channel),
-      publish: (id) => void publisher.publish(id).catch(() => undefined),
-      records: new ScheduleRecords(context.paths.root, context.secret),
       usualChannel: (channels) => defaultChannelOf(context, channels),
       zone: timeZone(),
       now: context.now,
+      newId: context.newId,
+    }),
+    answersElsewhere: new AnswersElsewhere({
+      ...{ files, subscriptions, transport, reader, outbox, log, publish },
+      record: new SubscriptionRecord(context.paths.root),
       newId: context.newId,
     }),
     mayRead: () => permission(context.budget)('read'),
@@ -169,6 +184,7 @@ function hostFileOf(context: Context, { host, trustHostFile, log }: Choices): Ho
 function dispatcherOf(
   context: Context,
   parts: Intake & {
+    subscriptions: Subscriptions;
     publisher: Publisher;
     hosts: HostFileInForce;
     guards: ReturnType<typeof guardsOf>;

@@ -1,7 +1,8 @@
 import { activation, explainClause, type Clause } from '../../protocol/activation.ts';
 import { parseAddress } from '../../protocol/address.ts';
 import { startedBy, type StartedBy } from '../../protocol/automation/firing.ts';
-import { openQuestions } from '../../protocol/causality.ts';
+import { subscriptionOf, type GivenBy } from '../../protocol/automation/follow-up.ts';
+import { openQuestions, originsOf } from '../../protocol/causality.ts';
 import { messageFile } from '../../protocol/layout.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { CrosstalkError } from '../../errors.ts';
@@ -26,6 +27,11 @@ export interface Explanation {
   facts: Facts;
   /** The schedule that has sent it, as the message says; absent for any other message. */
   fired_by?: StartedBy;
+  /**
+   * The subscription that has given it, as the message says, and the answers because of which; absent for any
+   * other message.
+   */
+  given_by?: GivenBy & { cause: string[] };
 }
 
 /** @param actor `name`, or `name@host` to ask about one host */
@@ -59,6 +65,7 @@ export async function explain(
     (relPath) => lookup(relPath)?.from,
   );
   const started = startedBy(found);
+  const given = subscriptionOf(found);
   return {
     channel: ref.channel,
     message: ref.relPath,
@@ -76,5 +83,8 @@ export async function explain(
         }))
       : [],
     ...(started && { fired_by: started }),
+    ...(given && {
+      given_by: { ...given, cause: [...originsOf(found), ...(found.origin ?? [])] },
+    }),
   };
 }

@@ -4,6 +4,7 @@ import { readHosts } from '../../bus/host.ts';
 import { isQuestion } from '../../protocol/causality.ts';
 import { activation } from '../../protocol/activation.ts';
 import { EVERYONE, formatAddress } from '../../protocol/address.ts';
+import { subscriptionOf } from '../../protocol/automation/follow-up.ts';
 import { excerptOf } from '../../protocol/text/excerpt.ts';
 import { parseMessage, type Located, type Message } from '../../protocol/message.ts';
 import { isAnswer, markOf } from '../../protocol/owed.ts';
@@ -132,6 +133,7 @@ function describe({
   message,
   verified,
 }: Located): Omit<WebThreadNode, 'states' | 'children'> {
+  const given = subscriptionOf(message);
   const fired = startedBy(message);
   return {
     relPath,
@@ -145,6 +147,7 @@ function describe({
     ...(message.proposal === true && { proposal: true as const }),
     ...(message.decision !== undefined && { decision: message.decision }),
     usage: message.usage ?? null,
+    ...(given && { subscription: given.subscription }),
     ...(message.branch !== undefined && { branch: message.branch }),
     ...(fired !== undefined && { fired_by: fired }),
     ...(verified !== undefined && { verified }),

@@ -20,8 +20,8 @@ const FEW_FILES = 10;
 /**
  * What of some entries is to be built on a tip: those commits whose files are not there yet, of the
  * entries that may be published on it. An entry is refused whole when a requirement of one of its
- * commits does not hold, on the tip or after an entry before it; a commit whose files are on the
- * tip already, to the byte, requires nothing more.
+ * commits does not hold, on the tip or after an entry before it, unless that commit is optional: then
+ * it alone is left out. A commit whose files are on the tip already, to the byte, requires nothing more.
  */
 export async function admit(
   objects: Objects,
@@ -36,7 +36,9 @@ export async function admit(
     let wrong: Omit<Refused, 'entry'> | undefined;
     for (const commit of commits) {
       if (await standing.hasAll(commit)) continue;
-      wrong ??= await unmet(standing, commit);
+      const problem = await unmet(standing, commit);
+      if (problem !== undefined && commit.optional === true) continue;
+      wrong ??= problem;
       left.push(commit);
     }
     if (wrong !== undefined) {

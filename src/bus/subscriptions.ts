@@ -1,0 +1,88 @@
+import { parseSubscription, type Subscription } from '../protocol/automation/subscription.ts';
+import { SUBSCRIPTIONS } from '../protocol/layout.ts';
+import { isName } from '../protocol/names.ts';
+import { parsed, unreadable, type Parsed } from '../protocol/text/result.ts';
+import type { Transport } from '../transport/transport.ts';
+import { testOf, type Test } from './pattern.ts';
+
+/** A subscription that can be followed, with the comparison that its `match` asks for. */
+export interface Subscribed extends Subscription {
+  test?: Test;
+}
+
+/** A file of `local/subscriptions/` at a commit. */
+export interface SubscriptionFile {
+  /** The stem of its name; of a file that cannot be read, any text. */
+  name: string;
+  path: string;
+  oid: string;
+  text: string;
+  result: Parsed<Subscribed>;
+}
+
+/** The most subscriptions of a transport: whoever can push can add any number of files, of any size. */
+const MOST = 250;
+const MOST_BYTES = 32 * 1024;
+const FILE = /^local\/subscriptions\/([^/]+)\.md$/;
+
+type Reading = Pick<Transport, 'list' | 'objects'>;
+
+/** Reads subscriptions; what stayed the same since the last commit is not read again. */
+export class SubscriptionFiles {
+  readonly #transport: Reading;
+  #read = new Map<string, SubscriptionFile>();
+
+  constructor(transport: Reading) {
+    this.#transport = transport;
+  }
+
+  /** The subscriptions at a commit, by name, and how many were passed over because there are too many. */
+  async at(commit: string): Promise<{ files: SubscriptionFile[]; beyond: number }> {
+    const entries = await this.#transport.list(commit, [SUBSCRIPTIONS]);
+    const all = entries.flatMap(({ path, oid, mode, type }) => {
+      const name = FILE.exec(path)?.[1];
+      return name === undefined || type === 'tree' ? [] : [{ name, path, oid, mode }];
+    });
+    const files: SubscriptionFile[] = [];
+    for (const entry of all.slice(0, MOST))
+      files.push(this.#read.get(`${entry.path} ${entry.oid}`) ?? (await this.#file(entry)));
+    this.#read = new Map(files.map((file) => [`${file.path} ${file.oid}`, file]));
+    return { files, beyond: Math.max(0, all.length - MOST) };
+  }
+
+  async #file({
+    mode,
+    ...found
+  }: Pick<SubscriptionFile, 'name' | 'path' | 'oid'> & {
+    mode: string;
+  }): Promise<SubscriptionFile> {
+    const refused = (problem: string): SubscriptionFile => ({
+      ...found,
+      text: '',
+      result: unreadable(problem),
+    });
+    if (!mode.startsWith('100')) return refused('it is a link, expected a file');
+    if (!isName(found.name))
+      return { ...found, text: '', result: parseSubscription('', found.name) };
+    const content = (await this.#transport.objects.read(found.oid))?.content;
+    if (content === undefined) return refused('its content is not here, or is larger than 1 MiB');
+    if (content.length > MOST_BYTES)
+      return refused(
+        `it has ${String(content.length)} bytes, expected at most ${String(MOST_BYTES)}`,
+      );
+    const text = content.toString('utf8');
+    return { ...found, text, result: await readSubscription(text, found.name) };
+  }
+}
+
+/**
+ * Parses a subscription and prepares its comparison.
+ *
+ * @param name the stem of the file's name
+ */
+export async function readSubscription(text: string, name: string): Promise<Parsed<Subscribed>> {
+  const result = parseSubscription(text, name);
+  if (!result.ok || result.value.match === undefined) return result;
+  const made = await testOf(result.value.match);
+  return 'problem' in made ? unreadable(made.problem) : parsed({ ...result.value, ...made });
+}

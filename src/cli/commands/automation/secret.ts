@@ -1,0 +1,47 @@
+import { CrosstalkError } from '../../../errors.ts';
+import { removeSecret, secretsOf, setSecret } from '../../../operations/setup/secrets.ts';
+import { inTransport, note, print, type Call } from '../../command/command.ts';
+
+export function run(call: Call): Promise<number> {
+  switch (call.name) {
+    case 'secret set':
+      return set(call);
+    case 'secret remove':
+      return remove(call);
+    default:
+      return list(call);
+  }
+}
+
+async function set(call: Call): Promise<number> {
+  const [name = ''] = call.args;
+  return inTransport(call, async (context) => {
+    await setSecret(context, name, await valueOf(call, name));
+    return print(call, { name, status: 'set' }, () => `Set: ${name}`);
+  });
+}
+
+/** The value is no argument: whoever lists processes would see it. */
+async function valueOf({ io }: Call, name: string): Promise<string> {
+  const piped = await io.readStdin();
+  if (piped !== undefined) return piped;
+  if (io.askHidden !== undefined) return io.askHidden(`${name}: `);
+  throw new CrosstalkError('usage', 'there is no terminal to ask on; pipe the value in');
+}
+
+async function remove(call: Call): Promise<number> {
+  const [name = ''] = call.args;
+  return inTransport(call, async (context) => {
+    await removeSecret(context, name);
+    return print(call, { name, status: 'removed' }, () => `Removed: ${name}`);
+  });
+}
+
+async function list(call: Call): Promise<number> {
+  return inTransport(call, async (context) => {
+    const names = await secretsOf(context).names();
+    if (names.length === 0)
+      note(call, 'no secrets on this machine; keep one with: crosstalk secret set');
+    return print(call, names, () => names.join('\n'));
+  });
+}

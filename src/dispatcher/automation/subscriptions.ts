@@ -1,0 +1,166 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { onceMarker, onceOnly } from '../../bus/happened.ts';
+import type { MessageReader } from '../../bus/message-reader.ts';
+import type { Subscribed, SubscriptionFiles } from '../../bus/subscriptions.ts';
+import { reasonOf } from '../../errors.ts';
+import type { Log } from '../../log.ts';
+import { channelNamed } from '../../protocol/automation/channel-named.ts';
+import { firedBehind, isFinalAnswer, taskOf } from '../../protocol/automation/follow-up.ts';
+import type { Commit } from '../../protocol/commit.ts';
+import type { Located } from '../../protocol/message.ts';
+import { outgoing } from '../../protocol/outgoing.ts';
+
+export interface SubscriptionsParts {
+  files: Pick<SubscriptionFiles, 'at'>;
+  reader: Pick<MessageReader, 'chain' | 'channels' | 'text'>;
+  /**
+   * The suffix of the name of a task, made from what caused it: the same whenever it is made on this
+   * machine, and nobody else can take the name before.
+   */
+  suffixOf: (cause: string) => Promise<string>;
+  log: Log;
+}
+
+/** An answer, and the id of the channel in which it stands. */
+export interface Answered extends Located {
+  channel: string;
+}
+
+/** A task that follows on an answer. */
+export interface FollowUp {
+  subscription: string;
+  /** The answer, as `<channel id>/<relPath>`. */
+  cause: string;
+  channel: string;
+  relPath: string;
+  commit: Commit;
+}
+
+/** The most tasks that one answer may give: whoever can push can write any number of subscriptions. */
+const MOST = 50;
+const TRIES = 10;
+const WAIT_MS = 500;
+
+/**
+ * The tasks that follow on answers (automation.md, "Subscriptions and events"). It writes nothing: the
+ * tasks go into the outbox entry of the answer.
+ */
+export class Subscriptions {
+  readonly #parts: SubscriptionsParts;
+  readonly #said = new Set<string>();
+
+  constructor(parts: SubscriptionsParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * The tasks that follow on the answers of a run that has ended on this host. The answer must not be
+   * lost because of them: what cannot be read is tried for a while, and then said.
+   *
+   * @param tip the commit at which the run read what it answered
+   */
+  async after(
+    host: string,
+    tip: string,
+    answers: readonly Answered[],
+    signal: AbortSignal,
+  ): Promise<FollowUp[]> {
+    for (let tries = 1; ; tries++) {
+      try {
+        const here = (one: Subscribed): boolean => one.host === undefined || one.host === host;
+        return await this.following(host, tip, answers, here);
+      } catch (error) {
+        const reason = reasonOf(error);
+        this.#parts.log('internal_error', { error: `subscriptions: ${reason}` });
+        if (tries === TRIES || signal.aborted) return [];
+        await sleep(WAIT_MS, undefined, { signal }).catch(() => undefined);
+      }
+    }
+  }
+
+  /** @param fires of a subscription whose source is the writer of an answer: whether this host fires it */
+  async following(
+    host: string,
+    tip: string,
+    answers: readonly Answered[],
+    fires: (subscription: Subscribed) => boolean,
+  ): Promise<FollowUp[]> {
+    const wanted = (await this.#inForce(tip)).filter(
+      (one) => one.source.kind === 'answer' && one.enabled && fires(one),
+    );
+    const found: FollowUp[] = [];
+    for (const answer of answers) {
+      const { channel, message } = answer;
+      const left = wanted.filter(
+        ({ name, source, test }) =>
+          source.name === message.from &&
+          !found.some(({ subscription }) => subscription === name) &&
+          test?.(message.body) !== false,
+      );
+      if (left.length === 0) continue;
+      const lookup = await this.#parts.reader.chain(tip, channel, [answer]);
+      if (!isFinalAnswer(message, lookup)) continue;
+      const fired = firedBehind(answer, lookup);
+      for (const one of left)
+        if (!fired.has(one.name) && found.length < MOST)
+          found.push(...(await this.#followUp(host, tip, one, answer)));
+    }
+    return found;
+  }
+
+  /** Which subscriptions can be followed at a commit; each that cannot is logged once. */
+  async #inForce(tip: string): Promise<Subscribed[]> {
+    const { files, beyond } = await this.#parts.files.at(tip);
+    if (beyond > 0)
+      this.#say('beyond', {
+        reason: `${String(beyond)} files of local/subscriptions were passed over: there are too many`,
+      });
+    return files.flatMap(({ name, path, oid, result }) => {
+      if (result.ok) return [result.value];
+      const reason = result.problems.join('; ');
+      this.#say(`${path} ${oid}`, { subscription: name, path, reason });
+      return [];
+    });
+  }
+
+  async #followUp(
+    host: string,
+    tip: string,
+    subscription: Subscribed,
+    answer: Answered,
+  ): Promise<FollowUp[]> {
+    const { name, channel: wanted, once } = subscription;
+    const marker = once ? onceMarker(subscription) : undefined;
+    if (marker !== undefined && (await this.#parts.reader.text(tip, marker)) !== undefined)
+      return [];
+    const { channel: home, relPath: answered, message: said } = answer;
+    const target =
+      wanted === undefined
+        ? { id: home }
+        : channelNamed(await this.#parts.reader.channels(tip), wanted);
+    if ('problem' in target) {
+      this.#say(`${name} ${target.problem}`, { subscription: name, reason: target.problem });
+      return [];
+    }
+    // It comes after its cause, in whichever order messages are looked at.
+    const at = new Date(Date.parse(said.timestamp) + 1);
+    const happening = { kind: 'answer' as const, channel: home, answer };
+    const task = taskOf(subscription, happening, { channel: target.id, at, host });
+    const cause = `${home}/${answered}`;
+    const suffix = await this.#parts.suffixOf(`${name} ${cause}`);
+    const { relPath, commit } = outgoing(task, target.id, host, suffix);
+    const marked = marker === undefined ? commit : onceOnly(commit, marker, `fired ${name}`);
+    return [{ subscription: name, cause, channel: target.id, relPath, commit: marked }];
+  }
+
+  #say(what: string, facts: Record<string, unknown>): void {
+    if (this.#said.has(what)) return;
+    this.#said.add(what);
+    this.#parts.log('subscription_invalid', facts);
+  }
+}
+
+/** Says in the log that a task was given. */
+export function sayFired(log: Log, { subscription, cause, channel, relPath }: FollowUp): void {
+  log('subscription_fired', { subscription, cause, channel, message: relPath });
+}

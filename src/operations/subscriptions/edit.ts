@@ -1,0 +1,120 @@
+import { readSubscription } from '../../bus/subscriptions.ts';
+import { CrosstalkError } from '../../errors.ts';
+import { subscriptionFile } from '../../protocol/layout.ts';
+import { isName } from '../../protocol/names.ts';
+import { authorOf } from '../../protocol/outgoing.ts';
+import { formatDocument, type HeaderFields } from '../../protocol/text/frontmatter.ts';
+import { shown } from '../../protocol/text/result.ts';
+import { refreshOrNote, tipOf, type Context } from '../context.ts';
+import { deliverOrNote, type Delivered } from '../deliver.ts';
+import { resolveChannel, resolveFrom } from '../lookup/resolve.ts';
+import { findSubscription } from './list.ts';
+
+/** What a new subscription says, as texts; what is undefined is left out of its file. */
+export interface SubscriptionInput {
+  name: string;
+  /** What the task says before the payload; it may be empty. */
+  body: string;
+  /** Header fields under their names in the file. */
+  fields: Readonly<Record<string, string | undefined>>;
+  login: string;
+}
+
+/** What was written. */
+export interface EditedSubscription {
+  name: string;
+  path: string;
+  delivered: Delivered;
+}
+
+/**
+ * Writes a new subscription.
+ *
+ * @throws CrosstalkError `usage` for values that are none, and for a name that is taken
+ */
+export async function addSubscription(
+  context: Context,
+  { name, body, fields: given, login }: SubscriptionInput,
+): Promise<EditedSubscription> {
+  if (!isName(name))
+    throw new CrosstalkError(
+      'usage',
+      `${shown(name)} is no name for a subscription: use letters, digits and . _ -, at most 64`,
+    );
+  const fields: HeaderFields = Object.fromEntries(
+    Object.entries(given).filter(([, value]) => value !== undefined),
+  );
+  const text = formatDocument(fields, body === '' || body.endsWith('\n') ? body : `${body}\n`);
+  const read = await readSubscription(text, name);
+  if (!read.ok)
+    throw new CrosstalkError('usage', `this is no subscription: ${read.problems.join('; ')}`);
+  await refreshOrNote(context);
+  if (read.value.channel !== undefined) await resolveChannel(context, read.value.channel);
+  const path = subscriptionFile(name);
+  if ((await context.reader.text(await tipOf(context), path)) !== undefined)
+    throw new CrosstalkError(
+      'usage',
+      `there is a subscription ${name} already; see it with: crosstalk subscription show ${name}, or remove it first`,
+    );
+  const delivered = await put(context, { name, path, text, login, was: null });
+  return { name, path, delivered };
+}
+
+/**
+ * Pauses a subscription, or lets it go on: one line of its file.
+ *
+ * @throws CrosstalkError `not_found`, and `refused` for a file that cannot be read
+ */
+export async function enableSubscription(
+  context: Context,
+  { name, enabled, login }: { name: string; enabled: boolean; login: string },
+): Promise<EditedSubscription> {
+  await refreshOrNote(context);
+  const { path, oid, text, result } = await findSubscription(context, name);
+  if (!result.ok)
+    throw new CrosstalkError(
+      'refused',
+      `${path} cannot be read: ${result.problems.join('; ')}; correct it first`,
+    );
+  const line = `enabled: ${String(enabled)}`;
+  const end = text.indexOf('\n---', 3);
+  const header = text.slice(0, end);
+  const others = header.split('\n').filter((one) => !one.startsWith('enabled:'));
+  const changed = `${[...others, line].join('\n')}${text.slice(end)}`;
+  const delivered = await put(context, { name, path, text: changed, login, was: oid });
+  return { name, path, delivered };
+}
+
+/** @throws CrosstalkError `not_found` */
+export async function removeSubscription(
+  context: Context,
+  { name, login }: { name: string; login: string },
+): Promise<EditedSubscription> {
+  await refreshOrNote(context);
+  const { path, oid } = await findSubscription(context, name);
+  return { name, path, delivered: await put(context, { name, path, login, was: oid }) };
+}
+
+interface Edit {
+  name: string;
+  path: string;
+  /** Undefined to remove it. */
+  text?: string;
+  login: string;
+  /** The object that was read there; null where nothing was. Nobody else's change is overwritten. */
+  was: string | null;
+}
+
+function put(context: Context, { name, path, text, login, was }: Edit): Promise<Delivered> {
+  const from = resolveFrom(context, undefined, login);
+  return deliverOrNote(context, [
+    {
+      at: context.now().toISOString(),
+      author: authorOf(from, context.hostname),
+      subject: `crosstalk: subscription ${name}${text === undefined ? ' removed' : ''}`,
+      files: text === undefined ? [] : [{ path, content: text }],
+      ...(text === undefined && { clear: path }),
+      requires: [{ path, oid: was }],
+    },
+  ]);
+}

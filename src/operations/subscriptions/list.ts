@@ -1,0 +1,85 @@
+import { SubscriptionFiles, type SubscriptionFile } from '../../bus/subscriptions.ts';
+import { CrosstalkError } from '../../errors.ts';
+import { formatSource, subscribersOf, type Match } from '../../protocol/automation/subscription.ts';
+import { didYouMean } from '../../protocol/text/nearest.ts';
+import { shown } from '../../protocol/text/result.ts';
+import { refreshOrNote, tipOf, type Context } from '../context.ts';
+
+/** A subscription as `subscription list` shows it. Printed under these names. */
+export interface ShownSubscription {
+  name: string;
+  path: string;
+  /** `answer:<actor>` or `event:<name>`; null, like what follows, when the file cannot be read. */
+  source: string | null;
+  to: string | null;
+  channel: string | null;
+  tier: string | null;
+  match: string | null;
+  /** The alias of the host that fires; null for the one on which it has happened. */
+  host: string | null;
+  once: boolean;
+  enabled: boolean;
+  /** What is wrong with the file; with these it does not fire. */
+  problems: readonly string[];
+}
+
+/** A subscription with its file. */
+export interface WholeSubscription extends ShownSubscription {
+  text: string;
+}
+
+/** Every subscription of the transport, by name. */
+export async function listSubscriptions(context: Context): Promise<ShownSubscription[]> {
+  await refreshOrNote(context);
+  const { files, beyond } = await new SubscriptionFiles(context.transport).at(await tipOf(context));
+  if (beyond > 0)
+    context.note(`${String(beyond)} files of local/subscriptions were passed over: too many`);
+  return files.map(shownOf);
+}
+
+/** @throws CrosstalkError `not_found` */
+export async function showSubscription(context: Context, name: string): Promise<WholeSubscription> {
+  await refreshOrNote(context);
+  const file = await findSubscription(context, name);
+  return { ...shownOf(file), text: file.text };
+}
+
+/** @throws CrosstalkError `not_found` */
+export async function findSubscription(context: Context, name: string): Promise<SubscriptionFile> {
+  const { files } = await new SubscriptionFiles(context.transport).at(await tipOf(context));
+  const found = files.find((file) => file.name === name);
+  if (found !== undefined) return found;
+  const names = files.map((file) => file.name);
+  const near = didYouMean(name, names);
+  throw new CrosstalkError(
+    'not_found',
+    names.length === 0
+      ? `no subscription ${shown(name)}; make one with: crosstalk subscription add ${shown(name)}`
+      : `no subscription ${shown(name)}${near === '' ? '; see: crosstalk subscription list' : near}`,
+  );
+}
+
+function shownOf({ name, path, result }: SubscriptionFile): ShownSubscription {
+  if (!result.ok) {
+    const unknown = { source: null, to: null, channel: null, tier: null, match: null, host: null };
+    return { name, path, ...unknown, once: false, enabled: true, problems: result.problems };
+  }
+  const { source, channel, tier, match, host, once, enabled } = result.value;
+  return {
+    name,
+    path,
+    source: formatSource(source),
+    to: subscribersOf(result.value),
+    channel: channel ?? null,
+    tier: tier ?? null,
+    match: match === undefined ? null : matchText(match),
+    host: host ?? null,
+    once,
+    enabled,
+    problems: [],
+  };
+}
+
+function matchText(match: Match): string {
+  return match.kind === 'word' ? match.word : `/${match.source}/${match.flags}`;
+}

@@ -1,0 +1,95 @@
+import { chainLevels, type Lookup } from '../causality.ts';
+import { linksIn } from '../links.ts';
+import { MAX_MESSAGE_BYTES, type Located, type Message } from '../message.ts';
+import { isName } from '../names.ts';
+import { markOf } from '../owed.ts';
+import { SUBSCRIPTION_SENDER, type Subscription } from './subscription.ts';
+
+/** A header has up to 64 KiB; the rest of a message is for its text. */
+const MOST_TEXT = MAX_MESSAGE_BYTES - 64 * 1024;
+
+/**
+ * Whether a message is an answer on which something may follow: the final word to somebody else. A word on
+ * the way, the notice of a failure, a plan, a new question in an old thread and a text that answers nobody
+ * are none.
+ */
+export function isFinalAnswer(message: Message, lookup: Lookup): boolean {
+  if (markOf(message) !== null || message.proposal === true || message.asks === true) return false;
+  return message.re.some((ref) => {
+    const asker = lookup(ref)?.from;
+    return asker !== undefined && asker !== message.from;
+  });
+}
+
+/** The names of the subscriptions that have fired in the chain behind a message. */
+export function firedBehind(answer: Located, lookup: Lookup): Set<string> {
+  const behind = chainLevels([answer], lookup).flat();
+  return new Set(behind.flatMap(({ message }) => subscriptionOf(message)?.subscription ?? []));
+}
+
+/** What has happened: an answer in a channel, or an event. */
+export type Happening =
+  | { kind: 'answer'; channel: string; answer: Located }
+  | { kind: 'event'; name: string; payload: string };
+
+/** Where and when a task is written. */
+interface Writing {
+  /** The id of its channel. */
+  channel: string;
+  at: Date;
+  /** The alias of the dispatcher that writes it; undefined where none does. */
+  host?: string;
+}
+
+/** The task that a subscription gives, with the machine-made facts on its origin. */
+export function taskOf(
+  { name, to, tier, body }: Subscription,
+  happening: Happening,
+  { channel, at, host }: Writing,
+): Message {
+  const links =
+    happening.kind === 'answer'
+      ? linksIn(channel, happening.channel, [], [happening.answer.relPath])
+      : { re: [], cause: [], origin: [] };
+  const { origin, ...rest } = links;
+  return {
+    from: SUBSCRIPTION_SENDER,
+    to,
+    type: 'text',
+    timestamp: at.toISOString(),
+    ...rest,
+    ...(origin.length > 0 && { origin }),
+    ...(tier !== undefined && { tier }),
+    ...(host !== undefined && { host }),
+    extra: { subscription: name, ...(happening.kind === 'event' && { event: happening.name }) },
+    body: textOf(body, happening),
+  };
+}
+
+function textOf(body: string, happening: Happening): string {
+  const payload = happening.kind === 'answer' ? happening.answer.message.body : happening.payload;
+  const parts = [body.trimEnd(), payload].filter((part) => part.trim() !== '');
+  const text =
+    parts.length > 0 || happening.kind === 'answer'
+      ? parts.join('\n\n')
+      : `The event ${happening.name} has no payload.\n`;
+  const bytes = Buffer.from(text);
+  if (bytes.length <= MOST_TEXT) return text;
+  // Half of a character at the end is left out.
+  const kept = new TextDecoder().decode(bytes.subarray(0, MOST_TEXT), { stream: true });
+  return `${kept}\n\n(cut here: the whole has ${String(bytes.length)} bytes)\n`;
+}
+
+/** What a task says of the subscription that has given it; whoever can push can say so as well. */
+export interface GivenBy {
+  subscription: string;
+  /** The event that it followed; absent for an answer, which is the cause of the task. */
+  event?: string;
+}
+
+/** Reads what {@link taskOf} writes; undefined for any other message. */
+export function subscriptionOf({ extra }: Pick<Message, 'extra'>): GivenBy | undefined {
+  const { subscription, event } = extra;
+  if (!isName(subscription)) return undefined;
+  return isName(event) ? { subscription, event } : { subscription };
+}

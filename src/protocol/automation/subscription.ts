@@ -1,0 +1,162 @@
+import { formatAddress, parseRecipients, type Address } from '../address.ts';
+import { isTier } from '../message.ts';
+import { isName } from '../names.ts';
+import { parseDocumentText, type HeaderFields } from '../text/frontmatter.ts';
+import { isOneLine } from '../text/one-line.ts';
+import { parsed, shown, unreadable, type Parsed } from '../text/result.ts';
+
+/** What a subscription waits for: an answer of an actor, or an event of a name. */
+export interface Source {
+  kind: 'answer' | 'event';
+  name: string;
+}
+
+/** What a text has to contain. */
+export type Match =
+  /** A word, or several, in whatever case. */
+  | { kind: 'word'; word: string }
+  /** A regular expression, which is not known to be valid yet. */
+  | { kind: 'pattern'; source: string; flags: string };
+
+/** A task that is given when something has happened (automation.md): a file of `local/subscriptions/`. */
+export interface Subscription {
+  /** The stem of its file. */
+  name: string;
+  source: Source;
+  to: Address[];
+  /** Id or name of the channel; undefined for that of the answer, or the usual one for an event. */
+  channel?: string;
+  tier?: string;
+  /** Whether it fires only once, as long as it says the same. */
+  once: boolean;
+  /** The alias of the host that fires; undefined for the one on which it has happened. */
+  host?: string;
+  match?: Match;
+  enabled: boolean;
+  /** What the task says before the payload; it may be empty. */
+  body: string;
+}
+
+/** The sender of every task of a subscription: nobody's name, so that the answer wakes nobody. */
+export const SUBSCRIPTION_SENDER = 'subscription';
+
+/** Characters of a `match`, so that comparing costs little. */
+const MOST_MATCH = 200;
+const SOURCE = /^(answer|event):(\S+)$/;
+const PATTERN = /^\/(.+)\/([a-z]*)$/s;
+
+/** The name of an actor or of an event, as `source` has it: `answer:<actor>` or `event:<name>`. */
+function parseSource(text: unknown): Source | undefined {
+  const [, kind, name] = SOURCE.exec(typeof text === 'string' ? text.trim() : '') ?? [];
+  return isName(name) ? { kind: kind as Source['kind'], name } : undefined;
+}
+
+/** Formats a source as `parseSource` reads it. */
+export function formatSource({ kind, name }: Source): string {
+  return `${kind}:${name}`;
+}
+
+/**
+ * Parses a file of `local/subscriptions/`, or returns every problem found in it, each with its value.
+ *
+ * @param name the stem of the file's name
+ */
+export function parseSubscription(text: string, name: string): Parsed<Subscription> {
+  if (!isName(name)) return unreadable(`its file is called ${shown(name)}, expected a name`);
+  const document = parseDocumentText(text);
+  if (!document.ok) return document;
+  const { fields, body } = document.value;
+  const problems: string[] = [];
+  const wrong = (field: string, expected: string): void => {
+    const value = fields[field];
+    problems.push(
+      value === undefined || value === ''
+        ? `${field} is missing, expected ${expected}`
+        : `${field} is ${shown(value)}, expected ${expected}`,
+    );
+  };
+  const source = parseSource(fields['source']);
+  if (source === undefined) wrong('source', 'answer:<actor> or event:<name>');
+  const to = recipientsIn(fields['to']);
+  if (to === undefined) wrong('to', 'a name, name@host, all, or a list of these');
+  const { channel, tier, host } = fields;
+  if (channel !== undefined && !isOneLine(channel)) wrong('channel', 'the name or id of a channel');
+  if (tier !== undefined && !isTier(tier)) wrong('tier', 'a tier name');
+  if (host !== undefined && !isName(host)) wrong('host', 'the alias of the host that fires');
+  if (host !== undefined && source?.kind === 'event')
+    problems.push(
+      `host is ${shown(host)}, but an event fires where it is published; leave host out`,
+    );
+  const once = switchIn(fields, 'once', 'false', wrong);
+  const enabled = switchIn(fields, 'enabled', 'true', wrong);
+  const match = fields['match'] === undefined ? undefined : matchIn(fields['match']);
+  if (fields['match'] !== undefined && match === undefined)
+    wrong(
+      'match',
+      `a word, or /regex/ with the flags i, m and s, at most ${String(MOST_MATCH)} characters`,
+    );
+  if (problems.length > 0 || source === undefined || to === undefined)
+    return unreadable(...problems);
+  return parsed({
+    name,
+    source,
+    to,
+    ...(channel !== undefined && { channel: channel as string }),
+    ...(tier !== undefined && { tier: tier as string }),
+    once,
+    ...(host !== undefined && { host: host as string }),
+    ...(match !== undefined && { match }),
+    enabled,
+    body,
+  });
+}
+
+function recipientsIn(value: unknown): Address[] | undefined {
+  const list = Array.isArray(value) ? (value as unknown[]) : [value];
+  if (!list.every((one) => typeof one === 'string')) return undefined;
+  const { to, problems } = parseRecipients(list.join(','));
+  return problems.length === 0 && to.length > 0 ? to : undefined;
+}
+
+function switchIn(
+  fields: HeaderFields,
+  field: string,
+  usual: 'true' | 'false',
+  wrong: (field: string, expected: string) => void,
+): boolean {
+  const value = fields[field] ?? usual;
+  if (value !== 'true' && value !== 'false') wrong(field, 'true or false');
+  return value === 'true';
+}
+
+function matchIn(value: unknown): Match | undefined {
+  if (!isOneLine(value) || value.length > MOST_MATCH) return undefined;
+  if (!value.startsWith('/')) return { kind: 'word', word: value.trim() };
+  const [, source, flags = ''] = PATTERN.exec(value.trim()) ?? [];
+  if (source === undefined || /[^ims]/.test(flags)) return undefined;
+  return { kind: 'pattern', source, flags };
+}
+
+const WORD_BEFORE = /[\p{L}\p{N}_]$/u;
+const WORD_AFTER = /^[\p{L}\p{N}_]/u;
+
+/** Whether a text contains a word that is not a part of a longer one; the case does not matter. */
+export function hasWord(text: string, word: string): boolean {
+  const [whole, wanted] = [text.toLowerCase(), word.toLowerCase()];
+  for (let at = whole.indexOf(wanted); at >= 0; at = whole.indexOf(wanted, at + 1)) {
+    // A character may be two units long.
+    const before = whole.slice(Math.max(0, at - 2), at);
+    const end = at + wanted.length;
+    const after = whole.slice(end, end + 2);
+    const isCut =
+      (WORD_BEFORE.test(before) && WORD_AFTER.test(wanted)) ||
+      (WORD_AFTER.test(after) && WORD_BEFORE.test(wanted));
+    if (!isCut) return true;
+  }
+  return false;
+}
+
+/** A subscription's recipients as a message's `to` has them. */
+export function subscribersOf({ to }: Pick<Subscription, 'to'>): string {
+  return to.map(formatAddress).join(', ');
+}

@@ -1,0 +1,59 @@
+import { readdir, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { hasCode } from '../../errors.ts';
+import { makeFolder } from '../../folder.ts';
+import { isName } from '../../protocol/names.ts';
+import { writeDurably } from '../files.ts';
+
+const FOLDER = 'secrets';
+/** What a process that was killed while it wrote has left. */
+const UNFINISHED = /\.\d+\.\d+\.tmp$/;
+
+/**
+ * What an operator tells this machine alone: a file of mode 0600 for each, in the state directory. They
+ * are on no bus, in no log and on no command line.
+ */
+export class Secrets {
+  readonly #folder: string;
+
+  /** @param root the state directory */
+  constructor(root: string) {
+    this.#folder = join(root, FOLDER);
+  }
+
+  /** @param name a name, see `isName` */
+  async get(name: string): Promise<string | undefined> {
+    try {
+      return await readFile(this.#path(name), 'utf8');
+    } catch (error) {
+      if (hasCode(error, 'ENOENT')) return undefined;
+      throw error;
+    }
+  }
+
+  async set(name: string, value: string): Promise<void> {
+    await makeFolder(this.#folder, 0o700);
+    await writeDurably(this.#path(name), value);
+  }
+
+  /** @returns whether there was one */
+  async remove(name: string): Promise<boolean> {
+    const was = (await this.names()).includes(name);
+    await rm(this.#path(name), { force: true });
+    return was;
+  }
+
+  /** The names alone, in order. */
+  async names(): Promise<string[]> {
+    const all = await readdir(this.#folder).catch((error: unknown) => {
+      if (hasCode(error, 'ENOENT')) return [];
+      throw error;
+    });
+    return all.filter((name) => isName(name) && !UNFINISHED.test(name)).sort();
+  }
+
+  #path(name: string): string {
+    if (!isName(name)) throw new Error('no name of a secret');
+    return join(this.#folder, name);
+  }
+}

@@ -1,0 +1,110 @@
+import { createHash, createHmac } from 'node:crypto';
+import type { WebPublishedEvent } from '../api/api.ts';
+import { publishEvent } from '../operations/subscriptions/event.ts';
+import { secretsOf } from '../operations/setup/secrets.ts';
+import { CrosstalkError } from '../errors.ts';
+import { isName } from '../protocol/names.ts';
+import { MAX_MESSAGE_BYTES } from '../protocol/message.ts';
+import { shown } from '../protocol/text/result.ts';
+import { problem, Refusal } from './answers.ts';
+import { isSame } from './guard.ts';
+import { header, part } from './params.ts';
+import type { Parts } from './parts.ts';
+import { route } from './route.ts';
+
+/** Events that wait for their push; then no more are taken. */
+const MOST_WAITING = 1000;
+const BEARER = /^Bearer +(\S+) *$/i;
+
+/** What a request shows to be let in. */
+interface Credentials {
+  authorization: string | undefined;
+  signature: string | undefined;
+}
+
+/** The routes for whoever has no token of the server: they look themselves at who asks. */
+export const webhooks = {
+  /**
+   * Says that something has happened, so that subscriptions to it give their tasks
+   *
+   * The body, of any type, is the payload: at most 1 MiB of text in UTF-8. Whoever asks shows the token of
+   * the server or the secret `event.<source>` of this machine as `Authorization: Bearer`, or signs the body
+   * with that secret, as GitHub does. A delivery that comes again counts once. More than 100 a second are
+   * refused with 429.
+   * @returns What became of it; tasks are queued, and are pushed after that
+   * @fails 400 401 409
+   */
+  event: route('POST /api/events/{source}', {
+    status: 202,
+    limit: MAX_MESSAGE_BYTES,
+    parameters: {
+      /** name of the event, as in `source: event:<name>` of a subscription */
+      source: part,
+      /** `Bearer` and the token or the secret */
+      Authorization: header,
+      /** `sha256=` and the HMAC-SHA-256 of the body in hex, with the secret as key */
+      'X-Hub-Signature-256': header,
+      /** the id of the delivery; the same one counts once */
+      'X-GitHub-Delivery': header,
+      /** the id of the delivery, where it is not GitHub that asks */
+      'Idempotency-Key': header,
+    },
+    answer: async ({ get, bytes, parts }): Promise<WebPublishedEvent> => {
+      const [source, signature] = [get('source'), get('X-Hub-Signature-256')];
+      if (!isName(source))
+        throw new CrosstalkError('usage', `${shown(source)} is no name of an event`);
+      const body = await bytes();
+      const credentials = { authorization: get('Authorization'), signature };
+      if (!(await isAdmitted(parts, source, body, credentials))) throw unauthorized(source);
+      if (parts.eventPushes.waiting >= MOST_WAITING)
+        throw new Refusal(
+          problem('refused', 'too many events wait to be pushed; send it again later', 503),
+        );
+      const given = get('X-GitHub-Delivery') ?? get('Idempotency-Key');
+      // Without an id, what was signed is told apart by what it says.
+      const digest = (): string => createHash('sha256').update(body).digest('hex');
+      const id = given ?? (signature === undefined ? undefined : digest());
+      const { context, pushes } = parts;
+      const quiet = { ...context, dispatch: {}, note: () => undefined };
+      const push = (entry: string): void => {
+        const pushed = parts.eventPushes.add(entry);
+        pushes.add(pushed);
+        void pushed.finally(() => pushes.delete(pushed));
+      };
+      const input = { source, payload: textIn(body), id };
+      return publishEvent(quiet, input, { wait: false, push });
+    },
+  }),
+};
+
+async function isAdmitted(
+  { context, token }: Parts,
+  source: string,
+  body: Buffer,
+  { authorization, signature }: Credentials,
+): Promise<boolean> {
+  const [, bearer] = BEARER.exec(authorization ?? '') ?? [];
+  if (bearer !== undefined && isSame(bearer, token)) return true;
+  const secret = await secretsOf(context).get(`event.${source}`);
+  if (secret === undefined) return false;
+  if (bearer !== undefined && isSame(bearer, secret)) return true;
+  if (signature === undefined) return false;
+  const wanted = createHmac('sha256', secret).update(body).digest('hex');
+  return isSame(signature.trim().toLowerCase(), `sha256=${wanted}`);
+}
+
+function unauthorized(source: string): Refusal {
+  const response = problem(
+    'unauthorized',
+    `the token or the signature is missing or wrong; send Authorization: Bearer <token>, or X-Hub-Signature-256 with the secret that this machine keeps by: crosstalk secret set event.${source}`,
+  );
+  return new Refusal(response);
+}
+
+function textIn(body: Buffer): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(body);
+  } catch {
+    throw new CrosstalkError('usage', 'the body is not text in UTF-8');
+  }
+}
