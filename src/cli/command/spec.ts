@@ -73,6 +73,7 @@ export const GROUPS: Readonly<Record<string, string>> = {
   host: 'the host files, and what is approved on this machine',
   memory: 'shared notes: write, list, find, show, export and import them',
   sandbox: 'what agents may reach on this machine',
+  skill: 'texts that a message asks for by beginning with /name: list, show and add them',
   service: 'the dispatcher as a service of this machine',
   worktree: 'the copies of repositories in which threads work',
 };

@@ -21,6 +21,7 @@ type Live =
   | 'memories'
   | 'messages'
   | 'scopes'
+  | 'skills'
   | 'tiers'
   | 'watched'
   | 'worktrees';
@@ -91,6 +92,7 @@ export const ARGUMENTS: Readonly<Record<string, Source>> = {
   actor: live('actors'),
   actormessage: live('watched'),
   digest: live('held'),
+  skill: live('skills'),
   worktree: live('worktrees'),
   agents: fixed(KNOWN_AGENTS.map(({ name }) => name)),
   dir: { kind: 'folders' },
