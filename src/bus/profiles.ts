@@ -1,7 +1,7 @@
 import { dirname, join } from 'node:path';
 import { makeFolder } from '../folder.ts';
 import { parseProfile, type Profile } from '../protocol/files/actor.ts';
-import { isSkillName } from '../protocol/files/skill.ts';
+import { isSkillName } from '../protocol/text/skill-call.ts';
 import { profileFiles } from '../protocol/layout.ts';
 import { isRecord, readJson, writeDurably } from '../state/files.ts';
 import type { Transport } from '../transport/transport.ts';

@@ -1,12 +1,12 @@
 import { isAgentSetting } from '../agents/settings.ts';
 import {
-  isSkillName,
   MAX_SKILL_BYTES,
   parseSkill,
   SKILL_FILE,
   skillFolders,
   type Skill,
 } from '../protocol/files/skill.ts';
+import { isSkillName } from '../protocol/text/skill-call.ts';
 import { shown } from '../protocol/text/result.ts';
 import type { Transport } from '../transport/transport.ts';
 

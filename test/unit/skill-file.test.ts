@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { whyNotBeside } from '../../src/bus/skills.ts';
 import { parseProfile } from '../../src/protocol/files/actor.ts';
-import { MAX_SKILL_BYTES, parseSkill, skillAskedFor } from '../../src/protocol/files/skill.ts';
+import { MAX_SKILL_BYTES, parseSkill } from '../../src/protocol/files/skill.ts';
+import { skillAskedFor } from '../../src/protocol/text/skill-call.ts';
 
 const skill = (header: string, body = 'Read it.\n'): string => `---\n${header}\n---\n\n${body}`;
 

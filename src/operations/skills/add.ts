@@ -4,12 +4,12 @@ import { BESIDE_LIMITS, whyNotBeside } from '../../bus/skills.ts';
 import { CrosstalkError, reasonOf } from '../../errors.ts';
 import { readPlainFile } from '../../plain-file.ts';
 import {
-  isSkillName,
   MAX_SKILL_BYTES,
   parseSkill,
   SKILL_FILE,
   skillFolders,
 } from '../../protocol/files/skill.ts';
+import { isSkillName } from '../../protocol/text/skill-call.ts';
 import { parseDocumentText } from '../../protocol/text/frontmatter.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { MAX_MESSAGE_BYTES } from '../../protocol/message.ts';

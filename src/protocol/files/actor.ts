@@ -1,5 +1,5 @@
 import { parseDocumentText, type HeaderFields } from '../text/frontmatter.ts';
-import { isSkillName } from './skill.ts';
+import { isSkillName } from '../text/skill-call.ts';
 import { MAX_MS, parseDuration } from '../text/duration.ts';
 import { parsed, shown, unreadable, type Parsed } from '../text/result.ts';
 
