@@ -64,7 +64,7 @@ export async function skillNames(transport: Transport, commit: string): Promise<
 }
 
 /** A file beside a SKILL.md; `name` is its path below the folder of the skill. */
-export interface BesideFile {
+interface BesideFile {
   name: string;
   oid: string;
 }
