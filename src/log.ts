@@ -12,6 +12,8 @@ export type EventName =
   | 'host_file_invalid'
   | 'host_file_unknown_key'
   | 'profile_invalid'
+  | 'skill_told'
+  | 'skill_missing'
   | 'host_change_held'
   | 'fetch_failed'
   | 'tick'
@@ -82,6 +84,7 @@ const LEVELS: Partial<Record<EventName, Level>> = {
   host_file_invalid: 'warn',
   host_file_unknown_key: 'warn',
   profile_invalid: 'warn',
+  skill_missing: 'warn',
   host_change_held: 'warn',
   fetch_failed: 'warn',
   message_malformed: 'warn',

@@ -1,6 +1,7 @@
 import { dirname, join } from 'node:path';
 import { makeFolder } from '../folder.ts';
 import { parseProfile, type Profile } from '../protocol/files/actor.ts';
+import { isSkillName } from '../protocol/text/skill-call.ts';
 import { profileFiles } from '../protocol/layout.ts';
 import { isRecord, readJson, writeDurably } from '../state/files.ts';
 import type { Transport } from '../transport/transport.ts';
@@ -98,7 +99,7 @@ export async function profileInForce(
 /** A profile as it is kept: the same values in the same order, whatever the order in its file. */
 export function readFrom(
   path: string,
-  { description, body, wake, joinTimeout, peers }: Omit<Profile, 'name'>,
+  { description, body, wake, joinTimeout, peers, skills }: Omit<Profile, 'name'>,
 ): ReadProfile {
   return {
     path,
@@ -107,6 +108,7 @@ export function readFrom(
     ...(wake !== undefined && { wake }),
     ...(joinTimeout !== undefined && { joinTimeout }),
     ...(peers !== undefined && { peers }),
+    ...(skills !== undefined && { skills }),
   };
 }
 
@@ -145,7 +147,7 @@ type Kept = Pick<ProfileInForce, 'profile' | 'seen'>;
 async function keptIn(file: string): Promise<Kept | undefined> {
   const { value } = (await readJson(file).catch(() => undefined)) ?? {};
   if (!isRecord(value)) return undefined;
-  const { path, description, body, seen, wake, joinTimeout, peers } = value;
+  const { path, description, body, seen, wake, joinTimeout, peers, skills } = value;
   if (typeof path !== 'string' || typeof description !== 'string' || typeof body !== 'string')
     return {};
   const profile = readFrom(path, {
@@ -154,6 +156,7 @@ async function keptIn(file: string): Promise<Kept | undefined> {
     ...(wake === 'all' && { wake }),
     ...(typeof joinTimeout === 'number' && { joinTimeout }),
     ...(peers === 'none' && { peers }),
+    ...(Array.isArray(skills) && { skills: skills.filter(isSkillName) }),
   });
   return { profile, ...(isSeen(seen) && { seen }) };
 }

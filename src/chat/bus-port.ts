@@ -3,6 +3,7 @@ import { marked } from '../operations/lookup/marked.ts';
 import { readMessage } from '../operations/reading/read.ts';
 import { decide } from '../operations/deciding/decide.ts';
 import { cancel } from '../operations/sending/cancel.ts';
+import { knownSkills } from '../operations/skills/list.ts';
 import { knownActors } from '../operations/setup/actors.ts';
 import { arrivals } from '../operations/lookup/arrivals.ts';
 import { ChannelHistory } from '../operations/reading/channel-history.ts';
@@ -116,6 +117,11 @@ export class BusPort implements ChatPort {
       ),
       { value: EVERYONE, description: 'everybody' },
     ];
+  }
+
+  async skills(): Promise<Choice[]> {
+    const skills = await knownSkills(this.#context);
+    return skills.map(({ name, description }) => ({ value: name, description }));
   }
 
   async older(channel: string): Promise<{ entries: Entry[]; more: boolean }> {

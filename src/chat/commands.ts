@@ -1,3 +1,5 @@
+import { skillAskedFor } from '../protocol/text/skill-call.ts';
+
 /** The commands that can be typed after a `/`. */
 export const COMMANDS = [
   { name: 'help', usage: '/help', summary: 'keys and commands' },
@@ -64,15 +66,23 @@ export type Said =
 
 /**
  * Reads what was typed: `/command argument`, `@name text`, or a text to the default addressees. To
- * send a text that begins with `/`, one types `//`.
+ * send a text that begins with `/`, one types `//`; `/name` of a skill that no command is called by is a
+ * text as well, since actors know what to do with it.
  *
  * @param known addresses that may follow an `@`
  * @param to default addressees
+ * @param skills names of skills
  */
-export function read(text: string, known: readonly string[], to: string): Said {
+export function read(
+  text: string,
+  known: readonly string[],
+  to: string,
+  skills: readonly string[],
+): Said {
   const trimmed = text.trim();
   if (trimmed === '') return { kind: 'nothing' };
-  if (trimmed.startsWith('/') && !trimmed.startsWith('//')) return command(trimmed);
+  if (trimmed.startsWith('/') && !trimmed.startsWith('//') && !isForSkill(trimmed, skills))
+    return command(trimmed);
   const plain = trimmed.startsWith('//') ? trimmed.slice(1) : trimmed;
   const named = addressed(plain);
   const unknown = named.names.find((name) => !known.includes(name));
@@ -89,6 +99,15 @@ export function read(text: string, known: readonly string[], to: string): Said {
   return body === ''
     ? { kind: 'wrong', problem: 'the message is empty; write something after the name' }
     : { kind: 'message', to: names, body };
+}
+
+function isForSkill(text: string, skills: readonly string[]): boolean {
+  const name = skillAskedFor(text);
+  return (
+    name !== undefined &&
+    skills.includes(name) &&
+    !COMMANDS.some((command) => command.name === name)
+  );
 }
 
 function command(text: string): Said {

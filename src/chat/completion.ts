@@ -5,7 +5,7 @@ import { trailingStart } from '../protocol/text/trailing.ts';
 
 /**
  * The words that can be inserted at the cursor: addresses after `@` and `/to`, channels after
- * `/channel`, and commands after `/` at the beginning.
+ * `/channel`, and commands and skills after `/` at the beginning.
  *
  * @returns undefined where nothing can be completed
  */
@@ -30,8 +30,11 @@ function completionAt(state: ChatState): Completion | undefined {
   };
   if (word.startsWith('/') && start === 0) {
     const commands = COMMANDS.map(({ name, summary }) => ({ value: name, description: summary }));
-    return found(commands, start + 1, ' ');
+    return found([...commands, ...skillsOf(state)], start + 1, ' ');
   }
+  // After the names of those who are spoken to, only a skill can begin with a slash.
+  if (word.startsWith('/') && /^(?:@\S+\s+)+$/.test(before.slice(0, start)))
+    return found(state.skills ?? [], start + 1, ' ');
   if (command === 'to') {
     return found(state.addresses, start + word.lastIndexOf(',') + 1, '');
   }
@@ -40,6 +43,11 @@ function completionAt(state: ChatState): Completion | undefined {
     return found(rows, before.indexOf(command) + command.length + 1, '');
   }
   return word.startsWith('@') ? found(state.addresses, start + 1, ' ') : undefined;
+}
+
+/** The skills that no command hides. */
+function skillsOf({ skills = [] }: ChatState): Choice[] {
+  return skills.filter(({ value }) => !COMMANDS.some(({ name }) => name === value));
 }
 
 /** Inserts the next (1) or previous (-1) choice at the cursor. */

@@ -80,11 +80,12 @@ async function sendAll(
   onSend: (relPath: string) => void,
 ): Promise<void> {
   const known = (await port.addresses()).map(({ value }) => value);
+  const skills = input.isPerson ? (await port.skills()).map(({ value }) => value) : [];
   let { to } = port.opening;
   for await (const text of joined(input.lines)) {
     if (input.signal.aborted) return;
     const said = input.isPerson
-      ? read(text, known, to)
+      ? read(text, known, to, skills)
       : ({ kind: text.trim() === '' ? 'nothing' : 'message', to, body: text } as const);
     if (said.kind === 'command') {
       if (said.name === 'quit') return;

@@ -55,6 +55,8 @@ export interface ChatState {
   current: string;
   rooms: Record<string, Room>;
   addresses: Choice[];
+  /** Undefined until they are known. */
+  skills: Choice[] | undefined;
   /** Default addressees. */
   to: string;
   input: Input;
@@ -101,6 +103,7 @@ export type ChatEvent =
   | { type: 'unread'; unread: Record<string, number> }
   | { type: 'asking'; asking: number }
   | { type: 'addresses'; addresses: Choice[] }
+  | { type: 'skills'; skills: Choice[] }
   | { type: 'page'; channel: string; entries: Entry[]; more: boolean }
   | { type: 'pageFailed'; channel: string; text: string }
   | { type: 'arrived'; entries: Entry[] }
@@ -188,6 +191,7 @@ export function begin(
     current,
     rooms: { [current]: { ...NO_ROOM, older: 'loading' } },
     addresses: [],
+    skills: undefined,
     to,
     input: typed(drafts[current] ?? ''),
     attached: [],

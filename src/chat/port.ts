@@ -74,6 +74,8 @@ export interface ChatPort {
   unread(): Promise<Record<string, number>>;
   /** Everything that can be an address. */
   addresses(): Promise<Choice[]>;
+  /** The skills that a message can ask for by beginning with `/name`. */
+  skills(): Promise<Choice[]>;
   /** The next older messages of a channel, oldest first; the first call returns the newest ones. */
   older(channel: string): Promise<{ entries: Entry[]; more: boolean }>;
   /** New messages on the bus, as they arrive. */

@@ -1,4 +1,5 @@
 import { parseAddress } from '../protocol/address.ts';
+import { skillAskedFor } from '../protocol/text/skill-call.ts';
 import { help, read, type CommandName } from './commands.ts';
 import { cleared, noticed, step, type ChatState, type Effect, type Step } from './model.ts';
 import { newestOf, toCopy, toRead } from './choosing.ts';
@@ -14,11 +15,15 @@ import { isOpen } from './states.ts';
 export function submitted(state: ChatState): Step {
   const { text } = state.input;
   const known = state.addresses.map(({ value }) => value);
-  const said = read(text, known, state.to);
+  const skills = (state.skills ?? []).map(({ value }) => value);
+  const said = read(text, known, state.to, skills);
   switch (said.kind) {
     case 'nothing':
       return step(state);
     case 'wrong':
+      // It may be a skill, which the next try finds.
+      if (state.skills === undefined && skillAskedFor(text.trim()) !== undefined)
+        return step(noticed(state, 'the skills are still being read; press Enter again', 'bad'));
       return step(noticed(state, said.problem, 'bad'));
     case 'message': {
       const { to, body } = said;

@@ -31,6 +31,8 @@ export function update(state: ChatState, event: ChatEvent): Step {
       return step({ ...state, asking: event.asking });
     case 'addresses':
       return step({ ...state, addresses: event.addresses });
+    case 'skills':
+      return step({ ...state, skills: event.skills });
     case 'page':
       return page(state, event.channel, event.entries, event.more);
     case 'pageFailed':

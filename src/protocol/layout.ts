@@ -94,14 +94,17 @@ const OURS = new Set([
   'local/actors',
   UPSTREAM,
   'upstream/actors',
+  'upstream/skills',
 ]);
+/** The folder of a skill that came with Crosstalk, which `upgrade` replaces. */
+const SHIPPED_SKILL = /^upstream\/skills\/[a-z0-9-]+$/;
 
 /**
  * How code that walks through a transport treats a folder: it enters a folder that may contain
  * Crosstalk's files, names one that should be reported as if it were a file, and skips all others.
  */
 export function folderUse(path: string): 'enter' | 'name' | 'skip' {
-  if (OURS.has(path)) return 'enter';
+  if (OURS.has(path) || SHIPPED_SKILL.test(path)) return 'enter';
   if (path.startsWith(`${UPSTREAM}/`)) return 'name';
   if (!path.startsWith(`${CHANNELS}/`)) return 'skip';
   const [id = '', ...dated] = path.slice(CHANNELS.length + 1).split('/');

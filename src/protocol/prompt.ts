@@ -5,6 +5,7 @@ import { aboutFiles, type BatchFiles } from './prompt-files.ts';
 import { aboutPeers, type Peers } from './prompt-peers.ts';
 import type { AnswerPlan } from './reply.ts';
 import { aboutGate, type GateInPrompt } from './text/gate-prompt.ts';
+import { aboutSkills, type SkillInPrompt } from './text/skill-prompt.ts';
 import { HEADINGS, indented, inLine, MARK, quoted, wordLine } from './text/structure.ts';
 
 /** Everything from which a prompt is built (protocol.md §5, §6), read by the caller. */
@@ -40,6 +41,8 @@ export interface PromptParts {
   /** The causal chain of the batch and the messages it led to, oldest first. */
   thread: Located[];
   batch: Located[];
+  /** The skills that messages of the batch ask for. */
+  skills?: readonly SkillInPrompt[];
   /** The files of the batch, if it brings any along. */
   files?: BatchFiles | undefined;
 }
@@ -66,6 +69,7 @@ export function formatPrompt(parts: PromptParts): string {
       `${HEADINGS.thread}, oldest first`,
       formatThread(parts.thread, actor, parts.threadShare),
     ),
+    ...aboutSkills(parts.skills ?? [], word),
     section(HEADINGS.form, formOf(parts)),
     section(HEADINGS.gate, aboutGate(parts.gate, word)),
   ];

@@ -50,6 +50,9 @@ function parts(texts: {
     answers: [{ to: { name: 'operator' }, re: [path(1)], answers: true }],
     schemas: [elsewhere, `{${elsewhere}}`],
     misfit: elsewhere,
+    skills: [
+      { name: 'review', refs: [path(20)], told: { path: 'p', body: elsewhere, left: [elsewhere] } },
+    ],
     gate: { plan: elsewhere, note: elsewhere, by: 'anna' },
     thread: (texts.thread ?? []).map(located),
     batch: texts.bodies.map((body, n) => located(body, n + 20)),

@@ -45,6 +45,7 @@ export class Model {
       type: 'addresses',
       addresses: names.map((value) => ({ value, description: '' })),
     });
+    this.on({ type: 'skills', skills: [] });
   }
 
   on(event: ChatEvent): this {

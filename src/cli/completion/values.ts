@@ -21,6 +21,7 @@ type Live =
   | 'memories'
   | 'messages'
   | 'scopes'
+  | 'skills'
   | 'tiers'
   | 'watched'
   | 'schedules'
@@ -94,6 +95,7 @@ export const ARGUMENTS: Readonly<Record<string, Source>> = {
   actor: live('actors'),
   actormessage: live('watched'),
   digest: live('held'),
+  skill: live('skills'),
   worktree: live('worktrees'),
   schedule: live('schedules'),
   secret: live('secrets'),

@@ -22,6 +22,7 @@ import {
 import { NO_WAITING, READING_COMMANDS, TIMEOUT } from './reading.ts';
 import { TALKING_COMMANDS } from './talking.ts';
 import { SERVICE_COMMANDS } from './service.ts';
+import { SKILL_COMMANDS } from './skills.ts';
 import { WEB_COMMANDS } from './web.ts';
 import { WORKTREE_COMMANDS } from './worktree.ts';
 
@@ -102,6 +103,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   ...KEY_COMMANDS,
   ...CHAT_COMMANDS,
   ...MEMORY_COMMANDS,
+  ...SKILL_COMMANDS,
   {
     name: 'index',
     summary: 'bring the search index up to date; other commands do it as they need it',

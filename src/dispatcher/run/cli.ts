@@ -39,8 +39,8 @@ export const NOTHING_RAN: InvocationResult = {
 };
 
 interface RunInput {
-  /** Makes the prompt, which names the files of the batch. */
-  input: (files: BatchFiles | undefined) => Promise<string>;
+  /** Makes the prompt, which names the files of the batch and what lies in the run's directory. */
+  input: (files: BatchFiles | undefined, runDir: string) => Promise<string>;
   batch: Located[];
   /** Bytes. */
   maxOutput: number;
@@ -146,7 +146,7 @@ export async function runIn(
       ...(call && { raw: { path, ...(noise !== undefined && { noise }) } }),
       cwd: place.dir,
       env: confined?.env ?? env,
-      input: await input(laid),
+      input: await input(laid, desk.dir),
       timeout: tier.timeout,
       ...(permission && { idle: () => permission.idle }),
       grace: TERM_GRACE_MS,

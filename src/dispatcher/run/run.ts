@@ -27,6 +27,7 @@ import { permitOf, permittingOf } from './permitting.ts';
 import { refusedIfSo } from './refusals.ts';
 import { NOTHING_RAN, prepare, runIn } from './cli.ts';
 import { answersOf, stillOpen } from '../intake/still-open.ts';
+import { skillsOf } from './skills.ts';
 import { untriedTiers } from './tier-choice.ts';
 import { workplaceOf, type Workplace } from './workplace.ts';
 import { branchBefore, bringBack, leaveWorktree, openWorktree } from './worktree.ts';
@@ -116,7 +117,7 @@ async function runCli(
   let branch: BranchOnRecord | undefined;
   try {
     result = await runIn(parts, job, place, {
-      input: (files) => promptOf(parts, job, briefing, { place, files, letter }),
+      input: (files, runDir) => promptOf(parts, job, briefing, { place, files, runDir, letter }),
       batch: briefing.batch,
       maxOutput,
       thread: root,
@@ -200,6 +201,7 @@ async function isAnswered(parts: RunParts, job: Job, batch: readonly Located[]):
 interface Circumstances {
   place: Workplace;
   files: BatchFiles | undefined;
+  runDir: string;
   letter: DeadLetter | undefined;
 }
 
@@ -207,7 +209,7 @@ async function promptOf(
   parts: RunParts,
   job: Job,
   briefing: Briefing,
-  { place, files, letter }: Circumstances,
+  { place, files, runDir, letter }: Circumstances,
 ): Promise<string> {
   const { reader, log, secret } = parts;
   const { batch, plans } = briefing;
@@ -240,6 +242,7 @@ async function promptOf(
     ...(letter?.reason === 'misfit' && { misfit: letter.detail }),
     ...(letter?.reason === 'prompt_too_long' && { threadShare: 0.5 }),
     thread,
+    skills: await skillsOf(parts, job, batch, profile?.skills, runDir),
     batch,
     files,
   });

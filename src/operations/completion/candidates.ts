@@ -12,6 +12,7 @@ import { saidSecrets } from '../../protocol/text/found-secret.ts';
 import { nameText } from '../../protocol/approval/text.ts';
 import { listHeld } from '../health/held-secrets.ts';
 import { knownActors } from '../setup/actors.ts';
+import { knownSkills } from '../skills/list.ts';
 import { knownHost } from '../setup/approvals.ts';
 import type { MessageFile } from '../lookup/arrivals.ts';
 import { tipOf, withContext, type Context } from '../context.ts';
@@ -97,6 +98,8 @@ const LOOKUPS = {
       description: `${actor} in ${source}`,
     })),
   memories,
+  skills: async (context) =>
+    (await knownSkills(context)).map(({ name, description }) => ({ value: name, description })),
   messages,
   watched: async (context, tip) => [
     ...[...((await knownHost(context, undefined)).host?.inForce.keys() ?? [])].map((value) => ({

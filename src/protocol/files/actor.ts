@@ -1,4 +1,5 @@
 import { parseDocumentText, type HeaderFields } from '../text/frontmatter.ts';
+import { isSkillName } from '../text/skill-call.ts';
 import { MAX_MS, parseDuration } from '../text/duration.ts';
 import { parsed, shown, unreadable, type Parsed } from '../text/result.ts';
 
@@ -18,6 +19,8 @@ interface ProfileOptions {
   joinTimeout?: number;
   /** `none`: its prompt does not say who else is there. */
   peers?: 'none';
+  /** The only skills that it takes; absent for all. */
+  skills?: string[];
 }
 
 /**
@@ -51,12 +54,17 @@ export function parseProfile(text: string, stem: string | undefined): Parsed<Pro
 }
 
 function optionsOf(fields: HeaderFields, problems: string[]): ProfileOptions {
-  const { wake = 'each', join_timeout: timeout, peers = 'all' } = fields;
+  const { wake = 'each', join_timeout: timeout, peers = 'all', skills } = fields;
   const joinTimeout = typeof timeout === 'string' ? parseDuration(timeout.trim()) : undefined;
   if (wake !== 'each' && wake !== 'all')
     problems.push(`wake is ${shown(wake)}, expected each or all`);
   if (peers !== 'none' && peers !== 'all')
     problems.push(`peers is ${shown(peers)}, expected all or none`);
+  const isSkills = Array.isArray(skills) && skills.every(isSkillName);
+  if (skills !== undefined && !isSkills)
+    problems.push(
+      `skills is ${shown(skills)}, expected a list of names of skills, such as [review, standup]`,
+    );
   const isTime = joinTimeout !== undefined && joinTimeout > 0 && joinTimeout <= MAX_MS;
   if (timeout !== undefined && !isTime)
     problems.push(
@@ -66,5 +74,6 @@ function optionsOf(fields: HeaderFields, problems: string[]): ProfileOptions {
     ...(wake === 'all' && { wake }),
     ...(isTime && { joinTimeout }),
     ...(peers === 'none' && { peers }),
+    ...(isSkills && { skills }),
   };
 }

@@ -11,6 +11,7 @@ export const HEADINGS = {
   peers: 'Who else is here',
   place: 'Where you are',
   thread: 'The thread so far',
+  skill: 'The skill asked for',
   form: 'The form of your answer',
   gate: 'What needs approval here',
 };

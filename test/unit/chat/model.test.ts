@@ -91,6 +91,27 @@ it('Tab completes addresses after @ and /to, commands after /, channels after /c
   expect(chat.type('hi').state.completion).toBeUndefined();
 });
 
+it('/name of a skill is a message to whoever is spoken to, completed like a command, unless a command is called so', () => {
+  const skills = ['review', 'status'].map((value) => ({ value, description: '' }));
+  const chat = (): Model => new Model().loaded().on({ type: 'skills', skills });
+  const completed = (text: string): string => chat().type(text).press('tab').state.input.text;
+  expect(completed('/rev')).toBe('/review ');
+  expect(completed('@tester /rev')).toBe('@tester /review ');
+  expect(completed('see /rev')).toBe('see /rev');
+  const sent = (text: string): unknown[] => chat().type(text).press('return').did('send');
+  expect(sent('/review the change')).toMatchObject([
+    { to: 'concierge', body: '/review the change' },
+  ]);
+  expect(sent('@tester /review it')).toMatchObject([{ to: 'tester', body: '/review it' }]);
+  expect(sent('//status of today')).toMatchObject([{ body: '/status of today' }]);
+  expect(sent('/status')).toEqual([]);
+  expect(sent('/nothing')).toEqual([]);
+  const early = new Model().loaded();
+  early.state = { ...early.state, skills: undefined };
+  expect(early.type('/review it').press('return').screen.join('\n')).toContain('press Enter again');
+  expect(early.on({ type: 'skills', skills }).press('return').did('send')).toHaveLength(1);
+});
+
 it('a message belongs to the thread of what it answers or was caused by; the liveliest comes last', () => {
   const entries = [
     entry(1, 'anna', 'concierge'),

@@ -1,0 +1,130 @@
+import { mkdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { BESIDE_LIMITS, besideSkill, skillAt, skillNames } from '../../bus/skills.ts';
+import { reasonOf } from '../../errors.ts';
+import { SKILL_FILE } from '../../protocol/files/skill.ts';
+import { skillAskedFor } from '../../protocol/text/skill-call.ts';
+import type { Located } from '../../protocol/message.ts';
+import type { SkillInPrompt } from '../../protocol/text/skill-prompt.ts';
+import { writeNewFile } from '../../plain-file.ts';
+import type { Transport } from '../../transport/transport.ts';
+import type { Job, RunParts } from './job.ts';
+
+/** A prompt tells no more skills than this, however many messages ask for others. */
+const MAX_TOLD = 8;
+/** The most skills that a line about a missing one names. */
+const MAX_NAMED = 20;
+
+/**
+ * The skills that messages of a batch ask for, at the commit at which the batch is read. Nothing is
+ * read for a batch of which no message begins with `/`.
+ *
+ * @param only the skills that the profile of the actor allows; undefined for all
+ * @param runDir the directory of the run, in which the files of the skills are laid
+ */
+export async function skillsOf(
+  { transport, log }: Pick<RunParts, 'transport' | 'log'>,
+  { id, actor, tip }: Pick<Job, 'id' | 'actor' | 'tip'>,
+  batch: readonly Located[],
+  only: readonly string[] | undefined,
+  runDir: string,
+): Promise<SkillInPrompt[]> {
+  const asked = new Map<string, string[]>();
+  for (const { relPath, message } of batch) {
+    const name = skillAskedFor(message.body);
+    if (name !== undefined) asked.set(name, [...(asked.get(name) ?? []), relPath]);
+  }
+  const skills: SkillInPrompt[] = [];
+  for (const [name, refs] of [...asked].slice(0, MAX_TOLD)) {
+    const skill = await oneSkill(transport, { tip, actor, name, only, runDir });
+    if (skill.told === undefined)
+      log('skill_missing', { id, actor, skill: name, refs, problem: skill.problem });
+    else log('skill_told', { id, actor, skill: name, refs, path: skill.told.path });
+    skills.push({ name, refs, ...skill });
+  }
+  for (const [name, refs] of [...asked].slice(MAX_TOLD, MAX_TOLD + 1)) {
+    const problem = `these messages ask for ${String(asked.size)} skills, and a prompt tells ${String(MAX_TOLD)}; ask for the others in messages of their own`;
+    log('skill_missing', { id, actor, skill: name, refs, problem });
+    skills.push({ name, refs, problem });
+  }
+  return skills;
+}
+
+async function oneSkill(
+  transport: Transport,
+  {
+    tip,
+    actor,
+    name,
+    only,
+    runDir,
+  }: {
+    tip: string;
+    actor: string;
+    name: string;
+    only?: readonly string[] | undefined;
+    runDir: string;
+  },
+): Promise<Pick<SkillInPrompt, 'told' | 'problem'>> {
+  if (only?.includes(name) === false) {
+    const takes = only.length === 0 ? 'no skill' : `only ${some(only)}`;
+    return { problem: `the profile of ${actor} says that it takes ${takes}` };
+  }
+  const found = await skillAt(transport, tip, name);
+  if (found.kind === 'absent') {
+    const known = (await skillNames(transport, tip)).filter((one) => only?.includes(one) !== false);
+    const there = known.length === 0 ? 'there is none at all' : `there are ${some(known)}`;
+    return { problem: `there is no skill of that name; ${there}` };
+  }
+  const path = `${found.folder}/${SKILL_FILE}`;
+  if (found.kind === 'broken') return { problem: `${path} cannot be read: ${found.problem}` };
+  const { files, left } = await besideSkill(transport, tip, found.folder);
+  const dir = join(runDir, 'skills', name);
+  const laid = files.length === 0 ? [] : await lay(transport, files, dir, left);
+  return {
+    told: {
+      path,
+      body: found.skill.body,
+      ...(laid.length > 0 && { files: { dir, names: laid } }),
+      left,
+    },
+  };
+}
+
+/**
+ * Lays the files beside a SKILL.md into the directory of the run, read-only and never executable.
+ *
+ * @param left takes what could not be laid, with the reason
+ * @returns the names of those that were laid
+ */
+async function lay(
+  transport: Transport,
+  files: readonly { name: string; oid: string }[],
+  dir: string,
+  left: string[],
+): Promise<string[]> {
+  await transport.prefetch(files.map(({ oid }) => oid));
+  const laid: string[] = [];
+  let bytes = 0;
+  for (const { name, oid } of files) {
+    const object = await transport.objects.read(oid);
+    bytes += object?.content?.length ?? 0;
+    if (object?.content === undefined || bytes > BESIDE_LIMITS.bytes) {
+      left.push(`${name}, because it is too large, or missing from this clone`);
+      continue;
+    }
+    try {
+      await mkdir(dirname(join(dir, name)), { recursive: true, mode: 0o700 });
+      await writeNewFile(join(dir, name), object.content, 0o400);
+      laid.push(name);
+    } catch (error) {
+      left.push(`${name}, because ${reasonOf(error)}`);
+    }
+  }
+  return laid;
+}
+
+function some(names: readonly string[]): string {
+  const more = names.length > MAX_NAMED ? ` and ${String(names.length - MAX_NAMED)} more` : '';
+  return `${names.slice(0, MAX_NAMED).join(', ')}${more}`;
+}

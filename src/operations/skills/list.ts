@@ -1,0 +1,78 @@
+import { besideSkill, skillAt, skillNames } from '../../bus/skills.ts';
+import { CrosstalkError } from '../../errors.ts';
+import { SKILL_FILE } from '../../protocol/files/skill.ts';
+import { didYouMean } from '../../protocol/text/nearest.ts';
+import { shown } from '../../protocol/text/result.ts';
+import { refreshOrNote, tipOf, type Context } from '../context.ts';
+
+/** A skill of a transport, as it is listed. */
+export interface SkillInfo {
+  name: string;
+  /** Empty for one that cannot be read. */
+  description: string;
+  /** Where its SKILL.md is in the transport. */
+  path: string;
+  /** Why it cannot be read; null for one that can. */
+  problem: string | null;
+}
+
+/** A skill with its text and what stands beside it. */
+export interface ShownSkill extends SkillInfo {
+  body: string;
+  /** Files that a run gets in its directory, by their paths below the folder of the skill. */
+  files: string[];
+  /** What it does not get, each with the reason. */
+  left: string[];
+}
+
+/** Every skill of the transport; also those that cannot be read. */
+export async function listSkills(context: Context): Promise<SkillInfo[]> {
+  await refreshOrNote(context);
+  return knownSkills(context);
+}
+
+/** The same skills as known locally, without asking the remote. */
+export async function knownSkills(context: Context): Promise<SkillInfo[]> {
+  const { transport } = context;
+  const tip = await tipOf(context);
+  const listed: SkillInfo[] = [];
+  for (const name of await skillNames(transport, tip)) {
+    const found = await skillAt(transport, tip, name);
+    if (found.kind === 'absent') continue;
+    const path = `${found.folder}/${SKILL_FILE}`;
+    listed.push(
+      found.kind === 'found'
+        ? { name, description: found.skill.description, path, problem: null }
+        : { name, description: '', path, problem: found.problem },
+    );
+  }
+  return listed;
+}
+
+/**
+ * One skill with its text.
+ *
+ * @throws CrosstalkError `not_found` for a name that no skill has, `refused` for one that cannot be read
+ */
+export async function showSkill(context: Context, name: string): Promise<ShownSkill> {
+  const all = await listSkills(context);
+  const info = all.find((one) => one.name === name);
+  if (info === undefined) {
+    const names = all.map((one) => one.name);
+    const known = names.length === 0 ? 'none' : names.slice(0, 20).join(', ');
+    throw new CrosstalkError(
+      'not_found',
+      `no skill ${shown(name)}${didYouMean(name, names)}; this transport has ${known}; add one with: crosstalk skill add <dir>`,
+    );
+  }
+  const { transport } = context;
+  const tip = await tipOf(context);
+  const found = await skillAt(transport, tip, name);
+  if (found.kind !== 'found')
+    throw new CrosstalkError(
+      'refused',
+      `${info.path} cannot be read: ${info.problem ?? 'it is gone'}; correct it, and replace it with: crosstalk skill add <dir>`,
+    );
+  const { files, left } = await besideSkill(transport, tip, found.folder);
+  return { ...info, body: found.skill.body, files: files.map((file) => file.name).sort(), left };
+}
