@@ -28,7 +28,7 @@ const APART = [
   { entry: 'src/web/web-packages.ts' },
   { entry: 'src/runner/schema-packages.ts' },
   { entry: 'src/secrets/rule-packages.ts' },
-  { entry: 'src/bus/pattern-packages.ts' },
+  { entry: 'src/bus/automation/pattern-packages.ts' },
 ];
 const apart = new Map(APART.map(({ entry }) => [resolve(entry), nameOf(entry)]));
 

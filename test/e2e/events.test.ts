@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { eventMarker } from '../../src/bus/happened.ts';
+import { eventMarker } from '../../src/bus/automation/happened.ts';
 import { Bus, type Host, type Stored } from '../support/bus.ts';
 import { git } from '../support/git.ts';
 import { until } from '../support/wait.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { whyNotBeside } from '../../src/bus/skills.ts';
+import { whyNotBeside } from '../../src/bus/automation/skills.ts';
 import { parseProfile } from '../../src/protocol/files/actor.ts';
 import { MAX_SKILL_BYTES, parseSkill } from '../../src/protocol/files/skill.ts';
 import { skillAskedFor } from '../../src/protocol/text/skill-call.ts';

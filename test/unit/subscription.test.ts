@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { readSubscription } from '../../src/bus/subscriptions.ts';
+import { readSubscription } from '../../src/bus/automation/subscriptions.ts';
 import { hasWord } from '../../src/protocol/automation/subscription.ts';
 
 const file = (header: Record<string, string>, body = 'look at this\n'): string => {

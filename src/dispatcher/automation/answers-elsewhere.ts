@@ -1,5 +1,5 @@
 import type { MessageReader } from '../../bus/message-reader.ts';
-import type { SubscriptionFiles } from '../../bus/subscriptions.ts';
+import type { SubscriptionFiles } from '../../bus/automation/subscriptions.ts';
 import { passed } from '../../crash-points.ts';
 import type { Log } from '../../log.ts';
 import { placeOf } from '../../protocol/layout.ts';

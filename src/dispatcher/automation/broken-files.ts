@@ -1,4 +1,4 @@
-import type { ScheduleFile } from '../../bus/schedules.ts';
+import type { ScheduleFile } from '../../bus/automation/schedules.ts';
 import type { Log } from '../../log.ts';
 import { hostNamedIn } from '../../protocol/automation/schedule.ts';
 import { shown } from '../../protocol/text/result.ts';

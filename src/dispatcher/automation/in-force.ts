@@ -1,5 +1,5 @@
 import { BrokenFiles, type ScheduleProblem } from './broken-files.ts';
-import type { FoundSchedules, ScheduleFile } from '../../bus/schedules.ts';
+import type { FoundSchedules, ScheduleFile } from '../../bus/automation/schedules.ts';
 import type { Log } from '../../log.ts';
 import { ON_TIME_MS } from '../../protocol/automation/firing.ts';
 import { Occurrences } from '../../protocol/automation/occurrences.ts';

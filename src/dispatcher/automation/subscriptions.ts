@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { onceMarker, onceOnly } from '../../bus/happened.ts';
+import { onceMarker, onceOnly } from '../../bus/automation/happened.ts';
 import type { MessageReader } from '../../bus/message-reader.ts';
-import type { Subscribed, SubscriptionFiles } from '../../bus/subscriptions.ts';
+import type { Subscribed, SubscriptionFiles } from '../../bus/automation/subscriptions.ts';
 import { reasonOf } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import { channelNamed } from '../../protocol/automation/channel-named.ts';

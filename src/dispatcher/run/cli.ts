@@ -17,7 +17,7 @@ import { capOf } from './budgets.ts';
 import { confine, type Confined } from '../sandbox/confine.ts';
 import type { Confinement } from '../sandbox/view.ts';
 import { RunDesk } from './desk.ts';
-import { layFiles } from './laying.ts';
+import { layFiles } from '../laying/files.ts';
 import { runEnvironment, withoutOurs } from './environment.ts';
 import type { Job, RunParts } from './job.ts';
 import { layServer, runPermission, type Permitting } from './permitting.ts';

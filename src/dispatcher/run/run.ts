@@ -27,7 +27,7 @@ import { permitOf, permittingOf } from './permitting.ts';
 import { refusedIfSo } from './refusals.ts';
 import { NOTHING_RAN, prepare, runIn } from './cli.ts';
 import { answersOf, stillOpen } from '../intake/still-open.ts';
-import { skillsOf } from './skills.ts';
+import { skillsOf } from '../laying/skills.ts';
 import { untriedTiers } from './tier-choice.ts';
 import { workplaceOf, type Workplace } from './workplace.ts';
 import { branchBefore, bringBack, leaveWorktree, openWorktree } from './worktree.ts';

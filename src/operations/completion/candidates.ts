@@ -1,7 +1,7 @@
 import { MEMORIES } from '../../protocol/layout.ts';
 import { readHosts } from '../../bus/host.ts';
-import { ScheduleFiles } from '../../bus/schedules.ts';
-import { SubscriptionFiles } from '../../bus/subscriptions.ts';
+import { ScheduleFiles } from '../../bus/automation/schedules.ts';
+import { SubscriptionFiles } from '../../bus/automation/subscriptions.ts';
 import { formatSource } from '../../protocol/automation/subscription.ts';
 import { recipientsOf } from '../../protocol/automation/schedule.ts';
 import { isMemoryFile, memorySuffix, parseMemoryFile } from '../../protocol/files/memory.ts';

@@ -1,5 +1,5 @@
 import type { WebSchedule } from '../../api/schedules.ts';
-import { ScheduleFiles, type ScheduleFile } from '../../bus/schedules.ts';
+import { ScheduleFiles, type ScheduleFile } from '../../bus/automation/schedules.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { Occurrences } from '../../protocol/automation/occurrences.ts';
 import { recipientsOf, type Schedule } from '../../protocol/automation/schedule.ts';

@@ -1,6 +1,6 @@
 import { lstat, readdir, realpath } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
-import { BESIDE_LIMITS, whyNotBeside } from '../../bus/skills.ts';
+import { BESIDE_LIMITS, whyNotBeside } from '../../bus/automation/skills.ts';
 import { CrosstalkError, reasonOf } from '../../errors.ts';
 import { readPlainFile } from '../../plain-file.ts';
 import {

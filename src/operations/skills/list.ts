@@ -1,4 +1,4 @@
-import { besideSkill, skillAt, skillNames } from '../../bus/skills.ts';
+import { besideSkill, skillAt, skillNames } from '../../bus/automation/skills.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { SKILL_FILE } from '../../protocol/files/skill.ts';
 import { didYouMean } from '../../protocol/text/nearest.ts';

@@ -1,4 +1,4 @@
-import { readSubscription } from '../../bus/subscriptions.ts';
+import { readSubscription } from '../../bus/automation/subscriptions.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { subscriptionFile } from '../../protocol/layout.ts';
 import { isName } from '../../protocol/names.ts';

@@ -1,6 +1,6 @@
 import type { WebEventTask, WebPublishedEvent } from '../../api/sending.ts';
-import { eventMarker, onceMarker, onceOnly } from '../../bus/happened.ts';
-import { SubscriptionFiles, type Subscribed } from '../../bus/subscriptions.ts';
+import { eventMarker, onceMarker, onceOnly } from '../../bus/automation/happened.ts';
+import { SubscriptionFiles, type Subscribed } from '../../bus/automation/subscriptions.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { channelNamed } from '../../protocol/automation/channel-named.ts';
 import { taskOf } from '../../protocol/automation/follow-up.ts';

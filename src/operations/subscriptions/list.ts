@@ -1,4 +1,4 @@
-import { SubscriptionFiles, type SubscriptionFile } from '../../bus/subscriptions.ts';
+import { SubscriptionFiles, type SubscriptionFile } from '../../bus/automation/subscriptions.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { formatSource, subscribersOf, type Match } from '../../protocol/automation/subscription.ts';
 import { didYouMean } from '../../protocol/text/nearest.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import type { Commit } from '../protocol/commit.ts';
-import { formatSource, type Subscription } from '../protocol/automation/subscription.ts';
-import { eventFile } from '../protocol/layout.ts';
+import type { Commit } from '../../protocol/commit.ts';
+import { formatSource, type Subscription } from '../../protocol/automation/subscription.ts';
+import { eventFile } from '../../protocol/layout.ts';
 
 /**
  * Where it is on record that an event with an id was published: whoever finds a file there leaves it

@@ -1,14 +1,14 @@
 import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { BESIDE_LIMITS, besideSkill, skillAt, skillNames } from '../../bus/skills.ts';
+import { BESIDE_LIMITS, besideSkill, skillAt, skillNames } from '../../bus/automation/skills.ts';
 import { reasonOf } from '../../errors.ts';
+import type { Log } from '../../log.ts';
 import { SKILL_FILE } from '../../protocol/files/skill.ts';
 import { skillAskedFor } from '../../protocol/text/skill-call.ts';
 import type { Located } from '../../protocol/message.ts';
 import type { SkillInPrompt } from '../../protocol/text/skill-prompt.ts';
 import { writeNewFile } from '../../plain-file.ts';
 import type { Transport } from '../../transport/transport.ts';
-import type { Job, RunParts } from './job.ts';
 
 /** A prompt tells no more skills than this, however many messages ask for others. */
 const MAX_TOLD = 8;
@@ -23,8 +23,8 @@ const MAX_NAMED = 20;
  * @param runDir the directory of the run, in which the files of the skills are laid
  */
 export async function skillsOf(
-  { transport, log }: Pick<RunParts, 'transport' | 'log'>,
-  { id, actor, tip }: Pick<Job, 'id' | 'actor' | 'tip'>,
+  { transport, log }: { transport: Transport; log: Log },
+  { id, actor, tip }: { id: string; actor: string; tip: string },
   batch: readonly Located[],
   only: readonly string[] | undefined,
   runDir: string,

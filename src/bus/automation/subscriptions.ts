@@ -1,8 +1,8 @@
-import { parseSubscription, type Subscription } from '../protocol/automation/subscription.ts';
-import { SUBSCRIPTIONS } from '../protocol/layout.ts';
-import { isName } from '../protocol/names.ts';
-import { parsed, unreadable, type Parsed } from '../protocol/text/result.ts';
-import type { Transport } from '../transport/transport.ts';
+import { parseSubscription, type Subscription } from '../../protocol/automation/subscription.ts';
+import { SUBSCRIPTIONS } from '../../protocol/layout.ts';
+import { isName } from '../../protocol/names.ts';
+import { parsed, unreadable, type Parsed } from '../../protocol/text/result.ts';
+import type { Transport } from '../../transport/transport.ts';
 import { testOf, type Test } from './pattern.ts';
 
 /** A subscription that can be followed, with the comparison that its `match` asks for. */

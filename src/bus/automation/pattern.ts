@@ -1,5 +1,5 @@
-import { hasWord, type Match } from '../protocol/automation/subscription.ts';
-import { shown } from '../protocol/text/result.ts';
+import { hasWord, type Match } from '../../protocol/automation/subscription.ts';
+import { shown } from '../../protocol/text/result.ts';
 
 /** Tells of a text whether it contains what was looked for. */
 export type Test = (text: string) => boolean;

@@ -1,14 +1,14 @@
-import { isAgentSetting } from '../agents/settings.ts';
+import { isAgentSetting } from '../../agents/settings.ts';
 import {
   MAX_SKILL_BYTES,
   parseSkill,
   SKILL_FILE,
   skillFolders,
   type Skill,
-} from '../protocol/files/skill.ts';
-import { isSkillName } from '../protocol/text/skill-call.ts';
-import { shown } from '../protocol/text/result.ts';
-import type { Transport } from '../transport/transport.ts';
+} from '../../protocol/files/skill.ts';
+import { isSkillName } from '../../protocol/text/skill-call.ts';
+import { shown } from '../../protocol/text/result.ts';
+import type { Transport } from '../../transport/transport.ts';
 
 /** What was found of a skill: it, with its folder, or why it cannot be read. */
 export type FoundSkill =

@@ -1,9 +1,9 @@
-import { parseSchedule, type Schedule } from '../protocol/automation/schedule.ts';
-import { SCHEDULES } from '../protocol/layout.ts';
-import { isName } from '../protocol/names.ts';
-import { unreadable, type Parsed } from '../protocol/text/result.ts';
-import type { TreeEntry } from '../transport/objects/tree.ts';
-import type { Transport } from '../transport/transport.ts';
+import { parseSchedule, type Schedule } from '../../protocol/automation/schedule.ts';
+import { SCHEDULES } from '../../protocol/layout.ts';
+import { isName } from '../../protocol/names.ts';
+import { unreadable, type Parsed } from '../../protocol/text/result.ts';
+import type { TreeEntry } from '../../transport/objects/tree.ts';
+import type { Transport } from '../../transport/transport.ts';
 
 /** A file of `local/schedules/` at a commit. */
 export interface ScheduleFile {
