@@ -70,6 +70,8 @@ can(`what a run may read it reads in a sandbox too, with the same result${UNLESS
     'memory list': ['memory list --all'],
     'memory search': ['memory search tuesdays', 'memory search -- --transport /etc'],
     'memory show': [`memory show ${note}`, 'memory show ../../../etc/passwd'],
+    'skill list': ['skill list'],
+    'skill show': ['skill show review', 'skill show ../../etc/passwd'],
     thread: [`thread ${first} --json`],
     search: ['search "words to" find*', `search --limit 1 --channel general -- words`],
   };
