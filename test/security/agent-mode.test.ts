@@ -29,6 +29,8 @@ const ALLOWED = [
   'memory list',
   'memory search',
   'memory show',
+  'skill list',
+  'skill show',
   'dlq',
 ];
 
