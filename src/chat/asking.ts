@@ -17,6 +17,7 @@ export type Asking = Extract<
       | 'cancel'
       | 'decide'
       | 'actors'
+      | 'skills'
       | 'memory'
       | 'attach'
       | 'copy';
@@ -48,6 +49,8 @@ export async function ask(
       return told(await port.decide(effect.decision, effect.message, effect.note));
     case 'actors':
       return panel('actors', await port.actors());
+    case 'skills':
+      return { type: 'skills', skills: await port.skills() };
     case 'memory':
       return panel(
         effect.words === '' ? 'memory: the newest' : `memory: ${effect.words}`,

@@ -47,7 +47,7 @@ export class Driver {
     this.#take(first);
     void this.#follow();
     this.#ask(this.#options.port.addresses(), (addresses) => ({ type: 'addresses', addresses }));
-    this.#ask(this.#options.port.skills(), (skills) => ({ type: 'skills', skills }));
+    this.#run({ do: 'skills' });
     if (options.signal.aborted) this.#quit();
   }
 

@@ -137,6 +137,7 @@ export type Effect =
   | { do: 'attach'; file: string; waiting: readonly Attachment[] }
   | { do: 'copy'; message: string }
   | { do: 'actors' }
+  | { do: 'skills' }
   | { do: 'memory'; words: string }
   | { do: 'inbox' }
   | { do: 'older'; channel: string }

@@ -24,6 +24,9 @@ export function submitted(state: ChatState): Step {
       // It may be a skill, which the next try finds.
       if (state.skills === undefined && skillAskedFor(text.trim()) !== undefined)
         return step(noticed(state, 'the skills are still being read; press Enter again', 'bad'));
+      // Somebody may have added it since they were read.
+      if (skillAskedFor(text.trim()) !== undefined)
+        return step(noticed(state, said.problem, 'bad'), { do: 'skills' });
       return step(noticed(state, said.problem, 'bad'));
     case 'message': {
       const { to, body } = said;
@@ -44,6 +47,17 @@ export function submitted(state: ChatState): Step {
       return kept(state, cleared(done.state), ...done.effects);
     }
   }
+}
+
+/** Takes the skills as they are now, and says so if what was refused as no command is one of them. */
+export function skillsRead(state: ChatState, skills: ChatState['skills'] = []): Step {
+  const next = { ...state, skills };
+  const name = skillAskedFor(state.input.text.trim());
+  const isIn = (some: ChatState['skills']): boolean =>
+    some?.some(({ value }) => value === name) === true;
+  const isNew = state.skills !== undefined && isIn(skills) && !isIn(state.skills);
+  const text = `/${name ?? ''} is a skill by now; press Enter again`;
+  return step(isNew ? noticed(next, text, 'plain') : next);
 }
 
 /** A message that is named by the first word of a reply. */

@@ -11,6 +11,7 @@ import {
   type Step,
 } from './model.ts';
 import type { Entry } from './port.ts';
+import { skillsRead } from './submit.ts';
 import { merged } from './threads.ts';
 import { windowOf } from './view.ts';
 
@@ -32,7 +33,7 @@ export function update(state: ChatState, event: ChatEvent): Step {
     case 'addresses':
       return step({ ...state, addresses: event.addresses });
     case 'skills':
-      return step({ ...state, skills: event.skills });
+      return skillsRead(state, event.skills);
     case 'page':
       return page(state, event.channel, event.entries, event.more);
     case 'pageFailed':

@@ -109,7 +109,7 @@ it('files beside a SKILL.md are laid read-only in the run’s directory, and non
     '#!/bin/sh',
     'echo counted',
   ]);
-  expect(told).toContain('read-only: reference.md, scripts/count.sh.');
+  expect(told).toContain('read-only: "reference.md", "scripts/count.sh".');
   for (const name of ['.claude', 'scripts/.mcp.json', 'CLAUDE.md'])
     expect(told).toContain(`NOT there: "${name}", because an agent CLI could take it`);
   expect(told).toContain('NOT there: "nested/SKILL.md", because it is a skill of its own');

@@ -12,7 +12,7 @@ import type { Transport } from '../../transport/transport.ts';
 
 /** A prompt tells no more skills than this, however many messages ask for others. */
 const MAX_TOLD = 8;
-/** The most skills that a line about a missing one names. */
+/** The most skills that a line about a missing one names, and messages that an event does. */
 const MAX_NAMED = 20;
 
 /**
@@ -34,17 +34,21 @@ export async function skillsOf(
     const name = skillAskedFor(message.body);
     if (name !== undefined) asked.set(name, [...(asked.get(name) ?? []), relPath]);
   }
+  const about = (skill: string, refs: readonly string[]) => ({
+    ...{ id, actor, skill },
+    refs: refs.slice(0, MAX_NAMED),
+  });
   const skills: SkillInPrompt[] = [];
   for (const [name, refs] of [...asked].slice(0, MAX_TOLD)) {
     const skill = await oneSkill(transport, { tip, actor, name, only, runDir });
     if (skill.told === undefined)
-      log('skill_missing', { id, actor, skill: name, refs, problem: skill.problem });
-    else log('skill_told', { id, actor, skill: name, refs, path: skill.told.path });
+      log('skill_missing', { ...about(name, refs), problem: skill.problem });
+    else log('skill_told', { ...about(name, refs), path: skill.told.path });
     skills.push({ name, refs, ...skill });
   }
   for (const [name, refs] of [...asked].slice(MAX_TOLD, MAX_TOLD + 1)) {
     const problem = `these messages ask for ${String(asked.size)} skills, and a prompt tells ${String(MAX_TOLD)}; ask for the others in messages of their own`;
-    log('skill_missing', { id, actor, skill: name, refs, problem });
+    log('skill_missing', { ...about(name, refs), problem });
     skills.push({ name, refs, problem });
   }
   return skills;
@@ -110,7 +114,7 @@ async function lay(
     const object = await transport.objects.read(oid);
     bytes += object?.content?.length ?? 0;
     if (object?.content === undefined || bytes > BESIDE_LIMITS.bytes) {
-      left.push(`${name}, because it is too large, or missing from this clone`);
+      left.push(`${JSON.stringify(name)}, because it is too large, or missing from this clone`);
       continue;
     }
     try {
@@ -118,7 +122,7 @@ async function lay(
       await writeNewFile(join(dir, name), object.content, 0o400);
       laid.push(name);
     } catch (error) {
-      left.push(`${name}, because ${reasonOf(error)}`);
+      left.push(`${JSON.stringify(name)}, because ${reasonOf(error)}`);
     }
   }
   return laid;

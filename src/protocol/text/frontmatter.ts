@@ -1,7 +1,7 @@
 import matter from 'gray-matter';
 import { Composer, Lexer, Parser, Scalar, stringify, visit, type CST, type YAMLMap } from 'yaml';
 import { parsePlainHeader } from './plain-header.ts';
-import { parsed, unreadable, type Parsed } from './result.ts';
+import { parsed, shortened, unreadable, type Parsed } from './result.ts';
 
 export type HeaderFields = Record<string, unknown>;
 export interface Document {
@@ -201,7 +201,7 @@ export function parseDocumentText(text: string): Parsed<Document> {
     const file = matter(`${FENCE}\n${header}${FENCE}\n`, { engines, language: 'yaml' });
     return parsed({ fields: file.data, body: rest() });
   } catch (error) {
-    return unreadable(`the frontmatter is not valid YAML: ${(error as Error).message}`);
+    return unreadable(`the frontmatter is not valid YAML: ${shortened((error as Error).message)}`);
   }
 }
 

@@ -23,6 +23,15 @@ export function shown(value: unknown): string {
   return `"${flat.length > 60 ? `${flat.slice(0, 57)}...` : flat}"`;
 }
 
+/** The longest reason, in characters: it may quote a word of any length from a file. */
+const MAX_REASON = 200;
+
+/** A reason without its middle, if it is too long: the place in the file is at its end. */
+export function shortened(reason: string): string {
+  if (reason.length <= MAX_REASON) return reason;
+  return `${reason.slice(0, MAX_REASON / 2)} ... ${reason.slice(-MAX_REASON / 2)}`;
+}
+
 function describe(value: unknown): string {
   return value === undefined ? 'nothing' : JSON.stringify(value);
 }

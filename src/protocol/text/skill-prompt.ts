@@ -19,6 +19,9 @@ export interface SkillInPrompt {
   problem?: string;
 }
 
+/** More of the messages that ask for one skill are only counted. */
+const MAX_REFS = 10;
+
 /**
  * The sections about the skills that were asked for. The text of a skill is somebody's text like any
  * other: its lines cannot pass for lines of the prompt (trust.md §4).
@@ -35,7 +38,12 @@ export function aboutSkills(skills: readonly SkillInPrompt[], word: string): str
 }
 
 function missing({ name, refs, problem = '' }: SkillInPrompt): string {
-  return `The skill "${name}" was asked for by ${refs.join(', ')}, and is not told here: ${inLine(problem)}. Go by the text of the message, and say in your answer that this skill was missing.`;
+  return `The skill "${name}" was asked for by ${some(refs)}, and is not told here: ${inLine(problem)}. Go by the text of the message. If it means a skill, and is not just a text that begins with a slash, say in your answer that this skill was missing.`;
+}
+
+function some(refs: readonly string[]): string {
+  const more = refs.length > MAX_REFS ? ` and ${String(refs.length - MAX_REFS)} more messages` : '';
+  return `${refs.slice(0, MAX_REFS).join(', ')}${more}`;
 }
 
 function present(
@@ -47,12 +55,13 @@ function present(
     files === undefined
       ? []
       : [
-          `Files that belong to it are in ${inLine(files.dir)}, read-only: ${files.names.join(', ')}.`,
+          // Their names may have blanks, and so be whole sentences.
+          `Files that belong to it are in ${inLine(files.dir)}, read-only: ${files.names.map((file) => JSON.stringify(file)).join(', ')}.`,
         ];
   const missing = left.map((line) => `NOT there: ${inLine(line)}.`);
   return [
     [
-      `What follows is the skill "${name}" (${path}), for which ${refs.join(', ')} asked by beginning with /${name}; the rest of the message says to what it is applied.`,
+      `What follows is the skill "${name}" (${path}), for which ${some(refs)} asked by beginning with /${name}; the rest of the message says to what it is applied.`,
       ...beside,
       ...missing,
     ].join('\n'),

@@ -112,6 +112,17 @@ it('/name of a skill is a message to whoever is spoken to, completed like a comm
   expect(early.on({ type: 'skills', skills }).press('return').did('send')).toHaveLength(1);
 });
 
+it('a skill that was added while the chat is open is found by the second Enter', () => {
+  const skill = { value: 'audit', description: '' };
+  const chat = new Model().loaded().type('/audit it').press('return');
+  expect(chat.screen.join('\n')).toContain('no command /audit');
+  expect(chat.did('skills')).toHaveLength(1);
+  expect(chat.on({ type: 'skills', skills: [] }).screen.join('\n')).toContain('no command /audit');
+  chat.on({ type: 'skills', skills: [skill] });
+  expect(chat.screen.join('\n')).toContain('/audit is a skill by now; press Enter again');
+  expect(chat.press('return').did('send')).toMatchObject([{ body: '/audit it' }]);
+});
+
 it('a message belongs to the thread of what it answers or was caused by; the liveliest comes last', () => {
   const entries = [
     entry(1, 'anna', 'concierge'),
