@@ -173,3 +173,29 @@ it('a schedule whose quiet hours drop everything is never due, and is found so i
   const occurrences = new Occurrences({ when, quiet: { from: 1380, until: 1439 } }, 'UTC');
   expect(occurrences.after(Date.parse('2026-06-09T00:00:00Z'))).toBeUndefined();
 });
+
+it.each([
+  ['0 3 * * *', '23:00-07:00', true],
+  ['0 3,23 29 2 *', '23:00-07:00', true],
+  ['0 7 * * *', '23:00-07:00', false],
+  ['59 22 * * *', '23:00-07:00', false],
+  ['0 3,12 * * 1', '23:00-07:00', false],
+  ['*/5 * * * *', '00:00-23:59', true],
+  ['59 23 * * *', '00:00-23:59', false],
+  ['59 59 6 * * *', '23:00-07:00', true],
+  ['0 0 * * *', '12:00-24:00', false],
+  ['59 23 * * *', '12:00-24:00', true],
+])('cron %j within the quiet hours %s is refused as never sent: %j', (cron, quiet, isRefused) => {
+  const text = `---\nhost: front\nto: worker\ncron: "${cron}"\nquiet: ${quiet}\n---\nhello\n`;
+  const result = parseSchedule(text, 'standup');
+  expect(result.ok).toBe(!isRefused);
+  if (!result.ok) expect(result.problems.join()).toContain('it would never be sent');
+});
+
+it('a day that no month has is called so, also where each of several months lacks it', () => {
+  const text = (cron: string): string => `---\nhost: front\nto: worker\ncron: "${cron}"\n---\nx\n`;
+  for (const cron of ['0 0 30 2 *', '0 0 31 2,4,6,9,11 *']) {
+    const result = parseSchedule(text(cron), 'standup');
+    expect(result.ok ? [] : result.problems.join()).toContain('no day is like that');
+  }
+});

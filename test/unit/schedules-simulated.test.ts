@@ -20,7 +20,7 @@ const OFTEN = WORLDS > 1 ? /^\d+(?:,\d+)? / : /^\d+ \d+ /;
 const span = fc.tuple(fc.integer({ min: 0, max: 23 }), fc.integer({ min: 1, max: 23 }));
 
 /** What a file says, and what the model knows of it. */
-const file = fc.record({
+const anyFile = fc.record({
   when: expression.filter(({ text }) => OFTEN.test(text)),
   quiet: fc.option(
     span.map(([from, hours]) => [from * 60, ((from + hours) % 24) * 60] as const),
@@ -30,7 +30,20 @@ const file = fc.record({
   graceMinutes: fc.constantFrom(0, 5, 60, 600),
   overlap: fc.boolean(),
 });
-type File = typeof file extends fc.Arbitrary<infer T> ? T : never;
+type File = typeof anyFile extends fc.Arbitrary<infer T> ? T : never;
+
+const isQuietAt = (quiet: File['quiet'], minute: number): boolean => {
+  if (quiet === undefined) return false;
+  const [from, until] = quiet;
+  return from < until ? minute >= from && minute < until : minute >= from || minute < until;
+};
+
+/** A file whose quiet hours cover each of its times is refused. */
+const file = anyFile.filter(({ when, quiet }) =>
+  Array.from({ length: 1440 }, (_, minute) => minute).some(
+    (minute) => when.has(minute) && !isQuietAt(quiet, minute),
+  ),
+);
 
 const step = fc.oneof(
   { weight: 6, arbitrary: fc.constant('answer' as const) },
@@ -62,12 +75,7 @@ function textOf(
 /** The occurrences of a file, day by day, by the clock on the wall. */
 function occurrencesOf(clock: (time: number) => number, { when, quiet }: File) {
   const days = new Map<number, number[]>();
-  const isQuiet = (time: number): boolean => {
-    if (quiet === undefined) return false;
-    const [from, until] = quiet;
-    const minute = ((clock(time) % 1440) + 1440) % 1440;
-    return from < until ? minute >= from && minute < until : minute >= from || minute < until;
-  };
+  const isQuiet = (time: number): boolean => isQuietAt(quiet, ((clock(time) % 1440) + 1440) % 1440);
   const dayOf = (day: number): number[] => {
     const known = days.get(day);
     if (known !== undefined) return known;

@@ -22,6 +22,9 @@ export function expressionProblem(expression: string): string | undefined {
   try {
     return cronOf(expression, 'UTC').nextRun() === null ? 'no day is like that' : undefined;
   } catch (error) {
+    // croner calls itself for each month without such a day, and so for thousands of years.
+    if (error instanceof RangeError && error.message.includes('call stack'))
+      return 'no day is like that';
     const words = error instanceof Error ? error.message.replace(/^CronPattern: /, '') : '';
     return words.slice(0, 100).replace(/[^\x20-\x7e]/g, '?');
   }
@@ -32,6 +35,24 @@ export function mayComeTwiceAMinute(expression: string): boolean {
   const fields = expression.trim().split(/\s+/);
   return fields.length === 6 && !/^\d+$/.test(fields[0] ?? '');
 }
+
+/**
+ * Whether every time of day that a valid expression names is within a span of the day, which may go past
+ * midnight: whatever its days are, it is never due outside.
+ *
+ * @param span in minutes since midnight
+ */
+export function isAlwaysWithin(expression: string, span: { from: number; until: number }): boolean {
+  const times = expression.trim().split(/\s+/).slice(0, -3);
+  const end = DAY_MS + span.until * MINUTE_MS;
+  const next = cronOf(`${times.join(' ')} * * *`, 'UTC').nextRun(new Date(end - 1));
+  const begin = end + ((span.from - span.until + DAY_MINUTES) % DAY_MINUTES) * MINUTE_MS;
+  return next === null || next.getTime() >= begin;
+}
+
+const DAY_MINUTES = 24 * 60;
+const MINUTE_MS = 60_000;
+const DAY_MS = DAY_MINUTES * MINUTE_MS;
 
 function cronOf(expression: string, timezone: string): Cron {
   return new Cron(expression, { timezone, paused: true, mode: 'auto' });

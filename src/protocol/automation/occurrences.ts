@@ -7,10 +7,10 @@ export type Timing = Pick<Schedule, 'when' | 'quiet'>;
 const MINUTE_MS = 60_000;
 const DAY_MINUTES = 24 * 60;
 /**
- * Spans of quiet hours in a row that are looked at before a schedule counts as never due: four years of
- * days, in which every clock was put forward and back.
+ * Spans of quiet hours in a row that are looked at before a schedule counts as never due: more than a year
+ * of days, in which every clock was put forward and back.
  */
-const MOST_QUIET = 1500;
+const MOST_QUIET = 400;
 
 /**
  * When a schedule is due, without those occurrences that fall into its quiet hours. It knows nothing of

@@ -4,7 +4,7 @@ import { isName, isSender } from '../names.ts';
 import { parseDuration } from '../text/duration.ts';
 import { parseDocumentText, type HeaderFields } from '../text/frontmatter.ts';
 import { parsed, shown, unreadable, type Parsed } from '../text/result.ts';
-import { expressionProblem, isZone, mayComeTwiceAMinute } from './expression.ts';
+import { expressionProblem, isAlwaysWithin, isZone, mayComeTwiceAMinute } from './expression.ts';
 
 /** When a schedule is due: one of three ways to say it. */
 type When =
@@ -112,6 +112,8 @@ export function parseSchedule(text: string, name: string): Parsed<Schedule> {
   const when = whenIn(text, fields, wrong, problems);
   if (overlap === true && when?.kind === 'cron' && mayComeTwiceAMinute(when.expression))
     wrong('overlap', 'false for one that is due more than once a minute');
+  if (quiet !== undefined && when?.kind === 'cron' && isAlwaysWithin(when.expression, quiet))
+    wrong('quiet', 'a span that does not cover every time of cron: it would never be sent');
   if (body.trim() === '') problems.push('the message is missing: write it below the header');
   if (problems.length > 0 || when === undefined || to === undefined) return unreadable(...problems);
   return parsed({
