@@ -25,11 +25,16 @@ export class SimulatedMachine {
   #tip = 0;
   #disk = '{}';
   #serial = 0;
+  #outbox = new Map<string, OutboxEntry>();
   #schedules: Schedules | undefined;
   /** What is on the bus, by its path in the channel. */
   readonly #bus = new Map<string, Message>();
   /** How often a message came to the bus whose path was taken already. */
   repeated = 0;
+  /** How many more writes the disk takes before it refuses one; undefined for any number. */
+  takes: number | undefined;
+  /** Why schedules could not be followed, as the log and `problems` tell it. */
+  readonly failures: string[] = [];
   /** When each message came to the bus by the true clock, with what it was due at, both in milliseconds. */
   readonly sent: { due: number; at: number }[] = [];
 
@@ -64,7 +69,39 @@ export class SimulatedMachine {
 
   /** A round of the dispatcher. */
   async round(): Promise<void> {
-    await this.#schedules?.fire('front', `tip ${String(this.#tip)}`, () => Promise.resolve(false));
+    const fired = this.#schedules?.fire('front', `tip ${String(this.#tip)}`, () =>
+      Promise.resolve(false),
+    );
+    await fired?.catch((error: unknown) => {
+      if (!String(error).includes('ENOSPC')) throw error;
+      this.failures.push(String(error));
+    });
+    for (const id of [...this.#outbox.keys()]) this.#push(id);
+  }
+
+  /** Whether the disk has still to refuse the write that {@link takes} counts down to. */
+  get willRefuse(): boolean {
+    return this.takes !== undefined;
+  }
+
+  get problems(): string[] {
+    return (this.#schedules?.problems ?? []).map(({ problem }) => problem);
+  }
+
+  async #write(work: () => void): Promise<void> {
+    const { takes = Infinity } = this;
+    if (takes === 0) {
+      this.takes = undefined;
+      throw new Error('ENOSPC: no space left on device');
+    }
+    if (this.takes !== undefined) this.takes = takes - 1;
+    await Promise.resolve();
+    work();
+  }
+
+  #push(id: string): void {
+    this.#publish(this.#outbox.get(id));
+    this.#outbox.delete(id);
   }
 
   /** The last message gets its answer. */
@@ -77,7 +114,8 @@ export class SimulatedMachine {
   }
 
   #made(): Schedules {
-    const outbox = new Map<string, OutboxEntry>();
+    this.#outbox = new Map<string, OutboxEntry>();
+    const outbox = this.#outbox;
     return new Schedules({
       files: () => Promise.resolve({ files: this.#files(), beyond: 0 }),
       committedSince: (_, __, since) => {
@@ -89,10 +127,10 @@ export class SimulatedMachine {
           Promise.resolve(
             new Map(Object.entries(JSON.parse(this.#disk) as Record<string, ScheduleRecord>)),
           ),
-        save: (records) => {
-          this.#disk = JSON.stringify(Object.fromEntries(records));
-          return Promise.resolve();
-        },
+        save: (records) =>
+          this.#write(() => {
+            this.#disk = JSON.stringify(Object.fromEntries(records));
+          }),
         suffixOf: (_, due) => Promise.resolve(Date.parse(due).toString(16).padStart(16, '0')),
       },
       reader: {
@@ -113,21 +151,22 @@ export class SimulatedMachine {
       outbox: {
         all: () => Promise.resolve([...outbox.values()]),
         held: () => Promise.resolve([]),
-        put: (entry) => {
-          outbox.set(entry.id, entry);
-          return Promise.resolve();
-        },
+        put: (entry) =>
+          this.#write(() => {
+            outbox.set(entry.id, entry);
+          }),
       },
       publish: (id) => {
-        this.#publish(outbox.get(id));
-        outbox.delete(id);
+        this.#push(id);
       },
       usualChannel: ([first]) => Promise.resolve(first),
       zone: this.#zone,
       now: () => new Date(this.now),
       newId: () => String(this.#serial++),
       log: (event, fields) => {
-        if (event === 'schedule_failed') throw new Error(JSON.stringify(fields));
+        if (event !== 'schedule_failed') return;
+        this.failures.push(JSON.stringify(fields));
+        if (!this.failures.join().includes('ENOSPC')) throw new Error(JSON.stringify(fields));
       },
     });
   }

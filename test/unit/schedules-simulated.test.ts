@@ -204,3 +204,37 @@ describe.each(ZONES)('simulated in %s', (zone) => {
     WORLDS * 600_000,
   );
 });
+
+it.each([
+  ['goes on', false],
+  ['is killed at once', true],
+])(
+  'a disk that refuses any one of its writes to a process that %s makes nothing be sent twice, lost, or called unsent',
+  async (_, isKilled) => {
+    const begin = Date.parse('2026-06-09T07:30:00Z');
+    let refused = 0;
+    for (let takes = 0; ; takes++) {
+      const machine = new SimulatedMachine(begin, 'UTC');
+      machine.write(
+        '---\nhost: front\nto: worker@elsewhere\nevery: 1h\noverlap: true\n---\nhello\n',
+      );
+      machine.takes = takes;
+      machine.start();
+      for (let minute = 0; minute <= 155; minute++) {
+        machine.now = begin + minute * MINUTE_MS;
+        const before = machine.willRefuse;
+        await machine.round();
+        if (minute === 75 || (isKilled && before !== machine.willRefuse)) {
+          machine.kill();
+          machine.start();
+        }
+      }
+      expect(machine.problems, `after ${String(takes)} writes`).toEqual([]);
+      const sent = machine.sent.map(({ due }) => new Date(due).toISOString().slice(11, 16));
+      expect(sent, `after ${String(takes)} writes`).toEqual(['08:00', '09:00', '10:00']);
+      if (machine.willRefuse) break;
+      refused++;
+    }
+    expect(refused).toBeGreaterThan(5);
+  },
+);

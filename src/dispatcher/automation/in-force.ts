@@ -89,11 +89,15 @@ export class SchedulesInForce {
     return Math.max(Date.parse(since), Date.parse(last));
   }
 
-  /** Records what became of an occurrence, durably, and finds out when it is due next. */
+  /**
+   * Records what became of an occurrence, durably, and finds out when it is due next. What cannot be
+   * written is written by {@link follow}.
+   */
   async dealt(name: string, record: ScheduleRecord): Promise<void> {
     if (this.#records === undefined) return;
     this.#records.set(name, record);
     this.#plan(name, record);
+    this.#isChanged = true;
     await this.#save();
   }
 

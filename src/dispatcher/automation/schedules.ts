@@ -82,7 +82,8 @@ export class Schedules {
       ? { outcome: 'missed' }
       : await this.#send(schedule, due, record, tip);
     const last = new Date(due).toISOString();
-    await this.#inForce.dealt(name, { ...record, ...outcome, last });
+    // Its message is in the outbox by now. The next round writes the record, and fails as long as it cannot.
+    await this.#inForce.dealt(name, { ...record, ...outcome, last }).catch(() => undefined);
     passed('schedule_recorded');
     if (outcome.outcome !== 'refused') this.#failing.delete(name);
     this.#parts.log('schedule_due', { schedule: name, due: last, ...outcome });
