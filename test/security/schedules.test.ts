@@ -1,5 +1,11 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { committedSince } from '../../src/bus/automation/schedules.ts';
 import { Bus, type Event, type Host } from '../support/bus.ts';
+import { git } from '../support/git.ts';
 import { pass, runAt } from '../support/passes.ts';
 import { until } from '../support/wait.ts';
 
@@ -45,6 +51,50 @@ it('a flood of files neither displaces a schedule that is in force nor hides it 
   expect(status.out).toContain(
     '151 files of local/schedules were passed over: there are too many; see: crosstalk schedule list',
   );
+});
+
+it('the history is walked through once at a start, however many files there are and however far back they reach', async () => {
+  const { host } = await world();
+  const files = Array.from({ length: 60 }, (_, at) => [
+    `local/schedules/a${String(at)}.md`,
+    file({ grace: '366d' }),
+  ]);
+  host.edit(Object.fromEntries(files) as Record<string, string>);
+  await pass(host);
+  const [stopped] = eventsOf(await pass(host), 'dispatcher_stopped');
+  expect(stopped?.['git_processes']).toBeLessThan(20);
+});
+
+it('a file was written when its newest commit was made, also by a merge, and its removal does not count for others', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'history-'));
+  git(dir, 'init', '--quiet', '--initial-branch=main');
+  const commit = (mark: number, at: number, change: string, ...parents: number[]): string =>
+    [
+      `commit refs/heads/main\nmark :${String(mark)}`,
+      `committer Somebody <x@example.com> ${String(at)} +0000\ndata 1\nx`,
+      ...parents.map((parent, index) => `${index === 0 ? 'from' : 'merge'} :${String(parent)}`),
+      `${change}\n`,
+    ].join('\n');
+  const write = (name: string, text: string): string =>
+    `M 100644 inline local/schedules/${name}.md\ndata ${String(text.length)}\n${text}`;
+  const input = [
+    commit(1, 1000, write('old', 'x')),
+    commit(2, 2000, `${write('a', '1')}\n${write('b', '1')}`, 1),
+    commit(3, 3000, write('a', '2'), 2),
+    commit(4, 3500, write('b', '2'), 2),
+    commit(5, 4000, `${write('b', '2')}\n${write('merged', '1')}`, 3, 4),
+    commit(6, 5000, 'D local/schedules/gone.md', 5),
+    'done\n',
+  ];
+  execFileSync('git', ['-C', dir, 'fast-import', '--quiet', '--force'], { input: input.join('') });
+  const paths = ['old', 'a', 'b', 'merged'].map((name) => `local/schedules/${name}.md`);
+  const transport = { git: (args: readonly string[]) => Promise.resolve(git(dir, ...args)) };
+  const found = await committedSince(transport, 'main', paths, new Date(1_500_000));
+  expect(Object.fromEntries(found)).toEqual({
+    'local/schedules/a.md': 3_000_000,
+    'local/schedules/b.md': 3_500_000,
+    'local/schedules/merged.md': 4_000_000,
+  });
 });
 
 it('files with odd names, links and folders are reported and send nothing', async () => {

@@ -118,9 +118,10 @@ export class SimulatedMachine {
     const outbox = this.#outbox;
     return new Schedules({
       files: () => Promise.resolve({ files: this.#files(), beyond: 0 }),
-      committedSince: (_, __, since) => {
+      committedSince: (_, paths, since) => {
         const { committed = 0 } = this.#file ?? {};
-        return Promise.resolve(committed >= since.getTime() ? committed : undefined);
+        const found = committed >= since.getTime() ? paths.map((path) => [path, committed]) : [];
+        return Promise.resolve(new Map(found as [string, number][]));
       },
       records: {
         load: () =>

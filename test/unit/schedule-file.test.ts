@@ -81,6 +81,7 @@ it.each([
   ['overlap: maybe', 'line 5: overlap is "maybe", expected true or false'],
   ['enabled: on', 'line 5: enabled is "on", expected true or false'],
   ['tier: "\\n"', 'line 5: tier is " ", expected a tier name'],
+  ['from: all', 'line 5: from is "all", expected a name other than all'],
   ['from: "a\\nb"', 'line 5: from is "a b", expected a name'],
   ['channel: [a]', 'line 5: channel is "["a"]", expected the name or id of a channel'],
   ['to: "work er@@"', 'line 5: to is "work er@@"'],

@@ -78,18 +78,28 @@ function resultOf(name: string, isPlain: boolean, text: string | undefined): Par
   return parseSchedule(text ?? '', name);
 }
 
+/** Commits to some files that are looked through for when they were written. */
+const MOST_COMMITS = 1000;
+
 /**
- * When a file of the bus was last written to it, in milliseconds since 1970, by the clock of whoever did;
- * undefined if that was before a time. History is looked through only as far back as that.
+ * When files of the bus were last written to it, by path, in milliseconds since 1970 by the clock of whoever
+ * did. Those are missing that were written before a time, or before a thousand commits to any of them.
+ * History is walked through once for all files, and only as far back as that.
  */
 export async function committedSince(
   transport: Pick<Transport, 'git'>,
   tip: string,
-  path: string,
+  paths: readonly string[],
   since: Date,
-): Promise<number | undefined> {
-  const after = `--since=${since.toISOString()}`;
-  const out = await transport.git(['log', '-1', '--format=%ct', after, tip, '--', path]);
-  const seconds = Number(out.trim());
-  return out.trim() !== '' && Number.isFinite(seconds) ? seconds * 1000 : undefined;
+): Promise<Map<string, number>> {
+  const limits = [`--max-count=${String(MOST_COMMITS)}`, `--since=${since.toISOString()}`];
+  const form = ['--format=@%ct', '--name-only', '-c', '--no-renames'];
+  const out = await transport.git(['log', ...form, ...limits, tip, '--', ...paths]);
+  const found = new Map<string, number>();
+  let seconds = NaN;
+  for (const line of out.split('\n'))
+    if (line.startsWith('@')) seconds = Number(line.slice(1));
+    else if (line !== '' && Number.isFinite(seconds) && !found.has(line))
+      found.set(line, seconds * 1000);
+  return found;
 }

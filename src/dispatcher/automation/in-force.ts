@@ -1,10 +1,10 @@
 import { BrokenFiles, type ScheduleProblem } from './broken-files.ts';
 import type { FoundSchedules, ScheduleFile } from '../../bus/automation/schedules.ts';
 import type { Log } from '../../log.ts';
-import { ON_TIME_MS } from '../../protocol/automation/firing.ts';
 import { Occurrences } from '../../protocol/automation/occurrences.ts';
 import { hostNamedIn, parseSchedule, type Schedule } from '../../protocol/automation/schedule.ts';
 import type { ScheduleRecord, ScheduleRecords } from '../../state/automation/schedules.ts';
+import { reachOf, recordOf, type Taking } from './taken.ts';
 
 export interface InForceParts {
   /** Every schedule at a commit; see `ScheduleFiles`. */
@@ -12,8 +12,12 @@ export interface InForceParts {
     tip: string,
     known: () => Promise<Pick<ReadonlySet<string>, 'has'>>,
   ) => Promise<FoundSchedules>;
-  /** When a file was last written, see `committedSince`. */
-  committedSince: (tip: string, path: string, since: Date) => Promise<number | undefined>;
+  /** When files were last written, see `committedSince`. */
+  committedSince: (
+    tip: string,
+    paths: readonly string[],
+    since: Date,
+  ) => Promise<Map<string, number>>;
   records: Pick<ScheduleRecords, 'load' | 'save' | 'suffixOf'>;
   /** The time zone of this machine. */
   zone: string;
@@ -144,6 +148,7 @@ export class SchedulesInForce {
   ): Promise<void> {
     const broken = this.#broken.begin();
     const kept = new Set<string>();
+    const takings: Taking[] = [];
     for (const file of files) {
       const { name, text, result } = file;
       const known = records.get(name);
@@ -153,19 +158,25 @@ export class SchedulesInForce {
         broken.note(alias, file, result.problems, isKnown);
       } else if (result.value.host === alias) {
         kept.add(name);
-        if (known?.text === text && this.#isChecked) continue;
-        const record = await this.#taken(tip, file, result.value, known);
-        if (record === known) continue;
-        records.set(name, record);
-        this.#plan(name, record);
-        this.#isChanged = true;
-        const next = this.#planned.get(name)?.next;
-        this.#parts.log('schedule_loaded', {
-          schedule: name,
-          path: file.path,
-          ...(next !== undefined && { next: new Date(next).toISOString() }),
-        });
+        if (known?.text !== text || !this.#isChecked)
+          takings.push({ file, schedule: result.value, known });
       }
+    }
+    const now = this.#parts.now();
+    const written = await this.#written(tip, takings, now);
+    for (const taking of takings) {
+      const { name, path } = taking.file;
+      const record = recordOf(taking, written.get(path), now);
+      if (record === taking.known) continue;
+      records.set(name, record);
+      this.#plan(name, record);
+      this.#isChanged = true;
+      const next = this.#planned.get(name)?.next;
+      this.#parts.log('schedule_loaded', {
+        schedule: name,
+        path,
+        ...(next !== undefined && { next: new Date(next).toISOString() }),
+      });
     }
     for (const name of [...records.keys()])
       if (!kept.has(name)) {
@@ -176,33 +187,12 @@ export class SchedulesInForce {
     this.#isChecked = true;
   }
 
-  /**
-   * The record of a file as it stands. A file that was removed and made again while nobody looked is
-   * known by when it was written.
-   */
-  async #taken(
-    tip: string,
-    { path, text }: ScheduleFile,
-    { grace }: Schedule,
-    known: ScheduleRecord | undefined,
-  ): Promise<ScheduleRecord> {
-    const now = this.#parts.now();
-    // Only what could still be sent matters.
-    const reach = new Date(now.getTime() - Math.max(grace, ON_TIME_MS));
-    const isSame = known?.text === text;
-    const from = isSame && Date.parse(known.committed) > reach.getTime() ? known.committed : reach;
-    const found = await this.#parts.committedSince(tip, path, new Date(from));
-    if (isSame && (found === undefined || found <= Date.parse(known.committed))) return known;
-    const committed = new Date(found ?? reach.getTime());
-    // The clock that wrote the file may be ahead of this one.
-    const since = new Date(Math.min(committed.getTime(), now.getTime()));
-    return {
-      ...known,
-      text,
-      since: since.toISOString(),
-      committed: committed.toISOString(),
-      taken: now.toISOString(),
-    };
+  /** When some files were last written: one walk through the history for all, however many there are. */
+  async #written(tip: string, takings: readonly Taking[], now: Date): Promise<Map<string, number>> {
+    if (takings.length === 0) return new Map();
+    const since = Math.min(...takings.map((taking) => reachOf(taking, now)));
+    const paths = takings.map(({ file }) => file.path);
+    return this.#parts.committedSince(tip, paths, new Date(since));
   }
 
   #plan(name: string, record: ScheduleRecord): void {

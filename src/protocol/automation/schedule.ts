@@ -1,4 +1,4 @@
-import { formatAddress, parseRecipients, type Address } from '../address.ts';
+import { EVERYONE, formatAddress, parseRecipients, type Address } from '../address.ts';
 import { isTier } from '../message.ts';
 import { isName, isSender } from '../names.ts';
 import { parseDuration } from '../text/duration.ts';
@@ -97,7 +97,8 @@ export function parseSchedule(text: string, name: string): Parsed<Schedule> {
     wrong('channel', 'the name or id of a channel');
   if (timezone !== undefined && !isZone(timezone))
     wrong('timezone', 'an IANA time zone such as Europe/Berlin');
-  if (!isSender(from)) wrong('from', 'a name');
+  if (!isSender(from) || from === EVERYONE)
+    wrong('from', `a name other than ${EVERYONE}, as its answer goes there`);
   if (tier !== undefined && !isTier(tier)) wrong('tier', 'a tier name');
   if (catchUp !== 'last' && catchUp !== 'none') wrong('catch_up', 'last or none');
   const quiet = fields['quiet'] === undefined ? undefined : quietIn(fields['quiet']);
