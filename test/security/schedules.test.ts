@@ -114,6 +114,53 @@ it('files with odd names, links and folders are reported and send nothing', asyn
   expect(bus.from('schedule')).toHaveLength(1);
 });
 
+it('a file’s name is on one line of what is printed, with nothing that steers a terminal', async () => {
+  const { host } = await world();
+  const name = 'a\nstuck: b\u001b[31mc\u202ed';
+  host.edit({
+    [`local/schedules/${name}.md`]: file({}),
+    [`local/subscriptions/${name}.md`]: file({}),
+  });
+  const running = host.start();
+  await running.saw('schedule_invalid');
+  const said = async (...argv: string[]): Promise<string> => {
+    const { out, err } = await host.run(...argv);
+    return `${out}${err}`;
+  };
+  const named = 'a\\u000astuck: b\\u001b[31mc\\u202ed';
+  await until('the line of status', async () => (await said('status')).includes(named));
+  const near = name.replace('stuck', 'stack');
+  const texts = await Promise.all([
+    said('status'),
+    ...['schedule', 'subscription'].flatMap((kind) => [
+      said(kind, 'list'),
+      said(kind, 'show', name),
+      said(kind, 'pause', name),
+      said(kind, 'show', near),
+    ]),
+    said('schedule', 'run', name),
+    said('schedule', 'remove', name),
+  ]);
+  for (const text of texts) {
+    expect(text).toContain(named);
+    expect(text).not.toContain('\u001b');
+    expect(text).not.toContain('\u202e');
+    expect(text).not.toMatch(/^stuck: b/m);
+  }
+});
+
+it('a schedule in the name of a person gets no work from a tier that serves only that person', async () => {
+  const bus = new Bus();
+  const narrow = { cli: 'cat > /dev/null; echo SERVED', only_from: ['anna'] };
+  const host = await bus.host('front', { worker: { default: narrow } });
+  host.edit({ 'local/schedules/standup.md': file({ from: 'anna' }) });
+  await pass(host);
+  await pass(host, toHour());
+  const log = await pass(host, toHour());
+  expect(eventsOf(log, 'dispatch_failed').map(({ reason }) => reason)).toEqual(['not_accepted']);
+  expect(bus.from('worker').map(({ message }) => message.body)).not.toContain('SERVED\n');
+});
+
 it('a message that claims to be an occurrence does not keep the real one from being sent', async () => {
   const { bus, host } = await world();
   const due = new Date(Date.now() + toHour() - 1000).toISOString();

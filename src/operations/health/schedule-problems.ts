@@ -1,4 +1,5 @@
 import type { Heartbeat } from '../../state/heartbeat.ts';
+import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { act, type Finding } from './finding.ts';
 
 /** The most of them that are named, so that a flood cannot hide other problems. */
@@ -11,7 +12,7 @@ export function scheduleProblems(dispatcher: Pick<Heartbeat, 'schedules'> | null
     .slice(0, NAMED)
     .map(({ schedule, problem }) =>
       act(
-        `${schedule === '' ? '' : `schedule ${schedule}: `}${problem}; see: crosstalk schedule list`,
+        `${schedule === '' ? '' : `schedule ${escapeInvisible(schedule)}: `}${problem}; see: crosstalk schedule list`,
         'crosstalk schedule list',
       ),
     );

@@ -4,6 +4,7 @@ import { parseSchedule } from '../../protocol/automation/schedule.ts';
 import { scheduleFile } from '../../protocol/layout.ts';
 import { isName } from '../../protocol/names.ts';
 import { authorOf, outgoing } from '../../protocol/outgoing.ts';
+import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { formatDocument, type HeaderFields } from '../../protocol/text/frontmatter.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
@@ -105,7 +106,7 @@ export async function enableSchedule(
   if (!result.ok || !parsed.ok)
     throw new CrosstalkError(
       'refused',
-      `${path} cannot be read: ${(result.ok ? [] : result.problems).join('; ')}; correct it first`,
+      `${escapeInvisible(path)} cannot be read: ${(result.ok ? [] : result.problems).join('; ')}; correct it first`,
     );
   const delivered = await put(context, { path, text: changed, login, was: oid }, name);
   return { name, path, upcoming: upcomingOf(context, parsed.value, UPCOMING), delivered };
@@ -147,7 +148,10 @@ export async function runSchedule(
   await refreshOrNote(context);
   const { path, result } = await findSchedule(context, name);
   if (!result.ok)
-    throw new CrosstalkError('refused', `${path} cannot be read: ${result.problems.join('; ')}`);
+    throw new CrosstalkError(
+      'refused',
+      `${escapeInvisible(path)} cannot be read: ${result.problems.join('; ')}`,
+    );
   const channel = await resolveChannel(context, result.value.channel);
   // Whoever asks for it now writes it, and no dispatcher: like any message of an operator it names no host.
   const message = scheduledMessage(result.value, context.now(), undefined);

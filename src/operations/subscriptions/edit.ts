@@ -3,6 +3,7 @@ import { CrosstalkError } from '../../errors.ts';
 import { subscriptionFile } from '../../protocol/layout.ts';
 import { isName } from '../../protocol/names.ts';
 import { authorOf } from '../../protocol/outgoing.ts';
+import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { formatDocument, type HeaderFields } from '../../protocol/text/frontmatter.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
@@ -74,7 +75,7 @@ export async function enableSubscription(
   if (!result.ok)
     throw new CrosstalkError(
       'refused',
-      `${path} cannot be read: ${result.problems.join('; ')}; correct it first`,
+      `${escapeInvisible(path)} cannot be read: ${result.problems.join('; ')}; correct it first`,
     );
   const line = `enabled: ${String(enabled)}`;
   const end = text.indexOf('\n---', 3);

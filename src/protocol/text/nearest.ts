@@ -1,4 +1,5 @@
 import { distance } from 'fastest-levenshtein';
+import { escapeInvisible } from './quoted.ts';
 
 /** Two letters that changed places are two differences, in a short word as well. */
 const LEAST = 2;
@@ -19,5 +20,5 @@ function nearest(word: string, known: Iterable<string>): string | undefined {
 /** `; did you mean <word>?`, or nothing where no known word is near. */
 export function didYouMean(word: string, known: Iterable<string>): string {
   const meant = nearest(word, known);
-  return meant === undefined ? '' : `; did you mean ${meant}?`;
+  return meant === undefined ? '' : `; did you mean ${escapeInvisible(meant)}?`;
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Blob, Commit, Requirement } from '../../protocol/commit.ts';
+import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import type { Objects } from '../objects/objects.ts';
 import { readFolder } from '../objects/tree.ts';
 
@@ -70,7 +71,8 @@ async function unmet(
   return undefined;
 }
 
-function unmetReason({ path, oid }: Requirement, there: string | null): string {
+function unmetReason({ path: name, oid }: Requirement, there: string | null): string {
+  const path = escapeInvisible(name);
   if (oid === null) return `another file stands at ${path} on the bus, and is not overwritten`;
   return there === null
     ? `${path} is gone from the bus since it was read`

@@ -15,6 +15,7 @@ import { readBody } from '../../command/body.ts';
 import { inTransport, note, print, text, flag, type Call } from '../../command/command.ts';
 import { EXIT } from '../../command/exit.ts';
 import { dollars } from '../../../protocol/text/amounts.ts';
+import { escapeInvisible } from '../../../protocol/text/quoted.ts';
 import { colourless, table } from '../../view/render.ts';
 
 export function run(call: Call): Promise<number> {
@@ -90,10 +91,10 @@ function list(call: Call): Promise<number> {
 function row(one: ShownSchedule): string[] {
   const { name, host, to, when, next, last, outcome, enabled, problems } = one;
   const [problem] = problems;
-  if (problem !== undefined) return [name, `cannot be read: ${colourless(problem)}`];
+  if (problem !== undefined) return [name, `cannot be read: ${problem}`].map(escapeInvisible);
   const used = one.runs === 0 ? null : dollars(one.cost_usd);
   const cells = [name, host, to, when, enabled ? next : 'paused', last, outcome, used];
-  return cells.map((cell) => colourless(cell ?? '-'));
+  return cells.map((cell) => escapeInvisible(cell ?? '-'));
 }
 
 function show(call: Call): Promise<number> {
@@ -101,8 +102,8 @@ function show(call: Call): Promise<number> {
     const shown = await showSchedule(context, nameOf(call));
     return print(call, shown, () =>
       [
-        `${shown.path}${shown.enabled ? '' : ' (paused)'}`,
-        ...shown.problems.map((problem) => `cannot be read: ${colourless(problem)}`),
+        `${escapeInvisible(shown.path)}${shown.enabled ? '' : ' (paused)'}`,
+        ...shown.problems.map((problem) => `cannot be read: ${escapeInvisible(problem)}`),
         ...shown.upcoming.map((at) => `due ${at}`),
         ...(shown.last === null ? [] : [`last ${shown.last}: ${shown.outcome ?? ''}`]),
         ...(shown.sent === null ? [] : [`sent ${shown.sent}`]),
@@ -145,7 +146,7 @@ function remove(call: Call): Promise<number> {
       name: nameOf(call),
       login: call.io.login,
     });
-    print(call, { name, path, status: 'removed' }, () => `Removed: ${name}`);
+    print(call, { name, path, status: 'removed' }, () => `Removed: ${escapeInvisible(name)}`);
     return EXIT.ok;
   });
 }

@@ -11,6 +11,7 @@ import {
 } from '../../../operations/subscriptions/list.ts';
 import { readBody } from '../../command/body.ts';
 import { flag, inTransport, note, print, text, type Call } from '../../command/command.ts';
+import { escapeInvisible } from '../../../protocol/text/quoted.ts';
 import { colourless, table } from '../../view/render.ts';
 
 export function run(call: Call): Promise<number> {
@@ -74,9 +75,9 @@ function list(call: Call): Promise<number> {
 function row(one: ShownSubscription): string[] {
   const { name, source, to, match, host, once, enabled, problems } = one;
   const [problem] = problems;
-  if (problem !== undefined) return [colourless(name), `cannot be read: ${colourless(problem)}`];
+  if (problem !== undefined) return [name, `cannot be read: ${problem}`].map(escapeInvisible);
   const state = enabled ? (once ? 'once' : 'on') : 'paused';
-  return [name, source, to, match, host, state].map((cell) => colourless(cell ?? '-'));
+  return [name, source, to, match, host, state].map((cell) => escapeInvisible(cell ?? '-'));
 }
 
 function show(call: Call): Promise<number> {
@@ -84,8 +85,8 @@ function show(call: Call): Promise<number> {
     const shown = await showSubscription(context, nameOf(call));
     return print(call, shown, () =>
       [
-        `${shown.path}${shown.enabled ? '' : ' (paused)'}`,
-        ...shown.problems.map((problem) => `cannot be read: ${colourless(problem)}`),
+        `${escapeInvisible(shown.path)}${shown.enabled ? '' : ' (paused)'}`,
+        ...shown.problems.map((problem) => `cannot be read: ${escapeInvisible(problem)}`),
         '',
         colourless(shown.text).trimEnd(),
       ].join('\n'),
