@@ -31,6 +31,10 @@ export class SimulatedMachine {
   readonly #bus = new Map<string, Message>();
   /** How often a message came to the bus whose path was taken already. */
   repeated = 0;
+  /** How many files there are with the same text. */
+  copies = 1;
+  /** How often the records were written. */
+  saves = 0;
   /** How many more writes the disk takes before it refuses one; undefined for any number. */
   takes: number | undefined;
   /** Why schedules could not be followed, as the log and `problems` tell it. */
@@ -130,9 +134,13 @@ export class SimulatedMachine {
           ),
         save: (records) =>
           this.#write(() => {
+            this.saves++;
             this.#disk = JSON.stringify(Object.fromEntries(records));
           }),
-        suffixOf: (_, due) => Promise.resolve(Date.parse(due).toString(16).padStart(16, '0')),
+        suffixOf: (name, due) => {
+          const copy = Number(name.slice('standup-'.length));
+          return Promise.resolve((Date.parse(due) + copy).toString(16).padStart(16, '0'));
+        },
       },
       reader: {
         channels: () => Promise.resolve([{ id: CHANNEL, name: 'general' } as never]),
@@ -175,8 +183,11 @@ export class SimulatedMachine {
   #files() {
     if (this.#file === undefined) return [];
     const { text } = this.#file;
-    const path = 'local/schedules/standup.md';
-    return [{ name: 'standup', path, oid: text, text, result: parseSchedule(text, 'standup') }];
+    return Array.from({ length: this.copies }, (_, copy) => {
+      const name = `standup-${String(copy)}`;
+      const path = `local/schedules/${name}.md`;
+      return { name, path, oid: text, text, result: parseSchedule(text, name) };
+    });
   }
 
   /** As the publisher does it: what must be new and is there already is no second message. */

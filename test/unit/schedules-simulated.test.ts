@@ -238,3 +238,16 @@ it.each([
     expect(refused).toBeGreaterThan(5);
   },
 );
+
+it('what many schedules have done at one time is recorded with one write', async () => {
+  const machine = new SimulatedMachine(Date.parse('2026-06-09T07:30:00Z'), 'UTC');
+  machine.copies = 50;
+  machine.write('---\nhost: front\nto: worker@elsewhere\nevery: 1h\n---\nhello\n');
+  machine.start();
+  await machine.round();
+  const before = machine.saves;
+  machine.now = Date.parse('2026-06-09T08:00:00Z');
+  await machine.round();
+  expect(machine.sent).toHaveLength(50);
+  expect(machine.saves - before).toBe(1);
+});

@@ -94,15 +94,19 @@ export class SchedulesInForce {
   }
 
   /**
-   * Records what became of an occurrence, durably, and finds out when it is due next. What cannot be
-   * written is written by {@link follow}.
+   * Records what became of an occurrence, and finds out when it is due next. {@link keep} makes the
+   * record durable.
    */
-  async dealt(name: string, record: ScheduleRecord): Promise<void> {
+  dealt(name: string, record: ScheduleRecord): void {
     if (this.#records === undefined) return;
     this.#records.set(name, record);
     this.#plan(name, record);
     this.#isChanged = true;
-    await this.#save();
+  }
+
+  /** Makes what was recorded durable; what cannot be written now is written by {@link follow}. */
+  async keep(): Promise<void> {
+    if (this.#isChanged) await this.#save();
   }
 
   /** Nothing came of the look at one: it is due at its next occurrence. */
@@ -128,7 +132,7 @@ export class SchedulesInForce {
     if (clock + SET_BACK_MS < this.#clock)
       for (const name of this.#planned.keys()) this.planAgain(name);
     this.#clock = clock;
-    if (this.#isChanged) await this.#save();
+    await this.keep();
   }
 
   async #load(): Promise<Map<string, ScheduleRecord>> {

@@ -24,7 +24,7 @@ interface Outcome {
 /**
  * Sends what the schedules of this host say (automation.md, "Schedules").
  *
- * Crash order: the message in the outbox → the record says that it is dealt with → pushed. The path of a
+ * Crash order: the messages in the outbox → the record says that they are dealt with → pushed. The path of a
  * message is made from its occurrence, and it is published only if nothing is there: so what is done twice
  * is one message.
  */
@@ -60,34 +60,41 @@ export class Schedules {
     await this.#inForce.follow(alias, tip);
     const due = this.#inForce.due();
     if (due.length === 0 || (await isPaused())) return;
+    const queued: string[] = [];
     for (const one of due)
-      await this.#look(one, tip).catch((error: unknown) => {
-        this.#noteFailing(one.schedule.name, `it could not be sent: ${reasonOf(error)}`);
-      });
+      await this.#look(one, tip).then(
+        (id) => queued.push(...(id === undefined ? [] : [id])),
+        (error: unknown) => {
+          this.#noteFailing(one.schedule.name, `it could not be sent: ${reasonOf(error)}`);
+        },
+      );
+    // The messages are in the outbox by now. The next round writes the records, and fails as long as it cannot.
+    await this.#inForce.keep().catch(() => undefined);
+    passed('schedule_recorded');
+    for (const id of queued) this.#parts.publish(id);
   }
 
+  /** Deals with one that is due; returns the entry of its message, if it has one. */
   async #look(
     { schedule, occurrences, record }: ReturnType<SchedulesInForce['due']>[number],
     tip: string,
-  ): Promise<void> {
+  ): Promise<string | undefined> {
     const { name } = schedule;
     const now = this.#parts.now().getTime();
     const after = SchedulesInForce.dealtWith(record);
     const { due, isMissed } = dueNow(schedule, occurrences, after, now);
     if (due === undefined) {
       this.#inForce.planAgain(name);
-      return;
+      return undefined;
     }
     const { id, ...outcome }: Outcome = isMissed
       ? { outcome: 'missed' }
       : await this.#send(schedule, due, record, tip);
     const last = new Date(due).toISOString();
-    // Its message is in the outbox by now. The next round writes the record, and fails as long as it cannot.
-    await this.#inForce.dealt(name, { ...record, ...outcome, last }).catch(() => undefined);
-    passed('schedule_recorded');
+    this.#inForce.dealt(name, { ...record, ...outcome, last });
     if (outcome.outcome !== 'refused') this.#failing.delete(name);
     this.#parts.log('schedule_due', { schedule: name, due: last, ...outcome });
-    if (id !== undefined) this.#parts.publish(id);
+    return id;
   }
 
   async #send(

@@ -47,15 +47,16 @@ export async function isOpen(
 ): Promise<boolean> {
   const slash = sent.indexOf('/');
   const [channel, relPath] = [sent.slice(0, slash), sent.slice(slash + 1)];
-  // What looks like a secret waits for a person, who may still let it go.
-  const waiting = [...(await outbox.all()), ...(await outbox.held())];
-  const isQueued = waiting.some(({ commits }) =>
-    commits.some(({ files }) => files.some(({ path }) => path.endsWith(`/${sent}`))),
-  );
-  if (isQueued || unsettled(channel).includes(relPath)) return true;
+  if (unsettled(channel).includes(relPath)) return true;
   const question = await reader.message(tip, channel, relPath);
-  // If it never came to the bus, or was taken from it, nobody will answer it.
-  if (question === undefined) return false;
+  if (question === undefined) {
+    // What looks like a secret waits for a person, who may still let it go. What neither waits nor is on
+    // the bus was taken from there, and nobody will answer it.
+    const waiting = [...(await outbox.all()), ...(await outbox.held())];
+    return waiting.some(({ commits }) =>
+      commits.some(({ files }) => files.some(({ path }) => path.endsWith(`/${sent}`))),
+    );
+  }
   // One from the future was sent by a clock that was ahead: its answer stands before it, and is not found.
   if (Math.abs(now().getTime() - Date.parse(question.timestamp)) > OPEN_MS) return false;
   const later = await reader.since(tip, channel, relPath, MOST_LOOKED_AT);
