@@ -1,8 +1,10 @@
 import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { eventMarker, onceMarker } from '../../src/bus/automation/happened.ts';
 import { SubscriptionFiles } from '../../src/bus/automation/subscriptions.ts';
 import { openTransport } from '../../src/operations/context.ts';
+import { parseSubscription } from '../../src/protocol/automation/subscription.ts';
 import { messageFile } from '../../src/protocol/layout.ts';
 import { formatMessage } from '../../src/protocol/message.ts';
 import { put } from '../support/by-hand.ts';
@@ -287,4 +289,43 @@ it('who has no subscriptions pays with one look at a folder of each new commit, 
   await running.stop();
   for (const name of ['subscriptions.json', 'schedules.key', 'secrets'])
     expect(existsSync(join(host.state, name))).toBe(false);
+});
+
+it('what stands where markers belong keeps back no answer', async () => {
+  const { bus, host } = await world(
+    { a: 'cat > /dev/null; echo done' },
+    {
+      one: file('answer:a', 'nobody', 'once: true\n'),
+      two: file('answer:a', 'nobody'),
+      event: file('event:build', 'nobody'),
+    },
+  );
+  host.edit({ 'data/events': 'a file, and no folder' });
+  await host.send('a', 'begin');
+  await bus.rest([host]);
+  expect(bus.from('a')).toHaveLength(1);
+  expect(tasksOf(bus).map(({ message }) => message.extra['subscription'])).toContain('two');
+  const ran = await host.run('event', 'publish', 'build', 'red', '--id', '1');
+  expect([ran.code, ran.err]).toEqual([0, '']);
+  expect((await host.run('status')).out).not.toContain('aside');
+  expect(git(bus.hub, 'show', `main:${eventMarker('build', '1')}`)).toBe('event build\n');
+  // A folder in the place of a marker says as much as the marker.
+  host.edit({ [`${eventMarker('build', '2')}/x`]: 'x' });
+  const second = await host.run('event', 'publish', 'build', 'red', '--id', '2');
+  expect([second.code, second.out]).toEqual([0, 'Duplicate\n']);
+});
+
+it('a marker that somebody has pushed keeps a subscription from firing, and the list says so', async () => {
+  const text = file('answer:a', 'nobody', 'once: true\n');
+  const { bus, host } = await world({ a: 'cat > /dev/null; echo done' }, { one: text });
+  const list = async (): Promise<string> => (await host.run('subscription', 'list')).out;
+  expect(await list()).toMatch(/^one .* once$/m);
+  const one = parseSubscription(text, 'one');
+  if (!one.ok) throw new Error(one.problems.join());
+  host.edit({ [onceMarker(one.value)]: 'fired one\n' });
+  await host.send('a', 'begin');
+  await bus.rest([host]);
+  expect(bus.from('a')).toHaveLength(1);
+  expect(tasksOf(bus)).toEqual([]);
+  expect(await list()).toMatch(/^one .* fired$/m);
 });
