@@ -329,3 +329,13 @@ it('a marker that somebody has pushed keeps a subscription from firing, and the 
   expect(tasksOf(bus)).toEqual([]);
   expect(await list()).toMatch(/^one .* fired$/m);
 });
+
+it.each(['subscription', 'schedule'])(
+  'no actor is added as %s, since each answer to a task would wake it',
+  async (name) => {
+    const { host } = await world({ a: 'cat > /dev/null; echo done' }, {});
+    const added = await host.run('actor', 'add', name, '--cli', 'true');
+    expect([added.code, added.out]).toEqual([2, '']);
+    expect(added.err).toContain(`the tasks of every ${name} are from ${name}`);
+  },
+);
