@@ -16,12 +16,13 @@ export interface ServiceFacts {
   tickFailing: Trouble | undefined;
 }
 
-/** The most schedules with a problem that are told of: the file is written in each round. */
+/** The most schedules, and subscriptions, with a problem that are told of: the file is written in each round. */
 const MOST_PROBLEMS = 20;
 
 /** The current state of a dispatcher, for `crosstalk status`. */
 export async function pulse(parts: TickParts, facts: ServiceFacts): Promise<Heartbeat> {
   const { dispatcher, deliveries, hosts, publisher, transport, schedules } = parts;
+  const subscriptions = parts.answersElsewhere.problems;
   const { fetchFailing } = facts;
   const { failing } = publisher;
   const stalled = facts.tickFailing ?? dispatcher.stalled.first;
@@ -48,6 +49,7 @@ export async function pulse(parts: TickParts, facts: ServiceFacts): Promise<Hear
     ...(failing && { push_failing_since: failing.since, push_error: failing.reason }),
     ...(deliveries.aliases.found && { alias_shared: deliveries.aliases.found }),
     ...(schedules.problems.length > 0 && { schedules: schedules.problems.slice(0, MOST_PROBLEMS) }),
+    ...(subscriptions.length > 0 && { subscriptions: subscriptions.slice(0, MOST_PROBLEMS) }),
     ...(unrecorded && {
       record_failing_since: unrecorded.since,
       record_error: unrecorded.reason,

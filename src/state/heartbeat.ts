@@ -48,6 +48,8 @@ export interface Heartbeat {
   push_error?: string;
   /** Schedules that cannot be followed as they stand, by name, and why. */
   schedules?: { schedule: string; problem: string }[];
+  /** Subscriptions that cannot be followed as they stand, by name, and why. */
+  subscriptions?: { subscription: string; problem: string }[];
   /** Messages under this machine's alias that it did not write, since the start. */
   alias_shared?: { alias: string; count: number; newest: string };
   /** Since when what a run has said cannot be written to disk, and why. */

@@ -20,7 +20,7 @@ export function makeApp(packages: typeof Packages, parts: Parts, access: WebAcce
     return { method, path, serve, limit };
   });
   const app = new packages.Hono({ getPath: ({ url }) => pathOf(url) });
-  const guard = new RequestGuard(access, parts.readOnly, () => performance.now());
+  const guard = new RequestGuard(access, parts.readOnly);
   const metrics = new Metrics(
     packages,
     parts,

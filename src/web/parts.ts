@@ -4,6 +4,7 @@ import { Recent } from '../operations/page/recent.ts';
 import type { WebNow } from '../api/api.ts';
 import { publish } from '../operations/deliver.ts';
 import { Gathered } from './gathered.ts';
+import { WebhookLimits } from './webhook-limits.ts';
 import { Hub } from './hub.ts';
 import { Shared } from './shared.ts';
 
@@ -24,6 +25,8 @@ export interface Parts {
   pushes: Set<Promise<unknown>>;
   /** Pushes the tasks of events that were told of here. */
   eventPushes: Gathered;
+  /** How many events may be told of. */
+  webhookLimits: WebhookLimits;
   /** Ends the streams. */
   stop: AbortSignal;
 }
@@ -32,7 +35,9 @@ export interface Parts {
 const LIFETIME_MS = 1000;
 
 export function makeParts(
-  given: Omit<Parts, 'hub' | 'recent' | 'now' | 'pushes' | 'eventPushes'> & { epoch: string },
+  given: Omit<Parts, 'hub' | 'recent' | 'now' | 'pushes' | 'eventPushes' | 'webhookLimits'> & {
+    epoch: string;
+  },
 ): Parts {
   const { epoch, ...rest } = given;
   const hub = new Hub(rest.context, epoch);
@@ -47,5 +52,6 @@ export function makeParts(
     LIFETIME_MS,
   );
   const eventPushes = new Gathered((entry) => publish(rest.context, entry, { wait: true }));
-  return { ...rest, hub, recent, now, pushes: new Set(), eventPushes };
+  const webhookLimits = new WebhookLimits(() => performance.now());
+  return { ...rest, hub, recent, now, pushes: new Set(), eventPushes, webhookLimits };
 }

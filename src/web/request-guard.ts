@@ -12,11 +12,7 @@ import {
 } from './guard.ts';
 import { isApi as isOfApi, isWebhook, pathOf, STREAMS } from './path.ts';
 import { page } from './plain-page.ts';
-import { Rate } from './rate.ts';
 import { foreignHost, unauthorized } from './refusals.ts';
-
-/** Events that may be told of in a second. */
-const MOST_WEBHOOKS = 100;
 
 /** Who may access the server, and where it listens. */
 export interface WebAccess {
@@ -33,14 +29,11 @@ export class RequestGuard {
   readonly #access: WebAccess;
   readonly #cookie: string;
   readonly #readOnly: boolean;
-  readonly #webhooks: Rate;
 
-  /** @param now milliseconds of any clock */
-  constructor(access: WebAccess, readOnly: boolean, now: () => number) {
+  constructor(access: WebAccess, readOnly: boolean) {
     this.#access = access;
     this.#cookie = cookieOf(access.token);
     this.#readOnly = readOnly;
-    this.#webhooks = new Rate(MOST_WEBHOOKS, now);
   }
 
   /**
@@ -57,7 +50,8 @@ export class RequestGuard {
     const reader = { isApi, accept: header('accept') };
     if (whoseHost(host, door) === undefined)
       return foreignHost(host, header('x-forwarded-proto') === 'https', reader);
-    if (isWebhook(request.method, path)) return this.#checkWebhook();
+    // Whoever tells of an event is looked at by its route.
+    if (isWebhook(request.method, path)) return this.#readOnly ? readOnly() : undefined;
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     if (isRead && !isApi && url.searchParams.has('token')) return this.#enter(url, door, reader);
 
@@ -83,19 +77,6 @@ export class RequestGuard {
     return isNothing || /^application\/json *(;|$)/i.test(type ?? '')
       ? undefined
       : problem('usage', 'the content-type has to be application/json', 415);
-  }
-
-  /**
-   * Whoever tells of an event is looked at by its route, which reads the body for that; so this bounds how
-   * many do.
-   */
-  #checkWebhook(): Response | undefined {
-    if (this.#readOnly) return readOnly();
-    if (this.#webhooks.take()) return undefined;
-    const words = `more than ${String(MOST_WEBHOOKS)} events a second; send it again in a second`;
-    const refused = problem('refused', words, 429);
-    refused.headers.set('retry-after', '1');
-    return refused;
   }
 
   #hasToken(authorization: string | undefined): boolean {

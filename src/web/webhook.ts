@@ -30,7 +30,7 @@ export const webhooks = {
    * The body, of any type, is the payload: at most 1 MiB of text in UTF-8. Whoever asks shows the token of
    * the server or the secret `event.<source>` of this machine as `Authorization: Bearer`, or signs the body
    * with that secret, as GitHub does. A delivery that comes again counts once. More than 100 a second are
-   * refused with 429.
+   * refused with 429. No body is read of a request that shows neither a right token or secret nor a signature.
    * @returns What became of it; tasks are queued, and are pushed after that
    * @fails 400 401 409
    */
@@ -49,18 +49,18 @@ export const webhooks = {
       /** the id of the delivery, where it is not GitHub that asks */
       'Idempotency-Key': header,
     },
-    answer: async ({ get, bytes, parts }): Promise<WebPublishedEvent> => {
+    answer: async ({ get, said, bytes, parts }): Promise<WebPublishedEvent> => {
       const [source, signature] = [get('source'), get('X-Hub-Signature-256')];
       if (!isName(source))
         throw new CrosstalkError('usage', `${shown(source)} is no name of an event`);
-      const body = await bytes();
       const credentials = { authorization: get('Authorization'), signature };
-      if (!(await isAdmitted(parts, source, body, credentials))) throw unauthorized(source);
+      const body = await admitted(parts, source, credentials, bytes);
       if (parts.eventPushes.waiting >= MOST_WAITING)
         throw new Refusal(
           problem('refused', 'too many events wait to be pushed; send it again later', 503),
         );
-      const given = get('X-GitHub-Delivery') ?? get('Idempotency-Key');
+      // An empty header is none, as everywhere here.
+      const given = said('X-GitHub-Delivery', 'Idempotency-Key').map((name) => get(name))[0];
       // Without an id, what was signed is told apart by what it says.
       const digest = (): string => createHash('sha256').update(body).digest('hex');
       const id = given ?? (signature === undefined ? undefined : digest());
@@ -77,20 +77,32 @@ export const webhooks = {
   }),
 };
 
-async function isAdmitted(
-  { context, token }: Parts,
+/**
+ * The body of a request that may tell of an event. It is read only for who shows the token or the secret,
+ * or, where there is a secret, a signature.
+ *
+ * @throws Refusal
+ */
+async function admitted(
+  { context, token, webhookLimits }: Parts,
   source: string,
-  body: Buffer,
   { authorization, signature }: Credentials,
-): Promise<boolean> {
+  bytes: () => Promise<Buffer>,
+): Promise<Buffer> {
   const [, bearer] = BEARER.exec(authorization ?? '') ?? [];
-  if (bearer !== undefined && isSame(bearer, token)) return true;
   const secret = await secretsOf(context).get(`event.${source}`);
-  if (secret === undefined) return false;
-  if (bearer !== undefined && isSame(bearer, secret)) return true;
-  if (signature === undefined) return false;
+  const isKnown =
+    bearer !== undefined &&
+    (isSame(bearer, token) || (secret !== undefined && isSame(bearer, secret)));
+  if (isKnown) {
+    webhookLimits.known();
+    return bytes();
+  }
+  if (secret === undefined || signature === undefined) throw unauthorized(source);
+  const body = await webhookLimits.unknown(bytes);
   const wanted = createHmac('sha256', secret).update(body).digest('hex');
-  return isSame(signature.trim().toLowerCase(), `sha256=${wanted}`);
+  if (isSame(signature.trim().toLowerCase(), `sha256=${wanted}`)) return body;
+  throw unauthorized(source);
 }
 
 function unauthorized(source: string): Refusal {

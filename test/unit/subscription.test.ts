@@ -1,6 +1,8 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { readSubscription } from '../../src/bus/automation/subscriptions.ts';
+import { Subscriptions } from '../../src/dispatcher/automation/subscriptions.ts';
+import type { Message } from '../../src/protocol/message.ts';
 import { hasWord } from '../../src/protocol/automation/subscription.ts';
 
 const file = (header: Record<string, string>, body = 'look at this\n'): string => {
@@ -57,7 +59,7 @@ it('what cannot run in linear time, or is too large, is refused with the reason'
     ['/(a)\\1/', 'invalid escape sequence: `\\1`'],
     ['/a(?=b)/', 'invalid or unsupported Perl syntax: `(?=`'],
     ['/(/', 'missing closing ): `(`'],
-    ['/(.{900}){1}.{900}x{900}/', 'it is too large; repeat less'],
+    ['/.{600}/', 'it is too large; repeat less'],
   ] as const)
     expect((await problemsOf(file({ match: `'${match}'` })))[0]).toContain(start + why);
 });
@@ -95,4 +97,45 @@ it('no text makes the parser throw', async () => {
       if (result.ok) result.value.test?.(body);
     }),
   );
+});
+
+it('other work goes on between the comparisons that an answer asks for', async () => {
+  const seen: string[] = [];
+  const [asked, relPath] = [
+    '2026/01/01/000000000Z-00000000.md',
+    '2026/01/01/000000001Z-00000001.md',
+  ];
+  const message = (said: Partial<Message>): Message => ({
+    ...{ from: 'a', to: [], type: 'text', timestamp: '2026-01-01T00:00:00Z', re: [], cause: [] },
+    ...{ extra: {}, body: '', ...said },
+  });
+  const parsed = await Promise.all(
+    ['one', 'two', 'three'].map(async (name) => {
+      const result = await readSubscription(file({ source: 'answer:a' }), name);
+      if (!result.ok) throw new Error(result.problems.join());
+      const test = (): boolean => {
+        seen.push(name);
+        setImmediate(() => seen.push('other work'));
+        return false;
+      };
+      return {
+        ...{ name, path: name, oid: name, text: '' },
+        result: { ...result, value: { ...result.value, test } },
+      };
+    }),
+  );
+  const subscriptions = new Subscriptions({
+    files: { at: () => Promise.resolve({ files: parsed, beyond: 0 }) },
+    reader: {
+      chain: () =>
+        Promise.resolve((ref) => (ref === asked ? message({ from: 'anna' }) : undefined)),
+      channels: () => Promise.resolve([]),
+      text: () => Promise.resolve(undefined),
+    },
+    suffixOf: () => Promise.resolve('0'.repeat(16)),
+    log: () => undefined,
+  });
+  const answer = { relPath, channel: 'c', message: message({ re: [asked] }) };
+  expect(await subscriptions.following('front', 'tip', [answer], () => true)).toEqual([]);
+  expect(seen.join()).toMatch(/^one,other work,two,other work,three$/);
 });

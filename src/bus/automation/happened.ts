@@ -18,7 +18,8 @@ export function eventMarker(source: string, id: string): string {
 export function onceMarker(subscription: Subscription): string {
   const { name, source, to, channel, tier, match, body } = subscription;
   const said = JSON.stringify([name, formatSource(source), to, channel, tier, match, body]);
-  return markerAt(`subscription\n${said}`);
+  // No event can be called that, since its name has no blank: nobody can make one with this marker.
+  return markerAt(`once only\n${said}`);
 }
 
 function markerAt(text: string): string {

@@ -6,8 +6,11 @@ export type Test = (text: string) => boolean;
 
 /** Characters of a text that a regular expression looks at, from its beginning. */
 const MOST_TEXT = 65_536;
-/** Instructions of a compiled expression: with the length of the text it bounds the time. */
-const MOST_STEPS = 2000;
+/**
+ * Instructions of a compiled expression: with the length of the text it bounds the time, to about half a
+ * second.
+ */
+const MOST_STEPS = 500;
 
 /**
  * Prepares a comparison that takes a time linear in the text, whatever the expression is.

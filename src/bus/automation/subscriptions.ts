@@ -1,3 +1,4 @@
+import { setImmediate as next } from 'node:timers/promises';
 import { parseSubscription, type Subscription } from '../../protocol/automation/subscription.ts';
 import { SUBSCRIPTIONS } from '../../protocol/layout.ts';
 import { isName } from '../../protocol/names.ts';
@@ -20,6 +21,12 @@ export interface SubscriptionFile {
   result: Parsed<Subscribed>;
 }
 
+/** The subscriptions of a commit, by name, and how many were passed over because there are too many. */
+interface FoundSubscriptions {
+  files: SubscriptionFile[];
+  beyond: number;
+}
+
 /** The most subscriptions of a transport: whoever can push can add any number of files, of any size. */
 const MOST = 250;
 const MOST_BYTES = 32 * 1024;
@@ -31,13 +38,21 @@ type Reading = Pick<Transport, 'list' | 'objects'>;
 export class SubscriptionFiles {
   readonly #transport: Reading;
   #read = new Map<string, SubscriptionFile>();
+  #last: { commit: string; found: FoundSubscriptions } | undefined;
 
   constructor(transport: Reading) {
     this.#transport = transport;
   }
 
-  /** The subscriptions at a commit, by name, and how many were passed over because there are too many. */
-  async at(commit: string): Promise<{ files: SubscriptionFile[]; beyond: number }> {
+  /** The subscriptions at a commit; asked again for the same one, nothing is read. */
+  async at(commit: string): Promise<FoundSubscriptions> {
+    if (this.#last?.commit === commit) return this.#last.found;
+    const found = await this.#look(commit);
+    this.#last = { commit, found };
+    return found;
+  }
+
+  async #look(commit: string): Promise<FoundSubscriptions> {
     const entries = await this.#transport.list(commit, [SUBSCRIPTIONS]);
     const all = entries.flatMap(({ path, oid, mode, type }) => {
       const name = FILE.exec(path)?.[1];
@@ -85,4 +100,17 @@ export async function readSubscription(text: string, name: string): Promise<Pars
   if (!result.ok || result.value.match === undefined) return result;
   const made = await testOf(result.value.match);
   return 'problem' in made ? unreadable(made.problem) : parsed({ ...result.value, ...made });
+}
+
+/** The subscriptions whose comparison a text passes. Each takes its time, and other work goes on between. */
+export async function matched(
+  subscriptions: readonly Subscribed[],
+  text: string,
+): Promise<Subscribed[]> {
+  const passed: Subscribed[] = [];
+  for (const one of subscriptions) {
+    if (one.test !== undefined) await next();
+    if (one.test?.(text) !== false) passed.push(one);
+  }
+  return passed;
 }

@@ -2,17 +2,19 @@ import type { MessageReader } from '../../bus/message-reader.ts';
 import type { SubscriptionFiles } from '../../bus/automation/subscriptions.ts';
 import { passed } from '../../crash-points.ts';
 import type { Log } from '../../log.ts';
+import type { Commit } from '../../protocol/commit.ts';
 import { placeOf } from '../../protocol/layout.ts';
 import type { Outbox } from '../../state/outbox.ts';
 import type { Looked, SubscriptionRecord } from '../../state/automation/subscriptions.ts';
 import type { Transport } from '../../transport/transport.ts';
-import { sayFired, type Answered, type FollowUp, type Subscriptions } from './subscriptions.ts';
+import { problemsOf, type SubscriptionProblem } from './subscription-problems.ts';
+import { sayFired, type Answered, type Subscriptions } from './subscriptions.ts';
 
 export interface AnswersElsewhereParts {
   files: Pick<SubscriptionFiles, 'at'>;
   subscriptions: Pick<Subscriptions, 'following'>;
   transport: Pick<Transport, 'changes'>;
-  reader: Pick<MessageReader, 'messages'>;
+  reader: Pick<MessageReader, 'channels' | 'messages'>;
   record: SubscriptionRecord;
   outbox: Pick<Outbox, 'put'>;
   /** Starts to push an entry of the outbox, and waits for nothing. */
@@ -20,6 +22,10 @@ export interface AnswersElsewhereParts {
   newId: () => string;
   log: Log;
 }
+
+/** The most tasks, and bytes of them, that one look gives: whoever can push can forge any number of answers. */
+const MOST_TASKS = 1000;
+const MOST_BYTES = 64 * 1024 * 1024;
 
 /**
  * Subscriptions that name this host fire here on answers from whatever host. Those of our own runs have
@@ -33,50 +39,69 @@ export class AnswersElsewhere {
   readonly #parts: AnswersElsewhereParts;
   #tip: string | undefined;
   #looked: Looked | undefined;
+  #problems: readonly SubscriptionProblem[] = [];
 
   constructor(parts: AnswersElsewhereParts) {
     this.#parts = parts;
   }
 
+  /** The files that cannot be followed at the newest commit, and how many were passed over. */
+  get problems(): readonly SubscriptionProblem[] {
+    return this.#problems;
+  }
+
   /** Looks at what has arrived up to a commit; nothing is read or written where nothing asks for it. */
   async follow(alias: string, tip: string): Promise<void> {
     if (this.#tip === tip) return;
-    const { files, record, outbox, newId, publish, log } = this.#parts;
-    const names = (await files.at(tip)).files.flatMap(({ name, result }) =>
+    const { record, publish } = this.#parts;
+    const found = await this.#parts.files.at(tip);
+    this.#problems = await problemsOf(found, () => this.#parts.reader.channels(tip));
+    const names = found.files.flatMap(({ name, result }) =>
       result.ok && result.value.source.kind === 'answer' && result.value.host === alias
         ? [name]
         : [],
     );
     if (names.length > 0 || this.#looked !== undefined) {
       const before = this.#looked ?? (await record.load());
-      const tasks = before === undefined ? [] : await this.#tasks(alias, tip, before);
-      const id = newId();
-      if (tasks.length > 0) {
-        // Made once more after a crash, it may say something else by now; then the first one counts.
-        const commits = tasks.map(({ commit }) => ({ ...commit, optional: true as const }));
-        await outbox.put({ id, commits });
-        passed('subscription_queued');
-      }
+      const entries = before === undefined ? [] : await this.#queue(alias, tip, before);
       const looked = { until: tip, names };
       await record.save(looked);
       passed('subscription_recorded');
       this.#looked = names.length > 0 ? looked : undefined;
-      for (const task of tasks) sayFired(log, task);
-      if (tasks.length > 0) publish(id);
+      for (const id of entries) publish(id);
     }
     this.#tip = tip;
   }
 
-  async #tasks(alias: string, tip: string, { until, names }: Looked): Promise<FollowUp[]> {
-    const found: FollowUp[] = [];
-    if (until === tip) return found;
+  /** Puts the tasks into the outbox, those of each answer as an entry; returns the ids of the entries. */
+  async #queue(alias: string, tip: string, { until, names }: Looked): Promise<string[]> {
+    const { subscriptions, outbox, newId, log } = this.#parts;
+    const fires = (one: { name: string; host?: string }): boolean =>
+      one.host === alias && names.includes(one.name);
+    const ids: string[] = [];
+    let [given, bytes] = [0, 0];
+    if (until === tip) return ids;
     for await (const answer of this.#arrived(until, tip)) {
       if (answer.message.host === alias) continue;
-      const fires = (one: { name: string; host?: string }): boolean =>
-        one.host === alias && names.includes(one.name);
-      found.push(...(await this.#parts.subscriptions.following(alias, tip, [answer], fires)));
+      const tasks = await subscriptions.following(alias, tip, [answer], fires);
+      if (tasks.length === 0) continue;
+      given += tasks.length;
+      bytes += tasks.reduce((sum, { commit }) => sum + sizeOf(commit), 0);
+      if (given > MOST_TASKS || bytes > MOST_BYTES) {
+        log('subscription_invalid', {
+          reason: `too many answers came at a time: nothing follows on ${answer.channel}/${answer.relPath} and those after it`,
+        });
+        break;
+      }
+      // Made once more after a crash, it may say something else by now; then the first one counts.
+      const commits = tasks.map(({ commit }) => ({ ...commit, optional: true as const }));
+      const id = newId();
+      await outbox.put({ id, commits });
+      passed('subscription_queued');
+      ids.push(id);
+      for (const task of tasks) sayFired(log, task);
     }
-    return found;
+    return ids;
   }
 
   /** The messages with answers that were added between two commits. */
@@ -99,4 +124,8 @@ export class AnswersElsewhere {
       for (const located of await reader.messages(to, channel, relPaths.sort()))
         if (located.message.re.length > 0) yield { ...located, channel };
   }
+}
+
+function sizeOf({ files }: Commit): number {
+  return files.reduce((sum, { content }) => sum + content.length, 0);
 }

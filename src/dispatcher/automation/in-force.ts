@@ -76,7 +76,8 @@ export class SchedulesInForce {
   get problems(): ScheduleProblem[] {
     const broken = this.#broken.problems;
     const problem = `${String(this.#beyond)} files of local/schedules were passed over: there are too many`;
-    return this.#beyond === 0 ? broken : [...broken, { schedule: '', problem }];
+    // First, as only some of many are shown.
+    return this.#beyond === 0 ? broken : [{ schedule: '', problem }, ...broken];
   }
 
   /** Those that are due. */

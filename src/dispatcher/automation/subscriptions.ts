@@ -1,11 +1,21 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { onceMarker, onceOnly } from '../../bus/automation/happened.ts';
 import type { MessageReader } from '../../bus/message-reader.ts';
-import type { Subscribed, SubscriptionFiles } from '../../bus/automation/subscriptions.ts';
+import {
+  matched,
+  type Subscribed,
+  type SubscriptionFiles,
+} from '../../bus/automation/subscriptions.ts';
 import { reasonOf } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import { channelNamed } from '../../protocol/automation/channel-named.ts';
-import { firedBehind, isFinalAnswer, taskOf } from '../../protocol/automation/follow-up.ts';
+import {
+  allowanceBehind,
+  firedBehind,
+  isFinalAnswer,
+  shareOf,
+  taskOf,
+} from '../../protocol/automation/follow-up.ts';
 import type { Commit } from '../../protocol/commit.ts';
 import type { Located } from '../../protocol/message.ts';
 import { outgoing } from '../../protocol/outgoing.ts';
@@ -36,6 +46,11 @@ export interface FollowUp {
   commit: Commit;
 }
 
+/** The key from which the names of tasks are made cannot be kept in the state directory. */
+class Unnamed extends Error {
+  override readonly name = 'Unnamed';
+}
+
 /** The most tasks that one answer may give: whoever can push can write any number of subscriptions. */
 const MOST = 50;
 const TRIES = 10;
@@ -58,6 +73,7 @@ export class Subscriptions {
    * lost because of them: what cannot be read is tried for a while, and then said.
    *
    * @param tip the commit at which the run read what it answered
+   * @throws Unnamed where the disk takes nothing: then the answer cannot be recorded either, and both wait
    */
   async after(
     host: string,
@@ -70,6 +86,7 @@ export class Subscriptions {
         const here = (one: Subscribed): boolean => one.host === undefined || one.host === host;
         return await this.following(host, tip, answers, here);
       } catch (error) {
+        if (error instanceof Unnamed) throw error;
         const reason = reasonOf(error);
         this.#parts.log('internal_error', { error: `subscriptions: ${reason}` });
         if (tries === TRIES || signal.aborted) return [];
@@ -86,26 +103,31 @@ export class Subscriptions {
     fires: (subscription: Subscribed) => boolean,
   ): Promise<FollowUp[]> {
     const wanted = (await this.#inForce(tip)).filter(
-      (one) => one.source.kind === 'answer' && one.enabled && fires(one),
+      ({ source, enabled }) => source.kind === 'answer' && enabled,
     );
     const found: FollowUp[] = [];
     for (const answer of answers) {
       const { channel, message } = answer;
       const left = wanted.filter(
-        ({ name, source, test }) =>
-          source.name === message.from &&
-          !found.some(({ subscription }) => subscription === name) &&
-          test?.(message.body) !== false,
+        ({ name, source }) =>
+          source.name === message.from && !found.some(({ subscription }) => subscription === name),
       );
-      if (left.length === 0) continue;
+      if (!left.some(fires)) continue;
       const lookup = await this.#parts.reader.chain(tip, channel, [answer]);
       if (!isFinalAnswer(message, lookup)) continue;
       const fired = firedBehind(answer, lookup);
-      for (const one of left)
-        if (!fired.has(one.name) && found.length < MOST)
-          found.push(...(await this.#followUp(host, tip, one, answer)));
+      const matching = await matched(
+        left.filter(({ name }) => !fired.has(name)),
+        message.body,
+      );
+      // Those that fire on other hosts share what may follow, on whichever host it is counted.
+      const allowance = allowanceBehind(answer, lookup);
+      const given = matching.slice(0, Math.min(MOST, allowance));
+      const share = shareOf(given.length, allowance);
+      for (const one of given.filter(fires))
+        found.push(...(await this.#followUp(host, tip, one, { answer, allowance: share })));
     }
-    return found;
+    return found.slice(0, MOST);
   }
 
   /** Which subscriptions can be followed at a commit; each that cannot is logged once. */
@@ -127,7 +149,7 @@ export class Subscriptions {
     host: string,
     tip: string,
     subscription: Subscribed,
-    answer: Answered,
+    { answer, allowance }: { answer: Answered; allowance: number },
   ): Promise<FollowUp[]> {
     const { name, channel: wanted, once } = subscription;
     const marker = once ? onceMarker(subscription) : undefined;
@@ -142,12 +164,13 @@ export class Subscriptions {
       this.#say(`${name} ${target.problem}`, { subscription: name, reason: target.problem });
       return [];
     }
-    // It comes after its cause, in whichever order messages are looked at.
-    const at = new Date(Date.parse(said.timestamp) + 1);
+    const at = momentAfter(said.timestamp);
     const happening = { kind: 'answer' as const, channel: home, answer };
-    const task = taskOf(subscription, happening, { channel: target.id, at, host });
+    const task = taskOf(subscription, happening, { channel: target.id, at, host, allowance });
     const cause = `${home}/${answered}`;
-    const suffix = await this.#parts.suffixOf(`${name} ${cause}`);
+    const suffix = await this.#parts.suffixOf(`${name} ${cause}`).catch((error: unknown) => {
+      throw new Unnamed(reasonOf(error), { cause: error });
+    });
     const { relPath, commit } = outgoing(task, target.id, host, suffix);
     const marked = marker === undefined ? commit : onceOnly(commit, marker, `fired ${name}`);
     return [{ subscription: name, cause, channel: target.id, relPath, commit: marked }];
@@ -158,6 +181,15 @@ export class Subscriptions {
     this.#said.add(what);
     this.#parts.log('subscription_invalid', facts);
   }
+}
+
+/**
+ * A task comes after its cause, in whichever order messages are looked at. The last moment of the year 9999 has
+ * none after it that a path could name.
+ */
+function momentAfter(timestamp: string): Date {
+  const at = Date.parse(timestamp);
+  return new Date(Math.min(at + 1, Date.UTC(9999, 11, 31, 23, 59, 59, 999)));
 }
 
 /** Says in the log that a task was given. */

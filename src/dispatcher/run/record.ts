@@ -92,7 +92,9 @@ export async function recordRun(
   const settled = (): Promise<void> => parts.settle(actor, channel, messages);
   switch (outcome.kind) {
     case 'answered': {
-      const entry = await answerEntry(parts, job, outcome.answers, letter);
+      const entry = await insist(parts, job.id, () =>
+        answerEntry(parts, job, outcome.answers, letter),
+      );
       await insist(parts, job.id, () => parts.outbox.put(entry.entry));
       parts.publisher.expected.add(entry.entry);
       passed('output_recorded');
@@ -182,12 +184,12 @@ const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 15_000;
 
 /** Repeats a step until it succeeds: what it writes has been paid for and exists nowhere else. */
-async function insist(parts: RecordParts, id: string, step: () => Promise<void>): Promise<void> {
+async function insist<T>(parts: RecordParts, id: string, step: () => Promise<T>): Promise<T> {
   for (let wait = FIRST_WAIT_MS; ; wait = Math.min(2 * wait, LONGEST_WAIT_MS)) {
     try {
-      await step();
+      const done = await step();
       parts.unrecorded.over(id);
-      return;
+      return done;
     } catch (error) {
       if (parts.signal.aborted) throw error;
       const reason = reasonOf(error);

@@ -7,7 +7,7 @@ import { foreignClaim } from '../../bus/host.ts';
 import { parkedFinding } from './parked-finding.ts';
 import { act, wait, type Finding } from './finding.ts';
 import { secretProblems } from './held-secrets.ts';
-import { scheduleProblems } from './schedule-problems.ts';
+import { automationProblems } from './automation-problems.ts';
 import { unservedProblems } from './nobody.ts';
 import type { Status } from './report.ts';
 
@@ -34,7 +34,7 @@ export function judge(facts: Facts, known: Known): Pick<Status, 'health' | 'find
     ...dispatcherProblems(facts, known),
     ...claimProblems(facts),
     ...mailProblems(facts),
-    ...scheduleProblems(facts.dispatcher),
+    ...automationProblems(facts.dispatcher),
     ...unservedProblems(facts.unserved, known.now),
   ];
   const problems = findings.map(({ problem }) => problem);

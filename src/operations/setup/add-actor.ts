@@ -1,3 +1,5 @@
+import { SCHEDULE_SENDER } from '../../protocol/automation/schedule.ts';
+import { SUBSCRIPTION_SENDER } from '../../protocol/automation/subscription.ts';
 import { headlessCommand } from '../../agents/agents.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { EVERYONE } from '../../protocol/address.ts';
@@ -135,6 +137,11 @@ function assertInput({ name, tier, cli }: AddActorInput): void {
     );
   if (name === EVERYONE)
     throw new CrosstalkError('usage', `${name} means everybody; choose another name for the actor`);
+  if (name === SUBSCRIPTION_SENDER || name === SCHEDULE_SENDER)
+    throw new CrosstalkError(
+      'usage',
+      `the tasks of every ${name} are from ${name}, so an actor of that name would be woken by each answer to one; choose another name for the actor`,
+    );
   if (!isTier(tier))
     throw new CrosstalkError('usage', `--tier ${shown(tier)} is not a tier name; choose another`);
   if (cli.trim() === '')

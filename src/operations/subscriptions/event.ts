@@ -1,9 +1,9 @@
 import type { WebEventTask, WebPublishedEvent } from '../../api/sending.ts';
 import { eventMarker, onceMarker, onceOnly } from '../../bus/automation/happened.ts';
-import { SubscriptionFiles, type Subscribed } from '../../bus/automation/subscriptions.ts';
+import { matched, SubscriptionFiles, type Subscribed } from '../../bus/automation/subscriptions.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { channelNamed } from '../../protocol/automation/channel-named.ts';
-import { taskOf } from '../../protocol/automation/follow-up.ts';
+import { shareOf, taskOf } from '../../protocol/automation/follow-up.ts';
 import type { Commit } from '../../protocol/commit.ts';
 import { messageFile } from '../../protocol/layout.ts';
 import { MAX_MESSAGE_BYTES } from '../../protocol/message.ts';
@@ -59,10 +59,12 @@ export async function publishEvent(
   if (isKnown || (marker !== undefined && (await isThere(marker))))
     return { ...facts, state: 'duplicate', tasks: [] };
   const made: { task: WebEventTask; commit: Commit }[] = [];
-  for (const one of await wantedBy(context, tip, input)) {
+  const wanted = await wantedBy(context, tip, input);
+  const allowance = shareOf(wanted.length);
+  for (const one of wanted) {
     const once = one.once ? onceMarker(one) : undefined;
     if (once !== undefined && (await isThere(once))) continue;
-    const found = await taskFor(context, tip, one, input);
+    const found = await taskFor(context, tip, one, { ...input, allowance });
     if (found === undefined) continue;
     const { task, commit } = found;
     const marked = once === undefined ? commit : onceOnly(commit, once, `fired ${one.name}`);
@@ -114,23 +116,17 @@ async function wantedBy(
   for (const { path, result } of files)
     if (!result.ok)
       context.note(`${shown(path).slice(1, -1)} was passed over: ${result.problems.join('; ')}`);
-  return files
+  const listening = files
     .flatMap(({ result }) => (result.ok ? [result.value] : []))
-    .filter(
-      (one) =>
-        one.enabled &&
-        one.source.kind === 'event' &&
-        one.source.name === source &&
-        one.test?.(payload) !== false,
-    )
-    .slice(0, MOST);
+    .filter((one) => one.enabled && one.source.kind === 'event' && one.source.name === source);
+  return (await matched(listening, payload)).slice(0, MOST);
 }
 
 async function taskFor(
   context: Context,
   tip: string,
   subscription: Subscribed,
-  { source, payload }: EventInput,
+  { source, payload, allowance }: EventInput & { allowance: number },
 ): Promise<{ task: WebEventTask; commit: Commit } | undefined> {
   const { name, channel: wanted } = subscription;
   const channels = await context.reader.channels(tip);
@@ -146,7 +142,7 @@ async function taskFor(
   }
   const { id: channel } = target;
   const happening = { kind: 'event' as const, name: source, payload };
-  const task = taskOf(subscription, happening, { channel, at: context.now() });
+  const task = taskOf(subscription, happening, { channel, at: context.now(), allowance });
   const { relPath, commit } = outgoing(task, channel, context.hostname, context.suffix());
   return { task: { subscription: name, channel, relPath }, commit };
 }

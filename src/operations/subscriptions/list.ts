@@ -1,3 +1,4 @@
+import { onceMarker } from '../../bus/automation/happened.ts';
 import { SubscriptionFiles, type SubscriptionFile } from '../../bus/automation/subscriptions.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { formatSource, subscribersOf, type Match } from '../../protocol/automation/subscription.ts';
@@ -18,6 +19,8 @@ export interface ShownSubscription {
   /** The alias of the host that fires; null for the one on which it has happened. */
   host: string | null;
   once: boolean;
+  /** Whether it is on record that it has fired, and never will again; also whoever can push can say so. */
+  fired: boolean;
   enabled: boolean;
   /** What is wrong with the file; with these it does not fire. */
   problems: readonly string[];
@@ -31,17 +34,18 @@ export interface WholeSubscription extends ShownSubscription {
 /** Every subscription of the transport, by name. */
 export async function listSubscriptions(context: Context): Promise<ShownSubscription[]> {
   await refreshOrNote(context);
-  const { files, beyond } = await new SubscriptionFiles(context.transport).at(await tipOf(context));
+  const tip = await tipOf(context);
+  const { files, beyond } = await new SubscriptionFiles(context.transport).at(tip);
   if (beyond > 0)
     context.note(`${String(beyond)} files of local/subscriptions were passed over: too many`);
-  return files.map(shownOf);
+  return Promise.all(files.map((file) => shownOf(context, tip, file)));
 }
 
 /** @throws CrosstalkError `not_found` */
 export async function showSubscription(context: Context, name: string): Promise<WholeSubscription> {
   await refreshOrNote(context);
   const file = await findSubscription(context, name);
-  return { ...shownOf(file), text: file.text };
+  return { ...(await shownOf(context, await tipOf(context), file)), text: file.text };
 }
 
 /** @throws CrosstalkError `not_found` */
@@ -59,10 +63,15 @@ export async function findSubscription(context: Context, name: string): Promise<
   );
 }
 
-function shownOf({ name, path, result }: SubscriptionFile): ShownSubscription {
+async function shownOf(
+  { reader }: Context,
+  tip: string,
+  { name, path, result }: SubscriptionFile,
+): Promise<ShownSubscription> {
   if (!result.ok) {
     const unknown = { source: null, to: null, channel: null, tier: null, match: null, host: null };
-    return { name, path, ...unknown, once: false, enabled: true, problems: result.problems };
+    const facts = { once: false, fired: false, enabled: true, problems: result.problems };
+    return { name, path, ...unknown, ...facts };
   }
   const { source, channel, tier, match, host, once, enabled } = result.value;
   return {
@@ -75,6 +84,7 @@ function shownOf({ name, path, result }: SubscriptionFile): ShownSubscription {
     match: match === undefined ? null : matchText(match),
     host: host ?? null,
     once,
+    fired: once && (await reader.text(tip, onceMarker(result.value))) !== undefined,
     enabled,
     problems: [],
   };

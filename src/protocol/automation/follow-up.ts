@@ -27,6 +27,30 @@ export function firedBehind(answer: Located, lookup: Lookup): Set<string> {
   return new Set(behind.flatMap(({ message }) => subscriptionOf(message)?.subscription ?? []));
 }
 
+/**
+ * The most tasks that subscriptions may give because of one message that somebody sent, in all that comes
+ * of it. Each may lead to several more; without a bound for the whole, a few files of somebody who can push
+ * would make a machine work for ever, although each fires once in a chain.
+ */
+const MOST_BEHIND = 250;
+
+/** How many more tasks may follow on an answer, and all that comes of them. */
+export function allowanceBehind(answer: Located, lookup: Lookup): number {
+  const behind = chainLevels([answer], lookup).flat();
+  return Math.min(MOST_BEHIND, ...behind.map(({ message }) => allowanceOf(message)));
+}
+
+/** How many tasks one of several that are given together may lead to: they share what is left. */
+export function shareOf(count: number, allowance = MOST_BEHIND): number {
+  return Math.max(0, Math.floor((allowance - count) / count));
+}
+
+function allowanceOf({ extra }: Message): number {
+  const { subscription, allowance } = extra;
+  const isOurs = isName(subscription) && typeof allowance === 'string';
+  return isOurs && /^\d{1,4}$/.test(allowance) ? Number(allowance) : MOST_BEHIND;
+}
+
 /** What has happened: an answer in a channel, or an event. */
 export type Happening =
   | { kind: 'answer'; channel: string; answer: Located }
@@ -39,13 +63,15 @@ interface Writing {
   at: Date;
   /** The alias of the dispatcher that writes it; undefined where none does. */
   host?: string;
+  /** How many tasks may follow on it, see {@link shareOf}. */
+  allowance: number;
 }
 
 /** The task that a subscription gives, with the machine-made facts on its origin. */
 export function taskOf(
   { name, to, tier, body }: Subscription,
   happening: Happening,
-  { channel, at, host }: Writing,
+  { channel, at, host, allowance }: Writing,
 ): Message {
   const links =
     happening.kind === 'answer'
@@ -61,7 +87,11 @@ export function taskOf(
     ...(origin.length > 0 && { origin }),
     ...(tier !== undefined && { tier }),
     ...(host !== undefined && { host }),
-    extra: { subscription: name, ...(happening.kind === 'event' && { event: happening.name }) },
+    extra: {
+      subscription: name,
+      ...(happening.kind === 'event' && { event: happening.name }),
+      allowance: String(allowance),
+    },
     body: textOf(body, happening),
   };
 }

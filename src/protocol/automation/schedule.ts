@@ -54,7 +54,7 @@ const MOST_CHARACTERS = 32 * 1024;
 const LEAST_MS = 60_000;
 const MOST_MS = 366 * 24 * HOUR_MS;
 /** The sender if none is named: nobody's name, so that the answer wakes nobody. */
-const SCHEDULE_SENDER = 'schedule';
+export const SCHEDULE_SENDER = 'schedule';
 
 const MOMENT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+-]\d{2}:\d{2})$/;
 const SPAN = /^(\d{1,2}):(\d{2})\s*-\s*(\d{1,2}):(\d{2})$/;

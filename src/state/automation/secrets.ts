@@ -21,10 +21,16 @@ export class Secrets {
     this.#folder = join(root, FOLDER);
   }
 
-  /** @param name a name, see `isName` */
+  /**
+   * @param name any text; what is no name is no secret
+   * @returns undefined also for an empty file, as a full disk or a copy may leave: whoever is let in by a
+   *   secret of no characters is anybody
+   */
   async get(name: string): Promise<string | undefined> {
+    if (!isName(name)) return undefined;
     try {
-      return await readFile(this.#path(name), 'utf8');
+      const value = await readFile(this.#path(name), 'utf8');
+      return value === '' ? undefined : value;
     } catch (error) {
       if (hasCode(error, 'ENOENT')) return undefined;
       throw error;

@@ -73,10 +73,10 @@ function list(call: Call): Promise<number> {
 }
 
 function row(one: ShownSubscription): string[] {
-  const { name, source, to, match, host, once, enabled, problems } = one;
+  const { name, source, to, match, host, once, fired, enabled, problems } = one;
   const [problem] = problems;
   if (problem !== undefined) return [name, `cannot be read: ${problem}`].map(escapeInvisible);
-  const state = enabled ? (once ? 'once' : 'on') : 'paused';
+  const state = !enabled ? 'paused' : fired ? 'fired' : once ? 'once' : 'on';
   return [name, source, to, match, host, state].map((cell) => escapeInvisible(cell ?? '-'));
 }
 
