@@ -114,3 +114,28 @@ export function waitingIn(state: string): string {
     )
     .join('\n');
 }
+
+/**
+ * Starts a dispatcher that is killed at a point; tells whether it came there before it had nothing to do.
+ * What its actors do stands in the file `ledger` of the bus.
+ */
+export async function killedAt(host: Host, point: CrashPoint, count: number): Promise<boolean> {
+  let ticks = 0;
+  const doomed = startDoomed(host, {
+    point,
+    count,
+    ledger: join(host.bus.root, 'ledger'),
+    onEvent: ({ event, ...facts }) => {
+      const isQuiet = event === 'tick' && facts['added'] === 0 && facts['running'] === 0;
+      ticks = isQuiet ? ticks + 1 : 0;
+      if (ticks === 10) doomed.child.kill('SIGTERM');
+    },
+  });
+  return (await doomed.ended) === 'SIGKILL';
+}
+
+/** Passes of an ordinary dispatcher; the first may find what git of the killed one has left. */
+export async function settle(host: Host): Promise<void> {
+  await host.once().catch(() => undefined);
+  for (let pass = 0; pass < 3; pass++) await host.once();
+}

@@ -2,11 +2,10 @@ import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
-import type { CrashPoint } from '../../src/crash-points.ts';
 import { Bus, type Host } from '../support/bus.ts';
 import { git } from '../support/git.ts';
 import { PATIENCE_MS } from './chaos-bus.ts';
-import { buildDoomed, startDoomed } from './doomed-process.ts';
+import { buildDoomed, killedAt, settle } from './doomed-process.ts';
 
 beforeAll(buildDoomed);
 
@@ -36,28 +35,6 @@ async function overdue(): Promise<{ bus: Bus; host: Host; due: string }> {
   return { bus, host, due };
 }
 
-async function killed(host: Host, point: CrashPoint, count: number): Promise<boolean> {
-  const ledger = join(host.bus.root, 'ledger');
-  let ticks = 0;
-  const doomed = startDoomed(host, {
-    point,
-    count,
-    ledger,
-    onEvent: ({ event, ...facts }) => {
-      const isQuiet = event === 'tick' && facts['added'] === 0 && facts['running'] === 0;
-      ticks = isQuiet ? ticks + 1 : 0;
-      if (ticks === 10) doomed.child.kill('SIGTERM');
-    },
-  });
-  return (await doomed.ended) === 'SIGKILL';
-}
-
-/** Passes of an ordinary dispatcher; the first may find what git of the killed one has left. */
-async function settle(host: Host): Promise<void> {
-  await host.once().catch(() => undefined);
-  for (let pass = 0; pass < 3; pass++) await host.once();
-}
-
 const POINTS = ['schedule_queued', 'schedule_recorded', 'pushed', 'outbox_removed'] as const;
 
 it.each([
@@ -70,7 +47,7 @@ it.each([
   'a schedule whose dispatcher is killed at %s (%i) sends its occurrence once',
   async (point, count) => {
     const { bus, host, due } = await overdue();
-    expect(await killed(host, point, count)).toBe(true);
+    expect(await killedAt(host, point, count)).toBe(true);
     await settle(host);
     const sent = bus.from('schedule');
     expect(sent.map(({ message }) => message.extra['due'])).toEqual([due]);
@@ -84,7 +61,7 @@ it.each(['with what it had queued', 'and had lost its outbox'])(
   'a machine that was copied after it was killed, %s, sends an occurrence once',
   async (how) => {
     const { bus, host, due } = await overdue();
-    expect(await killed(host, 'schedule_queued', 1)).toBe(true);
+    expect(await killedAt(host, 'schedule_queued', 1)).toBe(true);
     // A copy in another folder would count as another clone, so it takes the place of the first machine.
     const [dir, state] = [join(bus.root, 'copy'), join(bus.root, 'copy-state')];
     const filter = (path: string): boolean =>

@@ -1,10 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
-import type { CrashPoint } from '../../src/crash-points.ts';
 import { Bus, type Host } from '../support/bus.ts';
 import { PATIENCE_MS } from './chaos-bus.ts';
-import { buildDoomed, startDoomed } from './doomed-process.ts';
+import { buildDoomed, killedAt, settle } from './doomed-process.ts';
 
 beforeAll(buildDoomed);
 
@@ -24,28 +23,6 @@ async function asked(): Promise<{ bus: Bus; host: Host }> {
   return { bus, host };
 }
 
-/** Starts a dispatcher that is killed at a point; tells whether it came there before it had nothing to do. */
-async function killed(host: Host, point: CrashPoint, count: number): Promise<boolean> {
-  let ticks = 0;
-  const doomed = startDoomed(host, {
-    point,
-    count,
-    ledger: join(host.bus.root, 'ledger'),
-    onEvent: ({ event, ...facts }) => {
-      const isQuiet = event === 'tick' && facts['added'] === 0 && facts['running'] === 0;
-      ticks = isQuiet ? ticks + 1 : 0;
-      if (ticks === 10) doomed.child.kill('SIGTERM');
-    },
-  });
-  return (await doomed.ended) === 'SIGKILL';
-}
-
-/** Passes of an ordinary dispatcher; the first may find what git of the killed one has left. */
-async function settle(host: Host): Promise<void> {
-  await host.once().catch(() => undefined);
-  for (let pass = 0; pass < 3; pass++) await host.once();
-}
-
 it.each([
   ['output_recorded', 1],
   ['run_removed', 1],
@@ -59,7 +36,7 @@ it.each([
   'a dispatcher that is killed at %s (%i) leaves an answer with its task, or neither',
   async (point, count) => {
     const { bus, host } = await asked();
-    expect(await killed(host, point, count)).toBe(true);
+    expect(await killedAt(host, point, count)).toBe(true);
     const sent = [bus.from('worker').length, bus.from('subscription').length];
     expect([0, 1].map((number) => [number, number])).toContainEqual(sent);
     await settle(host);
@@ -82,7 +59,7 @@ it.each(['subscription_queued', 'subscription_recorded'] as const)(
     await front.send('worker', 'begin');
     await front.once();
     writeFileSync(join(bus.root, 'ledger'), '');
-    expect(await killed(back, point, 1)).toBe(true);
+    expect(await killedAt(back, point, 1)).toBe(true);
     await settle(back);
     const [answer] = bus.from('worker');
     expect(bus.from('subscription').map(({ message }) => message.cause)).toEqual([

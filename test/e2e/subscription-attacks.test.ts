@@ -121,7 +121,7 @@ it('status says which subscriptions are broken while they are, and nothing other
   await until('the lines of status', async () => (await status()).includes('subscription bad'));
   const said = await status();
   expect(said).toContain(
-    `subscription bad: local/subscriptions/bad.md: source is "answer", expected answer:<actor> or event:<name>; ${see}`,
+    `subscription bad: local/subscriptions/bad.md: line 2: source is "answer", expected answer:<actor> or event:<name>; ${see}`,
   );
   expect(said).toContain(
     `subscription away: local/subscriptions/away.md: there is no channel "nowhere"; ${see}`,

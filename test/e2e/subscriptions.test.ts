@@ -222,7 +222,7 @@ it('the text has to match, the channel and the host are those of the file, and b
   const invalid = log.filter(({ event }) => event === 'subscription_invalid');
   expect(new Set(invalid.map(({ reason }) => reason))).toEqual(
     new Set([
-      'once is "maybe", expected true or false',
+      'line 4: once is "maybe", expected true or false',
       'there is no channel "missing"',
       expect.stringMatching(/^it has 33\d{3} bytes, expected at most 32768$/),
     ]),

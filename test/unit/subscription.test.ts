@@ -38,17 +38,17 @@ it('a subscription is read with what it says and what it leaves out', async () =
   });
 });
 
-it('every problem of a subscription is one line with its value', async () => {
+it('every problem of a subscription is one sentence with its line and value', async () => {
   const wrong = { source: 'reply:coder', to: 'no one', once: 'yes', host: 'a b', match: '/a/g' };
   expect(await problemsOf(file(wrong))).toEqual([
-    'source is "reply:coder", expected answer:<actor> or event:<name>',
-    'to is "no one", expected a name, name@host, all, or a list of these',
-    'host is "a b", expected the alias of the host that fires',
-    'once is "yes", expected true or false',
-    'match is "/a/g", expected a word, or /regex/ with the flags i, m and s, at most 200 characters',
+    'line 2: source is "reply:coder", expected answer:<actor> or event:<name>',
+    'line 3: to is "no one", expected a name, name@host, all, or a list of these',
+    'line 5: host is "a b", expected the alias of the host that fires',
+    'line 4: once is "yes", expected true or false',
+    'line 6: match is "/a/g", expected a word, or /regex/ with the flags i, m and s, at most 200 characters',
   ]);
   expect(await problemsOf(file({ source: 'event:build', host: 'lab' }))).toEqual([
-    'host is "lab", but an event fires where it is published; leave host out',
+    'line 4: host is "lab", but an event fires where it is published; leave host out',
   ]);
   expect(await problemsOf('no header\n')).toHaveLength(1);
 });

@@ -6,6 +6,7 @@ import { isName } from '../../protocol/names.ts';
 import { authorOf, outgoing } from '../../protocol/outgoing.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { formatDocument, type HeaderFields } from '../../protocol/text/frontmatter.ts';
+import { withoutLines } from '../../protocol/automation/fields.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
 import { deliverOrNote, type Delivered } from '../deliver.ts';
@@ -81,11 +82,6 @@ export async function addSchedule(context: Context, input: ScheduleInput): Promi
     name,
   );
   return { name, path, upcoming, delivered };
-}
-
-/** Whoever gave options has not seen the file that they make, so its lines mean nothing to them. */
-function withoutLines(problems: readonly string[]): string {
-  return problems.map((problem) => problem.replace(/^lines? \d+(?: and \d+)*: /, '')).join('; ');
 }
 
 /**

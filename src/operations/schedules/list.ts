@@ -1,14 +1,12 @@
 import type { WebSchedule } from '../../api/schedules.ts';
 import { ScheduleFiles, type ScheduleFile } from '../../bus/automation/schedules.ts';
-import { CrosstalkError } from '../../errors.ts';
 import { Occurrences } from '../../protocol/automation/occurrences.ts';
 import { recipientsOf, type Schedule } from '../../protocol/automation/schedule.ts';
-import { shown } from '../../protocol/text/result.ts';
-import { didYouMean } from '../../protocol/text/nearest.ts';
 import { ScheduleRecords, type ScheduleRecord } from '../../state/automation/schedules.ts';
 import { cost } from '../reading/cost.ts';
 import { knownHost } from '../setup/approvals.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
+import { namedFile } from '../lookup/named-file.ts';
 
 /** A schedule as `schedule list` shows it. Printed under these names; times are ISO 8601 in UTC. */
 export interface ShownSchedule extends WebSchedule {
@@ -67,16 +65,7 @@ export async function showSchedule(context: Context, name: string): Promise<Whol
 /** @throws CrosstalkError `not_found` */
 export async function findSchedule(context: Context, name: string): Promise<ScheduleFile> {
   const { files } = await new ScheduleFiles(context.transport).at(await tipOf(context));
-  const found = files.find((file) => file.name === name);
-  if (found !== undefined) return found;
-  const names = files.map((file) => file.name);
-  const near = didYouMean(name, names);
-  throw new CrosstalkError(
-    'not_found',
-    names.length === 0
-      ? `no schedule ${shown(name)}; make one with: crosstalk schedule add ${shown(name)}`
-      : `no schedule ${shown(name)}${near === '' ? '; see: crosstalk schedule list' : near}`,
-  );
+  return namedFile(files, 'schedule', name);
 }
 
 function recordsOf({ paths, secret }: Context): ScheduleRecords {

@@ -5,6 +5,7 @@ import { isName } from '../../protocol/names.ts';
 import { authorOf } from '../../protocol/outgoing.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { formatDocument, type HeaderFields } from '../../protocol/text/frontmatter.ts';
+import { withoutLines } from '../../protocol/automation/fields.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
 import { deliverOrNote, type Delivered } from '../deliver.ts';
@@ -48,7 +49,7 @@ export async function addSubscription(
   const text = formatDocument(fields, body === '' || body.endsWith('\n') ? body : `${body}\n`);
   const read = await readSubscription(text, name);
   if (!read.ok)
-    throw new CrosstalkError('usage', `this is no subscription: ${read.problems.join('; ')}`);
+    throw new CrosstalkError('usage', `this is no subscription: ${withoutLines(read.problems)}`);
   await refreshOrNote(context);
   if (read.value.channel !== undefined) await resolveChannel(context, read.value.channel);
   const path = subscriptionFile(name);

@@ -1,10 +1,8 @@
 import { onceMarker } from '../../bus/automation/happened.ts';
 import { SubscriptionFiles, type SubscriptionFile } from '../../bus/automation/subscriptions.ts';
-import { CrosstalkError } from '../../errors.ts';
 import { formatSource, subscribersOf, type Match } from '../../protocol/automation/subscription.ts';
-import { didYouMean } from '../../protocol/text/nearest.ts';
-import { shown } from '../../protocol/text/result.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
+import { namedFile } from '../lookup/named-file.ts';
 
 /** A subscription as `subscription list` shows it. Printed under these names. */
 export interface ShownSubscription {
@@ -51,16 +49,7 @@ export async function showSubscription(context: Context, name: string): Promise<
 /** @throws CrosstalkError `not_found` */
 export async function findSubscription(context: Context, name: string): Promise<SubscriptionFile> {
   const { files } = await new SubscriptionFiles(context.transport).at(await tipOf(context));
-  const found = files.find((file) => file.name === name);
-  if (found !== undefined) return found;
-  const names = files.map((file) => file.name);
-  const near = didYouMean(name, names);
-  throw new CrosstalkError(
-    'not_found',
-    names.length === 0
-      ? `no subscription ${shown(name)}; make one with: crosstalk subscription add ${shown(name)}`
-      : `no subscription ${shown(name)}${near === '' ? '; see: crosstalk subscription list' : near}`,
-  );
+  return namedFile(files, 'subscription', name);
 }
 
 async function shownOf(

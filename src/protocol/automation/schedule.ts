@@ -1,9 +1,10 @@
-import { EVERYONE, formatAddress, parseRecipients, type Address } from '../address.ts';
+import { EVERYONE, formatAddress, type Address } from '../address.ts';
 import { isTier } from '../message.ts';
 import { isName, isSender } from '../names.ts';
 import { parseDuration } from '../text/duration.ts';
 import { parseDocumentText, type HeaderFields } from '../text/frontmatter.ts';
 import { parsed, shown, unreadable, type Parsed } from '../text/result.ts';
+import { linesOf, recipientsIn, switchIn, wrongIn, type Wrong } from './fields.ts';
 import { expressionProblem, isAlwaysWithin, isZone, mayComeTwiceAMinute } from './expression.ts';
 
 /** When a schedule is due: one of three ways to say it. */
@@ -74,14 +75,7 @@ export function parseSchedule(text: string, name: string): Parsed<Schedule> {
   if (!document.ok) return document;
   const { fields, body } = document.value;
   const problems: string[] = [];
-  const wrong = (field: string, expected: string): void => {
-    const value = fields[field];
-    problems.push(
-      value === undefined || value === ''
-        ? `${field} is missing, expected ${expected}`
-        : `${linesOf(text, [field])}${field} is ${shown(value)}, expected ${expected}`,
-    );
-  };
+  const wrong = wrongIn(text, fields, problems);
   const {
     host,
     channel,
@@ -106,12 +100,10 @@ export function parseSchedule(text: string, name: string): Parsed<Schedule> {
     wrong('quiet', 'a span of the day such as 23:00-07:00');
   const grace = fields['grace'] === undefined ? HOUR_MS : durationIn(fields['grace'], 0);
   if (grace === undefined) wrong('grace', 'a duration such as 30m or 2h, at most 366d');
-  const overlap = switchIn(fields['overlap'], 'false');
-  if (overlap === undefined) wrong('overlap', 'true or false');
-  const enabled = switchIn(fields['enabled'], 'true');
-  if (enabled === undefined) wrong('enabled', 'true or false');
+  const overlap = switchIn(fields, 'overlap', 'false', wrong);
+  const enabled = switchIn(fields, 'enabled', 'true', wrong);
   const when = whenIn(text, fields, wrong, problems);
-  if (overlap === true && when?.kind === 'cron' && mayComeTwiceAMinute(when.expression))
+  if (overlap && when?.kind === 'cron' && mayComeTwiceAMinute(when.expression))
     wrong('overlap', 'false for one that is due more than once a minute');
   if (quiet !== undefined && when?.kind === 'cron' && isAlwaysWithin(when.expression, quiet))
     wrong('quiet', 'a span that does not cover every time of cron: it would never be sent');
@@ -129,8 +121,8 @@ export function parseSchedule(text: string, name: string): Parsed<Schedule> {
     ...(quiet !== undefined && { quiet }),
     catchUp: catchUp as 'last' | 'none',
     grace: grace ?? HOUR_MS,
-    overlap: overlap ?? false,
-    enabled: enabled ?? true,
+    overlap,
+    enabled,
     body,
   });
 }
@@ -140,7 +132,7 @@ const WAYS = ['cron', 'every', 'at'] as const;
 function whenIn(
   text: string,
   fields: HeaderFields,
-  wrong: (field: string, expected: string) => void,
+  wrong: Wrong,
   problems: string[],
 ): When | undefined {
   const given = WAYS.filter((way) => fields[way] !== undefined);
@@ -173,17 +165,6 @@ function whenIn(
   return undefined;
 }
 
-/** On which lines of a file fields of its header are, as the beginning of a sentence about them. */
-function linesOf(text: string, fields: readonly string[]): string {
-  const lines = text.split('\n');
-  const found = fields.flatMap((field) => {
-    const at = lines.findIndex((line) => line.replace(/^["']/, '').startsWith(field));
-    return at < 0 ? [] : [at + 1];
-  });
-  if (found.length === 0) return '';
-  return `${found.length > 1 ? 'lines' : 'line'} ${found.join(' and ')}: `;
-}
-
 /** The host that a file names, whatever else is wrong with it; undefined where that cannot be read. */
 export function hostNamedIn(text: string): string | undefined {
   if (text.length > MOST_CHARACTERS) return undefined;
@@ -192,21 +173,9 @@ export function hostNamedIn(text: string): string | undefined {
   return isName(host) ? host : undefined;
 }
 
-function recipientsIn(value: unknown): Address[] | undefined {
-  const list = Array.isArray(value) ? (value as unknown[]) : [value];
-  if (!list.every((one) => typeof one === 'string')) return undefined;
-  const { to, problems } = parseRecipients(list.join(','));
-  return problems.length === 0 && to.length > 0 ? to : undefined;
-}
-
 function durationIn(value: unknown, least: number): number | undefined {
   const ms = typeof value === 'string' ? parseDuration(value.trim()) : undefined;
   return ms !== undefined && Number.isInteger(ms) && ms >= least && ms <= MOST_MS ? ms : undefined;
-}
-
-function switchIn(value: unknown, usual: string): boolean | undefined {
-  const text = value ?? usual;
-  return text === 'true' || (text === 'false' ? false : undefined);
 }
 
 function quietIn(value: unknown): Quiet | undefined {

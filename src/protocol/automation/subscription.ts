@@ -1,9 +1,10 @@
-import { formatAddress, parseRecipients, type Address } from '../address.ts';
+import { formatAddress, type Address } from '../address.ts';
 import { isTier } from '../message.ts';
 import { isName } from '../names.ts';
-import { parseDocumentText, type HeaderFields } from '../text/frontmatter.ts';
+import { parseDocumentText } from '../text/frontmatter.ts';
 import { isOneLine } from '../text/one-line.ts';
 import { parsed, shown, unreadable, type Parsed } from '../text/result.ts';
+import { linesOf, recipientsIn, switchIn, wrongIn } from './fields.ts';
 
 /** What a subscription waits for: an answer of an actor, or an event of a name. */
 export interface Source {
@@ -57,7 +58,7 @@ export function formatSource({ kind, name }: Source): string {
 }
 
 /**
- * Parses a file of `local/subscriptions/`, or returns every problem found in it, each with its value.
+ * Parses a file of `local/subscriptions/`, or returns every problem found in it, each with its line and value.
  *
  * @param name the stem of the file's name
  */
@@ -67,14 +68,7 @@ export function parseSubscription(text: string, name: string): Parsed<Subscripti
   if (!document.ok) return document;
   const { fields, body } = document.value;
   const problems: string[] = [];
-  const wrong = (field: string, expected: string): void => {
-    const value = fields[field];
-    problems.push(
-      value === undefined || value === ''
-        ? `${field} is missing, expected ${expected}`
-        : `${field} is ${shown(value)}, expected ${expected}`,
-    );
-  };
+  const wrong = wrongIn(text, fields, problems);
   const source = parseSource(fields['source']);
   if (source === undefined) wrong('source', 'answer:<actor> or event:<name>');
   const to = recipientsIn(fields['to']);
@@ -85,7 +79,7 @@ export function parseSubscription(text: string, name: string): Parsed<Subscripti
   if (host !== undefined && !isName(host)) wrong('host', 'the alias of the host that fires');
   if (host !== undefined && source?.kind === 'event')
     problems.push(
-      `host is ${shown(host)}, but an event fires where it is published; leave host out`,
+      `${linesOf(text, ['host'])}host is ${shown(host)}, but an event fires where it is published; leave host out`,
     );
   const once = switchIn(fields, 'once', 'false', wrong);
   const enabled = switchIn(fields, 'enabled', 'true', wrong);
@@ -109,24 +103,6 @@ export function parseSubscription(text: string, name: string): Parsed<Subscripti
     enabled,
     body,
   });
-}
-
-function recipientsIn(value: unknown): Address[] | undefined {
-  const list = Array.isArray(value) ? (value as unknown[]) : [value];
-  if (!list.every((one) => typeof one === 'string')) return undefined;
-  const { to, problems } = parseRecipients(list.join(','));
-  return problems.length === 0 && to.length > 0 ? to : undefined;
-}
-
-function switchIn(
-  fields: HeaderFields,
-  field: string,
-  usual: 'true' | 'false',
-  wrong: (field: string, expected: string) => void,
-): boolean {
-  const value = fields[field] ?? usual;
-  if (value !== 'true' && value !== 'false') wrong(field, 'true or false');
-  return value === 'true';
 }
 
 function matchIn(value: unknown): Match | undefined {
