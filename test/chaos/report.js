@@ -14,7 +14,7 @@ const literal = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 const fates = rows.map((row) => {
   const title = new RegExp(
     `^${row
-      .split(/%s|\$\w+/)
+      .split(/%[sdifj]|\$\w+/)
       .map(literal)
       .join('.+')}$`,
   );
