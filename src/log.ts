@@ -14,6 +14,7 @@ export type EventName =
   | 'profile_invalid'
   | 'skill_told'
   | 'skill_missing'
+  | 'mcp_left_out'
   | 'host_change_held'
   | 'fetch_failed'
   | 'tick'
@@ -85,6 +86,7 @@ const LEVELS: Partial<Record<EventName, Level>> = {
   host_file_unknown_key: 'warn',
   profile_invalid: 'warn',
   skill_missing: 'warn',
+  mcp_left_out: 'warn',
   host_change_held: 'warn',
   fetch_failed: 'warn',
   message_malformed: 'warn',

@@ -1,32 +1,26 @@
 import { accept, heldSettings, type HeldChange } from '../protocol/approval/approval.ts';
 import { approvalHash } from '../state/approval-key.ts';
 import { approvedFor, type Approvals } from '../state/approvals.ts';
+import type { Approvable } from './approvable.ts';
+import { serversThatWait, type ProfilesAt } from './approvable-servers.ts';
 import type { Approving, JudgedFile } from './approvals.ts';
-
-/**
- * One kind of thing that has an effect on this machine only as its operator approved it (trust.md §2).
- * Whoever adds such a kind adds it to {@link approvables}: `host show`, `host approve`, `status` and
- * the dispatcher's log then know it.
- */
-export interface Approvable {
-  /** The changes that wait for approval, given what is approved. */
-  held: (approvals: Approvals) => readonly HeldChange[];
-  /** The approvals once some of these changes are accepted; absent for what is recorded elsewhere. */
-  accept?: (approvals: Approvals, chosen: readonly HeldChange[]) => Approvals;
-  /** Records them elsewhere; done after the approvals are on disk. */
-  record?: (chosen: readonly HeldChange[]) => Promise<void>;
-}
 
 /**
  * The list of everything that is approved.
  *
  * @param judged this machine's host file, where there is one
+ * @param profiles where the profiles of its actors are read
  */
 export async function approvables(
   parts: Approving,
   judged: JudgedFile | undefined,
+  profiles: ProfilesAt,
 ): Promise<Approvable[]> {
-  return [...(judged === undefined ? [] : [commandsOf(judged)]), await settingsThatWait(parts)];
+  const ofHost =
+    judged === undefined
+      ? []
+      : [commandsOf(judged), await serversThatWait(parts, judged.file, profiles)];
+  return [...ofHost, await settingsThatWait(parts)];
 }
 
 /** Everything that waits for approval. */

@@ -1,5 +1,7 @@
 import { acceptWhole, inForce, type HeldChange } from '../protocol/approval/approval.ts';
+import { approvedServers, keepingServers } from '../protocol/approval/mcp-servers.ts';
 import { tierOf, type Approved } from '../protocol/approval/record.ts';
+import type { McpServer } from '../protocol/files/mcp-servers.ts';
 import type { HostFile, Tier } from '../protocol/files/host-file.ts';
 import { approvalHash } from '../state/approval-key.ts';
 import { approvedFor, loadApprovals, updateApprovals, type Approvals } from '../state/approvals.ts';
@@ -26,6 +28,8 @@ export interface ActiveHost {
   alias: string;
   path: string;
   actors: Map<string, Tier[]>;
+  /** The MCP servers of an actor that are approved. */
+  serversOf: (actor: string) => readonly McpServer[];
   held: HeldChange[];
   /**
    * False while nothing has been approved on this machine: the next start approves the file as it
@@ -89,7 +93,18 @@ export async function weigh(
   const judged = await judge(parts, file, approvals);
   const { host, held } = judged.inForce(approvals);
   const { started } = approvals;
-  return { alias: file.alias, path, actors: host.actors, held, started, approvals, judged };
+  const approved = approvedFor(approvals, file.alias);
+  const serversOf = (actor: string): readonly McpServer[] => approvedServers(approved, actor);
+  return {
+    alias: file.alias,
+    path,
+    actors: host.actors,
+    serversOf,
+    held,
+    started,
+    approvals,
+    judged,
+  };
 }
 
 /**
@@ -121,7 +136,10 @@ export async function activate(
       alias: how.named === true ? alias : (approvals.alias ?? alias),
       hosts:
         trust || !approvals.started
-          ? { ...approvals.hosts, [alias]: before.judged.whole() }
+          ? {
+              ...approvals.hosts,
+              [alias]: keepingServers(approvedFor(approvals, alias), before.judged.whole()),
+            }
           : approvals.hosts,
     }),
     parts.clone,

@@ -1,6 +1,7 @@
 import { dirname, join } from 'node:path';
 import { makeFolder } from '../folder.ts';
 import { parseProfile, type Profile } from '../protocol/files/actor.ts';
+import { parseMcpServers } from '../protocol/files/mcp-servers.ts';
 import { isSkillName } from '../protocol/text/skill-call.ts';
 import { profileFiles } from '../protocol/layout.ts';
 import { isRecord, readJson, writeDurably } from '../state/files.ts';
@@ -99,7 +100,7 @@ export async function profileInForce(
 /** A profile as it is kept: the same values in the same order, whatever the order in its file. */
 export function readFrom(
   path: string,
-  { description, body, wake, joinTimeout, peers, skills }: Omit<Profile, 'name'>,
+  { description, body, wake, joinTimeout, peers, skills, mcps }: Omit<Profile, 'name'>,
 ): ReadProfile {
   return {
     path,
@@ -109,6 +110,7 @@ export function readFrom(
     ...(joinTimeout !== undefined && { joinTimeout }),
     ...(peers !== undefined && { peers }),
     ...(skills !== undefined && { skills }),
+    ...(mcps !== undefined && { mcps }),
   };
 }
 
@@ -147,7 +149,7 @@ type Kept = Pick<ProfileInForce, 'profile' | 'seen'>;
 async function keptIn(file: string): Promise<Kept | undefined> {
   const { value } = (await readJson(file).catch(() => undefined)) ?? {};
   if (!isRecord(value)) return undefined;
-  const { path, description, body, seen, wake, joinTimeout, peers, skills } = value;
+  const { path, description, body, seen, wake, joinTimeout, peers, skills, mcps } = value;
   if (typeof path !== 'string' || typeof description !== 'string' || typeof body !== 'string')
     return {};
   const profile = readFrom(path, {
@@ -157,6 +159,7 @@ async function keptIn(file: string): Promise<Kept | undefined> {
     ...(typeof joinTimeout === 'number' && { joinTimeout }),
     ...(peers === 'none' && { peers }),
     ...(Array.isArray(skills) && { skills: skills.filter(isSkillName) }),
+    ...(Array.isArray(mcps) && mcps.length > 0 && { mcps: parseMcpServers(mcps, []) }),
   });
   return { profile, ...(isSeen(seen) && { seen }) };
 }

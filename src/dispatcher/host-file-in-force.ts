@@ -5,6 +5,7 @@ import { writeDurably } from '../state/files.ts';
 import { optionsOf } from '../protocol/approval/record.ts';
 import type { HeldChange } from '../protocol/approval/approval.ts';
 import { loadApprovals } from '../state/approvals.ts';
+import { serversThatWait } from '../bus/approvable-servers.ts';
 import { settingsThatWait } from '../bus/approvables.ts';
 import { activate, type ActiveHost, type Approving } from '../bus/approvals.ts';
 import {
@@ -166,6 +167,11 @@ export class HostFileInForce {
       const found = await profileInForce(place, tip, actor);
       if (found.problem !== undefined) this.#say('profile_invalid', found.problem);
     }
+    const file = this.#found?.file;
+    if (file === undefined) return;
+    const approvals = await loadApprovals(approving.approvals, approving.clone);
+    const servers = await serversThatWait(approving, file, { place, tip });
+    this.#report(file.alias, servers.held(approvals));
   }
 
   #say(

@@ -1,6 +1,7 @@
 import { access, readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { CrosstalkError } from '../errors.ts';
+import { parseMcpServers } from '../protocol/files/mcp-servers.ts';
 import { GATE_OPTIONS } from '../protocol/files/tier-gate.ts';
 import { TIER_OPTIONS } from '../protocol/files/tier-options.ts';
 import { isSandbox } from '../protocol/files/tier-sandbox.ts';
@@ -150,6 +151,7 @@ function isApproved(value: unknown): value is Approved {
       (actor) =>
         isRecord(actor) &&
         (actor['default'] === undefined || typeof actor['default'] === 'string') &&
+        isServers(actor['mcps']) &&
         isRecord(actor['tiers']) &&
         Object.values(actor['tiers']).every(isOptions),
     )
@@ -171,6 +173,12 @@ function isOptions(value: unknown): value is ApprovedOptions {
     TEXTS.every((name) => !Object.hasOwn(value, name) || typeof value[name] === 'string') &&
     NUMBERS.every((name) => !Object.hasOwn(value, name) || typeof value[name] === 'number')
   );
+}
+
+function isServers(value: unknown): boolean {
+  const problems: string[] = [];
+  if (value !== undefined) parseMcpServers(value, problems);
+  return problems.length === 0;
 }
 
 function isTexts(value: unknown): boolean {

@@ -18,6 +18,7 @@ type FailureReason =
   | 'interrupted'
   | 'too_deep'
   | 'no_planning'
+  | 'missing_secret'
   | 'secret'
   | 'cancelled';
 

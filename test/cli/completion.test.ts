@@ -62,7 +62,7 @@ describe('the plan', () => {
     for (const { name, hidden } of COMMANDS)
       expect(values('').includes(name.split(' ')[0]!), name).toBe(hidden !== true);
     expect(values('me')).toEqual(['memory']);
-    expect(values('actor', '')).toEqual(['list', 'show', 'add', 'edit', 'set', 'remove']);
+    expect(values('actor', '')).toEqual('list show add edit export import set remove'.split(' '));
     expect(values('completion', '')).toEqual(['bash', 'zsh', 'fish']);
     expect(values('help', 'rep')).toEqual(['reply', 'replies']);
     expect(values('nonsense', '')).toEqual([]);

@@ -1,6 +1,7 @@
 import { CrosstalkError } from '../../errors.ts';
 import { listActors, showActor } from '../../operations/setup/actors.ts';
 import { sandboxSuggestion } from '../../operations/setup/sandbox-option.ts';
+import { shownServers, type ShownServer } from '../../operations/setup/actor-servers.ts';
 import { addActor, type AddedActor } from '../../operations/setup/add-actor.ts';
 import { namesOfHands } from '../../operations/setup/hands.ts';
 import { removeActor, setActor } from '../../operations/setup/set-actor.ts';
@@ -45,7 +46,13 @@ function list(call: Call): Promise<number> {
 
 function show(call: Call): Promise<number> {
   return inTransport(call, async (context) => {
-    const actor = await showActor(context, call.args[0] ?? '');
+    const shown = await showActor(context, call.args[0] ?? '');
+    // What is approved is known to the operator of the machine, and not to a run.
+    const tools = call.io.agentMode === undefined && (await shownServers(context, shown.name));
+    const actor = {
+      ...shown,
+      ...(tools !== false && { mcps: tools.servers, mcps_left_out: tools.without }),
+    };
     return print(call, actor, () =>
       [
         table([
@@ -53,6 +60,7 @@ function show(call: Call): Promise<number> {
           ['description', escapeInvisible(actor.description)],
           ['profile', actor.profile ?? 'none'],
           ['served by', served(actor)],
+          ...toolRows(tools),
         ]),
         '',
         colourless(actor.body).trim(),
@@ -60,6 +68,26 @@ function show(call: Call): Promise<number> {
     );
   });
 }
+
+/** A line for each MCP server, and one for each tier that is not given them. */
+function toolRows(tools: Awaited<ReturnType<typeof shownServers>> | false): string[][] {
+  if (tools === false || tools.servers.length === 0) return [];
+  return [
+    ...tools.servers.map(({ name, state, digest, missing }) => {
+      const how = digest === undefined ? '' : `, crosstalk host approve ${digest}`;
+      const lacks = missing.length === 0 ? '' : `; missing: ${missing.join(', ')}`;
+      return ['tool', `${name}: ${TOOL_STATES[state]}${how}${lacks}`];
+    }),
+    ...tools.without.map(({ tier, why }) => ['no tools', `${tier}: ${why}`]),
+  ];
+}
+
+const TOOL_STATES: Record<ShownServer['state'], string> = {
+  approved: 'approved',
+  held: 'held, as its definition is not approved here',
+  removed: 'in force, as its removal is not approved here',
+  not_served: 'not served by this machine',
+};
 
 function add(call: Call): Promise<number> {
   const cli = text(call, 'cli');

@@ -6,7 +6,7 @@ import { editProfile, profileToEdit } from '../../operations/setup/edit-actor.ts
 import { runEditor } from '../../operations/session/editor.ts';
 import type { Context } from '../../operations/context.ts';
 import { readFileOrStdin, readTextFile } from '../command/body.ts';
-import { given, inTransport, print, text, type Call } from '../command/command.ts';
+import { given, inTransport, note, print, text, type Call } from '../command/command.ts';
 
 /** `actor edit`: with `--file`, or in the editor of whoever sits at the terminal. */
 export function run(call: Call): Promise<number> {
@@ -44,13 +44,15 @@ export function run(call: Call): Promise<number> {
 async function put(call: Call, context: Context, text: string, before?: string): Promise<number> {
   const { io, args } = call;
   const name = args[0] ?? '';
-  const { path, isChanged } = await editProfile(context, {
+  const { path, isChanged, toolsApproved } = await editProfile(context, {
     name,
     text,
     login: io.login,
     ...given(call, 'from'),
     ...(before !== undefined && { before }),
   });
+  if (toolsApproved === false)
+    note(call, `the tools of ${name} wait for approval: crosstalk host show`);
   return print(call, { actor: name, path, changed: isChanged }, () =>
     isChanged ? `Changed: ${path}` : `Nothing changed in ${path}`,
   );

@@ -4,6 +4,7 @@ import { listHosts } from '../../operations/setup/hosts.ts';
 import type { Context } from '../../operations/context.ts';
 import { optionsOf } from '../../protocol/approval/record.ts';
 import { outputNote } from '../../agents/output/plain-call.ts';
+import { serversOf } from '../../agents/mcp/servers-of.ts';
 import { askingOf } from '../../agents/permission/asking.ts';
 import { nameText, valueText } from '../../protocol/approval/text.ts';
 import type { HeldChange } from '../../protocol/approval/approval.ts';
@@ -111,12 +112,13 @@ function facts({ host, held, started }: HostShown): Record<string, unknown> {
   };
 }
 
-function renderShown({ host, held, started }: HostShown): string {
+function renderShown({ host, held, started, servers }: HostShown): string {
   const actors = [...(host?.inForce ?? [])].flatMap(([actor, tiers]) =>
     tiers.flatMap((tier) => [
       `  ${nameText(`${actor}.${tier.name}`)}  ${valueText(optionsOf(tier))}`,
       ...outputLine(tier.cli),
       ...permitLine(tier),
+      ...toolsLine(tier, servers?.(actor) ?? []),
     ]),
   );
   const first = started
@@ -146,6 +148,14 @@ function outputLine(cli: string): string[] {
 function permitLine({ cli, permit }: Tier): string[] {
   const asking = permit === undefined ? undefined : askingOf(cli);
   return asking?.ok === true ? [`    asks for permission with: ${asking.flags}`] : [];
+}
+
+/** What is added to a command so that it has the tools of its actor. */
+function toolsLine({ cli }: Tier, servers: readonly { name: string }[]): string[] {
+  if (servers.length === 0) return [];
+  const names = servers.map(({ name }) => name).join(', ');
+  const taking = serversOf(cli);
+  return [`    tools ${names}: ${taking.ok ? `by ${taking.by}` : taking.why}`];
 }
 
 /** Formats a held change: its digest, and both texts of every option that differs. */

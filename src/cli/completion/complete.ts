@@ -10,7 +10,7 @@ import { GROUPS, optionsOf, type CommandSpec, type OptionSpec } from '../command
 
 /** Commands whose `<name>` is that of an actor. */
 const NAMING_ACTORS = new Set(
-  ['show', 'add', 'edit', 'set', 'remove'].map((verb) => `actor ${verb}`),
+  ['show', 'add', 'edit', 'set', 'remove', 'export'].map((verb) => `actor ${verb}`),
 );
 
 /**

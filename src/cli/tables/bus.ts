@@ -1,5 +1,5 @@
 import { TIER_OPTIONS } from '../../protocol/files/tier-options.ts';
-import { FROM, HOST, SANDBOX, type CommandSpec } from '../command/spec.ts';
+import { ALLOW_SECRET, FROM, HOST, SANDBOX, type CommandSpec } from '../command/spec.ts';
 
 /** The rows of the command table that are about channels, actors and host files. */
 export const BUS_COMMANDS: readonly CommandSpec[] = [
@@ -82,6 +82,27 @@ export const BUS_COMMANDS: readonly CommandSpec[] = [
     options: [['--file <path>', 'take the profile from a file, or from stdin with -'], FROM],
     example: 'crosstalk actor edit reviewer',
     load: () => import('../commands/edit-actor.ts'),
+  },
+  {
+    name: 'actor export',
+    args: '<name>',
+    summary:
+      'an actor to give away: its profile, the skills that it names, its tools without secrets',
+    example: 'crosstalk actor export reviewer > reviewer.json',
+    load: () => import('../commands/work/give-actor.ts'),
+  },
+  {
+    name: 'actor import',
+    args: '<file>',
+    summary: 'put an actor that somebody gave away on the bus; its tools wait for approval',
+    options: [
+      ['--name <name>', 'give it another name'],
+      ['--replace', 'replace an actor and skills of the same name'],
+      FROM,
+      ALLOW_SECRET,
+    ],
+    example: 'crosstalk actor import reviewer.json',
+    load: () => import('../commands/work/give-actor.ts'),
   },
   {
     name: 'actor set',

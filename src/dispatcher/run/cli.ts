@@ -17,6 +17,7 @@ import { capOf } from './budgets.ts';
 import { confine, type Confined } from '../sandbox/confine.ts';
 import type { Confinement } from '../sandbox/view.ts';
 import { RunDesk } from './desk.ts';
+import { layServers, type ServersOfRun } from '../laying/mcp-servers.ts';
 import { layFiles } from '../laying/files.ts';
 import { runEnvironment, withoutOurs } from './environment.ts';
 import type { Job, RunParts } from './job.ts';
@@ -48,6 +49,8 @@ interface RunInput {
   thread: MessageRef;
   /** US dollars that it may use at most. */
   rest: number | undefined;
+  /** The MCP servers that it is given. */
+  servers: ServersOfRun;
   /** Whom it asks for permission, if its tier says so. */
   permitting?: Permitting;
 }
@@ -117,7 +120,7 @@ export async function runIn(
   parts: RunParts,
   job: Job,
   place: Workplace,
-  { input, batch, maxOutput, thread, rest, permitting }: RunInput,
+  { input, batch, maxOutput, thread, rest, servers, permitting }: RunInput,
 ): Promise<InvocationResult> {
   const { id, actor, host, channel, messages, tip, tier } = job;
   const files = batch.map(({ relPath, message }, index) => ({
@@ -137,11 +140,14 @@ export async function runIn(
   try {
     if (permission !== undefined) await layServer(parts, job, desk.dir);
     const laid = await layFiles(parts.transport, tip, batch, desk.dir);
-    const env = runEnvironment(parts, job, place, desk.dir);
+    const usual = runEnvironment(parts, job, place, desk.dir);
+    const where = { runDir: desk.dir, env: usual, asks: permission !== undefined };
+    const tools = await layServers(parts, job, servers, where);
+    const env = { ...usual, ...tools.env };
     const what = { actor, tier, command: tier.cli, cwd: place.dir, env };
     confined = await confinedIn(parts, what, desk.dir);
     const result = await invoke(parts.runner, {
-      command: `${call?.command ?? tier.cli}${capOf(tier.cli, rest)}${flagsOf(permitting)}`,
+      command: `${call?.command ?? tier.cli}${capOf(tier.cli, rest)}${flagsOf(permitting)}${tools.flags}`,
       ...(confined && { wrap: confined.wrap }),
       ...(call && { raw: { path, ...(noise !== undefined && { noise }) } }),
       cwd: place.dir,

@@ -1,5 +1,6 @@
 import type { CliOutcome } from '../../runner/outcome.ts';
 import type { InvocationResult, Runner } from '../../runner/runner.ts';
+import type { McpServer } from '../../protocol/files/mcp-servers.ts';
 import type { Tier } from '../../protocol/files/host-file.ts';
 import type { Sandboxes } from '../../runner/sandbox/sandboxes.ts';
 import type { Refusal } from '../../agents/refusal.ts';
@@ -76,7 +77,7 @@ export type JobResult =
    * from this clone.
    */
   | { kind: 'unread'; messages: string[] }
-  | { kind: 'parked'; detail: string; reason?: 'no_planning' }
+  | { kind: 'parked'; detail: string; reason?: 'no_planning' | 'missing_secret' }
   /**
    * It made a plan, on which the approver decides: the first of the messages asks for that. `open` are the
    * questions that are open now.
@@ -120,7 +121,14 @@ export interface RunParts extends WorktreeParts {
   verifier: Verifier;
   written: Written;
   /** The actors that this machine serves. */
-  hosts: { readonly active: { actors: ReadonlyMap<string, unknown> } | undefined };
+  hosts: {
+    readonly active:
+      | {
+          actors: ReadonlyMap<string, unknown>;
+          serversOf: (actor: string) => readonly McpServer[];
+        }
+      | undefined;
+  };
   links: ChannelLinks;
   crossings: Crossings;
   runs: Runs;

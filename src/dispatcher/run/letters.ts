@@ -133,7 +133,10 @@ export function interruptedLetter(
 export function parkedLetter(
   parts: Now,
   job: Job,
-  { detail, reason = 'too_deep' }: { detail: string; reason?: 'too_deep' | 'no_planning' },
+  {
+    detail,
+    reason = 'too_deep',
+  }: { detail: string; reason?: 'too_deep' | 'no_planning' | 'missing_secret' },
 ): DeadLetter {
   const { actor, channel, messages, tier, tiers } = job;
   const [asked = tier] = tiers;

@@ -4,21 +4,17 @@ import type { InvocationResult } from '../../runner/runner.ts';
 import { CrosstalkError } from '../../errors.ts';
 import type { BranchOnRecord } from '../../protocol/text/branch.ts';
 import { MAX_STEPS } from '../../protocol/causality.ts';
-import { messageFile, PROTOCOL_FILE } from '../../protocol/layout.ts';
+import { messageFile } from '../../protocol/layout.ts';
 import { MAX_MESSAGE_BYTES, type Located } from '../../protocol/message.ts';
 import { isAnswer } from '../../protocol/owed.ts';
-import { formatPrompt } from '../../protocol/prompt.ts';
-import type { BatchFiles } from '../../protocol/prompt-files.ts';
 import { placeOfRef } from '../../protocol/reference.ts';
 import { threadRoot } from '../../protocol/thread.ts';
 import { unaccepted } from './acceptance.ts';
-import { brief, shownThread, type Briefing } from './briefing.ts';
+import { brief, type Briefing } from './briefing.ts';
 import { Beginning } from '../../bus/beginning.ts';
-import { cannotPlan, gateInPrompt } from './plan.ts';
-import { peersAt } from '../../bus/peers.ts';
-import { profileInForce } from '../../bus/profiles.ts';
+import { cannotPlan } from './plan.ts';
+import { promptOf } from './prompt-of.ts';
 import type { DeadLetter } from '../../state/dead-letters.ts';
-import { schemasOf } from './fitting.ts';
 import { bill, endingOf, type Ran } from './bill.ts';
 import { conclude, failed, hasAnswered, isCancelled, stillAwaits } from './conclude.ts';
 import { asItsCliSays } from './hopeless.ts';
@@ -27,7 +23,7 @@ import { permitOf, permittingOf } from './permitting.ts';
 import { refusedIfSo } from './refusals.ts';
 import { NOTHING_RAN, prepare, runIn } from './cli.ts';
 import { answersOf, stillOpen } from '../intake/still-open.ts';
-import { skillsOf } from '../laying/skills.ts';
+import { serversForRun } from '../laying/mcp-servers.ts';
 import { untriedTiers } from './tier-choice.ts';
 import { workplaceOf, type Workplace } from './workplace.ts';
 import { branchBefore, bringBack, leaveWorktree, openWorktree } from './worktree.ts';
@@ -110,6 +106,9 @@ async function runCli(
     );
     return overBudget(parts, job, isLast ? briefing : undefined, allowed);
   }
+  const tools = await serversForRun(parts, job);
+  if ('missing' in tools)
+    return { kind: 'parked', detail: tools.missing, reason: 'missing_secret' };
   const place = await placeOf(parts, job, briefing, thread);
   if ('kind' in place) return place;
   const maxOutput = MAX_MESSAGE_BYTES;
@@ -122,6 +121,7 @@ async function runCli(
       maxOutput,
       thread: root,
       rest: allowed.rest,
+      servers: tools.servers,
       ...(asking && { permitting: permittingOf(parts, job, briefing, root, asking.flags) }),
     });
     if (place.copy !== undefined)
@@ -195,55 +195,4 @@ async function isAnswered(parts: RunParts, job: Job, batch: readonly Located[]):
     begun,
   );
   return (await stillOpen(parts, job, batch, ownOf(job.actor))).size === 0;
-}
-
-/** What a prompt tells beside the messages. */
-interface Circumstances {
-  place: Workplace;
-  files: BatchFiles | undefined;
-  runDir: string;
-  letter: DeadLetter | undefined;
-}
-
-async function promptOf(
-  parts: RunParts,
-  job: Job,
-  briefing: Briefing,
-  { place, files, runDir, letter }: Circumstances,
-): Promise<string> {
-  const { reader, log, secret } = parts;
-  const { batch, plans } = briefing;
-  const [protocol, { profile, problem }, about, thread] = await Promise.all([
-    reader.text(job.tip, PROTOCOL_FILE),
-    profileInForce(parts, job.tip, job.actor),
-    reader.channel(job.tip, job.channel),
-    shownThread(reader, job, briefing),
-  ]);
-  if (problem !== undefined) log('profile_invalid', { actor: job.actor, problem });
-  return formatPrompt({
-    word: secret(8),
-    protocol: protocol ?? '',
-    profile: profile?.body ?? '',
-    channel: about,
-    ...(profile?.peers !== 'none' && {
-      peers: await peersAt(parts.transport, job.tip, job.actor),
-    }),
-    actor: job.actor,
-    host: job.host,
-    tier: job.tier.name,
-    workdir: {
-      path: place.dir,
-      workspace: place.workspace,
-      ...(place.copy && { of: place.copy.source.dir, branch: place.copy.tree.branch }),
-    },
-    answers: plans,
-    schemas: job.plans === true ? [] : schemasOf(briefing, plans),
-    gate: gateInPrompt(parts, job, briefing),
-    ...(letter?.reason === 'misfit' && { misfit: letter.detail }),
-    ...(letter?.reason === 'prompt_too_long' && { threadShare: 0.5 }),
-    thread,
-    skills: await skillsOf(parts, job, batch, profile?.skills, runDir),
-    batch,
-    files,
-  });
 }

@@ -1,9 +1,11 @@
 import { approvables, heldOf, settingsThatWait } from '../../bus/approvables.ts';
+import type { ProfilesAt } from '../../bus/approvable-servers.ts';
 import { judge, weigh, type Approving } from '../../bus/approvals.ts';
 import { tierRefusalOf } from '../../bus/transport-files.ts';
 import { ask } from '../../dispatcher/socket/wake.ts';
 import { CrosstalkError } from '../../errors.ts';
 import type { HeldChange } from '../../protocol/approval/approval.ts';
+import type { McpServer } from '../../protocol/files/mcp-servers.ts';
 import type { HostFile, Tier } from '../../protocol/files/host-file.ts';
 import { withTier, type Approved } from '../../protocol/approval/record.ts';
 import { nameText } from '../../protocol/approval/text.ts';
@@ -23,6 +25,11 @@ export function approvingIn({ transport, paths, started, env }: Context): Approv
   return { transport, approvals: paths.approvals, clone: started, home: env['HOME'] ?? '' };
 }
 
+async function profilesAt({ transport, paths, now, view }: Context): Promise<ProfilesAt> {
+  const tip = view?.tip ?? (await transport.tip());
+  return { place: { transport, stateDir: paths.root, now }, tip };
+}
+
 /** A host file with the changes to it, and to the clone's settings, that are held. */
 export interface HostShown {
   /** Undefined when this machine has no host file; `problem` says why. */
@@ -38,6 +45,8 @@ export interface HostShown {
    */
   started: boolean;
   held: HeldChange[];
+  /** The MCP servers of an actor that are in force here; absent without a host file. */
+  servers?: (actor: string) => readonly McpServer[];
 }
 
 /** This machine's host file and everything that waits for approval, as known locally. */
@@ -56,13 +65,14 @@ export async function knownHost(context: Context, alias: string | undefined): Pr
     };
   }
   const { approvals, judged, ...active } = await weigh(approving, found);
-  const things = await approvables(approving, judged);
+  const things = await approvables(approving, judged, await profilesAt(context));
   return {
     host: { alias: active.alias, path: found.path, file: found.file, inForce: active.actors },
     served: active.alias,
     others: found.others,
     started: active.started,
     held: heldOf(things, approvals),
+    servers: active.serversOf,
   };
 }
 
@@ -97,7 +107,7 @@ export async function approve(
   const file = found.kind === 'found' ? found.file : undefined;
   const known = await loadApprovals(approving.approvals, approving.clone);
   const judged = file && (await judge(approving, file, known));
-  const things = await approvables(approving, judged);
+  const things = await approvables(approving, judged, await profilesAt(context));
   let chosen: HeldChange[] = [];
   const choose = (approvals: Approvals): void => {
     const held = heldOf(things, approvals);

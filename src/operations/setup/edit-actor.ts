@@ -6,6 +6,7 @@ import { authorOf } from '../../protocol/outgoing.ts';
 import { tipOf, type Context } from '../context.ts';
 import { deliverOrNote } from '../deliver.ts';
 import { resolveFrom } from '../lookup/resolve.ts';
+import { approveWrittenServers } from './actor-servers.ts';
 import { profilesOf, profileText, showActor } from './actors.ts';
 
 /** A profile as it is on the bus, to be edited. */
@@ -43,7 +44,7 @@ export async function profileToEdit(context: Context, name: string): Promise<Edi
 export async function editProfile(
   context: Context,
   input: { name: string; text: string; login: string; from?: string; before?: string },
-): Promise<{ path: string; isChanged: boolean }> {
+): Promise<{ path: string; isChanged: boolean; toolsApproved?: boolean }> {
   const { name, text } = input;
   const { path, text: current } = await profileToEdit(context, name);
   const parsed = parseProfile(text, name);
@@ -65,5 +66,8 @@ export async function editProfile(
     },
   ]);
   await knowProfile(profilesOf(context), name, readFrom(path, parsed.value));
-  return { path, isChanged: true };
+  const was = parseProfile(current, name);
+  const before = was.ok ? (was.value.mcps ?? []) : [];
+  const approved = await approveWrittenServers(context, name, before, parsed.value.mcps ?? []);
+  return { path, isChanged: true, ...(approved !== undefined && { toolsApproved: approved }) };
 }

@@ -15,16 +15,17 @@ import type { HostFile, Tier } from '../files/host-file.ts';
 /**
  * What an operator approves on this machine, as a whole or not at all (trust.md §2): `tier`, a
  * command with everything that affects how it runs; `default`, the tier in which an actor runs when
- * none is requested; `setting`, a value of the clone's git configuration.
+ * none is requested; `setting`, a value of the clone's git configuration; `mcps`, the MCP servers of an
+ * actor (mcp-servers.ts).
  */
-type ThingKind = 'tier' | 'default' | 'setting';
+type ThingKind = 'tier' | 'default' | 'setting' | 'mcps';
 
 /** A change that this machine has not approved (protocol.md §6). */
 export interface HeldChange {
   /** 12 hex digits that identify exactly what is proposed. */
   digest: string;
   kind: ThingKind;
-  /** `actor.tier`, the actor, or the setting's name. */
+  /** `actor.tier`, `actor.mcps`, the actor, or the setting's name. */
   name: string;
   actor?: string;
   tier?: string;
@@ -180,7 +181,12 @@ function changedDefault(hash: Hash, actor: string, from: string, to: string): He
   };
 }
 
-function digestOf(hash: Hash, what: readonly [ThingKind, ...string[]], content: unknown): string {
+/** The digest of a proposed thing; `what` says which thing it is. */
+export function digestOf(
+  hash: Hash,
+  what: readonly [ThingKind, ...string[]],
+  content: unknown,
+): string {
   return hash(canonical([...what, content])).slice(0, DIGEST_LENGTH);
 }
 

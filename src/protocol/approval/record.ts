@@ -1,3 +1,4 @@
+import type { McpServer } from '../files/mcp-servers.ts';
 import { TIER_DEFAULTS, type HostFile, type Tier } from '../files/host-file.ts';
 
 /** A value of an option: anything that JSON can represent. */
@@ -12,6 +13,8 @@ interface ApprovedActor {
   default?: string;
   /** For each tier, the command (`cli`) and the options that differ from the defaults. */
   tiers: Record<string, ApprovedOptions>;
+  /** Its MCP servers (mcp-servers.ts). */
+  mcps?: readonly McpServer[];
 }
 
 /** What this machine has approved of one host file, by actor. */
@@ -143,6 +146,6 @@ export function withoutTiers(approved: Approved, actor: string, gone: readonly s
   const usual = before === undefined || gone.includes(before) ? first : before;
   return plain({
     ...others,
-    [actor]: { default: usual, tiers: plain(Object.fromEntries(left)) },
+    [actor]: { ...known, default: usual, tiers: plain(Object.fromEntries(left)) },
   });
 }

@@ -1,6 +1,7 @@
 import { parseDocumentText, type HeaderFields } from '../text/frontmatter.ts';
 import { isSkillName } from '../text/skill-call.ts';
 import { MAX_MS, parseDuration } from '../text/duration.ts';
+import { parseMcpServers, type McpServer } from './mcp-servers.ts';
 import { parsed, shown, unreadable, type Parsed } from '../text/result.ts';
 
 /** An actor's profile (protocol.md §6): `name` equals the file's stem, the body is its system prompt. */
@@ -21,6 +22,8 @@ interface ProfileOptions {
   peers?: 'none';
   /** The only skills that it takes; absent for all. */
   skills?: string[];
+  /** The MCP servers that its runs are given, once they are approved; absent for none. */
+  mcps?: McpServer[];
 }
 
 /**
@@ -54,7 +57,7 @@ export function parseProfile(text: string, stem: string | undefined): Parsed<Pro
 }
 
 function optionsOf(fields: HeaderFields, problems: string[]): ProfileOptions {
-  const { wake = 'each', join_timeout: timeout, peers = 'all', skills } = fields;
+  const { wake = 'each', join_timeout: timeout, peers = 'all', skills, mcps: given } = fields;
   const joinTimeout = typeof timeout === 'string' ? parseDuration(timeout.trim()) : undefined;
   if (wake !== 'each' && wake !== 'all')
     problems.push(`wake is ${shown(wake)}, expected each or all`);
@@ -65,6 +68,7 @@ function optionsOf(fields: HeaderFields, problems: string[]): ProfileOptions {
     problems.push(
       `skills is ${shown(skills)}, expected a list of names of skills, such as [review, standup]`,
     );
+  const mcps = given === undefined ? [] : parseMcpServers(given, problems);
   const isTime = joinTimeout !== undefined && joinTimeout > 0 && joinTimeout <= MAX_MS;
   if (timeout !== undefined && !isTime)
     problems.push(
@@ -75,5 +79,6 @@ function optionsOf(fields: HeaderFields, problems: string[]): ProfileOptions {
     ...(isTime && { joinTimeout }),
     ...(peers === 'none' && { peers }),
     ...(isSkills && { skills }),
+    ...(mcps.length > 0 && { mcps }),
   };
 }

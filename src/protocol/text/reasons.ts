@@ -17,6 +17,7 @@ const FAILURES: Readonly<Record<string, string>> = {
   interrupted: 'the dispatcher ended in the middle of the run',
   too_deep: 'the thread is too deep',
   no_planning: 'its tier has a gate, and no command that plans',
+  missing_secret: 'a secret that its tools need is not kept on this machine',
   secret: 'its answer looked like a secret, and was dropped',
   cancelled: 'it was cancelled',
 };

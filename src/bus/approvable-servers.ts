@@ -1,0 +1,58 @@
+import { approvedServers, heldServers, withServers } from '../protocol/approval/mcp-servers.ts';
+import type { HeldChange } from '../protocol/approval/approval.ts';
+import type { HostFile } from '../protocol/files/host-file.ts';
+import type { McpServer } from '../protocol/files/mcp-servers.ts';
+import { shellWord } from '../protocol/text/shell-word.ts';
+import { approvalHash } from '../state/approval-key.ts';
+import { approvedFor } from '../state/approvals.ts';
+import type { Approvable } from './approvable.ts';
+import type { Approving } from './approvals.ts';
+import { profileInForce, type ProfilePlace } from './profiles.ts';
+import { tierRefusalOf } from './transport-files.ts';
+
+/** Where the profiles of a host's actors are read. */
+export interface ProfilesAt {
+  place: ProfilePlace;
+  /** The commit; undefined where nothing is on the bus yet. */
+  tip: string | undefined;
+}
+
+/** The MCP servers of the actors that a host serves, as their profiles name them. */
+export async function serversThatWait(
+  { transport, approvals: path, home }: Approving,
+  { alias, actors }: HostFile,
+  { place, tip }: ProfilesAt,
+): Promise<Approvable> {
+  const proposed = new Map<string, { servers: McpServer[]; refused: string | undefined }>();
+  for (const actor of tip === undefined ? [] : actors.keys()) {
+    const { profile } = await profileInForce(place, tip ?? '', actor);
+    const servers = profile?.mcps ?? [];
+    let refused: string | undefined;
+    for (const server of servers) {
+      if (!('command' in server)) continue;
+      const cli = [server.command, ...server.args].map(shellWord).join(' ');
+      refused ??= await tierRefusalOf(transport, home, { cli });
+    }
+    proposed.set(actor, { servers, refused });
+  }
+  const hash = await approvalHash(path);
+  return {
+    held: (approvals): HeldChange[] => {
+      const approved = approvedFor(approvals, alias);
+      return [...proposed].flatMap(
+        ([actor, { servers, refused }]) =>
+          heldServers(actor, approvedServers(approved, actor), servers, hash, refused) ?? [],
+      );
+    },
+    accept: (approvals, chosen) => {
+      const accepted = chosen.flatMap(({ kind, actor }) =>
+        kind === 'mcps' && actor !== undefined ? [actor] : [],
+      );
+      const approved = accepted.reduce(
+        (all, actor) => withServers(all, actor, proposed.get(actor)?.servers ?? []),
+        approvedFor(approvals, alias),
+      );
+      return { ...approvals, hosts: { ...approvals.hosts, [alias]: approved } };
+    },
+  };
+}

@@ -1,0 +1,64 @@
+import { peersAt } from '../../bus/peers.ts';
+import { profileInForce } from '../../bus/profiles.ts';
+import { PROTOCOL_FILE } from '../../protocol/layout.ts';
+import type { BatchFiles } from '../../protocol/prompt-files.ts';
+import { formatPrompt } from '../../protocol/prompt.ts';
+import type { DeadLetter } from '../../state/dead-letters.ts';
+import { skillsOf } from '../laying/skills.ts';
+import { shownThread, type Briefing } from './briefing.ts';
+import { schemasOf } from './fitting.ts';
+import type { Job, RunParts } from './job.ts';
+import { gateInPrompt } from './plan.ts';
+import type { Workplace } from './workplace.ts';
+
+/** What a prompt tells beside the messages. */
+interface Circumstances {
+  place: Workplace;
+  files: BatchFiles | undefined;
+  runDir: string;
+  letter: DeadLetter | undefined;
+}
+
+/** The prompt of a run. */
+export async function promptOf(
+  parts: RunParts,
+  job: Job,
+  briefing: Briefing,
+  { place, files, runDir, letter }: Circumstances,
+): Promise<string> {
+  const { reader, log, secret } = parts;
+  const { batch, plans } = briefing;
+  const [protocol, { profile, problem }, about, thread] = await Promise.all([
+    reader.text(job.tip, PROTOCOL_FILE),
+    profileInForce(parts, job.tip, job.actor),
+    reader.channel(job.tip, job.channel),
+    shownThread(reader, job, briefing),
+  ]);
+  if (problem !== undefined) log('profile_invalid', { actor: job.actor, problem });
+  return formatPrompt({
+    word: secret(8),
+    protocol: protocol ?? '',
+    profile: profile?.body ?? '',
+    channel: about,
+    ...(profile?.peers !== 'none' && {
+      peers: await peersAt(parts.transport, job.tip, job.actor),
+    }),
+    actor: job.actor,
+    host: job.host,
+    tier: job.tier.name,
+    workdir: {
+      path: place.dir,
+      workspace: place.workspace,
+      ...(place.copy && { of: place.copy.source.dir, branch: place.copy.tree.branch }),
+    },
+    answers: plans,
+    schemas: job.plans === true ? [] : schemasOf(briefing, plans),
+    gate: gateInPrompt(parts, job, briefing),
+    ...(letter?.reason === 'misfit' && { misfit: letter.detail }),
+    ...(letter?.reason === 'prompt_too_long' && { threadShare: 0.5 }),
+    thread,
+    skills: await skillsOf(parts, job, batch, profile?.skills, runDir),
+    batch,
+    files,
+  });
+}

@@ -1,0 +1,111 @@
+import { serversOf } from '../../agents/mcp/servers-of.ts';
+import { approvedServers, withServers } from '../../protocol/approval/mcp-servers.ts';
+import { canonical } from '../../protocol/approval/record.ts';
+import { secretsIn, type McpServer } from '../../protocol/files/mcp-servers.ts';
+import { approvedFor, loadApprovals, updateApprovals } from '../../state/approvals.ts';
+import type { Context } from '../context.ts';
+import { profileOf } from './actors.ts';
+import { knownHost } from './approvals.ts';
+import { findThisHost } from './hosts.ts';
+import { secretsOf } from './secrets.ts';
+
+/** An MCP server of an actor, as this machine sees it. */
+export interface ShownServer {
+  name: string;
+  /**
+   * `approved`: its runs are given it as the profile says. `held`: what the profile says waits for
+   * approval. `removed`: the profile names it no more, and it stays in force until that is approved.
+   * `not_served`: no run on this machine.
+   */
+  state: 'approved' | 'held' | 'removed' | 'not_served';
+  /** By which the change that waits is approved. */
+  digest?: string;
+  /** Secrets that it needs and that this machine does not keep. */
+  missing: string[];
+}
+
+/** A tier in which an actor is not given its servers. */
+export interface WithoutServers {
+  tier: string;
+  why: string;
+}
+
+/** The MCP servers of an actor: those of its profile, and those that are in force here besides. */
+export async function shownServers(
+  context: Context,
+  actor: string,
+): Promise<{ servers: ShownServer[]; without: WithoutServers[] }> {
+  const { profile } = await profileOf(context, actor);
+  const proposed = profile?.mcps ?? [];
+  const { host, held } = await knownHost(context, undefined);
+  const isServed = host?.file.actors.has(actor) === true;
+  const approved = isServed ? await approvedHere(context, host.alias, actor) : [];
+  if (proposed.length === 0 && approved.length === 0) return { servers: [], without: [] };
+  const digest = held.find((one) => one.kind === 'mcps' && one.actor === actor)?.digest;
+  const kept = new Set(await secretsOf(context).names());
+  const shown = (server: McpServer, state: ShownServer['state']): ShownServer => ({
+    name: server.name,
+    state,
+    ...(digest !== undefined && (state === 'held' || state === 'removed') && { digest }),
+    missing: secretsIn([server]).filter((name) => !kept.has(name)),
+  });
+  const servers = proposed.map((server) =>
+    shown(server, !isServed ? 'not_served' : has(approved, server) ? 'approved' : 'held'),
+  );
+  for (const server of approved)
+    if (!proposed.some(({ name }) => name === server.name)) servers.push(shown(server, 'removed'));
+  const without = (host?.inForce.get(actor) ?? []).flatMap(({ name, cli }) => {
+    const taking = serversOf(cli);
+    return taking.ok ? [] : [{ tier: name, why: taking.why }];
+  });
+  return { servers, without };
+}
+
+/**
+ * Approves the servers of a profile that the operator has just written on this machine. One that stood
+ * there before and was never approved was written by somebody else: then the set waits.
+ *
+ * @param before those of the profile as it was
+ * @returns whether they are in force here now; undefined where nothing had to be approved
+ */
+export async function approveWrittenServers(
+  context: Context,
+  actor: string,
+  before: readonly McpServer[],
+  now: readonly McpServer[],
+): Promise<boolean | undefined> {
+  if (canonical(before) === canonical(now)) return undefined;
+  const found = await findThisHost(context, undefined);
+  if (found.kind !== 'found' || !found.file.actors.has(actor)) return undefined;
+  const { alias } = found.file;
+  const approved = await approvedHere(context, alias, actor);
+  const isOwn = now.every((server) => has(approved, server) || !has(before, server));
+  const { held } = await knownHost(context, undefined);
+  const change = held.find((one) => one.kind === 'mcps' && one.actor === actor);
+  if (!isOwn || change?.refused !== undefined) return false;
+  await updateApprovals(
+    context.paths.approvals,
+    (approvals) => ({
+      ...approvals,
+      hosts: {
+        ...approvals.hosts,
+        [alias]: withServers(approvedFor(approvals, alias), actor, now),
+      },
+    }),
+    context.started,
+  );
+  return true;
+}
+
+async function approvedHere(
+  { paths, started }: Context,
+  alias: string,
+  actor: string,
+): Promise<readonly McpServer[]> {
+  const approvals = await loadApprovals(paths.approvals, started);
+  return approvedServers(approvedFor(approvals, alias), actor);
+}
+
+function has(servers: readonly McpServer[], server: McpServer): boolean {
+  return servers.some((one) => canonical(one) === canonical(server));
+}
