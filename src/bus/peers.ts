@@ -1,6 +1,6 @@
 import { parseProfile } from '../protocol/files/actor.ts';
 import { placeOf, profileFiles } from '../protocol/layout.ts';
-import type { Peer, Peers } from '../protocol/prompt-peers.ts';
+import type { Peer, Peers } from '../protocol/prompt/prompt-peers.ts';
 import type { Transport } from '../transport/transport.ts';
 import { readHosts } from './host.ts';
 import { Kept } from './kept.ts';

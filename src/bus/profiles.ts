@@ -100,7 +100,7 @@ export async function profileInForce(
 /** A profile as it is kept: the same values in the same order, whatever the order in its file. */
 export function readFrom(
   path: string,
-  { description, body, wake, joinTimeout, peers, skills, mcps }: Omit<Profile, 'name'>,
+  { description, body, wake, joinTimeout, peers, skills, mcps, memories }: Omit<Profile, 'name'>,
 ): ReadProfile {
   return {
     path,
@@ -111,6 +111,7 @@ export function readFrom(
     ...(peers !== undefined && { peers }),
     ...(skills !== undefined && { skills }),
     ...(mcps !== undefined && { mcps }),
+    ...(memories !== undefined && { memories }),
   };
 }
 
@@ -149,7 +150,7 @@ type Kept = Pick<ProfileInForce, 'profile' | 'seen'>;
 async function keptIn(file: string): Promise<Kept | undefined> {
   const { value } = (await readJson(file).catch(() => undefined)) ?? {};
   if (!isRecord(value)) return undefined;
-  const { path, description, body, seen, wake, joinTimeout, peers, skills, mcps } = value;
+  const { path, description, body, seen, wake, joinTimeout, peers, skills, mcps, memories } = value;
   if (typeof path !== 'string' || typeof description !== 'string' || typeof body !== 'string')
     return {};
   const profile = readFrom(path, {
@@ -160,6 +161,7 @@ async function keptIn(file: string): Promise<Kept | undefined> {
     ...(peers === 'none' && { peers }),
     ...(Array.isArray(skills) && { skills: skills.filter(isSkillName) }),
     ...(Array.isArray(mcps) && mcps.length > 0 && { mcps: parseMcpServers(mcps, []) }),
+    ...(memories === 'subjects' && { memories }),
   });
   return { profile, ...(isSeen(seen) && { seen }) };
 }

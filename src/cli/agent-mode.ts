@@ -49,7 +49,10 @@ export async function assertCommandInRun(argv: readonly string[]): Promise<void>
  * Commands that a run requests of the dispatcher, in a sandbox and outside of one. The last is called by
  * its agent CLI, for permission.
  */
-const REQUESTS = ['send', 'reply', 'channel', 'channel create', 'memory add', '__permission'];
+const REQUESTS = [
+  ...['send', 'reply', 'channel', 'channel create', '__permission'],
+  ...['memory add', 'memory forget', 'memory alias', 'memory restore'],
+];
 
 /**
  * Whether a run in a sandbox, which hides the transport, has to ask the dispatcher to look something up

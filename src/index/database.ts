@@ -7,7 +7,7 @@ import type {
 import { CrosstalkError, reasonOf } from '../errors.ts';
 
 /** Has to change with every change of the tables below or of what is written to them. */
-const VERSION = 3;
+const VERSION = 4;
 
 /**
  * The `id` of a message grows as messages arrive, and counts down while older ones are added: so
@@ -19,6 +19,9 @@ const VERSION = 3;
  * channel, one for the sender, one for each addressee, `q` for what may ask them something, `p` for what asks for a decision, and `x` for
  * what takes a message back, so that filters are a part of the search.
  * The words of the first column take the least space.
+ *
+ * Notes are few and short, so `notes` has words without their English endings: a search for `release` finds
+ * `releases`.
  */
 const TABLES = `
 CREATE TABLE facts (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -46,7 +49,7 @@ CREATE VIRTUAL TABLE texts USING fts5 (
 CREATE TABLE memories (id INTEGER PRIMARY KEY, file TEXT NOT NULL UNIQUE, scope TEXT NOT NULL);
 CREATE VIRTUAL TABLE notes USING fts5 (
   body, subject, alias, content='', contentless_delete=1,
-  tokenize="unicode61 remove_diacritics 2"
+  tokenize="porter unicode61 remove_diacritics 2"
 );
 `;
 

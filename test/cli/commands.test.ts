@@ -129,6 +129,7 @@ describe('init', () => {
       'upstream/CROSSTALK.md',
       'upstream/actors/concierge.md',
       'upstream/actors/worker.md',
+      'upstream/actors/librarian.md',
     ]) {
       expect(files).toContain(path);
     }

@@ -41,6 +41,8 @@ describe('the plan', () => {
     [['dlq', '--drop', ''], 'deadLetters'],
     [['memory', 'show', ''], 'memories'],
     [['memory', 'add', '--supersedes', ''], 'memories'],
+    [['memory', 'forget', ''], 'memories'],
+    [['compact', '--by', ''], 'actors'],
     [['thread', ''], 'messages'],
     [['wait', '1f2e3d4c', '--any', ''], 'messages'],
     [['replies', '--re', 'a,'], 'messages'],

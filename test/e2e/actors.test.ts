@@ -372,7 +372,7 @@ it('what others wrote forges no line of a list', async () => {
   });
   for (const [argv, lines] of [
     [['host', 'list'], 2],
-    [['actor', 'list'], 2],
+    [['actor', 'list'], 3],
     [['actor', 'show', 'worker'], 6],
   ] as const) {
     const { out } = await host.run(...argv);

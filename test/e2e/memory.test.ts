@@ -60,6 +60,7 @@ function note(n: number, fields: Partial<Memory> = {}): [file: string, text: str
     timestamp: '2026-01-01T00:00:00.000Z',
     subject: `note ${String(n)}`,
     scope: 'global',
+    supersedes: [],
     alias: [],
     extra: {},
     body: `body ${String(n)}\n`,
@@ -239,10 +240,10 @@ it('notes that supersede one another do not all vanish', async () => {
   const host = await new Bus().host('front', {});
   const [a, b, self] = [note(1)[0], note(2)[0], note(3)[0]];
   write(host, [
-    note(1, { supersedes: b }),
-    note(2, { supersedes: a }),
-    note(3, { supersedes: self }),
-    note(4, { supersedes: note(99)[0] }),
+    note(1, { supersedes: [b] }),
+    note(2, { supersedes: [a] }),
+    note(3, { supersedes: [self] }),
+    note(4, { supersedes: [note(99)[0]] }),
   ]);
   expect((await listed(host)).map(({ file }) => file)).toEqual([note(4)[0], self, b]);
   const { out, code } = await host.run('memory', 'show', note(4)[0]);

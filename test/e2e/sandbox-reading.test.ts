@@ -12,7 +12,10 @@ const UNLESS = backend.ok ? '' : ` (skipped: ${backend.problem})`;
 const can = it.skipIf(!backend.ok);
 
 /** What runs are asked to do with the bus; each needs nothing but the transport. */
-const REQUESTS = ['send', 'reply', 'channel', 'channel create', 'memory add', '__permission'];
+const REQUESTS = [
+  ...['send', 'reply', 'channel', 'channel create', '__permission'],
+  ...['memory add', 'memory forget', 'memory alias', 'memory restore'],
+];
 
 const BROKEN = 'cat > /dev/null; exit 1';
 
@@ -69,6 +72,7 @@ can(`what a run may read it reads in a sandbox too, with the same result${UNLESS
     'actor show': ['actor show concierge'],
     'memory list': ['memory list --all'],
     'memory search': ['memory search tuesdays', 'memory search -- --transport /etc'],
+    'memory log': ['memory log', `memory log ${note} --json --limit 3`],
     'memory show': [`memory show ${note}`, 'memory show ../../../etc/passwd'],
     'skill list': ['skill list'],
     'skill show': ['skill show review', 'skill show ../../etc/passwd'],

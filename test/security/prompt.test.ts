@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { formatPrompt, type PromptParts } from '../../src/protocol/prompt.ts';
+import { formatPrompt, type PromptParts } from '../../src/protocol/prompt/prompt.ts';
 import { HEADINGS, quoted, unquoted, wordLine } from '../../src/protocol/text/structure.ts';
 import { Bus } from '../support/bus.ts';
 import { path, said } from '../support/messages.ts';
@@ -52,6 +52,17 @@ function parts(texts: {
     misfit: elsewhere,
     skills: [
       { name: 'review', refs: [path(20)], told: { path: 'p', body: elsewhere, left: [elsewhere] } },
+    ],
+    notes: [
+      { suffix: '77ab01fe', day: '2026-06-09', kind: 'decision', scope: 'all', subject: elsewhere },
+    ],
+    archives: [
+      {
+        suffix: '77ab01ff',
+        from: 'anna',
+        covers: new Set((texts.thread ?? []).map((_, n) => path(n))),
+        body: elsewhere,
+      },
     ],
     gate: { plan: elsewhere, note: elsewhere, by: 'anna' },
     thread: (texts.thread ?? []).map(located),
@@ -139,6 +150,23 @@ it('no message, profile, channel text, protocol page or thread produces a line o
       },
     ),
     { numRuns: 2000 },
+  );
+});
+
+it('what sums up the messages that a thread leaves out produces no line of the prompt’s structure', () => {
+  fc.assert(
+    fc.property(hostile(), (elsewhere) => {
+      const given = parts({
+        bodies: ['x'],
+        thread: Array.from({ length: 60 }, () => 'y'),
+        elsewhere,
+      });
+      const prompt = formatPrompt(given);
+      expect(prompt).toContain('[20 messages of this thread are left out here; 20 of them are');
+      expect(prompt.split(ANY_BREAK).filter((line) => DELIMITER.test(line))).toHaveLength(1);
+      expect(bodiesOf(prompt)).toEqual(['x\n']);
+    }),
+    { numRuns: 300 },
   );
 });
 

@@ -115,10 +115,16 @@ export const message = (): fc.Arbitrary<Message> =>
       ...(sig === undefined ? {} : { sig }),
     }));
 
-const memoryName = (): fc.Arbitrary<string> =>
+const memoryFile = (): fc.Arbitrary<string> =>
   fc
     .tuple(date(), fc.stringMatching(/^[0-9a-f]{8,16}$/))
     .map(([at, suffix]) => memoryFileAt(at, suffix));
+
+/** A text is never undefined; a missing one stands for the absent field. */
+const maybe = <T>(one: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> =>
+  fc.option(one, { nil: undefined });
+
+const memoryName = (): fc.Arbitrary<string> => fc.stringMatching(/^[a-z0-9][a-z0-9-]{0,20}$/);
 
 export const memory = (): fc.Arbitrary<Memory> =>
   fc
@@ -126,13 +132,26 @@ export const memory = (): fc.Arbitrary<Memory> =>
       from: name(),
       timestamp: date().map((at) => at.toISOString()),
       subject: scalar().filter((text) => text !== ''),
-      scope: fc.oneof(fc.constant('global'), fc.uuid()),
-      supersedes: fc.option(memoryName(), { nil: undefined }),
+      scope: fc.oneof(
+        fc.constant('global'),
+        fc.uuid(),
+        name().map((one) => `actor:${one}`),
+      ),
+      supersedes: fc.uniqueArray(memoryFile(), { maxLength: 3 }),
       alias: fc.array(scalar().filter(isOneLine), { maxLength: 3 }),
+      name: maybe(memoryName()),
+      kind: maybe(fc.constantFrom('decision', 'preference', 'reference', 'archive')),
+      change: maybe(fc.constantFrom('forget', 'restore', 'alias')),
+      changedBy: maybe(name()),
+      covers: maybe(fc.array(origin(), { minLength: 1, maxLength: 3 })),
       extra: extra(),
       body: body(),
     })
-    .map(({ supersedes, ...rest }) => ({
+    .map(({ name: called, kind, change, changedBy, covers, ...rest }) => ({
       ...rest,
-      ...(supersedes === undefined ? {} : { supersedes }),
+      ...(called !== undefined && { name: called }),
+      ...(kind !== undefined && { kind }),
+      ...(change !== undefined && { change }),
+      ...(changedBy !== undefined && { changedBy }),
+      ...(covers !== undefined && { covers }),
     }));

@@ -11,7 +11,7 @@ import { placeOf } from '../../src/protocol/layout.ts';
 import { parseMemory } from '../../src/protocol/files/memory.ts';
 import { formatMessage, parseMessage } from '../../src/protocol/message.ts';
 import { isName, isRelPath, isSender } from '../../src/protocol/names.ts';
-import { formatPrompt } from '../../src/protocol/prompt.ts';
+import { formatPrompt } from '../../src/protocol/prompt/prompt.ts';
 import { fixtures } from '../support/fixtures.ts';
 import { headers } from '../support/headers.ts';
 

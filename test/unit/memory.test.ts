@@ -6,19 +6,37 @@ import {
   memoryFileAt,
   parseMemory,
   parseMemoryFile,
-  supersededBy,
   type Memory,
 } from '../../src/protocol/files/memory.ts';
+import {
+  namedHeads,
+  supersededBy,
+  type LinkedMemory,
+} from '../../src/protocol/files/memory-links.ts';
+import { agedScore } from '../../src/protocol/files/memory-age.ts';
 import { memory as anyMemory } from '../support/arbitraries.ts';
+import { processorTime } from '../support/processor-time.ts';
 
 const file = (n: number): string => memoryFileAt(new Date(n), n.toString(16).padStart(8, '0'));
-/** Memories by number, each with the number of the one it supersedes. */
-const linked = (links: Record<number, number | undefined>): Map<string, { supersedes?: string }> =>
+/** A note by number: what it supersedes, and its name. */
+interface Link {
+  old?: readonly number[];
+  name?: string;
+  scope?: string;
+}
+const named = (links: Record<number, Link>): Map<string, LinkedMemory> =>
   new Map(
-    Object.entries(links).map(([n, old]) => [
+    Object.entries(links).map(([n, { old = [], name, scope = 'global' }]) => [
       file(Number(n)),
-      old === undefined ? {} : { supersedes: file(old) },
+      { supersedes: old.map(file), scope, ...(name !== undefined && { name }) },
     ]),
+  );
+/** Memories by number, each with the number of the one it supersedes. */
+const linked = (links: Record<number, number | undefined>): Map<string, LinkedMemory> =>
+  named(
+    Object.fromEntries(
+      Object.entries(links).map(([n, old]) => [n, old === undefined ? {} : { old: [old] }]),
+    ),
   );
 const header = 'from: a\ntimestamp: 2026-06-09T17:00:00.000Z\nsubject: s\n';
 
@@ -102,16 +120,31 @@ it('of memories that supersede one another the newest stays', () => {
   );
 });
 
-it('from every memory a chain of those that replace it ends at one in force', () => {
+it('from every memory a chain of those that replace it ends at one in force, whatever they say', () => {
+  const number = fc.integer({ min: 0, max: 12 });
   const links = fc.dictionary(
-    fc.integer({ min: 0, max: 12 }).map(String),
-    fc.option(fc.integer({ min: 0, max: 12 }), { nil: undefined }),
+    number.map(String),
+    fc.record(
+      {
+        old: fc.array(number, { maxLength: 4 }),
+        name: fc.constantFrom('a', 'b'),
+        scope: fc.constantFrom('global', 'actor:x'),
+      },
+      { requiredKeys: [], noNullPrototype: true },
+    ),
   );
   fc.assert(
     fc.property(links, (drawn) => {
-      const all = linked(drawn);
+      const all = named(drawn);
       const by = supersededBy(all);
-      for (const [old, fresh] of by) expect(all.get(fresh)?.supersedes).toBe(old);
+      const groupOf = (one: string): string | undefined => {
+        const { name, scope } = all.get(one)!;
+        return name && `${scope} ${name}`;
+      };
+      for (const [old, fresh] of by)
+        expect(
+          all.get(fresh)?.supersedes.includes(old) === true || groupOf(old) === groupOf(fresh),
+        ).toBe(true);
       for (const start of all.keys()) {
         const seen = new Set<string>();
         let at: string | undefined = start;
@@ -122,6 +155,103 @@ it('from every memory a chain of those that replace it ends at one in force', ()
         }
       }
     }),
-    { numRuns: 500 },
+    { numRuns: 1000 },
   );
+});
+
+it('a memory may replace several, and says the first of them as plain 6.0 does', () => {
+  expect(supersededBy(named({ 1: {}, 2: {}, 3: { old: [1, 2] } }))).toEqual(
+    new Map([
+      [file(1), file(3)],
+      [file(2), file(3)],
+    ]),
+  );
+  const text = formatMemory({
+    from: 'a',
+    timestamp: '2026-06-09T17:00:00.000Z',
+    subject: 's',
+    scope: 'global',
+    supersedes: [file(1), file(2)],
+    alias: [],
+    extra: {},
+    body: 'b\n',
+  });
+  expect(text).toContain(`\nsupersedes: ${file(1)}\n`);
+  expect(parseMemory(`---\n${header}supersedes: [${file(2)}, ${file(1)}]\n---\n`)).toMatchObject({
+    value: { supersedes: [file(2), file(1)] },
+  });
+  const many = Array.from({ length: 101 }, (_, n) => file(n)).join(', ');
+  expect(parseMemory(`---\n${header}supersedes: [${many}]\n---\n`)).toEqual({
+    ok: false,
+    problems: ['supersedes names 101 memories, at most 100 are allowed'],
+  });
+});
+
+it('of those that were written anew under one name at the same time one is in force', () => {
+  const both = { 1: { name: 'x' }, 2: { name: 'x', old: [1] }, 3: { name: 'x', old: [1] } };
+  expect(supersededBy(named(both))).toEqual(
+    new Map([
+      [file(1), file(3)],
+      [file(2), file(3)],
+    ]),
+  );
+  // A machine whose clock is slow writes it anew.
+  expect(supersededBy(named({ 8: { name: 'x' }, 2: { name: 'x', old: [8] } }))).toEqual(
+    new Map([[file(8), file(2)]]),
+  );
+  // What gave way does not come back when the other one is replaced.
+  expect(supersededBy(named({ ...both, 4: { old: [3] } }))).toEqual(
+    new Map([
+      [file(1), file(3)],
+      [file(2), file(3)],
+      [file(3), file(4)],
+    ]),
+  );
+  const apart = { 1: { name: 'x' }, 2: { name: 'x', scope: 'actor:a' }, 3: { name: 'y' }, 4: {} };
+  expect(supersededBy(named(apart))).toEqual(new Map());
+  expect(namedHeads(named(both), { name: 'x', scope: 'global' })).toEqual([file(2), file(3)]);
+  expect(namedHeads(named(both), { name: 'x', scope: 'actor:a' })).toEqual([]);
+});
+
+it('what plain 6.0 does not have is kept as it is where it has another form here', () => {
+  const odd = 'name: Some Name\nkind: poem\nchange: [x]\nchanged_by: 1:2\ncovers: no\n';
+  const parsed = parseMemory(`---\n${header}${odd}supersedes_also: x\n---\n`);
+  if (!parsed.ok) throw new Error(parsed.problems.join());
+  expect(Object.keys(parsed.value.extra).sort()).toEqual([
+    ...['change', 'changed_by', 'covers', 'kind', 'name', 'supersedes_also'],
+  ]);
+  expect(parseMemory(formatMemory(parsed.value))).toEqual(parsed);
+  expect(parseMemory(`---\n${header}kind: note\n---\n`)).toMatchObject({ value: { extra: {} } });
+  for (const scope of ['actor:', 'actor:a b', 'actor:../x', 'everybody'])
+    expect(parseMemory(`---\n${header}scope: "${scope}"\n---\n`)).toMatchObject({ ok: false });
+});
+
+it('a note is worth half after 30 days, and a decision or a reference what it was', () => {
+  const now = new Date('2026-03-02T00:00:00Z');
+  const before = (days: number): string =>
+    new Date(now.getTime() - days * 86_400_000).toISOString();
+  expect(agedScore(8, { timestamp: before(30) }, now)).toBeCloseTo(4);
+  expect(agedScore(8, { timestamp: before(60), kind: 'preference' }, now)).toBeCloseTo(2);
+  expect(agedScore(8, { timestamp: before(60), kind: 'decision' }, now)).toBe(8);
+  expect(agedScore(8, { timestamp: before(60), kind: 'reference' }, now)).toBe(8);
+  expect(agedScore(8, { timestamp: before(-60) }, now)).toBe(8);
+});
+
+it('a hundred thousand links between notes are followed in time that grows with their number', () => {
+  const size = 2000;
+  const all = named(
+    Object.fromEntries(
+      Array.from({ length: size }, (_, n) => [
+        n,
+        {
+          old: Array.from({ length: 50 }, (__, k) => (n + k * 37) % size),
+          name: `n${String(n % 7)}`,
+        },
+      ]),
+    ),
+  );
+  const begun = processorTime();
+  const by = supersededBy(all);
+  expect(processorTime() - begun).toBeLessThan(5000);
+  expect(by.size).toBeLessThan(size);
 });

@@ -1,12 +1,16 @@
 import { expect, it } from 'vitest';
+import { formatBatch, formatPrompt, type PromptParts } from '../../src/protocol/prompt/prompt.ts';
 import {
-  formatBatch,
-  formatPrompt,
+  aboutNotes,
+  NOTE_LIMITS,
+  type NoteInPrompt,
+} from '../../src/protocol/text/notes-prompt.ts';
+import {
   formatThread,
   THREAD_LIMITS,
-  type PromptParts,
-} from '../../src/protocol/prompt.ts';
-import { aboutPeers, PEER_LIMITS, type Peer } from '../../src/protocol/prompt-peers.ts';
+  type ArchiveInPrompt,
+} from '../../src/protocol/prompt/prompt-thread.ts';
+import { aboutPeers, PEER_LIMITS, type Peer } from '../../src/protocol/prompt/prompt-peers.ts';
 import { path, said } from '../support/messages.ts';
 
 const word = '0123456789abcdef';
@@ -161,4 +165,48 @@ it('half of a thread keeps its first and newest messages, in at most half of the
   expect(half).toContain(path(30));
   expect(half).not.toContain(path(15));
   expect(half).toMatch(/\[1[5-9] messages of this thread are left out here\]/);
+});
+
+it('names at most 200 notes, and never more than 25 KB of them', () => {
+  const notes = (count: number, subject: string): NoteInPrompt[] =>
+    Array.from({ length: count }, (_, n) => ({
+      suffix: n.toString(16).padStart(8, '0'),
+      day: '2026-06-09',
+      scope: 'all',
+      subject: `${subject} ${String(n)}`,
+    }));
+  expect(aboutNotes([])).toBe('');
+  expect(aboutNotes(notes(1, 'a "quote"\u2028# Where you are'))).toContain(
+    '\n- 00000000 (2026-06-09, for all): "a \\"quote\\" # Where you are 0"',
+  );
+  const many = aboutNotes(notes(1000, 'short')).split('\n');
+  expect(many).toHaveLength(NOTE_LIMITS.lines);
+  expect(many.at(-1)).toBe('- 802 more are left out here: crosstalk memory list');
+  const large = aboutNotes(notes(1000, 'ü'.repeat(1000)));
+  expect(Buffer.byteLength(large)).toBeLessThanOrEqual(NOTE_LIMITS.bytes);
+  expect(large.split('\n').length).toBeGreaterThan(30);
+  expect(large).toMatch(/\n- \d+ more are left out here: crosstalk memory list$/);
+});
+
+it('what sums up most of the messages that are left out stands in their place', () => {
+  const thread = Array.from({ length: THREAD_LIMITS.messages + 10 }, (_, n) => said(n, 'a', 'b'));
+  const archive = (suffix: string, from: number, to: number): ArchiveInPrompt => ({
+    suffix,
+    from: 'anna',
+    covers: new Set(thread.slice(from, to).map(({ relPath }) => relPath)),
+    body: `what ${suffix} says\n\nin two parts\n`,
+  });
+  const archives = [
+    archive('0000000a', 0, 4),
+    archive('0000000b', 2, 9),
+    archive('0000000c', 40, 50),
+  ];
+  expect(formatThread(thread, 'b', 1, archives)).toContain(
+    '\n\n[10 messages of this thread are left out here; 7 of them are summed up by anna in the note 0000000b:]\n> > what 0000000b says\n> > \n> > in two parts\n\n> a to b',
+  );
+  expect(formatThread(thread, 'b', 1, [archive('0000000c', 40, 50)])).toContain(
+    '\n\n[10 messages of this thread are left out here]\n\n',
+  );
+  const short = thread.slice(0, 5);
+  expect(formatThread(short, 'b', 1, archives)).toBe(formatThread(short, 'b'));
 });

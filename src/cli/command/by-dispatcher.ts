@@ -16,7 +16,7 @@ import { note, type Call } from './command.ts';
  * @returns its result; undefined when this command has to do it
  * @throws CrosstalkError `timed_out` when no dispatcher answers; the request is carried out later
  */
-export async function byDispatcher<K extends 'channel' | 'memory'>(
+export async function byDispatcher<K extends 'channel' | 'memory' | 'memory_add' | 'memory_change'>(
   call: Call,
   kind: K,
   input: RunWork[K],

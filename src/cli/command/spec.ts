@@ -72,7 +72,7 @@ export const GROUPS: Readonly<Record<string, string>> = {
   actor: 'list, show, add, edit, set and remove actors',
   event: 'say that something has happened',
   host: 'the host files, and what is approved on this machine',
-  memory: 'shared notes: write, list, find, show, export and import them',
+  memory: 'shared notes: write, list, find, show, forget, restore, export and import them',
   sandbox: 'what agents may reach on this machine',
   schedule: 'messages that are sent when they are due',
   secret: 'what this machine alone is told, such as tokens',

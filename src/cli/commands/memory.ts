@@ -1,6 +1,7 @@
 import { CrosstalkError } from '../../errors.ts';
+import { memoryRequest } from '../../operations/sending/in-run.ts';
 import { addedMemoryJson, memoryJson } from '../../operations/shapes/as-json.ts';
-import { addMemory, type AddedMemory } from '../../operations/memory/add.ts';
+import { addMemory, type MemoryInput } from '../../operations/memory/add.ts';
 import { exportMemories, importMemories } from '../../operations/memory/folder.ts';
 import {
   listMemories,
@@ -8,6 +9,7 @@ import {
   showMemory,
   type ListedMemory,
 } from '../../operations/memory/list.ts';
+import type { AddedMemory } from '../../operations/memory/write.ts';
 import { memorySuffix } from '../../protocol/files/memory.ts';
 import { readBody } from '../command/body.ts';
 import { byDispatcher } from '../command/by-dispatcher.ts';
@@ -22,9 +24,7 @@ import {
   wordsOf,
   type Call,
 } from '../command/command.ts';
-import { colourless, indent, table } from '../view/render.ts';
-
-const LONGEST_CELL = 100;
+import { cell, colourless, indent, table } from '../view/render.ts';
 
 export function run(call: Call): Promise<number> {
   switch (call.name) {
@@ -52,20 +52,22 @@ async function add(call: Call): Promise<number> {
     );
   }
   const body = await readBody(call, 'note');
-  const input = {
+  const input: MemoryInput = {
     subject,
     body,
     scope: text(call, 'scope') ?? 'global',
+    supersedes: list(call, 'supersedes'),
     alias: list(call, 'alias'),
     allowSecret: flag(call, 'allowSecret'),
-    ...given(call, 'supersedes', 'from'),
+    ...given(call, 'name', 'kind', 'from'),
     login: call.io.login,
   };
   const told = (added: AddedMemory): number => {
     const word = added.delivered.published ? 'Remembered' : 'Queued';
     return print(call, addedMemoryJson(added), () => `${word}: ${added.file}`);
   };
-  const added = await byDispatcher(call, 'memory', input);
+  const { kind, input: handed } = memoryRequest(input);
+  const added = await byDispatcher(call, kind, handed);
   if (added !== undefined) return told(added as AddedMemory);
   return inTransport(call, async (context) => told(await addMemory(context, input)));
 }
@@ -87,6 +89,7 @@ function find(call: Call): Promise<number> {
     const found = await searchMemories(context, {
       words,
       all: flag(call, 'all'),
+      age: call.options['age'] !== false,
       ...given(call, 'scope'),
     });
     if (found.length === 0) note(call, 'nothing found');
@@ -102,14 +105,21 @@ function find(call: Call): Promise<number> {
 }
 
 function row({ file, memory, channel, superseded_by: by, queued }: ListedMemory): string[] {
+  const { name, kind, change } = memory;
   return [
     memorySuffix(file),
     `${file.slice(0, 4)}-${file.slice(4, 6)}-${file.slice(6, 8)} ${file.slice(9, 11)}:${file.slice(11, 13)}`,
     memory.from,
     cell(channel ?? memory.scope),
     cell(memory.subject),
-    [by === null ? '' : `superseded by ${memorySuffix(by)}`, queued ? 'queued' : '']
-      .filter((mark) => mark !== '')
+    [
+      kind,
+      name === undefined ? '' : `name ${name}`,
+      change === 'forget' ? 'only forgets' : '',
+      by === null ? '' : `superseded by ${memorySuffix(by)}`,
+      queued ? 'queued' : '',
+    ]
+      .filter((mark) => mark !== undefined && mark !== '')
       .join(', '),
   ];
 }
@@ -120,8 +130,8 @@ function show(call: Call): Promise<number> {
     const { file, memory, channel, superseded_by: by, subjects, queued } = found;
     const linked = (other: string, subject: string | null): string =>
       `${other}  ${subject === null ? '(not in this transport)' : cell(subject)}`;
-    const { supersedes, extra, body } = memory;
-    return print(call, { ...memoryJson(found), extra, body }, () =>
+    const { supersedes, kind, name, changedBy, covers = [], extra, body } = memory;
+    return print(call, { ...memoryJson(found), covers, extra, body }, () =>
       [
         table([
           ['file', file],
@@ -130,9 +140,14 @@ function show(call: Call): Promise<number> {
           ['subject', cell(memory.subject, Infinity)],
           ['scope', channel === null ? memory.scope : `${cell(channel)} (${memory.scope})`],
           ...memory.alias.map((word) => ['alias', cell(word, Infinity)]),
-          ...(supersedes === undefined
-            ? []
-            : [['supersedes', linked(supersedes, subjects.supersedes)]]),
+          ...(kind === undefined ? [] : [['kind', kind]]),
+          ...(name === undefined ? [] : [['name', name]]),
+          ...(changedBy === undefined ? [] : [['changed by', changedBy]]),
+          ...(covers.length === 0 ? [] : [['covers', `${String(covers.length)} messages`]]),
+          ...supersedes.map((old, at) => [
+            'supersedes',
+            linked(old, subjects.supersedes[at] ?? null),
+          ]),
           ...(by === null ? [] : [['superseded by', linked(by, subjects.superseded_by)]]),
           ...(queued ? [['state', 'queued, not on the remote yet']] : []),
         ]),
@@ -141,12 +156,6 @@ function show(call: Call): Promise<number> {
       ].join('\n'),
     );
   });
-}
-
-/** A text of somebody else as one cell of a table, so that it cannot form a row of its own. */
-function cell(value: string, longest = LONGEST_CELL): string {
-  const line = colourless(value.replace(/[\s\p{Cc}]+/gu, ' ')).trim();
-  return line.length > longest ? `${line.slice(0, longest - 1)}…` : line;
 }
 
 function putOut(call: Call): Promise<number> {

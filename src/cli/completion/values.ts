@@ -1,4 +1,5 @@
 import { KNOWN_AGENTS } from '../../agents/agents.ts';
+import { MEMORY_KINDS } from '../../protocol/files/memory.ts';
 import { CLIENT_NAMES } from '../command/mcp-clients.ts';
 import { SHELLS } from './scripts.ts';
 
@@ -70,6 +71,8 @@ export const OPTION_VALUES: Readonly<Record<string, Source>> = {
   '--allow-secret': live('heldSecrets', ['all', 'everything that is held']),
   'outbox --drop': live('heldSecrets', ['all', 'everything that is held']),
   '--supersedes': live('memories'),
+  '--kind': fixed(MEMORY_KINDS),
+  'compact --by': live('actors'),
   '--file': { kind: 'files' },
   '--attach': { kind: 'files' },
   '--schema': { kind: 'files' },

@@ -20,6 +20,7 @@ const SECTIONS: readonly (readonly [title: string, commands: readonly string[]])
       'search',
       'cost',
       'memory',
+      'compact',
       'skill',
       'chat',
       'attach',

@@ -32,6 +32,14 @@ export function table(rows: readonly (readonly string[])[], indent = ''): string
     .join('\n');
 }
 
+const LONGEST_CELL = 100;
+
+/** A text of somebody else as one cell of a table, so that it cannot form a row of its own. */
+export function cell(value: string, longest = LONGEST_CELL): string {
+  const line = colourless(value.replace(/[\s\p{Cc}]+/gu, ' ')).trim();
+  return line.length > longest ? `${line.slice(0, longest - 1)}…` : line;
+}
+
 /** Indents each line. */
 export function indent(text: string, by = '  '): string {
   return withoutTrailing(text, /\n/)

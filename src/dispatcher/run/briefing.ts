@@ -4,7 +4,7 @@ import { messageFile } from '../../protocol/layout.ts';
 import type { Located } from '../../protocol/message.ts';
 import { answeredOn } from '../../protocol/pending.ts';
 import { planAnswers, type AnswerPlan } from '../../protocol/reply.ts';
-import { THREAD_LIMITS } from '../../protocol/prompt.ts';
+import { THREAD_LIMITS } from '../../protocol/prompt/prompt-thread.ts';
 import { byChannel, placeOfRef } from '../../protocol/reference.ts';
 import { seenFrom } from '../../protocol/seen-from.ts';
 import { threadOf, threadRoots, threadStart } from '../../protocol/thread.ts';

@@ -7,7 +7,7 @@ import { passed } from '../../crash-points.ts';
 import { reasonOf } from '../../errors.ts';
 import { formatMessage, type Located } from '../../protocol/message.ts';
 import { suffixOf } from '../../protocol/names.ts';
-import type { BatchFiles } from '../../protocol/prompt-files.ts';
+import type { BatchFiles } from '../../protocol/prompt/prompt-files.ts';
 import type { ProcessIdentity } from '../../state/process-identity.ts';
 import { findClone } from '../../transport/clone/clone.ts';
 import { makeFolder } from '../../folder.ts';

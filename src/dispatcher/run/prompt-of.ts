@@ -1,8 +1,10 @@
+import { archivesOf, notesForPrompt } from '../../bus/memories/in-force.ts';
 import { peersAt } from '../../bus/peers.ts';
 import { profileInForce } from '../../bus/profiles.ts';
 import { PROTOCOL_FILE } from '../../protocol/layout.ts';
-import type { BatchFiles } from '../../protocol/prompt-files.ts';
-import { formatPrompt } from '../../protocol/prompt.ts';
+import { formatPrompt } from '../../protocol/prompt/prompt.ts';
+import type { BatchFiles } from '../../protocol/prompt/prompt-files.ts';
+import { leftOutOf } from '../../protocol/prompt/prompt-thread.ts';
 import type { DeadLetter } from '../../state/dead-letters.ts';
 import { skillsOf } from '../laying/skills.ts';
 import { shownThread, type Briefing } from './briefing.ts';
@@ -19,7 +21,7 @@ interface Circumstances {
   letter: DeadLetter | undefined;
 }
 
-/** The prompt of a run. */
+/** The text that a run gets on stdin, from what is on the bus at the commit at which its batch is read. */
 export async function promptOf(
   parts: RunParts,
   job: Job,
@@ -35,6 +37,9 @@ export async function promptOf(
     shownThread(reader, job, briefing),
   ]);
   if (problem !== undefined) log('profile_invalid', { actor: job.actor, problem });
+  const { tip, actor, channel } = job;
+  const share = letter?.reason === 'prompt_too_long' ? 0.5 : undefined;
+  const cut = leftOutOf(thread, actor, share);
   return formatPrompt({
     word: secret(8),
     protocol: protocol ?? '',
@@ -55,7 +60,13 @@ export async function promptOf(
     schemas: job.plans === true ? [] : schemasOf(briefing, plans),
     gate: gateInPrompt(parts, job, briefing),
     ...(letter?.reason === 'misfit' && { misfit: letter.detail }),
-    ...(letter?.reason === 'prompt_too_long' && { threadShare: 0.5 }),
+    ...(share !== undefined && { threadShare: share }),
+    ...(profile?.memories === 'subjects' && {
+      notes: await notesForPrompt(parts.transport, { tip, actor, channel }),
+    }),
+    ...(cut.length > 0 && {
+      archives: await archivesOf(parts.transport, { tip, home: channel }, cut),
+    }),
     thread,
     skills: await skillsOf(parts, job, batch, profile?.skills, runDir),
     batch,

@@ -1,6 +1,7 @@
 import { addedMemoryJson, memoryJson } from '../../operations/shapes/as-json.ts';
 import { addMemory } from '../../operations/memory/add.ts';
 import { searchMemories } from '../../operations/memory/list.ts';
+import { MAX_SUPERSEDED, MEMORY_CHANGES, MEMORY_KINDS } from '../../protocol/files/memory.ts';
 import { defined, shapes, tool, type Tool, type Z } from '../kit/tool.ts';
 
 /** The tools for shared notes. */
@@ -12,7 +13,12 @@ export function memoryTools(z: Z): Tool[] {
     timestamp: z.string(),
     scope: z.string(),
     alias: z.array(z.string()),
+    name: z.string().nullable(),
+    kind: z.enum(MEMORY_KINDS),
     supersedes: z.string().nullable(),
+    supersedes_also: z.array(z.string()),
+    change: z.enum(MEMORY_CHANGES).nullable(),
+    changed_by: z.string().nullable(),
   };
   return [
     tool({
@@ -26,16 +32,21 @@ export function memoryTools(z: Z): Tool[] {
         scope: z
           .string()
           .optional()
-          .describe('global (default), or the channel it is for: name or id'),
+          .describe('global (default), actor:<name>, or the channel it is for: name or id'),
+        name: z
+          .string()
+          .optional()
+          .describe('a slug; it replaces the note that has this name in its scope'),
+        kind: z.enum(MEMORY_KINDS).optional().describe('note by default'),
         alias: z
           .array(z.string().min(1))
           .max(20)
           .optional()
           .describe('other words under which it should be found'),
         supersedes: z
-          .string()
+          .union([z.string(), z.array(z.string()).max(MAX_SUPERSEDED)])
           .optional()
-          .describe('the note it replaces: file name or unique hex suffix'),
+          .describe('the note it replaces, or several: file name, unique hex suffix or name'),
       }),
       output: result({
         ...memory,
@@ -44,10 +55,11 @@ export function memoryTools(z: Z): Tool[] {
         reason: z.string().nullable(),
       }),
       hints: {},
-      run: ({ scope = 'global', alias = [], ...given }, { open, surroundings }) =>
+      run: ({ scope = 'global', alias = [], supersedes = [], ...given }, { open, surroundings }) =>
         open(async (context) => {
           const from = defined({ from: surroundings.from });
-          const input = { ...defined(given), ...from, scope, alias, login: surroundings.login };
+          const lists = { alias, supersedes: [supersedes].flat() };
+          const input = { ...defined(given), ...from, scope, ...lists, login: surroundings.login };
           return addedMemoryJson(await addMemory(context, input));
         }),
     }),

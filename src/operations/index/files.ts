@@ -1,10 +1,10 @@
 import type { FileRef } from '../../bus/channel-files.ts';
+import { readMemory } from '../../bus/memories/content.ts';
 import { emptyIndexBatch, type IndexBatch } from '../../index/writer.ts';
 import { CHANNELS, folderUse, MEMORIES, placeOf } from '../../protocol/layout.ts';
 import { isMemoryFile } from '../../protocol/files/memory.ts';
 import { Repeats, type FileChange } from '../../transport/transport.ts';
 import type { Context } from '../context.ts';
-import { readMemory } from './memory-content.ts';
 
 /**
  * The reason given for a file whose content is not in this clone; it is looked for again each time.

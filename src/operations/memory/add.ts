@@ -1,82 +1,77 @@
 import { CrosstalkError } from '../../errors.ts';
-import { memoryFile } from '../../protocol/layout.ts';
-import { formatMemory, memoryFileAt, type Memory } from '../../protocol/files/memory.ts';
+import {
+  isMemoryName,
+  MAX_SUPERSEDED,
+  MEMORY_KINDS,
+  type Memory,
+  type MemoryKind,
+} from '../../protocol/files/memory.ts';
+import { namedHeads } from '../../protocol/files/memory-links.ts';
 import { isOneLine } from '../../protocol/text/one-line.ts';
-import { MAX_MESSAGE_BYTES } from '../../protocol/message.ts';
-import { isName } from '../../protocol/names.ts';
-import { authorOf } from '../../protocol/outgoing.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { refreshOrNote, type Context } from '../context.ts';
-import { deliverOrNote, type Delivered } from '../deliver.ts';
-import { readMemories, resolveMemory, type StoredMemory } from './memories.ts';
+import { readMemories, resolveMemory, type Memories, type StoredMemory } from './memories.ts';
 import { resolveScope } from './list.ts';
 import { resolveFrom } from '../lookup/resolve.ts';
+import { writeMemory, type AddedMemory } from './write.ts';
 
 export interface MemoryInput {
   subject: string;
   body: string;
-  /** `global`, or a channel in any form in which a channel may be named. */
+  /** `global`, `actor:<name>`, or a channel in any form in which a channel may be named. */
   scope: string;
-  /** The memory that this one replaces: its file name or a unique hex suffix. */
-  supersedes?: string;
+  /** The memories that this one replaces: file names, unique hex suffixes or names. */
+  supersedes: readonly string[];
   alias: readonly string[];
+  /** It replaces what has this name in its scope. */
+  name?: string;
+  /** One of {@link MEMORY_KINDS}; `note` by default. */
+  kind?: string;
+  /** The messages that it sums up, as `<channel id>/<relPath>`. */
+  covers?: readonly string[];
   from?: string;
   /** A person lets it go whatever looks like a secret in it; a run cannot. */
   allowSecret?: boolean;
   login: string;
 }
 
-export interface AddedMemory {
-  file: string;
-  memory: Memory;
-  delivered: Delivered;
-}
-
 /**
  * Writes a shared note (protocol.md §9) in a commit of its own.
  *
  * @throws CrosstalkError `usage` for invalid input, and the errors of resolving the scope and the
- *   superseded memory; nothing is written then
+ *   superseded memories; nothing is written then
  */
 export async function addMemory(context: Context, input: MemoryInput): Promise<AddedMemory> {
-  assertInput(input);
+  const kind = assertInput(input);
+  const { name, covers = [] } = input;
   const from = resolveFrom(context, input.from, input.login);
-  const { scope, old } = await withNews(context, async () => ({
-    scope: await resolveScope(context, input.scope),
-    old: await replaced(context, input.supersedes),
-  }));
-  if (typeof old?.superseded_by === 'string') {
-    context.note(
-      `${old.file} is superseded already, by ${old.superseded_by}; that one stays in force beside this one`,
-    );
-  }
+  // What others have written under the name meanwhile is to be replaced too.
+  if (name !== undefined) await refreshOrNote(context);
+  const { scope, supersedes } = await withNews(context, async () => {
+    const into = await resolveScope(context, input.scope);
+    return { scope: into, supersedes: await replaced(context, input, into) };
+  });
   const at = context.now();
   const memory: Memory = {
     from,
     timestamp: at.toISOString(),
     subject: input.subject,
     scope,
-    ...(old === undefined ? {} : { supersedes: old.file }),
+    supersedes,
     alias: [...new Set(input.alias)],
+    ...(name !== undefined && { name }),
+    ...(kind !== 'note' && { kind }),
+    ...(covers.length > 0 && { covers: [...covers] }),
     extra: {},
     body: input.body,
   };
-  const content = formatMemory(memory);
-  assertSize(content);
-  const file = memoryFileAt(at, context.suffix());
-  const { host } = context.dispatch;
-  const commit = {
-    at: memory.timestamp,
-    author: authorOf(from, isName(host) ? host : context.hostname),
-    subject: `crosstalk: memory from ${from}`,
-    files: [{ path: memoryFile(file), content }],
-  };
-  const allowSecret = input.allowSecret === true;
-  const delivered = await deliverOrNote(context, [commit], { allowSecret });
-  return { file, memory, delivered };
+  return writeMemory(context, memory, { at, by: from, allowSecret: input.allowSecret === true });
 }
 
-function assertInput({ subject, body, alias }: MemoryInput): void {
+/** What reads like this is looked for as a suffix of a file name. */
+const SUFFIX = /^[0-9a-f]{4,}$/;
+
+function assertInput({ subject, body, alias, name, kind = 'note' }: MemoryInput): MemoryKind {
   if (!isOneLine(subject)) {
     throw new CrosstalkError(
       'usage',
@@ -90,12 +85,27 @@ function assertInput({ subject, body, alias }: MemoryInput): void {
       `--alias is ${shown(word)}, expected a word under which the note should be found; give several as --alias <word> --alias <word>`,
     );
   }
+  if (name !== undefined && (!isMemoryName(name) || SUFFIX.test(name))) {
+    const why = isMemoryName(name) ? ', which reads like the suffix of a file name' : '';
+    throw new CrosstalkError(
+      'usage',
+      `--name is ${shown(name)}${why}; expected lower-case letters, digits and hyphens, at most 64, such as release-day`,
+    );
+  }
+  const known = MEMORY_KINDS.find((one) => one === kind);
+  if (known === undefined) {
+    throw new CrosstalkError(
+      'usage',
+      `--kind is ${shown(kind)}, expected one of ${MEMORY_KINDS.join(', ')}`,
+    );
+  }
   if (body.trim() === '') {
     throw new CrosstalkError(
       'usage',
       'the note is empty; give its text as an argument, on stdin, or with --file <path>',
     );
   }
+  return known;
 }
 
 /**
@@ -112,19 +122,40 @@ async function withNews<T>(context: Context, work: () => Promise<T>): Promise<T>
   }
 }
 
+/** The file names of what a note replaces: what it names, and what has its name. */
 async function replaced(
   context: Context,
-  given: string | undefined,
-): Promise<StoredMemory | undefined> {
-  if (given === undefined) return undefined;
-  return resolveMemory(await readMemories(context, { bodies: false }), given);
+  { supersedes, name }: MemoryInput,
+  scope: string,
+): Promise<string[]> {
+  if (supersedes.length === 0 && name === undefined) return [];
+  const all = await readMemories(context, { bodies: false });
+  const old = supersedes.map((given) => resolveMemory(all, given));
+  for (const { file, superseded_by: by } of old)
+    if (by !== null)
+      context.note(
+        `${file} is superseded already, by ${by}; that one stays in force beside this one`,
+      );
+  return withNamed(all, old, name === undefined ? undefined : { name, scope });
 }
 
-function assertSize(content: string): void {
-  const size = Buffer.byteLength(content);
-  if (size <= MAX_MESSAGE_BYTES) return;
+/**
+ * The file names of memories, and of those that have a name.
+ *
+ * @throws CrosstalkError `usage` when they are more than one memory may replace
+ */
+export function withNamed(
+  { memories }: Memories,
+  chosen: readonly StoredMemory[],
+  named: { name: string; scope: string } | undefined,
+): string[] {
+  const files = chosen.map(({ file }) => file);
+  const linked = new Map(memories.map(({ file, memory }) => [file, memory]));
+  const heads = named === undefined ? [] : namedHeads(linked, named);
+  const all = [...new Set([...files, ...heads.sort().reverse()])];
+  if (files.length <= MAX_SUPERSEDED) return all.slice(0, MAX_SUPERSEDED);
   throw new CrosstalkError(
     'usage',
-    `the note is ${String(size)} bytes long, more than the limit of 1 MiB; put the bulk elsewhere and note where it is`,
+    `${String(files.length)} notes are to be replaced, and one may replace ${String(MAX_SUPERSEDED)}; do it in several steps`,
   );
 }

@@ -1,8 +1,10 @@
 import { searchNotes } from '../../index/search.ts';
 import { excerptOf } from '../../protocol/text/excerpt.ts';
-import type { Memory } from '../../protocol/files/memory.ts';
+import { agedScore } from '../../protocol/files/memory-age.ts';
+import { isActorScope, type Memory } from '../../protocol/files/memory.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
 import {
+  isInForce,
   memoryFiles,
   noteUnreadable,
   readMemories,
@@ -17,21 +19,22 @@ import { EXCERPT_BYTES, MAX_HITS, requireWords } from '../reading/search.ts';
 /** The most notes that are ranked before scope and supersession are applied. */
 const MAX_RANKED_NOTES = 1000;
 
-/** A memory with the name of the channel it applies to; null for `global`. */
+/** A memory with the name of the channel it applies to; null for `global` and `actor:<name>`. */
 export interface ListedMemory extends StoredMemory {
   channel: string | null;
 }
 
-/** `global`, or the id of a channel named in any form in which a channel may be named. */
+/** `global`, `actor:<name>`, or the id of a channel named in any form in which a channel may be named. */
 export async function resolveScope(context: Context, given: string): Promise<string> {
-  return given === 'global' ? given : (await resolveChannel(context, given)).id;
+  if (given === 'global' || isActorScope(given)) return given;
+  return (await resolveChannel(context, given)).id;
 }
 
 /**
  * The memories, newest first, without bodies; files that cannot be read are noted.
  *
- * @param input `scope`: only those of this channel and the global ones, or only the global ones for
- *   `global`; `all`: also superseded ones
+ * @param input `scope`: only those of this channel or actor and the global ones, or only the global
+ *   ones for `global`; `all`: also superseded and forgotten ones, and what has forgotten them
  * @throws CrosstalkError `not_found` or `ambiguous` for the scope
  */
 export async function listMemories(
@@ -43,9 +46,9 @@ export async function listMemories(
   const { memories, unreadable } = await readMemories(context, { bodies: false });
   noteUnreadable(context, unreadable);
   const chosen = memories.filter(
-    ({ memory, superseded_by }) =>
-      (input.all || superseded_by === null) &&
-      (scope === undefined || memory.scope === scope || memory.scope === 'global'),
+    (one) =>
+      (input.all || isInForce(one)) &&
+      (scope === undefined || one.memory.scope === scope || one.memory.scope === 'global'),
   );
   const channelOf = await channelNames(context, chosen);
   return chosen.map((one) => ({ ...one, channel: channelOf(one) }));
@@ -54,10 +57,10 @@ export async function listMemories(
 /** A memory with its body, and what is known locally about the memories it is linked to. */
 export interface ShownMemory extends ListedMemory {
   /**
-   * Subjects of the memories this one supersedes and is superseded by; null when they are not known
-   * locally.
+   * Subjects of the memories this one supersedes, in their order, and is superseded by; null when they
+   * are not known locally.
    */
-  subjects: { supersedes: string | null; superseded_by: string | null };
+  subjects: { supersedes: (string | null)[]; superseded_by: string | null };
 }
 
 /**
@@ -74,16 +77,20 @@ export async function showMemory(context: Context, given: string): Promise<Shown
   const { memory, superseded_by } = chosen;
   return {
     ...chosen,
-    memory: await whole(context, chosen),
+    memory: await wholeMemory(context, chosen),
     channel: channelOf(chosen),
     subjects: {
-      supersedes: subjectOf(all, memory.supersedes),
+      supersedes: memory.supersedes.map((file) => subjectOf(all, file)),
       superseded_by: subjectOf(all, superseded_by ?? undefined),
     },
   };
 }
 
-async function whole(context: Context, { file, memory }: StoredMemory): Promise<Memory> {
+/** A memory with its body. */
+export async function wholeMemory(
+  context: Context,
+  { file, memory }: Pick<StoredMemory, 'file' | 'memory'>,
+): Promise<Memory> {
   for await (const { parsed } of memoryFiles(context, (name) => name === file))
     if (parsed.ok) return parsed.value;
   return memory;
@@ -94,7 +101,7 @@ function subjectOf({ memories }: Memories, file: string | undefined): string | n
 }
 
 /** The name of the channel to which a memory applies, or its id if the channel has no description. */
-async function channelNames(
+export async function channelNames(
   context: Context,
   memories: readonly StoredMemory[],
 ): Promise<(one: StoredMemory) => string | null> {
@@ -102,35 +109,42 @@ async function channelNames(
   const names = new Map<string, string | null>([['global', null]]);
   for (const { memory } of memories) {
     const { scope } = memory;
+    if (isActorScope(scope)) names.set(scope, null);
     if (!names.has(scope)) names.set(scope, (await context.reader.channel(tip, scope)).name);
   }
   return ({ memory }) => names.get(memory.scope) ?? null;
 }
 
 /**
- * Finds memories by their words, best first: subject and alias count more than the text.
+ * Finds memories by their words, best first: subject and alias count more than the text, and of what fits
+ * equally well the newer one comes first, except that decisions and references do not age.
  *
- * @param input `scope` and `all` as for {@link listMemories}
+ * @param input `scope` and `all` as for {@link listMemories}; `age`: whether age counts
  * @throws CrosstalkError `usage` for words that cannot match anything
  */
 export async function searchMemories(
   context: Context,
-  input: { words: string; scope?: string; all: boolean },
+  input: { words: string; scope?: string; all: boolean; age?: boolean },
 ): Promise<(ListedMemory & { excerpt: string })[]> {
   requireWords(input.words);
   const listed = await listMemories(context, input);
-  const ranks = await withIndex(context, {}, (index) => {
-    const files = searchNotes(index.database, input.words, MAX_RANKED_NOTES);
-    return new Map(files.map((file, rank) => [file, rank]));
-  });
-  const rank = ({ file }: ListedMemory): number => ranks.get(file) ?? Infinity;
+  const scores = await withIndex(
+    context,
+    {},
+    (index) => new Map(searchNotes(index.database, input.words, MAX_RANKED_NOTES)),
+  );
+  const now = context.now();
   const found = listed
-    .filter((one) => rank(one) < Infinity)
-    .sort((a, b) => rank(a) - rank(b))
+    .flatMap((one) => {
+      const words = scores.get(one.file);
+      if (words === undefined) return [];
+      return [{ one, score: input.age === false ? words : agedScore(words, one.memory, now) }];
+    })
+    .sort((a, b) => b.score - a.score)
     .slice(0, MAX_HITS);
   return Promise.all(
-    found.map(async (one) => {
-      const { body } = await whole(context, one);
+    found.map(async ({ one }) => {
+      const { body } = await wholeMemory(context, one);
       return { ...one, excerpt: excerptOf(body, input.words, EXCERPT_BYTES).text };
     }),
   );

@@ -1,17 +1,17 @@
+import { contentsOf, filesOfMemories } from '../../bus/memories/files.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { MEMORIES, memoryFile } from '../../protocol/layout.ts';
 import {
   isMemoryFile,
   MEMORY_FORM,
+  isMemoryName,
   memorySuffix,
   parseMemoryFile,
-  supersededBy,
   type Memory,
 } from '../../protocol/files/memory.ts';
-import { shown, unreadable, type Parsed } from '../../protocol/text/result.ts';
-import type { TreeEntry } from '../../transport/transport.ts';
+import { supersededBy } from '../../protocol/files/memory-links.ts';
+import { shown, type Parsed } from '../../protocol/text/result.ts';
 import { tipOf, type Context } from '../context.ts';
-import { readMemory } from '../index/memory-content.ts';
 import { queuedFiles } from '../lookup/queued.ts';
 
 /** A memory, its place, and what replaces it. */
@@ -47,8 +47,6 @@ export interface Memories {
   unreadable: UnreadableMemory[];
 }
 
-/** The number of files read at a time: enough to keep git busy, and few enough for memory. */
-const CHUNK = 100;
 /** The most unreadable files that one line names. */
 const MAX_NAMED = 5;
 
@@ -65,39 +63,15 @@ export async function* memoryFiles(
   const { transport } = context;
   // Read the outbox first: an entry that leaves it meanwhile is then found at the tip.
   const queued = await queuedMemories(context);
-  const entries = (await transport.list(await tipOf(context), [MEMORIES]))
-    .map((entry) => ({ ...entry, file: entry.path.slice(MEMORIES.length + 1) }))
-    .filter(({ file }) => !file.startsWith('.') && wanted(file));
-  await transport.prefetch(entries.filter(isPlain).map(({ oid }) => oid));
-  for (let at = 0; at < entries.length; at += CHUNK)
-    yield* await Promise.all(entries.slice(at, at + CHUNK).map((entry) => readOne(context, entry)));
+  const entries = (await filesOfMemories(transport, await tipOf(context))).filter(({ file }) =>
+    wanted(file),
+  );
   const there = new Set(entries.map(({ file }) => file));
+  for await (const one of contentsOf(transport, entries)) yield { ...one, queued: false };
   for (const [file, bytes] of queued) {
     if (there.has(file) || !wanted(file)) continue;
     yield { file, bytes, parsed: parseMemoryFile(bytes), queued: true };
   }
-}
-
-function isPlain({ file, mode, type }: TreeEntry & { file: string }): boolean {
-  return isMemoryFile(file) && type === 'blob' && mode !== '120000';
-}
-
-async function readOne(
-  { transport }: Context,
-  entry: TreeEntry & { file: string },
-): Promise<MemoryFile> {
-  const { file, mode, type, oid } = entry;
-  const none = (reason: string): MemoryFile => ({
-    file,
-    bytes: new Uint8Array(),
-    parsed: unreadable(reason),
-    queued: false,
-  });
-  if (type === 'tree') return none('a folder');
-  if (type === 'commit') return none('a submodule');
-  if (mode === '120000') return none('a symlink');
-  if (!isMemoryFile(file)) return none(`its name is not of the form ${MEMORY_FORM}`);
-  return { file, ...(await readMemory(transport, oid)), queued: false };
 }
 
 /** The memories that wait in this machine's outbox, by file name. */
@@ -159,9 +133,14 @@ function flat(text: string): string {
   return text.replace(/\p{Cc}+/gu, ' ').slice(0, 200);
 }
 
+/** Whether a note is read by those for whom it is: nothing replaces it, and it is not the end of others. */
+export function isInForce({ superseded_by: by, memory }: StoredMemory): boolean {
+  return by === null && memory.change !== 'forget';
+}
+
 /**
- * Finds a memory by its file name, with or without `data/memories/`, or by a unique hex suffix of
- * at least 4 digits.
+ * Finds a memory by its file name, with or without `data/memories/`, by a unique hex suffix of
+ * at least 4 digits, or by the name under which it is in force.
  *
  * @throws CrosstalkError `not_found`, `ambiguous`, `invalid` for a file that is not a memory, or
  *   `usage` for what cannot be a memory's name
@@ -172,17 +151,20 @@ export function resolveMemory(
 ): StoredMemory {
   const wanted = given.trim().replace(/^data\/memories\//, '');
   const hex = /^[0-9a-fA-F]{4,64}$/.test(wanted);
-  if (!hex && !isMemoryFile(wanted)) {
+  if (!hex && !isMemoryFile(wanted) && !isMemoryName(wanted)) {
     throw new CrosstalkError(
       'usage',
-      `${shown(given)} is no memory: expected ${MEMORY_FORM} or its hex suffix; see them with: crosstalk memory list --all`,
+      `${shown(given)} is no memory: expected ${MEMORY_FORM}, its hex suffix or its name; see them with: crosstalk memory list --all`,
     );
   }
   const exact = memories.filter(({ file }) => file === wanted || memorySuffix(file) === wanted);
+  const called = memories.filter((one) => one.memory.name === wanted && isInForce(one));
   const found =
-    exact.length > 0 || !hex
+    exact.length > 0
       ? exact
-      : memories.filter(({ file }) => memorySuffix(file).startsWith(wanted));
+      : hex
+        ? memories.filter(({ file }) => memorySuffix(file).startsWith(wanted))
+        : called;
   const [only, ...more] = found;
   if (only !== undefined && more.length === 0) return only;
   if (only !== undefined) {

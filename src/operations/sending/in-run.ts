@@ -10,6 +10,7 @@ import { droppedName, RUN_HAS_ENDED } from '../../state/run-directory.ts';
 import type { AgentMode } from '../agent-mode.ts';
 import type { ChannelInput } from '../reading/channels.ts';
 import type { MemoryInput } from '../memory/add.ts';
+import type { MemoryChangeInput } from '../memory/change.ts';
 import type { Attachment } from './attachment.ts';
 import { sendOp, type HandedInput } from './handed.ts';
 import type { LookUpInput } from './look-up.ts';
@@ -22,7 +23,11 @@ export interface RunWork {
   /** A `send` with anything that a dispatcher of an older version does not know; it refuses it. */
   send_talk: HandedInput;
   channel: ChannelInput;
-  memory: MemoryInput;
+  /** A `memory add` with nothing that a dispatcher of an older version does not know. */
+  memory: Omit<MemoryInput, 'supersedes'> & { supersedes?: string };
+  /** Any other; an older one refuses it. */
+  memory_add: MemoryInput;
+  memory_change: MemoryChangeInput;
   /** To read what a sandbox hides. */
   look: LookUpInput;
   /** To put the files of a message into the drop folder, from where a run in a sandbox takes them. */
@@ -33,6 +38,19 @@ export interface RunWork {
 export interface RunRequest<K extends keyof RunWork = keyof RunWork> extends Marks {
   kind: K;
   input: RunWork[K];
+}
+
+/** How a dispatcher is asked to write a note: one of an older version has to understand it, or to refuse it. */
+export function memoryRequest(
+  input: MemoryInput,
+):
+  | { kind: 'memory'; input: RunWork['memory'] }
+  | { kind: 'memory_add'; input: RunWork['memory_add'] } {
+  const { supersedes, ...rest } = input;
+  const [first, ...more] = supersedes;
+  if (more.length > 0 || input.name !== undefined || input.kind !== undefined)
+    return { kind: 'memory_add', input };
+  return { kind: 'memory', input: { ...rest, ...(first !== undefined && { supersedes: first }) } };
 }
 
 /** The answer of the dispatcher. */

@@ -5,6 +5,7 @@ import { withoutOurs } from '../../dispatcher/run/environment.ts';
 import type { Handling, RunFacts } from '../../dispatcher/run/desk.ts';
 import { CrosstalkError, reasonOf } from '../../errors.ts';
 import { filesIn, type AttachedFile } from '../../protocol/attached.ts';
+import { MEMORY_CHANGES, type MemoryChange } from '../../protocol/files/memory.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { isRecord } from '../../state/files.ts';
 import { createChannel } from '../reading/channels.ts';
@@ -12,6 +13,7 @@ import type { Context } from '../context.ts';
 import type { BytesFor } from './attached.ts';
 import type { RunAnswer, RunRequest } from './in-run.ts';
 import { addMemory } from '../memory/add.ts';
+import { changeMemory } from '../memory/change.ts';
 import { laidFiles } from './laid-files.ts';
 import type { LookUps } from './look-up.ts';
 import { suffixOf, type Marks } from './marks.ts';
@@ -151,18 +153,40 @@ function work(
         ...optional('parent', 'description'),
       });
     case 'memory':
+    case 'memory_add':
       return addMemory(context, {
         ...common,
         subject: text('subject'),
         body: text('body'),
         scope: text('scope'),
-        ...optional('supersedes'),
+        ...optional('name', 'kind'),
+        supersedes: words([input['supersedes']].flat()),
         alias: words(input['alias']),
+      });
+    case 'memory_change':
+      return changeMemory(context, {
+        ...common,
+        change: changeOf(input),
+        memory: text('memory'),
+        ...optional('reason'),
+        words: words(input['words']),
       });
   }
 }
 
-const KINDS = ['send', 'send_talk', 'channel', 'memory', 'look', 'files'] as const;
+function changeOf({ change }: Record<string, unknown>): MemoryChange {
+  const known = MEMORY_CHANGES.find((one) => one === change);
+  if (known !== undefined) return known;
+  throw new CrosstalkError(
+    'usage',
+    `change is ${shown(change)}, expected ${MEMORY_CHANGES.join(', ')}`,
+  );
+}
+
+const KINDS = [
+  ...(['send', 'send_talk', 'channel', 'look', 'files'] as const),
+  ...(['memory', 'memory_add', 'memory_change'] as const),
+] as const;
 
 /** A request whose input was not validated yet. */
 type Asked = Omit<RunRequest, 'input'> & { input: Record<string, unknown> };

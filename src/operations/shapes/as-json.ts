@@ -2,8 +2,10 @@ import { formatAddress } from '../../protocol/address.ts';
 import type { Located } from '../../protocol/message.ts';
 import type { Outcome } from '../../protocol/owed.ts';
 import { talkHeader, type TalkFields } from '../../protocol/talk.ts';
-import type { AddedMemory } from '../memory/add.ts';
+import type { Memory, MemoryChange, MemoryKind } from '../../protocol/files/memory.ts';
 import type { ListedMemory } from '../memory/list.ts';
+import type { LoggedMemory } from '../memory/log.ts';
+import type { AddedMemory } from '../memory/write.ts';
 import type { InboxEntry } from '../lookup/inbox.ts';
 import type { ReadMessage } from '../reading/read.ts';
 import type { Replied } from '../reading/replies.ts';
@@ -128,32 +130,61 @@ export interface MemoryJson {
   scope: string;
   channel: string | null;
   alias: string[];
+  name: string | null;
+  kind: MemoryKind;
+  /** The first of those that it replaces. */
   supersedes: string | null;
+  /** All others that it replaces. */
+  supersedes_also: string[];
   superseded_by: string | null;
+  change: MemoryChange | null;
+  changed_by: string | null;
   queued: boolean;
 }
 
+type OwnMemoryJson = Omit<MemoryJson, 'channel' | 'superseded_by' | 'queued'>;
+
 /** Converts a memory of a list to JSON. */
 export function memoryJson(listed: ListedMemory): MemoryJson {
-  const { file, memory, channel, superseded_by, queued } = listed;
-  const { from, timestamp, subject, scope, alias, supersedes = null } = memory;
-  const facts = { file, from, timestamp, subject, scope, channel, alias };
-  return { ...facts, supersedes, superseded_by, queued };
+  const { channel, superseded_by, queued } = listed;
+  return { ...ownMemoryJson(listed), channel, superseded_by, queued };
+}
+
+function ownMemoryJson({ file, memory }: { file: string; memory: Memory }): OwnMemoryJson {
+  const { from, timestamp, subject, scope, alias, supersedes } = memory;
+  const { name = null, change = null, changedBy = null } = memory;
+  const kind: MemoryKind = memory.kind ?? 'note';
+  const [first = null, ...also] = supersedes;
+  const links = { supersedes: first, supersedes_also: also };
+  const facts = { file, from, timestamp, subject, scope, alias, name, kind };
+  return { ...facts, ...links, change, changed_by: changedBy };
 }
 
 /** A memory that was just created. */
-export type AddedMemoryJson = Omit<MemoryJson, 'channel' | 'superseded_by' | 'queued'> & {
+export type AddedMemoryJson = OwnMemoryJson & {
   status: 'remembered' | 'queued';
   reason: string | null;
 };
 
 /** Converts a newly created memory to JSON. */
-export function addedMemoryJson({ file, memory, delivered }: AddedMemory): AddedMemoryJson {
-  const { from, timestamp, subject, scope, alias, supersedes = null } = memory;
+export function addedMemoryJson(added: AddedMemory): AddedMemoryJson {
+  const { delivered } = added;
   return {
-    file,
     status: delivered.published ? 'remembered' : 'queued',
     reason: delivered.published ? null : delivered.reason,
-    ...{ from, timestamp, subject, scope, alias, supersedes },
+    ...ownMemoryJson(added),
   };
+}
+
+/** A change of the shared notes. */
+export type LoggedMemoryJson = MemoryJson &
+  Pick<LoggedMemory, 'at' | 'by' | 'what'> & {
+    /** Whether it gave way to another of its name that does not supersede it. */
+    same_name: boolean;
+  };
+
+/** Converts a change of the shared notes to JSON. */
+export function loggedMemoryJson(logged: LoggedMemory): LoggedMemoryJson {
+  const { at, by, what, outnamed } = logged;
+  return { at, by, what, same_name: outnamed, ...memoryJson(logged) };
 }

@@ -24,6 +24,8 @@ interface ProfileOptions {
   skills?: string[];
   /** The MCP servers that its runs are given, once they are approved; absent for none. */
   mcps?: McpServer[];
+  /** `subjects`: its prompt names the notes in force. */
+  memories?: 'subjects';
 }
 
 /**
@@ -58,11 +60,14 @@ export function parseProfile(text: string, stem: string | undefined): Parsed<Pro
 
 function optionsOf(fields: HeaderFields, problems: string[]): ProfileOptions {
   const { wake = 'each', join_timeout: timeout, peers = 'all', skills, mcps: given } = fields;
+  const { memories = 'none' } = fields;
   const joinTimeout = typeof timeout === 'string' ? parseDuration(timeout.trim()) : undefined;
   if (wake !== 'each' && wake !== 'all')
     problems.push(`wake is ${shown(wake)}, expected each or all`);
   if (peers !== 'none' && peers !== 'all')
     problems.push(`peers is ${shown(peers)}, expected all or none`);
+  if (memories !== 'none' && memories !== 'subjects')
+    problems.push(`memories is ${shown(memories)}, expected subjects or none`);
   const isSkills = Array.isArray(skills) && skills.every(isSkillName);
   if (skills !== undefined && !isSkills)
     problems.push(
@@ -80,5 +85,6 @@ function optionsOf(fields: HeaderFields, problems: string[]): ProfileOptions {
     ...(peers === 'none' && { peers }),
     ...(isSkills && { skills }),
     ...(mcps.length > 0 && { mcps }),
+    ...(memories === 'subjects' && { memories }),
   };
 }

@@ -1,14 +1,28 @@
 import { formatDocument, parseDocumentText, type HeaderFields } from '../text/frontmatter.ts';
 import { fileText } from '../message.ts';
-import { isChannelId, isSender } from '../names.ts';
+import { isChannelId, isName, isSender } from '../names.ts';
+import { isOrigin } from '../reference.ts';
 import { isOneLine } from '../text/one-line.ts';
 import { parsed, shown, unreadable, type Parsed } from '../text/result.ts';
 import { utcOf } from '../text/timestamp.ts';
 
 const FILE = /^\d{8}T\d{9}Z-([0-9a-fA-F]{8,64})\.md$/;
+const TIME = /^(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(\d{2})(\d{3})Z/;
 
 /** The form of the names that {@link memoryFileAt} creates, for error messages about other names. */
 export const MEMORY_FORM = 'YYYYMMDDTHHMMSSmmmZ-<hex>.md';
+
+/** What a note is (automation.md, "Memory"); a note that says nothing is a `note`. */
+export const MEMORY_KINDS = ['note', 'decision', 'preference', 'reference', 'archive'] as const;
+export type MemoryKind = (typeof MEMORY_KINDS)[number];
+
+/** What somebody did to a note that was there; a note without this field was written anew. */
+export const MEMORY_CHANGES = ['forget', 'restore', 'alias'] as const;
+export type MemoryChange = (typeof MEMORY_CHANGES)[number];
+
+/** The most memories that one replaces, and the most messages that one covers. */
+export const MAX_SUPERSEDED = 100;
+export const MAX_COVERED = 500;
 
 /** A shared note (protocol.md §9), in a file of `data/memories/`. */
 export interface Memory {
@@ -17,19 +31,50 @@ export interface Memory {
   timestamp: string;
   /** The topic, on one line. */
   subject: string;
-  /** `global` or a channel id. */
+  /** `global`, a channel id, or `actor:<name>`. */
   scope: string;
-  /** The file name of the memory this one replaces. */
-  supersedes?: string;
+  /** The file names of the memories this one replaces; the first stands in the field of plain 6.0. */
+  supersedes: string[];
   /** Other words by which it should be found; an empty list stands for an absent field. */
   alias: string[];
+  /** The name under which it is written anew; of one name and scope at most one is in force. */
+  name?: string;
+  /** Absent for a `note`. */
+  kind?: Exclude<MemoryKind, 'note'>;
+  /** What was done by writing it; `forget`: it only ends what it supersedes. */
+  change?: MemoryChange;
+  /** Who did that, where `from` and `timestamp` are still those of the text. */
+  changedBy?: string;
+  /** The messages that it sums up, as `<channel id>/<relPath>`. */
+  covers?: string[];
   /** Unknown fields, kept as they were read. */
   extra: HeaderFields;
   /** Markdown, byte for byte. */
   body: string;
 }
 
-const KNOWN = new Set(['from', 'timestamp', 'subject', 'scope', 'supersedes', 'alias']);
+const NAME = /^[a-z0-9][a-z0-9-]{0,63}$/;
+
+/** Whether a text is the name of a memory: lower-case letters, digits and hyphens, at most 64. */
+export function isMemoryName(text: unknown): text is string {
+  return typeof text === 'string' && NAME.test(text);
+}
+
+/** The scope of the notes for one actor. */
+export function actorScope(actor: string): string {
+  return `${ACTOR}${actor}`;
+}
+
+const ACTOR = 'actor:';
+
+/** Whether a scope is that of one actor: `actor:<name>`. */
+export function isActorScope(scope: unknown): scope is string {
+  return typeof scope === 'string' && scope.startsWith(ACTOR) && isName(scope.slice(ACTOR.length));
+}
+
+function isScope(scope: unknown): scope is string {
+  return scope === 'global' || isChannelId(scope) || isActorScope(scope);
+}
 
 /** Whether a name is that of a memory file: `YYYYMMDDTHHMMSSmmmZ-<hex>.md`. */
 export function isMemoryFile(name: unknown): name is string {
@@ -39,6 +84,11 @@ export function isMemoryFile(name: unknown): name is string {
 /** The file name of a memory written at `at`; `suffix` as for messages. */
 export function memoryFileAt(at: Date, suffix: string): string {
   return `${at.toISOString().replace(/[-:.]/g, '')}-${suffix}.md`;
+}
+
+/** When a memory was written, according to its file name: ISO 8601 in UTC, whether there is such a time or not. */
+export function memoryTime(file: string): string {
+  return file.slice(0, 19).replace(TIME, '$1-$2-$3T$4:$5:$6.$7Z');
 }
 
 /** The hex suffix of a memory's file name, by which it may be named if it is unique. */
@@ -55,12 +105,15 @@ export function parseMemoryFile(bytes: Uint8Array): Parsed<Memory> {
   return text.ok ? parseMemory(text.value) : text;
 }
 
-/** Parses a memory, or returns every problem found in it. A missing scope means `global`. */
+/**
+ * Parses a memory, or returns every problem found in it. A missing scope means `global`. Fields that
+ * plain 6.0 does not have, and that do not have the form they have here, are kept as unknown ones.
+ */
 export function parseMemory(text: string): Parsed<Memory> {
   const document = parseDocumentText(text);
   if (!document.ok) return document;
   const { fields, body } = document.value;
-  const { from, timestamp, subject, scope = 'global', supersedes } = fields;
+  const { from, timestamp, subject, scope = 'global' } = fields;
   const problems: string[] = [];
   if (!isSender(from)) problems.push(`from is ${shown(from)}, expected a name`);
   const at = utcOf(timestamp) ?? timestamp;
@@ -68,84 +121,105 @@ export function parseMemory(text: string): Parsed<Memory> {
     problems.push(`timestamp is ${shown(timestamp)}, expected ISO 8601 UTC`);
   }
   if (typeof subject !== 'string' || subject === '') problems.push('subject is missing');
-  if (scope !== 'global' && !isChannelId(scope)) {
-    problems.push(`scope is ${shown(scope)}, expected global or a channel id`);
+  if (!isScope(scope)) {
+    problems.push(`scope is ${shown(scope)}, expected global, a channel id or actor:<name>`);
   }
-  if (supersedes !== undefined && !isMemoryFile(supersedes)) {
-    problems.push(`supersedes is ${shown(supersedes)}, expected the file name of a memory`);
-  }
+  const replaced = replacedIn(fields, problems);
   const alias = words(fields['alias']);
   if (alias === undefined) {
     problems.push(`alias is ${shown(fields['alias'])}, expected a word or a list of them`);
   }
   if (problems.length > 0 || alias === undefined) return unreadable(...problems);
+  const own = ownFields(fields);
+  const known = new Set([...KNOWN, ...replaced.fields, ...Object.keys(own.fields)]);
   return parsed({
     from: from as string,
     timestamp: at as string,
     subject: subject as string,
     scope: scope as string,
-    ...(typeof supersedes === 'string' ? { supersedes } : {}),
+    supersedes: replaced.files,
     alias,
-    extra: Object.fromEntries(Object.entries(fields).filter(([key]) => !KNOWN.has(key))),
+    ...own.values,
+    extra: Object.fromEntries(Object.entries(fields).filter(([key]) => !known.has(key))),
     body,
   });
+}
+
+const KNOWN = ['from', 'timestamp', 'subject', 'scope', 'supersedes', 'alias'];
+/** Holds all but the first, since readers of plain 6.0 expect one file name in `supersedes`. */
+const ALSO = 'supersedes_also';
+
+/** What a memory replaces, and the fields besides `supersedes` that say so. */
+function replacedIn(
+  { supersedes, [ALSO]: also }: HeaderFields,
+  problems: string[],
+): { files: string[]; fields: string[] } {
+  const none = { files: [], fields: [] };
+  const first = filesIn(supersedes);
+  if (first === undefined) {
+    problems.push(`supersedes is ${shown(supersedes)}, expected the file name of a memory`);
+    return none;
+  }
+  const more = filesIn(also);
+  const files = [...new Set([...first, ...(more ?? [])])];
+  if (files.length > MAX_SUPERSEDED) {
+    problems.push(
+      `supersedes names ${String(files.length)} memories, at most ${String(MAX_SUPERSEDED)} are allowed`,
+    );
+    return none;
+  }
+  return { files, fields: more === undefined ? [] : [ALSO] };
+}
+
+function filesIn(value: unknown): string[] | undefined {
+  if (value === undefined) return [];
+  const list: unknown[] = Array.isArray(value) ? value : [value];
+  return list.every(isMemoryFile) ? list : undefined;
+}
+
+type OwnValues = Pick<Memory, 'name' | 'kind' | 'change' | 'changedBy' | 'covers'>;
+
+/** The fields that plain 6.0 does not have, as far as they have the form they have here. */
+function ownFields(fields: HeaderFields): { values: OwnValues; fields: HeaderFields } {
+  const { name, kind, change, changed_by: changedBy, covers } = fields;
+  const isKind = MEMORY_KINDS.find((one) => one === kind);
+  const isChange = MEMORY_CHANGES.find((one) => one === change);
+  const covered = messagesIn(covers);
+  const values: OwnValues = {
+    ...(isMemoryName(name) && { name }),
+    ...(isKind !== undefined && isKind !== 'note' && { kind: isKind }),
+    ...(isChange !== undefined && { change: isChange }),
+    ...(isSender(changedBy) && { changedBy }),
+    ...(covered !== undefined && { covers: covered }),
+  };
+  return { values, fields: { ...(isKind === 'note' && { kind }), ...headerOf(values) } };
+}
+
+function messagesIn(value: unknown): string[] | undefined {
+  const list: unknown[] = Array.isArray(value) ? value : [];
+  const isCount = list.length > 0 && list.length <= MAX_COVERED;
+  return isCount && list.every(isOrigin) ? list : undefined;
+}
+
+function headerOf({ name, kind, change, changedBy, covers }: OwnValues): HeaderFields {
+  return {
+    ...(name !== undefined && { name }),
+    ...(kind !== undefined && { kind }),
+    ...(change !== undefined && { change }),
+    ...(changedBy !== undefined && { changed_by: changedBy }),
+    ...(covers !== undefined && { covers }),
+  };
 }
 
 /** Formats a memory; `parseMemory` of the result returns it unchanged. */
 export function formatMemory(memory: Memory): string {
   const { from, timestamp, subject, scope, supersedes, alias } = memory;
   const fields: HeaderFields = { from, timestamp, subject, scope };
-  if (supersedes !== undefined) fields['supersedes'] = supersedes;
+  const [first, ...also] = supersedes;
+  if (first !== undefined) fields['supersedes'] = first;
+  if (also.length > 0) fields[ALSO] = also;
   if (alias.length > 0) fields['alias'] = alias.length === 1 ? alias[0] : [...alias];
-  return formatDocument({ ...fields, ...memory.extra }, memory.body);
-}
-
-/**
- * The memories that are superseded (protocol.md §9), each with the newest one that replaces it; all
- * others are in force. A memory that is not among the given ones replaces nothing.
- *
- * Memories that supersede each other in a cycle would all be hidden, and a note would be lost.
- * Therefore nothing in the cycle replaces its newest member by file name, although a memory outside
- * may. So following the replacements from any memory leads to one that is in force. Apart from that
- * names decide nothing: a machine whose clock is slow may replace what was written by one whose
- * clock is fast.
- */
-export function supersededBy(
-  memories: ReadonlyMap<string, Pick<Memory, 'supersedes'>>,
-): Map<string, string> {
-  const ignored = closingLinks(memories);
-  const by = new Map<string, string>();
-  for (const [file, { supersedes }] of memories) {
-    if (supersedes === undefined || !memories.has(supersedes) || ignored.has(file)) continue;
-    const known = by.get(supersedes);
-    if (known === undefined || known < file) by.set(supersedes, file);
-  }
-  return by;
-}
-
-/** For each cycle, the memory that supersedes the newest one in it. */
-function closingLinks(memories: ReadonlyMap<string, Pick<Memory, 'supersedes'>>): Set<string> {
-  const found = new Set<string>();
-  const walked = new Set<string>();
-  for (const start of memories.keys()) {
-    const trail: string[] = [];
-    let file: string | undefined = start;
-    while (file !== undefined && memories.has(file) && !walked.has(file)) {
-      walked.add(file);
-      trail.push(file);
-      file = memories.get(file)?.supersedes;
-    }
-    const begin = file === undefined ? -1 : trail.indexOf(file);
-    if (begin < 0) continue;
-    const cycle = trail.slice(begin);
-    const newest = cycle.reduce(
-      (latest, one, index) => (one > (cycle[latest] ?? '') ? index : latest),
-      0,
-    );
-    // Each one supersedes the next, and the last one the first.
-    found.add(cycle.at(newest - 1) ?? '');
-  }
-  return found;
+  return formatDocument({ ...fields, ...headerOf(memory), ...memory.extra }, memory.body);
 }
 
 function words(value: unknown): string[] | undefined {

@@ -9,6 +9,7 @@ export const HEADINGS = {
   profile: 'Your profile',
   channel: 'This channel',
   peers: 'Who else is here',
+  notes: 'Shared notes in force',
   place: 'Where you are',
   thread: 'The thread so far',
   skill: 'The skill asked for',

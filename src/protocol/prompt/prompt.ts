@@ -1,12 +1,13 @@
-import { formatAddress } from './address.ts';
-import { optionLines } from './choice.ts';
-import type { Located, Message } from './message.ts';
+import { formatAddress } from '../address.ts';
+import type { Located } from '../message.ts';
 import { aboutFiles, type BatchFiles } from './prompt-files.ts';
 import { aboutPeers, type Peers } from './prompt-peers.ts';
-import type { AnswerPlan } from './reply.ts';
-import { aboutGate, type GateInPrompt } from './text/gate-prompt.ts';
-import { aboutSkills, type SkillInPrompt } from './text/skill-prompt.ts';
-import { HEADINGS, indented, inLine, MARK, quoted, wordLine } from './text/structure.ts';
+import type { AnswerPlan } from '../reply.ts';
+import { aboutGate, type GateInPrompt } from '../text/gate-prompt.ts';
+import { aboutNotes, type NoteInPrompt } from '../text/notes-prompt.ts';
+import { aboutSkills, type SkillInPrompt } from '../text/skill-prompt.ts';
+import { formatThread, withOptions, type ArchiveInPrompt } from './prompt-thread.ts';
+import { HEADINGS, inLine, MARK, quoted, wordLine } from '../text/structure.ts';
 
 /** Everything from which a prompt is built (protocol.md §5, §6), read by the caller. */
 export interface PromptParts {
@@ -38,6 +39,10 @@ export interface PromptParts {
   misfit?: string;
   /** How much of the thread is shown, from 0 to 1, where the whole was too long for the model. */
   threadShare?: number;
+  /** The notes in force for the actor, those first that matter most; absent where its profile wants none. */
+  notes?: readonly NoteInPrompt[] | undefined;
+  /** What sums up messages of the thread, if there was no room for some. */
+  archives?: readonly ArchiveInPrompt[];
   /** The causal chain of the batch and the messages it led to, oldest first. */
   thread: Located[];
   batch: Located[];
@@ -46,9 +51,6 @@ export interface PromptParts {
   /** The files of the batch, if it brings any along. */
   files?: BatchFiles | undefined;
 }
-
-/** The limits of the thread; the rest is cut, and the prompt says so. */
-export const THREAD_LIMITS = { messages: 40, bytes: 64 * 1024, bodyBytes: 8 * 1024 };
 
 /**
  * The text that a dispatched CLI receives on stdin. Only Crosstalk writes the lines of its
@@ -64,10 +66,11 @@ export function formatPrompt(parts: PromptParts): string {
     section(`${HEADINGS.profile}: ${actor}`, foreign(parts.profile)),
     section(`${HEADINGS.channel}: ${inLine(channel.name)}`, foreign(channel.body)),
     section(HEADINGS.peers, aboutPeers(parts.peers)),
+    section(HEADINGS.notes, aboutNotes(parts.notes ?? [])),
     section(HEADINGS.place, whereYouAre(parts)),
     section(
       `${HEADINGS.thread}, oldest first`,
-      formatThread(parts.thread, actor, parts.threadShare),
+      formatThread(parts.thread, actor, parts.threadShare, parts.archives),
     ),
     ...aboutSkills(parts.skills ?? [], word),
     section(HEADINGS.form, formOf(parts)),
@@ -146,69 +149,6 @@ export function formatBatch(batch: readonly Located[], word: string): string {
       return `${wordLine(word)}\n${delimiter}\n${body}${endOfLine(body)}`;
     })
     .join('\n');
-}
-
-/**
- * The thread: who wrote to whom after one `>`, the text after two, so that no text can begin an
- * entry. Cut to {@link THREAD_LIMITS}: the oldest message and the newest ones are kept.
- *
- * @param share how much is shown of what would be shown otherwise, from 0 to 1
- */
-export function formatThread(thread: readonly Located[], actor: string, share = 1): string {
-  const whole = cutThread(thread, actor, THREAD_LIMITS);
-  if (share === 1) return whole.text;
-  return cutThread(thread, actor, {
-    messages: Math.ceil(whole.messages * share),
-    bytes: Math.floor(Buffer.byteLength(whole.text) * share),
-    bodyBytes: Math.floor(THREAD_LIMITS.bodyBytes * share),
-  }).text;
-}
-
-function cutThread(
-  thread: readonly Located[],
-  actor: string,
-  limits: typeof THREAD_LIMITS,
-): { text: string; messages: number } {
-  const entries = thread.map((item) => entry(item, actor, limits.bodyBytes));
-  const [first, ...rest] = entries;
-  if (first === undefined) return { text: '', messages: 0 };
-  const kept: string[] = [];
-  let bytes = Buffer.byteLength(first);
-  for (const text of rest.reverse()) {
-    bytes += Buffer.byteLength(text);
-    if (kept.length + 1 >= limits.messages || bytes > limits.bytes) break;
-    kept.unshift(text);
-  }
-  const cut = rest.length - kept.length;
-  const gap = cut === 0 ? [] : [`[${String(cut)} messages of this thread are left out here]`];
-  return { text: [first, ...gap, ...kept].join('\n\n'), messages: kept.length + 1 };
-}
-
-function entry({ relPath, message }: Located, actor: string, most: number): string {
-  const to = message.to.map(formatAddress).join(', ');
-  const from = message.from === actor ? `${message.from} (you)` : message.from;
-  const re = message.re.length === 0 ? '' : `, answering ${message.re.join(', ')}`;
-  const { files = [] } = message;
-  const along = files.length === 0 ? '' : `, with ${String(files.length)} files`;
-  const body = indented(clip(withOptions(message).trim(), most), `${MARK}${MARK}`);
-  return `${MARK}${from} to ${to} (ref: ${relPath}${re}${along}):\n${body}`;
-}
-
-/** The text of a message, and below it the answers that it offers. */
-function withOptions({ body, options = [] }: Message): string {
-  if (options.length === 0) return body;
-  const lines = ['It offers these answers to choose from:', ...optionLines(options)];
-  return `${body.trimEnd()}\n\n${lines.join('\n')}\n`;
-}
-
-function clip(body: string, most: number): string {
-  const bytes = Buffer.from(body);
-  if (bytes.length <= most) return body;
-  const kept = bytes
-    .subarray(0, most)
-    .toString('utf8')
-    .replace(/\uFFFD$/, '');
-  return `${kept}\n[${String(bytes.length - most)} more bytes are left out here]`;
 }
 
 function endOfLine(text: string): string {

@@ -1,5 +1,5 @@
-import { sizeInWords, type AttachedFile } from './attached.ts';
-import { inLine } from './text/structure.ts';
+import { sizeInWords, type AttachedFile } from '../attached.ts';
+import { inLine } from '../text/structure.ts';
 
 /** A file of a batch, in the directory of the run or missing from it. */
 export interface LaidFile {

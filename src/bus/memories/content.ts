@@ -1,10 +1,10 @@
-import { Kept } from '../../bus/kept.ts';
+import { Kept } from '../kept.ts';
 import { parseMemoryFile, type Memory } from '../../protocol/files/memory.ts';
 import { unreadable, type Parsed } from '../../protocol/text/result.ts';
 import type { Transport } from '../../transport/transport.ts';
 
 /** The content of a file, which is empty if it was not read, and the memory in it. */
-interface MemoryContent {
+export interface MemoryContent {
   bytes: Uint8Array;
   parsed: Parsed<Memory>;
 }

@@ -1,5 +1,5 @@
-import { isName } from './names.ts';
-import { inLine } from './text/structure.ts';
+import { isName } from '../names.ts';
+import { inLine } from '../text/structure.ts';
 
 /** An actor that is not the one a prompt is for. */
 export interface Peer {

@@ -1,0 +1,54 @@
+import { MEMORIES } from '../../protocol/layout.ts';
+import { isMemoryFile, MEMORY_FORM } from '../../protocol/files/memory.ts';
+import { unreadable } from '../../protocol/text/result.ts';
+import type { Transport, TreeEntry } from '../../transport/transport.ts';
+import { readMemory, type MemoryContent } from './content.ts';
+
+/** An entry of `data/memories/` at a commit. */
+type MemoryEntry = TreeEntry & { file: string };
+
+/** An entry with its content, unless the content was not read. */
+type ReadMemory = MemoryContent & { file: string };
+
+/** The number of files read at a time: enough to keep git busy, and few enough for memory. */
+const CHUNK = 100;
+
+/** Every entry of `data/memories/` at a commit but hidden ones, in the order of their names. */
+export async function filesOfMemories(transport: Transport, tip: string): Promise<MemoryEntry[]> {
+  return (await transport.list(tip, [MEMORIES]))
+    .map((entry) => ({ ...entry, file: entry.path.slice(MEMORIES.length + 1) }))
+    .filter(({ file }) => !file.startsWith('.'));
+}
+
+/**
+ * The content of entries, in their order. An entry of any kind leads to a reason, never to an
+ * exception.
+ */
+export async function* contentsOf(
+  transport: Transport,
+  entries: readonly MemoryEntry[],
+): AsyncGenerator<ReadMemory> {
+  await transport.prefetch(entries.filter(isPlain).map(({ oid }) => oid));
+  for (let at = 0; at < entries.length; at += CHUNK)
+    yield* await Promise.all(
+      entries.slice(at, at + CHUNK).map((entry) => readOne(transport, entry)),
+    );
+}
+
+function isPlain({ file, mode, type }: MemoryEntry): boolean {
+  return isMemoryFile(file) && type === 'blob' && mode !== '120000';
+}
+
+async function readOne(transport: Transport, entry: MemoryEntry): Promise<ReadMemory> {
+  const { file, mode, type, oid } = entry;
+  const none = (reason: string): ReadMemory => ({
+    file,
+    bytes: new Uint8Array(),
+    parsed: unreadable(reason),
+  });
+  if (type === 'tree') return none('a folder');
+  if (type === 'commit') return none('a submodule');
+  if (mode === '120000') return none('a symlink');
+  if (!isMemoryFile(file)) return none(`its name is not of the form ${MEMORY_FORM}`);
+  return { file, ...(await readMemory(transport, oid)) };
+}

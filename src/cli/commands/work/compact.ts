@@ -1,0 +1,57 @@
+import { compact, type Compacted } from '../../../operations/compacting/compact.ts';
+import { newMarks } from '../../../operations/sending/marks.ts';
+import { addedMemoryJson } from '../../../operations/shapes/as-json.ts';
+import { timeAndChanceOf } from '../../../operations/time-and-chance.ts';
+import { given, inTransport, note, print, type Call } from '../../command/command.ts';
+import { EXIT } from '../../command/exit.ts';
+import { ended, timeoutOf } from '../../view/replied.ts';
+import { Talk } from '../../view/talk.ts';
+
+export async function run(call: Call): Promise<number> {
+  const { io } = call;
+  const talk = new Talk(call);
+  const sender = {
+    surroundings: io,
+    note: (line: string) => {
+      note(call, line);
+    },
+    open: <T>(work: Parameters<typeof inTransport<T>>[1]) => inTransport(call, work),
+    hands: 'whole' as const,
+    ...given(call, 'transport'),
+  };
+  const input = { message: call.args[0] ?? '', ...given(call, 'by', 'from'), login: io.login };
+  const limits = {
+    timeout: timeoutOf(call),
+    signal: io.stop,
+    marks: newMarks(timeAndChanceOf(io)),
+  };
+  try {
+    return report(call, await compact(sender, input, limits, talk.events));
+  } catch (error) {
+    if (!io.stop.aborted) throw error;
+    note(call, 'interrupted; nothing was remembered, and the messages are as they were');
+    return EXIT.interrupted;
+  } finally {
+    talk.end();
+  }
+}
+
+function report(call: Call, { asked, added, covered, messages }: Compacted): number {
+  const { ending, question } = asked;
+  if (added === undefined) {
+    const { relPath } = question.ref;
+    note(call, `there is no summary, so nothing was remembered; ${relPath} had asked for it`);
+    return call.io.stop.aborted ? EXIT.interrupted : Math.max(ended(call, ending, [question]), 1);
+  }
+  if (covered < messages)
+    note(
+      call,
+      `it sums up the first ${String(covered)} of ${String(messages)} messages; there was no room for the others`,
+    );
+  const word = added.delivered.published ? 'Remembered' : 'Queued';
+  return print(call, { ...addedMemoryJson(added), covers: added.memory.covers ?? [] }, () =>
+    [`${word}: ${added.file}`, `of ${String(covered)} messages, by ${added.memory.from}`].join(
+      ', ',
+    ),
+  );
+}

@@ -1,0 +1,127 @@
+import { CrosstalkError } from '../../errors.ts';
+import type { WebThreadNode } from '../../api/messages.ts';
+import type { Memory } from '../../protocol/files/memory.ts';
+import type { Located } from '../../protocol/message.ts';
+import { suffixOf } from '../../protocol/names.ts';
+import { isAnswer } from '../../protocol/owed.ts';
+import { compactTask } from '../../protocol/prompt/compact-task.ts';
+import { tipOf, type Context } from '../context.ts';
+import { messagesAt } from '../lookup/messages-at.ts';
+import { ask, type AskEvents, type Asked } from '../sending/ask.ts';
+import type { Sender, SendOptions } from '../sending/send.ts';
+import { servedNames, thread } from '../tracing/thread.ts';
+import { withNamed } from '../memory/add.ts';
+import { readMemories } from '../memory/memories.ts';
+import { writeMemory, type AddedMemory } from '../memory/write.ts';
+
+/** A thread that is to be summed up, and by whom. */
+interface CompactInput {
+  /** Any message of it. */
+  message: string;
+  /** The actor that sums it up; by default the one that wrote last in it. */
+  by?: string;
+  from?: string;
+  login: string;
+}
+
+/** A thread, and what came of the question to sum it up. */
+export interface Compacted {
+  asked: Asked;
+  /** The note, once there is an answer. */
+  added?: AddedMemory;
+  /** How many messages it sums up, of how many. */
+  covered: number;
+  messages: number;
+}
+
+/** The task for the actor, made of what is known of the thread. */
+interface Task {
+  channel: string;
+  root: string;
+  by: string;
+  body: string;
+  covered: Located[];
+  messages: number;
+}
+
+/**
+ * Asks an actor to sum up a thread, waits for its answer, and keeps that as a note of the kind `archive`, which names the
+ * messages that it covers and replaces the one that was made of this thread before (automation.md, "Memory"). It
+ * happens only when somebody asks for it; the messages stay.
+ *
+ * @throws CrosstalkError `usage` when nobody can be asked, and as {@link ask} and {@link thread} do
+ */
+export async function compact(
+  sender: Sender,
+  { message, by, ...input }: CompactInput,
+  limits: { timeout: number; signal: AbortSignal } & Pick<SendOptions, 'marks'>,
+  events: AskEvents,
+): Promise<Compacted> {
+  const task = await sender.open((context) => taskOf(context, message, by));
+  const { channel, body } = task;
+  const question = { ...input, to: task.by, channel, body, isNew: true, wait: true };
+  const asked = await ask(sender, question, limits, events);
+  const counts = { covered: task.covered.length, messages: task.messages };
+  const answer = asked.question.replies.find((one) => isAnswer(one.message));
+  if (answer === undefined || answer.message.body.trim() === '') return { asked, ...counts };
+  const added = await sender.open((context) => keep(context, task, answer, asked.sent.from));
+  return { asked, added, ...counts };
+}
+
+async function taskOf(context: Context, given: string, by: string | undefined): Promise<Task> {
+  const found = await thread(context, given);
+  const { channel } = found;
+  const paths = [...new Set(pathsOf(found.roots))].sort();
+  const refs = paths.map((relPath) => ({ channel, relPath }));
+  const tip = await tipOf(context);
+  const messages = await messagesAt(context, tip, refs);
+  if (messages.length < 2)
+    throw new CrosstalkError(
+      'usage',
+      `the thread of ${found.message} has nothing to sum up: it is a single message`,
+    );
+  const served = await servedNames(context, tip);
+  const last = messages.findLast((one) => served.has(one.message.from))?.message.from;
+  const whom = by ?? last;
+  if (whom === undefined)
+    throw new CrosstalkError(
+      'usage',
+      `no actor has written in the thread of ${found.message}; say who sums it up with: --by <actor>`,
+    );
+  const { body, covered } = compactTask(messages);
+  const root = messages[0]?.relPath ?? found.message;
+  return { channel, root, by: whom, body, covered, messages: messages.length };
+}
+
+function pathsOf(nodes: readonly WebThreadNode[]): string[] {
+  return nodes.flatMap(({ relPath, children }) => [relPath, ...pathsOf(children)]);
+}
+
+/** The most digits of a message's suffix in the name of a note, which is as long as a name may be. */
+const MAX_DIGITS = 40;
+
+async function keep(
+  context: Context,
+  { channel, root, covered }: Task,
+  { message }: Located,
+  by: string,
+): Promise<AddedMemory> {
+  const name = `thread-${suffixOf(root).toLowerCase().slice(0, MAX_DIGITS)}`;
+  const all = await readMemories(context, { bodies: false });
+  const at = context.now();
+  const memory: Memory = {
+    from: message.from,
+    timestamp: at.toISOString(),
+    subject: `Summary of the thread of ${root}`,
+    scope: channel,
+    supersedes: withNamed(all, [], { name, scope: channel }),
+    alias: [],
+    name,
+    kind: 'archive',
+    changedBy: by,
+    covers: covered.map(({ relPath }) => `${channel}/${relPath}`),
+    extra: {},
+    body: message.body,
+  };
+  return writeMemory(context, memory, { at, by, allowSecret: false });
+}

@@ -1,0 +1,91 @@
+import { memoryTime, type Memory } from '../../protocol/files/memory.ts';
+import { refreshOrNote, type Context } from '../context.ts';
+import { channelNames, type ListedMemory } from './list.ts';
+import { noteUnreadable, readMemories, resolveMemory, type StoredMemory } from './memories.ts';
+
+/** What somebody has done by writing a memory. */
+type LoggedChange = 'added' | 'replaced' | 'forgot' | 'restored' | 'aliased';
+
+/** One change of the shared notes: a memory, with who wrote it when and why it counts or not. */
+export interface LoggedMemory extends ListedMemory {
+  /** ISO 8601 UTC. */
+  at: string;
+  by: string;
+  what: LoggedChange;
+  /**
+   * Whether it gave way to one of the same name that does not supersede it: both were written anew at the
+   * same time, on two machines.
+   */
+  outnamed: boolean;
+}
+
+/** The most changes that are listed unless more are asked for. */
+const USUAL = 50;
+
+/**
+ * The changes of the shared notes, newest first, without texts.
+ *
+ * @param input `memory`: only what is connected with this one, by replacing or by its name; `limit`: the most entries
+ * @throws CrosstalkError as {@link resolveMemory} does
+ */
+export async function memoryLog(
+  context: Context,
+  { memory: given, limit = USUAL }: { memory?: string; limit?: number },
+): Promise<{ entries: LoggedMemory[]; more: number }> {
+  await refreshOrNote(context);
+  const all = await readMemories(context, { bodies: false });
+  noteUnreadable(context, all.unreadable);
+  const chosen =
+    given === undefined ? all.memories : connected(all.memories, resolveMemory(all, given));
+  const shown = chosen.slice(0, limit);
+  const channelOf = await channelNames(context, shown);
+  const byFile = new Map(all.memories.map(({ file, memory }) => [file, memory]));
+  const entries = shown.map((one): LoggedMemory => {
+    const { file, memory, superseded_by: by } = one;
+    return {
+      ...one,
+      channel: channelOf(one),
+      at: memoryTime(file),
+      by: memory.changedBy ?? memory.from,
+      what: whatOf(memory),
+      outnamed: by !== null && byFile.get(by)?.supersedes.includes(file) !== true,
+    };
+  });
+  return { entries, more: chosen.length - shown.length };
+}
+
+function whatOf({ change, supersedes }: Memory): LoggedChange {
+  if (change === 'forget') return 'forgot';
+  if (change === 'restore') return 'restored';
+  if (change === 'alias') return 'aliased';
+  return supersedes.length > 0 ? 'replaced' : 'added';
+}
+
+/** What one memory replaces and what replaces it, and so on, and those of its name; in the given order. */
+function connected(memories: readonly StoredMemory[], start: StoredMemory): StoredMemory[] {
+  const next = new Map<string, string[]>();
+  const join = (a: string, b: string): void => {
+    for (const [one, other] of [
+      [a, b],
+      [b, a],
+    ] as const) {
+      const known = next.get(one);
+      if (known === undefined) next.set(one, [other]);
+      else known.push(other);
+    }
+  };
+  for (const { file, memory } of memories) {
+    for (const old of memory.supersedes) join(file, old);
+    // No file is called like this, so it stands for the name.
+    if (memory.name !== undefined) join(file, `/${memory.scope}/${memory.name}`);
+  }
+  const found = new Set([start.file]);
+  const ahead = [start.file];
+  for (let one = ahead.pop(); one !== undefined; one = ahead.pop())
+    for (const other of next.get(one) ?? [])
+      if (!found.has(other)) {
+        found.add(other);
+        ahead.push(other);
+      }
+  return memories.filter(({ file }) => found.has(file));
+}

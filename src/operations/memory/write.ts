@@ -1,0 +1,47 @@
+import { CrosstalkError } from '../../errors.ts';
+import { formatMemory, memoryFileAt, type Memory } from '../../protocol/files/memory.ts';
+import { memoryFile } from '../../protocol/layout.ts';
+import { MAX_MESSAGE_BYTES } from '../../protocol/message.ts';
+import { isName } from '../../protocol/names.ts';
+import { authorOf } from '../../protocol/outgoing.ts';
+import type { Context } from '../context.ts';
+import { deliverOrNote, type Delivered } from '../deliver.ts';
+
+export interface AddedMemory {
+  file: string;
+  memory: Memory;
+  delivered: Delivered;
+}
+
+/**
+ * Writes a memory in a commit of its own, under a name that nobody else has.
+ *
+ * @param by who writes it, which is the author of the commit
+ * @throws CrosstalkError `usage` for one that is too large; nothing is written then
+ */
+export async function writeMemory(
+  context: Context,
+  memory: Memory,
+  { at, by, allowSecret }: { at: Date; by: string; allowSecret: boolean },
+): Promise<AddedMemory> {
+  const content = formatMemory(memory);
+  assertSize(content);
+  const file = memoryFileAt(at, context.suffix());
+  const { host } = context.dispatch;
+  const commit = {
+    at: at.toISOString(),
+    author: authorOf(by, isName(host) ? host : context.hostname),
+    subject: `crosstalk: memory from ${by}`,
+    files: [{ path: memoryFile(file), content }],
+  };
+  return { file, memory, delivered: await deliverOrNote(context, [commit], { allowSecret }) };
+}
+
+function assertSize(content: string): void {
+  const size = Buffer.byteLength(content);
+  if (size <= MAX_MESSAGE_BYTES) return;
+  throw new CrosstalkError(
+    'usage',
+    `the note is ${String(size)} bytes long, more than the limit of 1 MiB; put the bulk elsewhere and note where it is`,
+  );
+}

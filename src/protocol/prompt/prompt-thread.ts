@@ -1,0 +1,127 @@
+import { formatAddress } from '../address.ts';
+import { optionLines } from '../choice.ts';
+import type { Located, Message } from '../message.ts';
+import { indented, MARK } from '../text/structure.ts';
+
+/** The limits of the thread; the rest is cut, and the prompt says so. */
+export const THREAD_LIMITS = { messages: 40, bytes: 64 * 1024, bodyBytes: 8 * 1024 };
+
+/** A note that sums up messages of a thread, as the prompt shows it in their place. */
+export interface ArchiveInPrompt {
+  /** The suffix of its file name. */
+  suffix: string;
+  from: string;
+  /** Which messages of the thread it covers, by the names that they have in it. */
+  covers: ReadonlySet<string>;
+  body: string;
+}
+
+/**
+ * The thread: who wrote to whom after one `>`, the text after two, so that no text can begin an
+ * entry. Cut to {@link THREAD_LIMITS}: the oldest message and the newest ones are kept.
+ *
+ * @param share how much is shown of what would be shown otherwise, from 0 to 1
+ * @param archives of which the one that covers most of what is left out stands in its place
+ */
+export function formatThread(
+  thread: readonly Located[],
+  actor: string,
+  share = 1,
+  archives: readonly ArchiveInPrompt[] = [],
+): string {
+  return shownThread(thread, actor, share, archives).text;
+}
+
+/** The messages of a thread for which its prompt has no room. */
+export function leftOutOf(thread: readonly Located[], actor: string, share = 1): Located[] {
+  return shownThread(thread, actor, share, []).cut;
+}
+
+function shownThread(
+  thread: readonly Located[],
+  actor: string,
+  share: number,
+  archives: readonly ArchiveInPrompt[],
+): CutThread {
+  if (share === 1) return cutThread(thread, actor, THREAD_LIMITS, archives);
+  const whole = cutThread(thread, actor, THREAD_LIMITS, []);
+  const limits = {
+    messages: Math.ceil(whole.messages * share),
+    bytes: Math.floor(Buffer.byteLength(whole.text) * share),
+    bodyBytes: Math.floor(THREAD_LIMITS.bodyBytes * share),
+  };
+  return cutThread(thread, actor, limits, archives);
+}
+
+interface CutThread {
+  text: string;
+  /** How many are shown. */
+  messages: number;
+  cut: Located[];
+}
+
+function cutThread(
+  thread: readonly Located[],
+  actor: string,
+  limits: typeof THREAD_LIMITS,
+  archives: readonly ArchiveInPrompt[],
+): CutThread {
+  const entries = thread.map((item) => entry(item, actor, limits.bodyBytes));
+  const [first, ...rest] = entries;
+  if (first === undefined) return { text: '', messages: 0, cut: [] };
+  const kept: string[] = [];
+  let bytes = Buffer.byteLength(first);
+  for (const text of rest.reverse()) {
+    bytes += Buffer.byteLength(text);
+    if (kept.length + 1 >= limits.messages || bytes > limits.bytes) break;
+    kept.unshift(text);
+  }
+  const cut = thread.slice(1, thread.length - kept.length);
+  const gap = cut.length === 0 ? [] : [gapOf(cut, archives, limits.bodyBytes)];
+  return { text: [first, ...gap, ...kept].join('\n\n'), messages: kept.length + 1, cut };
+}
+
+/** What stands where messages are left out: how many, and what sums up most of them, if anything does. */
+function gapOf(
+  cut: readonly Located[],
+  archives: readonly ArchiveInPrompt[],
+  most: number,
+): string {
+  let best: { archive: ArchiveInPrompt; covered: number } | undefined;
+  for (const archive of archives) {
+    const covered = cut.filter(({ relPath }) => archive.covers.has(relPath)).length;
+    if (covered > (best?.covered ?? 0)) best = { archive, covered };
+  }
+  const count = `${String(cut.length)} messages of this thread are left out here`;
+  if (best === undefined) return `[${count}]`;
+  const { archive, covered } = best;
+  const text = indented(clip(archive.body.trim(), most), `${MARK}${MARK}`);
+  return `[${count}; ${String(covered)} of them are summed up by ${archive.from} in the note ${archive.suffix}:]\n${text}`;
+}
+
+function entry({ relPath, message }: Located, actor: string, most: number): string {
+  const to = message.to.map(formatAddress).join(', ');
+  const from = message.from === actor ? `${message.from} (you)` : message.from;
+  const re = message.re.length === 0 ? '' : `, answering ${message.re.join(', ')}`;
+  const { files = [] } = message;
+  const along = files.length === 0 ? '' : `, with ${String(files.length)} files`;
+  const body = indented(clip(withOptions(message).trim(), most), `${MARK}${MARK}`);
+  return `${MARK}${from} to ${to} (ref: ${relPath}${re}${along}):\n${body}`;
+}
+
+/** The text of a message, and below it the answers that it offers. */
+export function withOptions({ body, options = [] }: Message): string {
+  if (options.length === 0) return body;
+  const lines = ['It offers these answers to choose from:', ...optionLines(options)];
+  return `${body.trimEnd()}\n\n${lines.join('\n')}\n`;
+}
+
+function clip(body: string, most: number): string {
+  const bytes = Buffer.from(body);
+  if (bytes.length <= most) return body;
+  const kept = bytes
+    .subarray(0, most)
+    .toString('utf8')
+    .replace(/\uFFFD$/, '');
+  return `${kept}\n[${String(bytes.length - most)} more bytes are left out here]`;
+}
