@@ -4,6 +4,7 @@ import { threadRoot } from '../protocol/thread.ts';
 import { placeOfRef } from '../protocol/reference.ts';
 import { relPathAt } from '../protocol/names.ts';
 import type { DeadLetters } from '../state/dead-letters.ts';
+import type { AgentSessions } from '../state/sessions/agent-sessions.ts';
 import type { Workspaces } from '../state/workspaces.ts';
 import type { MessageReader } from '../bus/message-reader.ts';
 import type { Deliveries } from './intake/deliveries.ts';
@@ -16,12 +17,15 @@ export interface SweepParts extends WorktreeSweepParts {
   deliveries: Pick<Deliveries, 'mailboxes'>;
   deadLetters: DeadLetters;
   transcribing: Pick<Transcribing, 'sweep'>;
+  sessions: Pick<AgentSessions, 'sweep'>;
   now: () => Date;
 }
 
 const HOUR_MS = 3_600_000;
 /** How long a workspace is kept after its thread's last activity (trust.md §1). */
 const KEPT_MS = 7 * 24 * HOUR_MS;
+/** How long a session of an agent CLI is gone on with after its last run. */
+const SESSION_KEPT_MS = 30 * 24 * HOUR_MS;
 /** The most messages of a channel that are examined. In a channel with more, nothing is removed. */
 const MAX_RECENT = 5000;
 
@@ -63,6 +67,7 @@ export class WorkspaceSweep {
     const { workspaces, now, log } = this.#parts;
     const edge = new Date(now().getTime() - KEPT_MS);
     await this.#parts.transcribing.sweep();
+    await this.#parts.sessions.sweep(new Date(now().getTime() - SESSION_KEPT_MS));
     await this.#forgetCancelled(edge);
     await sweepWorktrees(this.#parts, edge);
     const unused = await workspaces.unusedSince(edge);

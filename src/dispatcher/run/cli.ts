@@ -23,6 +23,7 @@ import { runEnvironment, withoutOurs } from './environment.ts';
 import type { Job, RunParts } from './job.ts';
 import { layServer, runPermission, type Permitting } from './permitting.ts';
 import { endSurvivors } from './survivors.ts';
+import type { Turn } from '../sessions/turn.ts';
 import type { Workplace } from './workplace.ts';
 
 const TERM_GRACE_MS = 5000;
@@ -53,6 +54,8 @@ interface RunInput {
   servers: ServersOfRun;
   /** Whom it asks for permission, if its tier says so. */
   permitting?: Permitting;
+  /** Its session, if its tier keeps any. */
+  turn?: Turn;
 }
 
 /** More is not read of what a command says that prepares a copy. */
@@ -120,7 +123,7 @@ export async function runIn(
   parts: RunParts,
   job: Job,
   place: Workplace,
-  { input, batch, maxOutput, thread, rest, servers, permitting }: RunInput,
+  { input, batch, maxOutput, thread, rest, servers, permitting, turn }: RunInput,
 ): Promise<InvocationResult> {
   const { id, actor, host, channel, messages, tip, tier } = job;
   const files = batch.map(({ relPath, message }, index) => ({
@@ -147,7 +150,7 @@ export async function runIn(
     const what = { actor, tier, command: tier.cli, cwd: place.dir, env };
     confined = await confinedIn(parts, what, desk.dir);
     const result = await invoke(parts.runner, {
-      command: `${call?.command ?? tier.cli}${capOf(tier.cli, rest)}${flagsOf(permitting)}${tools.flags}`,
+      command: `${turn?.command ?? call?.command ?? tier.cli}${capOf(tier.cli, rest)}${flagsOf(permitting)}${tools.flags}`,
       ...(confined && { wrap: confined.wrap }),
       ...(call && { raw: { path, ...(noise !== undefined && { noise }) } }),
       cwd: place.dir,
@@ -166,7 +169,9 @@ export async function runIn(
         const since = parts.now().toISOString();
         const bill = { tier: tier.name, thread, since, ...(call && { agent: call.agent }) };
         const head = { id, actor, host, channel, tier: tier.name, messages, since };
-        const run = { id, actor, host, channel, messages, tip, workdir: place.dir, ...bill };
+        const session = turn && { session: turn.kind, ...(turn.before && { before: turn.before }) };
+        const of = { id, actor, host, channel, messages, tip, workdir: place.dir };
+        const run = { ...of, ...bill, ...session };
         leader = await parts.runs.begin(run, pid);
         // Only now: who watches takes a transcript without a record for that of a run that is over.
         parts.transcribing.begin(head, call?.agent);

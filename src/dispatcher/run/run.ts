@@ -24,6 +24,7 @@ import { refusedIfSo } from './refusals.ts';
 import { NOTHING_RAN, prepare, runIn } from './cli.ts';
 import { answersOf, stillOpen } from '../intake/still-open.ts';
 import { serversForRun } from '../laying/mcp-servers.ts';
+import { inSession, type Turn } from '../sessions/turn.ts';
 import { untriedTiers } from './tier-choice.ts';
 import { workplaceOf, type Workplace } from './workplace.ts';
 import { branchBefore, bringBack, leaveWorktree, openWorktree } from './worktree.ts';
@@ -115,15 +116,20 @@ async function runCli(
   let result: InvocationResult;
   let branch: BranchOnRecord | undefined;
   try {
-    result = await runIn(parts, job, place, {
-      input: (files, runDir) => promptOf(parts, job, briefing, { place, files, runDir, letter }),
-      batch: briefing.batch,
-      maxOutput,
-      thread: root,
-      rest: allowed.rest,
-      servers: tools.servers,
-      ...(asking && { permitting: permittingOf(parts, job, briefing, root, asking.flags) }),
-    });
+    const about = { briefing, root, dir: place.dir, servers: tools.servers };
+    const run = (turn?: Turn) =>
+      runIn(parts, job, place, {
+        input: (files, runDir) =>
+          promptOf(parts, job, briefing, { place, files, runDir, letter, turn }),
+        batch: briefing.batch,
+        maxOutput,
+        thread: root,
+        rest: allowed.rest,
+        servers: tools.servers,
+        ...(asking && { permitting: permittingOf(parts, job, briefing, root, asking.flags) }),
+        ...(turn && { turn }),
+      });
+    result = await inSession(parts, job, about, run);
     if (place.copy !== undefined)
       branch = await bringBack(parts, place.copy, job.tier, parts.signal);
     if (place.workspace)

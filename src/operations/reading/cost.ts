@@ -16,13 +16,22 @@ import { byTime, CHUNK, readFiles, type Arrival } from '../lookup/arrivals.ts';
 import { newestFirst } from '../lookup/newest.ts';
 import { regrouped } from './cost-by-schedule.ts';
 
-export const COST_BY = ['actor', 'tier', 'host', 'channel', 'thread', 'schedule', 'day'] as const;
+export const COST_BY = [
+  'actor',
+  'tier',
+  'host',
+  'channel',
+  'thread',
+  'schedule',
+  'session',
+  'day',
+] as const;
 /** By what runs are put together. */
 export type CostBy = (typeof COST_BY)[number];
 
 /** Some runs together; money is null if no CLI stated any. Stored and shown under these names. */
 export interface CostRow {
-  /** The actor, tier, alias of a host, channel, first message of a thread, schedule, or day (UTC). */
+  /** The actor, tier, alias of a host, channel, first message of a thread, schedule, day (UTC), or kind of session. */
   what: string;
   /** Of a thread: the id of its channel. */
   channel?: string;
@@ -127,6 +136,7 @@ export async function ownBill({ paths }: Context): Promise<TierBill[]> {
 }
 
 function sumsBy(by: CostBy): SumsBy {
+  if (by === 'session') return by;
   return by === 'thread' || by === 'schedule' ? 'thread' : 'place';
 }
 
@@ -140,9 +150,14 @@ function whatOf(
     // Anybody may push the path of a message to another channel as well.
     return { key: `${home}/${what}`, what, home };
   }
+  const [kind = ''] = common;
+  if (by === 'session') return { key: kind, what: kind === '' ? NO_SESSION : kind };
   const what = common[Math.max(0, PLACE.indexOf(by))] ?? '';
   return { key: what, what };
 }
+
+/** As what runs are counted whose tier keeps no sessions. */
+const NO_SESSION = '(no session)';
 
 /** What the groups by place have in common, in order. */
 const PLACE: readonly CostBy[] = ['actor', 'tier', 'host', 'channel'];
@@ -201,13 +216,16 @@ async function runsOfOthers(
   found.sort(byTime);
   const known = new Map(found.map(({ relPath, message }) => [relPath, message]));
   return found.flatMap(({ relPath, channel, message }): Summed[] => {
-    const { usage, host, from, timestamp, tier = 'default' } = message;
+    const { usage, host, from, timestamp, tier = 'default', extra } = message;
+    const { session } = extra;
+    const isKind = session === 'fresh' || session === 'resumed';
     if (usage === undefined || host === undefined || own.has(host)) return [];
     const root = threadRoot([{ relPath, message }], (ref) => known.get(ref));
     const thread = { channel, relPath: root };
     const { ms, ...used } = usage;
     const at = timestamp.slice(0, 10);
-    return [{ at, actor: from, host, channel, tier, thread, ended: 'answered', ms, usage: used }];
+    const of = { at, actor: from, host, channel, tier, thread };
+    return [{ ...of, ...(isKind && { session }), ended: 'answered', ms, usage: used }];
   });
 }
 

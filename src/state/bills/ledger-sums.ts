@@ -21,16 +21,20 @@ export interface DaySum extends UsageSum {
 export type Summed = Omit<LedgerLine, 'id' | 'reason'>;
 
 /** What the runs of a sum have in common: where they were made, or their thread. */
-export type SumsBy = 'place' | 'thread';
+export type SumsBy = 'place' | 'thread' | 'session';
 
-/** The place is the actor, tier, host and channel; the thread is its channel and first message. */
+/**
+ * The place is the actor, tier, host and channel; the thread is its channel and first message; the session is
+ * whether the run went on with one, if its tier keeps any.
+ */
 const COMMON: Record<SumsBy, (run: Summed) => string[]> = {
   place: ({ actor, tier, host, channel }) => [actor, tier, host, channel],
   thread: ({ thread }) => [thread.channel, thread.relPath],
+  session: ({ session = '' }) => [session],
 };
 
 /** What the files are called in which sums are kept, after their month. */
-const FILES: Record<SumsBy, string> = { place: 'sums', thread: 'threads' };
+const FILES: Record<SumsBy, string> = { place: 'sums', thread: 'threads', session: 'kinds' };
 
 /** Runs that have the same in common, day by day. */
 export interface Group {

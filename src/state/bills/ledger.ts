@@ -5,6 +5,7 @@ import { hasCode } from '../../errors.ts';
 import { makeFolder } from '../../folder.ts';
 import type { MessageRef } from '../../protocol/message-ref.ts';
 import { isRecord, isTime } from '../files.ts';
+import type { SessionKind } from '../../protocol/files/tier-session.ts';
 import type { Usage } from '../../protocol/usage.ts';
 
 /** How a run ended: `interrupted` when its dispatcher died. */
@@ -27,6 +28,8 @@ export interface LedgerLine {
   reason?: string;
   /** The known agent CLI whose output was read; of any other command nothing is known. */
   agent?: string;
+  /** Whether it went on with a session; absent where its tier keeps none. */
+  session?: SessionKind;
   /** Milliseconds. */
   ms: number;
   /** Absent when its CLI states none. */
