@@ -53,7 +53,7 @@ export const overview = {
    */
   cost: route('GET /api/cost', {
     parameters: {
-      /** actor (the default), tier, host, channel, thread, schedule or day */
+      /** actor (the default), tier, host, channel, thread, schedule, session or day */
       by: oneOf(COST_BY),
       /** a date or so long ago: 2026-06-09, 2h, 3d, today (default: 30 days ago) */
       since: moment,

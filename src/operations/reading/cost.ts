@@ -1,6 +1,7 @@
 import { readHosts } from '../../bus/host.ts';
 import { relPathAt } from '../../protocol/names.ts';
 import { threadRoot } from '../../protocol/thread.ts';
+import { sessionIn } from '../../protocol/files/tier-session.ts';
 import { addMoney } from '../../protocol/usage.ts';
 import { Ledger } from '../../state/bills/ledger.ts';
 import {
@@ -217,15 +218,14 @@ async function runsOfOthers(
   const known = new Map(found.map(({ relPath, message }) => [relPath, message]));
   return found.flatMap(({ relPath, channel, message }): Summed[] => {
     const { usage, host, from, timestamp, tier = 'default', extra } = message;
-    const { session } = extra;
-    const isKind = session === 'fresh' || session === 'resumed';
+    const session = sessionIn(extra['session']);
     if (usage === undefined || host === undefined || own.has(host)) return [];
     const root = threadRoot([{ relPath, message }], (ref) => known.get(ref));
     const thread = { channel, relPath: root };
     const { ms, ...used } = usage;
     const at = timestamp.slice(0, 10);
     const of = { at, actor: from, host, channel, tier, thread };
-    return [{ ...of, ...(isKind && { session }), ended: 'answered', ms, usage: used }];
+    return [{ ...of, ...(session && { session }), ended: 'answered', ms, usage: used }];
   });
 }
 

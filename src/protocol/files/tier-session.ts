@@ -58,3 +58,8 @@ export function wholeIn(value: unknown, most: number): number | undefined {
   const number = typeof value === 'string' || typeof value === 'number' ? Number(value) : NaN;
   return Number.isInteger(number) && number >= 1 && number <= most ? number : undefined;
 }
+
+/** How a run began, from a header that anybody may have written. */
+export function sessionIn(value: unknown): SessionKind | undefined {
+  return value === 'fresh' || value === 'resumed' ? value : undefined;
+}
