@@ -1,14 +1,18 @@
-import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, inject, it, onTestFinished } from 'vitest';
+import { findBackend } from '../../src/runner/sandbox/bubblewrap.ts';
 import { Bus, type Host } from '../support/bus.ts';
 import { headless, type RealCli } from './clis.ts';
 import { machine, underTest } from './machine.ts';
-import { startModelServer, type ModelServer } from './server.ts';
+import type { ModelRequest } from './model-request.ts';
+import { startModelServer, type ModelServer, type Script } from './server.ts';
 
 const each = underTest('claude', 'codex', 'pi', 'opencode', 'gemini').map(
   (cli) => [cli.name, cli] as const,
 );
+
+const backend = await findBackend(process.env);
 
 const USED = { input: 100, cached: 1000, output: 10 };
 
@@ -27,15 +31,36 @@ interface Scene {
   server: ModelServer;
 }
 
+type Options = Record<string, string | number | Record<string, string[]>>;
+
+/** The model says how much it knows. */
+const says = ({ body }: ModelRequest): ReturnType<Script> => ({
+  say: `SAID-${String(words(body).filter((one) => one.startsWith('ASKED')).length)}`,
+  used: USED,
+});
+
 /** A machine whose worker is a real CLI in a tier that goes on with sessions. */
-async function scene(cli: RealCli, options: Record<string, string> = {}): Promise<Scene> {
+async function scene(
+  cli: RealCli,
+  options: Options = {},
+  script: (request: ModelRequest) => ReturnType<Script> = says,
+): Promise<Scene> {
   const bus = new Bus();
-  const server = await startModelServer(({ body }) => ({
-    say: `SAID-${String(words(body).filter((one) => one.startsWith('ASKED')).length)}`,
-    used: USED,
-  }));
+  const server = await startModelServer(script);
   onTestFinished(() => server.close());
   const host = await machine(bus, 'laptop', server.url, { worker: cli });
+  // codex makes no helpers for its own sandbox below a folder for temporary files.
+  for (const [name, from] of [
+    ['HOME', host.env['HOME']],
+    ['CROSSTALK_STATE_DIR', host.state],
+  ] as const) {
+    const folder = mkdtempSync('/var/tmp/crosstalk-sessions-');
+    onTestFinished(() => {
+      rmSync(folder, { recursive: true, force: true });
+    });
+    cpSync(String(from), folder, { recursive: true });
+    host.env[name] = folder;
+  }
   host.declare({ worker: { default: { cli: headless(cli), session: 'resume', ...options } } });
   await host.approve();
   return { bus, host, server };
@@ -68,11 +93,13 @@ async function askOn({ bus, host }: Scene, text: string): Promise<void> {
 /** Requests that offer tools: a CLI asks for titles besides. */
 const asked = ({ server }: Scene) => server.requests.filter(({ tools }) => tools.length > 0);
 
-const ledger = ({ host }: Scene): Record<string, unknown>[] =>
-  readdirSync(join(host.state, 'ledger'))
-    .flatMap((name) => readFileSync(join(host.state, 'ledger', name), 'utf8').split('\n'))
+const ledger = ({ host }: Scene): Record<string, unknown>[] => {
+  const folder = join(String(host.env['CROSSTALK_STATE_DIR']), 'ledger');
+  return readdirSync(folder)
+    .flatMap((name) => readFileSync(join(folder, name), 'utf8').split('\n'))
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line) as Record<string, unknown>);
+};
 
 /** Removes what a CLI keeps of its sessions. */
 function forget({ host }: Scene, name: string): number {
@@ -126,8 +153,66 @@ it.each(each)(
     const answers = at.bus.from('worker').map(({ message }) => message);
     expect(answers.map(({ extra }) => extra['session'])).toEqual(['fresh', 'fresh']);
     expect(ledger(at)).toHaveLength(2);
-    expect(existsSync(join(at.host.state, 'runs'))).toBe(true);
     await askOn(at, 'ASKED-3');
     expect(words(newest(asked(at)[2]?.body))).toEqual(['ASKED-3']);
+  },
+);
+
+it.each(each)('%s may do in a run that goes on what it may do in any', async (_name, cli) => {
+  const at = await scene(cli, {}, (request) => {
+    const isOn = words(newest(request.body)).includes('ASKED-2');
+    const isDone = JSON.stringify(request.body).includes('Sent: ');
+    return isOn && !isDone
+      ? { shell: 'crosstalk send --to other --new "By the way."' }
+      : says(request);
+  });
+  await askOn(at, 'ASKED-1');
+  const last = at.bus.from('worker').at(-1)?.relPath ?? '';
+  await at.host.run('reply', last, 'ASKED-2');
+  await at.host.once();
+  const said = at.bus.from('worker').map(({ message }) => message.body.trim());
+  expect(said).toEqual(['SAID-1', 'By the way.', 'SAID-2']);
+  await askOn(at, 'ASKED-3');
+  // What it has sent itself is no news to it.
+  expect(newest(asked(at).at(-1)?.body)).not.toContain('By the way.');
+});
+
+it.each(each.filter(([name]) => name === 'codex'))(
+  '%s is kept from writing in a run that goes on, as in its first',
+  async (_name, cli) => {
+    const command = headless(cli).replace('workspace-write', 'read-only');
+    const at = await scene(cli, { cli: command, workdir: '~' }, (request) =>
+      request.results.length < words(newest(request.body)).length
+        ? { shell: 'touch "$HOME/was-written"' }
+        : says(request),
+    );
+    await askOn(at, 'ASKED-1');
+    await askOn(at, 'ASKED-2');
+    expect(asked(at).at(-1)?.results.length).toBeGreaterThan(0);
+    expect(existsSync(join(String(at.host.env['HOME']), 'was-written'))).toBe(false);
+  },
+);
+
+it.each(each.filter(([name]) => name === 'claude'))(
+  '%s is told for each run what that one may cost, and not the session',
+  async (_name, cli) => {
+    // Each run is said to cost $0.00125.
+    const at = await scene(cli, { max_usd_per_day: '0.004' });
+    for (const text of ['ASKED-1', 'ASKED-2', 'ASKED-3']) await askOn(at, text);
+    expect(ledger(at)).toMatchObject([{ ended: 'answered' }, {}, { ended: 'answered' }]);
+  },
+);
+
+it.skipIf(!backend.ok).each(each)(
+  '%s goes on with its session in a sandbox',
+  async (_name, cli) => {
+    const { cache } = inject('agents');
+    const at = await scene(cli, { sandbox: { env: ['FAKE_MODEL_KEY'], write: [cache] } });
+    await askOn(at, 'ASKED-1');
+    await askOn(at, 'ASKED-2');
+    expect(words(newest(asked(at).at(-1)?.body))).toEqual(['ASKED-2']);
+    expect(words(asked(at).at(-1)?.body)).toContain('ASKED-1');
+    const answers = at.bus.from('worker').map(({ message }) => message.extra['session']);
+    expect(answers).toEqual(['fresh', 'resumed']);
   },
 );

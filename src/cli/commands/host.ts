@@ -4,7 +4,7 @@ import { listHosts } from '../../operations/setup/hosts.ts';
 import type { Context } from '../../operations/context.ts';
 import { optionsOf } from '../../protocol/approval/record.ts';
 import { outputNote } from '../../agents/output/plain-call.ts';
-import { sessionsOf } from '../../agents/sessions.ts';
+import { sessionsOf } from '../../agents/sessions/sessions-of.ts';
 import { SESSION_MAX_TURNS } from '../../protocol/files/tier-session.ts';
 import { serversOf } from '../../agents/mcp/servers-of.ts';
 import { askingOf } from '../../agents/permission/asking.ts';

@@ -7,7 +7,7 @@ import { outcomeOf } from '../../runner/outcome.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { loginFiles } from '../../agents/account.ts';
 import { KNOWN_AGENTS, knownAgent, type AgentCli } from '../../agents/agents.ts';
-import { sessionsOf } from '../../agents/sessions.ts';
+import { sessionsOf } from '../../agents/sessions/sessions-of.ts';
 import { refusalOf } from '../../agents/refusal.ts';
 import { shown } from '../../protocol/text/result.ts';
 

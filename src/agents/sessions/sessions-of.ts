@@ -1,5 +1,5 @@
-import { commandLine } from './command-line.ts';
-import { plainCall } from './output/plain-call.ts';
+import { commandLine } from '../command-line.ts';
+import { plainCall } from '../output/plain-call.ts';
 
 /** How an agent CLI keeps a session, and goes on with it (warm.md). */
 interface SessionCli {
