@@ -4,6 +4,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { Cost } from '../../src/operations/reading/cost.ts';
 import { agent } from '../support/agents.ts';
 import { Bus, type Host } from '../support/bus.ts';
+import { until } from '../support/wait.ts';
 
 let bus: Bus;
 let host: Host;
@@ -251,4 +252,76 @@ it('a tier without sessions adds nothing to a command, an answer, the ledger or 
   expect(answers()[0]?.message.extra).toEqual({});
   expect(ledger()[0]).not.toHaveProperty('session');
   expect(existsSync(join(host.state, 'agent-sessions'))).toBe(false);
+});
+
+it('a tier whose CLI cannot go on with sessions is said to be one, and each of its runs is new', async () => {
+  host.declare({ worker: { default: { cli: 'cat; echo done', session: 'resume' } } });
+  await host.approve();
+  const shown = await host.run('host', 'show', '--host', 'front');
+  expect(shown.out).toContain('each run is new all the same: no way is known in which');
+  await ask('the first thing');
+  await askOn('the second thing');
+  expect(answers().at(-1)?.message.body).toContain('the first thing');
+  expect(answers().at(-1)?.message.extra).toEqual({});
+});
+
+it('host show, explain and agents tell of sessions', async () => {
+  const question = await ask('the first thing');
+  const shown = await host.run('host', 'show', '--host', 'front');
+  expect(shown.out).toContain(
+    'goes on with the session of claude for each thread, for at most 20 runs',
+  );
+  const explained = await host.run('explain', question, 'worker');
+  expect(explained.out).toContain('its run began a session');
+  expect(explained.out).toContain(
+    'the next run in this thread goes on with a session of claude (tier default, 1 run so far)',
+  );
+  const found = await host.run('agents', '--json', 'claude', 'qwen');
+  const kinds = (JSON.parse(found.out) as { name: string; sessions: string[] }[]).map(
+    ({ name, sessions: able }) => [name, able],
+  );
+  expect(kinds).toEqual([
+    ['claude', ['fresh', 'resume']],
+    ['qwen', ['fresh']],
+  ]);
+});
+
+it('has no session beside another run of the same thread', async () => {
+  await serve({ count: 2 });
+  await ask('the first thing');
+  const first = lastAnswer();
+  const running = host.start();
+  await host.run('reply', first, 'please hang');
+  await until('the first of the two', () => starts().length === 2);
+  await host.run('reply', first, 'something beside');
+  await until('the other one', () => starts().length === 3);
+  await until('its answer', () => answers().length === 2);
+  expect(kinds()).toEqual(['fresh', 'resumed', 'fresh']);
+  expect(answers()[1]?.message.extra).toEqual({});
+  const [hanging] = bus.from('operator').filter(({ message }) => message.body === 'please hang');
+  await host.run('cancel', hanging?.relPath ?? '', '--from', 'operator');
+  await until('its end', () => sessions().length === 0);
+  await running.stop();
+});
+
+it('a run that plans has no session, and those that were approved share one', async () => {
+  await serve({ gate: 'operator', gate_plan: 'cat >/dev/null; echo my plan' });
+  const approveNext = async (): Promise<void> => {
+    const proposal = answers()
+      .filter(({ message }) => message.proposal === true)
+      .at(-1);
+    const approved = await host.run('approve', proposal?.relPath ?? '', 'fine');
+    expect(approved.code, approved.err).toBe(0);
+    await host.once();
+  };
+  await ask('the first thing');
+  expect(starts()).toEqual([]);
+  await approveNext();
+  await askOn('the second thing');
+  expect(kinds()).toEqual(['fresh']);
+  await approveNext();
+  expect(kinds()).toEqual(['fresh', 'resumed']);
+  expect(lastPrompt()).toContain('> > fine');
+  expect(lastPrompt()).toContain('the second thing');
+  expect(lastPrompt()).not.toContain('the first thing');
 });

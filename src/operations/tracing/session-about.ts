@@ -55,7 +55,7 @@ export function sessionLines({ run, next }: SessionAbout): string[] {
     ...(next === undefined
       ? []
       : [
-          `the next run in this thread goes on with a session of ${next.agent} (${String(next.turns)} runs, tier ${next.tier}), unless something has changed`,
+          `the next run in this thread goes on with a session of ${next.agent} (tier ${next.tier}, ${next.turns === 1 ? '1 run' : `${String(next.turns)} runs`} so far), unless something has changed`,
         ]),
   ];
 }
