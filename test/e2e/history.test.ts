@@ -18,7 +18,7 @@ const prompt = (): string => {
 };
 
 async function serve(options: Record<string, number>, profile = ''): Promise<void> {
-  const cli = `cat > ${bus.root}/prompt; echo "said ${'$'}(grep -c . ${bus.root}/prompt)"`;
+  const cli = `cat > ${bus.root}/prompt; echo "said $(grep -c . ${bus.root}/prompt)"`;
   host.declare({ worker: { default: { cli, ...options } } });
   if (profile !== '')
     host.edit({ 'local/actors/worker.md': `---\nname: worker\n${profile}\n---\nBe brief.\n` });

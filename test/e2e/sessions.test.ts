@@ -180,11 +180,15 @@ describe('a tier that goes on with sessions', () => {
   it.each([
     [
       'profile',
-      () => host.edit({ 'local/actors/worker.md': '---\nname: worker\n---\nBe brief.\n' }),
+      () => {
+        host.edit({ 'local/actors/worker.md': '---\nname: worker\n---\nBe brief.\n' });
+      },
     ],
     [
       'skill',
-      () => host.edit({ 'local/skills/x/SKILL.md': '---\nname: x\ndescription: y\n---\nz\n' }),
+      () => {
+        host.edit({ 'local/skills/x/SKILL.md': '---\nname: x\ndescription: y\n---\nz\n' });
+      },
     ],
   ])('begins a session anew when a %s has changed', async (_what, change) => {
     await ask('the first thing');

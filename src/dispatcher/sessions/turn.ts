@@ -1,4 +1,8 @@
-import { isSessionRefused, sessionsOf, type SessionCall } from '../../agents/sessions/sessions-of.ts';
+import {
+  isSessionRefused,
+  sessionsOf,
+  type SessionCall,
+} from '../../agents/sessions/sessions-of.ts';
 import { passed } from '../../crash-points.ts';
 import { SESSION_MAX_TURNS, type SessionKind } from '../../protocol/files/tier-session.ts';
 import { messageKey, type MessageRef } from '../../protocol/message-ref.ts';
