@@ -24,8 +24,6 @@ export interface SweepParts extends WorktreeSweepParts {
 const HOUR_MS = 3_600_000;
 /** How long a workspace is kept after its thread's last activity (trust.md §1). */
 const KEPT_MS = 7 * 24 * HOUR_MS;
-/** How long a session of an agent CLI is gone on with after its last run. */
-const SESSION_KEPT_MS = 30 * 24 * HOUR_MS;
 /** The most messages of a channel that are examined. In a channel with more, nothing is removed. */
 const MAX_RECENT = 5000;
 
@@ -67,7 +65,8 @@ export class WorkspaceSweep {
     const { workspaces, now, log } = this.#parts;
     const edge = new Date(now().getTime() - KEPT_MS);
     await this.#parts.transcribing.sweep();
-    await this.#parts.sessions.sweep(new Date(now().getTime() - SESSION_KEPT_MS));
+    // It may know of files that went with its workspace.
+    await this.#parts.sessions.sweep(edge);
     await this.#forgetCancelled(edge);
     await sweepWorktrees(this.#parts, edge);
     const unused = await workspaces.unusedSince(edge);

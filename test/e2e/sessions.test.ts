@@ -4,6 +4,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { Cost } from '../../src/operations/reading/cost.ts';
 import { agent } from '../support/agents.ts';
 import { Bus, type Host } from '../support/bus.ts';
+import { git } from '../support/git.ts';
 import { until } from '../support/wait.ts';
 
 let bus: Bus;
@@ -223,6 +224,38 @@ describe('a tier that goes on with sessions', () => {
     ]);
   });
 
+  it('ends a session of which the CLI knows less than the record says, as after a restored disk', async () => {
+    await serve({}, CODEX);
+    await ask('the first thing');
+    const file = join(folder, starts()[0]?.id ?? '');
+    const old = readFileSync(file);
+    await askOn('the second thing');
+    await askOn('the third thing');
+    writeFileSync(file, old);
+    await askOn('the fourth thing');
+    // It is told at once how to find out what it has missed, and nothing else is to be seen before it ran.
+    const before = bus.from('operator').at(-2)?.relPath ?? '';
+    expect(lastPrompt()).toContain(`crosstalk thread ${before}`);
+    // It says that its session used less than before: that is what there is to count.
+    expect(ledger().at(-1)?.['usage']).toMatchObject({ input: 20, cached: 200, output: 10 });
+    await askOn('the fifth thing');
+    expect(kinds()).toEqual(['fresh', 'resumed', 'resumed', 'resumed', 'fresh']);
+    expect(lastPrompt()).toContain('the second thing');
+  });
+
+  it('goes on in the copy of a repository that its thread has', async () => {
+    const app = join(bus.root, 'app');
+    mkdirSync(app);
+    git(app, 'init', '--quiet');
+    git(app, 'commit', '--quiet', '--allow-empty', '--message', 'begun');
+    await serve({ worktree: app });
+    await ask('the first thing');
+    await askOn('the second thing');
+    expect(kinds()).toEqual(['fresh', 'resumed']);
+    expect(new Set(starts().map(({ cwd }) => cwd)).size).toBe(1);
+    expect(starts()[0]?.cwd).toContain('/worktrees/');
+  });
+
   it('takes no id of a session from a message', async () => {
     await ask('the first thing');
     const [{ id } = { id: '' }] = starts();
@@ -256,6 +289,7 @@ it('a tier without sessions adds nothing to a command, an answer, the ledger or 
   expect(answers()[0]?.message.extra).toEqual({});
   expect(ledger()[0]).not.toHaveProperty('session');
   expect(existsSync(join(host.state, 'agent-sessions'))).toBe(false);
+  expect((await host.run('status')).out).not.toContain('Sessions that runs');
 });
 
 it('a tier whose CLI cannot go on with sessions is said to be one, and each of its runs is new', async () => {
@@ -269,7 +303,7 @@ it('a tier whose CLI cannot go on with sessions is said to be one, and each of i
   expect(answers().at(-1)?.message.extra).toEqual({});
 });
 
-it('host show, explain and agents tell of sessions', async () => {
+it('host show, explain, status and agents tell of sessions', async () => {
   const question = await ask('the first thing');
   const shown = await host.run('host', 'show', '--host', 'front');
   expect(shown.out).toContain(
@@ -279,6 +313,10 @@ it('host show, explain and agents tell of sessions', async () => {
   expect(explained.out).toContain('its run began a session');
   expect(explained.out).toContain(
     'the next run in this thread goes on with a session of claude (tier default, 1 run so far)',
+  );
+  const state = await host.run('status');
+  expect(state.out).toMatch(
+    /Sessions that runs go on with\n {2}worker +default +claude +1 thread /,
   );
   const found = await host.run('agents', '--json', 'claude', 'qwen');
   const kinds = (JSON.parse(found.out) as { name: string; sessions: string[] }[]).map(

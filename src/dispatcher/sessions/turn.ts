@@ -163,9 +163,10 @@ class SessionOfRun {
     const candidate: Candidate = { owner };
     const { usage: total } = result;
     const usage = this.#call.sums && total !== undefined ? usageSince(total, before?.total) : total;
-    // A CLI that says less than before has another session under this id, as after a restored disk.
+    // A CLI that says another id, or that it used less than before, has another session than it was to go on with, as after a restored disk.
     const isOther = total !== undefined && usage === undefined;
-    if (this.#call.isId(session) && !isOther)
+    const isElsewhere = before && result.session !== undefined && result.session !== session;
+    if (this.#call.isId(session) && !isOther && isElsewhere !== true)
       candidate.session = {
         ...owner,
         ...{ agent: this.#call.agent, session, tier: tier.name, made: this.#made },
