@@ -6,6 +6,7 @@ import {
   type Thread,
   type ThreadNode,
 } from '../../operations/tracing/thread.ts';
+import { askedText } from '../../protocol/text/skill-call.ts';
 import { reasonInWords } from '../../protocol/text/reasons.ts';
 import { suffixOf } from '../../protocol/names.ts';
 import { flag, inTransport, note, print, type Call } from '../command/command.ts';
@@ -96,8 +97,9 @@ function lines(call: Call, node: ThreadNode, asked: string, withCost: boolean): 
     ...node.states.map((state) =>
       paint(COLOURS[state.state], words(state) + elsewhere(node, state)),
     ),
-    ...(node.subscription === undefined ? [] : [paint('dim', `by ${node.subscription}`)]),
+    ...(node.subscription === undefined ? [] : [paint('dim', givenWords(node))]),
     ...(node.fired_by === undefined ? [] : [paint('dim', firedText(node.fired_by))]),
+    ...(node.asks_for === undefined ? [] : [paint('dim', askedText(node.asks_for))]),
     ...(node.branch === undefined ? [] : [paint('blue', `branch ${branchInWords(node.branch)}`)]),
     ...(withCost && node.usage !== null
       ? [paint('magenta', [...usageWords(node.usage), dollars(node.usage.usd ?? null)].join(' '))]
@@ -108,6 +110,11 @@ function lines(call: Call, node: ThreadNode, asked: string, withCost: boolean): 
 }
 
 const MARKS = { interim: 'interim', failure: 'notice of a failure', cancel: 'cancels it' } as const;
+
+/** The subscription that has given it, and the event on which that followed. */
+function givenWords({ subscription = '', event }: ThreadNode): string {
+  return `by ${subscription}${event === undefined ? '' : ` on event ${event}`}`;
+}
 
 /** A proposal is a word on the way as well, which goes without saying. */
 function markWords({ mark, proposal, decision }: ThreadNode): string[] {

@@ -122,7 +122,10 @@ export const READING_COMMANDS: readonly CommandSpec[] = [
     name: 'cost',
     summary: 'what runs have used: tokens, and money where the agent CLI states it',
     options: [
-      ['--by <what>', 'actor, tier, host, channel, thread, schedule or day (default: actor)'],
+      [
+        '--by <what>',
+        'actor, tier, host, channel, thread, schedule, subscription, skill or day (default: actor)',
+      ],
       ['--since <when>', 'only newer ones: 2026-06-09, 2h, 3d, today (default: 30 days)'],
     ],
     details:

@@ -4,7 +4,7 @@ import { reasonOf } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { MessageRef } from '../../protocol/message-ref.ts';
 import type { InvocationResult } from '../../runner/runner.ts';
-import type { Ledger, LedgerLine, RunEnding } from '../../state/bills/ledger.ts';
+import type { CountedFor, Ledger, LedgerLine, RunEnding } from '../../state/bills/ledger.ts';
 import type { RunRecord, Runs } from '../../state/runs.ts';
 import type { Job, JobResult } from './job.ts';
 import { readLeftOutput } from './output.ts';
@@ -14,6 +14,7 @@ export interface Ran {
   result: InvocationResult;
   /** The first message of its thread. */
   thread: MessageRef;
+  counted: CountedFor;
 }
 
 interface BillParts {
@@ -30,14 +31,14 @@ export async function bill(
   parts: BillParts,
   job: Job,
   begun: Date,
-  { result, thread }: Ran,
+  { result, thread, counted }: Ran,
   ended: JobResult | undefined,
 ): Promise<void> {
   const { id, actor, host, channel, tier } = job;
   const agent = plainCall(tier.cli)?.agent;
   await write(parts, {
     at: begun.toISOString(),
-    ...{ id, actor, host, channel, tier: tier.name, thread },
+    ...{ id, actor, host, channel, tier: tier.name, thread, ...counted },
     ended: endingOf(ended),
     ...(ended?.kind === 'failed' && { reason: ended.failure.reason }),
     ...(agent !== undefined && { agent }),
@@ -52,7 +53,7 @@ export async function billLeftover(
   parts: BillParts & { runs: Runs; now: () => Date },
   run: RunRecord,
 ): Promise<void> {
-  const { id, actor, host, channel, tier, thread, agent, since } = run;
+  const { id, actor, host, channel, tier, thread, agent, since, skills, subscription } = run;
   // Earlier versions have written no more of a run.
   if (host === undefined || tier === undefined || thread === undefined || since === undefined)
     return;
@@ -64,6 +65,8 @@ export async function billLeftover(
   await write(parts, {
     at: since,
     ...{ id, actor, host, channel, tier, thread },
+    ...(skills !== undefined && { skills }),
+    ...(subscription !== undefined && { subscription }),
     ended: 'interrupted',
     ...(agent !== undefined && { agent }),
     ms,

@@ -2,6 +2,7 @@ import { invoke } from '../../runner/invoke.ts';
 import type { InvocationResult } from '../../runner/runner.ts';
 import { plainCall } from '../../agents/output/plain-call.ts';
 import type { MessageRef } from '../../protocol/message-ref.ts';
+import type { CountedFor } from '../../state/bills/ledger.ts';
 import { readOutput } from './output.ts';
 import { passed } from '../../crash-points.ts';
 import { reasonOf } from '../../errors.ts';
@@ -47,6 +48,8 @@ interface RunInput {
   maxOutput: number;
   /** The first message of the thread. */
   thread: MessageRef;
+  /** For what else it is counted; its skills are known once the prompt is made. */
+  counted: CountedFor;
   /** US dollars that it may use at most. */
   rest: number | undefined;
   /** The MCP servers that it is given. */
@@ -120,7 +123,7 @@ export async function runIn(
   parts: RunParts,
   job: Job,
   place: Workplace,
-  { input, batch, maxOutput, thread, rest, servers, permitting }: RunInput,
+  { input, batch, maxOutput, thread, counted, rest, servers, permitting }: RunInput,
 ): Promise<InvocationResult> {
   const { id, actor, host, channel, messages, tip, tier } = job;
   const files = batch.map(({ relPath, message }, index) => ({
@@ -164,7 +167,8 @@ export async function runIn(
       onStart: async (pid) => {
         passed('cli_started');
         const since = parts.now().toISOString();
-        const bill = { tier: tier.name, thread, since, ...(call && { agent: call.agent }) };
+        const agent = call && { agent: call.agent };
+        const bill = { tier: tier.name, thread, since, ...agent, ...counted };
         const head = { id, actor, host, channel, tier: tier.name, messages, since };
         const run = { id, actor, host, channel, messages, tip, workdir: place.dir, ...bill };
         leader = await parts.runs.begin(run, pid);

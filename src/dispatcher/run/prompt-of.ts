@@ -19,6 +19,8 @@ interface Circumstances {
   files: BatchFiles | undefined;
   runDir: string;
   letter: DeadLetter | undefined;
+  /** Takes the names of the skills that it tells, in alphabetical order; not called where there is none. */
+  told: (skills: string[]) => void;
 }
 
 /** The text that a run gets on stdin, from what is on the bus at the commit at which its batch is read. */
@@ -26,7 +28,7 @@ export async function promptOf(
   parts: RunParts,
   job: Job,
   briefing: Briefing,
-  { place, files, runDir, letter }: Circumstances,
+  { place, files, runDir, letter, told }: Circumstances,
 ): Promise<string> {
   const { reader, log, secret } = parts;
   const { batch, plans } = briefing;
@@ -40,6 +42,9 @@ export async function promptOf(
   const { tip, actor, channel } = job;
   const share = letter?.reason === 'prompt_too_long' ? 0.5 : undefined;
   const cut = leftOutOf(thread, actor, share);
+  const skills = await skillsOf(parts, job, batch, profile?.skills, runDir);
+  const names = skills.filter((skill) => skill.told !== undefined).map(({ name }) => name);
+  if (names.length > 0) told(names.sort());
   return formatPrompt({
     word: secret(8),
     protocol: protocol ?? '',
@@ -68,7 +73,7 @@ export async function promptOf(
       archives: await archivesOf(parts.transport, { tip, home: channel }, cut),
     }),
     thread,
-    skills: await skillsOf(parts, job, batch, profile?.skills, runDir),
+    skills,
     batch,
     files,
   });

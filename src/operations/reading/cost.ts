@@ -1,6 +1,6 @@
+import { skillNames } from '../../bus/automation/skills.ts';
 import { readHosts } from '../../bus/host.ts';
 import { relPathAt } from '../../protocol/names.ts';
-import { threadRoot } from '../../protocol/thread.ts';
 import { addMoney } from '../../protocol/usage.ts';
 import { Ledger } from '../../state/bills/ledger.ts';
 import {
@@ -14,15 +14,16 @@ import {
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
 import { byTime, CHUNK, readFiles, type Arrival } from '../lookup/arrivals.ts';
 import { newestFirst } from '../lookup/newest.ts';
-import { regrouped } from './cost-by-schedule.ts';
-
-export const COST_BY = ['actor', 'tier', 'host', 'channel', 'thread', 'schedule', 'day'] as const;
-/** By what runs are put together. */
-export type CostBy = (typeof COST_BY)[number];
+import type { CostBy } from './cost-by.ts';
+import { regrouped } from './cost-groups.ts';
+import { runsIn } from './runs-of-others.ts';
 
 /** Some runs together; money is null if no CLI stated any. Stored and shown under these names. */
 export interface CostRow {
-  /** The actor, tier, alias of a host, channel, first message of a thread, schedule, or day (UTC). */
+  /**
+   * The actor, tier, alias of a host, channel, first message of a thread, schedule, subscription, skill, or day
+   * (UTC).
+   */
   what: string;
   /** Of a thread: the id of its channel. */
   channel?: string;
@@ -127,6 +128,7 @@ export async function ownBill({ paths }: Context): Promise<TierBill[]> {
 }
 
 function sumsBy(by: CostBy): SumsBy {
+  if (by === 'skill' || by === 'subscription') return by;
   return by === 'thread' || by === 'schedule' ? 'thread' : 'place';
 }
 
@@ -199,16 +201,8 @@ async function runsOfOthers(
     for (let at = 0; at < files.length; at += CHUNK)
       found.push(...(await readFiles(context, files.slice(at, at + CHUNK))));
   found.sort(byTime);
-  const known = new Map(found.map(({ relPath, message }) => [relPath, message]));
-  return found.flatMap(({ relPath, channel, message }): Summed[] => {
-    const { usage, host, from, timestamp, tier = 'default' } = message;
-    if (usage === undefined || host === undefined || own.has(host)) return [];
-    const root = threadRoot([{ relPath, message }], (ref) => known.get(ref));
-    const thread = { channel, relPath: root };
-    const { ms, ...used } = usage;
-    const at = timestamp.slice(0, 10);
-    return [{ at, actor: from, host, channel, tier, thread, ended: 'answered', ms, usage: used }];
-  });
+  const skills = new Set(await skillNames(context.transport, tip));
+  return runsIn(found, own, skills);
 }
 
 async function namesOf(context: Context, tip: string): Promise<Map<string, string>> {

@@ -6,6 +6,7 @@ import { openQuestions, originsOf } from '../../protocol/causality.ts';
 import { messageFile } from '../../protocol/layout.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { CrosstalkError } from '../../errors.ts';
+import { askedSkill, type AskedSkill } from './asked-skill.ts';
 import { factsOf, type Facts } from './facts.ts';
 import { withNaming } from '../lookup/naming.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
@@ -32,6 +33,8 @@ export interface Explanation {
    * other message.
    */
   given_by?: GivenBy & { cause: string[] };
+  /** The skill for which it asks, as it is now; absent for any other message. */
+  asks_for?: AskedSkill;
 }
 
 /** @param actor `name`, or `name@host` to ask about one host */
@@ -66,6 +69,7 @@ export async function explain(
   );
   const started = startedBy(found);
   const given = subscriptionOf(found);
+  const asked = await askedSkill(context, name, found);
   return {
     channel: ref.channel,
     message: ref.relPath,
@@ -86,5 +90,6 @@ export async function explain(
     ...(given && {
       given_by: { ...given, cause: [...originsOf(found), ...(found.origin ?? [])] },
     }),
+    ...(asked && { asks_for: asked }),
   };
 }

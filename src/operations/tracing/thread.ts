@@ -5,12 +5,14 @@ import { isQuestion } from '../../protocol/causality.ts';
 import { activation } from '../../protocol/activation.ts';
 import { EVERYONE, formatAddress } from '../../protocol/address.ts';
 import { subscriptionOf } from '../../protocol/automation/follow-up.ts';
+import { skillAskedFor } from '../../protocol/text/skill-call.ts';
 import { excerptOf } from '../../protocol/text/excerpt.ts';
 import { parseMessage, type Located, type Message } from '../../protocol/message.ts';
 import { isAnswer, markOf } from '../../protocol/owed.ts';
 import { treesOf, type Branch } from '../../protocol/tree.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { shown } from '../../protocol/text/result.ts';
+import { askedSkills } from './asked-skill.ts';
 import { factsOf, type Facts } from './facts.ts';
 import { failedElsewhere, openState } from './open-state.ts';
 import { whomText } from './joining.ts';
@@ -52,8 +54,10 @@ export async function thread(context: Context, given: string): Promise<WebThread
       );
     }
     const served = await servedNames(context, tip);
+    const bodies = messages.map(({ message }) => message.body);
+    const skills = await askedSkills(context, tip, bodies);
     const nodeOf = async (branch: Branch): Promise<WebThreadNode> => ({
-      ...describe(branch),
+      ...describe(branch, skills),
       states: await statesOf(context, ref.channel, served, branch, messages, naming),
       children: await Promise.all(branch.children.map(nodeOf)),
     });
@@ -128,13 +132,13 @@ export async function queuedIn(
   });
 }
 
-function describe({
-  relPath,
-  message,
-  verified,
-}: Located): Omit<WebThreadNode, 'states' | 'children'> {
+function describe(
+  { relPath, message, verified }: Located,
+  skills: ReadonlyMap<string, string | null>,
+): Omit<WebThreadNode, 'states' | 'children'> {
   const given = subscriptionOf(message);
   const fired = startedBy(message);
+  const name = skillAskedFor(message.body);
   return {
     relPath,
     from: message.from,
@@ -148,6 +152,8 @@ function describe({
     ...(message.decision !== undefined && { decision: message.decision }),
     usage: message.usage ?? null,
     ...(given && { subscription: given.subscription }),
+    ...(given?.event !== undefined && { event: given.event }),
+    ...(name !== undefined && { asks_for: { name, path: skills.get(name) ?? null } }),
     ...(message.branch !== undefined && { branch: message.branch }),
     ...(fired !== undefined && { fired_by: fired }),
     ...(verified !== undefined && { verified }),

@@ -10,8 +10,16 @@ import type { Usage } from '../../protocol/usage.ts';
 /** How a run ended: `interrupted` when its dispatcher died. */
 export type RunEnding = 'answered' | 'silent' | 'failed' | 'stopped' | 'refused' | 'interrupted';
 
+/** What a run is counted for beside its place and its thread; nothing is written of what there is none of. */
+export interface CountedFor {
+  /** The skills that its prompt told, in alphabetical order. */
+  skills?: string[];
+  /** The subscription that has given what it worked on, or the nearest one behind that. */
+  subscription?: string;
+}
+
 /** One run, as the bill has it (bills.md). Stored and shown under these names. */
-export interface LedgerLine {
+export interface LedgerLine extends CountedFor {
   /** When it began, in ISO form, UTC. */
   at: string;
   /** The dispatch id, a ULID. */
@@ -168,12 +176,16 @@ function lineIn(value: unknown): LedgerLine | undefined {
     typeof thread['channel'] === 'string' &&
     typeof thread['relPath'] === 'string';
   if (!isWhole) return undefined;
-  const line = value as unknown as LedgerLine;
-  if (usage === undefined || isUsage(usage)) return line;
   // The run was made, whatever is left of what it stated.
-  const run = { ...line };
-  delete run.usage;
+  const run = { ...value } as unknown as LedgerLine;
+  if (usage !== undefined && !isUsage(usage)) delete run.usage;
+  if (!isTexts(value['skills'])) delete run.skills;
+  if (typeof value['subscription'] !== 'string') delete run.subscription;
   return run;
+}
+
+function isTexts(value: unknown): boolean {
+  return Array.isArray(value) && value.every((one) => typeof one === 'string');
 }
 
 function isUsage(value: unknown): boolean {
