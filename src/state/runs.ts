@@ -4,7 +4,7 @@ import { hasCode } from '../errors.ts';
 import { makeFolder } from '../folder.ts';
 import type { MessageRef } from '../protocol/message-ref.ts';
 import { formatMessage, parseMessage, type Located } from '../protocol/message.ts';
-import type { CountedFor } from './bills/ledger.ts';
+import type { CountedFor } from '../protocol/automation/counted-for.ts';
 import { JsonFolder, isRecord } from './files.ts';
 import { identify, isAlive, type ProcessIdentity } from './process-identity.ts';
 

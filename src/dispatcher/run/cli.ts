@@ -2,7 +2,7 @@ import { invoke } from '../../runner/invoke.ts';
 import type { InvocationResult } from '../../runner/runner.ts';
 import { plainCall } from '../../agents/output/plain-call.ts';
 import type { MessageRef } from '../../protocol/message-ref.ts';
-import type { CountedFor } from '../../state/bills/ledger.ts';
+import type { CountedFor } from '../../protocol/automation/counted-for.ts';
 import { readOutput } from './output.ts';
 import { passed } from '../../crash-points.ts';
 import { reasonOf } from '../../errors.ts';

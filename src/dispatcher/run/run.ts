@@ -15,7 +15,7 @@ import { brief, type Briefing } from './briefing.ts';
 import { Beginning } from '../../bus/beginning.ts';
 import { cannotPlan } from './plan.ts';
 import { promptOf } from './prompt-of.ts';
-import type { CountedFor } from '../../state/bills/ledger.ts';
+import type { CountedFor } from '../../protocol/automation/counted-for.ts';
 import type { DeadLetter } from '../../state/dead-letters.ts';
 import { bill, endingOf, type Ran } from './bill.ts';
 import { conclude, failed, hasAnswered, isCancelled, stillAwaits } from './conclude.ts';

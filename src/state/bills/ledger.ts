@@ -3,20 +3,13 @@ import { join } from 'node:path';
 import { Emitter } from '../../emitter.ts';
 import { hasCode } from '../../errors.ts';
 import { makeFolder } from '../../folder.ts';
+import type { CountedFor } from '../../protocol/automation/counted-for.ts';
 import type { MessageRef } from '../../protocol/message-ref.ts';
 import { isRecord, isTime } from '../files.ts';
 import type { Usage } from '../../protocol/usage.ts';
 
 /** How a run ended: `interrupted` when its dispatcher died. */
 export type RunEnding = 'answered' | 'silent' | 'failed' | 'stopped' | 'refused' | 'interrupted';
-
-/** What a run is counted for beside its place and its thread; nothing is written of what there is none of. */
-export interface CountedFor {
-  /** The skills that its prompt told, in alphabetical order. */
-  skills?: string[];
-  /** The subscription that has given what it worked on, or the nearest one behind that. */
-  subscription?: string;
-}
 
 /** One run, as the bill has it (bills.md). Stored and shown under these names. */
 export interface LedgerLine extends CountedFor {
