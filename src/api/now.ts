@@ -207,6 +207,8 @@ export interface WebArrow extends MessageRef {
   excerpt: string;
   /** The schedule that has sent it, as it says; absent for any other. */
   schedule?: string;
+  /** The subscription that has given it, as it says; absent for any other. */
+  subscription?: string;
 }
 
 /** `GET /api/flow`: what happened between two times. */

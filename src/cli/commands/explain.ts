@@ -1,5 +1,5 @@
 import { explain, type Explanation } from '../../operations/tracing/explain.ts';
-import { firedText } from '../../protocol/automation/firing.ts';
+import { firedText } from '../../protocol/text/fired-text.ts';
 import { describeFacts } from '../../operations/tracing/facts.ts';
 import { inTransport, print, type Call } from '../command/command.ts';
 

@@ -11,7 +11,7 @@ import { reasonInWords } from '../../protocol/text/reasons.ts';
 import { suffixOf } from '../../protocol/names.ts';
 import { flag, inTransport, note, print, type Call } from '../command/command.ts';
 import { branchInWords } from '../../protocol/text/branch.ts';
-import { firedText } from '../../protocol/automation/firing.ts';
+import { firedText } from '../../protocol/text/fired-text.ts';
 import { dollars, grouped } from '../../protocol/text/amounts.ts';
 import { verifiedMark } from '../view/verified.ts';
 import { age, colourless, painter } from '../view/render.ts';

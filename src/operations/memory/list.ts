@@ -71,7 +71,15 @@ export interface ShownMemory extends ListedMemory {
  */
 export async function showMemory(context: Context, given: string): Promise<ShownMemory> {
   await refreshOrNote(context);
-  const all = await readMemories(context, { bodies: false });
+  return shownOf(context, await readMemories(context, { bodies: false }), given);
+}
+
+/** The same of memories that were read. @throws CrosstalkError as {@link resolveMemory} */
+export async function shownOf(
+  context: Context,
+  all: Memories,
+  given: string,
+): Promise<ShownMemory> {
   const chosen = resolveMemory(all, given);
   const channelOf = await channelNames(context, [chosen]);
   const { memory, superseded_by } = chosen;
@@ -128,17 +136,11 @@ export async function searchMemories(
 ): Promise<(ListedMemory & { excerpt: string })[]> {
   requireWords(input.words);
   const listed = await listMemories(context, input);
-  const scores = await withIndex(
-    context,
-    {},
-    (index) => new Map(searchNotes(index.database, input.words, MAX_RANKED_NOTES)),
-  );
-  const now = context.now();
+  const scores = await scoresOf(context, input.words, input);
   const found = listed
     .flatMap((one) => {
-      const words = scores.get(one.file);
-      if (words === undefined) return [];
-      return [{ one, score: input.age === false ? words : agedScore(words, one.memory, now) }];
+      const score = scores(one);
+      return score === undefined ? [] : [{ one, score }];
     })
     .sort((a, b) => b.score - a.score)
     .slice(0, MAX_HITS);
@@ -148,4 +150,28 @@ export async function searchMemories(
       return { ...one, excerpt: excerptOf(body, input.words, EXCERPT_BYTES).text };
     }),
   );
+}
+
+/**
+ * How well memories fit some words; undefined for those that do not have them, or are not among the best.
+ *
+ * @param options `age`: whether age counts; it does by default
+ * @throws CrosstalkError `usage` for words that cannot match anything
+ */
+export async function scoresOf(
+  context: Context,
+  words: string,
+  { age = true }: { age?: boolean } = {},
+): Promise<(one: StoredMemory) => number | undefined> {
+  requireWords(words);
+  const scores = await withIndex(
+    context,
+    {},
+    (index) => new Map(searchNotes(index.database, words, MAX_RANKED_NOTES)),
+  );
+  const now = context.now();
+  return ({ file, memory }) => {
+    const score = scores.get(file);
+    return score === undefined || !age ? score : agedScore(score, memory, now);
+  };
 }

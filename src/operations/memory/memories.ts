@@ -75,7 +75,7 @@ export async function* memoryFiles(
 }
 
 /** The memories that wait in this machine's outbox, by file name. */
-async function queuedMemories(context: Context): Promise<Map<string, Uint8Array>> {
+export async function queuedMemories(context: Context): Promise<Map<string, Uint8Array>> {
   const found = new Map<string, Uint8Array>();
   for (const { path, content } of await queuedFiles(context)) {
     const file = path.slice(MEMORIES.length + 1);

@@ -56,15 +56,7 @@ export async function knownSkills(context: Context): Promise<SkillInfo[]> {
  */
 export async function showSkill(context: Context, name: string): Promise<ShownSkill> {
   const all = await listSkills(context);
-  const info = all.find((one) => one.name === name);
-  if (info === undefined) {
-    const names = all.map((one) => one.name);
-    const known = names.length === 0 ? 'none' : names.slice(0, 20).join(', ');
-    throw new CrosstalkError(
-      'not_found',
-      `no skill ${shown(name)}${didYouMean(name, names)}; this transport has ${known}; add one with: crosstalk skill add <dir>`,
-    );
-  }
+  const info = namedSkill(all, name);
   const { transport } = context;
   const tip = await tipOf(context);
   const found = await skillAt(transport, tip, name);
@@ -75,4 +67,18 @@ export async function showSkill(context: Context, name: string): Promise<ShownSk
     );
   const { files, left } = await besideSkill(transport, tip, found.folder);
   return { ...info, body: found.skill.body, files: files.map((file) => file.name).sort(), left };
+}
+
+/** @throws CrosstalkError `not_found` for a name that none of some skills has */
+export function namedSkill(all: readonly SkillInfo[], name: string): SkillInfo {
+  const info = all.find((one) => one.name === name);
+  if (info === undefined) {
+    const names = all.map((one) => one.name);
+    const known = names.length === 0 ? 'none' : names.slice(0, 20).join(', ');
+    throw new CrosstalkError(
+      'not_found',
+      `no skill ${shown(name)}${didYouMean(name, names)}; this transport has ${known}; add one with: crosstalk skill add <dir>`,
+    );
+  }
+  return info;
 }

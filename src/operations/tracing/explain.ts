@@ -1,6 +1,7 @@
 import { activation, explainClause, type Clause } from '../../protocol/activation.ts';
 import { parseAddress } from '../../protocol/address.ts';
-import { startedBy, type StartedBy } from '../../protocol/automation/firing.ts';
+import { startedBy } from '../../protocol/automation/firing.ts';
+import type { StartedBy } from '../../protocol/text/fired-text.ts';
 import { subscriptionOf, type GivenBy } from '../../protocol/automation/follow-up.ts';
 import { openQuestions, originsOf } from '../../protocol/causality.ts';
 import { messageFile } from '../../protocol/layout.ts';

@@ -1,20 +1,18 @@
 import { formatDocument, parseDocumentText, type HeaderFields } from '../text/frontmatter.ts';
 import { fileText } from '../message.ts';
+import { isMemoryFile, MEMORY_FILE, MEMORY_KINDS, type MemoryKind } from './memory-names.ts';
 import { isChannelId, isName, isSender } from '../names.ts';
 import { isOrigin } from '../reference.ts';
 import { isOneLine } from '../text/one-line.ts';
 import { parsed, shown, unreadable, type Parsed } from '../text/result.ts';
 import { utcOf } from '../text/timestamp.ts';
 
-const FILE = /^\d{8}T\d{9}Z-([0-9a-fA-F]{8,64})\.md$/;
 const TIME = /^(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(\d{2})(\d{3})Z/;
 
 /** The form of the names that {@link memoryFileAt} creates, for error messages about other names. */
 export const MEMORY_FORM = 'YYYYMMDDTHHMMSSmmmZ-<hex>.md';
 
-/** What a note is (automation.md, "Memory"); a note that says nothing is a `note`. */
-export const MEMORY_KINDS = ['note', 'decision', 'preference', 'reference', 'archive'] as const;
-export type MemoryKind = (typeof MEMORY_KINDS)[number];
+export { isMemoryFile, MEMORY_KINDS, type MemoryKind };
 
 /** What somebody did to a note that was there; a note without this field was written anew. */
 export const MEMORY_CHANGES = ['forget', 'restore', 'alias'] as const;
@@ -76,11 +74,6 @@ function isScope(scope: unknown): scope is string {
   return scope === 'global' || isChannelId(scope) || isActorScope(scope);
 }
 
-/** Whether a name is that of a memory file: `YYYYMMDDTHHMMSSmmmZ-<hex>.md`. */
-export function isMemoryFile(name: unknown): name is string {
-  return typeof name === 'string' && FILE.test(name);
-}
-
 /** The file name of a memory written at `at`; `suffix` as for messages. */
 export function memoryFileAt(at: Date, suffix: string): string {
   return `${at.toISOString().replace(/[-:.]/g, '')}-${suffix}.md`;
@@ -93,7 +86,7 @@ export function memoryTime(file: string): string {
 
 /** The hex suffix of a memory's file name, by which it may be named if it is unique. */
 export function memorySuffix(file: string): string {
-  return FILE.exec(file)?.[1] ?? '';
+  return MEMORY_FILE.exec(file)?.[1] ?? '';
 }
 
 /**
