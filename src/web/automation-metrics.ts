@@ -1,10 +1,9 @@
 import type { Gauge } from 'prom-client';
 import type { WebBrokenFiles, WebSchedule } from '../api/api.ts';
-import { skillNames } from '../bus/automation/skills.ts';
-import { tipOf } from '../operations/context.ts';
 import { brokenFiles } from '../operations/page/broken-files.ts';
 import type { Trace } from '../operations/page/recent.ts';
 import { schedulesHere } from '../operations/schedules/list.ts';
+import { namesOfSkills } from '../operations/skills/list.ts';
 import { subscriptionsHere } from '../operations/subscriptions/list.ts';
 import type { EventCounts } from './event-counts.ts';
 import type { Parts } from './parts.ts';
@@ -71,7 +70,7 @@ export class AutomationMetrics {
       recent.traces(),
       schedulesHere(context),
       subscriptionsHere(context),
-      tipOf(context).then((tip) => skillNames(context.transport, tip)),
+      namesOfSkills(context),
       brokenFiles(context),
     ]);
     this.#setSchedules(schedules);

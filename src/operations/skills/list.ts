@@ -31,6 +31,11 @@ export async function listSkills(context: Context): Promise<SkillInfo[]> {
   return knownSkills(context);
 }
 
+/** The names of all skills known locally, also of those that cannot be read. */
+export async function namesOfSkills(context: Context): Promise<string[]> {
+  return skillNames(context.transport, await tipOf(context));
+}
+
 /** The same skills as known locally, without asking the remote. */
 export async function knownSkills(context: Context): Promise<SkillInfo[]> {
   const { transport } = context;

@@ -5,6 +5,8 @@ import { formatSource, subscribersOf, type Match } from '../../protocol/automati
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
 import { namedFile } from '../lookup/named-file.ts';
 
+export type { WebSubscription as ShownSubscription };
+
 /** A subscription with its file. */
 export interface WholeSubscription extends WebSubscription {
   text: string;
@@ -23,7 +25,10 @@ export async function listSubscriptions(context: Context): Promise<WebSubscripti
 export async function subscriptionsHere(context: Context): Promise<WebSubscriptions> {
   const tip = await tipOf(context);
   const { files, beyond } = await new SubscriptionFiles(context.transport).at(tip);
-  return { subscriptions: await Promise.all(files.map((file) => shownOf(context, tip, file))), beyond };
+  return {
+    subscriptions: await Promise.all(files.map((file) => shownOf(context, tip, file))),
+    beyond,
+  };
 }
 
 /** @throws CrosstalkError `not_found` */

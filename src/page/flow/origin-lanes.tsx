@@ -11,7 +11,7 @@ const MOST = 30;
 const TOGETHER = 4;
 
 /** A lane of what sends messages by itself. */
-export interface Origin {
+interface Origin {
   /** The path of its file. */
   path: string;
   name: string;

@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import type { WebNoteLog } from '../../api/api.ts';
 import { ShelfLinks } from '../parts/shelf-links.tsx';
-import { Problem, View } from '../parts/view.tsx';
+import { Loading, Problem, View } from '../parts/view.tsx';
 import { Link } from '../route/link.tsx';
 import { Changes } from './changes.tsx';
 import { useShelf } from './use-shelf.ts';
@@ -25,6 +25,7 @@ export function ChangesView(): JSX.Element {
         <Link to={{ view: 'notes' }}>The notes in force</Link>
       </p>
       <Problem words={problem} />
+      <Loading of={{ value: log, problem }} />
       {log?.changes.length === 0 && <p>Nobody has written a note yet.</p>}
       {log !== undefined && <Changes changes={log.changes} />}
       {log !== undefined && log.more > 0 && (

@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import type { WebNoteWhole } from '../../api/api.ts';
 import { isChannelId } from '../../protocol/names.ts';
 import { ShelfLinks } from '../parts/shelf-links.tsx';
-import { Problem, View } from '../parts/view.tsx';
+import { Loading, Problem, View } from '../parts/view.tsx';
 import { Link } from '../route/link.tsx';
 import { Markdown } from '../text/markdown-view.tsx';
 import { Changes } from './changes.tsx';
@@ -18,6 +18,7 @@ export function NoteView({ file }: { file: string }): JSX.Element {
   return (
     <View title={note?.subject ?? 'Note'} class="shelf" beside={<ShelfLinks />}>
       <Problem words={problem} />
+      <Loading of={{ value: note, problem }} />
       {note !== undefined && <Note note={note} />}
     </View>
   );

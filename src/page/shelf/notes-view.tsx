@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { WebNotes } from '../../api/api.ts';
 import { MEMORY_KINDS } from '../../protocol/files/memory-names.ts';
 import { ShelfLinks } from '../parts/shelf-links.tsx';
-import { Problem, View } from '../parts/view.tsx';
+import { Loading, Problem, View } from '../parts/view.tsx';
 import { Link } from '../route/link.tsx';
 import { useNavigation } from '../route/navigation.ts';
 import type { NotesAsked } from '../route/route.ts';
@@ -59,6 +59,7 @@ export function NotesView({ asked }: { asked: NotesAsked }): JSX.Element {
   return (
     <View title="Notes" class="shelf" beside={<ShelfLinks />}>
       <Problem words={problem} />
+      <Loading of={{ value: notes, problem }} />
       {isNone && (
         <p>
           Nobody has written a note yet. Actors and people write them with{' '}

@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import type { WebSkillWhole } from '../../api/api.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { ShelfLinks } from '../parts/shelf-links.tsx';
-import { Problem, View } from '../parts/view.tsx';
+import { Loading, Problem, View } from '../parts/view.tsx';
 import { Markdown } from '../text/markdown-view.tsx';
 import { SkillFacts } from './skills-view.tsx';
 import { useShelf } from './use-shelf.ts';
@@ -13,6 +13,7 @@ export function SkillView({ name }: { name: string }): JSX.Element {
   return (
     <View title={`/${name}`} class="shelf" beside={<ShelfLinks />}>
       <Problem words={problem} />
+      <Loading of={{ value: skill, problem }} />
       {skill !== undefined && <Skill skill={skill} />}
     </View>
   );

@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import type { WebSkill, WebSkills } from '../../api/api.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { ShelfLinks } from '../parts/shelf-links.tsx';
-import { Problem, View } from '../parts/view.tsx';
+import { Loading, Problem, View } from '../parts/view.tsx';
 import { Link } from '../route/link.tsx';
 import { useShelf } from './use-shelf.ts';
 
@@ -15,6 +15,7 @@ export function SkillsView(): JSX.Element {
         A message that begins with <code>/name</code> brings the text of that skill along.
       </p>
       <Problem words={problem} />
+      <Loading of={{ value, problem }} />
       {value?.skills.length === 0 && (
         <p>
           This transport has no skills. <code>crosstalk skill add &lt;dir&gt;</code> adds one.

@@ -4,8 +4,11 @@ import {
   removeSubscription,
   type EditedSubscription,
 } from '../../../operations/subscriptions/edit.ts';
-import type { WebSubscription } from '../../../api/api.ts';
-import { listSubscriptions, showSubscription } from '../../../operations/subscriptions/list.ts';
+import {
+  listSubscriptions,
+  showSubscription,
+  type ShownSubscription,
+} from '../../../operations/subscriptions/list.ts';
 import { readBody } from '../../command/body.ts';
 import { flag, inTransport, note, print, text, type Call } from '../../command/command.ts';
 import { escapeInvisible } from '../../../protocol/text/quoted.ts';
@@ -69,7 +72,7 @@ function list(call: Call): Promise<number> {
   });
 }
 
-function row(one: WebSubscription): string[] {
+function row(one: ShownSubscription): string[] {
   const { name, source, to, match, host, once, fired, enabled, problems } = one;
   const [problem] = problems;
   if (problem !== undefined) return [name, `cannot be read: ${problem}`].map(escapeInvisible);
