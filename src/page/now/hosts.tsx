@@ -56,13 +56,19 @@ interface Watching {
   watch: (run: WebRun) => void;
 }
 
+/** Those that no host serves come last, as only the first few are shown unasked. */
+function servedFirst(actors: readonly WebActorNow[]): WebActorNow[] {
+  const isServed = ({ hosts }: WebActorNow): boolean => hosts.length > 0;
+  return [...actors.filter(isServed), ...actors.filter((actor) => !isServed(actor))];
+}
+
 /** The actors that can be asked, and what each one is doing. */
 export function Actors({ now, ...watching }: { now: WebNow } & Watching): JSX.Element {
   const none = now.actors.length === 0 ? 'No actor yet: crosstalk actor add makes one.' : undefined;
   return (
     <Card title="Actors" count={now.actors.length} none={none}>
       <Rows>
-        {now.actors.map((actor) => (
+        {servedFirst(now.actors).map((actor) => (
           <li key={actor.name}>
             <Actor actor={actor} {...watching} />
           </li>
