@@ -121,7 +121,7 @@ async function runCli(
       maxOutput,
       thread: root,
       rest: allowed.rest,
-      servers: tools.servers,
+      tools,
       ...(asking && { permitting: permittingOf(parts, job, briefing, root, asking.flags) }),
     });
     if (place.copy !== undefined)

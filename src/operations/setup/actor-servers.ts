@@ -42,12 +42,13 @@ export async function shownServers(
   const approved = isServed ? await approvedHere(context, host.alias, actor) : [];
   if (proposed.length === 0 && approved.length === 0) return { servers: [], without: [] };
   const digest = held.find((one) => one.kind === 'mcps' && one.actor === actor)?.digest;
-  const kept = new Set(await secretsOf(context).names());
+  const store = secretsOf(context);
+  const lacking = new Set(await store.missing(secretsIn([...proposed, ...approved])));
   const shown = (server: McpServer, state: ShownServer['state']): ShownServer => ({
     name: server.name,
     state,
     ...(digest !== undefined && (state === 'held' || state === 'removed') && { digest }),
-    missing: secretsIn([server]).filter((name) => !kept.has(name)),
+    missing: secretsIn([server]).filter((name) => lacking.has(name)),
   });
   const servers = proposed.map((server) =>
     shown(server, !isServed ? 'not_served' : has(approved, server) ? 'approved' : 'held'),

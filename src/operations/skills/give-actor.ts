@@ -145,13 +145,12 @@ export async function importActor(
   );
   await knowProfile(profilesOf(context), read.name, readFrom(path, read.parsed));
   const { mcps = [] } = read.parsed;
-  const kept = await secretsOf(context).names();
   return {
     name: read.name,
     path,
     skills: read.skills.map(({ name }) => name),
     mcps: mcps.map(({ name }) => name),
-    missing: secretsIn(mcps).filter((name) => !kept.includes(name)),
+    missing: await secretsOf(context).missing(secretsIn(mcps)),
     delivered,
   };
 }
