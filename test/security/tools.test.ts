@@ -179,6 +179,27 @@ describe('somebody pushes other tools', () => {
   });
 });
 
+describe('the operator edits a profile that somebody else has changed', () => {
+  const pushed = vault({ ONE: 'bbb' }, 'pushed');
+
+  it.each([
+    ['which could not be read', [{ ...pushed, extra: 'x' }], pushed],
+    ['and corrects a server in it', [pushed], { ...pushed, args: ['--version'] }],
+    ['and adds another', [pushed], pushed],
+  ])('%s, and approves nothing of it', async (_what, before, now) => {
+    const host = await worker();
+    await host.once();
+    tools(host, ...before);
+    await host.news();
+    const stdin = profileWith('worker', [now, vault({ TWO: 'own' }, 'own')]);
+    const edited = await host.runWith({ stdin }, 'actor', 'edit', 'worker', '--file', '-');
+    expect(edited.code, edited.err).toBe(0);
+    expect(edited.err).toContain('wait for approval');
+    expect(await held(host)).toMatchObject([{ name: 'worker.mcps' }]);
+    expect((await ask(host)).text).toContain('no tools');
+  });
+});
+
 describe('a run was persuaded', () => {
   it('code in its folder is no part of a tool: a server starts elsewhere', async () => {
     const host = await worker();
