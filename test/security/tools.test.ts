@@ -263,7 +263,12 @@ describe('the place of a secret holds something else', () => {
         writeFileSync(path, '');
       },
     ],
-    ['a folder', (path: string): unknown => mkdirSync(path)],
+    [
+      'a folder',
+      (path: string): void => {
+        mkdirSync(path);
+      },
+    ],
     ['a pipe', (path: string): unknown => execFileSync('mkfifo', [path])],
     [
       'a link to nothing',

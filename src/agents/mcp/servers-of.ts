@@ -93,7 +93,7 @@ function givenOf({ named, filled }: FilledServer, { runDir, env }: Where): Given
   if (!('command' in filled)) return { name, headers: [], url: '', isSecretUrl: false };
   const file = `mcp-${name}.sh`;
   const workdir = env['CROSSTALK_WORKDIR'];
-  // CLIs pass few of their variables on, and by this one a process that outlives its run is found.
+  // A CLI need not pass its own variables on, and by this one a process that outlives its run is found.
   const own = {
     CROSSTALK_RUN_DIR: runDir,
     ...(workdir !== undefined && { CROSSTALK_WORKDIR: workdir }),

@@ -42,7 +42,7 @@ function literalsIn(server: McpServer): string[] {
   const named = Object.entries(texts)
     .filter(([name, value]) => SECRET_NAME.test(name) && !namesSecret(value))
     .map(([name]) => name);
-  const options = 'command' in server ? server.args.filter((one) => /^-/.test(one)) : [];
+  const options = 'command' in server ? server.args.filter((one) => one.startsWith('-')) : [];
   const words = options.map((one) => one.split('=', 1).join());
   return [...named, ...words.filter((one) => SECRET_NAME.test(one))];
 }
