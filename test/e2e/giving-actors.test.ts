@@ -109,7 +109,8 @@ describe('an import changes nothing', () => {
     [
       'an alias bomb',
       given({
-        profile: `---\nname: critic\na: &a [x,x,x,x,x,x,x,x,x]\n${'bcdefghi'.split(/(?=.)/)
+        profile: `---\nname: critic\na: &a [x,x,x,x,x,x,x,x,x]\n${'bcdefghi'
+          .split(/(?=.)/)
           .map((one, at) => `${one}: &${one} [${`*${'abcdefghi'[at] ?? ''},`.repeat(8)}x]`)
           .join('\n')}\n---\nx`,
       }),

@@ -57,8 +57,7 @@ export class Concealer {
   #begun(bytes: string): number {
     const longest = this.#forms[0]?.[0].length ?? 0;
     for (let at = Math.max(0, bytes.length - longest + 1); at < bytes.length; at++)
-      if (this.#forms.some(([form]) => form.startsWith(bytes.slice(at))))
-        return at;
+      if (this.#forms.some(([form]) => form.startsWith(bytes.slice(at)))) return at;
     return bytes.length;
   }
 }
