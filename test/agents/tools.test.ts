@@ -37,8 +37,11 @@ function open({ tools }: ModelRequest): Turn {
 async function model(): Promise<ModelServer> {
   const server = await startModelServer((request) => {
     if (request.tools.length === 0) return { say: 'ok' };
-    const [said] = request.results;
-    return said === undefined ? open(request) : { say: `It says: ${said}` };
+    const { results } = request;
+    if (results.length === 0) return open(request);
+    // What the command allowed before it was given tools, it allows still.
+    if (results.length === 1) return { shell: 'crosstalk actor list' };
+    return { say: `It says: ${results.join(' | ')}` };
   });
   onTestFinished(() => server.close());
   return server;
@@ -144,6 +147,7 @@ it.each(each)(
     await running.saw('host_change_held', () => running.count('host_change_held') > changes);
     const last = await answer(host, await ask(host));
     expect(last).toContain(FOUND);
+    expect(last).toContain('front (default)');
     expect(last).not.toContain('STOLEN');
     await running.stop();
     noFailures(running);

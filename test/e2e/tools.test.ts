@@ -130,6 +130,10 @@ it('a run whose tools need a secret that is missing is parked, and goes on once 
       .map(({ message }) => message.body)
       .join(),
   ).not.toContain('vault says');
+  const status = (await host.run('status')).out;
+  expect(status).toContain('parked deliveries whose tools lack a secret: 1');
+  expect(status).toContain('the tools of worker need vault.key');
+  expect(status).not.toContain('too deep');
   await secret(host, 'vault.key');
   const retried = await host.run('dlq', '--retry', 'all');
   expect(retried.code, retried.err).toBe(0);
