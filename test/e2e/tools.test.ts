@@ -138,7 +138,9 @@ it('a run whose tools need a secret that is missing is parked, and goes on once 
   const retried = await host.run('dlq', '--retry', 'all');
   expect(retried.code, retried.err).toBe(0);
   await host.once();
-  expect(host.bus.from('worker').at(-1)?.message.body).toContain('vault says The vault in /: KEY has');
+  expect(host.bus.from('worker').at(-1)?.message.body).toContain(
+    'vault says The vault in /: KEY has',
+  );
 });
 
 it('a tool whose program lies in the transport cannot be approved', async () => {

@@ -83,7 +83,7 @@ const RESULTS: Record<string, ((params: Request['params']) => unknown) | undefin
 };
 
 /** The command lines of all processes of this machine. */
-export function commandLines(): string[] {
+function commandLines(): string[] {
   return readdirSync('/proc')
     .filter((pid) => /^\d+$/.test(pid))
     .flatMap((pid) => {
