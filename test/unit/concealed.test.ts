@@ -97,7 +97,7 @@ describe('a secret that this machine keeps', () => {
           at: '',
           subject: '',
           files: [],
-          blobs: [blob as never],
+          blobs: [blob],
         },
       ],
     });
