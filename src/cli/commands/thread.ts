@@ -42,8 +42,14 @@ async function billOf(context: Context, { channel, roots }: Thread): Promise<Cos
 }
 
 /** The times in a thread: the clock that wrote its first message may be ahead of the others. */
-function timesOf(nodes: readonly ThreadNode[]): string[] {
-  return nodes.flatMap(({ timestamp, children }) => [timestamp, ...timesOf(children)]);
+function timesOf(roots: readonly ThreadNode[]): string[] {
+  const times: string[] = [];
+  const ahead = [...roots];
+  for (let node = ahead.pop(); node !== undefined; node = ahead.pop()) {
+    times.push(node.timestamp);
+    ahead.push(...node.children);
+  }
+  return times;
 }
 
 /** A clock may be behind. */
@@ -76,16 +82,25 @@ function usageWords({
   return [`${grouped(input)} in`, `${grouped(cached)} cached`, `${grouped(output)} out`];
 }
 
-/** A node and the nodes below it, with the lines that connect them. */
-function lines(call: Call, node: ThreadNode, asked: string, withCost: boolean): string[] {
-  const below = node.children.flatMap((child, at) => {
-    const isLast = at === node.children.length - 1;
-    const [first = '', ...others] = lines(call, child, asked, withCost);
-    return [
-      `${isLast ? '└─ ' : '├─ '}${first}`,
-      ...others.map((line) => `${isLast ? '   ' : '│  '}${line}`),
-    ];
-  });
+/** A node and the nodes below it, with the lines that connect them; any number of them may be below one another. */
+function lines(call: Call, root: ThreadNode, asked: string, withCost: boolean): string[] {
+  const printed: string[] = [];
+  const ahead = [{ node: root, own: '', below: '' }];
+  for (let next = ahead.pop(); next !== undefined; next = ahead.pop()) {
+    const { node, own, below } = next;
+    printed.push(`${own}${line(call, node, asked, withCost)}`);
+    const last = node.children.length - 1;
+    for (const [at, child] of [...node.children.entries()].reverse())
+      ahead.push({
+        node: child,
+        own: `${below}${at === last ? '└─ ' : '├─ '}`,
+        below: `${below}${at === last ? '   ' : '│  '}`,
+      });
+  }
+  return printed;
+}
+
+function line(call: Call, node: ThreadNode, asked: string, withCost: boolean): string {
   const paint = painter(call.io);
   const who = `${node.from} → ${node.to.join(', ')}`;
   const head = [
@@ -104,7 +119,7 @@ function lines(call: Call, node: ThreadNode, asked: string, withCost: boolean): 
       : []),
     paint('dim', colourless(node.excerpt.replace(/\s+/g, ' ')).slice(0, 60)),
   ];
-  return [head.join('  ').trimEnd(), ...below];
+  return head.join('  ').trimEnd();
 }
 
 const MARKS = { interim: 'interim', failure: 'notice of a failure', cancel: 'cancels it' } as const;

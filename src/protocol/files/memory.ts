@@ -4,7 +4,7 @@ import { isChannelId, isName, isSender } from '../names.ts';
 import { isOrigin } from '../reference.ts';
 import { isOneLine } from '../text/one-line.ts';
 import { parsed, shown, unreadable, type Parsed } from '../text/result.ts';
-import { utcOf } from '../text/timestamp.ts';
+import { isoOf, utcOf } from '../text/timestamp.ts';
 
 const FILE = /^\d{8}T\d{9}Z-([0-9a-fA-F]{8,64})\.md$/;
 const TIME = /^(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(\d{2})(\d{3})Z/;
@@ -116,8 +116,8 @@ export function parseMemory(text: string): Parsed<Memory> {
   const { from, timestamp, subject, scope = 'global' } = fields;
   const problems: string[] = [];
   if (!isSender(from)) problems.push(`from is ${shown(from)}, expected a name`);
-  const at = utcOf(timestamp) ?? timestamp;
-  if (typeof at !== 'string' || Number.isNaN(Date.parse(at))) {
+  const at = utcOf(timestamp) ?? isoOf(timestamp);
+  if (at === undefined) {
     problems.push(`timestamp is ${shown(timestamp)}, expected ISO 8601 UTC`);
   }
   if (typeof subject !== 'string' || subject === '') problems.push('subject is missing');
@@ -129,12 +129,13 @@ export function parseMemory(text: string): Parsed<Memory> {
   if (alias === undefined) {
     problems.push(`alias is ${shown(fields['alias'])}, expected a word or a list of them`);
   }
-  if (problems.length > 0 || alias === undefined) return unreadable(...problems);
+  if (problems.length > 0 || alias === undefined || at === undefined)
+    return unreadable(...problems);
   const own = ownFields(fields);
   const known = new Set([...KNOWN, ...replaced.fields, ...Object.keys(own.fields)]);
   return parsed({
     from: from as string,
-    timestamp: at as string,
+    timestamp: at,
     subject: subject as string,
     scope: scope as string,
     supersedes: replaced.files,
