@@ -128,7 +128,7 @@ async function runCli(
       thread: root,
       counted,
       rest: allowed.rest,
-      servers: tools.servers,
+      tools,
       ...(asking && { permitting: permittingOf(parts, job, briefing, root, asking.flags) }),
     });
     if (place.copy !== undefined)
