@@ -1,6 +1,5 @@
 // Bundles the program into one file, every package inlined, because a process that loads the
 // packages one by one starts 50 to 90 ms later (docs/decisions/0008).
-import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { createRequire } from 'node:module';
@@ -16,6 +15,7 @@ try {
 }
 const { build } = await import('esbuild');
 const { buildPage } = await import('./build-page.js');
+const { fillCache } = await import('./build-cache.js');
 
 /**
  * Modules that few commands need and that bring large packages: bundles of their own, loaded when
@@ -79,8 +79,7 @@ await build({
 for (const { entry, door } of APART) await buildApart(entry, door);
 await buildManual();
 await buildPage();
-// The first run leaves the code cache that all others start from.
-spawnSync(process.execPath, ['bin/crosstalk.js', 'send'], { stdio: 'ignore' });
+fillCache();
 
 function nameOf(entry) {
   return basename(entry).replace(/\.tsx?$/, '');

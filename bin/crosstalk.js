@@ -26,7 +26,7 @@ if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-V')) {
 } else if (process.env.CROSSTALK_SOURCE === '1' || !existsSync(built)) {
   void fromSource();
 } else {
-  void require('./load.js').load(built).main(argv);
+  void require('./load.js').load(built, argv).main(argv);
 }
 
 function hasFolder() {

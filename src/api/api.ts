@@ -3,12 +3,14 @@
  * as JSON. Names are those of `--json`; times are ISO 8601 UTC; `…_s` are seconds.
  * docs/openapi.json describes the same, with the paths.
  */
+export type * from './automation.ts';
 export type * from './cost.ts';
 export type * from './deciding.ts';
 export type * from './delay.ts';
 export type * from './events.ts';
 export type * from './inbox.ts';
 export type * from './messages.ts';
+export type * from './notes.ts';
 export type * from './now.ts';
 export type * from './sending.ts';
 export type * from './run-output.ts';

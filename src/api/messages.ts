@@ -169,6 +169,10 @@ export interface WebThreadNode {
   branch?: BranchOnRecord;
   /** The subscription that has given it, as it says. */
   subscription?: string;
+  /** The event on which it followed, as it says; absent for what followed on an answer. */
+  event?: string;
+  /** The skill for which it asks by beginning with `/name`; `path` is null where there is none of that name. */
+  asks_for?: { name: string; path: string | null };
   /** The schedule that has sent it and when it was due, as the message says; anybody could write that. */
   fired_by?: { schedule: string; due: Time };
   /** Whether its writer has signed it; only where a key of that name is pinned on this machine. */

@@ -125,8 +125,19 @@ interface WebByState {
   parked: number;
 }
 
+/** An MCP server of an actor of this machine. */
+export interface WebTool {
+  name: string;
+  /** `held`: it waits for `crosstalk host approve`, as a new one or in the place of one in force. */
+  state: 'approved' | 'held';
+  /** Secrets that it needs and that this machine does not keep. */
+  missing: string[];
+}
+
 /** What an actor is doing. */
 export interface WebActorNow extends WebActor {
+  /** Its MCP servers, as far as this machine serves it. */
+  tools: WebTool[];
   running: WebRun[];
   /** Messages without an answer, in whatever state. */
   waiting: number;
@@ -207,6 +218,8 @@ export interface WebArrow extends MessageRef {
   excerpt: string;
   /** The schedule that has sent it, as it says; absent for any other. */
   schedule?: string;
+  /** The subscription that has given it, as it says; absent for any other. */
+  subscription?: string;
 }
 
 /** `GET /api/flow`: what happened between two times. */

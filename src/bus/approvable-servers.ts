@@ -29,9 +29,8 @@ export async function serversThatWait(
     const servers = profile?.mcps ?? [];
     let refused: string | undefined;
     for (const server of servers) {
-      if (!('command' in server)) continue;
-      const cli = [server.command, ...server.args].map(shellWord).join(' ');
-      refused ??= await tierRefusalOf(transport, home, { cli });
+      if ('command' in server)
+        refused ??= await tierRefusalOf(transport, home, { cli: lineOf(server) });
     }
     proposed.set(actor, { servers, refused });
   }
@@ -55,4 +54,14 @@ export async function serversThatWait(
       return { ...approvals, hosts: { ...approvals.hosts, [alias]: approved } };
     },
   };
+}
+
+/**
+ * The command line of a server as far as it names files: with its variables, which may name code as
+ * NODE_OPTIONS does, and with relative paths as paths below `/`, where a server starts.
+ */
+function lineOf({ command, args, env }: Extract<McpServer, { command: string }>): string {
+  const variables = Object.entries(env).map(([name, text]) => `${name}=${text}`);
+  const below = args.filter((text) => /^[^/].*\//.test(text)).map((text) => `/${text}`);
+  return [command, ...args, ...variables, ...below].map(shellWord).join(' ');
 }

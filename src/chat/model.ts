@@ -57,6 +57,8 @@ export interface ChatState {
   addresses: Choice[];
   /** Undefined until they are known. */
   skills: Choice[] | undefined;
+  /** What was to be sent before the skills were read; it goes as soon as they are, unless it is changed. */
+  untilSkills: string | undefined;
   /** Default addressees. */
   to: string;
   input: Input;
@@ -193,6 +195,7 @@ export function begin(
     rooms: { [current]: { ...NO_ROOM, older: 'loading' } },
     addresses: [],
     skills: undefined,
+    untilSkills: undefined,
     to,
     input: typed(drafts[current] ?? ''),
     attached: [],

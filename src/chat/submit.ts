@@ -21,9 +21,11 @@ export function submitted(state: ChatState): Step {
     case 'nothing':
       return step(state);
     case 'wrong':
-      // It may be a skill, which the next try finds.
       if (state.skills === undefined && skillAskedFor(text.trim()) !== undefined)
-        return step(noticed(state, 'the skills are still being read; press Enter again', 'bad'));
+        return step({
+          ...noticed(state, 'this is sent as soon as the skills are read', 'plain'),
+          untilSkills: text,
+        });
       // Somebody may have added it since they were read.
       if (skillAskedFor(text.trim()) !== undefined)
         return step(noticed(state, said.problem, 'bad'), { do: 'skills' });
@@ -49,9 +51,16 @@ export function submitted(state: ChatState): Step {
   }
 }
 
-/** Takes the skills as they are now, and says so if what was refused as no command is one of them. */
+/**
+ * Takes the skills as they are now. What waited for them is sent; what was refused as no command is
+ * said to be one of them, if it is.
+ */
 export function skillsRead(state: ChatState, skills: ChatState['skills'] = []): Step {
-  const next = { ...state, skills };
+  const next = { ...state, skills, untilSkills: undefined };
+  if (state.untilSkills !== undefined) {
+    const told = { ...next, notice: undefined };
+    return state.untilSkills === state.input.text ? submitted(told) : step(told);
+  }
   const name = skillAskedFor(state.input.text.trim());
   const isIn = (some: ChatState['skills']): boolean =>
     some?.some(({ value }) => value === name) === true;

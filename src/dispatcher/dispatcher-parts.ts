@@ -60,6 +60,7 @@ export interface DispatcherParts {
   workspaces: Workspaces;
   worktrees: Worktrees;
   lookForSecrets: LookForSecrets;
+  knownSecrets: RunParts['knownSecrets'];
   stateDir: string;
   binDir: string;
   environment: NodeJS.ProcessEnv;

@@ -55,31 +55,6 @@ export function searchIndex(database: Database, query: Query): Hits {
   return { ...any, some: any.hits.length > 0 };
 }
 
-/**
- * Finds files of memories by their words, best first, each with its score: a larger one is better, and none is
- * negative; scores are comparable within one search only.
- */
-export function searchNotes(
-  database: Database,
-  words: string,
-  limit: number,
-): [file: string, score: number][] {
-  const terms = termsOf(words);
-  const find = (join: string): [string, number][] =>
-    database
-      .all(
-        `SELECT m.file AS file, bm25(notes, 1.0, 4.0, 3.0) AS score
-         FROM notes JOIN memories m ON m.id = notes.rowid
-         WHERE notes MATCH ? ORDER BY score, m.file DESC LIMIT ?`,
-        terms.join(join),
-        limit,
-      )
-      .map((row) => [text(row, 'file'), Math.max(0, -number(row, 'score'))]);
-  if (terms.length === 0) return [];
-  const all = find(' AND ');
-  return all.length > 0 ? all : find(' OR ');
-}
-
 function ranked(
   database: Database,
   match: string,

@@ -16,6 +16,11 @@ import { NowView } from './now/now-view.tsx';
 import { NavigationContext, useAddressBar, type Navigation } from './route/navigation.ts';
 import type { Route } from './route/route.ts';
 import { focusContent, keepFocus } from './shell/kept-focus.ts';
+import { ChangesView } from './shelf/changes-view.tsx';
+import { NoteView } from './shelf/note-view.tsx';
+import { NotesView } from './shelf/notes-view.tsx';
+import { SkillView } from './shelf/skill-view.tsx';
+import { SkillsView } from './shelf/skills-view.tsx';
 import { LiveLine } from './shell/live-line.tsx';
 import { Side } from './shell/side.tsx';
 import { Tabs } from './shell/tabs.tsx';
@@ -109,6 +114,8 @@ const DESTINATIONS: Partial<Record<Action, Route>> = {
   channels: { view: 'channels' },
   flow: { view: 'flow' },
   cost: { view: 'cost' },
+  notes: { view: 'notes' },
+  skills: { view: 'skills' },
   write: { view: 'write' },
   search: { view: 'search', words: '' },
 };
@@ -133,6 +140,16 @@ function Shown({ route, entry }: Pick<Navigation, 'route' | 'entry'>): JSX.Eleme
       return <ChannelView key={route.channel} channel={route.channel} at={route.relPath} />;
     case 'thread':
       return <ThreadView channel={route.channel} relPath={route.relPath} />;
+    case 'skills':
+      return <SkillsView />;
+    case 'skill':
+      return <SkillView name={route.name} />;
+    case 'notes':
+      return <NotesView asked={route} />;
+    case 'changes':
+      return <ChangesView />;
+    case 'note':
+      return <NoteView file={route.file} />;
     case 'nowhere':
       return (
         <View title="Nothing here">

@@ -11,6 +11,7 @@ import './styles/branch.css';
 import './styles/proposal.css';
 import './styles/compose.css';
 import './styles/files.css';
+import './styles/shelf.css';
 import './styles/extras.css';
 import './styles/flow.css';
 import './styles/low.css';

@@ -4,6 +4,7 @@ import type { Blob, Commit } from '../protocol/commit.ts';
 import type { FoundSecret } from '../protocol/text/found-secret.ts';
 import { placeOf } from '../protocol/layout.ts';
 import { parseMessage } from '../protocol/message.ts';
+import { KnownSecrets } from './known.ts';
 import { scan, type Hit } from './scan.ts';
 import { isSuspicious } from './suspicious.ts';
 
@@ -36,6 +37,8 @@ const MOST_FOUND = 50;
  * the same id.
  */
 export class Screen {
+  /** Values that must not leave, whatever they look like. */
+  readonly known = new KnownSecrets();
   readonly #parts: ScreenParts;
   /** By the hash of a text. */
   readonly #known = new Map<string, readonly Hit[]>();
@@ -44,6 +47,10 @@ export class Screen {
 
   constructor(parts: ScreenParts) {
     this.#parts = parts;
+    this.known.whenChanged(() => {
+      this.#known.clear();
+      this.#knownFiles.clear();
+    });
   }
 
   /**
@@ -88,7 +95,7 @@ export class Screen {
     const bytes = await this.#parts.bytesOf(blob);
     // Bytes that are not here can't be pushed either.
     if (bytes === undefined) return [];
-    const text = suspiciousTextOf(bytes);
+    const text = this.known.none ? suspiciousTextOf(bytes) : decoded(bytes);
     const hits = text === undefined ? [] : await this.#hits(text);
     const found = hits.map(({ kind, index }) => ({ kind, line: lineOf(text ?? '', 0, index) }));
     if (this.#knownFiles.size >= MOST_REMEMBERED) this.#knownFiles.clear();
@@ -97,11 +104,12 @@ export class Screen {
   }
 
   async #hits(text: string): Promise<readonly Hit[]> {
-    if (!isSuspicious(text)) return [];
+    const own = this.known.in(text);
+    if (!isSuspicious(text)) return own;
     const key = createHash('sha256').update(text).digest('base64');
     const known = this.#known.get(key);
     if (known !== undefined) return known;
-    const hits = await (this.#parts.scan ?? scan)(text);
+    const hits = [...own, ...(await (this.#parts.scan ?? scan)(text))];
     if (this.#known.size >= MOST_REMEMBERED) this.#known.clear();
     this.#known.set(key, hits);
     return hits;
@@ -114,11 +122,19 @@ export class Screen {
  * bytes, and all that makes a text suspicious is ASCII, which is the same in both.
  */
 function suspiciousTextOf(bytes: Uint8Array): string | undefined {
-  const [first, second] = bytes;
-  if (first === 0xff && second === 0xfe) return new TextDecoder('utf-16le').decode(bytes);
-  if (first === 0xfe && second === 0xff) return new TextDecoder('utf-16be').decode(bytes);
+  if (isWide(bytes)) return decoded(bytes);
   const plain = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1');
-  return isSuspicious(plain) ? new TextDecoder('utf-8').decode(bytes) : undefined;
+  return isSuspicious(plain) ? decoded(bytes) : undefined;
+}
+
+/** Whether bytes say that they are UTF-16. */
+function isWide([first, second]: Uint8Array): boolean {
+  return (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff);
+}
+
+function decoded(bytes: Uint8Array): string {
+  const wide = bytes[0] === 0xff ? 'utf-16le' : 'utf-16be';
+  return new TextDecoder(isWide(bytes) ? wide : 'utf-8').decode(bytes);
 }
 
 /** The name that a message gives an attached file, in quotes, unless it looks like a secret itself. */

@@ -4,13 +4,14 @@ import { hasCode } from '../errors.ts';
 import { makeFolder } from '../folder.ts';
 import type { MessageRef } from '../protocol/message-ref.ts';
 import { formatMessage, parseMessage, type Located } from '../protocol/message.ts';
+import type { CountedFor } from '../protocol/automation/counted-for.ts';
 import type { SessionKind } from '../protocol/files/tier-session.ts';
 import type { Usage } from '../protocol/usage.ts';
 import { JsonFolder, isRecord } from './files.ts';
 import { identify, isAlive, type ProcessIdentity } from './process-identity.ts';
 
 /** A CLI run under way, so that a dispatcher that starts after a crash can end what is left of it. */
-export interface RunRecord {
+export interface RunRecord extends CountedFor {
   /** The dispatch id, a ULID. */
   id: string;
   actor: string;

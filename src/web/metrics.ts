@@ -1,8 +1,8 @@
 import type { Gauge } from 'prom-client';
-import type { WebNow, WebSchedule } from '../api/api.ts';
+import type { WebNow } from '../api/api.ts';
 import { ownBill, type TierBill } from '../operations/reading/cost.ts';
 import { forAPerson, type ForAPerson } from '../operations/health/for-a-person.ts';
-import { schedulesHere } from '../operations/schedules/list.ts';
+import { AutomationMetrics } from './automation-metrics.ts';
 import type { Parts } from './parts.ts';
 import type * as Packages from './web-packages.ts';
 
@@ -12,12 +12,8 @@ export class Metrics {
   readonly #paths: readonly string[];
   readonly #registry;
   readonly #requests;
-  readonly #set: (
-    now: WebNow,
-    bill: readonly TierBill[],
-    deciding: ForAPerson,
-    schedules: readonly WebSchedule[],
-  ) => void;
+  readonly #automation: AutomationMetrics;
+  readonly #set: (now: WebNow, bill: readonly TierBill[], deciding: ForAPerson) => void;
 
   /** @param paths of all routes, as the table has them */
   constructor(
@@ -57,23 +53,12 @@ export class Metrics {
     const limit = gauge('pushes_per_minute_limit', 'Pushes a minute there may be.', 'host');
     const beat = gauge('heartbeat_age_seconds', 'Age of the heartbeat of the dispatcher here.');
     const wrote = gauge('host_last_wrote_seconds', 'When a host last wrote, Unix time.', 'host');
-    const due = gauge('schedule_next_seconds', 'When a schedule is due, Unix time.', 'schedule');
-    const last = gauge(
-      'schedule_last_seconds',
-      'The last occurrence of a schedule of this machine, Unix time, by what became of it.',
-      ...(['schedule', 'outcome'] as const),
-    );
+    this.#automation = new AutomationMetrics(parts, gauge);
     const streams = gauge('web_streams', 'Pages that look on.');
     const memory = gauge('web_resident_memory_bytes', 'Resident memory of this server.');
     const { hub } = parts;
 
-    this.#set = (now, bill, deciding, schedules) => {
-      due.reset();
-      last.reset();
-      for (const { name: schedule, next, last: at, outcome } of schedules) {
-        if (next !== null) due.set({ schedule }, Date.parse(next) / 1000);
-        if (at !== null && outcome !== null) last.set({ schedule, outcome }, Date.parse(at) / 1000);
-      }
+    this.#set = (now, bill, deciding) => {
       healthy.set(now.health.ok ? 1 : 0);
       for (const { under_s: under, messages } of now.waiting.ages)
         waiting.set({ under_s: under === null ? 'more' : String(under) }, messages);
@@ -120,7 +105,8 @@ export class Metrics {
   async answer(): Promise<Response> {
     const { now, context } = this.#parts;
     const [bill, deciding] = await Promise.all([ownBill(context), forAPerson(context)]);
-    this.#set(await now.get(), bill, deciding, await schedulesHere(context));
+    await this.#automation.set();
+    this.#set(await now.get(), bill, deciding);
     return new Response(await this.#registry.metrics(), {
       headers: { 'content-type': this.#registry.contentType },
     });

@@ -11,7 +11,8 @@ import { CrosstalkError } from '../errors.ts';
 import { flow } from '../operations/page/flow.ts';
 import { runOutput } from '../operations/page/run-output.ts';
 import { schedulesHere } from '../operations/schedules/list.ts';
-import { COST_BY, cost } from '../operations/reading/cost.ts';
+import { COST_BY } from '../operations/reading/cost-by.ts';
+import { cost } from '../operations/reading/cost.ts';
 import { listActors } from '../operations/setup/actors.ts';
 import { branchDiff } from '../operations/worktrees/branch-diff.ts';
 import { moment, needed, oneOf, part, text, time, whole } from './params.ts';
@@ -53,7 +54,7 @@ export const overview = {
    */
   cost: route('GET /api/cost', {
     parameters: {
-      /** actor (the default), tier, host, channel, thread, schedule, session or day */
+      /** actor (the default), tier, host, channel, thread, schedule, subscription, skill, session or day */
       by: oneOf(COST_BY),
       /** a date or so long ago: 2026-06-09, 2h, 3d, today (default: 30 days ago) */
       since: moment,

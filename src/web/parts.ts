@@ -1,9 +1,11 @@
 import type { Context } from '../operations/context.ts';
+import { KeptMemories } from '../operations/memory/kept-memories.ts';
 import { overview } from '../operations/page/overview.ts';
 import { Recent } from '../operations/page/recent.ts';
 import type { WebNow } from '../api/api.ts';
 import { publish } from '../operations/deliver.ts';
 import { Gathered } from './gathered.ts';
+import { EventCounts } from './event-counts.ts';
 import { WebhookLimits } from './webhook-limits.ts';
 import { Hub } from './hub.ts';
 import { Shared } from './shared.ts';
@@ -16,6 +18,7 @@ export interface Parts {
   hub: Hub;
   recent: Recent;
   now: Shared<WebNow>;
+  notes: KeptMemories;
   /** The sender if nothing else determines it. */
   login: string;
   readOnly: boolean;
@@ -25,6 +28,8 @@ export interface Parts {
   pushes: Set<Promise<unknown>>;
   /** Pushes the tasks of events that were told of here. */
   eventPushes: Gathered;
+  /** What became of those that were told of. */
+  eventCounts: EventCounts;
   /** How many events may be told of. */
   webhookLimits: WebhookLimits;
   /** Ends the streams. */
@@ -35,7 +40,10 @@ export interface Parts {
 const LIFETIME_MS = 1000;
 
 export function makeParts(
-  given: Omit<Parts, 'hub' | 'recent' | 'now' | 'pushes' | 'eventPushes' | 'webhookLimits'> & {
+  given: Omit<
+    Parts,
+    'hub' | 'recent' | 'now' | 'notes' | 'pushes' | 'eventPushes' | 'eventCounts' | 'webhookLimits'
+  > & {
     epoch: string;
   },
 ): Parts {
@@ -53,5 +61,17 @@ export function makeParts(
   );
   const eventPushes = new Gathered((entry) => publish(rest.context, entry, { wait: true }));
   const webhookLimits = new WebhookLimits(() => performance.now());
-  return { ...rest, hub, recent, now, pushes: new Set(), eventPushes, webhookLimits };
+  const notes = new KeptMemories();
+  const eventCounts = new EventCounts();
+  return {
+    ...rest,
+    eventCounts,
+    hub,
+    recent,
+    now,
+    notes,
+    pushes: new Set(),
+    eventPushes,
+    webhookLimits,
+  };
 }

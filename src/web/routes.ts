@@ -6,6 +6,7 @@ import { overview } from './overview.ts';
 import { header, text } from './params.ts';
 import { reading } from './reading.ts';
 import { route } from './route.ts';
+import { shelf } from './shelf.ts';
 import { eventStream } from './stream.ts';
 import { webhooks } from './webhook.ts';
 import { writing } from './writing.ts';
@@ -22,6 +23,7 @@ const MAX_STREAMS = 1000;
 export const routes = {
   ...reading,
   ...overview,
+  ...shelf,
 
   /**
    * Live updates as server-sent events, with resume

@@ -49,31 +49,32 @@ export const webhooks = {
       /** the id of the delivery, where it is not GitHub that asks */
       'Idempotency-Key': header,
     },
-    answer: async ({ get, said, bytes, parts }): Promise<WebPublishedEvent> => {
-      const [source, signature] = [get('source'), get('X-Hub-Signature-256')];
-      if (!isName(source))
-        throw new CrosstalkError('usage', `${shown(source)} is no name of an event`);
-      const credentials = { authorization: get('Authorization'), signature };
-      const body = await admitted(parts, source, credentials, bytes);
-      if (parts.eventPushes.waiting >= MOST_WAITING)
-        throw new Refusal(
-          problem('refused', 'too many events wait to be pushed; send it again later', 503),
-        );
-      // An empty header is none, as everywhere here.
-      const given = said('X-GitHub-Delivery', 'Idempotency-Key').map((name) => get(name))[0];
-      // Without an id, what was signed is told apart by what it says.
-      const digest = (): string => createHash('sha256').update(body).digest('hex');
-      const id = given ?? (signature === undefined ? undefined : digest());
-      const { context, pushes } = parts;
-      const quiet = { ...context, dispatch: {}, note: () => undefined };
-      const push = (entry: string): void => {
-        const pushed = parts.eventPushes.add(entry);
-        pushes.add(pushed);
-        void pushed.finally(() => pushes.delete(pushed));
-      };
-      const input = { source, payload: textIn(body), id };
-      return publishEvent(quiet, input, { wait: false, push });
-    },
+    answer: async ({ get, said, bytes, parts }): Promise<WebPublishedEvent> =>
+      parts.eventCounts.of(async () => {
+        const [source, signature] = [get('source'), get('X-Hub-Signature-256')];
+        if (!isName(source))
+          throw new CrosstalkError('usage', `${shown(source)} is no name of an event`);
+        const credentials = { authorization: get('Authorization'), signature };
+        const body = await admitted(parts, source, credentials, bytes);
+        if (parts.eventPushes.waiting >= MOST_WAITING)
+          throw new Refusal(
+            problem('refused', 'too many events wait to be pushed; send it again later', 503),
+          );
+        // An empty header is none, as everywhere here.
+        const given = said('X-GitHub-Delivery', 'Idempotency-Key').map((name) => get(name))[0];
+        // Without an id, what was signed is told apart by what it says.
+        const digest = (): string => createHash('sha256').update(body).digest('hex');
+        const id = given ?? (signature === undefined ? undefined : digest());
+        const { context, pushes } = parts;
+        const quiet = { ...context, dispatch: {}, note: () => undefined };
+        const push = (entry: string): void => {
+          const pushed = parts.eventPushes.add(entry);
+          pushes.add(pushed);
+          void pushed.finally(() => pushes.delete(pushed));
+        };
+        const input = { source, payload: textIn(body), id };
+        return publishEvent(quiet, input, { wait: false, push });
+      }),
   }),
 };
 

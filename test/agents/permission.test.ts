@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, inject, it, onTestFinished } from 'vitest';
 import { findBackend } from '../../src/runner/sandbox/bubblewrap.ts';
 import { Bus, type Host, type Stored } from '../support/bus.ts';
+import { profileWith, vault } from '../support/tools.ts';
 import { until } from '../support/wait.ts';
 import { headless } from './clis.ts';
 import { machine, underTest } from './machine.ts';
@@ -125,3 +126,19 @@ it.skipIf(!backend.ok).each(asking)(
     await running.stop();
   },
 );
+
+it.each(asking)('%s asks before it calls a tool of the profile', async (_name, cli) => {
+  const bus = new Bus();
+  const call = { tool: 'mcp__vault__open', arguments: {} };
+  const { host } = await asks(bus, cli, () => [call, call]);
+  host.edit({ 'local/actors/worker.md': profileWith('worker', [vault({ KEY: 'plain' })]) });
+  await host.approve();
+  const running = host.start();
+  const question = await host.send('worker', 'What is in the vault?');
+  await decide(host, 0, 'approve');
+  await decide(host, 1, 'deny', 'once is enough');
+  const out = await answerOf(host, question);
+  expect(out).toContain('KEY has 5 characters');
+  expect(out).toContain('once is enough');
+  await running.stop();
+});

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { Bus } from '../support/bus.ts';
+import { ChatTerminal, hasTmux } from '../support/chat-terminal.ts';
 import { headless } from './clis.ts';
 import { machine, underTest } from './machine.ts';
 import { startModelServer, type ModelServer, type Script } from './server.ts';
@@ -85,5 +86,24 @@ it.each(each('claude', 'codex'))(
     expect(JSON.stringify(server.requests)).not.toMatch(/FROM-(?:CLAUDE|AGENTS)-MD/);
     for (const hook of ['header', 'script', 'claude', 'nested', 'plugin', 'codex', 'codex-hooks'])
       expect(existsSync(ran(hook)), hook).toBe(false);
+  },
+);
+
+it.skipIf(!hasTmux).each(each('claude', 'codex'))(
+  '%s gets the text of a skill that somebody calls in the chat (skipped unless tmux is there)',
+  async (_name, cli) => {
+    const bus = new Bus();
+    const server = await model(() => ({ say: 'Reviewed.' }));
+    const host = await machine(bus, 'laptop', server.url, { worker: cli });
+    host.edit({ 'local/skills/review/SKILL.md': skill('Count the zebras.') });
+    await host.start().saw('host_file_loaded');
+    const chat = new ChatTerminal(host, ['general', '--from', 'anna', '--to', 'worker']);
+    await chat.shows('Ctrl-C leaves');
+    chat.say('/review the last change');
+    await chat.shows('Reviewed.');
+    expect(JSON.stringify(server.requests.at(-1))).toContain('Count the zebras.');
+    expect(bus.from('anna').map(({ message }) => message.body.trim())).toEqual([
+      '/review the last change',
+    ]);
   },
 );

@@ -3,6 +3,7 @@ import { messageFile } from '../../src/protocol/layout.ts';
 import { formatMessage } from '../../src/protocol/message.ts';
 import { relPathAt } from '../../src/protocol/names.ts';
 import { Bus, type Host } from '../support/bus.ts';
+import { until } from '../support/wait.ts';
 
 interface Compacted {
   file: string;
@@ -88,6 +89,13 @@ it('a thread that nobody can sum up, or that is a single message, is not asked a
   const unknown = await host.run('compact', alone);
   expect([unknown.code, unknown.err]).toEqual([2, expect.stringContaining('with: --by <actor>')]);
   const before = bus.messages().length;
+  for (const by of ['all', 'worker,other', 'bad name']) {
+    const several = await host.run('compact', alone, '--by', by);
+    expect([several.code, several.err]).toEqual([
+      2,
+      `crosstalk compact: --by is "${by}", expected one actor: name or name@host\n`,
+    ]);
+  }
   expect((await host.run('compact', 'ffffffff')).code).toBe(1);
   expect(bus.messages()).toHaveLength(before);
 });
@@ -132,6 +140,65 @@ it('where a prompt leaves messages of a thread out, the note that sums them up s
   expect(prompt).toContain('said 0\n');
   expect(prompt).not.toContain('said 7\n');
   expect(prompt).toMatch(
-    /\[19 messages of this thread are left out here; 19 of them are summed up by summer in the note 0000abcd:\]\n(?:> )+They agreed on Tuesday\.\n/,
+    /\[19 messages of this thread are left out here; crosstalk thread \S+ names them\. For 19 of them stands the note 0000abcd by summer:\]\n(?:> )+They agreed on Tuesday\.\n/,
   );
+});
+
+it('of a thread of many messages, each below the last one, the first ones are summed up', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { summer });
+  const channel = host.channel();
+  const begun = Date.now() - 3_600_000;
+  const at = (n: number): Date => new Date(begun + n * 1000);
+  const paths = Array.from({ length: 1999 }, (_, n) =>
+    relPathAt(at(n), `abcd${n.toString(16).padStart(8, '0')}`),
+  );
+  host.edit(
+    Object.fromEntries(
+      paths.map((path, n) => [
+        messageFile(channel, path),
+        formatMessage({
+          from: n % 2 === 0 ? 'anna' : 'bert',
+          to: [{ name: n % 2 === 0 ? 'bert' : 'anna' }],
+          type: 'text',
+          timestamp: at(n).toISOString(),
+          re: n === 0 ? [] : [paths[n - 1]!],
+          cause: [],
+          extra: {},
+          body: `said ${String(n)}.\n`,
+        }),
+      ]),
+    ),
+  );
+  host.start();
+  const made = await host.run('compact', paths[900]!, '--by', 'summer', '--json');
+  expect([made.code, made.err]).toEqual([
+    0,
+    'crosstalk compact: it sums up the first 500 of 1999 messages; there was no room for the others\n',
+  ]);
+  expect((JSON.parse(made.out) as Compacted).covers).toEqual(
+    paths.slice(0, 500).map((path) => `${channel}/${path}`),
+  );
+  const asked = bus.from('operator')[0]?.message.body ?? '';
+  expect([asked.includes('> said 499.\n'), asked.includes('> said 500.\n')]).toEqual([true, false]);
+  const shown = await host.run('thread', paths[900]!);
+  expect([shown.code, shown.out.trimEnd().split('\n').length]).toEqual([0, paths.length]);
+});
+
+it('a summing up that is interrupted remembers nothing, and says which question stands', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: 'cat > /dev/null; echo Tuesday' });
+  const question = await answered(host, 'On which day?');
+  const stop = new AbortController();
+  const running = host.runWith({ stop: stop.signal }, 'compact', question, '--by', 'nobody');
+  const [asked] = await until('the question', () =>
+    bus.from('operator').length === 0 ? undefined : bus.from('operator'),
+  );
+  stop.abort();
+  const ran = await running;
+  expect([ran.code, ran.out]).toEqual([130, '']);
+  expect(ran.err).toContain(
+    `interrupted; nothing was remembered; the question may still be answered, take it back with: crosstalk cancel ${asked!.relPath}\n`,
+  );
+  expect((await host.run('memory', 'list', '--json')).out).toBe('[]\n');
 });

@@ -1,10 +1,10 @@
 import { renameSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { formatMemory, memoryFileAt, type Memory } from '../../src/protocol/files/memory.ts';
 import { HEADINGS } from '../../src/protocol/text/structure.ts';
 import type { MemoryJson, LoggedMemoryJson } from '../../src/operations/shapes/as-json.ts';
 import { Bus, type Host } from '../support/bus.ts';
 import { git } from '../support/git.ts';
+import { noteAt as note } from '../support/notes.ts';
 
 async function add(host: Host, subject: string, ...options: string[]): Promise<string> {
   const ran = await host.run('memory', 'add', '--subject', subject, ...options, `about ${subject}`);
@@ -35,23 +35,6 @@ const subjects = (memories: readonly MemoryJson[]): string[] =>
   memories.map(({ subject }) => subject).sort();
 const files = (memories: readonly MemoryJson[]): string[] => memories.map(({ file }) => file);
 const suffix = (file: string): string => file.slice(20, -3);
-
-/** A note written by hand at some time: its path and its text. */
-function note(at: Date, n: number, fields: Partial<Memory>): [path: string, text: string] {
-  const file = memoryFileAt(at, n.toString(16).padStart(8, '0'));
-  const memory: Memory = {
-    from: 'hand',
-    timestamp: at.toISOString(),
-    subject: 's',
-    scope: 'global',
-    supersedes: [],
-    alias: [],
-    extra: {},
-    body: 'text\n',
-    ...fields,
-  };
-  return [`data/memories/${file}`, formatMemory(memory)];
-}
 
 it('a note that is forgotten is gone everywhere, can be read, and comes back as it was', async () => {
   const bus = new Bus();
@@ -107,6 +90,11 @@ it('a note that is forgotten is gone everywhere, can be read, and comes back as 
   const { body } = await json<{ body: string }>(back, 'memory', 'show', restored);
   expect(body).toBe('about Releases go out on Tuesdays');
   expect((await front.run('memory', 'restore', restored)).err).toContain('is in force already');
+  const twice = await front.run('memory', 'restore', old);
+  expect([twice.code, twice.err]).toEqual([
+    1,
+    `crosstalk memory restore: ${old} is in force already, as ${restored}; nothing was written\n`,
+  ]);
   expect((await logged(back)).map(({ by, what, file }) => [by, what, file])).toEqual([
     ['carla', 'restored', restored],
     ['bert', 'forgot', end],
@@ -162,6 +150,12 @@ it('a note under a name replaces the one that has it in its scope, and is found 
   expect(await listed(host)).toEqual([]);
   await add(host, 'Dora is on call', '--name', 'on-call');
   expect(subjects(await listed(host))).toEqual(['Dora is on call']);
+  // What has a name is brought back by it.
+  await add(host, 'Lunch is at one', '--name', 'lunch');
+  await change(host, 'forget', 'lunch');
+  expect((await host.run('memory', 'forget', 'lunch')).err).toContain('is forgotten already');
+  await change(host, 'restore', 'lunch');
+  expect(subjects(await listed(host))).toEqual(['Dora is on call', 'Lunch is at one']);
   for (const [name, said] of [
     ['Über', 'expected lower-case letters, digits and hyphens'],
     ['cafe', 'reads like the suffix of a file name'],
@@ -252,6 +246,8 @@ it('a note for one actor is listed with those for everybody, and not with those 
   await add(host, 'for other', '--scope', 'actor:other');
   expect(subjects(await listed(host, '--scope', 'actor:lead'))).toEqual(['everybody', 'for lead']);
   expect((await host.run('memory', 'list')).out).toMatch(/ {2}actor:lead +for lead$/m);
+  const nobody = await host.run('memory', 'add', '--subject', 's', '--scope', 'actor:', 'x');
+  expect([nobody.code, nobody.err]).toEqual([2, expect.stringContaining('--scope is "actor:"')]);
 });
 
 it('newer notes are found before older ones, but decisions and references do not age', async () => {

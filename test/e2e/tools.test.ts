@@ -67,7 +67,7 @@ it('tools of a pushed profile run once they are approved, with a secret that is 
   await approve(host);
   const { text, events } = await ask(host);
   expect(text).toContain(
-    `vault says The vault: KEY has ${String(SECRET.length)} characters, ends in nd", and is not seen on command lines.`,
+    `vault says The vault in /: KEY has ${String(SECRET.length)} characters, ends in nd", and is not seen on command lines.`,
   );
   expect(text).toContain('mode 600');
   expect(text).toContain('--mcp-config --strict-mcp-config --allowedTools');
@@ -130,11 +130,17 @@ it('a run whose tools need a secret that is missing is parked, and goes on once 
       .map(({ message }) => message.body)
       .join(),
   ).not.toContain('vault says');
+  const status = (await host.run('status')).out;
+  expect(status).toContain('parked deliveries whose tools lack a secret: 1');
+  expect(status).toContain('the tools of worker need vault.key');
+  expect(status).not.toContain('too deep');
   await secret(host, 'vault.key');
   const retried = await host.run('dlq', '--retry', 'all');
   expect(retried.code, retried.err).toBe(0);
   await host.once();
-  expect(host.bus.from('worker').at(-1)?.message.body).toContain('vault says The vault: KEY has');
+  expect(host.bus.from('worker').at(-1)?.message.body).toContain(
+    'vault says The vault in /: KEY has',
+  );
 });
 
 it('a tool whose program lies in the transport cannot be approved', async () => {

@@ -95,6 +95,8 @@ it('what is sent on the page is queued at once, and its events tell how two host
   // Every answer has the documented form.
   const api = readOpenApi();
   await front.send('clerk', 'and you?');
+  await front.run('memory', 'add', '--name', 'tea', '--subject', 'Tea', 'At four.');
+  await front.run('memory', 'add', '--name', 'tea', '--subject', 'Tea', 'At five.');
   const transcripts = new Transcripts(join(front.state, 'transcripts'));
   const run = await until('a transcript', async () => (await transcripts.ids())[0]);
   const asked: Record<string, string> = {
@@ -104,6 +106,9 @@ it('what is sent on the page is queued at once, and its events tell how two host
     '/api/search': '/api/search?q=answer&context=1',
     '/api/proposal': `/api/proposal?ref=${relPath}`,
     '/api/runs/{id}/output': `/api/runs/${run}/output`,
+    '/api/skills/{name}': '/api/skills/review',
+    '/api/memories/{memory}': '/api/memories/tea',
+    '/api/memories': '/api/memories?q=five',
   };
   for (const [path, { get }] of Object.entries(api.paths)) {
     const schema = get?.responses['200']?.content?.['application/json']?.schema;

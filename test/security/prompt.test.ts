@@ -175,7 +175,7 @@ it('what sums up the messages that a thread leaves out produces no line of the p
         elsewhere,
       });
       const prompt = formatPrompt(given);
-      expect(prompt).toContain('[20 messages of this thread are left out here; 20 of them are');
+      expect(prompt).toContain(' names them. For 20 of them stands the note ');
       expect(prompt.split(ANY_BREAK).filter((line) => DELIMITER.test(line))).toHaveLength(1);
       expect(bodiesOf(prompt)).toEqual(['x\n']);
     }),

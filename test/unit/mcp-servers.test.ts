@@ -116,31 +116,43 @@ const filled = (server: McpServer, secret: string): FilledServer => ({
   named: server,
   filled: withSecrets(server, new Map(secretsIn([server]).map((name) => [name, secret]))),
 });
-const where = { runDir: "/run/it's $HOME", env: {}, asks: false };
+const where = { runDir: "/run/it's $HOME", env: {}, asks: false, inWorkspace: true };
 
 it.each([
   ['claude', 'claude -p'],
   ['codex', 'codex exec -'],
-  ['gemini', 'gemini -m x'],
+  ['gemini', 'gemini --skip-trust -m x'],
   ['opencode', 'opencode run'],
 ])('%s gets servers without a secret in what is added to its command line', (_name, command) => {
   const read: McpServer[] = parseMcpServers([GIT, { ...WEB, url: 'https://example.org/mcp' }], []);
   const servers = serversOf(command);
   const made = servers.ok
     ? servers.render(
-        read.map((one) => filled(one, 'S3CRET-$HOME')),
+        read.map((one) => filled(one, 'S3CRET-$-OF')),
         where,
       )
     : undefined;
   expect(made?.flags).not.toContain('S3CRET');
   expect(made?.left).toEqual([]);
-  expect(JSON.stringify([made?.files, made?.env])).toContain('S3CRET-$HOME');
+  expect(JSON.stringify([made?.files, made?.env])).toContain('S3CRET-$-OF');
   // A shell reads what is added as words, whatever the path of the run.
   const words = spawnSync('/bin/sh', ['-c', `printf '%s\\n' x ${made?.flags ?? ''}`], {
     encoding: 'utf8',
   });
   const [, ...rest] = words.stdout.trimEnd().split('\n');
   if (made?.flags !== '') expect(rest.join(' ')).toContain("/run/it's $HOME/mcp");
+});
+
+it.each([
+  ['claude', 'claude -p', 'x${HOME}x'],
+  ['gemini', 'gemini --skip-trust', 'x$HOMEx'],
+  ['opencode', 'opencode run', 'x{env:HOME}x'],
+])('%s is not given a header of which it would replace a part', (_name, command, secret) => {
+  const [web] = parseMcpServers([{ ...WEB, url: 'https://example.org/mcp' }], []);
+  const servers = serversOf(command);
+  const made = servers.ok && web ? servers.render([filled(web, secret)], where) : undefined;
+  expect(made?.left).toMatchObject([{ name: 'web' }]);
+  expect(JSON.stringify(made)).not.toContain(JSON.stringify(secret).slice(1, -1));
 });
 
 it('codex is not given an address that holds a secret, as it would stand on its command line', () => {
@@ -154,10 +166,10 @@ it('codex is not given an address that holds a secret, as it would stand on its 
 it.each([
   ['pi -p', 'no way is known'],
   ['cat', 'no way is known'],
-  ['claude', 'no plain call'],
+  ['claude', 'with a terminal'],
   ['claude -p | tee x', 'no plain call'],
   ['claude -p -- x', 'no plain call'],
-  ['GEMINI_CLI_SYSTEM_DEFAULTS_PATH=/x gemini', 'sets GEMINI_CLI_SYSTEM_DEFAULTS_PATH itself'],
+  ['gemini', 'only with --skip-trust'],
   ['env -i opencode run', 'sets OPENCODE_CONFIG_CONTENT itself'],
 ])('nothing is added to %s', (command, why) => {
   expect(serversOf(command)).toMatchObject({

@@ -120,9 +120,10 @@ it('of memories that supersede one another the newest stays', () => {
   );
 });
 
-it('from every memory a chain of those that replace it ends at one in force, whatever they say', () => {
-  const number = fc.integer({ min: 0, max: 12 });
-  const links = fc.dictionary(
+/** Notes of two names and two scopes that claim anything of one another. */
+const anyLinks = (): fc.Arbitrary<Record<string, Link>> => {
+  const number = fc.integer({ min: 1, max: 12 });
+  return fc.dictionary(
     number.map(String),
     fc.record(
       {
@@ -133,8 +134,11 @@ it('from every memory a chain of those that replace it ends at one in force, wha
       { requiredKeys: [], noNullPrototype: true },
     ),
   );
+};
+
+it('from every memory a chain of those that replace it ends at one in force, whatever they say', () => {
   fc.assert(
-    fc.property(links, (drawn) => {
+    fc.property(anyLinks(), (drawn) => {
       const all = named(drawn);
       const by = supersededBy(all);
       const groupOf = (one: string): string | undefined => {
@@ -209,8 +213,38 @@ it('of those that were written anew under one name at the same time one is in fo
   );
   const apart = { 1: { name: 'x' }, 2: { name: 'x', scope: 'actor:a' }, 3: { name: 'y' }, 4: {} };
   expect(supersededBy(named(apart))).toEqual(new Map());
-  expect(namedHeads(named(both), { name: 'x', scope: 'global' })).toEqual([file(2), file(3)]);
+  expect(namedHeads(named(both), { name: 'x', scope: 'global' })).toEqual([file(3), file(2)]);
   expect(namedHeads(named(both), { name: 'x', scope: 'actor:a' })).toEqual([]);
+});
+
+it('what is written under a name comes into force, whatever others of that name say, however many they are', () => {
+  // By slow clocks, and by fast ones that go backwards.
+  const times = fc.constantFrom([0, 13], [99, 98]);
+  fc.assert(
+    fc.property(anyLinks(), times, fc.integer({ min: 1, max: 3 }), (drawn, fresh, most) => {
+      const all = named(drawn);
+      const scope = 'global';
+      // Each one replaces no more than so many; one has to be enough.
+      for (const n of fresh) {
+        const supersedes = namedHeads(all, { name: 'a', scope }).slice(0, most);
+        all.set(file(n), { name: 'a', scope, supersedes });
+        const by = supersededBy(all);
+        const inForce = [...all].filter(([one, { name }]) => name === 'a' && !by.has(one));
+        expect(inForce.filter(([, one]) => one.scope === scope).map(([one]) => one)).toEqual([
+          file(n),
+        ]);
+      }
+    }),
+    { numRuns: 1000 },
+  );
+  // A slow clock, after a note without a name took the place of the last one.
+  const merged = named({ 8: { name: 'x' }, 9: { old: [8] }, 1: { name: 'x', old: [9] } });
+  expect(supersededBy(merged)).toEqual(
+    new Map([
+      [file(8), file(9)],
+      [file(9), file(1)],
+    ]),
+  );
 });
 
 it('what plain 6.0 does not have is kept as it is where it has another form here', () => {

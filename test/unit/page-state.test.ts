@@ -44,18 +44,38 @@ describe('addresses of the page', () => {
     { view: 'channel', channel: CHANNEL },
     { view: 'message', channel: CHANNEL, relPath: path(1) },
     { view: 'thread', channel: CHANNEL, relPath: path(1) },
+    { view: 'skills' },
+    { view: 'skill', name: 'review-2' },
+    { view: 'notes' },
+    {
+      view: 'notes',
+      words: '"a & b" c*',
+      scope: 'actor:ben',
+      kind: 'decision',
+      state: 'all',
+      skip: 50,
+    },
+    { view: 'changes' },
+    { view: 'note', file: '20261125T130344368Z-a30f0bd6f6d5.md' },
   ];
   it.each(routes)('lead back to what they were made for: %j', (route) => {
     const [at = '', query = ''] = pathOf(route).split('?');
     expect(routeOf(at, query)).toEqual(route);
   });
 
-  it.each(['/x', '/c/none', `/m/${CHANNEL}/../../etc`, `/t/${CHANNEL}`, '/c/a/b'])(
-    'that name nothing are told from others: %s',
-    (at) => {
-      expect(routeOf(at, '').view).toBe('nowhere');
-    },
-  );
+  it.each([
+    '/x',
+    '/c/none',
+    '/skills/..',
+    '/skills/A',
+    '/notes/x.md',
+    '/changes/x',
+    `/m/${CHANNEL}/../../etc`,
+    `/t/${CHANNEL}`,
+    '/c/a/b',
+  ])('that name nothing are told from others: %s', (at) => {
+    expect(routeOf(at, '').view).toBe('nowhere');
+  });
 
   it.each(['length=x&until=y', 'length=-1', 'length=1e3', 'until=2026-99-99', 'length=0&until='])(
     'of Flow without a period show the usual one: %s',

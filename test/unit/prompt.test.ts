@@ -202,7 +202,7 @@ it('what sums up most of the messages that are left out stands in their place', 
     archive('0000000c', 40, 50),
   ];
   expect(formatThread(thread, 'b', 1, archives)).toContain(
-    '\n\n[10 messages of this thread are left out here; 7 of them are summed up by anna in the note 0000000b:]\n> > what 0000000b says\n> > \n> > in two parts\n\n> a to b',
+    `\n\n[10 messages of this thread are left out here; crosstalk thread ${thread[1]!.relPath} names them. For 7 of them stands the note 0000000b by anna:]\n> > what 0000000b says\n> > \n> > in two parts\n\n> a to b`,
   );
   expect(formatThread(thread, 'b', 1, [archive('0000000c', 40, 50)])).toContain(
     '\n\n[10 messages of this thread are left out here]\n\n',

@@ -1,7 +1,7 @@
 import { namesSecret, type McpServer } from '../../protocol/files/mcp-servers.ts';
 import { shellWord } from '../../protocol/text/shell-word.ts';
 import { commandLine, setBy, type Start } from '../command-line.ts';
-import { TAKING, type Given, type Rendered } from './taking.ts';
+import { TAKING, type Given, type Rendered, type Where } from './taking.ts';
 
 /** A server as its profile names it, and with the secrets of this machine in it. */
 export interface FilledServer {
@@ -18,15 +18,6 @@ export type Servers =
       render: (servers: readonly FilledServer[], where: Where) => Rendered;
     }
   | { ok: false; why: string };
-
-/** Of a run. */
-interface Where {
-  runDir: string;
-  /** Its variables. */
-  env: NodeJS.ProcessEnv;
-  /** Whether a person is asked before the CLI uses a tool: then no tool is allowed beforehand. */
-  asks: boolean;
-}
 
 /**
  * Recognizes a command line to which MCP servers can be given. Flags are added to a plain call alone
@@ -45,20 +36,27 @@ export function serversOf(command: string): Servers {
     };
   const words = start.args.map(({ text }) => text);
   const isPlain = whole && start.program.value !== undefined && !command.trimEnd().endsWith('\\');
-  const { headless } = taking;
-  const isHeadless = headless === undefined || words.some((one) => headless.test(one));
-  if (!isPlain || words.includes('--') || !isHeadless)
-    return { ok: false, why: `its command is no plain call of ${start.name} without a terminal` };
+  if (!isPlain || words.includes('--'))
+    return { ok: false, why: `its command is no plain call of ${start.name}` };
+  const [needed, why] = taking.needs;
+  if (!words.some((one) => needed.test(one))) return { ok: false, why };
   if (setsItself(start, taking.variable))
     return { ok: false, why: `its command sets ${taking.variable ?? ''} itself` };
   return {
     ok: true,
     by: taking.by,
     render: (servers, where) => {
-      const given = servers.map((server) => givenOf(server, where.runDir));
+      const all = servers.map((server) => givenOf(server, where));
+      const given = all.filter((one) => !isReplaced(one, taking.replaces));
+      const why = `${start.name} would replace a part of one of its secrets, which looks like the name of a variable`;
+      const left = all.filter((one) => !given.includes(one)).map(({ name }) => ({ name, why }));
       const scripts = given.flatMap(({ script }) => script ?? []);
       const rendered = taking.render(given, where);
-      return { ...rendered, files: [...scripts, ...rendered.files] };
+      return {
+        ...rendered,
+        files: [...scripts, ...rendered.files],
+        left: [...left, ...rendered.left],
+      };
     },
   };
 }
@@ -67,11 +65,19 @@ function setsItself(start: Start, variable: string | undefined): boolean {
   return variable !== undefined && setBy(start, variable) !== undefined;
 }
 
+/** Whether the CLI would change what stands in a header or an address. */
+function isReplaced(given: Given, replaces: RegExp | undefined): boolean {
+  if (given.script !== undefined || replaces === undefined) return false;
+  return [given.url, ...given.headers.map(({ value }) => value)].some((one) => replaces.test(one));
+}
+
 /**
  * A program is started by a script of the run: so its variables, which may be secret, stand neither on a
- * command line nor in the settings of the CLI, and no CLI replaces anything in them.
+ * command line nor in the settings of the CLI, and no CLI replaces anything in them. It starts in `/`: in
+ * the folder of the run lies what runs have written, and interpreters and `npx` look for code where they
+ * start (trust.md §1).
  */
-function givenOf({ named, filled }: FilledServer, runDir: string): Given {
+function givenOf({ named, filled }: FilledServer, { runDir, env }: Where): Given {
   const { name } = filled;
   if ('url' in filled && 'url' in named)
     return {
@@ -86,13 +92,20 @@ function givenOf({ named, filled }: FilledServer, runDir: string): Given {
     };
   if (!('command' in filled)) return { name, headers: [], url: '', isSecretUrl: false };
   const file = `mcp-${name}.sh`;
-  const exports = Object.entries(filled.env).map(
+  const workdir = env['CROSSTALK_WORKDIR'];
+  // A CLI need not pass its own variables on, and by this one a process that outlives its run is found.
+  const own = {
+    CROSSTALK_RUN_DIR: runDir,
+    ...(workdir !== undefined && { CROSSTALK_WORKDIR: workdir }),
+  };
+  const variables = { ...filled.env, ...own };
+  const exports = Object.entries(variables).map(
     ([variable, value]) => `export ${variable}=${shellWord(value)}\n`,
   );
   const words = [filled.command, ...filled.args].map(shellWord).join(' ');
   return {
     name,
     command: ['/bin/sh', `${runDir}/${file}`],
-    script: { name: file, content: `${exports.join('')}exec ${words}\n` },
+    script: { name: file, content: `cd / || exit\n${exports.join('')}exec ${words}\n` },
   };
 }

@@ -24,28 +24,41 @@ export interface Rendered {
   /** Variables; they may hold secrets. */
   env: Record<string, string>;
   files: RunFile[];
+  /** A settings file in the folder in which it works, by its path in there; nothing in it is secret. */
+  settings?: RunFile;
   /** Servers that this CLI cannot be given as they are, and why. */
   left: { name: string; why: string }[];
 }
 
 /** How an agent CLI takes MCP servers for one run (automation.md, "Tools by value"). */
 interface TakingCli {
-  /** A word that makes a call one without a terminal; undefined if no word is needed. */
-  headless?: RegExp;
+  /** A word without which a call takes no servers, and what is wrong without it. */
+  needs: readonly [word: RegExp, why: string];
   /** The variable by which it is told. */
   variable?: string;
+  /** What it replaces by something else in addresses and headers, also where a secret has it by chance. */
+  replaces?: RegExp;
   /** By what it is told, for an operator. */
   by: string;
-  render: (
-    servers: readonly Given[],
-    where: { runDir: string; env: NodeJS.ProcessEnv; asks: boolean },
-  ) => Rendered;
+  render: (servers: readonly Given[], where: Where) => Rendered;
 }
 
-/** The file in the directory of a run that names its servers. */
+/** A run, as far as it matters to how a CLI is told. */
+export interface Where {
+  runDir: string;
+  /** Its variables. */
+  env: NodeJS.ProcessEnv;
+  /** Whether a person is asked before the CLI uses a tool: then no tool is allowed beforehand. */
+  asks: boolean;
+  /** Whether it works in a folder that holds nothing of the operator. */
+  inWorkspace: boolean;
+}
+
+/** The file in the directory of a run of claude that names its servers. */
 const FILE = 'mcp.json';
-/** The variable that names the lowest of gemini's settings files. */
-const GEMINI = 'GEMINI_CLI_SYSTEM_DEFAULTS_PATH';
+/** The settings of gemini in the folder in which it works. */
+const GEMINI = '.gemini/settings.json';
+const TERMINAL = 'it is a call with a terminal';
 const CLAUDE = '--mcp-config <its file> --strict-mcp-config --allowedTools mcp__<server>';
 
 /**
@@ -54,42 +67,49 @@ const CLAUDE = '--mcp-config <its file> --strict-mcp-config --allowedTools mcp__
  */
 export const TAKING: Readonly<Record<string, TakingCli>> = {
   claude: {
-    headless: /^(?:-p|--print)$/,
+    needs: [/^(?:-p|--print)$/, TERMINAL],
+    replaces: /\$\{/,
     by: CLAUDE,
     render: (servers, { runDir, asks }) => {
       const tools = servers.map(({ name }) => `mcp__${name}`).join(',');
       return {
         flags: `--mcp-config ${shellWord(`${runDir}/${FILE}`)} --strict-mcp-config${asks ? '' : ` --allowedTools ${shellWord(tools)}`}`,
         env: {},
-        files: [settingsFile({ mcpServers: byName(servers, claudeServer) })],
+        files: [{ name: FILE, content: settingsOf({ mcpServers: byName(servers, claudeServer) }) }],
         left: [],
       };
     },
   },
   codex: {
-    headless: /^(?:exec|e)$/,
+    needs: [/^(?:exec|e)$/, TERMINAL],
     by: '-c mcp_servers.<server>={...}, secrets by a variable',
     render: codex,
   },
   gemini: {
-    // Settings of the system would go before those of the operator, and take the place of a policy.
-    variable: GEMINI,
-    by: GEMINI,
-    render: (servers, { runDir, env }) => {
-      const why = `${GEMINI} names a file of your own, and gemini reads one`;
-      if (env[GEMINI] !== undefined)
+    // Files of the system have to belong to root, and the folder of its own settings holds its login too.
+    needs: [
+      /^--skip-trust$/,
+      `gemini reads servers from ${GEMINI} where it works, and only with --skip-trust`,
+    ],
+    replaces: /\$[\w{]/,
+    by: `${GEMINI} in its workspace, secrets by a variable`,
+    render: (servers, { inWorkspace }) => {
+      const why = `gemini takes servers from ${GEMINI} where it works, and nothing is put into a workdir or worktree`;
+      if (!inWorkspace)
         return { flags: '', env: {}, files: [], left: servers.map(({ name }) => ({ name, why })) };
-      return {
-        flags: '',
-        env: { [GEMINI]: `${runDir}/${FILE}` },
-        files: [settingsFile({ mcpServers: byName(servers, geminiServer) })],
-        left: [],
-      };
+      const variables = new Variables();
+      const content = settingsOf({
+        mcpServers: byName(servers, (given) => geminiServer(given, variables)),
+      });
+      // It decides whether it trusts a folder before it reads its flags, but only for the settings in there.
+      const env = { ...variables.env, GEMINI_CLI_TRUST_WORKSPACE: 'true' };
+      return { flags: '', env, files: [], settings: { name: GEMINI, content }, left: [] };
     },
   },
   opencode: {
-    headless: /^run$/,
+    needs: [/^run$/, TERMINAL],
     variable: 'OPENCODE_CONFIG_CONTENT',
+    replaces: /\{(?:env|file):/,
     by: 'OPENCODE_CONFIG_CONTENT',
     render: (servers, { env }) => {
       const before = objectIn(env['OPENCODE_CONFIG_CONTENT']);
@@ -111,10 +131,18 @@ function claudeServer(given: Given): unknown {
   return { type: 'stdio', command, args };
 }
 
-function geminiServer(given: Given): unknown {
+/** It replaces names of variables in its settings, so what is secret need not stand in a file. */
+function geminiServer(given: Given, variables: Variables): unknown {
   const trust = true;
-  if (given.script === undefined)
-    return { httpUrl: given.url, headers: headersOf(given.headers), trust };
+  const told = (value: string, isSecret: boolean): string =>
+    isSecret ? `\${${variables.of(value)}}` : value;
+  if (given.script === undefined) {
+    const headers = given.headers.map(({ header, value, isSecret }) => ({
+      header,
+      value: told(value, isSecret),
+    }));
+    return { httpUrl: told(given.url, given.isSecretUrl), headers: headersOf(headers), trust };
+  }
   const [command, ...args] = given.command;
   return { command, args, trust };
 }
@@ -133,7 +161,7 @@ function opencodeServer(given: Given): unknown {
 
 /** Its settings stand on the command line, so a secret header is named by a variable. */
 function codex(servers: readonly Given[]): Rendered {
-  const env: Record<string, string> = {};
+  const variables = new Variables();
   const left: Rendered['left'] = [];
   const flags: string[] = [];
   for (const given of servers) {
@@ -150,16 +178,27 @@ function codex(servers: readonly Given[]): Rendered {
     } else {
       const [plain, secret] = [[] as string[], [] as string[]];
       for (const { header, value, isSecret } of given.headers) {
-        const variable = `CROSSTALK_MCP_${String(Object.keys(env).length + 1)}`;
-        if (isSecret) env[variable] = value;
-        (isSecret ? secret : plain).push(`${toml(header)}=${toml(isSecret ? variable : value)}`);
+        const told = isSecret ? variables.of(value) : value;
+        (isSecret ? secret : plain).push(`${toml(header)}=${toml(told)}`);
       }
       fields.push(`url=${toml(given.url)}`, `http_headers={${plain.join(',')}}`);
       fields.push(`env_http_headers={${secret.join(',')}}`);
     }
     flags.push(`-c ${shellWord(`mcp_servers.${given.name}={${fields.join(',')}}`)}`);
   }
-  return { flags: flags.join(' '), env, files: [], left };
+  return { flags: flags.join(' '), env: variables.env, files: [], left };
+}
+
+/** Variables of a run that hold what must stand nowhere else. */
+class Variables {
+  readonly env: Record<string, string> = {};
+
+  /** The name of the variable that holds a value. */
+  of(value: string): string {
+    const name = `CROSSTALK_MCP_${String(Object.keys(this.env).length + 1)}`;
+    this.env[name] = value;
+    return name;
+  }
 }
 
 /** A text as a basic string of TOML, of which the escapes are those of JSON. */
@@ -167,8 +206,8 @@ function toml(text: string): string {
   return JSON.stringify(text).replaceAll('\x7f', '\\u007f');
 }
 
-function settingsFile(value: unknown): RunFile {
-  return { name: FILE, content: `${JSON.stringify(value, undefined, 1)}\n` };
+function settingsOf(value: unknown): string {
+  return `${JSON.stringify(value, undefined, 1)}\n`;
 }
 
 function byName(servers: readonly Given[], of: (given: Given) => unknown): Record<string, unknown> {

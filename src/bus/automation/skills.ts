@@ -49,13 +49,17 @@ export async function skillAt(
 }
 
 /** More skills are not listed. */
-const MAX_SKILLS = 500;
+export const MAX_SKILLS = 500;
 
-/** The names of the skills at a commit, in alphabetical order. */
-export async function skillNames(transport: Transport, commit: string): Promise<string[]> {
+/** The names of the skills at a commit, in alphabetical order. @param parents the folders in which they are */
+export async function skillNames(
+  transport: Transport,
+  commit: string,
+  parents: readonly string[] = ['local/skills', 'upstream/skills'],
+): Promise<string[]> {
   const names = new Set<string>();
   // One folder at a time, which starts no process.
-  for (const parent of ['local/skills', 'upstream/skills'])
+  for (const parent of parents)
     for (const { path, type } of await transport.list(commit, [parent])) {
       const name = path.slice(parent.length + 1);
       if (type === 'tree' && isSkillName(name)) names.add(name);

@@ -5,7 +5,7 @@ import type { Transport, TreeEntry } from '../../transport/transport.ts';
 import { readMemory, type MemoryContent } from './content.ts';
 
 /** An entry of `data/memories/` at a commit. */
-type MemoryEntry = TreeEntry & { file: string };
+export type MemoryEntry = TreeEntry & { file: string };
 
 /** An entry with its content, unless the content was not read. */
 type ReadMemory = MemoryContent & { file: string };

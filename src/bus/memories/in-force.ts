@@ -1,27 +1,98 @@
 import { actorScope, memorySuffix, type Memory } from '../../protocol/files/memory.ts';
 import { supersededBy } from '../../protocol/files/memory-links.ts';
+import { MEMORIES } from '../../protocol/layout.ts';
 import type { Located } from '../../protocol/message.ts';
 import { placeOfRef } from '../../protocol/reference.ts';
 import type { NoteInPrompt } from '../../protocol/text/notes-prompt.ts';
 import type { ArchiveInPrompt } from '../../protocol/prompt/prompt-thread.ts';
 import type { Transport } from '../../transport/transport.ts';
-import { contentsOf, filesOfMemories } from './files.ts';
+import { Kept } from '../kept.ts';
+import { readMemory } from './content.ts';
+import { contentsOf, filesOfMemories, type MemoryEntry } from './files.ts';
 
-/** The notes in force at a commit, newest first by file name; files that cannot be read are none. */
-async function notesAt(
-  transport: Transport,
-  tip: string,
-): Promise<{ file: string; memory: Memory }[]> {
-  const found = new Map<string, Memory>();
+/** What of a note decides whether it is in force, and is named in a prompt. */
+type Head = Pick<
+  Memory,
+  'scope' | 'supersedes' | 'subject' | 'timestamp' | 'name' | 'kind' | 'change' | 'covers'
+>;
+
+/** A note in force, without its text. */
+interface NoteInForce {
+  file: string;
+  oid: string;
+  head: Head;
+}
+
+/** Bytes of headers that stay in memory, for each of which there may be a megabyte of text. */
+const HEADERS = 32 * 1024 * 1024;
+const heads = new Kept<{ head: Head | undefined }>(HEADERS);
+/** The notes in force that were found last, by the folder in which they are. */
+const found = new WeakMap<Transport, { folder: string; notes: NoteInForce[] }>();
+
+/**
+ * The notes in force at a commit, newest first by file name; files that cannot be read are none. As long as the
+ * folder is the same, nothing but its id is read; afterwards only what is new.
+ */
+async function notesAt(transport: Transport, tip: string): Promise<NoteInForce[]> {
+  const folder = (await transport.entriesAt(tip, [MEMORIES])).get(MEMORIES)?.oid;
+  if (folder === undefined) return [];
+  const known = found.get(transport);
+  if (known?.folder === folder) return known.notes;
   const entries = await filesOfMemories(transport, tip);
-  if (entries.length === 0) return [];
-  for await (const { file, parsed } of contentsOf(transport, entries))
-    if (parsed.ok) found.set(file, parsed.value);
-  const by = supersededBy(found);
-  return [...found]
-    .filter(([file, { change }]) => !by.has(file) && change !== 'forget')
-    .sort(([a], [b]) => (a > b ? -1 : 1))
-    .map(([file, memory]) => ({ file, memory }));
+  const read = await headsOf(transport, entries);
+  const by = supersededBy(new Map([...read].map(([file, { head }]) => [file, head])));
+  const notes = [...read.values()]
+    .filter(({ file, head }) => !by.has(file) && head.change !== 'forget')
+    .sort((a, b) => (a.file > b.file ? -1 : 1));
+  // The size of what is kept has to be bounded here too, as notes that were found hold their heads.
+  const size = notes.reduce((sum, { head }) => sum + sizeOf(head), 0);
+  if (size <= HEADERS) found.set(transport, { folder, notes });
+  return notes;
+}
+
+async function headsOf(
+  transport: Transport,
+  entries: readonly MemoryEntry[],
+): Promise<Map<string, NoteInForce>> {
+  const read = new Map<string, NoteInForce>();
+  const unknown: MemoryEntry[] = [];
+  for (const entry of entries) {
+    const known = heads.get(keyOf(entry));
+    if (known === undefined) unknown.push(entry);
+    else if (known.head !== undefined)
+      read.set(entry.file, { file: entry.file, oid: entry.oid, head: known.head });
+  }
+  const oids = new Map(unknown.map((entry) => [entry.file, entry]));
+  for await (const { file, parsed } of contentsOf(transport, unknown)) {
+    const entry = oids.get(file);
+    if (entry === undefined) continue;
+    const head = parsed.ok ? headOf(parsed.value) : undefined;
+    heads.keep(keyOf(entry), { head }, sizeOf(head));
+    if (head !== undefined) read.set(file, { file, oid: entry.oid, head });
+  }
+  return read;
+}
+
+/** A file of another name, or of another kind, is not read although its content was. */
+function keyOf({ file, mode, oid }: MemoryEntry): string {
+  return `${oid} ${mode} ${file}`;
+}
+
+function headOf({ scope, supersedes, subject, timestamp, name, kind, ...rest }: Memory): Head {
+  const { change, covers } = rest;
+  const head = { scope, supersedes, subject: subject.slice(0, MAX_SUBJECT), timestamp };
+  const more = { name, kind, change, covers };
+  // A part of a text may keep the whole of it in memory; these are texts of their own.
+  return JSON.parse(JSON.stringify({ ...head, ...more })) as Head;
+}
+
+/** Characters of a subject, of which a prompt shows no more than 300. */
+const MAX_SUBJECT = 1000;
+
+function sizeOf(head: Head | undefined): number {
+  if (head === undefined) return 0;
+  const { subject, supersedes, covers = [] } = head;
+  return subject.length + 60 * supersedes.length + 120 * covers.length;
 }
 
 /**
@@ -32,7 +103,7 @@ export async function notesForPrompt(
   transport: Transport,
   { tip, actor, channel }: { tip: string; actor: string; channel: string },
 ): Promise<NoteInPrompt[]> {
-  const notes = (await notesAt(transport, tip)).filter(({ memory }) => memory.kind !== 'archive');
+  const notes = (await notesAt(transport, tip)).filter(({ head }) => head.kind !== 'archive');
   const scopes = [
     [actorScope(actor), 'you'],
     [channel, 'this channel'],
@@ -40,8 +111,8 @@ export async function notesForPrompt(
   ] as const;
   return scopes.flatMap(([of, scope]) =>
     notes
-      .filter(({ memory }) => memory.scope === of)
-      .map(({ file, memory: { kind, name, subject, timestamp } }) => ({
+      .filter(({ head }) => head.scope === of)
+      .map(({ file, head: { kind, name, subject, timestamp } }) => ({
         suffix: memorySuffix(file),
         day: timestamp.slice(0, 10),
         ...(kind !== undefined && { kind }),
@@ -52,11 +123,9 @@ export async function notesForPrompt(
   );
 }
 
-/** The most notes that are compared for what was left out of one thread. */
-const MAX_ARCHIVES = 100;
-
 /**
- * The notes that sum up some of these messages.
+ * The note that sums up most of these messages, and of several the newest; an empty list if there is none. What a
+ * note says to cover is only compared here: whoever can push can say anything.
  *
  * @param messages by their names in the channel `home`
  */
@@ -65,19 +134,22 @@ export async function archivesOf(
   { tip, home }: { tip: string; home: string },
   messages: readonly Located[],
 ): Promise<ArchiveInPrompt[]> {
+  const notes = (await notesAt(transport, tip)).filter(({ head }) => head.kind === 'archive');
+  if (notes.length === 0) return [];
   const wanted = new Map(
     messages.map(({ relPath: ref }) => {
       const { channel, relPath } = placeOfRef(home, ref);
       return [`${channel}/${relPath}`, ref];
     }),
   );
-  const found: ArchiveInPrompt[] = [];
-  for (const { file, memory } of await notesAt(transport, tip)) {
-    if (memory.kind !== 'archive') continue;
-    const covers = new Set((memory.covers ?? []).flatMap((origin) => wanted.get(origin) ?? []));
-    if (covers.size === 0) continue;
-    found.push({ suffix: memorySuffix(file), from: memory.from, covers, body: memory.body });
-    if (found.length === MAX_ARCHIVES) break;
+  let best: { note: NoteInForce; covers: Set<string> } | undefined;
+  for (const note of notes) {
+    const covers = new Set((note.head.covers ?? []).flatMap((one) => wanted.get(one) ?? []));
+    if (covers.size > (best?.covers.size ?? 0)) best = { note, covers };
   }
-  return found;
+  if (best === undefined) return [];
+  const { parsed } = await readMemory(transport, best.note.oid);
+  if (!parsed.ok) return [];
+  const { from, body } = parsed.value;
+  return [{ suffix: memorySuffix(best.note.file), from, covers: best.covers, body }];
 }

@@ -14,6 +14,7 @@ import { body } from '../view/message.ts';
 import { painter } from '../view/render.ts';
 import { ended, timeoutOf } from '../view/replied.ts';
 import { nameOf, Talk } from '../view/talk.ts';
+import { withoutRepeats } from '../view/without-repeats.ts';
 
 export async function run(asGiven: Call): Promise<number> {
   const call = withoutRepeats(asGiven);
@@ -93,14 +94,4 @@ function interrupted(call: Call, relPath: string, isSent: boolean): number {
     `interrupted; ${what}: go on waiting with: crosstalk wait ${relPath}, or take it back with: crosstalk cancel ${relPath}`,
   );
   return EXIT.interrupted;
-}
-
-/** The same call, in which no line is said twice on stderr: sending and waiting find the same things. */
-function withoutRepeats(call: Call): Call {
-  const said = new Set<string>();
-  const err = (text: string): void => {
-    if (!said.has(text)) call.io.err(text);
-    said.add(text);
-  };
-  return { ...call, io: { ...call.io, err } };
 }

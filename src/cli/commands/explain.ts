@@ -1,5 +1,5 @@
 import { explain, type Explanation } from '../../operations/tracing/explain.ts';
-import { firedText } from '../../protocol/automation/firing.ts';
+import { firedText } from '../../protocol/text/fired-text.ts';
 import { describeFacts } from '../../operations/tracing/facts.ts';
 import { sessionLines } from '../../operations/tracing/session-about.ts';
 import { inTransport, print, type Call } from '../command/command.ts';
@@ -10,7 +10,7 @@ export function run(call: Call): Promise<number> {
     const result = await explain(context, message, actor);
     return print(call, result, () => {
       const verdict = `${result.message} ${result.wakes ? 'wakes' : 'does not wake'} ${actor}: ${result.because}`;
-      const { fired_by: by, given_by: given } = result;
+      const { fired_by: by, given_by: given, asks_for: asked } = result;
       const open = result.open_questions.map(
         ({ message: path, asker }) => `  its stdout answers ${asker}: ${path}`,
       );
@@ -18,6 +18,7 @@ export function run(call: Call): Promise<number> {
         verdict,
         ...(by === undefined ? [] : [`  ${firedText(by)}`]),
         ...(given === undefined ? [] : [`  ${givenText(given)}`]),
+        ...(asked === undefined ? [] : [`  ${skillText(asked)}`]),
         ...result.answered.map((path) => `  re: ${path}`),
         ...open,
         `  state: ${describeFacts(result.facts)}`,
@@ -25,6 +26,13 @@ export function run(call: Call): Promise<number> {
       ].join('\n');
     });
   });
+}
+
+/** The skill for which a message asks, and whether the actor is told it. */
+function skillText({ name, path, problem }: NonNullable<Explanation['asks_for']>): string {
+  return problem === null
+    ? `asks for skill ${name} (${path ?? ''})`
+    : `asks for skill ${name}, which is not told: ${problem}`;
 }
 
 /** What gave a task, in words. */

@@ -6,11 +6,12 @@ import {
   type Thread,
   type ThreadNode,
 } from '../../operations/tracing/thread.ts';
+import { askedText } from '../../protocol/text/skill-call.ts';
 import { reasonInWords } from '../../protocol/text/reasons.ts';
 import { suffixOf } from '../../protocol/names.ts';
 import { flag, inTransport, note, print, type Call } from '../command/command.ts';
 import { branchInWords } from '../../protocol/text/branch.ts';
-import { firedText } from '../../protocol/automation/firing.ts';
+import { firedText } from '../../protocol/text/fired-text.ts';
 import { dollars, grouped } from '../../protocol/text/amounts.ts';
 import { verifiedMark } from '../view/verified.ts';
 import { age, colourless, painter } from '../view/render.ts';
@@ -42,8 +43,14 @@ async function billOf(context: Context, { channel, roots }: Thread): Promise<Cos
 }
 
 /** The times in a thread: the clock that wrote its first message may be ahead of the others. */
-function timesOf(nodes: readonly ThreadNode[]): string[] {
-  return nodes.flatMap(({ timestamp, children }) => [timestamp, ...timesOf(children)]);
+function timesOf(roots: readonly ThreadNode[]): string[] {
+  const times: string[] = [];
+  const ahead = [...roots];
+  for (let node = ahead.pop(); node !== undefined; node = ahead.pop()) {
+    times.push(node.timestamp);
+    ahead.push(...node.children);
+  }
+  return times;
 }
 
 /** A clock may be behind. */
@@ -76,16 +83,25 @@ function usageWords({
   return [`${grouped(input)} in`, `${grouped(cached)} cached`, `${grouped(output)} out`];
 }
 
-/** A node and the nodes below it, with the lines that connect them. */
-function lines(call: Call, node: ThreadNode, asked: string, withCost: boolean): string[] {
-  const below = node.children.flatMap((child, at) => {
-    const isLast = at === node.children.length - 1;
-    const [first = '', ...others] = lines(call, child, asked, withCost);
-    return [
-      `${isLast ? '└─ ' : '├─ '}${first}`,
-      ...others.map((line) => `${isLast ? '   ' : '│  '}${line}`),
-    ];
-  });
+/** A node and the nodes below it, with the lines that connect them; any number of them may be below one another. */
+function lines(call: Call, root: ThreadNode, asked: string, withCost: boolean): string[] {
+  const printed: string[] = [];
+  const ahead = [{ node: root, own: '', below: '' }];
+  for (let next = ahead.pop(); next !== undefined; next = ahead.pop()) {
+    const { node, own, below } = next;
+    printed.push(`${own}${line(call, node, asked, withCost)}`);
+    const last = node.children.length - 1;
+    for (const [at, child] of [...node.children.entries()].reverse())
+      ahead.push({
+        node: child,
+        own: `${below}${at === last ? '└─ ' : '├─ '}`,
+        below: `${below}${at === last ? '   ' : '│  '}`,
+      });
+  }
+  return printed;
+}
+
+function line(call: Call, node: ThreadNode, asked: string, withCost: boolean): string {
   const paint = painter(call.io);
   const who = `${node.from} → ${node.to.join(', ')}`;
   const head = [
@@ -96,18 +112,24 @@ function lines(call: Call, node: ThreadNode, asked: string, withCost: boolean): 
     ...node.states.map((state) =>
       paint(COLOURS[state.state], words(state) + elsewhere(node, state)),
     ),
-    ...(node.subscription === undefined ? [] : [paint('dim', `by ${node.subscription}`)]),
+    ...(node.subscription === undefined ? [] : [paint('dim', givenWords(node))]),
     ...(node.fired_by === undefined ? [] : [paint('dim', firedText(node.fired_by))]),
+    ...(node.asks_for === undefined ? [] : [paint('dim', askedText(node.asks_for))]),
     ...(node.branch === undefined ? [] : [paint('blue', `branch ${branchInWords(node.branch)}`)]),
     ...(withCost && node.usage !== null
       ? [paint('magenta', [...usageWords(node.usage), dollars(node.usage.usd ?? null)].join(' '))]
       : []),
     paint('dim', colourless(node.excerpt.replace(/\s+/g, ' ')).slice(0, 60)),
   ];
-  return [head.join('  ').trimEnd(), ...below];
+  return head.join('  ').trimEnd();
 }
 
 const MARKS = { interim: 'interim', failure: 'notice of a failure', cancel: 'cancels it' } as const;
+
+/** The subscription that has given it, and the event on which that followed. */
+function givenWords({ subscription = '', event }: ThreadNode): string {
+  return `by ${subscription}${event === undefined ? '' : ` on event ${event}`}`;
+}
 
 /** A proposal is a word on the way as well, which goes without saying. */
 function markWords({ mark, proposal, decision }: ThreadNode): string[] {

@@ -1,4 +1,5 @@
 import { KNOWN_AGENTS } from '../../agents/agents.ts';
+import { COST_BY } from '../../operations/reading/cost-by.ts';
 import { MEMORY_KINDS } from '../../protocol/files/memory.ts';
 import { CLIENT_NAMES } from '../command/mcp-clients.ts';
 import { SHELLS } from './scripts.ts';
@@ -73,6 +74,7 @@ export const OPTION_VALUES: Readonly<Record<string, Source>> = {
   '--supersedes': live('memories'),
   '--kind': fixed(MEMORY_KINDS),
   'compact --by': live('actors'),
+  'cost --by': fixed(COST_BY),
   '--file': { kind: 'files' },
   '--attach': { kind: 'files' },
   '--schema': { kind: 'files' },

@@ -1,5 +1,5 @@
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { serversOf, type FilledServer } from '../../agents/mcp/servers-of.ts';
 import { secretsIn, withSecrets, type McpServer } from '../../protocol/files/mcp-servers.ts';
 import { Secrets } from '../../state/automation/secrets.ts';
@@ -16,11 +16,19 @@ interface Run {
 interface Parts {
   hosts: { readonly active: { serversOf: (actor: string) => readonly McpServer[] } | undefined };
   stateDir: string;
+  /** Takes each secret that a run is given: it must not leave this machine. */
+  knownSecrets: { add: (name: string, value: string) => void };
   log: Log;
 }
 
 /** The approved MCP servers of a run, with the secrets of this machine. */
-export type ServersOfRun = readonly FilledServer[];
+export interface ServersOfRun {
+  servers: readonly FilledServer[];
+  /** The values of the secrets in them, by name. */
+  secrets: ReadonlyMap<string, string>;
+}
+
+const NO_SERVERS: ServersOfRun = { servers: [], secrets: new Map() };
 
 /**
  * The MCP servers of a run. Nothing is read for an actor of which none is approved.
@@ -28,17 +36,17 @@ export type ServersOfRun = readonly FilledServer[];
  * @returns what is missing on this machine, in one line
  */
 export async function serversForRun(
-  { hosts, stateDir, log }: Parts,
+  { hosts, stateDir, knownSecrets, log }: Parts,
   { id, actor, tier, plans }: Run,
-): Promise<{ servers: ServersOfRun } | { missing: string }> {
+): Promise<ServersOfRun | { missing: string }> {
   const servers = hosts.active?.serversOf(actor) ?? [];
   // A run that plans changes nothing, and of a tool nobody knows what it changes.
-  if (servers.length === 0 || plans === true) return { servers: [] };
+  if (servers.length === 0 || plans === true) return NO_SERVERS;
   const taking = serversOf(tier.cli);
   if (!taking.ok) {
     const names = servers.map(({ name }) => name);
     log('mcp_left_out', { id, actor, tier: tier.name, servers: names, problem: taking.why });
-    return { servers: [] };
+    return NO_SERVERS;
   }
   const store = new Secrets(stateDir);
   const secrets = new Map<string, string>();
@@ -49,12 +57,21 @@ export async function serversForRun(
     else secrets.set(name, value);
   }
   if (missing.length > 0) return { missing: lacks(actor, missing) };
-  return { servers: servers.map((named) => ({ named, filled: withSecrets(named, secrets) })) };
+  for (const [name, value] of secrets) knownSecrets.add(name, value);
+  const filled = servers.map((named) => ({ named, filled: withSecrets(named, secrets) }));
+  return { servers: filled, secrets };
 }
 
 function lacks(actor: string, missing: readonly string[]): string {
   const set = missing.map((name) => `crosstalk secret set ${name}`).join('; ');
-  return `the tools of ${actor} need ${missing.join(', ')}, which this machine does not keep; give it with: ${set}`;
+  return `the tools of ${actor} need ${missing.join(', ')}, which this machine does not keep, or cannot read; give it with: ${set}`;
+}
+
+/** Where a run works. */
+interface Place {
+  dir: string;
+  /** Whether it is a workspace of Crosstalk. */
+  workspace: boolean;
 }
 
 /** What a run with MCP servers has beside its command line. */
@@ -62,21 +79,34 @@ export interface LaidServers {
   /** What is added to its command line, with a blank before it. */
   flags: string;
   env: Record<string, string>;
+  /** Removes what stands in the workspace, which is kept when the run is over. */
+  clear: () => Promise<void>;
 }
 
-/** Writes what its CLI is told of the MCP servers into the directory of a run. */
+const NOTHING: LaidServers = { flags: '', env: {}, clear: () => Promise.resolve() };
+
+/**
+ * Writes what its CLI is told of the MCP servers into the directory of a run, and where no other way is
+ * known into its workspace, from which settings were removed before (trust.md §1).
+ */
 export async function layServers(
   { log }: { log: Log },
   { id, actor, tier }: Run,
-  servers: ServersOfRun,
-  where: { runDir: string; env: NodeJS.ProcessEnv; asks: boolean },
+  { servers }: ServersOfRun,
+  where: { runDir: string; env: NodeJS.ProcessEnv; asks: boolean; place: Place },
 ): Promise<LaidServers> {
   const taking = servers.length === 0 ? undefined : serversOf(tier.cli);
-  if (taking?.ok !== true) return { flags: '', env: {} };
-  const { flags, env, files, left } = taking.render(servers, where);
+  if (taking?.ok !== true) return NOTHING;
+  const { dir, workspace: inWorkspace } = where.place;
+  const { flags, env, files, settings, left } = taking.render(servers, { ...where, inWorkspace });
   for (const { name, why } of left)
     log('mcp_left_out', { id, actor, tier: tier.name, servers: [name], problem: why });
   for (const { name, content } of files)
     await writeFile(join(where.runDir, name), content, { mode: 0o600, flag: 'wx' });
-  return { flags: flags === '' ? '' : ` ${flags}`, env };
+  const laid = { flags: flags === '' ? '' : ` ${flags}`, env };
+  if (settings === undefined) return { ...laid, clear: NOTHING.clear };
+  const folder = dirname(join(dir, settings.name));
+  await mkdir(folder, { mode: 0o700 });
+  await writeFile(join(dir, settings.name), settings.content, { mode: 0o600, flag: 'wx' });
+  return { ...laid, clear: () => rm(folder, { recursive: true, force: true }) };
 }

@@ -1,6 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { BESIDE_LIMITS, besideSkill, skillAt, skillNames } from '../../bus/automation/skills.ts';
+import { skillFor } from '../../bus/automation/skill-for.ts';
+import { BESIDE_LIMITS, besideSkill } from '../../bus/automation/skills.ts';
 import { reasonOf } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import { SKILL_FILE } from '../../protocol/files/skill.ts';
@@ -12,7 +13,7 @@ import type { Transport } from '../../transport/transport.ts';
 
 /** A prompt tells no more skills than this, however many messages ask for others. */
 const MAX_TOLD = 8;
-/** The most skills that a line about a missing one names, and messages that an event does. */
+/** The most messages that an event names. */
 const MAX_NAMED = 20;
 
 /**
@@ -57,11 +58,8 @@ export async function skillsOf(
 async function oneSkill(
   transport: Transport,
   {
-    tip,
-    actor,
-    name,
-    only,
     runDir,
+    ...asked
   }: {
     tip: string;
     actor: string;
@@ -70,18 +68,10 @@ async function oneSkill(
     runDir: string;
   },
 ): Promise<Pick<SkillInPrompt, 'told' | 'problem'>> {
-  if (only?.includes(name) === false) {
-    const takes = only.length === 0 ? 'no skill' : `only ${some(only)}`;
-    return { problem: `the profile of ${actor} says that it takes ${takes}` };
-  }
-  const found = await skillAt(transport, tip, name);
-  if (found.kind === 'absent') {
-    const known = (await skillNames(transport, tip)).filter((one) => only?.includes(one) !== false);
-    const there = known.length === 0 ? 'there is none at all' : `there are ${some(known)}`;
-    return { problem: `there is no skill of that name; ${there}` };
-  }
+  const { tip, name } = asked;
+  const found = await skillFor(transport, asked);
+  if (found.kind === 'untold') return { problem: found.problem };
   const path = `${found.folder}/${SKILL_FILE}`;
-  if (found.kind === 'broken') return { problem: `${path} cannot be read: ${found.problem}` };
   const { files, left } = await besideSkill(transport, tip, found.folder);
   const dir = join(runDir, 'skills', name);
   const laid = files.length === 0 ? [] : await lay(transport, files, dir, left);
@@ -126,9 +116,4 @@ async function lay(
     }
   }
   return laid;
-}
-
-function some(names: readonly string[]): string {
-  const more = names.length > MAX_NAMED ? ` and ${String(names.length - MAX_NAMED)} more` : '';
-  return `${names.slice(0, MAX_NAMED).join(', ')}${more}`;
 }

@@ -4,6 +4,7 @@ import { reasonOf } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { MessageRef } from '../../protocol/message-ref.ts';
 import type { InvocationResult } from '../../runner/runner.ts';
+import type { CountedFor } from '../../protocol/automation/counted-for.ts';
 import type { Ledger, LedgerLine, RunEnding } from '../../state/bills/ledger.ts';
 import type { RunRecord, Runs } from '../../state/runs.ts';
 import { usageSince } from '../sessions/sessions.ts';
@@ -15,6 +16,7 @@ export interface Ran {
   result: InvocationResult;
   /** The first message of its thread. */
   thread: MessageRef;
+  counted: CountedFor;
 }
 
 interface BillParts {
@@ -31,14 +33,14 @@ export async function bill(
   parts: BillParts,
   job: Job,
   begun: Date,
-  { result, thread }: Ran,
+  { result, thread, counted }: Ran,
   ended: JobResult | undefined,
 ): Promise<void> {
   const { id, actor, host, channel, tier } = job;
   const agent = plainCall(tier.cli)?.agent;
   await write(parts, {
     at: begun.toISOString(),
-    ...{ id, actor, host, channel, tier: tier.name, thread },
+    ...{ id, actor, host, channel, tier: tier.name, thread, ...counted },
     ended: endingOf(ended),
     ...(ended?.kind === 'failed' && { reason: ended.failure.reason }),
     ...(agent !== undefined && { agent }),
@@ -54,7 +56,8 @@ export async function billLeftover(
   parts: BillParts & { runs: Runs; now: () => Date },
   run: RunRecord,
 ): Promise<void> {
-  const { id, actor, host, channel, tier, thread, agent, since, session, before } = run;
+  const { id, actor, host, channel, tier, thread, agent, since, skills, subscription } = run;
+  const { session, before } = run;
   // Earlier versions have written no more of a run.
   if (host === undefined || tier === undefined || thread === undefined || since === undefined)
     return;
@@ -67,6 +70,8 @@ export async function billLeftover(
   await write(parts, {
     at: since,
     ...{ id, actor, host, channel, tier, thread },
+    ...(skills !== undefined && { skills }),
+    ...(subscription !== undefined && { subscription }),
     ended: 'interrupted',
     ...(agent !== undefined && { agent }),
     ms,

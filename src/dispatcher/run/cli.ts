@@ -2,10 +2,12 @@ import { invoke } from '../../runner/invoke.ts';
 import type { InvocationResult } from '../../runner/runner.ts';
 import { plainCall } from '../../agents/output/plain-call.ts';
 import type { MessageRef } from '../../protocol/message-ref.ts';
+import type { CountedFor } from '../../protocol/automation/counted-for.ts';
 import { readOutput } from './output.ts';
 import { passed } from '../../crash-points.ts';
 import { reasonOf } from '../../errors.ts';
 import { formatMessage, type Located } from '../../protocol/message.ts';
+import { Concealer } from '../../protocol/text/concealed.ts';
 import { suffixOf } from '../../protocol/names.ts';
 import type { BatchFiles } from '../../protocol/prompt/prompt-files.ts';
 import type { ProcessIdentity } from '../../state/process-identity.ts';
@@ -17,7 +19,7 @@ import { capOf } from './budgets.ts';
 import { confine, type Confined } from '../sandbox/confine.ts';
 import type { Confinement } from '../sandbox/view.ts';
 import { RunDesk } from './desk.ts';
-import { layServers, type ServersOfRun } from '../laying/mcp-servers.ts';
+import { layServers, type LaidServers, type ServersOfRun } from '../laying/mcp-servers.ts';
 import { layFiles } from '../laying/files.ts';
 import { runEnvironment, withoutOurs } from './environment.ts';
 import type { Job, RunParts } from './job.ts';
@@ -48,10 +50,12 @@ interface RunInput {
   maxOutput: number;
   /** The first message of the thread. */
   thread: MessageRef;
+  /** For what else it is counted; its skills are known once the prompt is made. */
+  counted: CountedFor;
   /** US dollars that it may use at most. */
   rest: number | undefined;
   /** The MCP servers that it is given. */
-  servers: ServersOfRun;
+  tools: ServersOfRun;
   /** Whom it asks for permission, if its tier says so. */
   permitting?: Permitting;
   /** Its session, if its tier keeps any. */
@@ -123,7 +127,7 @@ export async function runIn(
   parts: RunParts,
   job: Job,
   place: Workplace,
-  { input, batch, maxOutput, thread, rest, servers, permitting, turn }: RunInput,
+  { input, batch, maxOutput, thread, counted, rest, tools, permitting, turn }: RunInput,
 ): Promise<InvocationResult> {
   const { id, actor, host, channel, messages, tip, tier } = job;
   const files = batch.map(({ relPath, message }, index) => ({
@@ -137,20 +141,24 @@ export async function runIn(
   const desk = await RunDesk.open({ ...parts.desks, log: parts.log, ...asking }, job, files);
   let leader: ProcessIdentity | undefined;
   let confined: Confined | undefined;
+  let laidServers: LaidServers | undefined;
   const call = plainCall(tier.cli);
   const { noise } = call?.format ?? {};
   const path = parts.runs.outputPath(id);
+  // A server may print its secrets, and a CLI what a server prints.
+  const concealer = new Concealer(tools.secrets);
+  const shown = { out: concealer.stream(), err: concealer.stream() };
   try {
     if (permission !== undefined) await layServer(parts, job, desk.dir);
     const laid = await layFiles(parts.transport, tip, batch, desk.dir);
     const usual = runEnvironment(parts, job, place, desk.dir);
-    const where = { runDir: desk.dir, env: usual, asks: permission !== undefined };
-    const tools = await layServers(parts, job, servers, where);
-    const env = { ...usual, ...tools.env };
+    const where = { runDir: desk.dir, env: usual, asks: permission !== undefined, place };
+    laidServers = await layServers(parts, job, tools, where);
+    const env = { ...usual, ...laidServers.env };
     const what = { actor, tier, command: tier.cli, cwd: place.dir, env };
     confined = await confinedIn(parts, what, desk.dir);
     const result = await invoke(parts.runner, {
-      command: `${turn?.command ?? call?.command ?? tier.cli}${capOf(tier.cli, rest)}${flagsOf(permitting)}${tools.flags}`,
+      command: `${turn?.command ?? call?.command ?? tier.cli}${capOf(tier.cli, rest)}${flagsOf(permitting)}${laidServers.flags}`,
       ...(confined && { wrap: confined.wrap }),
       ...(call && { raw: { path, ...(noise !== undefined && { noise }) } }),
       cwd: place.dir,
@@ -162,12 +170,13 @@ export async function runIn(
       maxOutput,
       signal: AbortSignal.any([parts.signal, job.cancel]),
       hear: (stream, bytes) => {
-        parts.transcribing.hear(id, stream, bytes);
+        parts.transcribing.hear(id, stream, shown[stream](bytes));
       },
       onStart: async (pid) => {
         passed('cli_started');
         const since = parts.now().toISOString();
-        const bill = { tier: tier.name, thread, since, ...(call && { agent: call.agent }) };
+        const agent = call && { agent: call.agent };
+        const bill = { tier: tier.name, thread, since, ...agent, ...counted };
         const head = { id, actor, host, channel, tier: tier.name, messages, since };
         const session = turn && { session: turn.kind, ...(turn.before && { before: turn.before }) };
         const of = { id, actor, host, channel, messages, tip, workdir: place.dir };
@@ -179,13 +188,16 @@ export async function runIn(
       },
     });
     passed('cli_ended');
-    return await readOutput(call, result);
+    for (const stream of ['out', 'err'] as const)
+      parts.transcribing.hear(id, stream, shown[stream]());
+    return concealed(concealer, await readOutput(call, result));
   } finally {
     if (leader !== undefined) {
       const count = await endSurvivors([{ dir: desk.dir, leader }]).catch(() => 0);
       if (count > 0) parts.log('processes_ended', { id, actor, count });
     }
     await confined?.close().catch(() => undefined);
+    await laidServers?.clear().catch(() => undefined);
     // A question that is still open is taken back before the run has an outcome.
     await permission?.close();
     // The output of the CLI is kept even if the folder cannot be removed.
@@ -193,6 +205,17 @@ export async function runIn(
       parts.log('internal_error', { id, actor, error: reasonOf(error) });
     });
   }
+}
+
+/** What came of a run without the secrets of its tools: of it answers and failure notices are made. */
+function concealed(concealer: Concealer, result: InvocationResult): InvocationResult {
+  const { stdout, stderrTail, reported } = result;
+  return {
+    ...result,
+    stdout: concealer.text(stdout),
+    stderrTail: concealer.text(stderrTail),
+    ...(reported !== undefined && { reported: concealer.text(reported) }),
+  };
 }
 
 function flagsOf(permitting: Permitting | undefined): string {

@@ -135,6 +135,8 @@ export interface RunParts extends WorktreeParts {
   runs: Runs;
   ledger: Ledger;
   transcribing: Transcribing;
+  /** The secrets of this machine that must not leave it. */
+  knownSecrets: { add: (name: string, value: string) => void };
   budgets: Pick<BudgetMail, 'begin' | 'isTold' | 'hold' | 'holdOf'>;
   /** Whether the CLI of a tier refuses to work at the moment. */
   isHeld: (tier: Tier) => boolean;

@@ -25,6 +25,8 @@ interface Circumstances {
   letter: DeadLetter | undefined;
   /** Its session, if its tier keeps any. */
   turn: Turn | undefined;
+  /** Takes the names of the skills that it tells, in alphabetical order; not called where there is none. */
+  told: (skills: string[]) => void;
 }
 
 /** The text that a run gets on stdin, from what is on the bus at the commit at which its batch is read. */
@@ -32,7 +34,7 @@ export async function promptOf(
   parts: RunParts,
   job: Job,
   briefing: Briefing,
-  { place, files, runDir, letter, turn }: Circumstances,
+  { place, files, runDir, letter, turn, told }: Circumstances,
 ): Promise<string> {
   const { reader, log, secret } = parts;
   const { batch, plans } = briefing;
@@ -46,6 +48,9 @@ export async function promptOf(
   const { tip, actor, channel } = job;
   const share = letter?.reason === 'prompt_too_long' ? 0.5 : undefined;
   const cut = leftOutOf(thread, actor, share);
+  const skills = await skillsOf(parts, job, batch, profile?.skills, runDir);
+  const names = skills.filter((skill) => skill.told !== undefined).map(({ name }) => name);
+  if (names.length > 0) told(names.sort());
   return formatPrompt({
     word: secret(8),
     protocol: protocol ?? '',
@@ -76,7 +81,7 @@ export async function promptOf(
     ...(turn?.last !== undefined && { session: { last: turn.last } }),
     ...(await earlierFor(parts, job, { batch, thread, history: profile?.history, turn })),
     thread,
-    skills: await skillsOf(parts, job, batch, profile?.skills, runDir),
+    skills,
     batch,
     files,
   });

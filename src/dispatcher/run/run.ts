@@ -7,6 +7,7 @@ import { MAX_STEPS } from '../../protocol/causality.ts';
 import { messageFile } from '../../protocol/layout.ts';
 import { MAX_MESSAGE_BYTES, type Located } from '../../protocol/message.ts';
 import { isAnswer } from '../../protocol/owed.ts';
+import { ledBy } from '../../protocol/automation/follow-up.ts';
 import { placeOfRef } from '../../protocol/reference.ts';
 import { threadRoot } from '../../protocol/thread.ts';
 import { unaccepted } from './acceptance.ts';
@@ -14,6 +15,7 @@ import { brief, type Briefing } from './briefing.ts';
 import { Beginning } from '../../bus/beginning.ts';
 import { cannotPlan } from './plan.ts';
 import { promptOf } from './prompt-of.ts';
+import type { CountedFor } from '../../protocol/automation/counted-for.ts';
 import type { DeadLetter } from '../../state/dead-letters.ts';
 import { bill, endingOf, type Ran } from './bill.ts';
 import { conclude, failed, hasAnswered, isCancelled, stillAwaits } from './conclude.ts';
@@ -113,19 +115,23 @@ async function runCli(
   const place = await placeOf(parts, job, briefing, thread);
   if ('kind' in place) return place;
   const maxOutput = MAX_MESSAGE_BYTES;
+  const subscription = ledBy(briefing.batch, briefing.lookup);
+  const counted: CountedFor = subscription === undefined ? {} : { subscription };
+  const told = (skills: string[]): void => void Object.assign(counted, { skills });
   let result: InvocationResult;
   let branch: BranchOnRecord | undefined;
   try {
-    const about = { briefing, root, dir: place.dir, servers: tools.servers };
+    const about = { briefing, root, dir: place.dir, tools };
     const run = (turn?: Turn) =>
       runIn(parts, job, place, {
         input: (files, runDir) =>
-          promptOf(parts, job, briefing, { place, files, runDir, letter, turn }),
+          promptOf(parts, job, briefing, { place, files, runDir, letter, turn, told }),
         batch: briefing.batch,
         maxOutput,
         thread: root,
+        counted,
         rest: allowed.rest,
-        servers: tools.servers,
+        tools,
         ...(asking && { permitting: permittingOf(parts, job, briefing, root, asking.flags) }),
         ...(turn && { turn }),
       });
@@ -141,7 +147,7 @@ async function runCli(
     else await leaveWorktree(parts, place.copy);
   }
   const outcome = outcomeOf(result, { timeout: job.tier.timeout, maxOutput });
-  onRan({ result, thread: root });
+  onRan({ result, thread: root, counted });
   if (outcome.kind === 'stopped') return { kind: 'stopped' };
   if (outcome.kind === 'failed') return { kind: 'failed', failure: outcome, result };
   const concluded = await conclude(parts, job, briefing, outcome, result);

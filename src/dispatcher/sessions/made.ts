@@ -27,7 +27,8 @@ export interface RunOfSession {
 
 /**
  * A digest of all that ends a session when it changes (warm.md): the tier as it is approved, with its command;
- * the tools that are approved; the profile, the channel's text, the protocol and the skills; and the folder in
+ * the tools that are approved, and the secrets in them, since what a tool once printed is taken out of what later
+ * runs say by its value now; the profile, the channel's text, the protocol and the skills; and the folder in
  * which the CLI works, by which some keep their sessions.
  *
  * @param dir the folder
@@ -35,7 +36,7 @@ export interface RunOfSession {
 export async function madeOf(
   parts: MadeParts,
   { tier, tip, actor, channel }: RunOfSession,
-  { dir, servers }: { dir: string; servers: ServersOfRun },
+  { dir, tools }: { dir: string; tools: ServersOfRun },
 ): Promise<string> {
   const { reader, transport } = parts;
   const [protocol, { profile }, about, folders] = await Promise.all([
@@ -49,7 +50,14 @@ export async function madeOf(
     .map(({ path, oid }) => [path, oid]);
   const whole = [
     ...[tier.name, wholeOf(tier), dir, protocol ?? null, profile ?? null],
-    ...[about.id, about.name, about.body, skills.sort(), servers.map(({ named }) => named)],
+    ...[
+      about.id,
+      about.name,
+      about.body,
+      skills.sort(),
+      tools.servers.map(({ named }) => named),
+      [...tools.secrets],
+    ],
   ];
   return digestOf(whole);
 }

@@ -50,7 +50,7 @@ interface About {
   /** The first message of its thread. */
   root: MessageRef;
   dir: string;
-  servers: ServersOfRun;
+  tools: ServersOfRun;
 }
 
 /**

@@ -1,15 +1,19 @@
 import { CrosstalkError } from '../../errors.ts';
-import type { WebThreadNode } from '../../api/messages.ts';
+import { EVERYONE, parseAddress } from '../../protocol/address.ts';
 import type { Memory } from '../../protocol/files/memory.ts';
 import type { Located } from '../../protocol/message.ts';
-import { suffixOf } from '../../protocol/names.ts';
+import { isName, suffixOf } from '../../protocol/names.ts';
 import { isAnswer } from '../../protocol/owed.ts';
 import { compactTask } from '../../protocol/prompt/compact-task.ts';
-import { tipOf, type Context } from '../context.ts';
+import { shown } from '../../protocol/text/result.ts';
+import { refreshOrNote, tipOf, type Context } from '../context.ts';
 import { messagesAt } from '../lookup/messages-at.ts';
+import { withNaming } from '../lookup/naming.ts';
+import { resolveMessage } from '../lookup/resolve.ts';
 import { ask, type AskEvents, type Asked } from '../sending/ask.ts';
 import type { Sender, SendOptions } from '../sending/send.ts';
-import { servedNames, thread } from '../tracing/thread.ts';
+import { gather } from '../tracing/gather.ts';
+import { servedNames } from '../tracing/thread.ts';
 import { withNamed } from '../memory/add.ts';
 import { readMemories } from '../memory/memories.ts';
 import { writeMemory, type AddedMemory } from '../memory/write.ts';
@@ -32,6 +36,8 @@ export interface Compacted {
   /** How many messages it sums up, of how many. */
   covered: number;
   messages: number;
+  /** Whether these are all; a longer thread is not gathered whole. */
+  complete: boolean;
 }
 
 /** The task for the actor, made of what is known of the thread. */
@@ -42,6 +48,7 @@ interface Task {
   body: string;
   covered: Located[];
   messages: number;
+  complete: boolean;
 }
 
 /**
@@ -49,7 +56,7 @@ interface Task {
  * messages that it covers and replaces the one that was made of this thread before (automation.md, "Memory"). It
  * happens only when somebody asks for it; the messages stay.
  *
- * @throws CrosstalkError `usage` when nobody can be asked, and as {@link ask} and {@link thread} do
+ * @throws CrosstalkError `usage` when nobody can be asked, `not_found` for a message that does not exist, and as {@link ask} does
  */
 export async function compact(
   sender: Sender,
@@ -61,7 +68,8 @@ export async function compact(
   const { channel, body } = task;
   const question = { ...input, to: task.by, channel, body, isNew: true, wait: true };
   const asked = await ask(sender, question, limits, events);
-  const counts = { covered: task.covered.length, messages: task.messages };
+  const { messages, complete } = task;
+  const counts = { covered: task.covered.length, messages, complete };
   const answer = asked.question.replies.find((one) => isAnswer(one.message));
   if (answer === undefined || answer.message.body.trim() === '') return { asked, ...counts };
   const added = await sender.open((context) => keep(context, task, answer, asked.sent.from));
@@ -69,16 +77,23 @@ export async function compact(
 }
 
 async function taskOf(context: Context, given: string, by: string | undefined): Promise<Task> {
-  const found = await thread(context, given);
-  const { channel } = found;
-  const paths = [...new Set(pathsOf(found.roots))].sort();
-  const refs = paths.map((relPath) => ({ channel, relPath }));
+  assertOne(by);
+  await refreshOrNote(context);
+  const { channel, relPath: asked } = await resolveMessage(context, given);
   const tip = await tipOf(context);
-  const messages = await messagesAt(context, tip, refs);
+  const found = await withNaming(context, tip, (naming) =>
+    gather(context, tip, { channel, relPath: asked }, [], naming),
+  );
+  const refs = found.messages.map(({ relPath }) => ({ channel, relPath }));
+  const messages = await messagesAt(
+    context,
+    tip,
+    refs.sort((a, b) => (a.relPath < b.relPath ? -1 : 1)),
+  );
   if (messages.length < 2)
     throw new CrosstalkError(
       'usage',
-      `the thread of ${found.message} has nothing to sum up: it is a single message`,
+      `the thread of ${asked} has nothing to sum up: ${messages.length === 0 ? 'it cannot be read' : 'it is a single message'}`,
     );
   const served = await servedNames(context, tip);
   const last = messages.findLast((one) => served.has(one.message.from))?.message.from;
@@ -86,15 +101,20 @@ async function taskOf(context: Context, given: string, by: string | undefined): 
   if (whom === undefined)
     throw new CrosstalkError(
       'usage',
-      `no actor has written in the thread of ${found.message}; say who sums it up with: --by <actor>`,
+      `no actor has written in the thread of ${asked}; say who sums it up with: --by <actor>`,
     );
   const { body, covered } = compactTask(messages);
-  const root = messages[0]?.relPath ?? found.message;
-  return { channel, root, by: whom, body, covered, messages: messages.length };
+  const root = messages[0]?.relPath ?? asked;
+  const { complete } = found;
+  return { channel, root, by: whom, body, covered, messages: messages.length, complete };
 }
 
-function pathsOf(nodes: readonly WebThreadNode[]): string[] {
-  return nodes.flatMap(({ relPath, children }) => [relPath, ...pathsOf(children)]);
+/** @throws CrosstalkError `usage` for what is not one actor: several would be paid for, and one be heard */
+function assertOne(by: string | undefined): void {
+  if (by === undefined) return;
+  const address = parseAddress(by);
+  if (address.ok && isName(address.value.name) && address.value.name !== EVERYONE) return;
+  throw new CrosstalkError('usage', `--by is ${shown(by)}, expected one actor: name or name@host`);
 }
 
 /** The most digits of a message's suffix in the name of a note, which is as long as a name may be. */

@@ -13,6 +13,7 @@ import { shareConnections } from '../connections.ts';
 import type { Context } from '../context.ts';
 import { serveSend } from '../sending/serve-send.ts';
 import { entryPath } from '../service/machine.ts';
+import { knowSecrets } from '../setup/secrets.ts';
 import { prepareBin } from '../shim.ts';
 import { dispatcherParts } from './parts.ts';
 import { Replacement } from './replacement.ts';
@@ -81,6 +82,7 @@ async function prepare(context: Context, workspaces: Workspaces): Promise<void> 
   await shareConnections(transport, paths, { opens: true });
   const records = await workspaces.folders();
   const { root, git, deadLetters: dead, notices, runs: running, bin } = paths;
+  await knowSecrets(context);
   await outbox.finish();
   await outbox.sweepFiles(context.now());
   const kept = [

@@ -210,6 +210,7 @@ function dispatcherOf(
   return new Dispatcher({
     ...parts,
     lookForSecrets: (entry) => context.screen.look(entry),
+    knownSecrets: context.screen.known,
     transport,
     reader,
     verifier,

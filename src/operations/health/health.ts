@@ -3,6 +3,8 @@ import { noDispatcher } from '../../protocol/text/dispatcher.ts';
 import { endsByItself } from '../../protocol/text/reasons.ts';
 import { changeText } from '../../protocol/approval/text.ts';
 import { heldProblems } from './held-agents.ts';
+import { toolProblems } from './actor-tools.ts';
+import { letterFindings } from './letter-findings.ts';
 import { foreignClaim } from '../../bus/host.ts';
 import { parkedFinding } from './parked-finding.ts';
 import { act, wait, type Finding } from './finding.ts';
@@ -187,32 +189,7 @@ function mailProblems({
   if (aside.length > NAMED_CHANGES)
     problems.push(act(`and ${String(aside.length - NAMED_CHANGES)} more that are kept aside`));
   problems.push(...secretProblems(secrets));
-  const quarantined = letters.filter(({ state }) => state === 'quarantined').length;
-  if (quarantined > 0) {
-    problems.push(
-      act(
-        `quarantined deliveries: ${String(quarantined)}; see them with: crosstalk dlq, try again with: crosstalk dlq --retry all`,
-        'crosstalk dlq --retry all',
-      ),
-    );
-  }
-  const parked = letters.filter(({ state }) => state === 'parked').length;
-  if (parked > 0) {
-    problems.push(
-      act(
-        `parked deliveries of threads that are too deep: ${String(parked)}; look for a loop with: crosstalk dlq, let them run with: crosstalk dlq --retry <id>`,
-        'crosstalk dlq',
-      ),
-    );
-  }
-  const retrying = letters.filter(({ state }) => state === 'retrying').length;
-  if (retrying > 0)
-    problems.push(
-      wait(
-        `failed deliveries that are retried by themselves: ${String(retrying)}; see why with: crosstalk dlq`,
-        'crosstalk dlq',
-      ),
-    );
+  problems.push(...letterFindings(letters), ...toolProblems(host?.actors ?? []));
   problems.push(...changeProblems(held));
   for (const path of broken)
     problems.push(act(`${path} could not be read and was set aside; look into it by hand`));

@@ -1,4 +1,5 @@
 import type { OutputNote } from '../../agents/output/plain-call.ts';
+import type { WebTool } from '../../api/now.ts';
 import type { HeldChange } from '../../protocol/approval/approval.ts';
 import type { DeadLetter } from '../../state/dead-letters.ts';
 import type { Heartbeat } from '../../state/heartbeat.ts';
@@ -28,6 +29,8 @@ export interface HostStatus {
       /** The tiers that take its mail when it cannot. */
       fallback?: readonly string[];
     }[];
+    /** Its MCP servers; absent where it has none, and in a run. */
+    tools?: WebTool[];
   }[];
   held: HeldChange[];
   /** One line for each key of the host file that means nothing here, such as a misspelt one. */

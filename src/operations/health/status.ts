@@ -1,3 +1,4 @@
+import type { WebTool } from '../../api/now.ts';
 import { outputNote } from '../../agents/output/plain-call.ts';
 import type { HostStatus, Status } from './report.ts';
 import type { HeldChange } from '../../protocol/approval/approval.ts';
@@ -9,6 +10,8 @@ import type { Commit } from '../../protocol/commit.ts';
 import { OpenPermissions } from '../../state/permissions/open-permissions.ts';
 import { readPause } from '../../state/pause.ts';
 import { knownHost } from '../setup/approvals.ts';
+import { secretsOf } from '../setup/secrets.ts';
+import { toolsOf } from './actor-tools.ts';
 import { takeCensus } from './census.ts';
 import { isOfRun } from '../agent-mode.ts';
 import { type Context } from '../context.ts';
@@ -136,8 +139,16 @@ async function hostStatus(
   served: string | undefined;
   held: HeldChange[];
 }> {
-  const { host, problem, served, others, held } = await knownHost(context, alias);
+  const { host, problem, served, others, held, servers } = await knownHost(context, alias);
   if (host === undefined) return { status: null, problem: problem ?? null, served, held };
+  const missing = (names: readonly string[]): Promise<string[]> =>
+    secretsOf(context).missing(names);
+  const tools = new Map<string, WebTool[]>();
+  // What is approved is known to the operator of the machine, and not to a run.
+  for (const actor of isOfRun(context.agentMode) ? [] : host.inForce.keys()) {
+    const found = await toolsOf(actor, servers?.(actor) ?? [], held, missing);
+    if (found.length > 0) tools.set(actor, found);
+  }
   return {
     problem: null,
     served,
@@ -150,6 +161,7 @@ async function hostStatus(
       unknown: host.file.unknown,
       actors: [...host.inForce].map(([name, tiers]) => ({
         name,
+        ...(tools.has(name) && { tools: tools.get(name) ?? [] }),
         tiers: tiers.map(({ name: tier, cli, count, fallback }) => ({
           name: tier,
           cli,

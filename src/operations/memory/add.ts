@@ -152,7 +152,7 @@ export function withNamed(
   const files = chosen.map(({ file }) => file);
   const linked = new Map(memories.map(({ file, memory }) => [file, memory]));
   const heads = named === undefined ? [] : namedHeads(linked, named);
-  const all = [...new Set([...files, ...heads.sort().reverse()])];
+  const all = [...new Set([...files, ...heads])];
   if (files.length <= MAX_SUPERSEDED) return all.slice(0, MAX_SUPERSEDED);
   throw new CrosstalkError(
     'usage',

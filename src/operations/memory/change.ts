@@ -106,6 +106,15 @@ function lost({ memories }: Memories, given: StoredMemory): StoredMemory {
   );
 }
 
+/** A subject may be as long as a file, and its end has to be written beside it. */
+const MAX_SUBJECT = 300;
+
+function clip(subject: string): string {
+  if (subject.length <= MAX_SUBJECT) return subject;
+  // Half of a character at the end is left out.
+  return `${subject.slice(0, MAX_SUBJECT).replace(/[\uD800-\uDBFF]$/, '')}\u2026`;
+}
+
 function forgotten(
   all: Memories,
   { file, memory: { subject, scope, name } }: StoredMemory,
@@ -115,7 +124,7 @@ function forgotten(
   return {
     from: by,
     timestamp: at.toISOString(),
-    subject: `Forgotten: ${subject}`,
+    subject: `Forgotten: ${clip(subject)}`,
     scope,
     supersedes: withNamed(all, chosen, name === undefined ? undefined : { name, scope }),
     alias: [],
@@ -141,23 +150,47 @@ async function copied(
       `${old.file} is found under ${words.map(shown).join(', ')} already; nothing was written`,
     );
   const { name, scope } = memory;
-  const instead = change === 'alias' ? [old] : standsFor(context, all, old);
+  const end = endOf(all, old);
+  if (change === 'restore') await assertOther(context, { old, memory }, end);
+  const instead = change === 'alias' ? [old] : standsFor(context, old, end);
   const named = withNamed(all, instead, name === undefined ? undefined : { name, scope });
   // What it covers, what is unknown and all the rest stay; what it had replaced stays replaced.
   return { ...memory, alias, change, changedBy: by, supersedes: named.slice(0, MAX_SUPERSEDED) };
 }
 
-/**
- * What is in force instead of a note, unless that replaces others too: what two notes were merged into does
- * not go when one of them comes back.
- */
-function standsFor(context: Context, { memories }: Memories, old: StoredMemory): StoredMemory[] {
+/** What replaces a note in the end. */
+function endOf({ memories }: Memories, old: StoredMemory): StoredMemory {
   const byFile = new Map(memories.map((one) => [one.file, one]));
   let end = old;
   for (let next = byFile.get(old.superseded_by ?? ''); next !== undefined;) {
     end = next;
     next = byFile.get(next.superseded_by ?? '');
   }
+  return end;
+}
+
+/** @throws CrosstalkError `refused` for a note that was brought back already, as a copy that is in force */
+async function assertOther(
+  context: Context,
+  { old, memory }: { old: StoredMemory; memory: Memory },
+  end: StoredMemory,
+): Promise<void> {
+  if (end.memory.change !== 'restore') return;
+  const copy = await wholeMemory(context, end);
+  const said = ({ subject, body, alias, kind }: Memory): string =>
+    JSON.stringify([subject, body, alias, kind]);
+  if (said(copy) !== said(memory)) return;
+  throw new CrosstalkError(
+    'refused',
+    `${old.file} is in force already, as ${end.file}; nothing was written`,
+  );
+}
+
+/**
+ * What is in force instead of a note, unless that replaces others too: what two notes were merged into does
+ * not go when one of them comes back.
+ */
+function standsFor(context: Context, old: StoredMemory, end: StoredMemory): StoredMemory[] {
   const { memory, file } = end;
   const isOfName = old.memory.name !== undefined && memory.name === old.memory.name;
   if (isOfName || memory.change === 'forget' || memory.supersedes.length < 2) return [end];

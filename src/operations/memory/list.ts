@@ -1,7 +1,9 @@
-import { searchNotes } from '../../index/search.ts';
+import { CrosstalkError } from '../../errors.ts';
+import { searchNotes } from '../../index/search-notes.ts';
 import { excerptOf } from '../../protocol/text/excerpt.ts';
 import { agedScore } from '../../protocol/files/memory-age.ts';
 import { isActorScope, type Memory } from '../../protocol/files/memory.ts';
+import { shown } from '../../protocol/text/result.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
 import {
   isInForce,
@@ -16,9 +18,6 @@ import { withIndex } from '../index/indexing.ts';
 import { resolveChannel } from '../lookup/resolve.ts';
 import { EXCERPT_BYTES, MAX_HITS, requireWords } from '../reading/search.ts';
 
-/** The most notes that are ranked before scope and supersession are applied. */
-const MAX_RANKED_NOTES = 1000;
-
 /** A memory with the name of the channel it applies to; null for `global` and `actor:<name>`. */
 export interface ListedMemory extends StoredMemory {
   channel: string | null;
@@ -26,7 +25,13 @@ export interface ListedMemory extends StoredMemory {
 
 /** `global`, `actor:<name>`, or the id of a channel named in any form in which a channel may be named. */
 export async function resolveScope(context: Context, given: string): Promise<string> {
-  if (given === 'global' || isActorScope(given)) return given;
+  const isScope: boolean = given === 'global' || isActorScope(given);
+  if (isScope) return given;
+  if (given.startsWith('actor:'))
+    throw new CrosstalkError(
+      'usage',
+      `--scope is ${shown(given)}, expected the name of an actor after the colon, such as actor:librarian`,
+    );
   return (await resolveChannel(context, given)).id;
 }
 
@@ -71,7 +76,15 @@ export interface ShownMemory extends ListedMemory {
  */
 export async function showMemory(context: Context, given: string): Promise<ShownMemory> {
   await refreshOrNote(context);
-  const all = await readMemories(context, { bodies: false });
+  return shownOf(context, await readMemories(context, { bodies: false }), given);
+}
+
+/** The same of memories that were read. @throws CrosstalkError as {@link resolveMemory} */
+export async function shownOf(
+  context: Context,
+  all: Memories,
+  given: string,
+): Promise<ShownMemory> {
   const chosen = resolveMemory(all, given);
   const channelOf = await channelNames(context, [chosen]);
   const { memory, superseded_by } = chosen;
@@ -128,24 +141,48 @@ export async function searchMemories(
 ): Promise<(ListedMemory & { excerpt: string })[]> {
   requireWords(input.words);
   const listed = await listMemories(context, input);
-  const scores = await withIndex(
-    context,
-    {},
-    (index) => new Map(searchNotes(index.database, input.words, MAX_RANKED_NOTES)),
-  );
-  const now = context.now();
+  const scores = await scoresOf(context, input.words, input);
   const found = listed
     .flatMap((one) => {
-      const words = scores.get(one.file);
-      if (words === undefined) return [];
-      return [{ one, score: input.age === false ? words : agedScore(words, one.memory, now) }];
+      const score = scores(one);
+      return score === undefined ? [] : [{ one, score }];
     })
     .sort((a, b) => b.score - a.score)
     .slice(0, MAX_HITS);
-  return Promise.all(
-    found.map(async ({ one }) => {
-      const { body } = await wholeMemory(context, one);
-      return { ...one, excerpt: excerptOf(body, input.words, EXCERPT_BYTES).text };
-    }),
-  );
+  const bodies = await bodiesOf(context, new Set(found.map(({ one }) => one.file)));
+  return found.map(({ one }) => {
+    const body = bodies.get(one.file) ?? '';
+    return { ...one, excerpt: excerptOf(body, input.words, EXCERPT_BYTES).text };
+  });
+}
+
+async function bodiesOf(
+  context: Context,
+  files: ReadonlySet<string>,
+): Promise<Map<string, string>> {
+  const bodies = new Map<string, string>();
+  if (files.size === 0) return bodies;
+  for await (const { file, parsed } of memoryFiles(context, (name) => files.has(name)))
+    if (parsed.ok) bodies.set(file, parsed.value.body);
+  return bodies;
+}
+
+/**
+ * How well memories fit some words; undefined for those that do not have them, or are not among the best.
+ *
+ * @param options `age`: whether age counts; it does by default
+ * @throws CrosstalkError `usage` for words that cannot match anything
+ */
+export async function scoresOf(
+  context: Context,
+  words: string,
+  { age = true }: { age?: boolean } = {},
+): Promise<(one: StoredMemory) => number | undefined> {
+  requireWords(words);
+  const scores = await withIndex(context, {}, (index) => searchNotes(index.database, words));
+  const now = context.now();
+  return ({ file, memory }) => {
+    const score = scores.get(file);
+    return score === undefined || !age ? score : agedScore(score, memory, now);
+  };
 }

@@ -1,7 +1,13 @@
 import { memoryTime, type Memory } from '../../protocol/files/memory.ts';
 import { refreshOrNote, type Context } from '../context.ts';
 import { channelNames, type ListedMemory } from './list.ts';
-import { noteUnreadable, readMemories, resolveMemory, type StoredMemory } from './memories.ts';
+import {
+  noteUnreadable,
+  readMemories,
+  resolveMemory,
+  type Memories,
+  type StoredMemory,
+} from './memories.ts';
 
 /** What somebody has done by writing a memory. */
 type LoggedChange = 'added' | 'replaced' | 'forgot' | 'restored' | 'aliased';
@@ -35,6 +41,15 @@ export async function memoryLog(
   await refreshOrNote(context);
   const all = await readMemories(context, { bodies: false });
   noteUnreadable(context, all.unreadable);
+  return logOf(context, all, { limit, ...(given !== undefined && { memory: given }) });
+}
+
+/** The same of memories that were read. */
+export async function logOf(
+  context: Context,
+  all: Memories,
+  { memory: given, limit }: { memory?: string; limit: number },
+): Promise<{ entries: LoggedMemory[]; more: number }> {
   const chosen =
     given === undefined ? all.memories : connected(all.memories, resolveMemory(all, given));
   const shown = chosen.slice(0, limit);

@@ -75,7 +75,7 @@ export async function* memoryFiles(
 }
 
 /** The memories that wait in this machine's outbox, by file name. */
-async function queuedMemories(context: Context): Promise<Map<string, Uint8Array>> {
+export async function queuedMemories(context: Context): Promise<Map<string, Uint8Array>> {
   const found = new Map<string, Uint8Array>();
   for (const { path, content } of await queuedFiles(context)) {
     const file = path.slice(MEMORIES.length + 1);
@@ -140,7 +140,7 @@ export function isInForce({ superseded_by: by, memory }: StoredMemory): boolean 
 
 /**
  * Finds a memory by its file name, with or without `data/memories/`, by a unique hex suffix of
- * at least 4 digits, or by the name under which it is in force.
+ * at least 4 digits, or by the name under which it is in force, or else was forgotten.
  *
  * @throws CrosstalkError `not_found`, `ambiguous`, `invalid` for a file that is not a memory, or
  *   `usage` for what cannot be a memory's name
@@ -158,7 +158,8 @@ export function resolveMemory(
     );
   }
   const exact = memories.filter(({ file }) => file === wanted || memorySuffix(file) === wanted);
-  const called = memories.filter((one) => one.memory.name === wanted && isInForce(one));
+  const ends = memories.filter((one) => one.memory.name === wanted && one.superseded_by === null);
+  const called = ends.some(isInForce) ? ends.filter(isInForce) : ends;
   const found =
     exact.length > 0
       ? exact

@@ -1,5 +1,10 @@
 import { CrosstalkError } from '../../errors.ts';
-import { formatMemory, memoryFileAt, type Memory } from '../../protocol/files/memory.ts';
+import {
+  formatMemory,
+  memoryFileAt,
+  parseMemory,
+  type Memory,
+} from '../../protocol/files/memory.ts';
 import { memoryFile } from '../../protocol/layout.ts';
 import { MAX_MESSAGE_BYTES } from '../../protocol/message.ts';
 import { isName } from '../../protocol/names.ts';
@@ -17,7 +22,7 @@ export interface AddedMemory {
  * Writes a memory in a commit of its own, under a name that nobody else has.
  *
  * @param by who writes it, which is the author of the commit
- * @throws CrosstalkError `usage` for one that is too large; nothing is written then
+ * @throws CrosstalkError `usage` for one that is too large as a whole or above its text; nothing is written then
  */
 export async function writeMemory(
   context: Context,
@@ -25,7 +30,7 @@ export async function writeMemory(
   { at, by, allowSecret }: { at: Date; by: string; allowSecret: boolean },
 ): Promise<AddedMemory> {
   const content = formatMemory(memory);
-  assertSize(content);
+  assertReadable(content);
   const file = memoryFileAt(at, context.suffix());
   const { host } = context.dispatch;
   const commit = {
@@ -37,11 +42,18 @@ export async function writeMemory(
   return { file, memory, delivered: await deliverOrNote(context, [commit], { allowSecret }) };
 }
 
-function assertSize(content: string): void {
+/** Nobody could read what is larger, and what it was to replace would stay in force. */
+function assertReadable(content: string): void {
   const size = Buffer.byteLength(content);
-  if (size <= MAX_MESSAGE_BYTES) return;
+  if (size > MAX_MESSAGE_BYTES)
+    throw new CrosstalkError(
+      'usage',
+      `the note is ${String(size)} bytes long, more than the limit of 1 MiB; put the bulk elsewhere and note where it is`,
+    );
+  const read = parseMemory(content);
+  if (read.ok) return;
   throw new CrosstalkError(
     'usage',
-    `the note is ${String(size)} bytes long, more than the limit of 1 MiB; put the bulk elsewhere and note where it is`,
+    `the note could not be read again: ${read.problems.join('; ')}; shorten its subject and its other words`,
   );
 }

@@ -49,6 +49,7 @@ export function draw(parts: PictureParts): Omit<WebFlow, 'complete'> {
       cause: trace.cause,
       excerpt: trace.excerpt,
       ...(trace.schedule !== undefined && { schedule: trace.schedule }),
+      ...(trace.subscription !== undefined && { subscription: trace.subscription }),
     })),
     answer_times: answerTimes(errands, hours),
     backlog: hours.map((hour) => ({

@@ -43,6 +43,7 @@ export async function overview(
       name,
       description,
       hosts: serving,
+      tools: facts.host?.actors.find((actor) => actor.name === name)?.tools ?? [],
       running: own.running.filter(({ actor }) => actor === name),
       ...counted(waiting.filter(({ actor }) => actor === name)),
       last_wrote: lastWrote.get(name) ?? null,

@@ -1,4 +1,6 @@
 import { startedBy } from '../../protocol/automation/firing.ts';
+import { subscriptionOf } from '../../protocol/automation/follow-up.ts';
+import { skillAskedFor } from '../../protocol/text/skill-call.ts';
 import { formatAddress, type Address } from '../../protocol/address.ts';
 import { excerptOf } from '../../protocol/text/excerpt.ts';
 import { relPathAt } from '../../protocol/names.ts';
@@ -25,6 +27,10 @@ export interface Trace {
   mark?: Mark;
   /** The schedule that has sent it, as it says. */
   schedule?: string;
+  /** The subscription that has given it, as it says. */
+  subscription?: string;
+  /** The skill for which it asks. */
+  skill?: string;
 }
 
 /** Some messages in the order of time, oldest first; `complete` when there are no older ones. */
@@ -133,6 +139,8 @@ export function pathAt(at: Date): string {
 
 function traceOf({ channel, relPath, message }: Arrival): Trace {
   const fired = startedBy(message);
+  const given = subscriptionOf(message);
+  const skill = skillAskedFor(message.body);
   const { from, to, type, timestamp, re, cause, tier, host, body } = message;
   return {
     channel,
@@ -147,6 +155,8 @@ function traceOf({ channel, relPath, message }: Arrival): Trace {
     host: host ?? null,
     excerpt: excerptOf(body, '', EXCERPT_BYTES).text,
     ...(fired !== undefined && { schedule: fired.schedule }),
+    ...(given !== undefined && { subscription: given.subscription }),
+    ...(skill !== undefined && { skill }),
     // What was cancelled is waited for no more than what was answered.
     mark: message.failed?.reason === CANCELLED ? null : markOf(message),
   };

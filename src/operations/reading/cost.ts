@@ -1,4 +1,6 @@
+import { skillNames } from '../../bus/automation/skills.ts';
 import { readHosts } from '../../bus/host.ts';
+import { relPathAt } from '../../protocol/names.ts';
 import { addMoney } from '../../protocol/usage.ts';
 import { Ledger } from '../../state/bills/ledger.ts';
 import {
@@ -6,28 +8,22 @@ import {
   sumsOf,
   type DaySum,
   type Group,
+  type Summed,
   type SumsBy,
 } from '../../state/bills/ledger-sums.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
-import { regrouped } from './cost-by-schedule.ts';
-import { runsOfOthers } from './cost-of-others.ts';
-
-export const COST_BY = [
-  'actor',
-  'tier',
-  'host',
-  'channel',
-  'thread',
-  'schedule',
-  'session',
-  'day',
-] as const;
-/** By what runs are put together. */
-export type CostBy = (typeof COST_BY)[number];
+import { byTime, CHUNK, readFiles, type Arrival } from '../lookup/arrivals.ts';
+import { newestFirst } from '../lookup/newest.ts';
+import type { CostBy } from './cost-by.ts';
+import { regrouped } from './cost-groups.ts';
+import { runsIn } from './runs-of-others.ts';
 
 /** Some runs together; money is null if no CLI stated any. Stored and shown under these names. */
 export interface CostRow {
-  /** The actor, tier, alias of a host, channel, first message of a thread, schedule, day (UTC), or kind of session. */
+  /**
+   * The actor, tier, alias of a host, channel, first message of a thread, schedule, subscription, skill, kind of
+   * session, or day (UTC).
+   */
   what: string;
   /** Of a thread: the id of its channel. */
   channel?: string;
@@ -132,7 +128,7 @@ export async function ownBill({ paths }: Context): Promise<TierBill[]> {
 }
 
 function sumsBy(by: CostBy): SumsBy {
-  if (by === 'session') return by;
+  if (by === 'skill' || by === 'subscription' || by === 'session') return by;
   return by === 'thread' || by === 'schedule' ? 'thread' : 'place';
 }
 
@@ -194,6 +190,24 @@ async function hostsNow(context: Context): Promise<{ tip: string; aliases: strin
   const hosts = await readHosts(context.transport, tip);
   const aliases = hosts.flatMap(({ result }) => (result.ok ? [result.value.alias] : []));
   return { tip, aliases: [...new Set(aliases)].sort() };
+}
+
+/** The runs of other hosts, by the answers in which they tell what they used. */
+async function runsOfOthers(
+  context: Context,
+  tip: string,
+  since: Date,
+  own: ReadonlySet<string>,
+): Promise<Summed[]> {
+  const channels = (await context.reader.channels(tip)).map(({ id }) => id);
+  const least = relPathAt(since, '').replace(/Z-.*/, '');
+  const found: Arrival[] = [];
+  for await (const files of newestFirst(context, tip, channels, least))
+    for (let at = 0; at < files.length; at += CHUNK)
+      found.push(...(await readFiles(context, files.slice(at, at + CHUNK))));
+  found.sort(byTime);
+  const skills = new Set(await skillNames(context.transport, tip));
+  return runsIn(found, own, skills);
 }
 
 async function namesOf(context: Context, tip: string): Promise<Map<string, string>> {

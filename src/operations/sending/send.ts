@@ -85,14 +85,14 @@ export async function send(
       ...(taken && { unanswered: 'the dispatcher has not answered yet, and goes on' }),
     });
     onSent?.(sent);
-    if (sender.hands === 'whole') {
-      const { noteIdle } = await import('./idle.ts');
-      await noteIdle(context, sent);
-    }
-    if (sent.delivered.published && sent.delivered.direct) {
-      const { followCheckout } = await import('../deliver.ts');
-      await followCheckout(context);
-    }
+    // Both are for later readers, and neither needs the other.
+    await Promise.all([
+      sender.hands === 'whole' &&
+        import('./idle.ts').then(({ noteIdle }) => noteIdle(context, sent)),
+      sent.delivered.published &&
+        sent.delivered.direct &&
+        import('../deliver.ts').then(({ followCheckout }) => followCheckout(context)),
+    ]);
     return sent;
   });
 }

@@ -42,12 +42,13 @@ export async function shownServers(
   const approved = isServed ? await approvedHere(context, host.alias, actor) : [];
   if (proposed.length === 0 && approved.length === 0) return { servers: [], without: [] };
   const digest = held.find((one) => one.kind === 'mcps' && one.actor === actor)?.digest;
-  const kept = new Set(await secretsOf(context).names());
+  const store = secretsOf(context);
+  const lacking = new Set(await store.missing(secretsIn([...proposed, ...approved])));
   const shown = (server: McpServer, state: ShownServer['state']): ShownServer => ({
     name: server.name,
     state,
     ...(digest !== undefined && (state === 'held' || state === 'removed') && { digest }),
-    missing: secretsIn([server]).filter((name) => !kept.has(name)),
+    missing: secretsIn([server]).filter((name) => lacking.has(name)),
   });
   const servers = proposed.map((server) =>
     shown(server, !isServed ? 'not_served' : has(approved, server) ? 'approved' : 'held'),
@@ -63,23 +64,28 @@ export async function shownServers(
 
 /**
  * Approves the servers of a profile that the operator has just written on this machine. One that stood
- * there before and was never approved was written by somebody else: then the set waits.
+ * there before, under the same name, and was never approved was written by somebody else, whatever the
+ * operator has changed of it: then the set waits.
  *
- * @param before those of the profile as it was
+ * @param before those of the profile as it was; undefined for one that could not be read, of which anything
+ *   may be by somebody else
  * @returns whether they are in force here now; undefined where nothing had to be approved
  */
 export async function approveWrittenServers(
   context: Context,
   actor: string,
-  before: readonly McpServer[],
+  before: readonly McpServer[] | undefined,
   now: readonly McpServer[],
 ): Promise<boolean | undefined> {
-  if (canonical(before) === canonical(now)) return undefined;
+  if (canonical(before ?? []) === canonical(now)) return undefined;
   const found = await findThisHost(context, undefined);
   if (found.kind !== 'found' || !found.file.actors.has(actor)) return undefined;
   const { alias } = found.file;
   const approved = await approvedHere(context, alias, actor);
-  const isOwn = now.every((server) => has(approved, server) || !has(before, server));
+  const foreign = before?.filter((server) => !has(approved, server)).map(({ name }) => name);
+  const isOwn = now.every(
+    (server) => has(approved, server) || foreign?.includes(server.name) === false,
+  );
   const { held } = await knownHost(context, undefined);
   const change = held.find((one) => one.kind === 'mcps' && one.actor === actor);
   if (!isOwn || change?.refused !== undefined) return false;

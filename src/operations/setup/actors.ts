@@ -15,6 +15,8 @@ export interface ActorInfo {
   /** Path of the profile in force; null when a host declares the actor and it has no profile. */
   profile: string | null;
   hosts: { alias: string; tiers: string[] }[];
+  /** The only skills that it takes; absent for all. */
+  skills?: string[];
 }
 
 /** Every actor that has a profile or that a host declares. */
@@ -50,17 +52,21 @@ export async function knownActors(context: Context): Promise<ActorInfo[]> {
     const path = profileFiles(name).find(
       (candidate) => read.get(profiles.get(candidate) ?? '')?.name === name,
     );
+    const said = read.get(profiles.get(path ?? '') ?? '');
     return {
       name,
-      description: read.get(profiles.get(path ?? '') ?? '')?.description ?? '',
+      description: said?.description ?? '',
       profile: path ?? null,
       hosts: tiersOf.get(name) ?? [],
+      ...(said?.skills !== undefined && { skills: said.skills }),
     };
   });
 }
 
 /** Profiles that were read before, without the instructions for the actor. */
-const kept = new Kept<Pick<Profile, 'name' | 'description'>>(4 * 1024 * 1024);
+const kept = new Kept<Said>(4 * 1024 * 1024);
+/** What is kept of a profile. */
+type Said = Pick<Profile, 'name' | 'description' | 'skills'>;
 /** The most actors that an error names. */
 const MAX_NAMED = 50;
 /** The number of files read at a time. */
@@ -73,8 +79,8 @@ const CHUNK = 100;
 async function readProfiles(
   { transport }: Context,
   oids: readonly string[],
-): Promise<Map<string, Pick<Profile, 'name' | 'description'>>> {
-  const read = new Map<string, Pick<Profile, 'name' | 'description'>>();
+): Promise<Map<string, Said>> {
+  const read = new Map<string, Said>();
   const wanted = [...new Set(oids)];
   for (let at = 0; at < wanted.length; at += CHUNK) {
     const some = wanted.slice(at, at + CHUNK).map(async (oid) => {
@@ -89,13 +95,14 @@ async function readProfiles(
 async function readProfile(
   transport: Context['transport'],
   oid: string,
-): Promise<Pick<Profile, 'name' | 'description'> | undefined> {
+): Promise<Said | undefined> {
   const content = (await transport.objects.read(oid))?.content;
   const profile =
     content === undefined ? undefined : parseProfile(content.toString('utf8'), undefined);
   if (profile?.ok !== true) return undefined;
-  const { name, description } = profile.value;
-  return kept.keep(oid, { name, description }, Buffer.byteLength(description));
+  const { name, description, skills } = profile.value;
+  const bytes = Buffer.byteLength(description) + (skills?.join().length ?? 0);
+  return kept.keep(oid, { name, description, ...(skills && { skills }) }, bytes);
 }
 
 /** One actor with its system prompt. */

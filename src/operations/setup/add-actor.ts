@@ -1,8 +1,5 @@
-import { SCHEDULE_SENDER } from '../../protocol/automation/schedule.ts';
-import { SUBSCRIPTION_SENDER } from '../../protocol/automation/subscription.ts';
 import { headlessCommand } from '../../agents/agents.ts';
 import { CrosstalkError } from '../../errors.ts';
-import { EVERYONE } from '../../protocol/address.ts';
 import {
   canonical,
   optionsOf,
@@ -12,12 +9,12 @@ import {
 import type { Tier } from '../../protocol/files/host-file.ts';
 import { profileFiles } from '../../protocol/layout.ts';
 import { isTier } from '../../protocol/message.ts';
-import { isName } from '../../protocol/names.ts';
 import { authorOf } from '../../protocol/outgoing.ts';
 import { shown } from '../../protocol/text/result.ts';
 import type { Context } from '../context.ts';
 import { deliverOrNote } from '../deliver.ts';
 import { resolveFrom } from '../lookup/resolve.ts';
+import { assertActorName } from './actor-name.ts';
 import { profileOf, profileText } from './actors.ts';
 import { profileLike } from './hands.ts';
 import { writeApproved, requireOutside } from './approvals.ts';
@@ -130,18 +127,7 @@ async function replacing(
 }
 
 function assertInput({ name, tier, cli }: AddActorInput): void {
-  if (!isName(name))
-    throw new CrosstalkError(
-      'usage',
-      `the actor ${shown(name)} is not a name (letters, digits, . _ -, at most 64); choose another`,
-    );
-  if (name === EVERYONE)
-    throw new CrosstalkError('usage', `${name} means everybody; choose another name for the actor`);
-  if (name === SUBSCRIPTION_SENDER || name === SCHEDULE_SENDER)
-    throw new CrosstalkError(
-      'usage',
-      `the tasks of every ${name} are from ${name}, so an actor of that name would be woken by each answer to one; choose another name for the actor`,
-    );
+  assertActorName(name);
   if (!isTier(tier))
     throw new CrosstalkError('usage', `--tier ${shown(tier)} is not a tier name; choose another`);
   if (cli.trim() === '')

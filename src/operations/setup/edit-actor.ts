@@ -67,7 +67,7 @@ export async function editProfile(
   ]);
   await knowProfile(profilesOf(context), name, readFrom(path, parsed.value));
   const was = parseProfile(current, name);
-  const before = was.ok ? (was.value.mcps ?? []) : [];
+  const before = was.ok ? (was.value.mcps ?? []) : undefined;
   const approved = await approveWrittenServers(context, name, before, parsed.value.mcps ?? []);
   return { path, isChanged: true, ...(approved !== undefined && { toolsApproved: approved }) };
 }

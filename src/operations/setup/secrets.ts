@@ -2,11 +2,8 @@ import { CrosstalkError } from '../../errors.ts';
 import { isName } from '../../protocol/names.ts';
 import { didYouMean } from '../../protocol/text/nearest.ts';
 import { shown } from '../../protocol/text/result.ts';
-import { Secrets } from '../../state/automation/secrets.ts';
+import { MOST_SECRET, Secrets } from '../../state/automation/secrets.ts';
 import type { Context } from '../context.ts';
-
-/** Bytes of a secret: a key of any kind has room. */
-const MOST = 64 * 1024;
 
 export function secretsOf({ paths }: Context): Secrets {
   return new Secrets(paths.root);
@@ -24,12 +21,26 @@ export async function setSecret(context: Context, name: string, value: string): 
   const size = Buffer.byteLength(secret);
   if (size === 0)
     throw new CrosstalkError('usage', `the value of ${name} is empty; pipe it in, or type it`);
-  if (size > MOST)
+  if (secret.includes('\0'))
     throw new CrosstalkError(
       'usage',
-      `the value of ${name} has ${String(size)} bytes, expected at most ${String(MOST)}`,
+      `the value of ${name} holds a NUL, which no variable and no header can hold; pipe in text`,
+    );
+  if (size > MOST_SECRET)
+    throw new CrosstalkError(
+      'usage',
+      `the value of ${name} has ${String(size)} bytes, expected at most ${String(MOST_SECRET)}`,
     );
   await secretsOf(context).set(name, secret);
+}
+
+/** Lets the screen know what this machine keeps, so that it leaves in no message. */
+export async function knowSecrets(context: Context): Promise<void> {
+  const store = secretsOf(context);
+  for (const name of await store.names()) {
+    const value = await store.get(name);
+    if (value !== undefined) context.screen.known.add(name, value);
+  }
 }
 
 /** @throws CrosstalkError `not_found` */

@@ -2,8 +2,7 @@ import { resolve } from 'node:path';
 import { BESIDE_LIMITS, besideSkill, skillAt, whyNotBeside } from '../../bus/automation/skills.ts';
 import { knowProfile, readFrom } from '../../bus/profiles.ts';
 import { CrosstalkError } from '../../errors.ts';
-import { readPlainFile } from '../../plain-file.ts';
-import { EVERYONE } from '../../protocol/address.ts';
+import { readPlainFile, type PlainFile } from '../../plain-file.ts';
 import { parseProfile } from '../../protocol/files/actor.ts';
 import {
   parseExportedActor,
@@ -13,15 +12,16 @@ import {
 import { secretsIn } from '../../protocol/files/mcp-servers.ts';
 import { SKILL_FILE, skillFolders } from '../../protocol/files/skill.ts';
 import { profileFiles } from '../../protocol/layout.ts';
-import { isName } from '../../protocol/names.ts';
 import { authorOf } from '../../protocol/outgoing.ts';
 import { formatDocument, parseDocumentText } from '../../protocol/text/frontmatter.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
 import { deliverOrNote, type Delivered } from '../deliver.ts';
 import { resolveFrom } from '../lookup/resolve.ts';
-import { profilesOf, showActor } from '../setup/actors.ts';
+import { assertActorName } from '../setup/actor-name.ts';
+import { knownActors, profileOf, profilesOf, showActor } from '../setup/actors.ts';
 import { secretsOf } from '../setup/secrets.ts';
+import { noteSecrets } from './given-secrets.ts';
 
 /** Bytes of a file with an actor. */
 const MOST_BYTES = 16 * 1024 * 1024;
@@ -37,7 +37,9 @@ export async function exportActor(context: Context, name: string): Promise<Expor
   const tip = await tipOf(context);
   const text = path === null ? undefined : await reader.text(tip, path);
   const read = text === undefined ? undefined : parseProfile(text, name);
-  if (text === undefined || read?.ok !== true)
+  // One that is in force instead of another is not the one that somebody means to give away.
+  const { problem } = await profileOf(context, name);
+  if (text === undefined || read?.ok !== true || problem !== undefined)
     throw new CrosstalkError(
       'refused',
       `${name} has no profile that can be read, so there is nothing to give away; write one with: crosstalk actor edit ${name}`,
@@ -52,7 +54,9 @@ export async function exportActor(context: Context, name: string): Promise<Expor
     if (found.kind === 'found') given.push(await exported(context, tip, skill, found.folder));
     else context.note(`the skill ${skill} is left out: it is not there, or cannot be read`);
   }
-  return { crosstalk_actor: 1, name, profile: text, skills: given, secrets: secretsIn(mcps) };
+  const actor = { crosstalk_actor: 1, name, profile: text, skills: given } as const;
+  await noteSecrets(context, actor, mcps);
+  return { ...actor, secrets: secretsIn(mcps) };
 }
 
 async function exported(
@@ -94,7 +98,7 @@ export interface ImportedActor {
  * Puts an actor that somebody gave away on the bus. Nothing of it is approved: who wrote the file is
  * unknown.
  *
- * @param input `file`: its path; `name`: under which it is to go; `replace`: an actor or skill of that
+ * @param input `file`: its path, or `text`: what is in it; `name`: under which it is to go; `replace`: an actor or skill of that
  *   name may be replaced
  * @throws CrosstalkError `usage` for a file that is no actor, `refused` where something is in its place;
  *   nothing is written then
@@ -103,6 +107,7 @@ export async function importActor(
   context: Context,
   input: {
     file: string;
+    text?: string;
     name?: string;
     replace: boolean;
     login: string;
@@ -110,17 +115,17 @@ export async function importActor(
     allowSecret: boolean;
   },
 ): Promise<ImportedActor> {
-  const read = renamed(await readActor(context, input.file), input.name);
+  const { file, text } = input;
+  const found: PlainFile =
+    text === undefined
+      ? await readPlainFile(resolve(context.cwd, file), MOST_BYTES)
+      : { kind: 'text', text };
+  const read = renamed(readActor(file, found), input.name);
+  assertActorName(read.name);
   await refreshOrNote(context);
   const tip = await tipOf(context);
   const [path] = profileFiles(read.name);
-  const places = [path, ...read.skills.map(({ name }) => `${skillFolders(name)[0]}/${SKILL_FILE}`)];
-  for (const place of input.replace ? [] : places)
-    if ((await context.reader.text(tip, place)) !== undefined)
-      throw new CrosstalkError(
-        'refused',
-        `there is ${place} already, so nothing was imported; give the actor another name with --name, or replace what is there with --replace`,
-      );
+  if (!input.replace) await assertFree(context, tip, read);
   const from = resolveFrom(context, input.from, input.login);
   const head = { at: context.now().toISOString(), author: authorOf(from, context.hostname) };
   const delivered = await deliverOrNote(
@@ -145,23 +150,43 @@ export async function importActor(
   );
   await knowProfile(profilesOf(context), read.name, readFrom(path, read.parsed));
   const { mcps = [] } = read.parsed;
-  const kept = await secretsOf(context).names();
   return {
     name: read.name,
     path,
     skills: read.skills.map(({ name }) => name),
     mcps: mcps.map(({ name }) => name),
-    missing: secretsIn(mcps).filter((name) => !kept.includes(name)),
+    missing: await secretsOf(context).missing(secretsIn(mcps)),
     delivered,
   };
 }
 
-async function readActor(context: Context, file: string): Promise<ReadActor> {
-  const found = await readPlainFile(resolve(context.cwd, file), MOST_BYTES);
+/** Nothing takes the place of what is there unasked, also not of what came with Crosstalk. */
+async function assertFree(
+  context: Context,
+  tip: string,
+  { name, skills }: ReadActor,
+): Promise<void> {
+  const places = [
+    ...profileFiles(name),
+    ...skills.flatMap((one) => skillFolders(one.name).map((folder) => `${folder}/${SKILL_FILE}`)),
+  ];
+  const found = await context.transport.standing(tip, places);
+  const served = (await knownActors(context)).find((one) => one.name === name)?.hosts[0]?.alias;
+  const [there = served === undefined ? undefined : `an actor ${name}, served by ${served},`] = [
+    ...found.keys(),
+  ];
+  if (there !== undefined)
+    throw new CrosstalkError(
+      'refused',
+      `there is ${there} already, so nothing was imported; give the actor another name with --name, or replace what is there with --replace`,
+    );
+}
+
+function readActor(file: string, found: PlainFile): ReadActor {
   if (found.kind !== 'text')
     throw new CrosstalkError(
       'usage',
-      `${shown(file)} ${found.kind === 'odd' ? found.why : 'is not there'}; name a file that crosstalk actor export has written`,
+      `${shown(file)} ${found.kind === 'odd' ? found.why : 'is not there'}; name a file that crosstalk actor export has written, or - for stdin`,
     );
   const read = parseExportedActor(found.text, whyNotBeside, BESIDE_LIMITS);
   if (read.ok) return read.value;
@@ -173,11 +198,7 @@ async function readActor(context: Context, file: string): Promise<ReadActor> {
 
 function renamed(actor: ReadActor, name: string | undefined): ReadActor {
   if (name === undefined || name === actor.name) return actor;
-  if (!isName(name) || name === EVERYONE)
-    throw new CrosstalkError(
-      'usage',
-      `--name ${shown(name)} is no name for an actor; choose another`,
-    );
+  assertActorName(name);
   const document = parseDocumentText(actor.profile);
   const profile = document.ok
     ? formatDocument({ ...document.value.fields, name }, document.value.body)

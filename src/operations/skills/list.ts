@@ -31,6 +31,11 @@ export async function listSkills(context: Context): Promise<SkillInfo[]> {
   return knownSkills(context);
 }
 
+/** The names of all skills known locally, also of those that cannot be read. */
+export async function namesOfSkills(context: Context): Promise<string[]> {
+  return skillNames(context.transport, await tipOf(context));
+}
+
 /** The same skills as known locally, without asking the remote. */
 export async function knownSkills(context: Context): Promise<SkillInfo[]> {
   const { transport } = context;
@@ -56,15 +61,7 @@ export async function knownSkills(context: Context): Promise<SkillInfo[]> {
  */
 export async function showSkill(context: Context, name: string): Promise<ShownSkill> {
   const all = await listSkills(context);
-  const info = all.find((one) => one.name === name);
-  if (info === undefined) {
-    const names = all.map((one) => one.name);
-    const known = names.length === 0 ? 'none' : names.slice(0, 20).join(', ');
-    throw new CrosstalkError(
-      'not_found',
-      `no skill ${shown(name)}${didYouMean(name, names)}; this transport has ${known}; add one with: crosstalk skill add <dir>`,
-    );
-  }
+  const info = namedSkill(all, name);
   const { transport } = context;
   const tip = await tipOf(context);
   const found = await skillAt(transport, tip, name);
@@ -75,4 +72,18 @@ export async function showSkill(context: Context, name: string): Promise<ShownSk
     );
   const { files, left } = await besideSkill(transport, tip, found.folder);
   return { ...info, body: found.skill.body, files: files.map((file) => file.name).sort(), left };
+}
+
+/** @throws CrosstalkError `not_found` for a name that none of some skills has */
+export function namedSkill(all: readonly SkillInfo[], name: string): SkillInfo {
+  const info = all.find((one) => one.name === name);
+  if (info === undefined) {
+    const names = all.map((one) => one.name);
+    const known = names.length === 0 ? 'none' : names.slice(0, 20).join(', ');
+    throw new CrosstalkError(
+      'not_found',
+      `no skill ${shown(name)}${didYouMean(name, names)}; this transport has ${known}; add one with: crosstalk skill add <dir>`,
+    );
+  }
+  return info;
 }

@@ -1,42 +1,34 @@
+import type { WebSubscription, WebSubscriptions } from '../../api/api.ts';
 import { onceMarker } from '../../bus/automation/happened.ts';
 import { SubscriptionFiles, type SubscriptionFile } from '../../bus/automation/subscriptions.ts';
 import { formatSource, subscribersOf, type Match } from '../../protocol/automation/subscription.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
 import { namedFile } from '../lookup/named-file.ts';
 
-/** A subscription as `subscription list` shows it. Printed under these names. */
-export interface ShownSubscription {
-  name: string;
-  path: string;
-  /** `answer:<actor>` or `event:<name>`; null, like what follows, when the file cannot be read. */
-  source: string | null;
-  to: string | null;
-  channel: string | null;
-  tier: string | null;
-  match: string | null;
-  /** The alias of the host that fires; null for the one on which it has happened. */
-  host: string | null;
-  once: boolean;
-  /** Whether it is on record that it has fired, and never will again; also whoever can push can say so. */
-  fired: boolean;
-  enabled: boolean;
-  /** What is wrong with the file; with these it does not fire. */
-  problems: readonly string[];
-}
+export type { WebSubscription as ShownSubscription };
 
 /** A subscription with its file. */
-export interface WholeSubscription extends ShownSubscription {
+export interface WholeSubscription extends WebSubscription {
   text: string;
 }
 
 /** Every subscription of the transport, by name. */
-export async function listSubscriptions(context: Context): Promise<ShownSubscription[]> {
+export async function listSubscriptions(context: Context): Promise<WebSubscription[]> {
   await refreshOrNote(context);
-  const tip = await tipOf(context);
-  const { files, beyond } = await new SubscriptionFiles(context.transport).at(tip);
+  const { subscriptions, beyond } = await subscriptionsHere(context);
   if (beyond > 0)
     context.note(`${String(beyond)} files of local/subscriptions were passed over: too many`);
-  return Promise.all(files.map((file) => shownOf(context, tip, file)));
+  return subscriptions;
+}
+
+/** The same at the newest commit that is known here. */
+export async function subscriptionsHere(context: Context): Promise<WebSubscriptions> {
+  const tip = await tipOf(context);
+  const { files, beyond } = await new SubscriptionFiles(context.transport).at(tip);
+  return {
+    subscriptions: await Promise.all(files.map((file) => shownOf(context, tip, file))),
+    beyond,
+  };
 }
 
 /** @throws CrosstalkError `not_found` */
@@ -56,7 +48,7 @@ async function shownOf(
   { reader }: Context,
   tip: string,
   { name, path, result }: SubscriptionFile,
-): Promise<ShownSubscription> {
+): Promise<WebSubscription> {
   if (!result.ok) {
     const unknown = { source: null, to: null, channel: null, tier: null, match: null, host: null };
     const facts = { once: false, fired: false, enabled: true, problems: result.problems };

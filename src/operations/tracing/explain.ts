@@ -1,11 +1,13 @@
 import { activation, explainClause, type Clause } from '../../protocol/activation.ts';
 import { parseAddress } from '../../protocol/address.ts';
-import { startedBy, type StartedBy } from '../../protocol/automation/firing.ts';
+import { startedBy } from '../../protocol/automation/firing.ts';
+import type { StartedBy } from '../../protocol/text/fired-text.ts';
 import { subscriptionOf, type GivenBy } from '../../protocol/automation/follow-up.ts';
 import { openQuestions, originsOf } from '../../protocol/causality.ts';
 import { messageFile } from '../../protocol/layout.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { CrosstalkError } from '../../errors.ts';
+import { askedSkill, type AskedSkill } from './asked-skill.ts';
 import { factsOf, type Facts } from './facts.ts';
 import { sessionAbout, type SessionAbout } from './session-about.ts';
 import { withNaming } from '../lookup/naming.ts';
@@ -33,6 +35,8 @@ export interface Explanation {
    * other message.
    */
   given_by?: GivenBy & { cause: string[] };
+  /** The skill for which it asks, as it is now; absent for any other message. */
+  asks_for?: AskedSkill;
   /** The sessions in which it was handled or will be; absent where its tier keeps none. */
   session?: SessionAbout;
 }
@@ -73,6 +77,7 @@ export async function explain(
     facts: await factsOf(context, ref, name, result, naming),
     session: await sessionAbout(context, { ...ref, message: found }, name, lookup, naming),
   }));
+  const asked = await askedSkill(context, name, found);
   return {
     channel: ref.channel,
     message: ref.relPath,
@@ -94,5 +99,6 @@ export async function explain(
     ...(given && {
       given_by: { ...given, cause: [...originsOf(found), ...(found.origin ?? [])] },
     }),
+    ...(asked && { asks_for: asked }),
   };
 }

@@ -5,27 +5,27 @@ import { isQuestion } from '../../protocol/causality.ts';
 import { activation } from '../../protocol/activation.ts';
 import { EVERYONE, formatAddress } from '../../protocol/address.ts';
 import { subscriptionOf } from '../../protocol/automation/follow-up.ts';
+import { skillAskedFor } from '../../protocol/text/skill-call.ts';
 import { excerptOf } from '../../protocol/text/excerpt.ts';
-import { parseMessage, type Located, type Message } from '../../protocol/message.ts';
+import type { Located } from '../../protocol/message.ts';
 import { isAnswer, markOf } from '../../protocol/owed.ts';
 import { treesOf, type Branch } from '../../protocol/tree.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { shown } from '../../protocol/text/result.ts';
+import { askedSkills } from './asked-skill.ts';
 import { factsOf, type Facts } from './facts.ts';
 import { failedElsewhere, openState } from './open-state.ts';
 import { whomText } from './joining.ts';
 import { withNaming, type Naming } from '../lookup/naming.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
-import type { Arrival } from '../lookup/arrivals.ts';
 import { marked } from '../lookup/marked.ts';
-import { queuedMessages } from '../lookup/queued.ts';
 import { whyUnread } from './unread.ts';
 import { resolveMessage } from '../lookup/resolve.ts';
-import { type MessageRef } from '../../protocol/message-ref.ts';
+import { gather, queuedIn } from './gather.ts';
 
+export { queuedIn };
 export type { WebState as NodeState, WebThread as Thread, WebThreadNode as ThreadNode };
 
-const MAX_NODES = 2000;
 const EXCERPT_BYTES = 160;
 
 /**
@@ -52,8 +52,10 @@ export async function thread(context: Context, given: string): Promise<WebThread
       );
     }
     const served = await servedNames(context, tip);
+    const bodies = messages.map(({ message }) => message.body);
+    const skills = await askedSkills(context, tip, bodies);
     const nodeOf = async (branch: Branch): Promise<WebThreadNode> => ({
-      ...describe(branch),
+      ...describe(branch, skills),
       states: await statesOf(context, ref.channel, served, branch, messages, naming),
       children: await Promise.all(branch.children.map(nodeOf)),
     });
@@ -68,73 +70,13 @@ export async function thread(context: Context, given: string): Promise<WebThread
   });
 }
 
-/** Gathers everything that is connected: first back to the roots, then down from them. */
-async function gather(
-  { reader }: Context,
-  tip: string,
-  ref: MessageRef,
-  queued: readonly Located[],
-  naming: Naming,
-): Promise<{ messages: Arrival[]; complete: boolean }> {
-  const { channel } = ref;
-  const inOutbox = new Map(queued.map(({ relPath, message }) => [relPath, message]));
-  const read = async (relPath: string): Promise<Message | undefined> =>
-    (await reader.message(tip, channel, relPath)) ?? inOutbox.get(relPath);
-  const found = new Map<string, Message>();
-  const roots: string[] = [];
-  for (let ahead = [ref.relPath]; ahead.length > 0 && found.size < MAX_NODES;) {
-    const next: string[] = [];
-    for (const relPath of ahead) {
-      const message = found.has(relPath) ? undefined : await read(relPath);
-      if (message === undefined) continue;
-      found.set(relPath, message);
-      const origins = [...message.re, ...message.cause];
-      if (origins.length === 0) roots.push(relPath);
-      next.push(...origins);
-    }
-    ahead = next;
-  }
-  const messages = new Map(found);
-  const visited = new Set<string>();
-  for (let ahead = roots.length > 0 ? roots : [...found.keys()]; ahead.length > 0;) {
-    const next: string[] = [];
-    for (const relPath of ahead) {
-      if (visited.has(relPath) || messages.size >= MAX_NODES) continue;
-      visited.add(relPath);
-      const waiting = queued.filter(({ message: { re, cause } }) =>
-        [...re, ...cause].includes(relPath),
-      );
-      for (const item of [...(await naming({ channel, relPath }, 're_or_cause')), ...waiting]) {
-        messages.set(item.relPath, item.message);
-        next.push(item.relPath);
-      }
-    }
-    ahead = next;
-  }
-  return {
-    messages: [...messages].map(([relPath, message]) => ({ channel, relPath, message })),
-    complete: messages.size < MAX_NODES,
-  };
-}
-
-/** Messages of a channel that wait in this machine's outbox, with their files. */
-export async function queuedIn(
-  context: Context,
-  channel: string,
-): Promise<(Located & { content: string })[]> {
-  return (await queuedMessages(context)).flatMap(({ channel: id, relPath, content }) => {
-    const parsed = id === channel ? parseMessage(Buffer.from(content)) : undefined;
-    return parsed?.ok === true ? [{ relPath, message: parsed.value, content }] : [];
-  });
-}
-
-function describe({
-  relPath,
-  message,
-  verified,
-}: Located): Omit<WebThreadNode, 'states' | 'children'> {
+function describe(
+  { relPath, message, verified }: Located,
+  skills: ReadonlyMap<string, string | null>,
+): Omit<WebThreadNode, 'states' | 'children'> {
   const given = subscriptionOf(message);
   const fired = startedBy(message);
+  const name = skillAskedFor(message.body);
   return {
     relPath,
     from: message.from,
@@ -148,6 +90,8 @@ function describe({
     ...(message.decision !== undefined && { decision: message.decision }),
     usage: message.usage ?? null,
     ...(given && { subscription: given.subscription }),
+    ...(given?.event !== undefined && { event: given.event }),
+    ...(name !== undefined && { asks_for: { name, path: skills.get(name) ?? null } }),
     ...(message.branch !== undefined && { branch: message.branch }),
     ...(fired !== undefined && { fired_by: fired }),
     ...(verified !== undefined && { verified }),

@@ -11,6 +11,7 @@ import { More } from './more.tsx';
 import { Unserved } from './unserved.tsx';
 import { RecipientField } from './recipient-field.tsx';
 import { recipientProblem } from './recipients.ts';
+import { TextField } from './text-field.tsx';
 import { draftProblem, failureOf, namesOf, queuedMessages, requestOf, tiersOf } from './sending.ts';
 
 interface Props {
@@ -146,23 +147,18 @@ export function Composer({ channel, brief = false, onSent }: Props): JSX.Element
             <Markdown text={draft.body} channel={channel} />
           </div>
         )}
-        <textarea
+        <TextField
           id={`${id}-text`}
-          ref={text}
-          dir="auto"
+          field={text}
           hidden={preview}
           rows={brief ? 3 : 12}
           value={draft.body}
           readOnly={sending}
           placeholder="What is to be done or known; Ctrl+Enter sends"
-          onInput={(event) => {
-            change({ body: event.currentTarget.value });
+          onChange={(body) => {
+            change({ body });
           }}
-          onKeyDown={(event) => {
-            if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return;
-            event.preventDefault();
-            void send();
-          }}
+          onSend={() => void send()}
         />
       </div>
       <AttachedFiles attaching={attaching} disabled={sending} />

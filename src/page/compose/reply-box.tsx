@@ -6,6 +6,7 @@ import { EMPTY, keepDraft, loadDraft } from '../live/drafts.ts';
 import { sendOnce } from '../live/send-once.ts';
 import { LiveContext, useModel } from '../live/use-live.ts';
 import { Problem } from '../parts/view.tsx';
+import { TextField } from './text-field.tsx';
 import { failureOf, queuedMessages } from './sending.ts';
 
 interface Props extends MessageRef {
@@ -40,6 +41,7 @@ function Box({ channel, relPath, from, options = [], opened = false }: Props): J
   useEffect(() => {
     if (opened) setOpen(true);
   }, [opened]);
+  const field = useRef<HTMLTextAreaElement>(null);
   const left = useRef(new AbortController());
   const id = useId();
   useEffect(
@@ -122,20 +124,14 @@ function Box({ channel, relPath, from, options = [], opened = false }: Props): J
           <label for={id} class="aside">
             Reply (markdown)
           </label>
-          <textarea
+          <TextField
             id={id}
-            dir="auto"
+            field={field}
             rows={3}
             value={body}
             placeholder="Goes to the writer, in this thread; Ctrl+Enter sends"
-            onInput={(event) => {
-              write(event.currentTarget.value);
-            }}
-            onKeyDown={(event) => {
-              if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return;
-              event.preventDefault();
-              void send();
-            }}
+            onChange={write}
+            onSend={() => void send()}
           />
           <button type="submit" class="primary">
             Send reply

@@ -7,11 +7,12 @@ import { useLoaded, useModel } from '../live/use-live.ts';
 import { Link } from '../route/link.tsx';
 import { useNavigation } from '../route/navigation.ts';
 import { keepPlace, placeOf } from '../route/places.ts';
+import { ShelfLinks } from '../parts/shelf-links.tsx';
 import { Problem, View } from '../parts/view.tsx';
 import { Verified } from '../parts/verified.tsx';
 import { clockOf, dayOf } from '../text/time.ts';
 import { plainOf } from '../text/plain.ts';
-import { highlighted, queryOf } from './query.ts';
+import { highlighted, queryOf } from '../text/query.ts';
 
 /** Milliseconds after the last key before the search starts. */
 const PAUSE_MS = 120;
@@ -79,7 +80,7 @@ export function SearchView(props: { words: string; channel: string | undefined }
     setAsked({ what, pages: pages + 1 });
   };
   return (
-    <View title="Search" class="search">
+    <View title="Search" class="search" beside={<ShelfLinks />}>
       <form
         class="search-form"
         role="search"

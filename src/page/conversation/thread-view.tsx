@@ -1,7 +1,9 @@
 import { messageKey } from '../../protocol/message-ref.ts';
 import type { JSX } from 'preact';
 import type { WebThread, WebThreadNode } from '../../api/api.ts';
+import { firedText } from '../../protocol/text/fired-text.ts';
 import { branchInWords } from '../../protocol/text/branch.ts';
+import { askedText } from '../../protocol/text/skill-call.ts';
 import { get } from '../live/api.ts';
 import { CancelButton } from '../compose/cancel-button.tsx';
 import { ReplyBox } from '../compose/reply-box.tsx';
@@ -99,6 +101,7 @@ function Node({ node, thread }: { node: WebThreadNode; thread: WebThread }): JSX
           <span class="dim">branch</span> <bdi>{branchInWords(node.branch)}</bdi>
         </p>
       )}
+      <Origin node={node} />
       <ReplyBox channel={thread.channel} relPath={relPath} from={from} />
       {states.length > 0 && (
         <p class="states">
@@ -115,5 +118,30 @@ function Node({ node, thread }: { node: WebThreadNode; thread: WebThread }): JSX
         </p>
       )}
     </div>
+  );
+}
+
+/** What has sent a message by itself, and the skill for which it asks; nothing for any other message. */
+function Origin({ node }: { node: WebThreadNode }): JSX.Element | null {
+  const { fired_by: fired, subscription, event, asks_for: asked } = node;
+  const given =
+    subscription !== undefined &&
+    `given by subscription ${subscription}${event === undefined ? '' : `, following on the event ${event}`}`;
+  const words = [fired && firedText(fired), given].filter((one) => typeof one === 'string');
+  if (words.length === 0 && asked === undefined) return null;
+  return (
+    <p class="dim">
+      {words.join(', ')}
+      {asked !== undefined && (
+        <>
+          {words.length > 0 && ', '}
+          {asked.path === null ? (
+            askedText(asked)
+          ) : (
+            <Link to={{ view: 'skill', name: asked.name }}>{askedText(asked)}</Link>
+          )}
+        </>
+      )}
+    </p>
   );
 }

@@ -10,6 +10,7 @@ import { Legend } from './legend.tsx';
 import { AnswerTimes, Backlog } from './plots.tsx';
 import { lengthOf, LONGEST, moved, steppedUp, zoomed, type TimeSpan } from './scale.ts';
 import { ScheduleLanes } from './schedules.tsx';
+import { SubscriptionLanes } from './subscriptions.tsx';
 import { Timeline } from './timeline.tsx';
 
 const HOUR = 3_600_000;
@@ -177,7 +178,12 @@ export function FlowView(first: Props): JSX.Element {
             }}
           />
         )}
-        {flow !== undefined && width > 0 && <ScheduleLanes flow={flow} span={span} width={width} />}
+        {flow !== undefined && width > 0 && (
+          <>
+            <ScheduleLanes flow={flow} span={span} width={width} />
+            <SubscriptionLanes flow={flow} span={span} width={width} />
+          </>
+        )}
         {flow?.lanes.length === 0 && <p class="dim">Nothing happened in this time.</p>}
       </div>
       {flow !== undefined && width > 0 && (

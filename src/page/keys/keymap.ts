@@ -16,6 +16,8 @@ export type Action =
   | 'channels'
   | 'flow'
   | 'cost'
+  | 'notes'
+  | 'skills'
   | 'write'
   | 'search'
   | 'next'
@@ -36,6 +38,8 @@ export const BINDINGS: readonly Binding[] = [
   { keys: ['g', 'c'], does: 'go to the conversations', action: 'channels' },
   { keys: ['g', 'f'], does: 'go to Flow', action: 'flow' },
   { keys: ['g', '$'], does: 'go to Cost', action: 'cost' },
+  { keys: ['g', 'm'], does: 'go to the shared notes', action: 'notes' },
+  { keys: ['g', 's'], does: 'go to the skills', action: 'skills' },
   { keys: ['w'], does: 'write a message', action: 'write' },
   { keys: ['/'], does: 'search', action: 'search' },
   { keys: ['t'], does: 'light, dark, or as the system has it', action: 'theme' },

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import type { WebActorNow, WebHost, WebNow, WebRun } from '../../api/api.ts';
+import type { WebActorNow, WebHost, WebNow, WebRun, WebTool } from '../../api/api.ts';
 import { useModel } from '../live/use-live.ts';
 import { Link } from '../route/link.tsx';
 import { StateChip } from '../parts/state-chip.tsx';
@@ -56,13 +56,19 @@ interface Watching {
   watch: (run: WebRun) => void;
 }
 
+/** Those that no host serves come last, as only the first few are shown unasked. */
+function servedFirst(actors: readonly WebActorNow[]): WebActorNow[] {
+  const isServed = ({ hosts }: WebActorNow): boolean => hosts.length > 0;
+  return [...actors.filter(isServed), ...actors.filter((actor) => !isServed(actor))];
+}
+
 /** The actors that can be asked, and what each one is doing. */
 export function Actors({ now, ...watching }: { now: WebNow } & Watching): JSX.Element {
   const none = now.actors.length === 0 ? 'No actor yet: crosstalk actor add makes one.' : undefined;
   return (
     <Card title="Actors" count={now.actors.length} none={none}>
       <Rows>
-        {now.actors.map((actor) => (
+        {servedFirst(now.actors).map((actor) => (
           <li key={actor.name}>
             <Actor actor={actor} {...watching} />
           </li>
@@ -74,7 +80,7 @@ export function Actors({ now, ...watching }: { now: WebNow } & Watching): JSX.El
 
 function Actor({ actor, watched, watch }: { actor: WebActorNow } & Watching): JSX.Element {
   const { session } = useModel();
-  const { name, description, hosts, running, waiting, by_state: mail } = actor;
+  const { name, description, hosts, tools, running, waiting, by_state: mail } = actor;
   const idle = running.length === 0 && waiting === 0;
   return (
     <>
@@ -128,9 +134,28 @@ function Actor({ actor, watched, watch }: { actor: WebActorNow } & Watching): JS
           ))}
         </p>
       )}
+      {tools.length > 0 && (
+        <p class="dim">
+          tools:{' '}
+          {tools.map((tool) => (
+            <span key={`${tool.name} ${tool.state}`} class={toolStyle(tool)}>
+              {toolWords(tool)}
+            </span>
+          ))}
+        </p>
+      )}
       {description !== '' && session !== undefined && <p class="dim about">{description}</p>}
     </>
   );
+}
+
+function toolStyle({ state, missing }: WebTool): string {
+  return `chip ${missing.length > 0 ? 'bad' : state === 'held' ? 'wait' : 'dim'}`;
+}
+
+function toolWords({ name, state, missing }: WebTool): string {
+  if (missing.length > 0) return `${name}: lacks ${missing.join(', ')}`;
+  return state === 'held' ? `${name}: held until approved` : name;
 }
 
 /** The id of the button that shows what a run prints. */

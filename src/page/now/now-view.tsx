@@ -5,6 +5,7 @@ import { useModel } from '../live/use-live.ts';
 import { View } from '../parts/view.tsx';
 import { Actors, Hosts, watchButtonId } from './hosts.tsx';
 import { ForYou } from './for-you.tsx';
+import { BrokenFiles } from './broken.tsx';
 import { DeadLetters } from './dead-letters.tsx';
 import { Budget, Malformed, OutboxCard } from './outgoing.tsx';
 import { Verdict } from './verdict.tsx';
@@ -61,6 +62,7 @@ function Known({ now }: { now: WebNow }): JSX.Element {
         <OutboxCard now={now} />
         <Budget now={now} />
         {now.malformed_total > 0 && <Malformed now={now} />}
+        <BrokenFiles />
       </div>
     </>
   );

@@ -32,3 +32,17 @@ export function Problem({ words }: { words: string | undefined }): JSX.Element |
     </p>
   );
 }
+
+/** That something is being loaded; nothing once it is there, or why it is not. */
+export function Loading({
+  of,
+}: {
+  of: { value: unknown; problem: string | undefined };
+}): JSX.Element | null {
+  if (of.value !== undefined || of.problem !== undefined) return null;
+  return (
+    <p class="dim" role="status">
+      Loading…
+    </p>
+  );
+}

@@ -1,4 +1,6 @@
+import { isMemoryFile } from '../../protocol/files/memory-names.ts';
 import { isChannelId, isRelPath } from '../../protocol/names.ts';
+import { isSkillName } from '../../protocol/text/skill-call.ts';
 
 /** The view of the page, as its address determines it. */
 export type Route =
@@ -13,7 +15,23 @@ export type Route =
   /** The conversation, positioned at one message. */
   | { view: 'message'; channel: string; relPath: string }
   | { view: 'thread'; channel: string; relPath: string }
+  | { view: 'skills' }
+  | { view: 'skill'; name: string }
+  | ({ view: 'notes' } & NotesAsked)
+  /** What was done with the notes. */
+  | { view: 'changes' }
+  /** One note, by its file name. */
+  | { view: 'note'; file: string }
   | { view: 'nowhere'; path: string };
+
+/** Which notes are shown; by default those in force, of any kind, for whomever, from the first one on. */
+export interface NotesAsked {
+  words?: string;
+  scope?: string;
+  kind?: string;
+  state?: string;
+  skip?: number;
+}
 
 /**
  * Parses an address.
@@ -37,6 +55,12 @@ export function routeOf(path: string, query: string): Route {
         return { view: 'flow', ...periodOf(asked) };
       case 'cost':
         return { view: 'cost' };
+      case 'skills':
+        return { view: 'skills' };
+      case 'notes':
+        return { view: 'notes', ...notesIn(asked) };
+      case 'changes':
+        return { view: 'changes' };
       case 'write':
         return { view: 'write', ...inChannel };
       case 'search':
@@ -45,6 +69,10 @@ export function routeOf(path: string, query: string): Route {
         return nowhere;
     }
   }
+  if (first === 'skills' && rest.length === 0 && isSkillName(channel))
+    return { view: 'skill', name: channel };
+  if (first === 'notes' && rest.length === 0 && isMemoryFile(channel))
+    return { view: 'note', file: channel };
   if (!isChannelId(channel)) return nowhere;
   const relPath = rest.join('/');
   if (first === 'c' && relPath === '') return { view: 'channel', channel };
@@ -64,6 +92,16 @@ export function pathOf(route: Route): string {
       return `/flow${queryOf(route)}`;
     case 'cost':
       return '/cost';
+    case 'skills':
+      return '/skills';
+    case 'skill':
+      return `/skills/${route.name}`;
+    case 'notes':
+      return `/notes${queryOf({ ...route, q: route.words, skip: route.skip?.toString() })}`;
+    case 'changes':
+      return '/changes';
+    case 'note':
+      return `/notes/${route.file}`;
     case 'write':
       return `/write${queryOf(route)}`;
     case 'search':
@@ -89,15 +127,37 @@ function periodOf(asked: URLSearchParams): { length?: number; until?: string } {
   };
 }
 
+/** Which notes an address asks for. */
+function notesIn(asked: URLSearchParams): NotesAsked {
+  const said = (name: string): string | undefined => {
+    const text = asked.get(name);
+    return text === null || text === '' ? undefined : text;
+  };
+  const [words, scope, kind, state] = ['q', 'scope', 'kind', 'state'].map(said);
+  const skip = /^[1-9]\d{0,8}$/.exec(asked.get('skip') ?? '')?.[0];
+  return {
+    ...(words !== undefined && { words }),
+    ...(scope !== undefined && { scope }),
+    ...(kind !== undefined && { kind }),
+    ...(state !== undefined && { state }),
+    ...(skip !== undefined && { skip: Number(skip) }),
+  };
+}
+
 /** The part of an address after its path; what is undefined or empty is left out. */
 function queryOf(fields: {
-  q?: string;
+  q?: string | undefined;
   channel?: string | undefined;
   length?: number;
   until?: string;
+  scope?: string | undefined;
+  kind?: string | undefined;
+  state?: string | undefined;
+  skip?: string | undefined;
 }): string {
-  const { q, channel, length, until } = fields;
-  const given = Object.entries({ q, channel, length: length?.toString(), until }).filter(
+  const { q, channel, length, until, scope, kind, state, skip } = fields;
+  const said = { q, channel, length: length?.toString(), until, scope, kind, state, skip };
+  const given = Object.entries(said).filter(
     (field): field is [string, string] => field[1] !== undefined && field[1] !== '',
   );
   return given.length === 0 ? '' : `?${new URLSearchParams(given).toString()}`;

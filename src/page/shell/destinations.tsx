@@ -17,7 +17,12 @@ const PLACES: readonly { to: Route; name: string; icon: IconName; views: Route['
     views: ['channels', 'channel', 'message', 'thread'],
   },
   { to: { view: 'flow' }, name: 'Flow', icon: 'flow', views: ['flow', 'cost'] },
-  { to: { view: 'search', words: '' }, name: 'Search', icon: 'search', views: ['search'] },
+  {
+    to: { view: 'search', words: '' },
+    name: 'Search',
+    icon: 'search',
+    views: ['search', 'skills', 'skill', 'notes', 'changes', 'note'],
+  },
   { to: { view: 'write' }, name: 'Write', icon: 'write', views: ['write'] },
 ];
 

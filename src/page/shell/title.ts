@@ -31,6 +31,16 @@ function whatIs(route: Route, channels: readonly WebChannel[] | undefined): stri
       return channels?.find(({ id }) => id === route.channel)?.name ?? '';
     case 'thread':
       return 'Thread';
+    case 'skills':
+      return 'Skills';
+    case 'skill':
+      return `/${route.name}`;
+    case 'notes':
+      return 'Notes';
+    case 'changes':
+      return 'Changes of the notes';
+    case 'note':
+      return 'Note';
     case 'nowhere':
       return 'Nothing here';
   }

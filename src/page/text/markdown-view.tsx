@@ -8,9 +8,15 @@ import { References } from './references.tsx';
  * The text of a message. Elements are created individually from a fixed list, and text always stays
  * text, so that nothing in a message can become markup (invariant 7).
  *
- * @param props.channel the channel in which message paths in the text are looked up
+ * @param props.channel the channel in which message paths in the text are looked up; without it they are only text
  */
-export function Markdown({ text, channel }: { text: string; channel: string }): JSX.Element {
+export function Markdown({
+  text,
+  channel,
+}: {
+  text: string;
+  channel?: string | undefined;
+}): JSX.Element {
   const nodes = useMemo(
     () => (text.length > MARKDOWN_LIMIT ? undefined : treeOf(tokensOf(text))),
     [text],
@@ -26,7 +32,7 @@ export function Markdown({ text, channel }: { text: string; channel: string }): 
 
 /** Where a part of a text is. */
 interface Place {
-  channel: string;
+  channel: string | undefined;
   /** Set in a link, where links of other kinds are only text: browsers follow one link alone. */
   link?: 'around';
   /** Set in a list, whose direction its items share. */
@@ -55,7 +61,7 @@ function shown(node: Node, place: Place): ComponentChildren {
     case 'inline':
       return inside();
     case 'text':
-      if (place.link !== undefined) return token.content;
+      if (place.link !== undefined || place.channel === undefined) return token.content;
       return <References text={token.content} channel={place.channel} />;
     case 'softbreak':
       return '\n';

@@ -1,5 +1,6 @@
 import type { Message } from '../message.ts';
 import { isName } from '../names.ts';
+import type { StartedBy } from '../text/fired-text.ts';
 import { utcOf } from '../text/timestamp.ts';
 import type { Occurrences } from './occurrences.ts';
 import type { Schedule } from './schedule.ts';
@@ -55,21 +56,9 @@ export function scheduledMessage(schedule: Schedule, due: Date, host: string | u
   };
 }
 
-/** What a message says of the schedule that has sent it; whoever can push can say so as well. */
-export interface StartedBy {
-  schedule: string;
-  /** ISO 8601 in UTC. */
-  due: string;
-}
-
 /** Reads what {@link scheduledMessage} writes; undefined for any other message. */
 export function startedBy({ extra }: Pick<Message, 'extra'>): StartedBy | undefined {
   const { schedule, due } = extra;
   const isDue = typeof due === 'string' && utcOf(due) === due;
   return isName(schedule) && isDue ? { schedule, due } : undefined;
-}
-
-/** What a message says of its schedule, in a few words. */
-export function firedText({ schedule, due }: StartedBy): string {
-  return `fired by schedule ${schedule}, due ${due.slice(0, 16).replace('T', ' ')} UTC`;
 }

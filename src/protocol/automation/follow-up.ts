@@ -34,6 +34,18 @@ export function firedBehind(answer: Located, lookup: Lookup): Set<string> {
  */
 const MOST_BEHIND = 250;
 
+/**
+ * The subscription that has led to some messages: the one that has given one of them, or else the nearest one in
+ * the chain behind them. Undefined where none has.
+ */
+export function ledBy(messages: readonly Located[], lookup: Lookup): string | undefined {
+  for (const { message } of chainLevels(messages, lookup).flat()) {
+    const given = subscriptionOf(message);
+    if (given !== undefined) return given.subscription;
+  }
+  return undefined;
+}
+
 /** How many more tasks may follow on an answer, and all that comes of them. */
 export function allowanceBehind(answer: Located, lookup: Lookup): number {
   const behind = chainLevels([answer], lookup).flat();

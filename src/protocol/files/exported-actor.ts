@@ -36,7 +36,7 @@ export function parseExportedActor(
 ): Parsed<ReadActor> {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = JSON.parse(text.replace(/^\uFEFF/, ''));
   } catch {
     return unreadable('it is no JSON');
   }
@@ -93,15 +93,24 @@ function skillIn(
         : parts.length > limits.depth
           ? 'it is nested too deep'
           : parts.map(whyNot).find((one) => one !== undefined);
-    if (why !== undefined || checked.has(path))
-      problems.push(
-        `its skill ${name} has ${shown(path)}, which is not taken: ${why ?? 'it is there twice'}`,
-      );
+    if (why !== undefined)
+      problems.push(`its skill ${name} has ${shown(path)}, which is not taken: ${why}`);
     checked.set(path, content);
   }
+  if (checked.size < files.length || areInTheWay([...checked.keys()]))
+    problems.push(`its skill ${name} has two files of one name, or one within another`);
   const skill = parseSkill(checked.get(SKILL_FILE) ?? '', name);
   if (!skill.ok) problems.push(`its skill ${name}: ${skill.problems.join('; ')}`);
   return { name, files: [...checked].map(([path, content]) => ({ path, content })) };
+}
+
+/** Whether a checkout cannot hold all of these, as on a disk where case makes no difference. */
+function areInTheWay(paths: readonly string[]): boolean {
+  const all = new Set(paths.map((path) => path.toLowerCase()));
+  const folders = [...all].flatMap((path) =>
+    path.split('/').map((_, depth, parts) => parts.slice(0, depth).join('/')),
+  );
+  return all.size < paths.length || folders.some((folder) => all.has(folder));
 }
 
 function isMapping(value: unknown): value is Record<string, unknown> {

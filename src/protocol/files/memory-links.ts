@@ -11,67 +11,107 @@ type Replacements = Map<string, Set<string>>;
  * The memories that are superseded (protocol.md §9), each with the newest one that replaces it; all
  * others are in force. A memory that is not among the given ones replaces nothing.
  *
- * Besides, at most one memory of a name and scope is in force. Two machines may write it anew at the same
- * time, and neither supersedes what the other has written: of those that no other of that name supersedes, the newest by
- * file name replaces the others. So every machine keeps the same one.
- *
  * Memories that supersede each other in a cycle would all be hidden, and a note would be lost.
  * Therefore nothing in the cycle replaces its newest member by file name, although a memory outside
  * may; where several links leave a cycle even then, only newer ones replace older ones in it. So following the
  * replacements from any memory leads to one that is in force. Apart from that
  * file names decide nothing: a machine whose clock is slow may replace what was written by one whose
  * clock is fast.
+ *
+ * Besides, at most one memory of a name and scope is in force. Two machines may write it anew at the same
+ * time, and neither supersedes what the other has written: of those that no other of that name supersedes, the first by
+ * {@link Rank} replaces the others. So every machine keeps the same one.
  */
 export function supersededBy(memories: ReadonlyMap<string, LinkedMemory>): Map<string, string> {
-  const said: Replacements = new Map();
-  for (const [file, { supersedes }] of memories)
-    for (const old of supersedes) if (memories.has(old)) link(said, old, file);
-  const replaced = withoutCycles(said);
-  for (const [loser, winner] of outnamed(memories, replaced)) link(replaced, loser, winner);
+  const replaced = saidBy(memories);
+  const compare = comparedIn(replaced);
+  for (const files of groupsOf(memories).values()) {
+    const [winner, ...losers] = headsOf(files, replaced).sort(compare);
+    if (winner !== undefined) for (const loser of losers) link(replaced, loser, winner);
+  }
   const by = new Map<string, string>();
-  for (const [old, files] of withoutCycles(replaced)) {
+  for (const [old, files] of replaced) {
     const newest = newestOf(files);
     if (newest !== undefined) by.set(old, newest);
   }
   return by;
 }
 
-/** The memories of one name and scope that no other of them supersedes. */
+/**
+ * The memories of one name and scope that no other of them supersedes; the one that gives way to none of the
+ * others is the first.
+ */
 export function namedHeads(
   memories: ReadonlyMap<string, LinkedMemory>,
-  { name, scope }: { name: string; scope: string },
+  named: { name: string; scope: string },
 ): string[] {
-  const group = new Map(
-    [...memories].filter(([, one]) => one.name === name && one.scope === scope),
-  );
-  const replaced = new Set([...group.values()].flatMap(({ supersedes }) => supersedes));
-  const heads = [...group.keys()].filter((file) => !replaced.has(file));
-  // In a cycle each one is superseded; whoever writes the next one replaces them all.
-  return heads.length > 0 ? heads : [...group.keys()];
+  const files = groupsOf(memories).get(groupOf(named)) ?? [];
+  if (files.length === 0) return [];
+  const replaced = saidBy(memories);
+  return headsOf(files, replaced).sort(comparedIn(replaced));
 }
 
-/** Of each name, the memories that the newest one replaces because it has that name, with that one. */
-function outnamed(
-  memories: ReadonlyMap<string, LinkedMemory>,
-  replaced: Replacements,
-): [loser: string, winner: string][] {
+/** What the memories themselves say to replace, without cycles. */
+function saidBy(memories: ReadonlyMap<string, LinkedMemory>): Replacements {
+  const said: Replacements = new Map();
+  for (const [file, { supersedes }] of memories)
+    for (const old of supersedes) if (memories.has(old)) link(said, old, file);
+  return withoutCycles(said);
+}
+
+function groupOf({ name, scope }: { name: string; scope: string }): string {
+  return `${scope} ${name}`;
+}
+
+/** The memories that have a name, by name and scope. */
+function groupsOf(memories: ReadonlyMap<string, LinkedMemory>): Map<string, string[]> {
   const groups = new Map<string, string[]>();
   for (const [file, { name, scope }] of memories) {
     if (name === undefined) continue;
-    const key = `${scope} ${name}`;
+    const key = groupOf({ name, scope });
     const others = groups.get(key);
     if (others === undefined) groups.set(key, [file]);
     else others.push(file);
   }
-  return [...groups.values()].flatMap((files) => {
-    const group = new Set(files);
-    const heads = files.filter(
-      (file) => ![...(replaced.get(file) ?? [])].some((by) => group.has(by)),
-    );
-    const winner = newestOf(heads);
-    if (winner === undefined) return [];
-    return heads.filter((file) => file !== winner).map((file): [string, string] => [file, winner]);
-  });
+  return groups;
+}
+
+function headsOf(files: readonly string[], replaced: Replacements): string[] {
+  const group = new Set(files);
+  return files.filter((file) => ![...(replaced.get(file) ?? [])].some((by) => group.has(by)));
+}
+
+/**
+ * What decides between memories of one name: the newest file name among it and all that it replaces, directly or not;
+ * then the most steps to something that replaces nothing; then its own file name. What replaces another one therefore comes
+ * before it, whatever they are called, which no memory from the future and no number of them can prevent, and which makes no cycles.
+ */
+interface Rank {
+  newest: string;
+  steps: number;
+}
+
+/** Compares files by their {@link Rank}, the first one first. */
+function comparedIn(replaced: Replacements): (one: string, other: string) => number {
+  const ranks = new Map<string, Rank>();
+  const rankOf = (file: string): Rank => ranks.get(file) ?? { newest: file, steps: 0 };
+  // The parts of what follows come before what leads to it; without cycles each part is one file.
+  for (const old of [...partsOf(replaced).keys()].reverse()) {
+    const { newest, steps } = rankOf(old);
+    for (const by of replaced.get(old) ?? []) {
+      const known = rankOf(by);
+      ranks.set(by, {
+        newest: newest > known.newest ? newest : known.newest,
+        steps: Math.max(known.steps, steps + 1),
+      });
+    }
+  }
+  return (one, other) => {
+    const [a, b] = [rankOf(one), rankOf(other)];
+    if (a.newest !== b.newest) return a.newest > b.newest ? -1 : 1;
+    if (a.steps !== b.steps) return b.steps - a.steps;
+    return one === other ? 0 : one > other ? -1 : 1;
+  };
 }
 
 function withoutCycles(links: Replacements): Replacements {

@@ -1,20 +1,18 @@
 import { formatDocument, parseDocumentText, type HeaderFields } from '../text/frontmatter.ts';
 import { fileText } from '../message.ts';
+import { isMemoryFile, MEMORY_FILE, MEMORY_KINDS, type MemoryKind } from './memory-names.ts';
 import { isChannelId, isName, isSender } from '../names.ts';
 import { isOrigin } from '../reference.ts';
 import { isOneLine } from '../text/one-line.ts';
 import { parsed, shown, unreadable, type Parsed } from '../text/result.ts';
-import { utcOf } from '../text/timestamp.ts';
+import { isoOf, utcOf } from '../text/timestamp.ts';
 
-const FILE = /^\d{8}T\d{9}Z-([0-9a-fA-F]{8,64})\.md$/;
 const TIME = /^(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(\d{2})(\d{3})Z/;
 
 /** The form of the names that {@link memoryFileAt} creates, for error messages about other names. */
 export const MEMORY_FORM = 'YYYYMMDDTHHMMSSmmmZ-<hex>.md';
 
-/** What a note is (automation.md, "Memory"); a note that says nothing is a `note`. */
-export const MEMORY_KINDS = ['note', 'decision', 'preference', 'reference', 'archive'] as const;
-export type MemoryKind = (typeof MEMORY_KINDS)[number];
+export { isMemoryFile, MEMORY_KINDS, type MemoryKind };
 
 /** What somebody did to a note that was there; a note without this field was written anew. */
 export const MEMORY_CHANGES = ['forget', 'restore', 'alias'] as const;
@@ -76,11 +74,6 @@ function isScope(scope: unknown): scope is string {
   return scope === 'global' || isChannelId(scope) || isActorScope(scope);
 }
 
-/** Whether a name is that of a memory file: `YYYYMMDDTHHMMSSmmmZ-<hex>.md`. */
-export function isMemoryFile(name: unknown): name is string {
-  return typeof name === 'string' && FILE.test(name);
-}
-
 /** The file name of a memory written at `at`; `suffix` as for messages. */
 export function memoryFileAt(at: Date, suffix: string): string {
   return `${at.toISOString().replace(/[-:.]/g, '')}-${suffix}.md`;
@@ -93,7 +86,7 @@ export function memoryTime(file: string): string {
 
 /** The hex suffix of a memory's file name, by which it may be named if it is unique. */
 export function memorySuffix(file: string): string {
-  return FILE.exec(file)?.[1] ?? '';
+  return MEMORY_FILE.exec(file)?.[1] ?? '';
 }
 
 /**
@@ -116,8 +109,8 @@ export function parseMemory(text: string): Parsed<Memory> {
   const { from, timestamp, subject, scope = 'global' } = fields;
   const problems: string[] = [];
   if (!isSender(from)) problems.push(`from is ${shown(from)}, expected a name`);
-  const at = utcOf(timestamp) ?? timestamp;
-  if (typeof at !== 'string' || Number.isNaN(Date.parse(at))) {
+  const at = utcOf(timestamp) ?? isoOf(timestamp);
+  if (at === undefined) {
     problems.push(`timestamp is ${shown(timestamp)}, expected ISO 8601 UTC`);
   }
   if (typeof subject !== 'string' || subject === '') problems.push('subject is missing');
@@ -129,12 +122,13 @@ export function parseMemory(text: string): Parsed<Memory> {
   if (alias === undefined) {
     problems.push(`alias is ${shown(fields['alias'])}, expected a word or a list of them`);
   }
-  if (problems.length > 0 || alias === undefined) return unreadable(...problems);
+  if (problems.length > 0 || alias === undefined || at === undefined)
+    return unreadable(...problems);
   const own = ownFields(fields);
   const known = new Set([...KNOWN, ...replaced.fields, ...Object.keys(own.fields)]);
   return parsed({
     from: from as string,
-    timestamp: at as string,
+    timestamp: at,
     subject: subject as string,
     scope: scope as string,
     supersedes: replaced.files,

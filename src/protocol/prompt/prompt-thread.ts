@@ -112,7 +112,9 @@ function gapOf(
   if (best === undefined) return `[${count}]`;
   const { archive, covered } = best;
   const text = indented(clip(archive.body.trim(), most), `${MARK}${MARK}`);
-  return `[${count}; ${String(covered)} of them are summed up by ${archive.from} in the note ${archive.suffix}:]\n${text}`;
+  // Whoever can push can say that a note sums them up, so where they are is said too.
+  const of = cut[0]?.relPath ?? '';
+  return `[${count}; crosstalk thread ${of} names them. For ${String(covered)} of them stands the note ${archive.suffix} by ${archive.from}:]\n${text}`;
 }
 
 function entry({ relPath, message }: Located, actor: string, most: number): string {

@@ -12,3 +12,8 @@ export function isSkillName(text: unknown): text is string {
 export function skillAskedFor(body: string): string | undefined {
   return body.startsWith('/') ? CALL.exec(body)?.[1] : undefined;
 }
+
+/** What a message asks for, in a few words. @param path of its SKILL.md; null where there is none of that name */
+export function askedText({ name, path }: { name: string; path: string | null }): string {
+  return `asks for skill ${name} (${path ?? 'there is none of that name'})`;
+}

@@ -12,3 +12,12 @@ export function utcOf(value: unknown): string | undefined {
   const text = `${day}T${clock}${zone}`;
   return Number.isNaN(Date.parse(text)) ? undefined : text;
 }
+
+/**
+ * A time in any form that `Date.parse` accepts, as ISO 8601 in UTC; undefined for any other value. What it accepts includes
+ * comments in parentheses with line breaks in them, so the text itself is not passed on.
+ */
+export function isoOf(value: unknown): string | undefined {
+  const at = typeof value === 'string' ? new Date(value) : undefined;
+  return at === undefined || Number.isNaN(at.getTime()) ? undefined : at.toISOString();
+}

@@ -1,11 +1,14 @@
-import { readdir, readFile, rm } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { hasCode } from '../../errors.ts';
 import { makeFolder } from '../../folder.ts';
+import { readPlainFile } from '../../plain-file.ts';
 import { isName } from '../../protocol/names.ts';
 import { writeDurably } from '../files.ts';
 
 const FOLDER = 'secrets';
+/** Bytes of a secret: a key of any kind has room. */
+export const MOST_SECRET = 64 * 1024;
 /** What a process that was killed while it wrote has left. */
 const UNFINISHED = /\.\d+\.\d+\.tmp$/;
 
@@ -23,18 +26,20 @@ export class Secrets {
 
   /**
    * @param name any text; what is no name is no secret
-   * @returns undefined also for an empty file, as a full disk or a copy may leave: whoever is let in by a
-   *   secret of no characters is anybody
+   * @returns undefined also for what cannot be read, as a folder or a pipe in its place, and for an empty
+   *   file, as a full disk or a copy may leave: whoever is let in by a secret of no characters is anybody
    */
   async get(name: string): Promise<string | undefined> {
     if (!isName(name)) return undefined;
-    try {
-      const value = await readFile(this.#path(name), 'utf8');
-      return value === '' ? undefined : value;
-    } catch (error) {
-      if (hasCode(error, 'ENOENT')) return undefined;
-      throw error;
-    }
+    const file = await readPlainFile(this.#path(name), MOST_SECRET);
+    return file.kind === 'text' && file.text !== '' ? file.text : undefined;
+  }
+
+  /** The names among these of which there is no value here. */
+  async missing(names: readonly string[]): Promise<string[]> {
+    const missing: string[] = [];
+    for (const name of names) if ((await this.get(name)) === undefined) missing.push(name);
+    return missing;
   }
 
   async set(name: string, value: string): Promise<void> {

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { Emitter } from '../../emitter.ts';
 import { hasCode } from '../../errors.ts';
 import { makeFolder } from '../../folder.ts';
+import type { CountedFor } from '../../protocol/automation/counted-for.ts';
 import type { MessageRef } from '../../protocol/message-ref.ts';
 import { isRecord, isTime } from '../files.ts';
 import type { SessionKind } from '../../protocol/files/tier-session.ts';
@@ -12,7 +13,7 @@ import type { Usage } from '../../protocol/usage.ts';
 export type RunEnding = 'answered' | 'silent' | 'failed' | 'stopped' | 'refused' | 'interrupted';
 
 /** One run, as the bill has it (bills.md). Stored and shown under these names. */
-export interface LedgerLine {
+export interface LedgerLine extends CountedFor {
   /** When it began, in ISO form, UTC. */
   at: string;
   /** The dispatch id, a ULID. */
@@ -171,12 +172,16 @@ function lineIn(value: unknown): LedgerLine | undefined {
     typeof thread['channel'] === 'string' &&
     typeof thread['relPath'] === 'string';
   if (!isWhole) return undefined;
-  const line = value as unknown as LedgerLine;
-  if (usage === undefined || isUsage(usage)) return line;
   // The run was made, whatever is left of what it stated.
-  const run = { ...line };
-  delete run.usage;
+  const run = { ...value } as unknown as LedgerLine;
+  if (usage !== undefined && !isUsage(usage)) delete run.usage;
+  if (!isTexts(value['skills'])) delete run.skills;
+  if (typeof value['subscription'] !== 'string') delete run.subscription;
   return run;
+}
+
+function isTexts(value: unknown): boolean {
+  return Array.isArray(value) && value.every((one) => typeof one === 'string');
 }
 
 function isUsage(value: unknown): boolean {

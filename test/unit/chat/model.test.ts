@@ -106,10 +106,29 @@ it('/name of a skill is a message to whoever is spoken to, completed like a comm
   expect(sent('//status of today')).toMatchObject([{ body: '/status of today' }]);
   expect(sent('/status')).toEqual([]);
   expect(sent('/nothing')).toEqual([]);
-  const early = new Model().loaded();
-  early.state = { ...early.state, skills: undefined };
-  expect(early.type('/review it').press('return').screen.join('\n')).toContain('press Enter again');
-  expect(early.on({ type: 'skills', skills }).press('return').did('send')).toHaveLength(1);
+});
+
+it('what calls a skill before the skills are read is sent when they are, unless it was changed', () => {
+  const skills = [{ value: 'review', description: '' }];
+  const early = (text: string): Model => {
+    const chat = new Model().loaded();
+    chat.state = { ...chat.state, skills: undefined };
+    return chat.type(text).press('return');
+  };
+  const waiting = early('/review it');
+  expect(waiting.screen.join('\n')).toContain('sent as soon as the skills are read');
+  expect(waiting.did('send')).toEqual([]);
+  expect(waiting.on({ type: 'skills', skills }).did('send')).toMatchObject([
+    { body: '/review it' },
+  ]);
+  expect(waiting.state.input.text).toBe('');
+  expect(waiting.screen.join('\n')).not.toContain('as soon as');
+  const changed = early('/review it').type('s');
+  expect(changed.on({ type: 'skills', skills }).did('send')).toEqual([]);
+  expect(changed.press('return').did('send')).toMatchObject([{ body: '/review its' }]);
+  const unknown = early('/audit it').on({ type: 'skills', skills });
+  expect(unknown.did('send')).toEqual([]);
+  expect(unknown.screen.join('\n')).toContain('no command /audit');
 });
 
 it('a skill that was added while the chat is open is found by the second Enter', () => {

@@ -1,5 +1,6 @@
 import { CrosstalkError } from '../../../errors.ts';
-import { COST_BY, cost, type CostBy, type CostRow } from '../../../operations/reading/cost.ts';
+import { COST_BY, type CostBy } from '../../../operations/reading/cost-by.ts';
+import { cost, type CostRow } from '../../../operations/reading/cost.ts';
 import { escapeInvisible } from '../../../protocol/text/quoted.ts';
 import { someOf } from '../../../protocol/text/unserved.ts';
 import { shown } from '../../../protocol/text/result.ts';

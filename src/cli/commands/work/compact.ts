@@ -1,13 +1,15 @@
 import { compact, type Compacted } from '../../../operations/compacting/compact.ts';
-import { newMarks } from '../../../operations/sending/marks.ts';
+import { firstPath, newMarks } from '../../../operations/sending/marks.ts';
 import { addedMemoryJson } from '../../../operations/shapes/as-json.ts';
 import { timeAndChanceOf } from '../../../operations/time-and-chance.ts';
 import { given, inTransport, note, print, type Call } from '../../command/command.ts';
 import { EXIT } from '../../command/exit.ts';
 import { ended, timeoutOf } from '../../view/replied.ts';
 import { Talk } from '../../view/talk.ts';
+import { withoutRepeats } from '../../view/without-repeats.ts';
 
-export async function run(call: Call): Promise<number> {
+export async function run(asGiven: Call): Promise<number> {
+  const call = withoutRepeats(asGiven);
   const { io } = call;
   const talk = new Talk(call);
   const sender = {
@@ -20,33 +22,34 @@ export async function run(call: Call): Promise<number> {
     ...given(call, 'transport'),
   };
   const input = { message: call.args[0] ?? '', ...given(call, 'by', 'from'), login: io.login };
-  const limits = {
-    timeout: timeoutOf(call),
-    signal: io.stop,
-    marks: newMarks(timeAndChanceOf(io)),
-  };
+  const marks = newMarks(timeAndChanceOf(io));
+  const limits = { timeout: timeoutOf(call), signal: io.stop, marks };
   try {
     return report(call, await compact(sender, input, limits, talk.events));
   } catch (error) {
     if (!io.stop.aborted) throw error;
-    note(call, 'interrupted; nothing was remembered, and the messages are as they were');
+    const question = firstPath(marks);
+    const stands = `; the question may still be answered, take it back with: crosstalk cancel ${question}`;
+    note(call, `interrupted; nothing was remembered${talk.isSent ? stands : ''}`);
     return EXIT.interrupted;
   } finally {
     talk.end();
   }
 }
 
-function report(call: Call, { asked, added, covered, messages }: Compacted): number {
+function report(call: Call, { asked, added, ...counts }: Compacted): number {
   const { ending, question } = asked;
   if (added === undefined) {
     const { relPath } = question.ref;
     note(call, `there is no summary, so nothing was remembered; ${relPath} had asked for it`);
     return call.io.stop.aborted ? EXIT.interrupted : Math.max(ended(call, ending, [question]), 1);
   }
-  if (covered < messages)
+  const { covered, messages, complete } = counts;
+  const others = `${complete ? '' : 'at least '}${String(messages)} messages`;
+  if (covered < messages || !complete)
     note(
       call,
-      `it sums up the first ${String(covered)} of ${String(messages)} messages; there was no room for the others`,
+      `it sums up ${complete ? 'the first ' : ''}${String(covered)} of ${others}; there was no room for the others`,
     );
   const word = added.delivered.published ? 'Remembered' : 'Queued';
   return print(call, { ...addedMemoryJson(added), covers: added.memory.covers ?? [] }, () =>

@@ -1,4 +1,5 @@
 import { exportActor, importActor } from '../../../operations/skills/give-actor.ts';
+import { readFileOrStdin } from '../../command/body.ts';
 import { flag, given, inTransport, note, print, type Call } from '../../command/command.ts';
 
 /** `actor export` and `actor import`: an actor to give away. */
@@ -11,6 +12,7 @@ export function run(call: Call): Promise<number> {
     }
     const { delivered, ...actor } = await importActor(context, {
       file: what,
+      ...(what === '-' && { text: await readFileOrStdin(call, what) }),
       login: call.io.login,
       replace: flag(call, 'replace'),
       allowSecret: flag(call, 'allowSecret'),

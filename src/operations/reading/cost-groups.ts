@@ -10,6 +10,11 @@ export async function regrouped(
   groups: Group[],
 ): Promise<Group[]> {
   if (by === 'schedule') return bySchedule(context, tip, groups);
+  if (by === 'skill' || by === 'subscription')
+    return groups.map(({ common: [name = ''], days }) => ({
+      common: [name === '' ? `(no ${by})` : name],
+      days,
+    }));
   return by === 'day' ? groups.flatMap(byItsDays) : groups;
 }
 
