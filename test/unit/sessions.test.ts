@@ -1,6 +1,10 @@
 import { expect, it } from 'vitest';
 import { KNOWN_AGENTS } from '../../src/agents/agents.ts';
-import { isSessionRefused, RESUMING_AGENTS, sessionsOf } from '../../src/agents/sessions/sessions-of.ts';
+import {
+  isSessionRefused,
+  RESUMING_AGENTS,
+  sessionsOf,
+} from '../../src/agents/sessions/sessions-of.ts';
 import { usageSince } from '../../src/dispatcher/sessions/sessions.ts';
 import { parseProfile } from '../../src/protocol/files/actor.ts';
 import { parseHostFile } from '../../src/protocol/files/host-file.ts';
