@@ -4,7 +4,10 @@ import { expect, it } from 'vitest';
 import { activation } from '../../src/protocol/activation.ts';
 import { Bus } from '../support/bus.ts';
 import { hasSshKeygen, Key, signs } from '../support/keys.ts';
-import { plainlyWoken, plainMessages } from '../support/plain-six.ts';
+import { pass } from '../support/passes.ts';
+import { plainlyWoken, plainMemories, plainMessages } from '../support/plain-six.ts';
+
+const HOUR_MS = 60 * 60_000;
 
 it('to a plain 6.0 reader every new message is an ordinary one, which wakes the same actors', async () => {
   const bus = new Bus();
@@ -67,7 +70,60 @@ it('to a plain 6.0 reader every new message is an ordinary one, which wakes the 
   expect([...fields]).toEqual(expect.arrayContaining(['proposal', 'decision', 'decides']));
   expect(bus.from('builder').at(-1)?.message.body).toBe('built\n');
   expect(bus.messages().some(({ message }) => message.re.includes(deploy))).toBe(true);
+  expectPlain(bus, actors);
+});
 
+it('to a plain 6.0 reader what starts by itself is ordinary too, and so are the notes of a summary', async () => {
+  const bus = new Bus();
+  const actors = {
+    front: { worker: 'cat >/dev/null; echo built' },
+    back: { after: 'cat >/dev/null; echo done', archivist: 'cat >/dev/null; echo "in short"' },
+  };
+  const front = await bus.host('front', actors.front);
+  const back = await bus.host('back', actors.back);
+  front.edit({
+    'local/schedules/hourly.md':
+      '---\nhost: front\nto: worker\nevery: 1h\n---\n/review of this hour\n',
+    'local/subscriptions/red.md': '---\nsource: event:build\nto: worker\n---\nfix:\n',
+    'local/subscriptions/next.md': '---\nsource: answer:worker\nto: after\n---\nthen:\n',
+  });
+  await pass(front);
+  await pass(front, HOUR_MS);
+  await front.run('event', 'publish', 'build', 'it is red', '--id', 'build-7');
+  const asked = await front.send('worker', '/review the last change');
+  await bus.rest([front, back]);
+  const serving = back.start();
+  await serving.saw('host_file_loaded');
+  const summed = await front.run('compact', asked, '--by', 'archivist');
+  expect(summed.code, summed.err).toBe(0);
+  await serving.stop();
+  for (const words of [
+    ['add', '--name', 'on-call', '--subject', 'On call', 'Anna'],
+    ['add', '--name', 'on-call', '--subject', 'On call', 'Ben'],
+    ['alias', 'on-call', 'duty'],
+    ['forget', 'on-call', 'over'],
+    ['restore', 'on-call'],
+  ])
+    expect((await front.run('memory', ...words)).code, words.join(' ')).toBe(0);
+
+  const fields = new Set(bus.messages().flatMap(({ message }) => Object.keys(message.extra)));
+  expect([...fields]).toEqual(expect.arrayContaining(['schedule', 'due', 'subscription', 'event']));
+  expect(bus.from('schedule')).toHaveLength(1);
+  expect(bus.from('subscription').length).toBeGreaterThanOrEqual(4);
+  expectPlain(bus, actors);
+
+  const notes = plainMemories(bus.hub);
+  const gone = new Set(notes.flatMap(({ supersedes }) => supersedes ?? []));
+  const inForce = notes
+    .filter(({ file }) => !gone.has(file))
+    .map(({ subject, body }) => [subject, body.trim()]);
+  expect(inForce).toContainEqual(['On call', 'Ben']);
+  expect(inForce).toContainEqual([expect.anything(), 'in short']);
+  expect(inForce).toHaveLength(2);
+});
+
+/** Every message is read by the rules of plain 6.0 as by ours, and wakes the same actors. */
+function expectPlain(bus: Bus, actors: Record<string, Record<string, unknown>>): void {
   const seen = plainMessages(bus.hub);
   expect(seen.map(({ relPath, body }) => [relPath, body])).toEqual(
     bus.messages().map(({ relPath, message }) => [relPath, message.body]),
@@ -91,4 +147,4 @@ it('to a plain 6.0 reader every new message is an ordinary one, which wakes the 
     );
     if (message.cancels !== undefined) expect(ours).toEqual([]);
   }
-});
+}

@@ -70,3 +70,34 @@ export function plainlyWoken(
     .filter(({ name }) => re.length === 0 || answered.some((one) => one.from === name))
     .map(({ name, host }) => `${name}@${host}`);
 }
+
+/** A note as a plain 6.0 reader knows it. */
+export interface PlainMemory {
+  file: string;
+  subject: string;
+  supersedes: string | undefined;
+  body: string;
+}
+
+const NOTE = /^data\/memories\/(\d{8}T\d{9}Z-[0-9a-f]{8,}\.md)$/;
+
+/** Every note on a branch, by the rules of plain 6.0. @throws for one that such a reader cannot read */
+export function plainMemories(hub: string, branch = 'main'): PlainMemory[] {
+  const listed = git(hub, 'ls-tree', '-r', '-z', branch, 'data/memories/').split('\0');
+  return listed.flatMap((line) => {
+    const [, oid = '', path = ''] = /^\d+ \w+ (\w+)\t(.*)$/s.exec(line) ?? [];
+    const [, file = ''] = NOTE.exec(path) ?? [];
+    if (file === '') return [];
+    const text = readBlobs(hub, [oid])[0]?.toString('utf8') ?? '';
+    const [, header = '', body = ''] = /^---\n([^]*?)^---\n\n?([^]*)$/m.exec(text) ?? [];
+    const fields = parse(header, { schema: 'failsafe' }) as Record<string, unknown>;
+    const { from, timestamp, subject, scope, supersedes } = fields;
+    const isRead =
+      [from, timestamp, subject].every((one) => typeof one === 'string') &&
+      typeof scope === 'string' &&
+      /^(?:global|[0-9a-f-]{36})$/.test(scope) &&
+      (supersedes === undefined || typeof supersedes === 'string');
+    if (!isRead) throw new Error(`${path} is malformed for plain 6.0: ${header}`);
+    return [{ file, subject: subject as string, supersedes, body }];
+  });
+}

@@ -33,9 +33,11 @@ export function RecipientField({ value, onChange, known, problem, readOnly }: Pr
     onChange(next.text);
     setOpen(false);
     const element = input.current;
-    element?.focus();
-    // Wait until the field contains the new text.
-    requestAnimationFrame(() => element?.setSelectionRange(next.caret, next.caret));
+    if (element === null) return;
+    element.focus();
+    // At once, since what is typed next belongs behind it.
+    element.value = next.text;
+    element.setSelectionRange(next.caret, next.caret);
   };
   const onKeyDown = (event: KeyboardEvent): void => {
     const move = { ArrowDown: 1, ArrowUp: -1 }[event.key];

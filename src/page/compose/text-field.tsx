@@ -40,9 +40,11 @@ export function TextField(props: Props): JSX.Element {
     onChange(next.text);
     setCaret(undefined);
     const element = field.current;
-    element?.focus();
-    // Wait until the field contains the new text.
-    requestAnimationFrame(() => element?.setSelectionRange(next.caret, next.caret));
+    if (element === null) return;
+    element.focus();
+    // At once, since what is typed next belongs behind it.
+    element.value = next.text;
+    element.setSelectionRange(next.caret, next.caret);
   };
   const onKeyDown = (event: KeyboardEvent): void => {
     const isWithControl = event.ctrlKey || event.metaKey;
