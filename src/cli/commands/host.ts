@@ -5,6 +5,7 @@ import type { Context } from '../../operations/context.ts';
 import { optionsOf } from '../../protocol/approval/record.ts';
 import { outputNote } from '../../agents/output/plain-call.ts';
 import { sessionsOf } from '../../agents/sessions/sessions-of.ts';
+import { warmOf } from '../../agents/sessions/warm-of.ts';
 import { SESSION_MAX_TURNS } from '../../protocol/files/tier-session.ts';
 import { serversOf } from '../../agents/mcp/servers-of.ts';
 import { askingOf } from '../../agents/permission/asking.ts';
@@ -155,19 +156,35 @@ function permitLine({ cli, permit }: Tier): string[] {
 }
 
 /** How the runs of a tier go on with sessions, or why they cannot. */
-function sessionNote({ cli, sessionMaxTurns = SESSION_MAX_TURNS }: Tier): SessionNote {
+function sessionNote({ cli, session, sessionMaxTurns = SESSION_MAX_TURNS }: Tier): SessionNote {
+  if (session === 'warm') {
+    const found = warmOf(cli);
+    if (!found.ok) return found;
+    const { agent, command } = found.way;
+    return { ok: true, agent, max_turns: sessionMaxTurns, kept_by: command };
+  }
   const found = sessionsOf(cli);
   return found.ok
     ? { ok: true, agent: found.call.agent, max_turns: sessionMaxTurns }
     : { ok: false, why: found.why };
 }
 
-type SessionNote = { ok: true; agent: string; max_turns: number } | { ok: false; why: string };
+type SessionNote =
+  | {
+      ok: true;
+      agent: string;
+      max_turns: number;
+      /** The command line of the process that is kept, if one is. */
+      kept_by?: string;
+    }
+  | { ok: false; why: string };
 
 function sessionLine(tier: Tier): string[] {
   if (tier.session === undefined) return [];
   const note = sessionNote(tier);
   const turns = note.ok ? String(note.max_turns) : '';
+  if (note.ok && note.kept_by !== undefined)
+    return [`    keeps a process for each thread, for at most ${turns} runs: ${note.kept_by}`];
   return [
     note.ok
       ? `    goes on with the session of ${note.agent} for each thread, for at most ${turns} runs`

@@ -12,7 +12,7 @@ import { refreshed, type Context } from '../context.ts';
 import { permission } from '../publishing.ts';
 import { copiesOfRepositories } from './copies.ts';
 import { attachedFiles } from './files.ts';
-import { sandboxCheck } from './sandbox.ts';
+import { runnerChecks } from './warm.ts';
 import { serviceChecks } from './service.ts';
 import { heldProblems } from '../health/held-agents.ts';
 import { firstOnPath } from '../path.ts';
@@ -43,7 +43,7 @@ export async function doctor(context: Context, alias: string | undefined): Promi
     attachedFiles(context),
     ...agents(context, facts),
   ]);
-  checks.push(...(await sandboxCheck(context)), ...(await copiesOfRepositories(context)));
+  checks.push(...(await runnerChecks(context)), ...(await copiesOfRepositories(context)));
   checks.unshift(...transportChecks(facts), ...newsChecks(facts));
   const backlog: Check = {
     check: 'mail',

@@ -38,6 +38,10 @@ export interface Repository {
   signingKey?: string;
   /** `crosstalk.keepTranscripts`: for how long it is kept what runs printed. */
   keepTranscripts?: string;
+  /** `crosstalk.warmSessions`: how many processes of agent CLIs are kept. */
+  warmSessions?: string;
+  /** `crosstalk.warmMemory`: how much memory each of them may use. */
+  warmMemory?: string;
   /** `crosstalk.scanSecrets`: whether what leaves is searched for secrets. */
   scanSecrets?: string;
   /** What the remote should be asked for at most. */
@@ -56,5 +60,13 @@ export interface Repository {
 /** What the clone, or its user, has set for commands and runs. */
 export type CloneDefaults = Pick<
   Repository,
-  'from' | 'channel' | 'agent' | 'maxUsdPerDay' | 'scanSecrets' | 'keepTranscripts' | 'signingKey'
+  | 'from'
+  | 'channel'
+  | 'agent'
+  | 'maxUsdPerDay'
+  | 'scanSecrets'
+  | 'keepTranscripts'
+  | 'signingKey'
+  | 'warmSessions'
+  | 'warmMemory'
 >;

@@ -156,6 +156,8 @@ export async function openRepository(
     signingKey: settings.get('crosstalk.signingkey'),
     keepTranscripts: settings.get('crosstalk.keeptranscripts'),
     scanSecrets: settings.get('crosstalk.scansecrets'),
+    warmSessions: settings.get('crosstalk.warmsessions'),
+    warmMemory: settings.get('crosstalk.warmmemory'),
     limits: remoteLimits(origin, settings),
     objectsDir: isShared ? undefined : clone.objectsDir,
     partial: settings.get('remote.origin.promisor') === 'true' ? true : undefined,
