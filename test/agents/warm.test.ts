@@ -87,7 +87,7 @@ async function askOn(at: Scene, text: string): Promise<void> {
       : await host.run('reply', last, text);
   expect(asked.code, asked.err).toBe(0);
   await until(`an answer to ${text}`, () => {
-    const told = running.events.filter(({ event }) => /failed|dead|refused/.test(event));
+    const told = running.events.filter(({ event }) => /failed|dead|session_refused/.test(event));
     if (told.length > 0) throw new Error(JSON.stringify(told));
     return spoken(at).length > before;
   });
@@ -176,11 +176,27 @@ it.each(each.filter(([name]) => name !== 'opencode'))(
   },
 );
 
-it.skipIf(!backend.ok).each(each)('%s is kept in a sandbox', async (_name, cli) => {
-  const { cache } = inject('agents');
-  const at = await scene(cli, { sandbox: { env: ['FAKE_MODEL_KEY'], write: [cache] } });
-  await askOn(at, 'ASKED-1');
-  await askOn(at, 'ASKED-2');
-  expect(kinds(at)).toEqual(['fresh', 'warm']);
-  expect(words(asked(at).at(-1)?.body)).toContain('ASKED-1');
-});
+it.skipIf(!backend.ok).each(each.filter(([name]) => name !== 'opencode'))(
+  '%s is kept in a sandbox',
+  async (_name, cli) => {
+    const { cache } = inject('agents');
+    const at = await scene(cli, { sandbox: { env: ['FAKE_MODEL_KEY'], write: [cache] } });
+    await askOn(at, 'ASKED-1');
+    await askOn(at, 'ASKED-2');
+    expect(kinds(at)).toEqual(['fresh', 'warm']);
+    expect(words(asked(at).at(-1)?.body)).toContain('ASKED-1');
+  },
+);
+
+it.skipIf(!backend.ok).each(each.filter(([name]) => name === 'opencode'))(
+  '%s, which does not reach itself in a sandbox, answers there by a process of its own',
+  async (_name, cli) => {
+    const { cache } = inject('agents');
+    const at = await scene(cli, { sandbox: { env: ['FAKE_MODEL_KEY'], write: [cache] } });
+    const sent = await at.host.run('send', '--to', 'worker', 'ASKED-1');
+    expect(sent.code, sent.err).toBe(0);
+    await until('the answer', () => spoken(at).length === 1);
+    expect(kinds(at)).toEqual([undefined]);
+    expect(at.running.events.some(({ event }) => event === 'session_refused')).toBe(true);
+  },
+);

@@ -27,6 +27,8 @@ export function claudeOptions(words: readonly string[]): Translated {
   const options: Record<string, unknown> = {
     permissionMode: 'default',
     allowDangerouslySkipPermissions: false,
+    // It would ask the model after each turn what a person might say next.
+    promptSuggestions: false,
   };
   for (let at = 0; at < words.length; at++) {
     const word = words[at] ?? '';
