@@ -384,3 +384,32 @@ it('a tier whose process cannot be kept is said to be one, and each of its runs 
   await ask('the first thing');
   expect(bodies()).toEqual(['by a process of its own']);
 });
+
+it('asks a person for what its process asks, and passes the answer on, once', async () => {
+  await serve({ permit: 'anna' });
+  const shown = await host.run('host', 'show', '--host', 'front');
+  expect(shown.out).toContain('asks for permission with: the Agent Client Protocol');
+  host.start();
+  const questions = () => bus.messages().filter(({ message }) => message.permission !== undefined);
+  const decide = async (word: 'approve' | 'deny', count: number): Promise<void> => {
+    await until(`question ${String(count)}`, () => questions().length === count);
+    const question = questions().at(-1);
+    expect(question?.message.permission?.tool).toBe('Bash');
+    expect(question?.message.permission?.input).toContain('rm -rf build');
+    await host.news();
+    const decided = await host.runWith(
+      { env: { CROSSTALK_FROM: 'anna' } },
+      word,
+      question?.relPath ?? '',
+    );
+    expect(decided.code, decided.err).toBe(0);
+  };
+  await host.send('worker', 'please ask');
+  await decide('approve', 1);
+  const said = () => answers().filter(({ message }) => message.body.startsWith('turn'));
+  await until('an answer', () => said().length === 1);
+  await host.run('reply', said()[0]?.relPath ?? '', 'please ask');
+  await decide('deny', 2);
+  await until('another answer', () => said().length === 2);
+  expect(said().map(({ message }) => message.body.trim())).toEqual(['turn 1 yes', 'turn 2 no']);
+});

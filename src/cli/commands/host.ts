@@ -8,7 +8,7 @@ import { sessionsOf } from '../../agents/sessions/sessions-of.ts';
 import { warmOf } from '../../agents/sessions/warm-of.ts';
 import { SESSION_MAX_TURNS } from '../../protocol/files/tier-session.ts';
 import { serversOf } from '../../agents/mcp/servers-of.ts';
-import { askingOf } from '../../agents/permission/asking.ts';
+import { askingOfTier } from '../../agents/sessions/asking-of-tier.ts';
 import { nameText, valueText } from '../../protocol/approval/text.ts';
 import type { HeldChange } from '../../protocol/approval/approval.ts';
 import type { Tier } from '../../protocol/files/host-file.ts';
@@ -107,7 +107,7 @@ function facts({ host, held, started }: HostShown): Record<string, unknown> {
       tiers: tiers.map((tier) => ({
         ...tier,
         output: outputNote(tier.cli) ?? null,
-        ...(tier.permit !== undefined && { asking: askingOf(tier.cli) }),
+        ...(tier.permit !== undefined && { asking: askingOfTier(tier) }),
         ...(tier.session !== undefined && { sessions: sessionNote(tier) }),
       })),
     })),
@@ -150,9 +150,11 @@ function outputLine(cli: string): string[] {
 }
 
 /** What is added to a command so that it asks for permission. */
-function permitLine({ cli, permit }: Tier): string[] {
-  const asking = permit === undefined ? undefined : askingOf(cli);
-  return asking?.ok === true ? [`    asks for permission with: ${asking.flags}`] : [];
+function permitLine(tier: Tier): string[] {
+  const asking = tier.permit === undefined ? undefined : askingOfTier(tier);
+  if (asking?.ok !== true) return [];
+  const by = asking.flags === '' ? 'the Agent Client Protocol' : asking.flags;
+  return [`    asks for permission with: ${by}`];
 }
 
 /** How the runs of a tier go on with sessions, or why they cannot. */
