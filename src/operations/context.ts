@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import { isOfRun } from './agent-mode.ts';
 import type { Dispatch } from '../agents/dispatch-variables.ts';
+import { Checkout } from '../bus/checkout.ts';
 import { MessageReader } from '../bus/message-reader.ts';
 import { Verifier } from '../bus/verifier.ts';
 import type { HostEntry } from '../bus/host.ts';
@@ -50,6 +51,8 @@ interface View {
 /** An opened transport and this machine's state for it: what every operation works on. */
 export interface Context extends Surroundings, TimeAndChance {
   transport: Transport;
+  /** The operator's checkout. */
+  checkout: Checkout;
   reader: MessageReader;
   /** Says whose messages are signed. */
   verifier: Verifier;
@@ -114,6 +117,7 @@ export async function withContext<T>(
       ...surroundings,
       env,
       transport,
+      checkout: new Checkout(transport, given.now),
       reader: new MessageReader(transport),
       verifier: new Verifier({ transport, ...paths, env }),
       paths,
