@@ -21,6 +21,7 @@ import { listGated } from '../lookup/gated.ts';
 import { judge } from './health.ts';
 import { listHeld } from './held-secrets.ts';
 import { heldAgents } from './held-agents.ts';
+import { keptSessions } from './kept-sessions.ts';
 import { mailForNobody } from './nobody.ts';
 import { lookAtProfiles } from './profiles.ts';
 import { waitingFor } from './waiting-for-you.ts';
@@ -77,6 +78,7 @@ export async function status(
     permissions: await new OpenPermissions(paths.permissions).all(),
     held: host.held,
     gated: await listGated(context),
+    sessions: await keptSessions(context),
     dispatcher: running === undefined ? null : { ...running, age_s: age(running.at) },
     channels: channels.map(({ id, name, parent }) => ({
       id,
