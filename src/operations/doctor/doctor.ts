@@ -156,10 +156,11 @@ async function locks({ transport, paths }: Context): Promise<Check> {
 }
 
 async function checkout(context: Context): Promise<Check> {
-  const found = await context.checkout.follow();
-  const left = found.state === 'left';
-  const state = left ? `left as it is: ${found.reason} (mail is unaffected)` : found.state;
-  return { check: 'checkout', ok: true, found: `${state}${await notShown(context.transport)}`, fix: '' };
+  const followed = await context.checkout.follow();
+  const left = followed.state === 'left';
+  const state = left ? `left as it is: ${followed.reason} (mail is unaffected)` : followed.state;
+  const found = `${state}${await notShown(context.transport)}`;
+  return { check: 'checkout', ok: true, found, fix: '' };
 }
 
 /** Names paths in the transport that no checkout shows (trust.md §1). */
