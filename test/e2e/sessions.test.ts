@@ -267,6 +267,36 @@ describe('a tier that goes on with sessions', () => {
     expect(starts()[1]?.id).not.toBe(id);
   });
 
+  it.each([
+    [
+      'is no JSON',
+      (file: string) => {
+        writeFileSync(file, 'garbage');
+      },
+    ],
+    [
+      'is a folder',
+      (file: string) => {
+        rmSync(file);
+        mkdirSync(file);
+      },
+    ],
+    [
+      'names an option of the CLI as the session',
+      (file: string) => {
+        const said = readFileSync(file, 'utf8');
+        writeFileSync(file, said.replace(/"session": "[^"]*"/, '"session": "--dangerously"'));
+      },
+    ],
+  ])('begins anew where the record of a session %s', async (_, harm) => {
+    await ask('first');
+    const at = join(host.state, 'agent-sessions');
+    harm(join(at, readdirSync(at)[0] ?? ''));
+    await askOn('second');
+    await askOn('third');
+    expect(kinds()).toEqual(['fresh', 'fresh', 'resumed']);
+  });
+
   it('tells a session again what a restored state does not know that it was told', async () => {
     await ask('the first thing');
     const at = join(host.state, 'agent-sessions');
