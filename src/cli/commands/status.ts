@@ -3,6 +3,7 @@ import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { joiningLine } from '../../operations/tracing/joining.ts';
 import { unservedLine } from '../../operations/health/nobody.ts';
 import { profileLine } from '../../operations/health/profiles.ts';
+import { latencyText } from '../../operations/health/latency.ts';
 import { status } from '../../operations/health/status.ts';
 import { type Status } from '../../operations/health/report.ts';
 import { writtenAt } from '../../operations/reading/channels.ts';
@@ -189,7 +190,11 @@ function dispatcher(status: Status): string[][] {
     ['process', d === null ? 'not running' : `${String(d.pid)}, since ${d.started_at}`],
   ];
   if (d === null) return rows;
-  rows.push(['heartbeat', `${age(d.age_s)} ago`], ['pending', String(d.pending)]);
+  const latency = latencyText(status);
+  rows.push(
+    ['heartbeat', `${age(d.age_s)} ago${latency === '' ? '' : `; ${latency}`}`],
+    ['pending', String(d.pending)],
+  );
   for (const { actor, tier, channel, since, messages } of d.running) {
     rows.push([
       'running',

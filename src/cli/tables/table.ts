@@ -153,7 +153,10 @@ export const COMMANDS: readonly CommandSpec[] = [
     summary: 'run the dispatcher: deliver mail to this machine’s actors',
     options: [
       HOST,
-      ['--interval <time>', 'between polls when nothing happens (default: 30)'],
+      [
+        '--interval <time>',
+        'between polls when nothing happens (default: 5, or more for many transports)',
+      ],
       ['--once', 'one full pass, then exit'],
       ['--from-now', 'new actors start at the tip instead of at what is unanswered'],
       ['--trust-host-file', 'run changed commands without approval'],
