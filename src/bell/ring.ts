@@ -38,7 +38,7 @@ export function parseRing(bytes: Uint8Array): Ring | undefined {
 }
 
 /** The JSON object in some bytes; undefined where there is none, or more than `limit` bytes. */
-function parseSmall(bytes: Uint8Array, limit: number): Record<string, unknown> | undefined {
+export function parseSmall(bytes: Uint8Array, limit: number): Record<string, unknown> | undefined {
   if (bytes.byteLength > limit) return undefined;
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);

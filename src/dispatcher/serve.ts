@@ -243,6 +243,7 @@ class Service {
       bell: this.#far.state,
     };
     const heartbeat = await pulse(this.#parts, facts);
+    this.#far.beat(heartbeat);
     await saveHeartbeat(this.#options.heartbeat, heartbeat).catch(() => undefined);
   }
 }

@@ -14,6 +14,22 @@ export interface Joining {
   until: string;
 }
 
+/** What another machine has said of itself by the bell; anybody may have said it in its place. */
+export interface HeardMachine {
+  /** Its alias. */
+  host: string;
+  version: string;
+  /** Seconds after which it says so again, at the latest. */
+  every: number;
+  actors: string[];
+  /** The actors at work, one for each run. */
+  running: string[];
+  /** How many tiers hold their mail back. */
+  held: number;
+  /** When it was heard last, by the clock of this machine. */
+  at: string;
+}
+
 /** What a running dispatcher says of itself after each tick. Times are ISO 8601 UTC. */
 export interface Heartbeat {
   pid: number;
@@ -45,7 +61,11 @@ export interface Heartbeat {
   /** Answers of peers that wait for others to the same questions. */
   joining?: Joining[];
   /** The bell between machines, where there is one; `failing` while nothing is heard there. */
-  bell?: { servers: string; failing?: { since: string; reason: string } };
+  bell?: {
+    servers: string;
+    failing?: { since: string; reason: string };
+    machines: HeardMachine[];
+  };
   fetch_failing_since?: string;
   fetch_error?: string;
   push_failing_since?: string;

@@ -1,11 +1,21 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import type { WebMachine, WebNow } from '../../src/api/api.ts';
 import { Bus } from '../support/bus.ts';
 import { git } from '../support/git.ts';
 import { certificates, Nats, natsMissing, operator, skippedWithoutNats } from '../support/nats.ts';
 import { until } from '../support/wait.ts';
-import { answers, hearing, ringsAgain, rungs, withBell } from '../support/with-bell.ts';
+import { Web } from '../support/web.ts';
+import {
+  answers,
+  hearing,
+  ringsAgain,
+  rungs,
+  stranger,
+  subjectOf,
+  withBell,
+} from '../support/with-bell.ts';
 
 describe.skipIf(natsMissing() !== undefined)(`a bell between machines${skippedWithoutNats}`, () => {
   it('a machine that is named fetches at once, one that is not keeps its poll, and whoever waits for news hears of any', async () => {
@@ -142,5 +152,56 @@ describe.skipIf(natsMissing() !== undefined)(`a bell between machines${skippedWi
       const now = await host.run('status', '--json');
       return !('bell' in (JSON.parse(now.out) as { dispatcher: object }).dispatcher);
     });
+  });
+
+  it('status, actor list and the page show which machines are there, and what they do', async () => {
+    const bus = new Bus();
+    const nats = await Nats.start(bus.root);
+    const finish = join(bus.root, 'finish');
+    const [a, b, c] = [
+      await bus.host('a', { alpha: 'true' }),
+      await bus.host('b', { beta: `while test ! -e ${finish}; do sleep 0.05; done; echo done` }),
+      await bus.host('c', { gamma: 'true' }),
+    ];
+    for (const host of [a, b, c]) await withBell(host, { bell: nats.url });
+    await hearing(a);
+    const running = await hearing(b);
+    const web = await Web.start(a);
+    await a.send('beta', 'take your time');
+    await running.saw('dispatch_start');
+    const machinesOf = async (): Promise<WebMachine[]> => {
+      const { out } = await a.run('status', '--json');
+      return (JSON.parse(out) as { machines: WebMachine[] }).machines;
+    };
+    const [atWork, silent] = await until('the run of b', async () => {
+      const machines = await machinesOf();
+      return machines[0]?.running.length === 1 && machines;
+    });
+    expect(atWork).toMatchObject({ alias: 'b', live: true, running: ['beta'], held: 0 });
+    expect(silent).toMatchObject({ alias: 'c', live: false, heard_s: null });
+    const { out } = await a.run('status');
+    expect(out).toMatch(/Other machines\n {2}b +live, heard .+ ago +runs beta +version \d/);
+    expect(out).toMatch(/\n {2}c +not heard/);
+    expect(out).toContain(`hears of other machines at once (bell at ${nats.url})`);
+    const listed = (await a.run('actor', 'list')).out;
+    expect(listed).toMatch(/b \(default, live, heard .+ ago\)/);
+    expect(listed).toContain('c (default, not heard)');
+    expect((await web.get<WebNow>('/api/now')).machines?.map(({ live }) => live)).toEqual([
+      true,
+      false,
+    ]);
+
+    // Whoever has no host file here, and whoever speaks as this machine, does not appear.
+    const line = await stranger(nats.url);
+    for (const host of ['nobody', 'a', '\u001b[2Jb'])
+      line.publish(
+        `${subjectOf(bus)}.beat`,
+        JSON.stringify({ host, version: '6.6.6', every: 5, actors: [], running: [], held: 0 }),
+      );
+    await line.flush();
+    writeFileSync(finish, '');
+    await until('the end of the run', async () => (await machinesOf())[0]?.running.length === 0);
+    expect((await machinesOf()).map(({ alias }) => alias)).toEqual(['b', 'c']);
+    expect(JSON.stringify(await machinesOf())).not.toContain('6.6.6');
   });
 });

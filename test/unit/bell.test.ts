@@ -1,10 +1,15 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { formatBeat, parseBeat } from '../../src/bell/beat.ts';
 import { Flood } from '../../src/bell/flood.ts';
 import { formatRings, parseRing } from '../../src/bell/ring.ts';
 import { parseBell, plainOrigin } from '../../src/bell/settings.ts';
 import { withoutCredentials } from '../../src/credentials.ts';
 import { RungFetches } from '../../src/dispatcher/bell/fetches.ts';
+import { Machines } from '../../src/dispatcher/bell/machines.ts';
+import { otherMachines } from '../../src/operations/lookup/machines.ts';
+import type { Heartbeat } from '../../src/state/heartbeat.ts';
+import type { Transport } from '../../src/transport/transport.ts';
 
 const bytes = (text: string): Uint8Array => Buffer.from(text);
 const TIP = 'a'.repeat(40);
@@ -112,6 +117,72 @@ describe('rings', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 300 }), (some) => parseRing(some) === undefined),
     );
+  });
+});
+
+describe('what machines say of themselves', () => {
+  const beat = { host: 'b', version: '6.1.0', every: 30, actors: ['beta'], running: [], held: 0 };
+
+  it('what is formatted is read again, within bounds', () => {
+    expect(parseBeat(bytes(formatBeat(beat)))).toEqual(beat);
+    const names = Array.from({ length: 500 }, (_, at) => `a${String(at)}`);
+    const large = { ...beat, actors: names, running: names, held: 99_999, every: 5.4 };
+    expect(parseBeat(bytes(formatBeat(large)))).toMatchObject({
+      actors: names.slice(0, 100),
+      running: names.slice(0, 100),
+      held: 10_000,
+      every: 6,
+    });
+  });
+
+  it.each([
+    ['no host', { host: undefined }],
+    ['a host that is no name', { host: 'b\u001b[31m' }],
+    ['a version with a sequence', { version: '6.0.0\u001b[2J' }],
+    ['a version of any length', { version: `6.0.${'0'.repeat(50)}` }],
+    ['a time below zero', { every: -1 }],
+    ['a time without end', { every: 1e12 }],
+    ['actors that are no names', { actors: ['<b>'] }],
+    ['too many actors', { actors: Array.from({ length: 101 }, () => 'a') }],
+    ['runs that are no list', { running: {} }],
+    ['a number that is a text', { held: '1' }],
+    ['too many bytes', { more: 'x'.repeat(17_000) }],
+  ])('%s is no beat', (_, more) => {
+    expect(parseBeat(bytes(JSON.stringify({ ...beat, ...more })))).toBeUndefined();
+  });
+
+  it('a beat is said when something changes, at most once a second, and now and then', () => {
+    const machines = new Machines(undefined as unknown as Transport, () => new Date());
+    const heartbeat = { host: 'a', version: '6.1.0', interval: 5, running: [], parked: [] };
+    const due = (at: number, more: object = {}): string | undefined =>
+      machines.due({ ...heartbeat, ...more } as unknown as Heartbeat, ['alpha'], at);
+    expect(due(0)).toBeDefined();
+    expect(due(5000)).toBeUndefined();
+    const busy = { running: [{ actor: 'alpha' }] };
+    expect(due(5001, busy)).toContain('"running":["alpha"]');
+    expect(due(5500)).toBeUndefined();
+    expect(due(6001)).toBeDefined();
+    expect(due(36_000)).toBeUndefined();
+    expect(due(36_001)).toBeDefined();
+    expect(due(99_000, { host: null })).toBeUndefined();
+  });
+
+  it('a machine that was heard lately is live, one that is silent shows its age, and one that is no host does not appear', () => {
+    const now = new Date('2026-01-01T00:10:00Z');
+    const at = (second: string): string => `2026-01-01T00:0${second}Z`;
+    const machines = [
+      { ...beat, running: ['beta'], at: at('9:50') },
+      { ...beat, host: 'c', running: ['beta'], at: at('1:00') },
+      { ...beat, host: 'stranger', at: at('9:59') },
+      { ...beat, host: 'a', at: at('9:59') },
+    ];
+    const heartbeat = { host: 'a', bell: { servers: 'nats://one', machines } };
+    expect(otherMachines(heartbeat, ['a', 'b', 'c', 'd'], now)).toEqual([
+      { alias: 'b', live: true, heard_s: 10, version: '6.1.0', running: ['beta'], held: 0 },
+      { alias: 'c', live: false, heard_s: 540, version: '6.1.0', running: [], held: 0 },
+      { alias: 'd', live: false, heard_s: null, version: null, running: [], held: 0 },
+    ]);
+    expect(otherMachines({ host: 'a' }, ['a', 'b'], now)).toBeUndefined();
   });
 });
 

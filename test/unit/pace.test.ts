@@ -85,11 +85,11 @@ it('status says how soon this machine hears of others, and why', () => {
     'hears of other machines within 30 s (it polls, as 10 transports here take turns)',
   );
   const servers = 'nats://bell:4222';
-  expect(said({ bell: { servers } })).toBe(
+  expect(said({ bell: { servers, machines: [] } })).toBe(
     'hears of other machines at once (bell at nats://bell:4222)',
   );
   const failing = { since: '2026-01-01T00:00:00.000Z', reason: 'gone' };
-  expect(said({ bell: { servers, failing } })).toBe(
+  expect(said({ bell: { servers, failing, machines: [] } })).toBe(
     'hears of other machines within 5 s (it polls); the bell is down since 2026-01-01T00:00:00.000Z: gone',
   );
   expect(said({}, false)).toBe('');

@@ -8,6 +8,7 @@ import { status } from '../../operations/health/status.ts';
 import { type Status } from '../../operations/health/report.ts';
 import { writtenAt } from '../../operations/reading/channels.ts';
 import { resolveFrom } from '../../operations/lookup/resolve.ts';
+import { machineRow } from '../view/machine.ts';
 import type { Context } from '../../operations/context.ts';
 import { localTimes } from '../view/message.ts';
 import { flag, inTransport, note, print, text, type Call } from '../command/command.ts';
@@ -43,6 +44,7 @@ function render(s: Status, paint: Paint): string {
       ['state', s.state_dir],
     ]),
     part(paint, 'Dispatcher', dispatcher(s)),
+    part(paint, 'Other machines', (s.machines ?? []).map(machineRow)),
     part(paint, 'Actors', actors(s)),
     part(
       paint,

@@ -1,3 +1,4 @@
+import { parseBeat } from '../../bell/beat.ts';
 import { BellLine, type Kind } from '../../bell/line.ts';
 import { formatRings, parseRing } from '../../bell/ring.ts';
 import { parseBell, type BellConfig } from '../../bell/settings.ts';
@@ -7,15 +8,19 @@ import type { Log } from '../../log.ts';
 import type { Deliveries } from '../intake/deliveries.ts';
 import type { Bell } from '../socket/bell.ts';
 import type { News } from '../socket/news.ts';
+import type { HeardMachine, Heartbeat } from '../../state/heartbeat.ts';
 import type { OutboxEntry } from '../../state/outbox-entry.ts';
 import type { Transport } from '../../transport/transport.ts';
 import { RungFetches } from './fetches.ts';
+import { Machines } from './machines.ts';
 import { namedHosts } from './named-hosts.ts';
 
 export interface FarBellParts {
   transport: Transport;
   /** The host that is served, if one is. */
-  hosts: { readonly active: { alias: string } | undefined };
+  hosts: {
+    readonly active: { alias: string; actors: ReadonlyMap<string, unknown> } | undefined;
+  };
   deliveries: Pick<Deliveries, 'mailboxes'>;
   /** Ends the wait for the next poll. */
   bell: Pick<Bell, 'ring'>;
@@ -35,6 +40,8 @@ export interface BellState {
   servers: string;
   /** Why nothing is heard, and since when (ISO 8601 in UTC); absent while the line stands. */
   failing?: { since: string; reason: string };
+  /** What other machines have said of themselves. */
+  machines: HeardMachine[];
 }
 
 /**
@@ -45,10 +52,11 @@ export interface BellState {
 export class FarBell {
   readonly #parts: FarBellParts;
   readonly #fetches: RungFetches;
+  #machines: Machines | undefined;
   /** The settings for which there is a line, as text. */
   #config = '';
   #line: BellLine | undefined;
-  #state: BellState | undefined;
+  #state: Omit<BellState, 'machines'> | undefined;
 
   constructor(parts: FarBellParts) {
     this.#parts = parts;
@@ -65,7 +73,7 @@ export class FarBell {
 
   /** Undefined without a bell. */
   get state(): BellState | undefined {
-    return this.#state;
+    return this.#state && { ...this.#state, machines: this.#machines?.all ?? [] };
   }
 
   /** Uses the settings in force; without any, nothing is opened and nothing loaded. */
@@ -78,6 +86,7 @@ export class FarBell {
     this.#config = text;
     void this.#line?.close();
     this.#line = undefined;
+    this.#machines = undefined;
     this.#state = undefined;
     if (config !== undefined) this.#open(config, origin ?? '');
   }
@@ -107,13 +116,21 @@ export class FarBell {
     );
   }
 
+  /** Tells the other machines how this one is. */
+  beat(heartbeat: Heartbeat): void {
+    if (this.#line?.isUp !== true) return;
+    const actors = [...(this.#parts.hosts.active?.actors.keys() ?? [])];
+    const due = this.#machines?.due(heartbeat, actors, performance.now());
+    if (due !== undefined) this.#line.say('beat', due);
+  }
+
   async close(): Promise<void> {
     this.#fetches.stop();
     await this.#line?.close();
   }
 
   #open(config: BellConfig, origin: string): void {
-    const { now, random, home, log } = this.#parts;
+    const { transport, now, random, home, log } = this.#parts;
     const servers = withoutCredentials(config.servers);
     const parsed = parseBell(config, origin, home);
     if (!parsed.ok) {
@@ -123,9 +140,11 @@ export class FarBell {
     this.#state = { servers, failing: { since: now().toISOString(), reason: 'not connected yet' } };
     const line = new BellLine(parsed.value, random, () => performance.now());
     this.#line = line;
+    this.#machines = new Machines(transport, now);
     line.events.on('up', () => {
       this.#state = { servers };
       log('bell_up', { servers });
+      this.#machines?.again();
       // What was said before is not heard any more.
       this.#fetches.rung();
     });
@@ -151,7 +170,11 @@ export class FarBell {
   }
 
   #hear(kind: Kind, bytes: Uint8Array): void {
-    if (kind !== 'ring') return;
+    if (kind === 'ring') this.#hearRing(bytes);
+    else this.#hearBeat(bytes);
+  }
+
+  #hearRing(bytes: Uint8Array): void {
     const ring = parseRing(bytes);
     if (ring === undefined) return;
     const { hosts, news } = this.#parts;
@@ -160,5 +183,15 @@ export class FarBell {
     const isAwaited = news.awaited > 0;
     if (isAwaited || (self !== undefined && ring.hosts.includes(self)))
       this.#fetches.rung(ring.tip);
+  }
+
+  #hearBeat(bytes: Uint8Array): void {
+    const beat = parseBeat(bytes);
+    if (beat === undefined) return;
+    const { deliveries, hosts, log } = this.#parts;
+    const heard = this.#machines?.hear(beat, deliveries.mailboxes.scanned, hosts.active?.alias);
+    void heard?.catch((error: unknown) => {
+      log('internal_error', { error: `bell: ${reasonOf(error)}` });
+    });
   }
 }
