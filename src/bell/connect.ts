@@ -13,9 +13,13 @@ const PING_MS = 10_000;
  * Connects to one of the servers of a bell. Only those that were set are asked: a server cannot send us
  * to others.
  *
+ * @param settings `echo`: whether what is said here is heard here as well
  * @throws CrosstalkError `refused` with what to do about it
  */
-export async function connectBell(settings: BellSettings): Promise<NatsConnection> {
+export async function connectBell(
+  settings: BellSettings,
+  { echo }: { echo: boolean },
+): Promise<NatsConnection> {
   const packages = await import('./nats-packages.ts');
   const { servers, tls, user, password, files } = settings;
   const creds = await content(files.credentials, 'crosstalk.bellCredentials');
@@ -28,7 +32,7 @@ export async function connectBell(settings: BellSettings): Promise<NatsConnectio
     // What comes of a connection that is lost is decided in one place (line.ts).
     reconnect: false,
     ignoreClusterUpdates: true,
-    noEcho: true,
+    noEcho: !echo,
     timeout: CONNECT_MS,
     pingInterval: PING_MS,
     ...(tls && {
@@ -48,6 +52,18 @@ export async function connectBell(settings: BellSettings): Promise<NatsConnectio
   } catch (error) {
     throw new CrosstalkError('refused', explained(error, settings), { cause: error });
   }
+}
+
+/**
+ * Resolves when the server refuses to let us say something: then it is set up wrongly.
+ *
+ * @returns why; never without such a refusal, as long as the connection stands
+ */
+export async function refusalIn(connection: NatsConnection): Promise<string> {
+  for await (const status of connection.status())
+    if (status.type === 'error' && status.error.name === 'PermissionViolationError')
+      return `${status.error.message}; ask the operator of the server for the right`;
+  return 'the connection is over';
 }
 
 async function content(path: string | undefined, setting: string): Promise<Buffer | undefined> {

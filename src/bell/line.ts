@@ -2,7 +2,7 @@ import type { NatsConnection, Subscription } from '@nats-io/transport-node';
 import { Emitter } from '../emitter.ts';
 import { reasonOf } from '../errors.ts';
 import { wait } from '../wait.ts';
-import { connectBell } from './connect.ts';
+import { connectBell, refusalIn } from './connect.ts';
 import { Flood } from './flood.ts';
 import type { BellSettings } from './settings.ts';
 
@@ -105,7 +105,7 @@ export class BellLine {
   async #once(): Promise<string> {
     let connection: NatsConnection;
     try {
-      connection = await connectBell(this.#settings);
+      connection = await connectBell(this.#settings, { echo: false });
     } catch (error) {
       return reasonOf(error);
     }
@@ -115,7 +115,7 @@ export class BellLine {
     }
     const refused = new Promise<string>((resolve) => {
       this.#listen(connection, resolve);
-      void watch(connection, resolve);
+      void refusalIn(connection).then(resolve);
     });
     this.#connection = connection;
     this.events.emit('up');
@@ -132,7 +132,7 @@ export class BellLine {
     const listen = (): void => {
       listening = connection.subscribe(`${subject}.*`, {
         callback: (error, { subject: said, data }) => {
-          if (error) refused(`${error.message}; ask its operator for the right`);
+          if (error) refused(`${error.message}; ask the operator of the server for the right`);
           else if (this.#flood.isOver(data.byteLength)) deafen();
           else if (said === `${subject}.ring`) this.events.emit('heard', 'ring', data);
           else if (said === `${subject}.beat`) this.events.emit('heard', 'beat', data);
@@ -151,11 +151,4 @@ export class BellLine {
     };
     listen();
   }
-}
-
-/** Tells when the server does not let us say what we have to say: then it is set up wrongly. */
-async function watch(connection: NatsConnection, refused: (reason: string) => void): Promise<void> {
-  for await (const status of connection.status())
-    if (status.type === 'error' && status.error.name === 'PermissionViolationError')
-      refused(`${status.error.message}; ask its operator for the right`);
 }

@@ -1,8 +1,10 @@
-import type { WebMachine } from '../../api/machines.ts';
+import type { Status } from '../../operations/health/report.ts';
 import { age } from './render.ts';
 
+type Machine = NonNullable<Status['machines']>[number];
+
 /** A row on another machine, as the bell tells of it. */
-export function machineRow(machine: WebMachine): string[] {
+export function machineRow(machine: Machine): string[] {
   const { alias, live, version, running, held } = machine;
   return [
     alias,
@@ -14,7 +16,7 @@ export function machineRow(machine: WebMachine): string[] {
 }
 
 /** Whether a machine is there, in a few words. */
-export function heardWords({ live, heard_s: heard }: Pick<WebMachine, 'live' | 'heard_s'>): string {
+export function heardWords({ live, heard_s: heard }: Pick<Machine, 'live' | 'heard_s'>): string {
   if (heard === null) return 'not heard';
   return `${live ? 'live, heard' : 'last heard'} ${age(heard)} ago`;
 }
