@@ -167,6 +167,8 @@ export const COMMANDS: readonly CommandSpec[] = [
       ],
       ['--supervised', 'for service managers: end with 75 when a new version waits to be started'],
     ],
+    details:
+      'An idle machine hears of other machines’ mail by its next poll, or at once where git config crosstalk.bell names a NATS server; status says which. Without --interval it polls every 5 seconds, more slowly where this machine serves many transports.',
     interrupt: 'clean',
     example: 'crosstalk dispatch --host laptop',
     load: () => import('../commands/dispatch.ts'),
