@@ -23,6 +23,7 @@ import { listHeld } from './held-secrets.ts';
 import { heldAgents } from './held-agents.ts';
 import { keptSessions } from './kept-sessions.ts';
 import { otherMachines } from '../lookup/machines.ts';
+import { warmSessions } from './warm-sessions.ts';
 import { mailForNobody } from './nobody.ts';
 import { lookAtProfiles } from './profiles.ts';
 import { waitingFor } from './waiting-for-you.ts';
@@ -82,6 +83,7 @@ export async function status(
     gated: await listGated(context),
     sessions: await keptSessions(context),
     ...(machines && { machines }),
+    warm: await warmSessions(context),
     dispatcher: running === undefined ? null : { ...running, age_s: age(running.at) },
     channels: channels.map(({ id, name, parent }) => ({
       id,
