@@ -1,9 +1,10 @@
 // The picture of docs/architecture.md, enforced: only leftward folders import rightward ones.
 //   cli → chat · mcp · web · demo → operations → dispatcher → bus → transport · state · runner · index · service
-//     · secrets → agents · api → protocol
+//     · secrets · bell → agents · api → protocol
 // page stands beside them: what a browser runs.
 const layers = [
   ['protocol', []],
+  ['bell', ['protocol']],
   ['agents', ['protocol']],
   ['api', ['protocol']],
   ['transport', ['protocol']],
@@ -13,7 +14,7 @@ const layers = [
   ['service', ['protocol']],
   ['secrets', ['protocol']],
   ['bus', ['transport', 'state', 'agents', 'protocol']],
-  ['dispatcher', ['bus', 'transport', 'state', 'runner', 'agents', 'protocol']],
+  ['dispatcher', ['bus', 'transport', 'state', 'runner', 'agents', 'bell', 'protocol']],
   [
     'operations',
     [
@@ -26,6 +27,7 @@ const layers = [
       'service',
       'secrets',
       'agents',
+      'bell',
       'api',
       'protocol',
     ],

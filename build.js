@@ -31,6 +31,7 @@ const APART = [
   { entry: 'src/runner/acp/acp-packages.ts' },
   { entry: 'src/secrets/rule-packages.ts' },
   { entry: 'src/bus/automation/pattern-packages.ts' },
+  { entry: 'src/bell/nats-packages.ts' },
 ];
 const apart = new Map(APART.map(({ entry }) => [resolve(entry), nameOf(entry)]));
 

@@ -55,6 +55,10 @@ export interface Scale {
   /** Seconds for which an idle dispatcher is watched. */
   idle: number;
   sends: number;
+  /** The number of hosts of which a bell names three. */
+  hosts: number;
+  /** How many messages an idle machine has to find by its polls. */
+  polls: number;
   /** The number of pages that follow at the same time, and for how many seconds. */
   streams: number;
   streaming: number;

@@ -1,6 +1,7 @@
 // npm run bench [-- --only commands,ticks] [--quick]: measures and prints one table.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { bell } from './figures/bell.ts';
 import { commands } from './figures/commands.ts';
 import { cost } from './figures/cost.ts';
 import { files } from './figures/files.ts';
@@ -9,6 +10,7 @@ import { idle } from './figures/idle.ts';
 import { many } from './figures/many.ts';
 import { objects } from './figures/objects.ts';
 import { page } from './figures/page.ts';
+import { polls } from './figures/polls.ts';
 import { roundtrip } from './figures/roundtrip.ts';
 import { sandbox } from './figures/sandbox.ts';
 import { scale as growth } from './figures/scale.ts';
@@ -24,6 +26,8 @@ const SUITES: Record<string, (scale: Scale) => Promise<Figure[]>> = {
   commands,
   files,
   roundtrip,
+  bell,
+  polls,
   ticks,
   many,
   hosts,
@@ -52,6 +56,8 @@ const FULL: Scale = {
   rounds: 30,
   sizes: [1000, 100_000, 1_000_000],
   idle: 600,
+  hosts: 50,
+  polls: 20,
   sends: 100_000,
   streams: 100,
   streaming: 600,
@@ -60,6 +66,8 @@ const QUICK: Scale = {
   rounds: 8,
   sizes: [1000, 20_000],
   idle: 20,
+  hosts: 10,
+  polls: 3,
   sends: 5000,
   streams: 20,
   streaming: 10,

@@ -40,7 +40,8 @@ export function withoutCredentialsIn<T>(value: T): T {
 function withoutUsers(text: string): string {
   const parts: string[] = [];
   let at = 0;
-  for (let mark = text.indexOf('://'); mark >= 0; mark = text.indexOf('://', at)) {
+  // In a list with commas, the scheme of the next URL is taken for the end of a host.
+  for (let mark = text.indexOf('://'); mark >= 0; mark = text.indexOf('://', at - 1)) {
     const start = mark + 3;
     AUTHORITY_END.lastIndex = start;
     const end = AUTHORITY_END.exec(text)?.index ?? text.length;

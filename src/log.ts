@@ -71,6 +71,10 @@ export type EventName =
   | 'schedule_failed'
   | 'clock_set_back'
   | 'woken'
+  | 'bell_up'
+  | 'bell_rung'
+  | 'bell_down'
+  | 'bell_flooded'
   | 'internal_error';
 
 export type Level = 'debug' | 'info' | 'warn' | 'error';
@@ -81,6 +85,7 @@ export type Log = (event: EventName, fields?: LogFields) => void;
 
 const LEVELS: Partial<Record<EventName, Level>> = {
   tick: 'debug',
+  bell_rung: 'debug',
   version_refused: 'warn',
   host_file_missing: 'warn',
   replacement_failed: 'warn',
@@ -116,6 +121,8 @@ const LEVELS: Partial<Record<EventName, Level>> = {
   schedule_invalid: 'warn',
   schedule_failed: 'warn',
   clock_set_back: 'warn',
+  bell_down: 'warn',
+  bell_flooded: 'warn',
   internal_error: 'error',
 };
 

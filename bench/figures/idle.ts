@@ -51,13 +51,14 @@ export async function idle({ sizes, idle: seconds }: Scale): Promise<Figure[]> {
 }
 
 /** Seconds of processor time of a process and of the children for which it has waited. */
-function used(pid: number): number {
+export function used(pid: number): number {
   const text = readFileSync(`/proc/${String(pid)}/stat`, 'utf8');
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   return fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0) / HERTZ;
 }
 
-function residentOf(pid: number): number {
+/** Megabytes of a process that are in memory. */
+export function residentOf(pid: number): number {
   const status = readFileSync(`/proc/${String(pid)}/status`, 'utf8');
   return Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1]) / 1024;
 }

@@ -91,7 +91,7 @@ export class Host {
   async poll(): Promise<void> {
     const { interval, clock, random } = this.#parts;
     if (interval === undefined) return;
-    const rhythm = new Rhythm(interval);
+    const rhythm = new Rhythm(() => interval);
     const alarm = new Alarm(this.#bell, clock.wait);
     const { signal } = new AbortController();
     let seen = this.upstream.known;

@@ -9,6 +9,7 @@ export type * from './deciding.ts';
 export type * from './delay.ts';
 export type * from './events.ts';
 export type * from './inbox.ts';
+export type * from './machines.ts';
 export type * from './messages.ts';
 export type * from './notes.ts';
 export type * from './now.ts';

@@ -62,7 +62,7 @@ export interface WebEvents {
   outbox: Pick<WebNow, 'at' | 'outbox' | 'outbox_total'>;
   status: Pick<
     WebNow,
-    'at' | 'health' | 'findings' | 'paused' | 'dispatcher' | 'parked' | 'push_budget'
+    'at' | 'health' | 'findings' | 'paused' | 'dispatcher' | 'parked' | 'push_budget' | 'machines'
   >;
   /** The runs at work on this machine, and those that ended since the last such event. */
   runs: { running: WebRun[]; ended: WebRun[] };

@@ -1,5 +1,6 @@
 import type { MessageRef } from '../protocol/message-ref.ts';
 import type { WebDelay } from './delay.ts';
+import type { WebMachine } from './machines.ts';
 import type { Time } from './time.ts';
 
 /** An actor, and the hosts and tiers that serve it. */
@@ -163,6 +164,8 @@ export interface WebNow {
     pending: number;
   } | null;
   hosts: WebHost[];
+  /** The other machines, where a bell tells of them. */
+  machines?: WebMachine[];
   actors: WebActorNow[];
   waiting: {
     total: number;

@@ -27,8 +27,8 @@ export interface PublisherParts {
 
 /** What a publisher tells of, as it happens. */
 export interface PublisherEvents {
-  /** A push has succeeded or failed. */
-  push: [result: Published];
+  /** A push of some entries has succeeded or failed. */
+  push: [result: Published, entries: readonly OutboxEntry[]];
   /** A push added messages, which may wake an actor of this machine. */
   news: [];
   /** An entry cannot be published as it is, and is set aside. */

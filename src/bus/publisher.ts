@@ -181,7 +181,7 @@ export class Publisher {
       isFirst = false;
       const commits = part.map((entry) => entry.commits.map(committed));
       const result = await this.#parts.publish(commits, signal);
-      this.events.emit('push', result);
+      this.events.emit('push', result, part);
       return result;
     };
     await this.#inParts.push(entries, push, {

@@ -4,6 +4,9 @@ import type { Bell, Ring } from './socket/bell.ts';
 /** The reason why a wait ended. */
 export type Rang = Ring | 'time' | 'aborted';
 
+/** Each includes those before it. */
+const ORDER: readonly Ring[] = ['look', 'fetch', 'ask'];
+
 /**
  * A wait that a bell can end early; if the bell rings while nobody waits, the next wait ends at
  * once.
@@ -19,7 +22,8 @@ export class Alarm {
     bell.onRing((what) => {
       if (this.#wake !== undefined) this.#wake(what);
       // Asking the remote includes looking at what is known locally.
-      else this.#pending = this.#pending === 'ask' ? 'ask' : what;
+      else if (ORDER.indexOf(what) > ORDER.indexOf(this.#pending ?? 'look')) this.#pending = what;
+      else this.#pending ??= what;
     });
   }
 
@@ -59,23 +63,23 @@ const FASTEST_MS = 1000;
  * at the same time.
  */
 export class Rhythm {
-  readonly #interval: number;
-  #delay: number;
+  readonly #interval: () => number;
+  #delay = FASTEST_MS;
 
-  /** @param interval the longest wait, in milliseconds */
-  constructor(interval: number) {
+  /** @param interval the longest wait, in milliseconds; it may change */
+  constructor(interval: () => number) {
     this.#interval = interval;
-    this.#delay = Math.min(FASTEST_MS, interval);
   }
 
   active(): void {
-    this.#delay = Math.min(FASTEST_MS, this.#interval);
+    this.#delay = FASTEST_MS;
   }
 
   /** Milliseconds until the next poll. @param random from 0 to 1 */
   next(random: number): number {
-    const delay = this.#delay * (0.9 + random / 5);
-    this.#delay = Math.min(this.#delay * 2, this.#interval);
-    return delay;
+    const interval = this.#interval();
+    const delay = Math.min(this.#delay, interval);
+    this.#delay = Math.min(delay * 2, interval);
+    return delay * (0.9 + random / 5);
   }
 }

@@ -1,5 +1,7 @@
 import type { Heartbeat } from '../state/heartbeat.ts';
+import type { Interval } from './pace.ts';
 import type { TickParts } from './tick.ts';
+import type { BellState } from './bell/far-bell.ts';
 import type { Trouble } from '../bus/troubles.ts';
 
 /** Facts that the service knows and its parts do not. */
@@ -9,11 +11,12 @@ export interface ServiceFacts {
   startedAt: string;
   /** The current time, as ISO 8601 in UTC. */
   at: string;
-  /** Milliseconds. */
-  interval: number;
+  interval: Interval;
   fetchFailing: Trouble | undefined;
   /** Since when ticks fail, and the reason. */
   tickFailing: Trouble | undefined;
+  /** Undefined without a bell between machines. */
+  bell: BellState | undefined;
 }
 
 /** The most schedules, and subscriptions, with a problem that are told of: the file is written in each round. */
@@ -34,7 +37,8 @@ export async function pulse(parts: TickParts, facts: ServiceFacts): Promise<Hear
     version: facts.version,
     started_at: facts.startedAt,
     at: facts.at,
-    interval: facts.interval / 1000,
+    interval: facts.interval.ms / 1000,
+    ...(facts.interval.slowedBy !== undefined && { slowed_by: facts.interval.slowedBy }),
     host: hosts.active?.alias ?? null,
     tip: deliveries.mailboxes.scanned ?? (await transport.tip().catch(() => undefined)) ?? null,
     running: dispatcher.running,
@@ -46,6 +50,7 @@ export async function pulse(parts: TickParts, facts: ServiceFacts): Promise<Hear
       fetch_failing_since: fetchFailing.since,
       fetch_error: fetchFailing.reason,
     }),
+    ...(facts.bell && { bell: facts.bell }),
     ...(failing && { push_failing_since: failing.since, push_error: failing.reason }),
     ...(deliveries.aliases.found && { alias_shared: deliveries.aliases.found }),
     ...(schedules.problems.length > 0 && { schedules: schedules.problems.slice(0, MOST_PROBLEMS) }),

@@ -4,11 +4,15 @@ export interface ServeOptions {
   socket: string;
   heartbeat: string;
   version: string;
-  /** Milliseconds between polls while nothing happens. */
-  interval: number;
+  /** Milliseconds between polls while nothing happens; undefined to find them out. */
+  interval: number | undefined;
+  /** The dispatchers of this user on this machine. */
+  serving: () => Promise<number>;
   /** Milliseconds that runs are given to finish when the dispatcher stops. */
   grace: number;
   once: boolean;
+  /** The home directory of the user, for paths in settings. */
+  home: string | undefined;
   now: () => Date;
   /** Returns a number from 0 to 1. */
   random: () => number;

@@ -1,12 +1,14 @@
 import { CrosstalkError, reasonOf } from '../errors.ts';
 import { saveHeartbeat } from '../state/heartbeat.ts';
 import { Alarm, Rhythm } from './alarm.ts';
+import { FarBell } from './bell/far-bell.ts';
 import { Housekeeping } from './housekeeping.ts';
 import { eachInTurn } from '../wait.ts';
 import { lastPush } from './last-push.ts';
 import { Answers } from './socket/answers.ts';
 import { Bell } from './socket/bell.ts';
 import { News } from './socket/news.ts';
+import { Pace } from './pace.ts';
 import { pulse } from './pulse.ts';
 import type { ServeResult, ServeOptions } from './serve-options.ts';
 import { becomeSole } from './socket/sole.ts';
@@ -47,6 +49,8 @@ class Service {
   readonly #housekeeping: Housekeeping;
   readonly #version: VersionCheck;
   readonly #answers: Answers;
+  readonly #far: FarBell;
+  readonly #pace: Pace;
 
   constructor(parts: Omit<TickParts, 'signal'>, options: ServeOptions) {
     this.#parts = { ...parts, signal: options.stop };
@@ -59,6 +63,8 @@ class Service {
     const { publisher, log } = parts;
     const { send } = options;
     this.#answers = new Answers({ bell: this.#bell, news: this.#news, publisher, send, log });
+    this.#pace = new Pace(options.interval, { ...parts, serving: options.serving });
+    this.#far = new FarBell({ ...parts, ...options, bell: this.#bell, news: this.#news });
   }
 
   async run(): Promise<ServeResult> {
@@ -76,8 +82,10 @@ class Service {
     });
     const { events } = this.#parts.publisher;
     // Whoever waits for an answer need not wait until its delivery is settled.
-    events.on('push', ({ ok }) => {
-      if (ok) void this.#news.look();
+    events.on('push', (pushed, entries) => {
+      if (!pushed.ok) return;
+      void this.#news.look();
+      this.#far.tell(pushed.tip, entries);
     });
     events.on('news', () => {
       this.#bell.ring('look');
@@ -111,6 +119,7 @@ class Service {
         // Commands treat any process that answers as a serving dispatcher, so it stops answering
         // now.
         () => ear.close(),
+        () => this.#far.close(),
         () => this.#beat(),
       ];
       await eachInTurn(steps, this.#report);
@@ -146,14 +155,16 @@ class Service {
 
   async #loop(): Promise<ServeResult> {
     const { stop } = this.#options;
-    const rhythm = new Rhythm(this.#options.interval);
+    const rhythm = new Rhythm(() => this.#pace.interval.ms);
     while (!stop.aborted) {
       const ticked = await this.#tick();
+      this.#far.follow();
+      this.#pace.look();
       const successor = await this.#successor().catch(this.#report);
       if (successor !== undefined) return { successor };
       if (ticked?.active === true) rhythm.active();
       const rang = await this.#alarm.wait(await this.#delay(rhythm), stop);
-      if (rang === 'time' || rang === 'ask') this.#fetchWanted = true;
+      if (rang === 'time' || rang === 'ask' || rang === 'fetch') this.#fetchWanted = true;
       if (rang === 'look' || rang === 'ask') rhythm.active();
     }
     return {};
@@ -188,9 +199,11 @@ class Service {
   }
 
   async #tick(): Promise<Ticked | undefined> {
-    const { log, transport } = this.#parts;
+    const { log, transport, deliveries } = this.#parts;
     const fetch = this.#fetchWanted;
     this.#fetchWanted = false;
+    const before = deliveries.mailboxes.scanned;
+    if (fetch) this.#far.begin();
     try {
       const ticked = await tick(this.#parts, fetch);
       this.#troubles.over('tick');
@@ -209,6 +222,7 @@ class Service {
       await this.#beat();
       return undefined;
     } finally {
+      if (fetch) this.#far.end(deliveries.mailboxes.scanned !== before);
       void this.#news.look();
     }
   }
@@ -223,11 +237,13 @@ class Service {
       version: this.#options.version,
       startedAt: this.#startedAt,
       at: this.#options.now().toISOString(),
-      interval: this.#options.interval,
+      interval: this.#pace.interval,
       fetchFailing: this.#troubles.of('fetch'),
       tickFailing: this.#troubles.of('tick'),
+      bell: this.#far.state,
     };
     const heartbeat = await pulse(this.#parts, facts);
+    this.#far.beat(heartbeat);
     await saveHeartbeat(this.#options.heartbeat, heartbeat).catch(() => undefined);
   }
 }

@@ -14,6 +14,22 @@ export interface Joining {
   until: string;
 }
 
+/** What another machine has said of itself by the bell; anybody may have said it in its place. */
+export interface HeardMachine {
+  /** Its alias. */
+  host: string;
+  version: string;
+  /** Seconds after which it says so again, at the latest. */
+  every: number;
+  actors: string[];
+  /** The actors at work, one for each run. */
+  running: string[];
+  /** How many tiers hold their mail back. */
+  held: number;
+  /** When it was heard last, by the clock of this machine. */
+  at: string;
+}
+
 /** What a running dispatcher says of itself after each tick. Times are ISO 8601 UTC. */
 export interface Heartbeat {
   pid: number;
@@ -22,6 +38,8 @@ export interface Heartbeat {
   at: string;
   /** Seconds between polls when nothing happens. */
   interval: number;
+  /** Why it is longer than it could be; absent where it is not, or was given. */
+  slowed_by?: string;
   host: string | null;
   tip: string | null;
   running: { actor: string; channel: string; tier: string; since: string; messages: string[] }[];
@@ -42,6 +60,12 @@ export interface Heartbeat {
   }[];
   /** Answers of peers that wait for others to the same questions. */
   joining?: Joining[];
+  /** The bell between machines, where there is one; `failing` while nothing is heard there. */
+  bell?: {
+    servers: string;
+    failing?: { since: string; reason: string };
+    machines: HeardMachine[];
+  };
   fetch_failing_since?: string;
   fetch_error?: string;
   push_failing_since?: string;
@@ -60,6 +84,13 @@ export interface Heartbeat {
   stall_error?: string;
   /** Why no host file is in force, or what is wrong with the newest one. */
   host_problem?: string;
+}
+
+/**
+ * The number of seconds without a report after which a dispatcher is stuck. @param interval seconds
+ */
+export function silenceLimit(interval: number): number {
+  return Math.max(30, 3 * interval + 10);
 }
 
 /** It is not fsynced: a lost heartbeat only looks old. */

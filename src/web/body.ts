@@ -42,15 +42,24 @@ export async function jsonIn(request: Request, limit = MAX_BODY): Promise<unknow
 
 /** The body of a request, of which no more than `limit` bytes are read. @throws TooLarge */
 export async function bytesIn(request: Request, limit: number): Promise<Buffer> {
-  assertAnnounced(request, limit);
   const chunks: Uint8Array[] = [];
+  await eachIn(request, limit, (chunk) => chunks.push(chunk));
+  return Buffer.concat(chunks);
+}
+
+/** Reads a body piece by piece, and keeps none of it; no more than `limit` bytes. @throws TooLarge */
+export async function eachIn(
+  request: Request,
+  limit: number | undefined,
+  take: (chunk: Uint8Array) => void,
+): Promise<void> {
+  assertAnnounced(request, limit);
   let size = 0;
   const body: ReadableStream<Uint8Array> | null = request.body;
   const reader = body?.getReader();
   for (let read = await reader?.read(); read?.done === false; read = await reader?.read()) {
     size += read.value.byteLength;
-    if (size > limit) throw new TooLarge(limit);
-    chunks.push(read.value);
+    if (size > (limit ?? MAX_BODY)) throw new TooLarge(limit ?? MAX_BODY);
+    take(read.value);
   }
-  return Buffer.concat(chunks);
 }

@@ -6,7 +6,7 @@ import type { WebNow } from '../api/api.ts';
 import { publish } from '../operations/deliver.ts';
 import { Gathered } from './gathered.ts';
 import { EventCounts } from './event-counts.ts';
-import { WebhookLimits } from './webhook-limits.ts';
+import { Wakes, WebhookLimits } from './webhook-limits.ts';
 import { Hub } from './hub.ts';
 import { Shared } from './shared.ts';
 
@@ -32,6 +32,8 @@ export interface Parts {
   eventCounts: EventCounts;
   /** How many events may be told of. */
   webhookLimits: WebhookLimits;
+  /** Bounds how often webhooks wake the dispatcher. */
+  wakes: Wakes;
   /** Ends the streams. */
   stop: AbortSignal;
 }
@@ -42,7 +44,15 @@ const LIFETIME_MS = 1000;
 export function makeParts(
   given: Omit<
     Parts,
-    'hub' | 'recent' | 'now' | 'notes' | 'pushes' | 'eventPushes' | 'eventCounts' | 'webhookLimits'
+    | 'hub'
+    | 'recent'
+    | 'now'
+    | 'notes'
+    | 'pushes'
+    | 'eventPushes'
+    | 'eventCounts'
+    | 'webhookLimits'
+    | 'wakes'
   > & {
     epoch: string;
   },
@@ -61,6 +71,7 @@ export function makeParts(
   );
   const eventPushes = new Gathered((entry) => publish(rest.context, entry, { wait: true }));
   const webhookLimits = new WebhookLimits(() => performance.now());
+  const wakes = new Wakes(() => performance.now());
   const notes = new KeptMemories();
   const eventCounts = new EventCounts();
   return {
@@ -73,5 +84,6 @@ export function makeParts(
     pushes: new Set(),
     eventPushes,
     webhookLimits,
+    wakes,
   };
 }

@@ -27,9 +27,22 @@ export function isApi(path: string): boolean {
   return lower === '/api' || lower.startsWith('/api/') || lower === '/metrics';
 }
 
-/** Whether a request tells of an event: it shows itself who it is (`webhook.ts`), without a cookie. */
-export function isWebhook(method: string, path: string): boolean {
-  return method === 'POST' && /^\/api\/events\/[^/]+$/.test(path);
+/** The headers by which forges show that a push webhook is theirs; `webhook.ts` looks at them. */
+export const FORGE_HEADERS = [
+  'X-Hub-Signature-256',
+  'X-Forgejo-Signature',
+  'X-Gitea-Signature',
+  'webhook-signature',
+  'X-Gitlab-Token',
+] as const;
+
+/**
+ * Whether a request tells of an event, or of a push: it shows itself who it is (`webhook.ts`), without a
+ * cookie.
+ */
+export function isWebhook(method: string, path: string, has: (header: string) => boolean): boolean {
+  if (method !== 'POST') return false;
+  return /^\/api\/events\/[^/]+$/.test(path) || (path === '/api/wake' && FORGE_HEADERS.some(has));
 }
 
 /** The paths whose answers do not end. */

@@ -50,8 +50,9 @@ export class RequestGuard {
     const reader = { isApi, accept: header('accept') };
     if (whoseHost(host, door) === undefined)
       return foreignHost(host, header('x-forwarded-proto') === 'https', reader);
-    // Whoever tells of an event is looked at by its route.
-    if (isWebhook(request.method, path)) return this.#readOnly ? readOnly() : undefined;
+    // Whoever tells of an event or of a push is looked at by its route.
+    const has = (name: string): boolean => request.headers.has(name);
+    if (isWebhook(request.method, path, has)) return this.#readOnly ? readOnly() : undefined;
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     if (isRead && !isApi && url.searchParams.has('token')) return this.#enter(url, door, reader);
 

@@ -1,6 +1,6 @@
 import type { Context as HttpCall } from 'hono';
 import { json } from './answers.ts';
-import { bytesIn, jsonIn } from './body.ts';
+import { bytesIn, eachIn, jsonIn } from './body.ts';
 import type { Metrics } from './metrics.ts';
 import type { Parameters, ValueOf } from './params.ts';
 import type { Parts } from './parts.ts';
@@ -24,6 +24,8 @@ interface Call<P extends Parameters, B> extends Server {
   body: B;
   /** The body as it came, where the route reads none; at most its `limit`. @throws TooLarge */
   bytes: () => Promise<Buffer>;
+  /** The same, piece by piece, where none of it need be kept. @throws TooLarge */
+  each: (take: (chunk: Uint8Array) => void) => Promise<void>;
 }
 
 /** A method and a path, in which `{name}` stands for a part that is a parameter. */
@@ -74,7 +76,9 @@ export function route<
       Object.fromEntries(said(...names).map((name) => [name, get(name)])) as Given<P, K>;
     const body = spec.body?.(await jsonIn(http.req.raw, spec.limit)) as B;
     const bytes = (): Promise<Buffer> => bytesIn(http.req.raw, spec.limit ?? 0);
-    const answer = await spec.answer({ ...server, get, said, given, body, bytes });
+    const each = (take: (chunk: Uint8Array) => void): Promise<void> =>
+      eachIn(http.req.raw, spec.limit, take);
+    const answer = await spec.answer({ ...server, get, said, given, body, bytes, each });
     return answer instanceof Response ? answer : json(answer, spec.status);
   };
   return { ...spec, where, serve };

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { problem, Refusal } from './answers.ts';
 import { Rate } from './rate.ts';
 
@@ -34,7 +35,7 @@ export class WebhookLimits {
    */
   async unknown<T>(read: () => Promise<T>): Promise<T> {
     if (this.#reading >= MOST_UNKNOWN)
-      throw later(`more than ${String(MOST_UNKNOWN)} signed events are being read`, 503);
+      throw later(`more than ${String(MOST_UNKNOWN)} signed requests are being read`, 503);
     if (!this.#unknown.take()) throw tooMany();
     this.#reading++;
     try {
@@ -45,8 +46,36 @@ export class WebhookLimits {
   }
 }
 
+/** The least time between two looks of the dispatcher that webhooks lead to, in milliseconds. */
+const BETWEEN_WAKES_MS = 1000;
+
+/** Lets webhooks wake the dispatcher once a second: those that come earlier share the next time. */
+export class Wakes {
+  readonly #now: () => number;
+  #last = -Infinity;
+  #next: Promise<number> | undefined;
+
+  /** @param now milliseconds of any clock */
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /** @param wake wakes it, and says which process it is */
+  once(wake: () => Promise<number>): Promise<number> {
+    if (this.#next !== undefined) return this.#next;
+    const wait = Math.max(0, this.#last + BETWEEN_WAKES_MS - this.#now());
+    const woken = sleep(wait, undefined, { ref: false }).then(() => {
+      this.#last = this.#now();
+      this.#next = undefined;
+      return wake();
+    });
+    this.#next = woken;
+    return woken;
+  }
+}
+
 function tooMany(): Refusal {
-  return later(`more than ${String(MOST_A_SECOND)} events a second`, 429);
+  return later(`more than ${String(MOST_A_SECOND)} requests a second`, 429);
 }
 
 function later(what: string, status: number): Refusal {

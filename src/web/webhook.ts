@@ -1,7 +1,8 @@
 import { createHash, createHmac } from 'node:crypto';
-import type { WebPublishedEvent } from '../api/api.ts';
+import type { WebPublishedEvent, WebWoken } from '../api/api.ts';
 import { publishEvent } from '../operations/subscriptions/event.ts';
 import { secretsOf } from '../operations/setup/secrets.ts';
+import { wake } from '../operations/upkeep/wake.ts';
 import { CrosstalkError } from '../errors.ts';
 import { isName } from '../protocol/names.ts';
 import { MAX_MESSAGE_BYTES } from '../protocol/message.ts';
@@ -10,10 +11,13 @@ import { problem, Refusal } from './answers.ts';
 import { isSame } from './guard.ts';
 import { header, part } from './params.ts';
 import type { Parts } from './parts.ts';
+import { FORGE_HEADERS } from './path.ts';
 import { route } from './route.ts';
 
 /** Events that wait for their push; then no more are taken. */
 const MOST_WAITING = 1000;
+/** Signatures of one request that are looked at; there are two while a secret is replaced. */
+const MOST_SIGNATURES = 5;
 const BEARER = /^Bearer +(\S+) *$/i;
 
 /** What a request shows to be let in. */
@@ -76,7 +80,89 @@ export const webhooks = {
         return publishEvent(quiet, input, { wait: false, push });
       }),
   }),
+
+  /**
+   * Tells the dispatcher of this machine to look now
+   *
+   * A forge may ask as well, by a webhook for pushes: it signs the body with the secret `wake` of this
+   * machine, as GitHub, Gitea, Forgejo and GitLab do, or shows that secret as GitLab can. These wake the
+   * dispatcher once a second at most, and those that come earlier are answered with the next. More than 100 a
+   * second are refused with 429. No body is read of a request that shows neither a right token or secret nor
+   * a signature; what a body says has no effect.
+   * @returns It looks
+   * @fails 404
+   */
+  wake: route('POST /api/wake', {
+    parameters: {
+      /** `sha256=` and the HMAC-SHA-256 of the body in hex, as GitHub, Gitea and Forgejo send it */
+      'X-Hub-Signature-256': header,
+      /** the HMAC-SHA-256 of the body in hex, as Forgejo sends it */
+      'X-Forgejo-Signature': header,
+      /** the same, as Gitea sends it */
+      'X-Gitea-Signature': header,
+      /** `v1,` and the HMAC-SHA-256 in base64 of id, time and body, as GitLab sends it */
+      'webhook-signature': header,
+      /** the id that GitLab signs */
+      'webhook-id': header,
+      /** the time that GitLab signs */
+      'webhook-timestamp': header,
+      /** the secret itself, as GitLab shows it where it does not sign */
+      'X-Gitlab-Token': header,
+    },
+    answer: async ({ get, each, parts }): Promise<WebWoken> => {
+      const { context, webhookLimits, wakes } = parts;
+      const look = (): Promise<number> => wake(context).then(({ pid }) => pid);
+      // Who shows none of them was let in by the token (request-guard.ts).
+      if (FORGE_HEADERS.every((name) => get(name) === undefined)) return { pid: await look() };
+      const secret = await secretsOf(context).get(WAKE);
+      const refused = unauthorized(
+        `the secret or the signature is missing or wrong; this machine keeps the secret by: crosstalk secret set ${WAKE}`,
+      );
+      if (secret === undefined) throw refused;
+      const shown = get('X-Gitlab-Token');
+      if (shown !== undefined && isSame(shown, secret)) webhookLimits.known();
+      else {
+        const signature = signatureOf(get, secret);
+        if (signature === undefined) throw refused;
+        await webhookLimits.unknown(() => each((chunk) => signature.hmac.update(chunk)));
+        if (!signature.isRight()) throw refused;
+      }
+      return { pid: await wakes.once(look) };
+    },
+  }),
 };
+
+/** The secret with which forges sign what they tell of pushes. */
+const WAKE = 'wake';
+
+type HeaderOf = (
+  name: Exclude<(typeof FORGE_HEADERS)[number] | SignedByGitLab, 'X-Gitlab-Token'>,
+) => string | undefined;
+type SignedByGitLab = 'webhook-id' | 'webhook-timestamp';
+
+/** What a forge has signed a request with: `hmac` is to be given its body. Undefined without a signature. */
+function signatureOf(
+  get: HeaderOf,
+  secret: string,
+): { hmac: ReturnType<typeof createHmac>; isRight: () => boolean } | undefined {
+  const [github, forgejo] = [get('X-Hub-Signature-256'), get('X-Forgejo-Signature')];
+  const hex = github?.trim().replace(/^sha256=/, '') ?? forgejo ?? get('X-Gitea-Signature') ?? '';
+  if (hex !== '') {
+    const hmac = createHmac('sha256', secret);
+    return { hmac, isRight: () => isSame(hex.trim().toLowerCase(), hmac.digest('hex')) };
+  }
+  const gitlab = get('webhook-signature') ?? '';
+  if (gitlab === '') return undefined;
+  // https://www.standardwebhooks.com, which GitLab follows
+  const key = secret.startsWith('whsec_') ? Buffer.from(secret.slice(6), 'base64') : secret;
+  const hmac = createHmac('sha256', key);
+  hmac.update(`${get('webhook-id') ?? ''}.${get('webhook-timestamp') ?? ''}.`);
+  const isRight = (): boolean => {
+    const wanted = `v1,${hmac.digest('base64')}`;
+    return gitlab.split(' ', MOST_SIGNATURES).some((one) => isSame(one, wanted));
+  };
+  return { hmac, isRight };
+}
 
 /**
  * The body of a request that may tell of an event. It is read only for who shows the token or the secret,
@@ -99,19 +185,18 @@ async function admitted(
     webhookLimits.known();
     return bytes();
   }
-  if (secret === undefined || signature === undefined) throw unauthorized(source);
+  const refused = unauthorized(
+    `the token or the signature is missing or wrong; send Authorization: Bearer <token>, or X-Hub-Signature-256 with the secret that this machine keeps by: crosstalk secret set event.${source}`,
+  );
+  if (secret === undefined || signature === undefined) throw refused;
   const body = await webhookLimits.unknown(bytes);
   const wanted = createHmac('sha256', secret).update(body).digest('hex');
   if (isSame(signature.trim().toLowerCase(), `sha256=${wanted}`)) return body;
-  throw unauthorized(source);
+  throw refused;
 }
 
-function unauthorized(source: string): Refusal {
-  const response = problem(
-    'unauthorized',
-    `the token or the signature is missing or wrong; send Authorization: Bearer <token>, or X-Hub-Signature-256 with the secret that this machine keeps by: crosstalk secret set event.${source}`,
-  );
-  return new Refusal(response);
+function unauthorized(why: string): Refusal {
+  return new Refusal(problem('unauthorized', why));
 }
 
 function textIn(body: Buffer): string {

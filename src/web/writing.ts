@@ -2,19 +2,11 @@ import { endWarmSession } from '../operations/health/warm-sessions.ts';
 import { retryDeadLetters } from '../operations/upkeep/dlq.ts';
 import { marksOf } from '../operations/page/keyed-marks.ts';
 import { queueSend } from '../operations/page/queue-send.ts';
-import { wake } from '../operations/upkeep/wake.ts';
 import { keepUpload } from '../operations/page/uploads.ts';
 import { HIGHEST_BYTES } from '../protocol/attached.ts';
 import { CrosstalkError } from '../errors.ts';
 import { decideOnPage } from '../operations/page/proposals.ts';
-import type {
-  WebDecided,
-  WebFile,
-  WebRetried,
-  WebSent,
-  WebSessionEnded,
-  WebWoken,
-} from '../api/api.ts';
+import type { WebDecided, WebFile, WebRetried, WebSent, WebSessionEnded } from '../api/api.ts';
 import { decideRequest, header, part, sendRequest, uploadRequest } from './params.ts';
 import { route } from './route.ts';
 
@@ -119,17 +111,5 @@ export const writing = {
       id: part,
     },
     answer: ({ get, parts }): Promise<WebSessionEnded> => endWarmSession(parts.context, get('id')),
-  }),
-
-  /**
-   * Tells the dispatcher of this machine to look now
-   * @returns It looks
-   * @fails 404
-   */
-  wake: route('POST /api/wake', {
-    answer: async ({ parts }): Promise<WebWoken> => {
-      const { pid } = await wake(parts.context);
-      return { pid };
-    },
   }),
 };

@@ -1,5 +1,5 @@
 import { CrosstalkError } from '../../errors.ts';
-import { listActors, showActor } from '../../operations/setup/actors.ts';
+import { listActors, showActor, type ActorInfo } from '../../operations/setup/actors.ts';
 import { sandboxSuggestion } from '../../operations/setup/sandbox-option.ts';
 import { shownServers, type ShownServer } from '../../operations/setup/actor-servers.ts';
 import { addActor, type AddedActor } from '../../operations/setup/add-actor.ts';
@@ -18,6 +18,7 @@ import {
   type Call,
 } from '../command/command.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
+import { heardWords } from '../view/machine.ts';
 import { colourless, table } from '../view/render.ts';
 
 export function run(call: Call): Promise<number> {
@@ -203,8 +204,11 @@ function differences(before: ApprovedOptions, now: ApprovedOptions): string[] {
     .map(([option, was, is]) => `  ${option}: ${was} -> ${is}`);
 }
 
-function served({ hosts }: { hosts: { alias: string; tiers: string[] }[] }): string {
-  return hosts.length === 0
-    ? 'no host'
-    : hosts.map(({ alias, tiers }) => `${alias} (${tiers.join(', ')})`).join(', ');
+function served({ hosts }: Pick<ActorInfo, 'hosts'>): string {
+  return hosts.length === 0 ? 'no host' : hosts.map(host).join(', ');
+}
+
+function host({ alias, tiers, live, heard_s: heard }: ActorInfo['hosts'][number]): string {
+  const isThere = live === undefined ? '' : `, ${heardWords({ live, heard_s: heard ?? null })}`;
+  return `${alias} (${tiers.join(', ')}${isThere})`;
 }

@@ -14,12 +14,15 @@ const DAY_MS = 86_400_000;
 
 export function run(call: Call): Promise<number> {
   const { io } = call;
-  const interval = durationOf(call, 'interval', { fallback: '30', least: 50, most: DAY_MS });
+  const interval =
+    text(call, 'interval') === undefined
+      ? {}
+      : { interval: durationOf(call, 'interval', { fallback: '5', least: 50, most: DAY_MS }) };
   const grace = durationOf(call, 'grace', { fallback: '10', least: 0, most: DAY_MS });
   const log = logger(call);
   return inTransport(call, async (context) => {
     const { problem, successor } = await dispatch(context, {
-      interval,
+      ...interval,
       grace,
       once: flag(call, 'once'),
       fromNow: flag(call, 'fromNow'),

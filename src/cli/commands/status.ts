@@ -3,10 +3,12 @@ import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { joiningLine } from '../../operations/tracing/joining.ts';
 import { unservedLine } from '../../operations/health/nobody.ts';
 import { profileLine } from '../../operations/health/profiles.ts';
+import { latencyText } from '../../operations/health/latency.ts';
 import { status } from '../../operations/health/status.ts';
 import { type Status } from '../../operations/health/report.ts';
 import { writtenAt } from '../../operations/reading/channels.ts';
 import { resolveFrom } from '../../operations/lookup/resolve.ts';
+import { machineRow } from '../view/machine.ts';
 import type { Context } from '../../operations/context.ts';
 import { localTimes } from '../view/message.ts';
 import { flag, inTransport, note, print, text, type Call } from '../command/command.ts';
@@ -45,6 +47,7 @@ function render(s: Status, paint: Paint): string {
       ['state', s.state_dir],
     ]),
     part(paint, 'Dispatcher', dispatcher(s)),
+    part(paint, 'Other machines', (s.machines ?? []).map(machineRow)),
     part(paint, 'Actors', actors(s)),
     part(
       paint,
@@ -192,7 +195,11 @@ function dispatcher(status: Status): string[][] {
     ['process', d === null ? 'not running' : `${String(d.pid)}, since ${d.started_at}`],
   ];
   if (d === null) return rows;
-  rows.push(['heartbeat', `${age(d.age_s)} ago`], ['pending', String(d.pending)]);
+  const latency = latencyText(status);
+  rows.push(
+    ['heartbeat', `${age(d.age_s)} ago${latency === '' ? '' : `; ${latency}`}`],
+    ['pending', String(d.pending)],
+  );
   for (const { actor, tier, channel, since, messages } of d.running) {
     rows.push([
       'running',

@@ -154,7 +154,10 @@ export const COMMANDS: readonly CommandSpec[] = [
     summary: 'run the dispatcher: deliver mail to this machine’s actors',
     options: [
       HOST,
-      ['--interval <time>', 'between polls when nothing happens (default: 30)'],
+      [
+        '--interval <time>',
+        'between polls when nothing happens (default: 5, or more for many transports)',
+      ],
       ['--once', 'one full pass, then exit'],
       ['--from-now', 'new actors start at the tip instead of at what is unanswered'],
       ['--trust-host-file', 'run changed commands without approval'],
@@ -165,6 +168,8 @@ export const COMMANDS: readonly CommandSpec[] = [
       ],
       ['--supervised', 'for service managers: end with 75 when a new version waits to be started'],
     ],
+    details:
+      'An idle machine hears of other machines’ mail by its next poll, or at once where git config crosstalk.bell names a NATS server; status says which. Without --interval it polls every 5 seconds, more slowly where this machine serves many transports.',
     interrupt: 'clean',
     example: 'crosstalk dispatch --host laptop',
     load: () => import('../commands/dispatch.ts'),

@@ -1,7 +1,10 @@
 import { Emitter } from '../../emitter.ts';
 
-/** The request of a ring: `look` at what is known locally, or `ask` the remote. */
-export type Ring = 'look' | 'ask';
+/**
+ * The request of a ring: `look` at what is known locally, or `ask` the remote. `fetch` asks it on the word
+ * of another machine, which may be wrong, so that it does not count as activity.
+ */
+export type Ring = 'look' | 'fetch' | 'ask';
 
 /**
  * Ends the wait of a dispatcher. Any part that knows of work rings it: the socket, for requests

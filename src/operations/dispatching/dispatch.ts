@@ -4,7 +4,8 @@ import { packageVersion } from '../../package.ts';
 import { serve } from '../../dispatcher/serve.ts';
 import type { ServeResult } from '../../dispatcher/serve-options.ts';
 import { runnerIn } from '../../service/run.ts';
-import { isPrivate } from '../../state/directory.ts';
+import { isPrivate, stateHome } from '../../state/directory.ts';
+import { servingCount } from './serving.ts';
 import { profilesIn } from '../../bus/profiles.ts';
 import { sweep } from '../../state/files.ts';
 import { Worktrees } from '../../state/worktrees.ts';
@@ -20,8 +21,8 @@ import { Replacement } from './replacement.ts';
 
 export interface DispatchInput {
   host?: string;
-  /** The interval of polls in milliseconds. */
-  interval: number;
+  /** The interval of polls in milliseconds; undefined for what this machine and the remote can bear. */
+  interval?: number;
   grace: number;
   once: boolean;
   fromNow: boolean;
@@ -56,8 +57,10 @@ export async function dispatch(context: Context, input: DispatchInput): Promise<
       heartbeat: paths.heartbeat,
       version,
       interval: input.interval,
+      serving: () => servingCount(stateHome(env), context.now().getTime()),
       grace: input.grace,
       once: input.once,
+      home: env['HOME'],
       now: context.now,
       random: context.random,
       send: (request) => serveSend(context, (id) => parts.publisher.publish(id), request),

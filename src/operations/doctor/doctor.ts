@@ -1,12 +1,12 @@
+import { bellCheck } from './bell.ts';
 import type { Check } from './check.ts';
+import { clock } from './clock.ts';
 import { access, constants, stat, statfs } from 'node:fs/promises';
 import { foreignClaim } from '../../bus/host.ts';
 import { commandLine, programToFind } from '../../agents/command-line.ts';
-import { suffixOf } from '../../protocol/names.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { holderOf } from '../../state/lock.ts';
 import type { Transport } from '../../transport/transport.ts';
-import { takeCensus } from '../health/census.ts';
 import { refreshed, type Context } from '../context.ts';
 import { permission } from '../publishing.ts';
 import { copiesOfRepositories } from './copies.ts';
@@ -22,7 +22,6 @@ import { newsChecks } from './news.ts';
 const OLDEST_GIT = [2, 34];
 const LEAST_ROOM = 100 * 1024 * 1024;
 const MANY_LOOSE = 10_000;
-const CLOCK_TOLERANCE_S = 300;
 /** The most foreign paths that are named. */
 const MAX_NAMED = 5;
 
@@ -42,7 +41,11 @@ export async function doctor(context: Context, alias: string | undefined): Promi
     attachedFiles(context),
     ...agents(context, facts),
   ]);
-  checks.push(...(await runnerChecks(context)), ...(await copiesOfRepositories(context)));
+  checks.push(
+    ...(await runnerChecks(context)),
+    ...(await copiesOfRepositories(context)),
+    ...(await bellCheck(context)),
+  );
   checks.unshift(...transportChecks(facts), ...newsChecks(facts));
   const backlog: Check = {
     check: 'mail',
@@ -107,31 +110,6 @@ async function remote(context: Context): Promise<Check> {
   return refused === undefined
     ? { check: 'remote', ok: true, found: 'can be read and written', fix: '' }
     : { check: 'remote', ok: false, found: refused.reason, fix: 'ask for the right to push' };
-}
-
-/**
- * Compares this machine's clock with the newest message's time, as most messages are from other
- * machines.
- */
-async function clock(context: Context): Promise<Check> {
-  const { channels } = await takeCensus(context);
-  const newest =
-    Object.values(channels)
-      .map(({ last }) => last)
-      .sort()
-      .at(-1) ?? '';
-  const match = /^(\d{4})\/(\d{2})\/(\d{2})\/(\d{2})(\d{2})(\d{2})/.exec(newest);
-  if (match === null)
-    return { check: 'clock', ok: true, found: 'no message to compare with', fix: '' };
-  const [year = 0, month = 1, ...rest] = match.slice(1).map(Number);
-  const [day = 1, hours = 0, minutes = 0, seconds = 0] = rest;
-  const at = Date.UTC(year, month - 1, day, hours, minutes, seconds);
-  const ahead = Math.round((at - context.now().getTime()) / 1000);
-  const ok = ahead <= CLOCK_TOLERANCE_S;
-  const found = ok
-    ? 'not behind the newest message'
-    : `message ${suffixOf(newest)} is ${String(ahead)} s in the future`;
-  return { check: 'clock', ok, found, fix: 'set the clock here, or on the machine that wrote it' };
 }
 
 /**

@@ -11,17 +11,11 @@ import { act, wait, type Finding } from './finding.ts';
 import { secretProblems } from './held-secrets.ts';
 import { automationProblems } from './automation-problems.ts';
 import { unservedProblems } from './nobody.ts';
+import { silenceLimit } from '../../state/heartbeat.ts';
 import type { Status } from './report.ts';
 
 /** Messages that wait longer than this in the outbox are stuck. */
 const OUTBOX_LIMIT_S = 60;
-
-/**
- * The number of seconds without a report after which a dispatcher is stuck. @param interval seconds
- */
-export function silenceLimit(interval: number): number {
-  return Math.max(30, 3 * interval + 10);
-}
 
 /**
  * The verdict: healthy only while nothing is stuck (invariant 8). Every problem says what to do.

@@ -7,6 +7,7 @@ import type { OpenPermission } from '../../state/permissions/open-permissions.ts
 import type { Headroom } from '../../state/remote-budget.ts';
 import type { Pause } from '../../state/pause.ts';
 import type { Finding } from './finding.ts';
+import type { WebMachine } from '../../api/machines.ts';
 import type { GatedMail } from '../lookup/gated.ts';
 import type { KeptSessions } from './kept-sessions.ts';
 import type { WarmSession } from './warm-sessions.ts';
@@ -95,6 +96,8 @@ export interface Status {
   warm: WarmSession[];
   /** Everything that waits for `crosstalk host approve`, of the host file and of git settings. */
   held: HeldChange[];
+  /** The other machines, where a bell tells of them. */
+  machines?: WebMachine[];
   /** Null when no dispatcher runs on this machine; `age_s` is the age of its heartbeat. */
   dispatcher: (Heartbeat & { age_s: number }) | null;
   channels: {

@@ -15,13 +15,14 @@ import { toolsOf } from './actor-tools.ts';
 import { takeCensus } from './census.ts';
 import { isOfRun } from '../agent-mode.ts';
 import { type Context } from '../context.ts';
-import { channelsOf } from '../view.ts';
+import { channelsOf, hostsOf } from '../view.ts';
 import type { IndexOptions } from '../index/indexing.ts';
 import { listGated } from '../lookup/gated.ts';
 import { judge } from './health.ts';
 import { listHeld } from './held-secrets.ts';
 import { heldAgents } from './held-agents.ts';
 import { keptSessions } from './kept-sessions.ts';
+import { otherMachines } from '../lookup/machines.ts';
 import { warmSessions } from './warm-sessions.ts';
 import { mailForNobody } from './nobody.ts';
 import { lookAtProfiles } from './profiles.ts';
@@ -60,6 +61,7 @@ export async function status(
     checkVersion(transport, census.tip),
   ]);
   const served = (host.status?.actors ?? []).map(({ name }) => name);
+  const machines = running?.bell && otherMachines(running, await aliasesOf(context), context.now());
   const profiles = await lookAtProfiles(context, census.tip, served);
   const facts: Omit<Status, 'health' | 'findings'> = {
     transport: transport.dir,
@@ -80,6 +82,7 @@ export async function status(
     held: host.held,
     gated: await listGated(context),
     sessions: await keptSessions(context),
+    ...(machines && { machines }),
     warm: await warmSessions(context),
     dispatcher: running === undefined ? null : { ...running, age_s: age(running.at) },
     channels: channels.map(({ id, name, parent }) => ({
@@ -126,6 +129,11 @@ export async function status(
   };
   const known = { now: context.now(), locked: inRun || holder !== undefined, served: host.served };
   return { ...facts, ...judge(facts, known) };
+}
+
+async function aliasesOf(context: Context): Promise<string[]> {
+  const hosts = await hostsOf(context);
+  return hosts.flatMap(({ result }) => (result.ok ? [result.value.alias] : []));
 }
 
 function filesOf(commits: readonly Commit[]): string[] {

@@ -67,9 +67,13 @@ export async function overview(
 /** The part of `status` that changes from one moment to the next. */
 export function verdict(
   facts: Status,
-): Pick<WebNow, 'health' | 'findings' | 'paused' | 'dispatcher' | 'parked' | 'push_budget'> {
-  const { health, findings, paused, dispatcher, push_budget } = facts;
+): Pick<
+  WebNow,
+  'health' | 'findings' | 'paused' | 'dispatcher' | 'parked' | 'push_budget' | 'machines'
+> {
+  const { health, findings, paused, dispatcher, push_budget, machines } = facts;
   return {
+    ...(machines && { machines }),
     health,
     findings,
     paused,

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ask } from '../../dispatcher/socket/wake.ts';
 import { loadHeartbeat } from '../../state/heartbeat.ts';
 import { holderOf } from '../../state/lock.ts';
-import { silenceLimit } from '../health/health.ts';
+import { silenceLimit } from '../../state/heartbeat.ts';
 import { refreshed, tipOf, type Context } from '../context.ts';
 
 /** Milliseconds between looks at the local clone, which another command may have updated. */

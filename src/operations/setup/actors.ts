@@ -6,6 +6,8 @@ import { formatDocument } from '../../protocol/text/frontmatter.ts';
 import { placeOf, profileFiles } from '../../protocol/layout.ts';
 import { isName } from '../../protocol/names.ts';
 import { shown } from '../../protocol/text/result.ts';
+import { loadHeartbeat } from '../../state/heartbeat.ts';
+import { otherMachines } from '../lookup/machines.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
 import { hostsOf } from '../view.ts';
 
@@ -14,7 +16,14 @@ export interface ActorInfo {
   description: string;
   /** Path of the profile in force; null when a host declares the actor and it has no profile. */
   profile: string | null;
-  hosts: { alias: string; tiers: string[] }[];
+  hosts: {
+    alias: string;
+    tiers: string[];
+    /** Whether the machine is there, where a bell tells of it. */
+    live?: boolean;
+    /** Seconds since it was heard by the bell; null when it never was. */
+    heard_s?: number | null;
+  }[];
   /** The only skills that it takes; absent for all. */
   skills?: string[];
 }
@@ -22,7 +31,16 @@ export interface ActorInfo {
 /** Every actor that has a profile or that a host declares. */
 export async function listActors(context: Context): Promise<ActorInfo[]> {
   await refreshOrNote(context);
-  return knownActors(context);
+  const actors = await knownActors(context);
+  const aliases = actors.flatMap(({ hosts }) => hosts.map(({ alias }) => alias));
+  const heartbeat = await loadHeartbeat(context.paths.heartbeat);
+  const heard = otherMachines(heartbeat, [...new Set(aliases)], context.now());
+  if (heard === undefined) return actors;
+  const machines = new Map(heard.map(({ alias, live, heard_s }) => [alias, { live, heard_s }]));
+  return actors.map((actor) => ({
+    ...actor,
+    hosts: actor.hosts.map((host) => ({ ...host, ...machines.get(host.alias) })),
+  }));
 }
 
 /** The same actors as known locally, without asking the remote. */

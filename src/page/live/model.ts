@@ -98,12 +98,15 @@ function grown(channel: WebChannel, messages: readonly WebMessage[]): WebChannel
 function agedTo(now: WebNow, at: string): WebNow {
   const passed = Math.max(0, Date.parse(at) - Date.parse(now.at)) / 1000;
   const older = <T extends number | null>(age: T): T => (age === null ? age : age + passed) as T;
-  const { dispatcher, waiting } = now;
+  const { dispatcher, waiting, machines } = now;
   return {
     ...now,
     at: passed > 0 ? at : now.at,
     dispatcher: dispatcher && { ...dispatcher, age_s: older(dispatcher.age_s) },
     hosts: now.hosts.map((host) => ({ ...host, heartbeat_age_s: older(host.heartbeat_age_s) })),
+    ...(machines && {
+      machines: machines.map((one) => ({ ...one, heard_s: older(one.heard_s) })),
+    }),
     waiting: {
       ...waiting,
       oldest_s: older(waiting.oldest_s),

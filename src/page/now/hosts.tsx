@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import type { WebActorNow, WebHost, WebNow, WebRun, WebTool } from '../../api/api.ts';
+import type { WebActorNow, WebHost, WebMachine, WebNow, WebRun, WebTool } from '../../api/api.ts';
 import { useModel } from '../live/use-live.ts';
 import { Link } from '../route/link.tsx';
 import { StateChip } from '../parts/state-chip.tsx';
@@ -17,7 +17,11 @@ export function Hosts({ now }: { now: WebNow }): JSX.Element {
       <Rows>
         {now.hosts.map((host) => (
           <li key={host.alias}>
-            <Host host={host} at={now.at} />
+            <Host
+              host={host}
+              other={now.machines?.find(({ alias }) => alias === host.alias)}
+              at={now.at}
+            />
           </li>
         ))}
       </Rows>
@@ -25,7 +29,15 @@ export function Hosts({ now }: { now: WebNow }): JSX.Element {
   );
 }
 
-function Host({ host, at }: { host: WebHost; at: string }): JSX.Element {
+function Host({
+  host,
+  other,
+  at,
+}: {
+  host: WebHost;
+  other: WebMachine | undefined;
+  at: string;
+}): JSX.Element {
   const passed = usePassed(at);
   const { alias, this_machine: here, heartbeat_age_s: age, last_wrote: wrote, problem } = host;
   return (
@@ -34,6 +46,7 @@ function Host({ host, at }: { host: WebHost; at: string }): JSX.Element {
         <bdi class="who">{alias}</bdi> {here && <span class="chip dim">this machine</span>}
       </p>
       <p class={here && age === null ? 'bad' : 'dim'}>{heard()}</p>
+      {other?.live === true && <p class="dim">{atWork(other)}</p>}
       <p class="dim">
         {host.actors.length === 0 ? 'serves no actor' : `serves ${host.actors.join(', ')}`}
       </p>
@@ -44,10 +57,19 @@ function Host({ host, at }: { host: WebHost; at: string }): JSX.Element {
   function heard(): string {
     if (here)
       return age === null ? 'no dispatcher is running' : `heartbeat ${ageOf(age + passed)} ago`;
+    if (other?.live === true && other.heard_s !== null)
+      return `live, heard ${ageOf(other.heard_s + passed)} ago`;
     return wrote === null
       ? 'has not written lately'
       : `last wrote ${ageOf(secondsSince(wrote, Date.now()))} ago`;
   }
+}
+
+/** What another machine is doing, as the bell tells. */
+function atWork({ version, running, held }: WebMachine): string {
+  const runs = running.length === 0 ? 'runs nothing' : `runs ${running.join(', ')}`;
+  const waits = held === 0 ? '' : `, ${String(held)} tiers hold their mail back`;
+  return `${runs}${waits}${version === null ? '' : `, version ${version}`}`;
 }
 
 interface Watching {

@@ -3,6 +3,9 @@ import type { RemoteLimits } from './forges.ts';
 import type { Git } from '../git/git.ts';
 import type { SettingChange } from './settings.ts';
 
+/** What belongs to `crosstalk.bell`, by the end of its name. */
+export const OF_BELL = ['name', 'credentials', 'ca', 'cert', 'key'] as const;
+
 /**
  * A transport as git for the bus sees it: our own git directory, the operator's clone beside it, and
  * what is in force of that clone's settings.
@@ -44,6 +47,8 @@ export interface Repository {
   warmMemory?: string;
   /** `crosstalk.scanSecrets`: whether what leaves is searched for secrets. */
   scanSecrets?: string;
+  /** `crosstalk.bell`, and `crosstalk.bellName` and so on; `bell/settings.ts` reads them. */
+  bell?: { servers: string } & Partial<Record<(typeof OF_BELL)[number], string>>;
   /** What the remote should be asked for at most. */
   limits?: RemoteLimits;
   /** The branch that is the bus. */
@@ -67,6 +72,7 @@ export type CloneDefaults = Pick<
   | 'scanSecrets'
   | 'keepTranscripts'
   | 'signingKey'
+  | 'bell'
   | 'warmSessions'
   | 'warmMemory'
 >;

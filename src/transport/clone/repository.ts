@@ -1,5 +1,5 @@
 import { makeFolder } from '../../folder.ts';
-import type { Repository } from './handle.ts';
+import { OF_BELL, type Repository } from './handle.ts';
 import { accessOf, assertOrigin, type Setting } from './access.ts';
 import { configStamp, type Clone } from './clone.ts';
 import { remoteLimits } from './forges.ts';
@@ -156,6 +156,7 @@ export async function openRepository(
     signingKey: settings.get('crosstalk.signingkey'),
     keepTranscripts: settings.get('crosstalk.keeptranscripts'),
     scanSecrets: settings.get('crosstalk.scansecrets'),
+    bell: bellIn(settings),
     warmSessions: settings.get('crosstalk.warmsessions'),
     warmMemory: settings.get('crosstalk.warmmemory'),
     limits: remoteLimits(origin, settings),
@@ -175,6 +176,14 @@ export async function openRepository(
       Object.entries(optional).filter(([, value]) => value !== undefined),
     ) as Partial<Repository>),
   };
+}
+
+/** What is set of the bell; undefined where there is none. */
+function bellIn(settings: ReadonlyMap<string, string>): Repository['bell'] {
+  const servers = settings.get('crosstalk.bell');
+  if (servers === undefined) return undefined;
+  const others = OF_BELL.map((key) => [key, settings.get(`crosstalk.bell${key}`)] as const);
+  return { servers, ...Object.fromEntries(others.filter(([, value]) => value !== undefined)) };
 }
 
 function committerOf(

@@ -33,8 +33,8 @@ export interface Recording {
 }
 
 /**
- * What is recorded: where the remote is, how it is reached, who commits, and what is run. Other
- * settings of the clone have no effect on git for the bus.
+ * What is recorded: where the remote and the bell are, how they are reached, who commits, and what is
+ * run. Other settings of the clone have no effect on git for the bus.
  */
 const RECORDED = new RegExp(
   [
@@ -44,7 +44,7 @@ const RECORDED = new RegExp(
     String.raw`^ssh\.variant$`,
     String.raw`^user\.(name|email)$`,
     String.raw`^extensions\.(objectformat|partialclone)$`,
-    String.raw`^crosstalk\.(branch|agent)$`,
+    String.raw`^crosstalk\.(branch|agent|bell(name|credentials|ca|cert|key)?)$`,
   ].join('|'),
 );
 /** Settings that are recorded without asking, even when the first record was lost. */

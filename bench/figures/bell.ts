@@ -1,0 +1,127 @@
+import { spawn } from 'node:child_process';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { createConnection, createServer, type AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Figure, Scale } from '../figure.ts';
+import { spread, timed, type Spread } from '../measure.ts';
+import { World, type Machine } from '../world.ts';
+
+/** What a run on another machine may begin after `send` itself, in milliseconds. */
+const MEDIAN_MS = 150;
+const LATE_MS = 500;
+const SERVER = '/usr/sbin/nats-server';
+const NAMED = 3;
+
+/** From the start of `send` on one machine to the start of the run on another, idle one, by the bell. */
+export async function bell({ rounds, hosts }: Scale): Promise<Figure[]> {
+  if (!existsSync(SERVER)) {
+    process.stderr.write(`bell: skipped, no ${SERVER}: apt-get install nats-server\n`);
+    return [];
+  }
+  return [...(await rung(rounds, 1, 1)), ...(await rung(rounds, hosts, NAMED))];
+}
+
+async function rung(rounds: number, hosts: number, named: number): Promise<Figure[]> {
+  const world = await World.make();
+  try {
+    const url = await serveNats(world);
+    const sender = await world.machine('sender', 'true');
+    const others: Machine[] = [];
+    for (let at = 0; at < hosts; at++) {
+      const begun = join(world.root, `begun-${String(at)}`);
+      const cli = `date +%s%N > ${begun}.new; mv ${begun}.new ${begun}; cat > /dev/null; echo done`;
+      others.push(await world.machine(`host${String(at)}`, cli));
+    }
+    for (const machine of [sender, ...others]) {
+      await world.git(machine.dir, 'config', 'crosstalk.bell', url);
+      await machine.run('host', 'approve', ...(await heldIn(machine)));
+      const serving = await machine.serve('--interval', '3600');
+      await serving.saw('bell_up');
+    }
+    const to = others.slice(0, named).map(({ alias }) => alias);
+    const [sends, totals, over]: [number[], number[], number[]] = [[], [], []];
+    for (let round = 0; round <= rounds; round++) {
+      const marks = to.map((_, at) => join(world.root, `begun-${String(at)}`));
+      for (const mark of marks) rmSync(mark, { force: true });
+      const begun = Date.now();
+      const sent = timed(() => sender.run('send', '--to', to.join(','), '--from', 'me', 'hello'));
+      while (!marks.every((mark) => existsSync(mark))) await sleep(1);
+      const started = marks.map((mark) => Number(readFileSync(mark, 'utf8')) / 1e6);
+      const send = await sent;
+      // The answers are on the way; they are no part of the next round.
+      await sleep(1500);
+      if (round === 0) continue;
+      const total = Math.max(...started) - begun;
+      sends.push(send);
+      totals.push(total);
+      over.push(total - send);
+    }
+    return figuresOf(hosts, named, { sends, totals, over });
+  } finally {
+    await world.end();
+  }
+}
+
+function figuresOf(
+  hosts: number,
+  named: number,
+  { sends, totals, over }: Record<'sends' | 'totals' | 'over', number[]>,
+): Figure[] {
+  const late = spread(over);
+  const worst = Math.max(...over);
+  const isOne = hosts === 1;
+  const limit = isOne ? MEDIAN_MS : LATE_MS;
+  const value = isOne ? late.median : worst;
+  const floor: { what: string } & Spread = { what: 'send', ...spread(sends) };
+  const who = isOne ? 'an idle host' : `${String(named)} of ${String(hosts)} idle hosts`;
+  return [
+    {
+      figure: `send → run started on ${who}, by the bell`,
+      floor,
+      measured: spread(totals),
+      goal: `${isOne ? 'median' : 'longest'} ≤ send + ${String(limit)} ms`,
+      met: value <= limit,
+      note: `over send: median ${late.median.toFixed(0)} ms, p95 ${late.p95.toFixed(0)} ms, longest ${worst.toFixed(0)} ms`,
+    },
+  ];
+}
+
+async function heldIn(machine: Machine): Promise<string[]> {
+  const { out } = await machine.run('host', 'show', '--json');
+  return (JSON.parse(out) as { held: { digest: string }[] }).held.map(({ digest }) => digest);
+}
+
+/** A server on loopback, ended with the world. */
+async function serveNats(world: World): Promise<string> {
+  const port = await freePort();
+  const child = spawn(SERVER, ['-a', '127.0.0.1', '-p', String(port)], { stdio: 'ignore' });
+  world.track(child);
+  while (!(await answers(port))) await sleep(20);
+  return `nats://127.0.0.1:${String(port)}`;
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as AddressInfo;
+      server.close(() => {
+        resolve(port);
+      });
+    });
+  });
+}
+
+function answers(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = createConnection(port, '127.0.0.1');
+    socket.once('data', () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once('error', () => {
+      resolve(false);
+    });
+  });
+}

@@ -1,0 +1,53 @@
+import { isName } from '../protocol/names.ts';
+import { parseSmall } from './ring.ts';
+
+/**
+ * What a machine says of itself by the bell. Anybody who reaches the server may say it in its place, so
+ * it is shown and decides nothing.
+ */
+export interface Beat {
+  /** Its alias. */
+  host: string;
+  version: string;
+  /** Seconds after which it says so again, at the latest. */
+  every: number;
+  /** The actors that it serves. */
+  actors: string[];
+  /** The actors that are at work, one for each run. */
+  running: string[];
+  /** How many tiers hold their mail back. */
+  held: number;
+}
+
+const MAX_BEAT_BYTES = 16 * 1024;
+/** The most names in one list; with more, the first ones are said. */
+const MOST_NAMES = 100;
+/** A version as npm allows it, within reason. */
+const VERSION = /^\d{1,6}\.\d{1,6}\.\d{1,6}(?:[-+][0-9A-Za-z.+-]{1,32})?$/;
+const LONGEST_EVERY_S = 86_400;
+const MOST_HELD = 10_000;
+
+export function formatBeat({ host, version, every, actors, running, held }: Beat): string {
+  return JSON.stringify({
+    ...{ host, version, every: Math.ceil(every), held: Math.min(held, MOST_HELD) },
+    actors: actors.slice(0, MOST_NAMES),
+    running: running.slice(0, MOST_NAMES),
+  });
+}
+
+/** Reads a beat that anybody may have sent; undefined for whatever is none. */
+export function parseBeat(bytes: Uint8Array): Beat | undefined {
+  const { host, version, every, actors, running, held } = parseSmall(bytes, MAX_BEAT_BYTES) ?? {};
+  if (!isName(host) || typeof version !== 'string' || !VERSION.test(version)) return undefined;
+  if (!isCount(every, LONGEST_EVERY_S) || !isCount(held, MOST_HELD)) return undefined;
+  if (!isNames(actors) || !isNames(running)) return undefined;
+  return { host, version, every, actors, running, held };
+}
+
+function isCount(value: unknown, most: number): value is number {
+  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= most;
+}
+
+function isNames(value: unknown): value is string[] {
+  return Array.isArray(value) && value.length <= MOST_NAMES && value.every(isName);
+}

@@ -1,0 +1,154 @@
+import type { NatsConnection, Subscription } from '@nats-io/transport-node';
+import { Emitter } from '../emitter.ts';
+import { reasonOf } from '../errors.ts';
+import { wait } from '../wait.ts';
+import { connectBell, refusalIn } from './connect.ts';
+import { Flood } from './flood.ts';
+import type { BellSettings } from './settings.ts';
+
+/** What is said on the subject of a bus: that there is news, or how a machine is. */
+export type Kind = 'ring' | 'beat';
+
+export interface LineEvents {
+  /** The line stands, after it did not: what was said meanwhile is lost. */
+  up: [];
+  /** There is no connection, or none any more. */
+  down: [reason: string];
+  /** Somebody said something; anybody who reaches the server may have. */
+  heard: [kind: Kind, bytes: Uint8Array];
+  /** More is said than can be of use, so nothing is heard for a while. */
+  flooded: [];
+}
+
+/** Milliseconds before the first, and at most before any, attempt to connect again. */
+const FIRST_RETRY_MS = 500;
+const LONGEST_RETRY_MS = 30_000;
+/** A connection that lasted so many milliseconds is worth another one soon. */
+const STEADY_MS = 10_000;
+/** Milliseconds that the last words of a line are given. */
+const LAST_WORDS_MS = 300;
+/** Milliseconds without listening after a flood. */
+const DEAF_MS = 10_000;
+
+/**
+ * A connection to the server of a bell that is made again for as long as it is wanted. Nothing waits for
+ * it: what is said while it is down is dropped.
+ *
+ *     connecting → up → (lost, refused) → waiting, longer each time → connecting → …
+ */
+export class BellLine {
+  readonly events = new Emitter<LineEvents>();
+  readonly #settings: BellSettings;
+  readonly #random: () => number;
+  readonly #now: () => number;
+  readonly #flood: Flood;
+  readonly #over = new AbortController();
+  #connection: NatsConnection | undefined;
+  #ended: Promise<void> = Promise.resolve();
+
+  /**
+   * @param random from 0 to 1, so that machines do not return at the same moment
+   * @param now milliseconds of any clock
+   */
+  constructor(settings: BellSettings, random: () => number, now: () => number) {
+    this.#settings = settings;
+    this.#random = random;
+    this.#now = now;
+    this.#flood = new Flood(now);
+  }
+
+  get isUp(): boolean {
+    return this.#connection !== undefined;
+  }
+
+  /** Begins to connect, without waiting for it. */
+  open(): void {
+    this.#ended = this.#keep();
+  }
+
+  async close(): Promise<void> {
+    const said = this.#connection?.flush().catch(() => undefined);
+    if (said !== undefined) await Promise.race([said, wait(LAST_WORDS_MS)]);
+    this.#over.abort();
+    await this.#connection?.close().catch(() => undefined);
+    await this.#ended;
+  }
+
+  /** Says something to all others, if there is a connection. */
+  say(kind: Kind, text: string): void {
+    try {
+      this.#connection?.publish(`${this.#settings.subject}.${kind}`, text);
+    } catch {
+      // It was lost just now.
+    }
+  }
+
+  async #keep(): Promise<void> {
+    const { signal } = this.#over;
+    for (let delay = FIRST_RETRY_MS; !signal.aborted;) {
+      const begun = this.#now();
+      const reason = await this.#once();
+      if (this.#isOver()) return;
+      this.events.emit('down', reason);
+      // A server that lets us in and throws us out at once is not asked more often than one that does not.
+      if (this.#now() - begun > STEADY_MS) delay = FIRST_RETRY_MS;
+      await wait(delay * (0.5 + this.#random()), signal);
+      delay = Math.min(2 * delay, LONGEST_RETRY_MS);
+    }
+  }
+
+  #isOver(): boolean {
+    return this.#over.signal.aborted;
+  }
+
+  /** Connects, and listens until the connection is lost; the reason why it was. */
+  async #once(): Promise<string> {
+    let connection: NatsConnection;
+    try {
+      connection = await connectBell(this.#settings, { echo: false });
+    } catch (error) {
+      return reasonOf(error);
+    }
+    if (this.#isOver()) {
+      await connection.close().catch(() => undefined);
+      return '';
+    }
+    const refused = new Promise<string>((resolve) => {
+      this.#listen(connection, resolve);
+      void refusalIn(connection).then(resolve);
+    });
+    this.#connection = connection;
+    this.events.emit('up');
+    const lost = connection.closed().then((error) => error?.message ?? 'the server ended it');
+    const reason = await Promise.race([lost, refused]);
+    this.#connection = undefined;
+    await connection.close().catch(() => undefined);
+    return `the connection to ${this.#settings.servers.join(', ')} is lost: ${reason}`;
+  }
+
+  #listen(connection: NatsConnection, refused: (reason: string) => void): void {
+    const { subject } = this.#settings;
+    let listening: Subscription | undefined;
+    const listen = (): void => {
+      listening = connection.subscribe(`${subject}.*`, {
+        callback: (error, { subject: said, data }) => {
+          if (error) refused(`${error.message}; ask the operator of the server for the right`);
+          else if (this.#flood.isOver(data.byteLength)) deafen();
+          else if (said === `${subject}.ring`) this.events.emit('heard', 'ring', data);
+          else if (said === `${subject}.beat`) this.events.emit('heard', 'beat', data);
+        },
+      });
+    };
+    const deafen = (): void => {
+      if (listening?.isClosed() !== false) return;
+      listening.unsubscribe();
+      this.events.emit('flooded');
+      void wait(DEAF_MS, this.#over.signal).then(() => {
+        if (connection.isClosed() || this.#isOver()) return;
+        listen();
+        this.events.emit('up');
+      });
+    };
+    listen();
+  }
+}

@@ -1,0 +1,2 @@
+// What only a machine with a bell needs, as a separate bundle (build.js).
+export { connect, credsAuthenticator } from '@nats-io/transport-node';

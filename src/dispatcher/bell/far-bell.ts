@@ -1,0 +1,197 @@
+import { parseBeat } from '../../bell/beat.ts';
+import { BellLine, type Kind } from '../../bell/line.ts';
+import { formatRings, parseRing } from '../../bell/ring.ts';
+import { parseBell, type BellConfig } from '../../bell/settings.ts';
+import { withoutCredentials } from '../../credentials.ts';
+import { reasonOf } from '../../errors.ts';
+import type { Log } from '../../log.ts';
+import type { Deliveries } from '../intake/deliveries.ts';
+import type { Bell } from '../socket/bell.ts';
+import type { News } from '../socket/news.ts';
+import type { HeardMachine, Heartbeat } from '../../state/heartbeat.ts';
+import type { OutboxEntry } from '../../state/outbox-entry.ts';
+import type { Transport } from '../../transport/transport.ts';
+import { RungFetches } from './fetches.ts';
+import { Machines } from './machines.ts';
+import { namedHosts } from './named-hosts.ts';
+
+export interface FarBellParts {
+  transport: Transport;
+  /** The host that is served, if one is. */
+  hosts: {
+    readonly active: { alias: string; actors: ReadonlyMap<string, unknown> } | undefined;
+  };
+  deliveries: Pick<Deliveries, 'mailboxes'>;
+  /** Ends the wait for the next poll. */
+  bell: Pick<Bell, 'ring'>;
+  news: Pick<News, 'awaited'>;
+  log: Log;
+  now: () => Date;
+  random: () => number;
+  home: string | undefined;
+}
+
+/** Characters of the reason for which a bell is down. */
+const MAX_REASON = 500;
+
+/** How the bell is, for `status`. */
+export interface BellState {
+  /** The servers, without credentials. */
+  servers: string;
+  /** Why nothing is heard, and since when (ISO 8601 in UTC); absent while the line stands. */
+  failing?: { since: string; reason: string };
+  /** What other machines have said of themselves. */
+  machines: HeardMachine[];
+}
+
+/**
+ * The bell between machines (docs/bell.md): after a push it tells the hosts that have mail, and a host
+ * that is named fetches at once. It is only a hint. Whatever is said, forged, lost or never said there,
+ * what is on the bus comes from git, at the next poll at the latest.
+ */
+export class FarBell {
+  readonly #parts: FarBellParts;
+  readonly #fetches: RungFetches;
+  #machines: Machines | undefined;
+  /** The settings for which there is a line, as text. */
+  #config = '';
+  #line: BellLine | undefined;
+  #state: Omit<BellState, 'machines'> | undefined;
+
+  constructor(parts: FarBellParts) {
+    this.#parts = parts;
+    const { bell, deliveries, log } = parts;
+    this.#fetches = new RungFetches(
+      (tip) => {
+        if (tip !== undefined) log('bell_rung', { tip });
+        bell.ring('fetch');
+      },
+      () => deliveries.mailboxes.scanned,
+      () => performance.now(),
+    );
+  }
+
+  /** Undefined without a bell. */
+  get state(): BellState | undefined {
+    return this.#state && { ...this.#state, machines: this.#machines?.all ?? [] };
+  }
+
+  /** Uses the settings in force; without any, nothing is opened and nothing loaded. */
+  follow(): void {
+    const { origin, defaults } = this.#parts.transport;
+    const config = origin === undefined ? undefined : defaults.bell;
+    if (config === undefined && this.#line === undefined && this.#state === undefined) return;
+    const text = config === undefined ? '' : JSON.stringify([config, origin]);
+    if (text === this.#config) return;
+    this.#config = text;
+    void this.#line?.close();
+    this.#line = undefined;
+    this.#machines = undefined;
+    this.#state = undefined;
+    if (config !== undefined) this.#open(config, origin ?? '');
+  }
+
+  /** A fetch begins. */
+  begin(): void {
+    if (this.#line !== undefined) this.#fetches.begin();
+  }
+
+  /** A fetch is over. @param isNew whether it brought anything */
+  end(isNew: boolean): void {
+    if (this.#line !== undefined) this.#fetches.end(isNew);
+  }
+
+  /** Tells the other machines of a push. @param tip where the entries are on the bus */
+  tell(tip: string, entries: readonly OutboxEntry[]): void {
+    const line = this.#line;
+    if (line?.isUp !== true) return;
+    const { transport, hosts: own, log } = this.#parts;
+    void namedHosts(transport, tip, entries, own.active?.alias).then(
+      (hosts) => {
+        for (const ring of formatRings({ tip, hosts })) line.say('ring', ring);
+      },
+      (error: unknown) => {
+        log('internal_error', { error: `bell: ${reasonOf(error)}` });
+      },
+    );
+  }
+
+  /** Tells the other machines how this one is. */
+  beat(heartbeat: Heartbeat): void {
+    if (this.#line?.isUp !== true) return;
+    const actors = [...(this.#parts.hosts.active?.actors.keys() ?? [])];
+    const due = this.#machines?.due(heartbeat, actors, performance.now());
+    if (due !== undefined) this.#line.say('beat', due);
+  }
+
+  async close(): Promise<void> {
+    this.#fetches.stop();
+    await this.#line?.close();
+  }
+
+  #open(config: BellConfig, origin: string): void {
+    const { transport, now, random, home, log } = this.#parts;
+    const servers = withoutCredentials(config.servers);
+    const parsed = parseBell(config, origin, home);
+    if (!parsed.ok) {
+      this.#fail(servers, parsed.problems.join('; '));
+      return;
+    }
+    this.#state = { servers, failing: { since: now().toISOString(), reason: 'not connected yet' } };
+    const line = new BellLine(parsed.value, random, () => performance.now());
+    this.#line = line;
+    this.#machines = new Machines(transport, now);
+    line.events.on('up', () => {
+      this.#state = { servers };
+      log('bell_up', { servers });
+      this.#machines?.again();
+      // What was said before is not heard any more.
+      this.#fetches.rung();
+    });
+    line.events.on('down', (reason) => {
+      this.#fail(servers, reason);
+    });
+    line.events.on('flooded', () => {
+      log('bell_flooded', { note: 'more is said there than can be of use; not heard for 10 s' });
+    });
+    line.events.on('heard', (...said) => {
+      this.#hear(...said);
+    });
+    line.open();
+  }
+
+  #fail(servers: string, reason: string): void {
+    const { failing } = this.#state ?? {};
+    // A server may say anything, of any length.
+    const plain = withoutCredentials(reason.slice(0, MAX_REASON));
+    if (failing?.reason !== plain) this.#parts.log('bell_down', { servers, reason: plain });
+    const since = failing?.since ?? this.#parts.now().toISOString();
+    this.#state = { servers, failing: { since, reason: plain } };
+  }
+
+  #hear(kind: Kind, bytes: Uint8Array): void {
+    if (kind === 'ring') this.#hearRing(bytes);
+    else this.#hearBeat(bytes);
+  }
+
+  #hearRing(bytes: Uint8Array): void {
+    const ring = parseRing(bytes);
+    if (ring === undefined) return;
+    const { hosts, news } = this.#parts;
+    const self = hosts.active?.alias;
+    // Whoever waits here for the bus to change, such as a person in a chat, is served by no host file.
+    const isAwaited = news.awaited > 0;
+    if (isAwaited || (self !== undefined && ring.hosts.includes(self)))
+      this.#fetches.rung(ring.tip);
+  }
+
+  #hearBeat(bytes: Uint8Array): void {
+    const beat = parseBeat(bytes);
+    if (beat === undefined) return;
+    const { deliveries, hosts, log } = this.#parts;
+    const heard = this.#machines?.hear(beat, deliveries.mailboxes.scanned, hosts.active?.alias);
+    void heard?.catch((error: unknown) => {
+      log('internal_error', { error: `bell: ${reasonOf(error)}` });
+    });
+  }
+}

@@ -1,0 +1,96 @@
+import { reasonOf } from '../errors.ts';
+import { HOSTS } from '../protocol/layout.ts';
+import type { Log } from '../log.ts';
+import type { Transport } from '../transport/transport.ts';
+
+/** Milliseconds between polls of an idle machine that serves one transport. */
+const QUIET_MS = 5000;
+/**
+ * What each transport of this machine adds to that time. A poll takes 12 to 15 ms of one core, all git
+ * processes included, so that this keeps those of all transports below half a percent of it.
+ */
+const EACH_MS = 3000;
+/** Polling is allowed this share of the reads that a forge asks a repository to keep to. */
+const SHARE_OF_READS = 0.5;
+/** However many hosts a repository has, none of them polls more slowly for their sake. */
+const SLOWEST_FOR_HOSTS_MS = 30_000;
+/** The least time between two looks at what the pace depends on, in milliseconds. */
+const LOOK_MS = 60_000;
+
+/** How long an idle dispatcher waits between polls, and what makes it wait longer than it could. */
+export interface Interval {
+  ms: number;
+  slowedBy?: string;
+}
+
+/**
+ * The time between polls of an idle machine.
+ *
+ * @param serving the dispatchers of this user on this machine
+ * @param hosts the hosts of the transport
+ * @param reads a second that its remote asks all of them to keep to; undefined for no limit
+ */
+export function intervalFor(serving: number, hosts: number, reads: number | undefined): Interval {
+  const forMachine = Math.max(QUIET_MS, EACH_MS * serving);
+  const allowed = reads === undefined ? 0 : (1000 * hosts) / (reads * SHARE_OF_READS);
+  const forRemote = Math.min(SLOWEST_FOR_HOSTS_MS, Math.round(allowed));
+  if (forRemote > forMachine)
+    return {
+      ms: forRemote,
+      slowedBy: `its ${String(hosts)} hosts share ${String(reads)} reads a second`,
+    };
+  return {
+    ms: forMachine,
+    ...(forMachine > QUIET_MS && { slowedBy: `${String(serving)} transports here take turns` }),
+  };
+}
+
+export interface PaceParts {
+  transport: Pick<Transport, 'limits' | 'tip' | 'list'>;
+  /** The dispatchers of this user on this machine, this one included. */
+  serving: () => Promise<number>;
+  log: Log;
+}
+
+/** The pace of polling: what was given, or what this machine and the remote can bear. */
+export class Pace {
+  readonly #given: number | undefined;
+  readonly #parts: PaceParts;
+  #found: Interval = { ms: QUIET_MS };
+  #looked = -Infinity;
+
+  /** @param given milliseconds; undefined to find them out */
+  constructor(given: number | undefined, parts: PaceParts) {
+    this.#given = given;
+    this.#parts = parts;
+  }
+
+  get interval(): Interval {
+    return this.#given === undefined ? this.#found : { ms: this.#given };
+  }
+
+  /** Looks again at what the pace depends on, now and then; the next wait goes by it. */
+  look(): void {
+    const now = performance.now();
+    if (this.#given !== undefined || now - this.#looked < LOOK_MS) return;
+    this.#looked = now;
+    void this.#find().catch((error: unknown) => {
+      this.#parts.log('internal_error', { error: `pace: ${reasonOf(error)}` });
+    });
+  }
+
+  async #find(): Promise<void> {
+    const { transport, serving } = this.#parts;
+    const { readsPerSecond: reads } = transport.limits ?? {};
+    const hosts = reads === undefined ? 0 : await this.#hosts();
+    this.#found = intervalFor(await serving(), hosts, reads);
+  }
+
+  async #hosts(): Promise<number> {
+    const { transport } = this.#parts;
+    const tip = await transport.tip();
+    if (tip === undefined) return 0;
+    const files = await transport.list(tip, [HOSTS]);
+    return files.filter(({ path }) => path.endsWith('.md')).length;
+  }
+}
