@@ -20,7 +20,7 @@ import {
 } from '../../test/agents/clis.ts';
 import { startModelServer } from '../../test/agents/server.ts';
 import type { Figure, Scale } from '../figure.ts';
-import { spread, timed, type Spread } from '../measure.ts';
+import { inTurn, timed } from '../measure.ts';
 import { World, type Machine } from '../world.ts';
 
 /** Milliseconds that a second answer of a kept CLI may take longer than that of a trivial actor. */
@@ -45,36 +45,46 @@ interface Warm {
  */
 export async function warm({ rounds, idle }: Scale): Promise<Figure[]> {
   const figures: Figure[] = [];
-  const shell = await answering(SHELL, undefined, 'fresh', rounds);
-  figures.push(plain('reply → answer, shell actor', shell.spread));
   const known = CLIS.filter((name) => existsSync(binFolder(realCli(name))));
   for (const name of known)
-    for (const kind of KINDS) {
-      const many = kind === 'warm' ? rounds : Math.min(3, rounds);
-      const found = await answering(headless(realCli(name)), name, kind, many);
-      const note = `${String(found.memory)} MiB kept`;
-      if (kind !== 'warm') figures.push(plain(`reply → answer, ${name} ${kind}`, found.spread));
-      else {
-        const floor = {
-          ...shell.spread,
-          what: `shell actor + ${String(MOST_MS)} ms`,
-          median: shell.spread.median + MOST_MS,
-        };
-        const ratio = found.spread.median / floor.median;
-        const goal = '≤ 1×';
-        figures.push({
-          figure: `reply → answer, ${name} warm`,
-          ...{ floor, measured: found.spread, ratio, goal, met: ratio <= 1, note },
-        });
-      }
-    }
+    for (const kind of KINDS)
+      figures.push(await answering(name, kind, kind === 'warm' ? rounds : Math.min(3, rounds)));
   const [first] = known;
   if (first !== undefined) figures.push(...(await eight(first, idle)));
   return figures;
 }
 
-function plain(figure: string, measured: Spread): Figure {
-  return { figure, measured, goal: 'for comparison', met: true };
+/** Asks a CLI and a trivial actor in turn, again and again in a thread that each has. */
+async function answering(name: CliName, kind: string, rounds: number): Promise<Figure> {
+  const shell = await scene(SHELL, undefined, 'fresh');
+  const cli = await scene(headless(realCli(name)), name, kind);
+  try {
+    const last = new Map<Scene, string>();
+    const ask = async (at: Scene): Promise<void> => {
+      last.set(at, await asked(at.world, at.machine, last.get(at)));
+    };
+    for (const at of [shell, cli]) await ask(at);
+    const spreads = await inTurn(rounds, { shell: () => ask(shell), cli: () => ask(cli) });
+    const floor = {
+      ...spreads.shell,
+      what: `shell actor + ${String(MOST_MS)} ms`,
+      median: spreads.shell.median + MOST_MS,
+    };
+    const ratio = spreads.cli.median / floor.median;
+    const processes = await kept(cli.machine);
+    const memory = Math.round(processes.reduce((sum, one) => sum + one.memory, 0) / MIB);
+    const isWarm = kind === 'warm';
+    return {
+      figure: `reply → answer, ${name} ${kind}`,
+      ...{ floor, measured: spreads.cli, ratio },
+      goal: isWarm ? '≤ 1×' : 'for comparison',
+      met: !isWarm || ratio <= 1,
+      ...(isWarm && { note: `${String(memory)} MiB kept` }),
+    };
+  } finally {
+    await cli.end();
+    await shell.end();
+  }
 }
 
 interface Scene {
@@ -111,33 +121,6 @@ async function scene(cli: string, name: CliName | undefined, kind: string): Prom
       for (const folder of [home, `${home}-tmp`]) rmSync(folder, { recursive: true, force: true });
     },
   };
-}
-
-/** Asks once in a new thread, then again and again in it. */
-async function answering(
-  cli: string,
-  name: CliName | undefined,
-  kind: string,
-  rounds: number,
-): Promise<{ spread: Spread; memory: number }> {
-  const { world, machine, end } = await scene(cli, name, kind);
-  try {
-    const samples: number[] = [];
-    let last = await asked(world, machine);
-    for (let round = 0; round < rounds; round++) {
-      let next = last;
-      samples.push(
-        await timed(async () => {
-          next = await asked(world, machine, last);
-        }),
-      );
-      last = next;
-    }
-    const memory = (await kept(machine)).reduce((sum, one) => sum + one.memory, 0);
-    return { spread: spread(samples), memory: Math.round(memory / MIB) };
-  } finally {
-    await end();
-  }
 }
 
 /** Asks, and waits for the answer; returns its path. */

@@ -16,3 +16,4 @@ export type * from './now.ts';
 export type * from './sending.ts';
 export type * from './run-output.ts';
 export type * from './schedules.ts';
+export type * from './sessions.ts';

@@ -5,9 +5,11 @@ import type {
   WebFlow,
   WebHosts,
   WebSchedules,
+  WebSessions,
   WebRunOutput,
 } from '../api/api.ts';
 import { CrosstalkError } from '../errors.ts';
+import { warmSessions } from '../operations/health/warm-sessions.ts';
 import { flow } from '../operations/page/flow.ts';
 import { runOutput } from '../operations/page/run-output.ts';
 import { schedulesHere } from '../operations/schedules/list.ts';
@@ -45,6 +47,13 @@ export const overview = {
   schedules: route('GET /api/schedules', {
     answer: async ({ parts }): Promise<WebSchedules> => ({
       schedules: await schedulesHere(parts.context),
+    }),
+  }),
+
+  /** The processes of agent CLIs that this machine keeps between runs */
+  sessions: route('GET /api/sessions', {
+    answer: async ({ parts }): Promise<WebSessions> => ({
+      sessions: await warmSessions(parts.context),
     }),
   }),
 

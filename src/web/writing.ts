@@ -1,3 +1,4 @@
+import { endWarmSession } from '../operations/health/warm-sessions.ts';
 import { retryDeadLetters } from '../operations/upkeep/dlq.ts';
 import { marksOf } from '../operations/page/keyed-marks.ts';
 import { queueSend } from '../operations/page/queue-send.ts';
@@ -5,7 +6,7 @@ import { keepUpload } from '../operations/page/uploads.ts';
 import { HIGHEST_BYTES } from '../protocol/attached.ts';
 import { CrosstalkError } from '../errors.ts';
 import { decideOnPage } from '../operations/page/proposals.ts';
-import type { WebDecided, WebFile, WebRetried, WebSent } from '../api/api.ts';
+import type { WebDecided, WebFile, WebRetried, WebSent, WebSessionEnded } from '../api/api.ts';
 import { decideRequest, header, part, sendRequest, uploadRequest } from './params.ts';
 import { route } from './route.ts';
 
@@ -97,5 +98,18 @@ export const writing = {
       const { released, woken } = await retryDeadLetters(parts.context, get('id'));
       return { released: released.map(({ id }) => id), woken };
     },
+  }),
+
+  /**
+   * Ends a process that is kept and has nothing to do; the next run of its thread begins anew
+   * @returns What was ended
+   * @fails 404 409
+   */
+  endSession: route('POST /api/sessions/{id}/end', {
+    parameters: {
+      /** id of the session */
+      id: part,
+    },
+    answer: ({ get, parts }): Promise<WebSessionEnded> => endWarmSession(parts.context, get('id')),
   }),
 };

@@ -1,10 +1,13 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
+import type { WebSessions } from '../../src/api/api.ts';
 import { agent } from '../support/agents.ts';
 import { Bus, type Host, type Running, type Stored } from '../support/bus.ts';
 import { git } from '../support/git.ts';
+import { profileWith, vault } from '../support/tools.ts';
 import { until } from '../support/wait.ts';
+import { Web } from '../support/web.ts';
 
 let bus: Bus;
 let host: Host;
@@ -412,4 +415,62 @@ it('asks a person for what its process asks, and passes the answer on, once', as
   await decide('deny', 2);
   await until('another answer', () => said().length === 2);
   expect(said().map(({ message }) => message.body.trim())).toEqual(['turn 1 yes', 'turn 2 no']);
+});
+
+it('session end and the page end one that waits, and none that is at work', async () => {
+  host.start();
+  const web = await Web.start(host);
+  expect(await web.get<WebSessions>('/api/sessions')).toEqual({ sessions: [] });
+  expect((await host.run('session', 'list')).out.trim()).toBe('none is kept');
+  await ask('the first thing');
+  const listed = await host.run('session', 'list', '--json');
+  const [one] = JSON.parse(listed.out) as WebSessions['sessions'];
+  expect(one).toMatchObject({ actor: 'worker', agent: 'gemini', turns: 1 });
+  expect(await web.get<WebSessions>('/api/sessions')).toMatchObject({
+    sessions: [{ id: one?.id, context: { used: 100, size: 1000 } }],
+  });
+  const ended = await host.run('session', 'end', one?.id ?? '');
+  expect(ended.out).toContain('Ended: the session of worker with gemini');
+  await isGone(starts()[0]?.pid);
+  await askOn('the second thing');
+  expect(kinds()).toEqual(['fresh', 'fresh']);
+  const [other] = (await web.get<WebSessions>('/api/sessions')).sessions;
+  await web.post(`/api/sessions/${other?.id ?? ''}/end`, {});
+  await isGone(starts()[1]?.pid);
+  expect((await host.run('session', 'end', one?.id ?? '')).err).toContain('keeps no session');
+  await askOn('the third thing');
+  await host.run('reply', answers().at(-1)?.relPath ?? '', 'please hang');
+  await until('the turn', () => lastPrompt().includes('please hang'));
+  const [last] = (await web.get<WebSessions>('/api/sessions')).sessions;
+  const refused = await host.run('session', 'end', last?.id ?? '');
+  expect(refused.err).toContain('the session is at work on');
+  expect(isAlive(starts().at(-1)?.pid ?? 0)).toBe(true);
+  await host.run('cancel', bus.from('operator').at(-1)?.relPath ?? '', '--from', 'operator');
+});
+
+it('gives its process the approved tools when it opens, and ends it when they or their secrets change', async () => {
+  const approved = async (mcps: unknown[]): Promise<void> => {
+    host.edit({ 'local/actors/worker.md': profileWith('worker', mcps) });
+    await host.approve();
+  };
+  await host.runWith({ stdin: 'a-secret-of-this-machine' }, 'secret', 'set', 'vault.key');
+  await approved([vault({ KEY: '${vault.key}' })]);
+  host.start();
+  await ask('the first thing');
+  const [opened] = logged().flatMap((one) => one.opened ?? []);
+  const [{ run = '' } = {}] = starts();
+  const script = join(run, 'mcp-vault.sh');
+  const servers = [{ name: 'vault', command: '/bin/sh', args: [script], env: [] }];
+  expect(opened).toMatchObject({ mcpServers: servers });
+  // It may be started anew while the session lives; what belongs to the turn is gone.
+  expect(readFileSync(script, 'utf8')).toContain('a-secret-of-this-machine');
+  expect(readdirSync(run)).toEqual(['mcp-vault.sh']);
+  await askOn('the second thing');
+  expect(kinds()).toEqual(['fresh', 'warm']);
+  await approved([vault({ KEY: '${vault.key}', MORE: 'x' })]);
+  await askOn('the third thing');
+  await host.runWith({ stdin: 'another-secret-of-it' }, 'secret', 'set', 'vault.key');
+  await askOn('the fourth thing');
+  expect(kinds()).toEqual(['fresh', 'warm', 'fresh', 'fresh']);
+  expect(existsSync(run)).toBe(false);
 });

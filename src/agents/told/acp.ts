@@ -13,18 +13,19 @@ export function acp(): Narrator {
     text = '';
     return all;
   };
-  /** Tools whose input was not there when they were called. */
-  const open = new Set<string>();
-  const called = (update: Record<string, unknown>): Told[] => {
+  /** The names of tools whose input was not there when they were called, by the ids of the calls. */
+  const open = new Map<string, string>();
+  const toolOf = (update: Record<string, unknown>): Told[] => {
     const id = textIn(update['toolCallId']) ?? '';
     const input = objectIn(update['rawInput']);
     const title = textIn(update['title']);
     const isKnown = Object.keys(input).some((name) => name !== 'cwd');
-    if (update['sessionUpdate'] === 'tool_call') open.add(id);
-    if (!open.has(id) || (!isKnown && !isOver(update))) return [];
+    const name = textIn(update['name']) ?? textIn(update['kind']) ?? title ?? 'a tool';
+    if (update['sessionUpdate'] === 'tool_call') open.set(id, name);
+    const called = open.get(id);
+    if (called === undefined || (!isKnown && !isOver(update))) return [];
     open.delete(id);
-    const name = textIn(update['name']) ?? textIn(update['kind']) ?? title;
-    return [...said(), toolCall(name, isKnown ? input : title)];
+    return [...said(), toolCall(called, isKnown ? input : title)];
   };
   const { line } = jsonNarrator((event) => {
     const update = objectIn(objectIn(event['params'])['update']);
@@ -35,7 +36,7 @@ export function acp(): Narrator {
           return [];
         case 'tool_call':
         case 'tool_call_update':
-          return called(update);
+          return toolOf(update);
         case 'usage_update': {
           const usd = costOf(update);
           return usd === undefined ? [] : said();

@@ -77,6 +77,7 @@ export const GROUPS: Readonly<Record<string, string>> = {
   schedule: 'messages that are sent when they are due',
   secret: 'what this machine alone is told, such as tokens',
   service: 'the dispatcher as a service of this machine',
+  session: 'the processes of agent CLIs that are kept between runs',
   skill: 'texts that a message asks for by beginning with /name: list, show and add them',
   subscription: 'tasks that follow on answers and events',
   worktree: 'the copies of repositories in which threads work',

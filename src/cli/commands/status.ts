@@ -40,7 +40,7 @@ function render(s: Status, paint: Paint): string {
     part(paint, 'Waiting for you', inboxRows(s)),
     part(paint, 'Waiting for a decision', gatedRows(s)),
     part(paint, 'Sessions that runs go on with', sessionRows(s)),
-    part(paint, warmTitle(s), warmRows(s)),
+    part(paint, warmTitle(s), warmRows(s.warm)),
     part(paint, 'Transport', [
       ['dir', s.transport],
       ['branch', `${s.branch} at ${s.tip.slice(0, 12)}${s.origin ? '' : ' (solo: no origin)'}`],

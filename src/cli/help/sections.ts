@@ -42,6 +42,7 @@ const SECTIONS: readonly (readonly [title: string, commands: readonly string[]])
       'event',
       'secret',
       'worktree',
+      'session',
       'sandbox',
       'archive',
       'index',

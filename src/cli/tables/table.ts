@@ -25,6 +25,7 @@ import { SERVICE_COMMANDS } from './service.ts';
 import { SKILL_COMMANDS } from './skills.ts';
 import { WEB_COMMANDS } from './web.ts';
 import { WORKTREE_COMMANDS } from './worktree.ts';
+import { SESSION_COMMANDS } from './sessions.ts';
 
 export const COMMANDS: readonly CommandSpec[] = [
   {
@@ -187,6 +188,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     load: () => import('../commands/pause.ts'),
   },
   ...WORKTREE_COMMANDS,
+  ...SESSION_COMMANDS,
   ...AUTOMATION_COMMANDS,
   ...SUBSCRIBING_COMMANDS,
   ...SERVICE_COMMANDS,

@@ -21,7 +21,7 @@ export function warmTitle({ warm }: Status): string {
 }
 
 /** The processes that are kept, a row each. */
-export function warmRows({ warm }: Status): string[][] {
+export function warmRows(warm: Status['warm']): string[][] {
   return warm.map(({ actor, tier, agent, turns, context, memory, used, id }) => [
     actor,
     nameText(tier),

@@ -1,4 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { CrosstalkError } from '../../errors.ts';
+import { endProcessGroup } from '../../runner/gated.ts';
 import { memoryOf } from '../../runner/memory.ts';
+import { isAlive } from '../../state/process-identity.ts';
+import { Runs } from '../../state/runs.ts';
 import { KeptProcesses } from '../../state/sessions/kept-processes.ts';
 import type { MessageRef } from '../../protocol/message-ref.ts';
 import type { Context } from '../context.ts';
@@ -41,4 +46,41 @@ export async function warmSessions({ paths }: Pick<Context, 'paths'>): Promise<W
       ...{ since: rest.since, used: rest.used },
     }))
     .sort((a, b) => (a.id < b.id ? -1 : 1));
+}
+
+/** Milliseconds between asking a process to end and ending it by force. */
+const GRACE_MS = 5000;
+const LOOK_MS = 20;
+
+/**
+ * Ends a process that is kept, which has nothing to do; the next run of its thread begins anew. Its dispatcher
+ * sees that by itself.
+ *
+ * @param id of the session
+ * @throws CrosstalkError `not_found`, or `refused` while it is at work
+ */
+export async function endWarmSession(
+  { paths }: Pick<Context, 'paths'>,
+  id: string,
+): Promise<{ id: string; actor: string; agent: string }> {
+  const alive = await new KeptProcesses(paths.warmSessions).alive();
+  const found = alive.find((one) => one.id === id);
+  if (found === undefined)
+    throw new CrosstalkError(
+      'not_found',
+      `this machine keeps no session ${JSON.stringify(id)}; see: crosstalk session list`,
+    );
+  const runs = await new Runs(paths.runs).leftovers();
+  const under = runs.find(({ desk }) => desk === id);
+  if (under !== undefined)
+    throw new CrosstalkError(
+      'refused',
+      `the session is at work on ${under.messages.join(', ')}; call that off with crosstalk cancel, or wait for its end`,
+    );
+  const { actor, agent, process } = found;
+  endProcessGroup(process.pid, 'SIGTERM');
+  const deadline = performance.now() + GRACE_MS;
+  while ((await isAlive(process)) && performance.now() < deadline) await sleep(LOOK_MS);
+  if (await isAlive(process)) endProcessGroup(process.pid, 'SIGKILL');
+  return { id, actor, agent };
 }

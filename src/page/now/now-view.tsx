@@ -7,6 +7,7 @@ import { Actors, Hosts, watchButtonId } from './hosts.tsx';
 import { ForYou } from './for-you.tsx';
 import { BrokenFiles } from './broken.tsx';
 import { DeadLetters } from './dead-letters.tsx';
+import { KeptSessions } from './kept-sessions.tsx';
 import { Budget, Malformed, OutboxCard } from './outgoing.tsx';
 import { Verdict } from './verdict.tsx';
 import { Waiting } from './waiting.tsx';
@@ -56,6 +57,7 @@ function Known({ now }: { now: WebNow }): JSX.Element {
             }}
           />
         ))}
+        <KeptSessions />
         <Waiting now={now} />
         <DeadLetters now={now} />
         <Hosts now={now} />

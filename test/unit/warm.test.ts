@@ -1,0 +1,250 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { acp } from '../../src/agents/output/acp.ts';
+import { toolOfCall } from '../../src/agents/permission/acp-call.ts';
+import { warmOf, type AcpWay } from '../../src/agents/sessions/warm-of.ts';
+import { acp as narrator } from '../../src/agents/told/acp.ts';
+import { WarmSessions, type Seat } from '../../src/dispatcher/sessions/warm-sessions.ts';
+import { Messages } from '../../src/runner/acp/messages.ts';
+import { KeptProcesses } from '../../src/state/sessions/kept-processes.ts';
+import { until } from '../support/wait.ts';
+
+function way(command: string): AcpWay {
+  const found = warmOf(command);
+  if (!found.ok) throw new Error(found.why);
+  return found.way;
+}
+
+it('makes what keeps a process of the words of its command', () => {
+  expect(way('FOO=1 gemini --skip-trust -m gemini-2.5-pro').command).toBe(
+    'FOO=1 gemini --skip-trust -m gemini-2.5-pro --acp',
+  );
+  expect(way('/opt/opencode run')).toMatchObject({ command: '/opt/opencode acp', options: {} });
+  expect(way('opencode run -m a/b')).toMatchObject({ options: { model: 'a/b' } });
+  const claude = way(
+    'CLAUDE_CONFIG_DIR=~/work claude -p --permission-mode acceptEdits --allowedTools "Bash(crosstalk:*), Read" --model opus',
+  );
+  expect(claude.command).toBe('CLAUDE_CONFIG_DIR=~/work claude-agent-acp');
+  const options = {
+    permissionMode: 'acceptEdits',
+    allowDangerouslySkipPermissions: false,
+    promptSuggestions: false,
+    allowedTools: ['Bash(crosstalk:*)', 'Read'],
+    model: 'opus',
+  };
+  expect(claude.meta([], false)).toEqual({ claudeCode: { options } });
+  const allowedTools = [...options.allowedTools, 'mcp__vault'];
+  expect(claude.meta(['vault'], false)).toEqual({
+    claudeCode: { options: { ...options, allowedTools, strictMcpConfig: true } },
+  });
+  // A person is asked for each of its tools.
+  expect(claude.meta(['vault'], true)).toEqual({
+    claudeCode: { options: { ...options, strictMcpConfig: true } },
+  });
+  const codex = way(
+    'codex exec --skip-git-repo-check --sandbox workspace-write --add-dir "$CROSSTALK_RUN_DIR" -c allow_login_shell=false -',
+  );
+  expect(codex).toMatchObject({
+    command: 'codex-acp',
+    env: { CODEX_CONFIG: '{"allow_login_shell":false}', INITIAL_AGENT_MODE: 'workspace-write' },
+    takesFolders: true,
+  });
+});
+
+it.each([
+  ['claude -p --dangerously-skip-permissions', '--dangerously-skip-permissions'],
+  ['claude -p --permission-mode auto', '--permission-mode'],
+  ['claude -p --permission-mode bypassPermissions', '--permission-mode'],
+  ['claude -p --settings x.json', '--settings'],
+  ['codex exec --dangerously-bypass-approvals-and-sandbox -', '--dangerously-bypass'],
+  [`codex exec -c 'sandbox_permissions=["disk-full-read-access"]' -`, '-c'],
+  ['codex exec -c approval_policy=never -', '-c approval_policy=never'],
+  ['gemini --yolo', '--yolo'],
+  ['gemini -p words', '-p'],
+  ['opencode run --auto', '--auto'],
+  ['opencode run --agent build', '--agent'],
+  ['claude -p $MORE', '$MORE'],
+])('keeps no process for %s, which has a word that may mean more there', (command, word) => {
+  const found = warmOf(command);
+  expect(found.ok).toBe(false);
+  expect(found.ok ? '' : found.why).toContain(word);
+});
+
+it.each(['pi -p', 'my-own-cli', 'gemini; rm -rf /', 'gemini --acp'])(
+  'knows no way to keep the process of %s',
+  (command) => {
+    expect(warmOf(command).ok).toBe(false);
+  },
+);
+
+const update = (of: Record<string, unknown>) =>
+  JSON.stringify({
+    jsonrpc: '2.0',
+    method: 'session/update',
+    params: { sessionId: 's', update: of },
+  });
+const says = (text: string, messageId?: string) =>
+  update({
+    sessionUpdate: 'agent_message_chunk',
+    content: { type: 'text', text },
+    ...(messageId && { messageId }),
+  });
+const ends = (result: Record<string, unknown>) =>
+  JSON.stringify({ jsonrpc: '2.0', id: 3, result: { stopReason: 'end_turn', ...result } });
+
+function read(...lines: string[]) {
+  const reader = acp();
+  for (const line of lines) reader.line(line);
+  return reader.end('');
+}
+
+it('takes the last message after the last tool as the answer', () => {
+  const tool = update({ sessionUpdate: 'tool_call', toolCallId: 'a', title: 'ls' });
+  expect(read(says('I look. '), tool, says('It is '), says('there.'), ends({})).text).toBe(
+    'It is there.',
+  );
+  expect(read(says('Warning!'), says('yes', 'm1'), ends({})).text).toBe('yes');
+  expect(read(says('on it'), tool, ends({})).text).toBe('');
+  expect(read(says('cut off')).text).toBeUndefined();
+});
+
+it('counts what a turn used, and tells why it failed', () => {
+  const usage = { inputTokens: 5, cachedReadTokens: 7, cachedWriteTokens: 2, outputTokens: 3 };
+  expect(read(ends({ usage: { ...usage, totalTokens: 21 } })).usage).toEqual({
+    input: 7,
+    cached: 7,
+    output: 7,
+  });
+  const cost = {
+    sessionUpdate: 'usage_update',
+    used: 9,
+    size: 10,
+    cost: { amount: 0.5, currency: 'USD' },
+  };
+  expect(read(update(cost), ends({ usage }))).toMatchObject({
+    usage: { usd: 0.5 },
+    context: { used: 9, size: 10 },
+  });
+  const quota = { token_count: { input_tokens: 11, output_tokens: 1 } };
+  expect(read(ends({ _meta: { quota } })).usage).toEqual({ input: 11, cached: 0, output: 1 });
+  const error = { code: -32603, message: 'Internal error: away', data: { details: 'the limit' } };
+  expect(read(JSON.stringify({ id: 3, error })).error).toBe('the limit');
+  expect(
+    read(says('half'), JSON.stringify({ id: 3, result: { stopReason: 'cancelled' } })).error,
+  ).toContain('cancelled');
+});
+
+it('tells what a turn does as it does it', () => {
+  const told = narrator();
+  const lines = [
+    says('I '),
+    says('look.'),
+    update({
+      sessionUpdate: 'tool_call',
+      toolCallId: 'a',
+      kind: 'execute',
+      title: 'Terminal',
+      rawInput: {},
+    }),
+    update({ sessionUpdate: 'tool_call_update', toolCallId: 'a', rawInput: { command: 'ls' } }),
+    says('Done.'),
+    ends({ usage: { inputTokens: 1, outputTokens: 2 } }),
+  ];
+  expect(lines.flatMap((line) => told.line(line) ?? [])).toEqual([
+    { kind: 'says', text: 'I look.' },
+    { kind: 'tool', text: 'execute: ls' },
+    { kind: 'says', text: 'Done.' },
+    { kind: 'used', usage: { input: 1, cached: 0, output: 2 } },
+  ]);
+  expect(told.line('no JSON')).toBeUndefined();
+});
+
+it('shows a person what a process asks for, as the tool that it is', () => {
+  expect(toolOfCall({ kind: 'execute', title: 'rm -rf x' })).toEqual({
+    tool: 'Bash',
+    input: { command: 'rm -rf x' },
+  });
+  expect(toolOfCall({ kind: 'other', title: 't', rawInput: { command: 'ls' } })).toEqual({
+    tool: 'Bash',
+    input: { command: 'ls' },
+  });
+  const edit = { kind: 'edit', title: 'Edit', locations: [{ path: '/a' }] };
+  expect(toolOfCall(edit)).toEqual({ tool: 'Edit', input: { file_path: '/a' } });
+  expect(toolOfCall('anything')).toEqual({ tool: 'a tool', input: { title: '' } });
+});
+
+it.each([
+  ['a line that is no JSON', 'Hello\n', 'no JSON'],
+  ['a list', '[1]\n', 'no JSON object'],
+  ['a line without end', 'x'.repeat(17 * 1024 * 1024), 'more than 16 MiB'],
+])('takes nothing more after %s', (_what, text, why) => {
+  const taken: unknown[] = [];
+  const broken: string[] = [];
+  const messages = new Messages(
+    (message) => taken.push(message),
+    (reason) => broken.push(reason),
+  );
+  messages.feed(Buffer.from('{"id":1}\n{"i'), true);
+  messages.feed(Buffer.from('d":2}\n'), true);
+  messages.feed(Buffer.from(text), true);
+  messages.feed(Buffer.from('{"id":3}\n'), true);
+  expect(taken).toEqual([{ id: 1 }, { id: 2 }]);
+  expect(broken).toEqual([expect.stringContaining(why)]);
+});
+
+it('hears no more than 1 MiB from a process that has nothing to do', () => {
+  const broken: string[] = [];
+  const messages = new Messages(
+    () => undefined,
+    (reason) => broken.push(reason),
+  );
+  const line = Buffer.from(`${JSON.stringify({ x: 'y'.repeat(300 * 1024) })}\n`);
+  for (let count = 0; count < 3; count++) messages.feed(line, false);
+  messages.feed(line, true);
+  for (let count = 0; count < 3; count++) messages.feed(line, false);
+  expect(broken).toEqual([]);
+  messages.feed(line, false);
+  expect(broken).toEqual([expect.stringContaining('nothing to do')]);
+});
+
+it('ends a process that has waited for too long, and its record with it', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'warm-'));
+  onTestFinished(() => {
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const records = new KeptProcesses(folder);
+  const ended: unknown[] = [];
+  const sessions = new WarmSessions({
+    records,
+    limits: { most: () => 8, memory: () => Infinity, idle: 10, look: 3_600_000 },
+    newId: () => '01JXAMPLE0000000000000000A',
+    now: () => new Date(0),
+    log: (event, facts) => void ended.push([event, facts?.['reason']]),
+  });
+  const owner = { actor: 'a', channel: 'c', root: 'r' };
+  let closed = 0;
+  const seat = {
+    cli: { isOpen: true, pid: process.pid },
+    close: () => {
+      closed++;
+      return Promise.resolve();
+    },
+  } as unknown as Seat;
+  expect(sessions.claim(owner)).toBe(true);
+  expect(sessions.claim(owner)).toBe(false);
+  const kept = await sessions.begin(owner, 'default', way('gemini'));
+  await kept?.take(seat, { pid: process.pid, started: '1' });
+  expect(await records.all()).toHaveLength(1);
+  const session = {
+    ...{ ...owner, agent: 'gemini', session: 's', tier: 'default', made: 'm', turns: 1 },
+    ...{ known: [], last: '', told: {}, used: new Date(0).toISOString() },
+  };
+  await sessions.put(session);
+  sessions.leave(owner);
+  await until('its end', async () => (await records.all()).length === 0);
+  expect(closed).toBe(1);
+  expect(await sessions.of(owner)).toBeUndefined();
+  expect(ended).toEqual([['session_ended', 'idle']]);
+});
