@@ -33,7 +33,7 @@ export function fillCache() {
       '--cli',
       'true',
     );
-    // It is run once on a machine.
+    // It is run once on a machine, so its code is left in the part of the program that sending does not read.
     for (const name of readdirSync('dist').filter((one) => one.startsWith('main.cjs.')))
       rmSync(join('dist', name));
     crosstalk('send', '--transport', transport, '--to', 'concierge', 'hello');

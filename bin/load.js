@@ -8,13 +8,15 @@ const {
   writeFileSync,
 } = require('node:fs');
 const { createRequire, wrap } = require('node:module');
-const { dirname } = require('node:path');
+const { basename, dirname, join } = require('node:path');
 const { Script } = require('node:vm');
 
 /** Bytes at the start of a cache that name the commands whose code it holds, one space between two. */
 const HEAD_BYTES = 512;
 /** Reading more takes what it saves: about a millisecond for each half of a megabyte. */
 const MAX_BYTES = 3 << 20;
+/** The part of the bundle that few commands need (build-parts.js). */
+const REST = './rest.cjs';
 /** V8 gives up code that a long run does not use. */
 const SHORT_RUN_S = 10;
 
@@ -24,7 +26,9 @@ const SHORT_RUN_S = 10;
  * build or another Node. The first run of each command adds the functions that it needed
  * (docs/decisions/0016).
  */
-exports.load = function load(file, argv = []) {
+exports.load = load;
+
+function load(file, argv = [], parts = {}) {
   // The build makes it of ASCII alone: one character of another kind doubles its size in memory.
   const source = readFileSync(file, 'latin1');
   const { mtimeMs, size } = statSync(file);
@@ -42,9 +46,27 @@ exports.load = function load(file, argv = []) {
     });
   }
   const module = { exports: {} };
-  script.runInThisContext()(module.exports, createRequire(file), module, file, dirname(file));
+  const all = { ...parts, [`./${basename(file)}`]: module };
+  script.runInThisContext()(
+    module.exports,
+    requireFor(file, argv, all),
+    module,
+    file,
+    dirname(file),
+  );
   return module.exports;
-};
+}
+
+/** What a part of the bundle gets other parts and all else by; the second part is loaded when it is asked for. */
+function requireFor(file, argv, parts) {
+  const own = createRequire(file);
+  const get = (name) => {
+    if (parts[name] === undefined && name === REST)
+      parts[name] = { exports: load(join(dirname(file), name), argv, parts) };
+    return parts[name]?.exports ?? own(name);
+  };
+  return Object.assign(get, own);
+}
 
 /** The command of a command line; none where it only asks for help. */
 function commandOf(argv) {

@@ -63,6 +63,10 @@
  * `denial_queued`: the answer after a denial is in the outbox, as any other answer is from then on; the gate
  * that is left is removed.
  *
+ * A run that goes on with a session passes `session_under` when the record of the session names the run:
+ * from then on nobody goes on with that session. At `session_kept`, after the outcome of the run, the record
+ * says what the session knows. Before, the next run of the thread is begun anew, and is told everything.
+ *
  * `file_written` and `file_renamed` are part of every durable write: first the temporary file is
  * complete, then it has its new name. Temporary files that a dead process left are deleted at the
  * next start.
@@ -106,6 +110,8 @@ export const CRASH_POINTS = [
   'branch_received',
   'branch_moved',
   'branch_noted',
+  'session_under',
+  'session_kept',
   'transcript_begun',
   'transcript_written',
   'gate_written',

@@ -15,6 +15,7 @@ export type EventName =
   | 'skill_told'
   | 'skill_missing'
   | 'mcp_left_out'
+  | 'session_refused'
   | 'host_change_held'
   | 'fetch_failed'
   | 'tick'

@@ -1,8 +1,8 @@
 /** Some runs together; `usd` is null if no CLI stated any. */
 export interface WebCostRow {
   /**
-   * The actor, tier, alias of a host, channel, first message of a thread, schedule, subscription, skill, or day
-   * (UTC).
+   * The actor, tier, alias of a host, channel, first message of a thread, schedule, subscription, skill, kind of
+   * session, or day (UTC).
    */
   what: string;
   /** Of a thread: the id of its channel. */

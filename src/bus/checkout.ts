@@ -3,10 +3,15 @@ import { CHANNELS, SHOWN_FOLDERS } from '../protocol/layout.ts';
 import { isChannelId } from '../protocol/names.ts';
 import { parseWindow, windowFolders } from '../protocol/window.ts';
 import { acquire } from '../state/lock.ts';
-import type { CheckoutState, Transport } from '../transport/transport.ts';
+import type { CheckoutState, Look, Transport } from '../transport/transport.ts';
 
 /** Milliseconds to wait for another process that moves the checkout. */
 const WAIT_MS = 3000;
+/** Milliseconds for which a look at the checkout stands: a push may take much longer. */
+const RECENT_MS = 1000;
+
+/** What was seen in a checkout, and at what time. */
+type Seen = Look & { at: number };
 
 /**
  * A checkout that follows the bus: it is fast-forwarded where that is safe, and kept to the days of
@@ -17,6 +22,7 @@ export class Checkout {
   readonly #transport: Transport;
   readonly #now: () => Date;
   #isBusy = false;
+  #ahead: Promise<Seen | undefined> = Promise.resolve(undefined);
 
   constructor(transport: Transport, now: () => Date) {
     this.#transport = transport;
@@ -31,10 +37,20 @@ export class Checkout {
   }
 
   /**
+   * Looks at the checkout while a push is under way, so that {@link follow} need not do it later. Never rejects.
+   */
+  async lookAhead(): Promise<void> {
+    this.#ahead = this.#look();
+    await this.#ahead;
+  }
+
+  /**
    * Only one process works at a time: two that move the checkout to different commits would undo
    * each other's work.
    */
   async follow(): Promise<CheckoutState> {
+    const seen = await this.#ahead;
+    this.#ahead = Promise.resolve(undefined);
     const left = (reason: string): CheckoutState => ({ state: 'left', reason });
     const taking = acquire(this.#transport.own, 'checkout', { wait: WAIT_MS });
     const lock = await taking.catch(reasonOf);
@@ -42,12 +58,31 @@ export class Checkout {
     if (typeof lock === 'string') return left(lock);
     if (!lock.ok) return left(`process ${String(lock.holder.pid)} is bringing it along just now`);
     try {
-      return await this.#transport.fastForward(await this.#folders());
+      return await this.#transport.fastForward(
+        await this.#folders(),
+        seen !== undefined && this.#now().getTime() - seen.at < RECENT_MS ? seen : undefined,
+      );
     } catch (error) {
       // The checkout follows after the request was carried out, so a failure is not reported.
       return left(reasonOf(error));
     } finally {
       await lock.release();
+    }
+  }
+
+  async #look(): Promise<Seen | undefined> {
+    try {
+      const lock = await acquire(this.#transport.own, 'checkout', { wait: 0 });
+      if (!lock.ok) return undefined;
+      try {
+        const look = await this.#transport.lookAhead();
+        return look && { ...look, at: this.#now().getTime() };
+      } finally {
+        await lock.release();
+      }
+    } catch {
+      // Whoever brings the checkout along looks itself, and says what is wrong.
+      return undefined;
     }
   }
 

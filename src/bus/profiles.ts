@@ -100,7 +100,17 @@ export async function profileInForce(
 /** A profile as it is kept: the same values in the same order, whatever the order in its file. */
 export function readFrom(
   path: string,
-  { description, body, wake, joinTimeout, peers, skills, mcps, memories }: Omit<Profile, 'name'>,
+  {
+    description,
+    body,
+    wake,
+    joinTimeout,
+    peers,
+    skills,
+    mcps,
+    memories,
+    history,
+  }: Omit<Profile, 'name'>,
 ): ReadProfile {
   return {
     path,
@@ -112,6 +122,7 @@ export function readFrom(
     ...(skills !== undefined && { skills }),
     ...(mcps !== undefined && { mcps }),
     ...(memories !== undefined && { memories }),
+    ...(history !== undefined && { history }),
   };
 }
 
@@ -151,6 +162,7 @@ async function keptIn(file: string): Promise<Kept | undefined> {
   const { value } = (await readJson(file).catch(() => undefined)) ?? {};
   if (!isRecord(value)) return undefined;
   const { path, description, body, seen, wake, joinTimeout, peers, skills, mcps, memories } = value;
+  const { history } = value;
   if (typeof path !== 'string' || typeof description !== 'string' || typeof body !== 'string')
     return {};
   const profile = readFrom(path, {
@@ -162,6 +174,7 @@ async function keptIn(file: string): Promise<Kept | undefined> {
     ...(Array.isArray(skills) && { skills: skills.filter(isSkillName) }),
     ...(Array.isArray(mcps) && mcps.length > 0 && { mcps: parseMcpServers(mcps, []) }),
     ...(memories === 'subjects' && { memories }),
+    ...(typeof history === 'number' && { history }),
   });
   return { profile, ...(isSeen(seen) && { seen }) };
 }

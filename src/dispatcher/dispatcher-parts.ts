@@ -20,6 +20,7 @@ import type { Deliveries } from './intake/deliveries.ts';
 import type { Guards } from './run/guards.ts';
 import type { HostFileInForce } from './host-file-in-force.ts';
 import type { Lacking } from './intake/lacking.ts';
+import type { Sessions } from './sessions/sessions.ts';
 import type { Runner } from '../runner/runner.ts';
 import type { Log } from '../log.ts';
 import type { Publisher } from '../bus/publisher.ts';
@@ -42,6 +43,7 @@ export interface DispatcherParts {
   runs: Runs;
   ledger: Ledger;
   transcribing: Transcribing;
+  sessions: Sessions;
   runner: Runner;
   sandboxes: Sandboxes;
   publisher: Publisher;
@@ -71,6 +73,7 @@ export interface DispatcherParts {
   newId: () => string;
   suffix: () => string;
   secret: (bytes: number) => string;
+  uuid: () => string;
 }
 
 export interface DispatcherEvents {

@@ -87,10 +87,11 @@ export class WaitingMail implements DueSource {
 
 /**
  * A batch as it is handed over: where a tier has a gate each new task is planned for itself, so that nobody
- * decides on what somebody else has asked.
+ * decides on what somebody else has asked; and where one keeps sessions each is the beginning of one.
  */
 function apart(batch: Delivery[], tiers: readonly Tier[]): Delivery[][] {
-  if (tiers.every(({ gate }) => gate === undefined)) return [batch];
+  if (tiers.every(({ gate, session }) => gate === undefined && session === undefined))
+    return [batch];
   const tasks = batch.filter(({ message }) => isQuestion(message));
   const others = batch.filter((one) => !tasks.includes(one));
   return [...tasks.map((one) => [one]), ...(others.length > 0 ? [others] : [])];

@@ -4,6 +4,7 @@ import { threadRoot } from '../protocol/thread.ts';
 import { placeOfRef } from '../protocol/reference.ts';
 import { relPathAt } from '../protocol/names.ts';
 import type { DeadLetters } from '../state/dead-letters.ts';
+import type { AgentSessions } from '../state/sessions/agent-sessions.ts';
 import type { Workspaces } from '../state/workspaces.ts';
 import type { MessageReader } from '../bus/message-reader.ts';
 import type { Deliveries } from './intake/deliveries.ts';
@@ -16,6 +17,7 @@ export interface SweepParts extends WorktreeSweepParts {
   deliveries: Pick<Deliveries, 'mailboxes'>;
   deadLetters: DeadLetters;
   transcribing: Pick<Transcribing, 'sweep'>;
+  sessions: Pick<AgentSessions, 'sweep'>;
   now: () => Date;
 }
 
@@ -63,6 +65,8 @@ export class WorkspaceSweep {
     const { workspaces, now, log } = this.#parts;
     const edge = new Date(now().getTime() - KEPT_MS);
     await this.#parts.transcribing.sweep();
+    // It may know of files that went with its workspace.
+    await this.#parts.sessions.sweep(edge);
     await this.#forgetCancelled(edge);
     await sweepWorktrees(this.#parts, edge);
     const unused = await workspaces.unusedSince(edge);

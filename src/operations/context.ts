@@ -1,11 +1,12 @@
 import { hostname } from 'node:os';
 import { isOfRun } from './agent-mode.ts';
 import type { Dispatch } from '../agents/dispatch-variables.ts';
+import { Checkout } from '../bus/checkout.ts';
 import { MessageReader } from '../bus/message-reader.ts';
 import { Verifier } from '../bus/verifier.ts';
-import type { HostEntry } from '../bus/host.ts';
 import type { Channel } from '../protocol/files/channel.ts';
 import { findEar } from '../dispatcher/socket/ear.ts';
+import type { HostEntry } from '../bus/host.ts';
 import { checkVersion } from '../bus/host.ts';
 import { Publisher, type PublishOutcome } from '../bus/publisher.ts';
 import { withoutCredentials, withoutWebToken } from '../credentials.ts';
@@ -37,19 +38,11 @@ import { shareConnections } from './connections.ts';
 import { budgetOf, permission, publishing, turnsOf } from './publishing.ts';
 import { timeAndChanceOf, type TimeAndChance } from './time-and-chance.ts';
 
-/**
- * The bus at one commit, shared by all parts of one answer: if each part read on its own, an answer
- * could mix commits, since news may arrive in between. What is read of it is read once.
- */
-interface View {
-  tip: string;
-  channels: () => Promise<Channel[]>;
-  hosts: () => Promise<HostEntry[]>;
-}
-
 /** An opened transport and this machine's state for it: what every operation works on. */
 export interface Context extends Surroundings, TimeAndChance {
   transport: Transport;
+  /** The operator's checkout. */
+  checkout: Checkout;
   reader: MessageReader;
   /** Says whose messages are signed. */
   verifier: Verifier;
@@ -70,8 +63,15 @@ export interface Context extends Surroundings, TimeAndChance {
   /** The dispatch that the work belongs to; empty outside of a dispatch. */
   dispatch: Dispatch;
   hostname: string;
-  /** For an answer with several parts: the commit that all of them see, with what was read of it. */
-  view?: View;
+  /**
+   * For an answer with several parts, the commit that all of them see: if each read on its own, an answer
+   * could mix commits, since news may arrive in between. What is read of it is read once.
+   */
+  view?: {
+    tip: string;
+    channels: () => Promise<Channel[]>;
+    hosts: () => Promise<HostEntry[]>;
+  };
   /** Whether another process follows the bus all the time, so that commands need not fetch news. */
   isFollowed?: boolean;
   /** Inside a dispatcher: passes an outbox entry to its publisher. */
@@ -114,6 +114,7 @@ export async function withContext<T>(
       ...surroundings,
       env,
       transport,
+      checkout: new Checkout(transport, given.now),
       reader: new MessageReader(transport),
       verifier: new Verifier({ transport, ...paths, env }),
       paths,

@@ -1,5 +1,4 @@
 import { CrosstalkError, reasonOf } from '../errors.ts';
-import { Checkout } from '../bus/checkout.ts';
 import type { PublishOutcome } from '../bus/publisher.ts';
 import { ask } from '../dispatcher/socket/wake.ts';
 import { inBulk } from '../protocol/outgoing.ts';
@@ -102,9 +101,7 @@ export async function publish(
     };
   }
   const outcome =
-    asked.kind === 'answered'
-      ? asked.answer.outcomes?.[id]
-      : await untilTried(directPublisher(context).publish(id));
+    asked.kind === 'answered' ? asked.answer.outcomes?.[id] : await publishHere(context, id);
   return delivered(context, id, outcome, { direct: asked.kind === 'nobody' });
 }
 
@@ -114,6 +111,14 @@ export async function publish(
  */
 export function publishOp(entry: 'plain' | 'with files'): 'publish' | 'publish_files' {
   return entry === 'plain' ? 'publish' : 'publish_files';
+}
+
+/** Publishes from this process, which brings the checkout along afterwards: it looks at it meanwhile. */
+async function publishHere(context: Context, id: string): Promise<PublishOutcome | undefined> {
+  const looking = context.checkout.lookAhead();
+  const outcome = await untilTried(directPublisher(context).publish(id));
+  if (!outcome.published) await looking;
+  return outcome;
 }
 
 /** The entry is already in the outbox, so it counts as queued, whatever prevents the push. */
@@ -158,12 +163,12 @@ export async function deliverOrNote(
     );
   }
   // A dispatcher updates the checkout itself.
-  if (context.publish === undefined) await new Checkout(context.transport, context.now).follow();
+  if (context.publish === undefined) await context.checkout.follow();
   return delivered;
 }
 
 /** For a process without a running dispatcher: updates the checkout and packs the objects. */
-export async function followCheckout({ transport, now }: Context): Promise<void> {
-  await new Checkout(transport, now).follow();
+export async function followCheckout({ transport, checkout }: Context): Promise<void> {
+  await checkout.follow();
   await transport.maintain().catch(() => undefined);
 }

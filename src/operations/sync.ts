@@ -1,4 +1,3 @@
-import { Checkout } from '../bus/checkout.ts';
 import { ask } from '../dispatcher/socket/wake.ts';
 import { CrosstalkError } from '../errors.ts';
 import { shown } from '../protocol/text/result.ts';
@@ -34,7 +33,6 @@ export async function sync(
 ): Promise<Synced> {
   const { outbox, transport, paths } = context;
   if (retry) await outbox.restore();
-  const checkout = new Checkout(transport, context.now);
   if (window !== undefined) await setWindow(context, window);
   const news = await refreshed(context);
   const waiting = await outbox.all();
@@ -68,7 +66,7 @@ export async function sync(
     left,
     held: held.length,
     reason,
-    checkout: await checkout.follow(),
+    checkout: await context.checkout.follow(),
     window: transport.window ?? 'all',
     tip: (await transport.tip()) ?? null,
   };

@@ -1,3 +1,4 @@
+import type { SessionKind } from '../protocol/files/tier-session.ts';
 import type { Usage } from '../protocol/usage.ts';
 import type { RawOutput, RawTarget } from './raw-output.ts';
 
@@ -49,6 +50,10 @@ export interface InvocationResult {
   /** Its JSON was asked for, and contains no answer. */
   unreadable?: true;
   usage?: Usage;
+  /** The id of its session, where it says one. */
+  session?: string;
+  /** Whether it went on with a session; absent where its tier keeps none. */
+  sessionKind?: SessionKind;
 }
 
 /** An agent CLI that was started. Whoever starts it calls {@link end}, whatever happens in between. */

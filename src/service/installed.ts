@@ -23,7 +23,8 @@ export async function installedAt(entry: string): Promise<Installed | undefined>
     const manifest = join(root, 'package.json');
     const { version } = JSON.parse(await readFile(manifest, 'utf8')) as { version?: unknown };
     if (typeof version !== 'string') return undefined;
-    const files = [manifest, join(root, 'bin', 'crosstalk.js'), join(root, 'dist', 'main.cjs')];
+    const built = ['main.cjs', 'rest.cjs'].map((name) => join(root, 'dist', name));
+    const files = [manifest, join(root, 'bin', 'crosstalk.js'), ...built];
     const hash = createHash('sha256').update(version);
     let since = 0;
     for (const file of files.slice(1)) hash.update(await readFile(file));

@@ -159,7 +159,7 @@ function isApproved(value: unknown): value is Approved {
 }
 
 const LISTS = ['fallback', 'only_from'];
-const TEXTS = ['workdir', 'permit', ...WORKTREE_OPTIONS, ...GATE_OPTIONS];
+const TEXTS = ['workdir', 'permit', 'session', ...WORKTREE_OPTIONS, ...GATE_OPTIONS];
 const NUMBERS = TIER_OPTIONS.filter(
   (option) => !['cli', 'sandbox', ...LISTS, ...TEXTS].includes(option),
 );

@@ -65,6 +65,8 @@ export interface StatePaths {
   /** The search index, derived from git. */
   index: string;
   sessions: string;
+  /** Sessions of agent CLIs that runs go on with. */
+  agentSessions: string;
   /** Where the service's dispatcher writes its log; rotated, so there may be more beside it. */
   log: string;
   /** What agent CLIs get from the service; it may hold secrets. */
@@ -123,6 +125,7 @@ function statePaths(root: string): StatePaths {
     heartbeat: join(root, 'heartbeat.json'),
     index: join(root, 'index.db'),
     sessions: join(root, 'sessions'),
+    agentSessions: join(root, 'agent-sessions'),
     log: join(root, 'log', 'dispatcher.jsonl'),
     serviceEnv: join(root, 'service.env'),
     chat: join(root, 'chat.json'),

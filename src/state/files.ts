@@ -59,16 +59,16 @@ export async function sweep(folders: readonly string[]): Promise<void> {
 }
 
 /**
- * A state file's JSON; undefined when there is no such file. A file that is not JSON is moved aside
- * to `<name>.broken`, and its value is undefined.
+ * A state file's JSON; undefined when there is no such file. A file that is not JSON, or a folder in its
+ * place, is moved aside to `<name>.broken`, and its value is undefined.
  */
 export async function readJson(path: string): Promise<{ value: unknown } | undefined> {
-  let text: string;
+  let text = '';
   try {
     text = await readFile(path, 'utf8');
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return undefined;
-    throw error;
+    if (!hasCode(error, 'EISDIR')) throw error;
   }
   try {
     return { value: JSON.parse(text) };

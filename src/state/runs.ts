@@ -5,6 +5,8 @@ import { makeFolder } from '../folder.ts';
 import type { MessageRef } from '../protocol/message-ref.ts';
 import { formatMessage, parseMessage, type Located } from '../protocol/message.ts';
 import type { CountedFor } from '../protocol/automation/counted-for.ts';
+import type { SessionKind } from '../protocol/files/tier-session.ts';
+import type { Usage } from '../protocol/usage.ts';
 import { JsonFolder, isRecord } from './files.ts';
 import { identify, isAlive, type ProcessIdentity } from './process-identity.ts';
 
@@ -29,6 +31,10 @@ export interface RunRecord extends CountedFor {
   thread?: MessageRef;
   /** The time of its start, in ISO form. */
   since?: string;
+  /** Whether it goes on with a session; absent where its tier keeps none. */
+  session?: SessionKind;
+  /** What its session used before, if its CLI states only what it used in all. */
+  before?: Usage;
   /** The leader of the CLI's process group. */
   process: ProcessIdentity;
 }

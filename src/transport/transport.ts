@@ -1,5 +1,5 @@
-import { CrosstalkError } from '../errors.ts';
-import { fastForward, type CheckoutState } from './checkout/checkout.ts';
+import { lookAhead, type CheckoutState, type Look } from './checkout/checkout.ts';
+import { follow } from './checkout/follow.ts';
 import { makeBranch } from './clone/branches.ts';
 import { configStamp, fileStamp } from './clone/clone.ts';
 import type { Failure } from './git/failure.ts';
@@ -23,7 +23,6 @@ import { acceptChanges, openRepository, prepare, type OpenOptions } from './clon
 import type { CloneDefaults, Repository } from './clone/handle.ts';
 import type { SettingChange } from './clone/settings.ts';
 import { showingOf } from './checkout/showing.ts';
-import { catchUp } from './checkout/solo-checkout.ts';
 import { setInClone } from './checkout/sparse.ts';
 import { Reading } from './reading.ts';
 import type { TreeEntry } from './objects/tree.ts';
@@ -33,7 +32,7 @@ export type Refreshed =
 
 /**
  * A transport as git sees it: reads from the object store, writes commits on the bus's tip.
- * Knows nothing of messages. Errors are {@link CrosstalkError}s with code `git_failed`.
+ * Knows nothing of messages. Errors are `CrosstalkError`s with code `git_failed`.
  */
 export class Transport extends Reading {
   override readonly objects: Objects;
@@ -189,23 +188,20 @@ export class Transport extends Reading {
    * Fast-forwards the checkout to the bus's tip when that is safe.
    *
    * @param folders what it shows beside single files; undefined for all that it may
+   * @param look what {@link lookAhead} saw a moment ago
    */
-  async fastForward(folders: readonly string[] | undefined): Promise<CheckoutState> {
+  async fastForward(folders: readonly string[] | undefined, look?: Look): Promise<CheckoutState> {
     const tip = await this.tip();
     if (tip === undefined) return { state: 'current' };
-    const following =
-      this.#repository.origin === undefined
-        ? catchUp(this.#repository, this.objects, tip, folders)
-        : fastForward(this.#repository, this.objects, tip, this.epochs, folders);
-    // What is in the place of a file of git in the clone holds up the checkout, but not the mail.
-    const followed = await following.catch((error: unknown): CheckoutState => {
-      if (error instanceof CrosstalkError && error.code === 'git_failed')
-        return { state: 'left', reason: error.message };
-      throw error;
-    });
+    const followed = await follow(this.#repository, this, tip, { folders, look });
     // The clone was told what its checkout shows: that change is known, and need not be read later.
     await this.reread();
     return followed;
+  }
+
+  /** See {@link lookAhead}. */
+  lookAhead(): Promise<Look | undefined> {
+    return lookAhead(this.#repository);
   }
 
   /** The folder of our own git directory. */
@@ -247,4 +243,4 @@ export { Repeats } from './objects/repeats.ts';
 export type { Ancestor, FoundBlob, LogPlace } from './reading.ts';
 export { failureKind, type Failure } from './git/failure.ts';
 export type { FileChange } from './objects/walk.ts';
-export type { CheckoutState, Commit, Published, SettingChange, TreeEntry, Turns };
+export type { CheckoutState, Commit, Look, Published, SettingChange, TreeEntry, Turns };

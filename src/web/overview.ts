@@ -54,7 +54,7 @@ export const overview = {
    */
   cost: route('GET /api/cost', {
     parameters: {
-      /** actor (the default), tier, host, channel, thread, schedule, subscription, skill or day */
+      /** actor (the default), tier, host, channel, thread, schedule, subscription, skill, session or day */
       by: oneOf(COST_BY),
       /** a date or so long ago: 2026-06-09, 2h, 3d, today (default: 30 days ago) */
       since: moment,

@@ -110,7 +110,7 @@ function list(value: unknown, key: string): unknown[] {
 /** A list of blocks; a string counts as a single block of text. */
 function pieces(value: unknown, key: string): unknown[] {
   const found = field(value, key);
-  return typeof found === 'string' ? [{ text: found }] : list(value, key);
+  return typeof found === 'string' ? [{ type: 'text', text: found }] : list(value, key);
 }
 
 function joined(blocks: readonly unknown[]): string {

@@ -11,7 +11,9 @@ const OF_GATES = ['gate_written', 'proposal_queued', 'decision_written', 'denial
 const OF_SCHEDULES = ['schedule_queued', 'schedule_recorded'];
 /** Passed for answers of other hosts alone; `subscription-kills.test.ts` dies there. */
 const OF_SUBSCRIPTIONS = ['subscription_queued', 'subscription_recorded'];
-const ELSEWHERE = [...OF_GATES, ...OF_SCHEDULES, ...OF_SUBSCRIPTIONS];
+/** Passed in tiers that keep sessions alone; `session-kills.test.ts` dies there. */
+const OF_SESSIONS = ['session_under', 'session_kept'];
+const ELSEWHERE = [...OF_GATES, ...OF_SCHEDULES, ...OF_SUBSCRIPTIONS, ...OF_SESSIONS];
 
 it.each(CRASH_POINTS.filter((point) => !ELSEWHERE.includes(point)).map((point) => [point]))(
   'a dispatcher that is killed at %s loses nothing and repeats nothing that was recorded',

@@ -5,7 +5,10 @@ import { expect, it } from 'vitest';
 import { copyOfPackage } from '../support/service.ts';
 import { scratch } from '../support/bus.ts';
 
-function installed(): { run: (...argv: string[]) => string; caches: () => string[] } {
+function installed(): {
+  run: (...argv: string[]) => string;
+  caches: (part?: string) => string[];
+} {
   const { bin, main } = copyOfPackage();
   const home = scratch();
   const dist = dirname(main);
@@ -15,9 +18,9 @@ function installed(): { run: (...argv: string[]) => string; caches: () => string
       const ran = spawnSync(process.execPath, [bin, ...argv], { cwd: home, env, encoding: 'utf8' });
       return ran.stdout + ran.stderr;
     },
-    caches: () =>
+    caches: (part = 'main.cjs') =>
       readdirSync(dist)
-        .filter((name) => name.startsWith('main.cjs.'))
+        .filter((name) => name.startsWith(`${part}.`))
         .map((name) => join(dist, name)),
   };
 }
@@ -39,6 +42,17 @@ it('the first run of each command adds the code that it needs to the cache', () 
   run('completion', 'bash');
   expect(namedIn(caches())).toEqual(['agents', 'completion']);
   expect(caches()).toHaveLength(1);
+});
+
+it('a command that sends reads only the part of the program that it needs', () => {
+  const { run, caches } = installed();
+  run('send', '--to', 'worker', 'hello');
+  run('ask', 'worker', 'hello');
+  run('reply', '1f2e3d4c', 'hello');
+  run('cancel', '1f2e3d4c');
+  expect(caches('rest.cjs')).toEqual([]);
+  run('agents');
+  expect(namedIn(caches('rest.cjs'))).toEqual(['agents']);
 });
 
 it.each([

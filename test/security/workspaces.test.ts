@@ -249,6 +249,7 @@ function sweep(host: Host, days: number, unsettled: string[] = []): Promise<void
         environment: context.env,
         deliveries: { mailboxes },
         transcribing: { sweep: () => Promise.resolve() },
+        sessions: { sweep: () => Promise.resolve() },
         log: () => undefined,
         now: () => new Date(Date.now() + days * DAY_MS),
       });

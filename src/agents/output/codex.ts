@@ -6,9 +6,11 @@ import { together } from './sums.ts';
 export function codex(): OutputReader {
   let [said, error] = [undefined as string | undefined, undefined as string | undefined];
   const turns: Usage[] = [];
+  let session: string | undefined;
   return jsonLines(
     (event) => {
       const item = objectIn(event['item']);
+      if (event['type'] === 'thread.started') session ??= textIn(event['thread_id']);
       if (event['type'] === 'item.completed' && item['type'] === 'agent_message')
         said = textIn(item['text']) ?? said;
       if (event['type'] === 'turn.failed') error = textIn(objectIn(event['error'])['message']);
@@ -23,7 +25,12 @@ export function codex(): OutputReader {
       if (usage !== undefined) delete usage.turns;
       // Its own words for an error of a run without JSON.
       const failed = error === undefined ? {} : { error: `ERROR: ${error}` };
-      return { ...(said !== undefined && { text: said }), ...failed, ...(usage && { usage }) };
+      return {
+        ...(said !== undefined && { text: said }),
+        ...failed,
+        ...(usage && { usage }),
+        ...(session !== undefined && { session }),
+      };
     },
   );
 }

@@ -7,10 +7,12 @@ export function opencode(): OutputReader {
   const texts = new Map<string, string>();
   let error: string | undefined;
   let isSeen = false;
+  let session: string | undefined;
   const steps: Usage[] = [];
   return jsonLines(
     (event) => {
       const part = objectIn(event['part']);
+      session ??= textIn(event['sessionID']);
       if (event['type'] === 'text') texts.set(textIn(part['id']) ?? '', textIn(part['text']) ?? '');
       if (event['type'] === 'error') error = opencodeError(objectIn(event['error']));
       if (event['type'] !== 'step_finish') return;
@@ -25,6 +27,7 @@ export function opencode(): OutputReader {
         ...((isSeen || text !== '') && { text }),
         ...(error !== undefined && { error }),
         ...(usage && { usage }),
+        ...(session !== undefined && { session }),
       };
     },
   );

@@ -14,10 +14,12 @@ import { money, together } from './sums.ts';
 export function pi(): OutputReader {
   let last: Json | undefined;
   let model = '';
+  let session: string | undefined;
   const messages: Usage[] = [];
   return jsonLines(
     (event) => {
       const message = objectIn(event['message']);
+      if (event['type'] === 'session') session ??= textIn(event['id']);
       if (event['type'] !== 'message_end' || message['role'] !== 'assistant') return;
       last = message;
       model = textIn(message['model']) ?? model;
@@ -25,8 +27,8 @@ export function pi(): OutputReader {
     },
     () => {
       const usage = together(messages, model);
-      const used = usage && { usage };
-      if (last === undefined) return { ...used };
+      const used = { ...(usage && { usage }), ...(session !== undefined && { session }) };
+      if (last === undefined) return used;
       const error = piError(last);
       return error === undefined ? { text: textsOf(last['content']), ...used } : { error, ...used };
     },

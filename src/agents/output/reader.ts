@@ -8,6 +8,8 @@ export interface ReadOutput {
   /** Why it failed, as the CLI says. */
   error?: string;
   usage?: Usage;
+  /** The id of its session, where it says one before it asks the model. */
+  session?: string;
 }
 
 /** Reads the output of one run, line by line. */

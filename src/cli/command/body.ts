@@ -46,10 +46,13 @@ export async function readBody(call: Call, what: string): Promise<string> {
 }
 
 /**
- * Says that something on stdin was not taken, after a command that takes it only on request: it may
- * not wait for it, because a shell of an agent has a stdin that never ends.
+ * Looks whether something on stdin is not taken by a command that takes it only on request: it may not
+ * wait for it, because a shell of an agent has a stdin that never ends. The look costs no time, since
+ * the command does its work meanwhile.
+ *
+ * @returns says what was found, for when the message is sent; never rejects
  */
-export async function noteLeftOut(call: Call): Promise<void> {
+export function lookAtStdin(call: Call): () => Promise<void> {
   const { io, args } = call;
   const file = text(call, 'file');
   // A run is started with its prompt on stdin, and looks at nothing of its own.
@@ -60,13 +63,15 @@ export async function noteLeftOut(call: Call): Promise<void> {
     file === '-' ||
     (args[0] === undefined && file === undefined)
   )
-    return;
-  // The message is sent by now, whatever becomes of the look at stdin.
-  const held = await io.stdinHolds().catch(() => 'unknown' as const);
-  if (held === 'nothing') return;
-  const form = file === undefined ? 'end the command with -' : 'give it without --file';
-  const what = held === 'something' ? 'what is' : 'whatever may be';
-  note(call, `${what} on stdin was left out; to send it, ${form}`);
+    return () => Promise.resolve();
+  const looking = io.stdinHolds().catch(() => 'unknown' as const);
+  return async () => {
+    const held = await looking;
+    if (held === 'nothing') return;
+    const form = file === undefined ? 'end the command with -' : 'give it without --file';
+    const what = held === 'something' ? 'what is' : 'whatever may be';
+    note(call, `${what} on stdin was left out; to send it, ${form}`);
+  };
 }
 
 /** The text of a file, or of stdin for `-`. @throws CrosstalkError `usage` where there is none */

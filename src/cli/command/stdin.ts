@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process';
 import { fstatSync } from 'node:fs';
 import { readlink } from 'node:fs/promises';
 import { CrosstalkError } from '../../errors.ts';
@@ -69,6 +68,8 @@ export async function stdinHolds(): Promise<'something' | 'nothing' | 'unknown'>
 
 /** The number of bytes in a pipe; empty where it cannot be found out in time. */
 async function waitingBytes(): Promise<string> {
+  // Few commands need it, and to load it takes milliseconds.
+  const { spawn } = await import('node:child_process');
   const looking = spawn('perl', ['-e', COUNT], { stdio: ['inherit', 'pipe', 'ignore'] });
   looking.on('error', () => undefined);
   // Whatever the program or a child of it does, this one goes on.

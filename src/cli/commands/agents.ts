@@ -42,6 +42,7 @@ function render(one: AgentReport, paint: Paint): string {
     ['version', one.version ?? 'not known'],
     ['from', one.from ?? 'not known'],
     ['logged in', loggedIn(one)],
+    ['sessions', one.sessions.join(', ')],
     ['run', ran(one, paint)],
   ];
   return `${name}\n${table(rows, '  ')}`;

@@ -6,7 +6,7 @@ import { messageJson, repliedJson } from '../../operations/shapes/as-json.ts';
 import { isAnswer } from '../../protocol/owed.ts';
 import { branchInWords } from '../../protocol/text/branch.ts';
 import { readAttachments } from '../command/attach.ts';
-import { noteLeftOut, readBody } from '../command/body.ts';
+import { lookAtStdin, readBody } from '../command/body.ts';
 import { readSchema } from '../command/schema.ts';
 import { flag, given, inTransport, note, print, type Call } from '../command/command.ts';
 import { EXIT } from '../command/exit.ts';
@@ -44,13 +44,13 @@ export async function run(asGiven: Call): Promise<number> {
     hands: 'whole' as const,
     ...given(call, 'transport'),
   };
+  const noteLeftOut = lookAtStdin(words);
   let leftOut = Promise.resolve();
   const events: AskEvents = {
     ...talk.events,
     onSent: (...sent) => {
       talk.events.onSent?.(...sent);
-      // Looked at while the answer is on its way, so that it costs no time afterwards.
-      leftOut = noteLeftOut(words);
+      leftOut = noteLeftOut();
     },
   };
   try {

@@ -1,6 +1,7 @@
 import { explain, type Explanation } from '../../operations/tracing/explain.ts';
 import { firedText } from '../../protocol/text/fired-text.ts';
 import { describeFacts } from '../../operations/tracing/facts.ts';
+import { sessionLines } from '../../operations/tracing/session-about.ts';
 import { inTransport, print, type Call } from '../command/command.ts';
 
 export function run(call: Call): Promise<number> {
@@ -21,6 +22,7 @@ export function run(call: Call): Promise<number> {
         ...result.answered.map((path) => `  re: ${path}`),
         ...open,
         `  state: ${describeFacts(result.facts)}`,
+        ...(result.session ? sessionLines(result.session) : []).map((line) => `  ${line}`),
       ].join('\n');
     });
   });

@@ -4,6 +4,8 @@ import { listHosts } from '../../operations/setup/hosts.ts';
 import type { Context } from '../../operations/context.ts';
 import { optionsOf } from '../../protocol/approval/record.ts';
 import { outputNote } from '../../agents/output/plain-call.ts';
+import { sessionsOf } from '../../agents/sessions/sessions-of.ts';
+import { SESSION_MAX_TURNS } from '../../protocol/files/tier-session.ts';
 import { serversOf } from '../../agents/mcp/servers-of.ts';
 import { askingOf } from '../../agents/permission/asking.ts';
 import { nameText, valueText } from '../../protocol/approval/text.ts';
@@ -105,6 +107,7 @@ function facts({ host, held, started }: HostShown): Record<string, unknown> {
         ...tier,
         output: outputNote(tier.cli) ?? null,
         ...(tier.permit !== undefined && { asking: askingOf(tier.cli) }),
+        ...(tier.session !== undefined && { sessions: sessionNote(tier) }),
       })),
     })),
     held,
@@ -118,6 +121,7 @@ function renderShown({ host, held, started, servers }: HostShown): string {
       `  ${nameText(`${actor}.${tier.name}`)}  ${valueText(optionsOf(tier))}`,
       ...outputLine(tier.cli),
       ...permitLine(tier),
+      ...sessionLine(tier),
       ...toolsLine(tier, servers?.(actor) ?? []),
     ]),
   );
@@ -148,6 +152,27 @@ function outputLine(cli: string): string[] {
 function permitLine({ cli, permit }: Tier): string[] {
   const asking = permit === undefined ? undefined : askingOf(cli);
   return asking?.ok === true ? [`    asks for permission with: ${asking.flags}`] : [];
+}
+
+/** How the runs of a tier go on with sessions, or why they cannot. */
+function sessionNote({ cli, sessionMaxTurns = SESSION_MAX_TURNS }: Tier): SessionNote {
+  const found = sessionsOf(cli);
+  return found.ok
+    ? { ok: true, agent: found.call.agent, max_turns: sessionMaxTurns }
+    : { ok: false, why: found.why };
+}
+
+type SessionNote = { ok: true; agent: string; max_turns: number } | { ok: false; why: string };
+
+function sessionLine(tier: Tier): string[] {
+  if (tier.session === undefined) return [];
+  const note = sessionNote(tier);
+  const turns = note.ok ? String(note.max_turns) : '';
+  return [
+    note.ok
+      ? `    goes on with the session of ${note.agent} for each thread, for at most ${turns} runs`
+      : `    each run is new all the same: ${note.why}`,
+  ];
 }
 
 /** What is added to a command so that it has the tools of its actor. */

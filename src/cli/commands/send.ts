@@ -2,7 +2,7 @@ import { CrosstalkError } from '../../errors.ts';
 import type { SendInput } from '../../operations/sending/input.ts';
 import { send, type Sender } from '../../operations/sending/send.ts';
 import { readAttachments } from '../command/attach.ts';
-import { noteLeftOut, readBody } from '../command/body.ts';
+import { lookAtStdin, readBody } from '../command/body.ts';
 import { readSchema } from '../command/schema.ts';
 import { EXIT } from '../command/exit.ts';
 import { flag, given, inTransport, list, note, text, type Call } from '../command/command.ts';
@@ -36,6 +36,7 @@ export async function run(call: Call): Promise<number> {
     hands: 'whole',
     ...given(call, 'transport'),
   };
+  const noteLeftOut = lookAtStdin(call);
   await send(sender, input, {
     attachments: await readAttachments(call),
     onDurable: () => {
@@ -45,6 +46,6 @@ export async function run(call: Call): Promise<number> {
       printSent(call, sent);
     },
   });
-  await noteLeftOut(call);
+  await noteLeftOut();
   return EXIT.ok;
 }

@@ -38,6 +38,7 @@ function render(s: Status, paint: Paint): string {
     health(s, paint),
     part(paint, 'Waiting for you', inboxRows(s)),
     part(paint, 'Waiting for a decision', gatedRows(s)),
+    part(paint, 'Sessions that runs go on with', sessionRows(s)),
     part(paint, 'Transport', [
       ['dir', s.transport],
       ['branch', `${s.branch} at ${s.tip.slice(0, 12)}${s.origin ? '' : ' (solo: no origin)'}`],
@@ -218,6 +219,16 @@ function actors({ host }: Status): string[][] {
       tier.output !== null && 'off' in tier.output ? tier.output.off : '',
     ]),
   );
+}
+
+function sessionRows({ sessions }: Status): string[][] {
+  return sessions.map(({ actor, tier, agent, threads, used }) => [
+    actor,
+    nameText(tier),
+    agent,
+    threads === 1 ? '1 thread' : `${String(threads)} threads`,
+    `last used ${used}`,
+  ]);
 }
 
 function part(paint: Paint, title: string, rows: string[][]): string {

@@ -124,7 +124,7 @@ export const READING_COMMANDS: readonly CommandSpec[] = [
     options: [
       [
         '--by <what>',
-        'actor, tier, host, channel, thread, schedule, subscription, skill or day (default: actor)',
+        'actor, tier, host, channel, thread, schedule, subscription, skill, session or day (default: actor)',
       ],
       ['--since <when>', 'only newer ones: 2026-06-09, 2h, 3d, today (default: 30 days)'],
     ],

@@ -7,6 +7,7 @@ import type { InvocationResult } from '../../runner/runner.ts';
 import type { CountedFor } from '../../protocol/automation/counted-for.ts';
 import type { Ledger, LedgerLine, RunEnding } from '../../state/bills/ledger.ts';
 import type { RunRecord, Runs } from '../../state/runs.ts';
+import { usageSince } from '../sessions/sessions.ts';
 import type { Job, JobResult } from './job.ts';
 import { readLeftOutput } from './output.ts';
 
@@ -44,6 +45,7 @@ export async function bill(
     ...(ended?.kind === 'failed' && { reason: ended.failure.reason }),
     ...(agent !== undefined && { agent }),
     ms: result.duration,
+    ...(result.sessionKind && { session: result.sessionKind }),
     ...(result.usage && { usage: result.usage }),
   });
   passed('ledger_written');
@@ -55,13 +57,15 @@ export async function billLeftover(
   run: RunRecord,
 ): Promise<void> {
   const { id, actor, host, channel, tier, thread, agent, since, skills, subscription } = run;
+  const { session, before } = run;
   // Earlier versions have written no more of a run.
   if (host === undefined || tier === undefined || thread === undefined || since === undefined)
     return;
   // A ledger that cannot be read must not keep the dispatcher from starting.
   if (await parts.ledger.has(id, since).catch(() => false)) return;
-  const { usage } =
+  const { usage: total } =
     agent === undefined ? {} : await readLeftOutput(agent, parts.runs.outputPath(id));
+  const usage = total && (usageSince(total, before) ?? total);
   const ms = Math.max(0, parts.now().getTime() - Date.parse(since));
   await write(parts, {
     at: since,
@@ -71,6 +75,7 @@ export async function billLeftover(
     ended: 'interrupted',
     ...(agent !== undefined && { agent }),
     ms,
+    ...(session && { session }),
     ...(usage && { usage }),
   });
 }

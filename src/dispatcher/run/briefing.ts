@@ -142,21 +142,24 @@ async function textOf(
 /**
  * The thread that a prompt shows (`threadOf`), with the text of the messages for which it has room.
  *
+ * @param knows whether its run knows a message already
  * @returns oldest first, by path
  */
 export async function shownThread(
   reader: MessageReader,
   { tip, channel, actor }: Omit<Batch, 'messages'>,
   briefing: Briefing,
+  knows: (ref: string) => boolean = () => false,
 ): Promise<Located[]> {
-  const thread = threadOf(briefing.batch, actor, briefing.channel, briefing.lookup);
+  const whole = threadOf(briefing.batch, actor, briefing.channel, briefing.lookup);
+  const thread = whole.filter(({ relPath }) => !knows(relPath));
   const shown = [...thread.slice(0, 1), ...thread.slice(1).slice(-THREAD_LIMITS.messages)];
   const paths = shown.map(({ relPath }) => relPath);
-  const whole = new Map(
+  const read = new Map(
     (await textOf(reader, tip, channel, paths)).map(({ relPath, message }) => [relPath, message]),
   );
   return thread.map((located) => {
-    const message = whole.get(located.relPath);
+    const message = read.get(located.relPath);
     return message === undefined ? located : { ...located, message };
   });
 }

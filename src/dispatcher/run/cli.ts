@@ -25,6 +25,7 @@ import { runEnvironment, withoutOurs } from './environment.ts';
 import type { Job, RunParts } from './job.ts';
 import { layServer, runPermission, type Permitting } from './permitting.ts';
 import { endSurvivors } from './survivors.ts';
+import type { Turn } from '../sessions/turn.ts';
 import type { Workplace } from './workplace.ts';
 
 const TERM_GRACE_MS = 5000;
@@ -57,6 +58,8 @@ interface RunInput {
   tools: ServersOfRun;
   /** Whom it asks for permission, if its tier says so. */
   permitting?: Permitting;
+  /** Its session, if its tier keeps any. */
+  turn?: Turn;
 }
 
 /** More is not read of what a command says that prepares a copy. */
@@ -124,7 +127,7 @@ export async function runIn(
   parts: RunParts,
   job: Job,
   place: Workplace,
-  { input, batch, maxOutput, thread, counted, rest, tools, permitting }: RunInput,
+  { input, batch, maxOutput, thread, counted, rest, tools, permitting, turn }: RunInput,
 ): Promise<InvocationResult> {
   const { id, actor, host, channel, messages, tip, tier } = job;
   const files = batch.map(({ relPath, message }, index) => ({
@@ -155,7 +158,7 @@ export async function runIn(
     const what = { actor, tier, command: tier.cli, cwd: place.dir, env };
     confined = await confinedIn(parts, what, desk.dir);
     const result = await invoke(parts.runner, {
-      command: `${call?.command ?? tier.cli}${capOf(tier.cli, rest)}${flagsOf(permitting)}${laidServers.flags}`,
+      command: `${turn?.command ?? call?.command ?? tier.cli}${capOf(tier.cli, rest)}${flagsOf(permitting)}${laidServers.flags}`,
       ...(confined && { wrap: confined.wrap }),
       ...(call && { raw: { path, ...(noise !== undefined && { noise }) } }),
       cwd: place.dir,
@@ -175,7 +178,9 @@ export async function runIn(
         const agent = call && { agent: call.agent };
         const bill = { tier: tier.name, thread, since, ...agent, ...counted };
         const head = { id, actor, host, channel, tier: tier.name, messages, since };
-        const run = { id, actor, host, channel, messages, tip, workdir: place.dir, ...bill };
+        const session = turn && { session: turn.kind, ...(turn.before && { before: turn.before }) };
+        const of = { id, actor, host, channel, messages, tip, workdir: place.dir };
+        const run = { ...of, ...bill, ...session };
         leader = await parts.runs.begin(run, pid);
         // Only now: who watches takes a transcript without a record for that of a run that is over.
         parts.transcribing.begin(head, call?.agent);

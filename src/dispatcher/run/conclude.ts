@@ -8,6 +8,7 @@ import { awaitsPeers, mayBeSilent } from '../../protocol/pending.ts';
 import { placeOfRef, refFrom } from '../../protocol/reference.ts';
 import { answerMessages, askersOf, type Placed, type Writer } from '../../protocol/reply.ts';
 import { seenFrom } from '../../protocol/seen-from.ts';
+import type { SessionKind } from '../../protocol/files/tier-session.ts';
 import type { CliOutcome } from '../../runner/outcome.ts';
 import type { InvocationResult } from '../../runner/runner.ts';
 import type { Briefing } from './briefing.ts';
@@ -184,12 +185,21 @@ function withTiers(answers: Placed[], { tier, tiers }: Job): Placed[] {
   });
 }
 
-/** The first answer of a run tells what the run used; if each did, it would be counted twice. */
-function withUsage(answers: Placed[], { usage, duration }: InvocationResult): Placed[] {
+/**
+ * The first answer of a run tells what the run used; if each did, it would be counted twice. Each tells whether
+ * the run went on with a session, in a tier that keeps any.
+ */
+function withUsage(given: Placed[], { usage, duration, sessionKind }: InvocationResult): Placed[] {
+  const answers =
+    sessionKind === undefined ? given : given.map((one) => withSession(one, sessionKind));
   const [first, ...others] = answers;
   if (usage === undefined || first === undefined) return answers;
   const told = { ...first.message, usage: { ...usage, ms: duration } };
   return [{ ...first, message: told }, ...others];
+}
+
+function withSession({ channel, message }: Placed, session: SessionKind): Placed {
+  return { channel, message: { ...message, extra: { ...message.extra, session } } };
 }
 
 function silenceIsFine({ actor }: Job, now: Now): boolean {

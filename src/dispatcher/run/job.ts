@@ -19,6 +19,7 @@ import type { Crossings } from '../../bus/crossings.ts';
 import type { BudgetMail } from './budget-mail.ts';
 import type { Spent } from './budgets.ts';
 import type { Permissions } from '../permission/permissions.ts';
+import type { Sessions } from '../sessions/sessions.ts';
 import type { DeskParts } from './desk.ts';
 import type { Transcribing } from './transcribing.ts';
 import type { WorktreeParts } from './worktree.ts';
@@ -139,6 +140,7 @@ export interface RunParts extends WorktreeParts {
   budgets: Pick<BudgetMail, 'begin' | 'isTold' | 'hold' | 'holdOf'>;
   /** Whether the CLI of a tier refuses to work at the moment. */
   isHeld: (tier: Tier) => boolean;
+  sessions: Sessions;
   /** How agent CLIs are run. */
   runner: Runner;
   sandboxes: Sandboxes;
@@ -153,4 +155,5 @@ export interface RunParts extends WorktreeParts {
   zone: string;
   /** So many bytes that nobody can guess, in hex digits. */
   secret: (bytes: number) => string;
+  uuid: () => string;
 }

@@ -17,6 +17,7 @@ export async function readOutput(
     text = raw.plainText(),
     error,
     usage,
+    session,
   } = await readLines(call.agent, raw.lines(), stderrTail);
   passed('raw_read');
   return {
@@ -25,6 +26,7 @@ export async function readOutput(
     ...(error !== undefined && { reported: error }),
     ...(text === undefined && raw.bytes > 0 && { unreadable: true as const }),
     ...(usage && { usage }),
+    ...(session !== undefined && { session }),
   };
 }
 

@@ -1,8 +1,11 @@
+import { earlierBetween } from '../../bus/earlier.ts';
 import { archivesOf, notesForPrompt } from '../../bus/memories/in-force.ts';
 import { peersAt } from '../../bus/peers.ts';
 import { profileInForce } from '../../bus/profiles.ts';
+import { isQuestion } from '../../protocol/causality.ts';
+import type { Located } from '../../protocol/message.ts';
 import { PROTOCOL_FILE } from '../../protocol/layout.ts';
-import { formatPrompt } from '../../protocol/prompt/prompt.ts';
+import { formatPrompt, type PromptParts } from '../../protocol/prompt/prompt.ts';
 import type { BatchFiles } from '../../protocol/prompt/prompt-files.ts';
 import { leftOutOf } from '../../protocol/prompt/prompt-thread.ts';
 import type { DeadLetter } from '../../state/dead-letters.ts';
@@ -11,6 +14,7 @@ import { shownThread, type Briefing } from './briefing.ts';
 import { schemasOf } from './fitting.ts';
 import type { Job, RunParts } from './job.ts';
 import { gateInPrompt } from './plan.ts';
+import type { Turn } from '../sessions/turn.ts';
 import type { Workplace } from './workplace.ts';
 
 /** What a prompt tells beside the messages. */
@@ -19,6 +23,8 @@ interface Circumstances {
   files: BatchFiles | undefined;
   runDir: string;
   letter: DeadLetter | undefined;
+  /** Its session, if its tier keeps any. */
+  turn: Turn | undefined;
   /** Takes the names of the skills that it tells, in alphabetical order; not called where there is none. */
   told: (skills: string[]) => void;
 }
@@ -28,7 +34,7 @@ export async function promptOf(
   parts: RunParts,
   job: Job,
   briefing: Briefing,
-  { place, files, runDir, letter, told }: Circumstances,
+  { place, files, runDir, letter, turn, told }: Circumstances,
 ): Promise<string> {
   const { reader, log, secret } = parts;
   const { batch, plans } = briefing;
@@ -36,7 +42,7 @@ export async function promptOf(
     reader.text(job.tip, PROTOCOL_FILE),
     profileInForce(parts, job.tip, job.actor),
     reader.channel(job.tip, job.channel),
-    shownThread(reader, job, briefing),
+    shownThread(reader, job, briefing, turn?.knows),
   ]);
   if (problem !== undefined) log('profile_invalid', { actor: job.actor, problem });
   const { tip, actor, channel } = job;
@@ -51,7 +57,7 @@ export async function promptOf(
     profile: profile?.body ?? '',
     channel: about,
     ...(profile?.peers !== 'none' && {
-      peers: await peersAt(parts.transport, job.tip, job.actor),
+      peers: newOf(turn, 'peers', await peersAt(parts.transport, job.tip, job.actor)),
     }),
     actor: job.actor,
     host: job.host,
@@ -67,14 +73,48 @@ export async function promptOf(
     ...(letter?.reason === 'misfit' && { misfit: letter.detail }),
     ...(share !== undefined && { threadShare: share }),
     ...(profile?.memories === 'subjects' && {
-      notes: await notesForPrompt(parts.transport, { tip, actor, channel }),
+      notes: newOf(turn, 'notes', await notesForPrompt(parts.transport, { tip, actor, channel })),
     }),
     ...(cut.length > 0 && {
       archives: await archivesOf(parts.transport, { tip, home: channel }, cut),
     }),
+    ...(turn?.last !== undefined && { session: { last: turn.last } }),
+    ...(await earlierFor(parts, job, { batch, thread, history: profile?.history, turn })),
     thread,
     skills,
     batch,
     files,
   });
+}
+
+/** What a session is told once, and again when it has changed. */
+function newOf<T>(turn: Turn | undefined, what: string, value: T): T | undefined {
+  return turn?.isNews(what, value) === false ? undefined : value;
+}
+
+/** What its asker and the actor have said to each other before a thread that is new (warm.md, `history`). */
+async function earlierFor(
+  parts: RunParts,
+  { tip, channel, actor, tier }: Job,
+  {
+    batch,
+    thread,
+    history,
+    turn,
+  }: {
+    batch: readonly Located[];
+    thread: readonly Located[];
+    history: number | undefined;
+    turn: Turn | undefined;
+  },
+): Promise<Pick<PromptParts, 'earlier'>> {
+  const most = tier.history ?? history;
+  const [first] = batch;
+  if (most === undefined || first === undefined || turn?.kind === 'resumed') return {};
+  const isNew = batch.every(({ message }) => isQuestion(message) && message.cause.length === 0);
+  if (thread.length > 0 || !isNew) return {};
+  const asker = first.message.from;
+  const before = first.relPath;
+  const between = { tip, channel, actor, other: asker, before, most };
+  return { earlier: { asker, messages: await earlierBetween(parts, between) } };
 }

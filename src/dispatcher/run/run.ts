@@ -26,6 +26,7 @@ import { refusedIfSo } from './refusals.ts';
 import { NOTHING_RAN, prepare, runIn } from './cli.ts';
 import { answersOf, stillOpen } from '../intake/still-open.ts';
 import { serversForRun } from '../laying/mcp-servers.ts';
+import { inSession, type Turn } from '../sessions/turn.ts';
 import { untriedTiers } from './tier-choice.ts';
 import { workplaceOf, type Workplace } from './workplace.ts';
 import { branchBefore, bringBack, leaveWorktree, openWorktree } from './worktree.ts';
@@ -120,17 +121,21 @@ async function runCli(
   let result: InvocationResult;
   let branch: BranchOnRecord | undefined;
   try {
-    result = await runIn(parts, job, place, {
-      input: (files, runDir) =>
-        promptOf(parts, job, briefing, { place, files, runDir, letter, told }),
-      batch: briefing.batch,
-      maxOutput,
-      thread: root,
-      counted,
-      rest: allowed.rest,
-      tools,
-      ...(asking && { permitting: permittingOf(parts, job, briefing, root, asking.flags) }),
-    });
+    const about = { briefing, root, dir: place.dir, tools };
+    const run = (turn?: Turn) =>
+      runIn(parts, job, place, {
+        input: (files, runDir) =>
+          promptOf(parts, job, briefing, { place, files, runDir, letter, turn, told }),
+        batch: briefing.batch,
+        maxOutput,
+        thread: root,
+        counted,
+        rest: allowed.rest,
+        tools,
+        ...(asking && { permitting: permittingOf(parts, job, briefing, root, asking.flags) }),
+        ...(turn && { turn }),
+      });
+    result = await inSession(parts, job, about, run);
     if (place.copy !== undefined)
       branch = await bringBack(parts, place.copy, job.tier, parts.signal);
     if (place.workspace)

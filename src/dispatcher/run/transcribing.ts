@@ -25,6 +25,8 @@ export class Transcribing {
    * @param agent the known agent CLI that prints JSON
    */
   begin(head: Omit<TranscriptHead, 'kind'>, agent: string | undefined): void {
+    // It was begun anew, as its session was gone.
+    if (this.#under.has(head.id)) return;
     const file = this.#transcripts.begin({ kind: 'run', ...head });
     passed('transcript_begun');
     const narrator = agent === undefined ? undefined : narratorOf(agent);

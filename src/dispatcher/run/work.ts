@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { reasonOf } from '../../errors.ts';
+import { placeOf as fileOf } from '../../protocol/layout.ts';
+import { messageKey } from '../../protocol/message-ref.ts';
 import type { DeadLetter } from '../../state/dead-letters.ts';
 import type { Deliveries } from '../intake/deliveries.ts';
 import type { Guards } from './guards.ts';
@@ -74,6 +76,7 @@ export async function work(
     const run = 'lacking' in outcome ? { ...dealt, lacking: outcome.lacking } : undefined;
     if (run !== undefined) await beside(parts, job, () => parts.lacking.note(run));
     const done = await recordRun(recorded, read, ended, letter);
+    await beside(parts, job, () => parts.sessions.over(job.id, writtenBy(ended, done)));
     if (job.approval !== undefined && isOver(ended.kind)) await parts.gated.remove(job.approval.id);
     if (run !== undefined || ended.kind === 'gone')
       await beside(parts, job, () => parts.lacking.over(dealt, run, job.isRest));
@@ -92,6 +95,7 @@ export async function work(
     // A broken repository, a run that could not begin, or a dispatcher that must end with a full
     // disk: nothing is recorded, and the messages go back to be tried at a later tick.
     parts.lacking.end(batch);
+    await parts.sessions.over(job.id, undefined).catch(() => undefined);
     mailboxes.giveBack(job.actor, job.channel, job.messages);
     await parts.runs.end(job.id).catch(() => undefined);
     const reason = reasonOf(error);
@@ -105,6 +109,16 @@ export async function work(
 /** Whether nothing is to be done any more with an approval: a failed run may be made again by it. */
 function isOver(kind: JobResult['kind']): boolean {
   return kind === 'answered' || kind === 'silent' || kind === 'gone' || kind === 'parked';
+}
+
+/** What a run has written, by the keys of the messages; undefined if it came to nothing that is on record. */
+function writtenBy({ kind }: JobResult, { answers = [] }: Recorded): string[] | undefined {
+  if (kind === 'silent') return [];
+  if (kind !== 'answered') return undefined;
+  return answers.flatMap((path) => {
+    const place = fileOf(path);
+    return place.kind === 'message' ? [messageKey(place)] : [];
+  });
 }
 
 function placeOf({ actor, channel }: Job): string {

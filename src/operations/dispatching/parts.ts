@@ -27,6 +27,8 @@ import { Interruptions } from '../../state/interruptions.ts';
 import { DueNotices } from '../../state/notices.ts';
 import { Ledger } from '../../state/bills/ledger.ts';
 import { ScheduleRecords } from '../../state/automation/schedules.ts';
+import { AgentSessions } from '../../state/sessions/agent-sessions.ts';
+import { Sessions } from '../../dispatcher/sessions/sessions.ts';
 import { Silences } from '../../state/silences.ts';
 import type { Workspaces } from '../../state/workspaces.ts';
 import { Worktrees } from '../../state/worktrees.ts';
@@ -68,7 +70,9 @@ export function dispatcherParts(
   const guards = guardsOf(context, ledger, sandboxes, log);
   const worktrees = new Worktrees(context.paths.worktrees);
   const transcribing = transcribingOf(context);
+  const agentSessions = new AgentSessions(context.paths.agentSessions);
   const sweep = new WorkspaceSweep({
+    sessions: agentSessions,
     workspaces,
     worktrees,
     environment: context.env,
@@ -98,6 +102,7 @@ export function dispatcherParts(
     workspaces,
     worktrees,
     sandboxes,
+    sessions: new Sessions(agentSessions, context.now),
     log,
   };
   return {
@@ -193,6 +198,7 @@ function dispatcherOf(
     workspaces: Workspaces;
     worktrees: Worktrees;
     sandboxes: Sandboxes;
+    sessions: Sessions;
     log: Log;
   },
 ): Dispatcher {
@@ -232,5 +238,6 @@ function dispatcherOf(
     newId: context.newId,
     suffix: context.suffix,
     secret: context.secret,
+    uuid: context.uuid,
   });
 }

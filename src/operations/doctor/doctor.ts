@@ -2,7 +2,6 @@ import { bellCheck } from './bell.ts';
 import type { Check } from './check.ts';
 import { clock } from './clock.ts';
 import { access, constants, stat, statfs } from 'node:fs/promises';
-import { Checkout } from '../../bus/checkout.ts';
 import { foreignClaim } from '../../bus/host.ts';
 import { commandLine, programToFind } from '../../agents/command-line.ts';
 import { shown } from '../../protocol/text/result.ts';
@@ -134,11 +133,12 @@ async function locks({ transport, paths }: Context): Promise<Check> {
   };
 }
 
-async function checkout({ transport, now }: Context): Promise<Check> {
-  const found = await new Checkout(transport, now).follow();
-  const left = found.state === 'left';
-  const state = left ? `left as it is: ${found.reason} (mail is unaffected)` : found.state;
-  return { check: 'checkout', ok: true, found: `${state}${await notShown(transport)}`, fix: '' };
+async function checkout(context: Context): Promise<Check> {
+  const followed = await context.checkout.follow();
+  const left = followed.state === 'left';
+  const state = left ? `left as it is: ${followed.reason} (mail is unaffected)` : followed.state;
+  const found = `${state}${await notShown(context.transport)}`;
+  return { check: 'checkout', ok: true, found, fix: '' };
 }
 
 /** Names paths in the transport that no checkout shows (trust.md §1). */

@@ -9,6 +9,7 @@ import type { Pause } from '../../state/pause.ts';
 import type { Finding } from './finding.ts';
 import type { WebMachine } from '../../api/machines.ts';
 import type { GatedMail } from '../lookup/gated.ts';
+import type { KeptSessions } from './kept-sessions.ts';
 import type { HeldAgent } from './held-agents.ts';
 import type { Unserved } from './nobody.ts';
 import type { HeldSecret } from './held-secrets.ts';
@@ -88,6 +89,8 @@ export interface Status {
   permissions: OpenPermission[];
   /** Mail that waits for somebody to decide on a plan. */
   gated: GatedMail[];
+  /** Sessions of agent CLIs with which runs go on. */
+  sessions: KeptSessions[];
   /** Everything that waits for `crosstalk host approve`, of the host file and of git settings. */
   held: HeldChange[];
   /** The other machines, where a bell tells of them. */

@@ -22,6 +22,7 @@ import { judge } from './health.ts';
 import { listHeld } from './held-secrets.ts';
 import { heldAgents } from './held-agents.ts';
 import { otherMachines } from '../lookup/machines.ts';
+import { keptSessions } from './kept-sessions.ts';
 import { mailForNobody } from './nobody.ts';
 import { lookAtProfiles } from './profiles.ts';
 import { waitingFor } from './waiting-for-you.ts';
@@ -80,6 +81,7 @@ export async function status(
     held: host.held,
     gated: await listGated(context),
     ...(machines && { machines }),
+    sessions: await keptSessions(context),
     dispatcher: running === undefined ? null : { ...running, age_s: age(running.at) },
     channels: channels.map(({ id, name, parent }) => ({
       id,

@@ -21,8 +21,8 @@ import { runsIn } from './runs-of-others.ts';
 /** Some runs together; money is null if no CLI stated any. Stored and shown under these names. */
 export interface CostRow {
   /**
-   * The actor, tier, alias of a host, channel, first message of a thread, schedule, subscription, skill, or day
-   * (UTC).
+   * The actor, tier, alias of a host, channel, first message of a thread, schedule, subscription, skill, kind of
+   * session, or day (UTC).
    */
   what: string;
   /** Of a thread: the id of its channel. */
@@ -128,7 +128,7 @@ export async function ownBill({ paths }: Context): Promise<TierBill[]> {
 }
 
 function sumsBy(by: CostBy): SumsBy {
-  if (by === 'skill' || by === 'subscription') return by;
+  if (by === 'skill' || by === 'subscription' || by === 'session') return by;
   return by === 'thread' || by === 'schedule' ? 'thread' : 'place';
 }
 
@@ -142,9 +142,14 @@ function whatOf(
     // Anybody may push the path of a message to another channel as well.
     return { key: `${home}/${what}`, what, home };
   }
+  const [kind = ''] = common;
+  if (by === 'session') return { key: kind, what: kind === '' ? NO_SESSION : kind };
   const what = common[Math.max(0, PLACE.indexOf(by))] ?? '';
   return { key: what, what };
 }
+
+/** As what runs are counted whose tier keeps no sessions. */
+const NO_SESSION = '(no session)';
 
 /** What the groups by place have in common, in order. */
 const PLACE: readonly CostBy[] = ['actor', 'tier', 'host', 'channel'];

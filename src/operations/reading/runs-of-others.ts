@@ -1,4 +1,5 @@
 import { ledBy } from '../../protocol/automation/follow-up.ts';
+import { sessionIn } from '../../protocol/files/tier-session.ts';
 import { skillAskedFor } from '../../protocol/text/skill-call.ts';
 import { threadRoot } from '../../protocol/thread.ts';
 import type { Summed } from '../../state/bills/ledger-sums.ts';
@@ -20,7 +21,8 @@ export function runsIn(
   const known = new Map(found.map(({ relPath, message }) => [relPath, message]));
   const lookup = (ref: string): Arrival['message'] | undefined => known.get(ref);
   return found.flatMap(({ relPath, channel, message }): Summed[] => {
-    const { usage, host, from, timestamp, tier = 'default' } = message;
+    const { usage, host, from, timestamp, tier = 'default', extra } = message;
+    const session = sessionIn(extra['session']);
     if (usage === undefined || host === undefined || own.has(host)) return [];
     const subscription = ledBy([{ relPath, message }], lookup);
     const asked = message.re.flatMap((ref) => skillAskedFor(lookup(ref)?.body ?? '') ?? []);
@@ -32,6 +34,7 @@ export function runsIn(
         thread: { channel, relPath: threadRoot([{ relPath, message }], lookup) },
         usage: used,
         ...(subscription !== undefined && { subscription }),
+        ...(session && { session }),
         ...(told.length > 0 && { skills: told }),
       },
     ];

@@ -7,6 +7,7 @@ import { outcomeOf } from '../../runner/outcome.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { loginFiles } from '../../agents/account.ts';
 import { KNOWN_AGENTS, knownAgent, type AgentCli } from '../../agents/agents.ts';
+import { sessionsOf } from '../../agents/sessions/sessions-of.ts';
 import { refusalOf } from '../../agents/refusal.ts';
 import { shown } from '../../protocol/text/result.ts';
 
@@ -21,6 +22,8 @@ export interface AgentReport {
   from: string | null;
   /** What shows that it is logged in, if anything does; null when that is not known. */
   logged_in_by: string | null;
+  /** Whether its runs may each be `fresh`, or also `resume` a session (`session` of a tier). */
+  sessions: string[];
   /** The command to install it, or to log in. */
   install: string;
   login: string;
@@ -82,6 +85,7 @@ async function report(agent: AgentCli, input: AgentsInput): Promise<AgentReport>
     name: agent.name,
     install: `npm install --global ${agent.package}`,
     login: agent.login,
+    sessions: ['fresh', ...(sessionsOf(agent.headless).ok ? ['resume'] : [])],
   };
   if (path === undefined) {
     return { ...known, path: null, version: null, from: null, logged_in_by: null, run: null };

@@ -1,5 +1,4 @@
 import { hostname } from 'node:os';
-import { Checkout } from '../../bus/checkout.ts';
 import { readHosts } from '../../bus/host.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { hostFile } from '../../protocol/layout.ts';
@@ -43,7 +42,7 @@ export async function join(
     if (!delivered.published) {
       input.note(`joined here, but not pushed: ${delivered.reason}; push it with: crosstalk sync`);
     }
-    await new Checkout(context.transport, context.now).follow();
+    await context.checkout.follow();
     const { dir, actor } = input;
     return {
       dir,

@@ -1,4 +1,3 @@
-import { Checkout } from '../../bus/checkout.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { UPSTREAM } from '../../protocol/layout.ts';
 import { authorOf } from '../../protocol/outgoing.ts';
@@ -62,6 +61,6 @@ export async function upgrade(
       `the upgrade is queued and not on the remote yet: ${delivered.reason}; push it with: crosstalk sync`,
     );
   }
-  await new Checkout(context.transport, context.now).follow();
+  await context.checkout.follow();
   return { ...plan, published: true };
 }

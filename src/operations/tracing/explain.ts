@@ -9,6 +9,7 @@ import { shown } from '../../protocol/text/result.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { askedSkill, type AskedSkill } from './asked-skill.ts';
 import { factsOf, type Facts } from './facts.ts';
+import { sessionAbout, type SessionAbout } from './session-about.ts';
 import { withNaming } from '../lookup/naming.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
 import { resolveMessage } from '../lookup/resolve.ts';
@@ -36,6 +37,8 @@ export interface Explanation {
   given_by?: GivenBy & { cause: string[] };
   /** The skill for which it asks, as it is now; absent for any other message. */
   asks_for?: AskedSkill;
+  /** The sessions in which it was handled or will be; absent where its tier keeps none. */
+  session?: SessionAbout;
 }
 
 /** @param actor `name`, or `name@host` to ask about one host */
@@ -70,6 +73,10 @@ export async function explain(
   );
   const started = startedBy(found);
   const given = subscriptionOf(found);
+  const { facts, session } = await withNaming(context, tip, async (naming) => ({
+    facts: await factsOf(context, ref, name, result, naming),
+    session: await sessionAbout(context, { ...ref, message: found }, name, lookup, naming),
+  }));
   const asked = await askedSkill(context, name, found);
   return {
     channel: ref.channel,
@@ -80,13 +87,14 @@ export async function explain(
     clause: result.clause,
     because: explainClause(result.clause, name),
     answered: result.answered,
-    facts: await withNaming(context, tip, (naming) => factsOf(context, ref, name, result, naming)),
+    facts,
     open_questions: result.wakes
       ? openQuestions(delivered, name, lookup).map(({ relPath, asker }) => ({
           message: relPath,
           asker,
         }))
       : [],
+    ...(session && { session }),
     ...(started && { fired_by: started }),
     ...(given && {
       given_by: { ...given, cause: [...originsOf(found), ...(found.origin ?? [])] },

@@ -1,6 +1,5 @@
 import { rm, stat } from 'node:fs/promises';
 import { dirname, resolve, sep } from 'node:path';
-import { Checkout } from '../../bus/checkout.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { attachedPath, CHANNELS, placeOf } from '../../protocol/layout.ts';
 import { shown } from '../../protocol/text/result.ts';
@@ -62,7 +61,7 @@ export async function archive(context: Context, input: ArchiveInput): Promise<Ar
         throw error;
       });
     if (moved.ok) {
-      await new Checkout(transport, context.now).follow();
+      await context.checkout.follow();
       return { ...result, bundle: file, sha256, from: tip, tip: moved.tip };
     }
     await rm(file, { force: true });
@@ -104,7 +103,7 @@ export async function restore(context: Context, bundle: string): Promise<Restore
     await permission(context.budget)('push');
     const moved = await transport.epochs.restore(tip, archived, [...files, ...attached]);
     if (moved.ok) {
-      await new Checkout(transport, context.now).follow();
+      await context.checkout.follow();
       const counts = { restored: files.length, files: attached.length };
       return { archived, ...counts, tip: moved.tip };
     }

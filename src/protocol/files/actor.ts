@@ -2,6 +2,7 @@ import { parseDocumentText, type HeaderFields } from '../text/frontmatter.ts';
 import { isSkillName } from '../text/skill-call.ts';
 import { MAX_MS, parseDuration } from '../text/duration.ts';
 import { parseMcpServers, type McpServer } from './mcp-servers.ts';
+import { MAX_HISTORY, wholeIn } from './tier-session.ts';
 import { parsed, shown, unreadable, type Parsed } from '../text/result.ts';
 
 /** An actor's profile (protocol.md §6): `name` equals the file's stem, the body is its system prompt. */
@@ -26,6 +27,8 @@ interface ProfileOptions {
   mcps?: McpServer[];
   /** `subjects`: its prompt names the notes in force. */
   memories?: 'subjects';
+  /** How many messages between it and who asks a new thread is shown; absent for none. */
+  history?: number;
 }
 
 /**
@@ -60,7 +63,8 @@ export function parseProfile(text: string, stem: string | undefined): Parsed<Pro
 
 function optionsOf(fields: HeaderFields, problems: string[]): ProfileOptions {
   const { wake = 'each', join_timeout: timeout, peers = 'all', skills, mcps: given } = fields;
-  const { memories = 'none' } = fields;
+  const { memories = 'none', history: earlier } = fields;
+  const history = wholeIn(earlier, MAX_HISTORY);
   const joinTimeout = typeof timeout === 'string' ? parseDuration(timeout.trim()) : undefined;
   if (wake !== 'each' && wake !== 'all')
     problems.push(`wake is ${shown(wake)}, expected each or all`);
@@ -74,6 +78,10 @@ function optionsOf(fields: HeaderFields, problems: string[]): ProfileOptions {
       `skills is ${shown(skills)}, expected a list of names of skills, such as [review, standup]`,
     );
   const mcps = given === undefined ? [] : parseMcpServers(given, problems);
+  if (earlier !== undefined && history === undefined)
+    problems.push(
+      `history is ${shown(earlier)}, expected how many messages are shown, from 1 to ${String(MAX_HISTORY)}`,
+    );
   const isTime = joinTimeout !== undefined && joinTimeout > 0 && joinTimeout <= MAX_MS;
   if (timeout !== undefined && !isTime)
     problems.push(
@@ -86,5 +94,6 @@ function optionsOf(fields: HeaderFields, problems: string[]): ProfileOptions {
     ...(isSkills && { skills }),
     ...(mcps.length > 0 && { mcps }),
     ...(memories === 'subjects' && { memories }),
+    ...(history !== undefined && { history }),
   };
 }

@@ -5,6 +5,7 @@ import { actorsAsGates, tierGate, ungatedFallbacks, type TierGate } from './tier
 import { tierOnlyFrom, type TierOnlyFrom } from './tier-only-from.ts';
 import { actorsAsked, tierPermit, type TierPermit } from './tier-permit.ts';
 import { TIER_OPTIONS } from './tier-options.ts';
+import { tierSession, type TierSession } from './tier-session.ts';
 import { tierSandbox, type TierSandbox } from './tier-sandbox.ts';
 import { tierWorktree, type TierWorktree } from './tier-worktree.ts';
 import { isWorkdir } from './workdir.ts';
@@ -17,7 +18,15 @@ import { parsed, shown, unreadable, type Parsed } from '../text/result.ts';
 
 /** A named slot for an actor's CLI (protocol.md §6). Times are in milliseconds. */
 export interface Tier
-  extends TierBudgets, TierFallback, TierWorktree, TierSandbox, TierOnlyFrom, TierGate, TierPermit {
+  extends
+    TierBudgets,
+    TierFallback,
+    TierWorktree,
+    TierSandbox,
+    TierOnlyFrom,
+    TierGate,
+    TierPermit,
+    TierSession {
   name: string;
   /** Run by `/bin/sh -c`; the prompt is passed on stdin. */
   cli: string;
@@ -154,6 +163,7 @@ function parseTier(actor: string, name: string, slot: unknown, problems: string[
     ...tierOnlyFrom(where, options, problems),
     ...tierGate(where, options, problems),
     ...tierPermit(where, options, problems),
+    ...tierSession(where, options, problems),
   };
 }
 

@@ -5,6 +5,7 @@ import { WORKTREE_OPTIONS } from './tier-worktree.ts';
 import { GATE_OPTIONS } from './tier-gate.ts';
 import { PERMIT_OPTIONS } from './tier-permit.ts';
 import { ONLY_FROM_OPTIONS } from './tier-only-from.ts';
+import { SESSION_OPTIONS } from './tier-session.ts';
 
 /** The options of a tier, as the host file calls them. */
 export const TIER_OPTIONS: readonly string[] = [
@@ -23,4 +24,5 @@ export const TIER_OPTIONS: readonly string[] = [
   ...ONLY_FROM_OPTIONS,
   ...GATE_OPTIONS,
   ...PERMIT_OPTIONS,
+  ...SESSION_OPTIONS,
 ];

@@ -53,6 +53,22 @@ function shownThread(
   return cutThread(thread, actor, limits, archives);
 }
 
+/** The most bytes of what was said before a thread. */
+const EARLIER_BYTES = 64 * 1024;
+
+/** What was said before a thread, in the form of a thread; of more than 64 KiB the newest part. */
+export function formatEarlier(messages: readonly Located[], actor: string): string {
+  const kept: string[] = [];
+  let bytes = 0;
+  for (const message of [...messages].reverse()) {
+    const text = entry(message, actor, THREAD_LIMITS.bodyBytes);
+    bytes += Buffer.byteLength(text) + 2;
+    if (bytes > EARLIER_BYTES) break;
+    kept.unshift(text);
+  }
+  return kept.join('\n\n');
+}
+
 interface CutThread {
   text: string;
   /** How many are shown. */

@@ -6,7 +6,7 @@ import type { AnswerPlan } from '../reply.ts';
 import { aboutGate, type GateInPrompt } from '../text/gate-prompt.ts';
 import { aboutNotes, type NoteInPrompt } from '../text/notes-prompt.ts';
 import { aboutSkills, type SkillInPrompt } from '../text/skill-prompt.ts';
-import { formatThread, withOptions, type ArchiveInPrompt } from './prompt-thread.ts';
+import { formatEarlier, formatThread, withOptions, type ArchiveInPrompt } from './prompt-thread.ts';
 import { HEADINGS, inLine, MARK, quoted, wordLine } from '../text/structure.ts';
 
 /** Everything from which a prompt is built (protocol.md §5, §6), read by the caller. */
@@ -43,8 +43,12 @@ export interface PromptParts {
   notes?: readonly NoteInPrompt[] | undefined;
   /** What sums up messages of the thread, if there was no room for some. */
   archives?: readonly ArchiveInPrompt[];
-  /** The causal chain of the batch and the messages it led to, oldest first. */
+  /** What was said before a new thread, and with whom; oldest first. */
+  earlier?: { asker: string; messages: readonly Located[] };
+  /** The causal chain of the batch and the messages it led to, oldest first; in a session, what is new of it. */
   thread: Located[];
+  /** If it goes on with a session: the last message that it was given there. */
+  session?: { last: string };
   batch: Located[];
   /** The skills that messages of the batch ask for. */
   skills?: readonly SkillInPrompt[];
@@ -62,14 +66,19 @@ export function formatPrompt(parts: PromptParts): string {
   const foreign = (text: string): string => quoted(text.trim(), word);
   const sections = [
     howToRead(word),
-    foreign(parts.protocol),
-    section(`${HEADINGS.profile}: ${actor}`, foreign(parts.profile)),
-    section(`${HEADINGS.channel}: ${inLine(channel.name)}`, foreign(channel.body)),
+    ...(parts.session
+      ? [section(HEADINGS.session, aboutSession(parts.session))]
+      : [
+          foreign(parts.protocol),
+          section(`${HEADINGS.profile}: ${actor}`, foreign(parts.profile)),
+          section(`${HEADINGS.channel}: ${inLine(channel.name)}`, foreign(channel.body)),
+        ]),
     section(HEADINGS.peers, aboutPeers(parts.peers)),
     section(HEADINGS.notes, aboutNotes(parts.notes ?? [])),
     section(HEADINGS.place, whereYouAre(parts)),
+    ...earlierOf(parts),
     section(
-      `${HEADINGS.thread}, oldest first`,
+      `${parts.session ? HEADINGS.news : HEADINGS.thread}, oldest first`,
       formatThread(parts.thread, actor, parts.threadShare, parts.archives),
     ),
     ...aboutSkills(parts.skills ?? [], word),
@@ -90,6 +99,21 @@ function howToRead(word: string): string {
 
 function section(title: string, text: string): string {
   return text === '' ? '' : `# ${title}\n\n${text}`;
+}
+
+/** A session may know less than it is taken to know, as after a restored disk: it is told how to see that. */
+function aboutSession({ last }: { last: string }): string {
+  return [
+    'You have worked on this thread before, in this very session. What you were told there of the protocol, of your',
+    'profile, of the channel and of the messages is still so; only what is new is told here. The last message that you',
+    `were given there is ${last}. If you do not remember it, read first what you have missed: crosstalk thread ${last}`,
+  ].join('\n');
+}
+
+function earlierOf({ earlier, actor }: PromptParts): string[] {
+  if (earlier === undefined) return [];
+  const { asker, messages } = earlier;
+  return [section(`${HEADINGS.earlier} ${inLine(asker)}`, formatEarlier(messages, actor))];
 }
 
 function whereYouAre(parts: PromptParts): string {

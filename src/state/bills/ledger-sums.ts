@@ -21,17 +21,19 @@ export interface DaySum extends UsageSum {
 export type Summed = Omit<LedgerLine, 'id' | 'reason'>;
 
 /** What the runs of a sum have in common: where they were made, their thread, or for what they are counted. */
-export type SumsBy = 'place' | 'thread' | 'skill' | 'subscription';
+export type SumsBy = 'place' | 'thread' | 'skill' | 'subscription' | 'session';
 
 /**
  * The place is the actor, tier, host and channel; the thread is its channel and first message. A run that was told
- * several skills is counted once, for all of them together; one of none has an empty text.
+ * several skills is counted once, for all of them together; one of none has an empty text,
+ * and so has one whose tier keeps no sessions.
  */
 const COMMON: Record<SumsBy, (run: Summed) => string[]> = {
   place: ({ actor, tier, host, channel }) => [actor, tier, host, channel],
   thread: ({ thread }) => [thread.channel, thread.relPath],
   skill: ({ skills = [] }) => [skills.join(' + ')],
   subscription: ({ subscription = '' }) => [subscription],
+  session: ({ session = '' }) => [session],
 };
 
 /** What the files are called in which sums are kept, after their month. */
@@ -40,6 +42,7 @@ const FILES: Record<SumsBy, string> = {
   thread: 'threads',
   skill: 'skills',
   subscription: 'subscriptions',
+  session: 'kinds',
 };
 
 /** Runs that have the same in common, day by day. */

@@ -6,6 +6,7 @@ import { makeFolder } from '../../folder.ts';
 import type { CountedFor } from '../../protocol/automation/counted-for.ts';
 import type { MessageRef } from '../../protocol/message-ref.ts';
 import { isRecord, isTime } from '../files.ts';
+import type { SessionKind } from '../../protocol/files/tier-session.ts';
 import type { Usage } from '../../protocol/usage.ts';
 
 /** How a run ended: `interrupted` when its dispatcher died. */
@@ -28,6 +29,8 @@ export interface LedgerLine extends CountedFor {
   reason?: string;
   /** The known agent CLI whose output was read; of any other command nothing is known. */
   agent?: string;
+  /** Whether it went on with a session; absent where its tier keeps none. */
+  session?: SessionKind;
   /** Milliseconds. */
   ms: number;
   /** Absent when its CLI states none. */

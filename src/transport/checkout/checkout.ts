@@ -31,7 +31,7 @@ const UNDER_WAY = [
 export const left = (reason: string): CheckoutState => ({ state: 'left', reason });
 
 /** What is asked of the epochs of a bus. */
-interface Epochs {
+export interface Epochs {
   /** Whether a commit is in a history of the bus that `tip` has left behind. */
   isLeftBehind: (commit: string, tip: string) => Promise<boolean>;
 }
@@ -46,6 +46,7 @@ interface Epochs {
  * that is on the bus now, unless it has commits that never were on the bus.
  *
  * @param folders those that are shown; undefined for all that may be shown
+ * @param look what was seen in it a moment ago
  */
 export async function fastForward(
   repository: Repository,
@@ -53,6 +54,7 @@ export async function fastForward(
   tip: string,
   epochs: Epochs,
   folders: readonly string[] | undefined,
+  look?: Look,
 ): Promise<CheckoutState> {
   const { clone, branch } = repository;
   if (!(await isOnBranch(repository))) return left(`it is not on the branch ${branch}`);
@@ -77,7 +79,8 @@ export async function fastForward(
     return left('its branch has no commit');
   const placed = await placeOf(repository, objects, head, tip, epochs);
   if (!placed.ok) return left(placed.reason);
-  const status = head === undefined ? NOTHING : await statusOf(repository, head);
+  const isSeen = look?.head === head && unfinished === undefined;
+  const status = isSeen && look ? look.status : await statusIn(repository, head);
   if (!status.ok) return left(status.reason);
   const own = await ownFiles(
     status.changed,
@@ -144,7 +147,26 @@ async function leaveOut(
   return tree.ok ? tree.stdout.toString('utf8').trim() : start;
 }
 
-const NOTHING: CheckoutStatus = { ok: true, changed: [] };
+/** What was changed in a checkout, as it was when its branch was at a commit. */
+export interface Look {
+  head: string | undefined;
+  status: CheckoutStatus;
+}
+
+/**
+ * Looks at the checkout before it is known where it is to go, for a {@link fastForward} that follows at once.
+ * What is changed in between is not overwritten: git compares each file again before it writes it.
+ */
+export async function lookAhead(repository: Repository): Promise<Look | undefined> {
+  if (repository.origin === undefined || !(await isOnBranch(repository))) return undefined;
+  if ((await moveUnderWay(repository)) !== undefined) return undefined;
+  const head = await readRef(repository.clone, 'HEAD');
+  return { head, status: await statusIn(repository, head) };
+}
+
+async function statusIn(repository: Repository, head: string | undefined): Promise<CheckoutStatus> {
+  return head === undefined ? { ok: true, changed: [] } : statusOf(repository, head);
+}
 
 /** Where a commit is in the history of the bus: on the way to its tip, or in one that was left. */
 type Placed = { ok: true; isElsewhere: boolean } | { ok: false; reason: string };

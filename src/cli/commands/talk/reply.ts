@@ -1,6 +1,6 @@
 import { reply } from '../../../operations/sending/reply.ts';
 import { readAttachments } from '../../command/attach.ts';
-import { noteLeftOut, readBody } from '../../command/body.ts';
+import { lookAtStdin, readBody } from '../../command/body.ts';
 import { flag, given, inTransport, text, type Call } from '../../command/command.ts';
 import { EXIT } from '../../command/exit.ts';
 import { durableWord, printSent } from '../../view/sent.ts';
@@ -18,6 +18,7 @@ export async function run(call: Call): Promise<number> {
     login: call.io.login,
   };
   const attachments = await readAttachments(call);
+  const noteLeftOut = input.body === '' ? undefined : lookAtStdin(said);
   await inTransport(call, (context) =>
     reply(context, input, {
       attachments,
@@ -29,7 +30,7 @@ export async function run(call: Call): Promise<number> {
       },
     }),
   );
-  if (input.body !== '') await noteLeftOut(said);
+  await noteLeftOut?.();
   return EXIT.ok;
 }
 

@@ -1,0 +1,73 @@
+import { passed } from '../../crash-points.ts';
+import type { Usage } from '../../protocol/usage.ts';
+import type {
+  AgentSession,
+  AgentSessions,
+  SessionOwner,
+} from '../../state/sessions/agent-sessions.ts';
+
+/** What is to be written down of a session once the outcome of its run is on disk. */
+export interface Candidate {
+  owner: SessionOwner;
+  /** Absent if the session cannot be gone on with, whatever came of the run. */
+  session?: Omit<AgentSession, 'used'>;
+}
+
+/** Threads that a session has read so much of are begun anew: its record would grow without end. */
+const MOST_KNOWN = 5000;
+
+/**
+ * The sessions in which runs are under way, and what becomes of them (warm.md). A session goes on only if its
+ * run gave an answer, or was rightly silent, and that is on disk; anything else ends it.
+ */
+export class Sessions {
+  readonly kept: AgentSessions;
+  readonly #now: () => Date;
+  readonly #under = new Map<string, Candidate>();
+
+  constructor(kept: AgentSessions, now: () => Date) {
+    this.kept = kept;
+    this.#now = now;
+  }
+
+  /** Says in what state the session of a run is now. */
+  note(run: string, candidate: Candidate): void {
+    this.#under.set(run, candidate);
+  }
+
+  /**
+   * Called when the outcome of a run is on disk, or it has none.
+   *
+   * @param written the messages that the run has written, by their keys; undefined if it came to nothing
+   */
+  async over(run: string, written: readonly string[] | undefined): Promise<void> {
+    const candidate = this.#under.get(run);
+    if (candidate === undefined) return;
+    this.#under.delete(run);
+    const { owner, session } = candidate;
+    try {
+      if (session === undefined || written === undefined) await this.kept.end(owner);
+      else {
+        const known = [...new Set([...session.known, ...written])];
+        const used = this.#now().toISOString();
+        if (known.length > MOST_KNOWN) await this.kept.end(owner);
+        else await this.kept.put({ ...session, known, used });
+        passed('session_kept');
+      }
+    } finally {
+      this.kept.leave(owner);
+    }
+  }
+}
+
+/** What a run used, by what its session used in all, and before; undefined if it cannot be that session. */
+export function usageSince(total: Usage, before: Usage | undefined): Usage | undefined {
+  if (before === undefined) return total;
+  const [input, cached, output] = (['input', 'cached', 'output'] as const).map(
+    (name) => total[name] - before[name],
+  );
+  if (input === undefined || cached === undefined || output === undefined) return undefined;
+  // What is read of the cache may be counted as read anew at another time, and never less of both.
+  if (input + cached < 0 || output < 0) return undefined;
+  return { ...total, input: Math.max(0, input), cached: Math.max(0, cached), output };
+}
