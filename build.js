@@ -28,6 +28,7 @@ const APART = [
   { entry: 'src/mcp/kit/sdk.ts' },
   { entry: 'src/web/web-packages.ts' },
   { entry: 'src/runner/schema-packages.ts' },
+  { entry: 'src/runner/acp/acp-packages.ts' },
   { entry: 'src/secrets/rule-packages.ts' },
   { entry: 'src/bus/automation/pattern-packages.ts' },
   { entry: 'src/bell/nats-packages.ts' },

@@ -9,7 +9,7 @@ const DANGEROUS = {
   'proper-lockfile': ['src/state/lock.ts'],
   'node:child_process': [
     'src/transport/git/git.ts',
-    'src/runner/process-runner.ts',
+    'src/runner/gated.ts',
     'src/runner/bounded-program.ts',
     'src/runner/sandbox/bubblewrap.ts',
     'src/runner/foreground-job.ts',

@@ -17,6 +17,7 @@ import { scale as growth } from './figures/scale.ts';
 import { searches } from './figures/search.ts';
 import { secrets } from './figures/secrets.ts';
 import { ticks } from './figures/ticks.ts';
+import { warm } from './figures/warm.ts';
 import { worktree } from './figures/worktree.ts';
 import type { Figure, Scale } from './figure.ts';
 import { plot, type Series } from './plot.ts';
@@ -39,6 +40,7 @@ const SUITES: Record<string, (scale: Scale) => Promise<Figure[]>> = {
   worktree,
   sandbox,
   secrets,
+  warm,
 };
 
 const { values } = parseArgs({

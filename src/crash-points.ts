@@ -67,6 +67,11 @@
  * from then on nobody goes on with that session. At `session_kept`, after the outcome of the run, the record
  * says what the session knows. Before, the next run of the thread is begun anew, and is told everything.
  *
+ * A process that is kept between runs passes `warm_recorded` when it is on record, before it may begin; a turn
+ * in it is on record like any other run. `warm_waits`: its turn is on record, and it waits for the next. At
+ * `warm_ended` it has ended, and its record has not been removed. Whatever is on record is ended by the next
+ * start; what its session knew was in memory, and the next run of the thread is begun anew.
+ *
  * `file_written` and `file_renamed` are part of every durable write: first the temporary file is
  * complete, then it has its new name. Temporary files that a dead process left are deleted at the
  * next start.
@@ -112,6 +117,9 @@ export const CRASH_POINTS = [
   'branch_noted',
   'session_under',
   'session_kept',
+  'warm_recorded',
+  'warm_waits',
+  'warm_ended',
   'transcript_begun',
   'transcript_written',
   'gate_written',

@@ -16,6 +16,7 @@ export type EventName =
   | 'skill_missing'
   | 'mcp_left_out'
   | 'session_refused'
+  | 'session_ended'
   | 'host_change_held'
   | 'fetch_failed'
   | 'tick'

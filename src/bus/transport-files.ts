@@ -1,8 +1,8 @@
 import { realpath } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { isIn, isOurs, namedPaths, type Places } from '../agents/named-paths.ts';
-import { askingOf } from '../agents/permission/asking.ts';
 import { planningCommand, PLANNING_AGENTS } from '../agents/planning.ts';
+import { askingOfTier } from '../agents/sessions/asking-of-tier.ts';
 import type { Tier } from '../protocol/files/host-file.ts';
 import { visible } from '../protocol/text/quoted.ts';
 import type { Transport } from '../transport/transport.ts';
@@ -19,10 +19,10 @@ import type { Transport } from '../transport/transport.ts';
 export async function tierRefusalOf(
   transport: Transport,
   home: string,
-  tier: Pick<Tier, 'cli' | 'workdir' | 'gate' | 'gatePlan' | 'permit'>,
+  tier: Pick<Tier, 'cli' | 'workdir' | 'gate' | 'gatePlan' | 'permit' | 'session'>,
 ): Promise<string | undefined> {
   const { cli, workdir, gate, gatePlan, permit } = tier;
-  const asking = permit === undefined ? undefined : askingOf(cli);
+  const asking = permit === undefined ? undefined : askingOfTier(tier);
   if (asking?.ok === false)
     return `it has permit, and ${asking.why}; take permit out, or change the command`;
   if (gate !== undefined && gatePlan === undefined && planningCommand(cli) === undefined)

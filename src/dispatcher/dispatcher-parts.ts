@@ -8,6 +8,7 @@ import type { Subscriptions } from './automation/subscriptions.ts';
 import type { Gated } from './gates/gated.ts';
 import type { Ledger } from '../state/bills/ledger.ts';
 import type { Runs } from '../state/runs.ts';
+import type { KeptProcesses } from '../state/sessions/kept-processes.ts';
 import type { Silences } from '../state/silences.ts';
 import type { Workspaces } from '../state/workspaces.ts';
 import type { Sandboxes } from '../runner/sandbox/sandboxes.ts';
@@ -25,7 +26,7 @@ import type { Runner } from '../runner/runner.ts';
 import type { Log } from '../log.ts';
 import type { Publisher } from '../bus/publisher.ts';
 import type { RunParts } from './run/job.ts';
-import type { Transcribing } from './run/transcribing.ts';
+import type { Transcribing } from './transcribing/transcribing.ts';
 
 /** The parts of a dispatcher; they are constructed in one place (operations/dispatching/parts). */
 export interface DispatcherParts {
@@ -41,6 +42,7 @@ export interface DispatcherParts {
   lacking: Lacking;
   interruptions: Interruptions;
   runs: Runs;
+  keptProcesses: KeptProcesses;
   ledger: Ledger;
   transcribing: Transcribing;
   sessions: Sessions;

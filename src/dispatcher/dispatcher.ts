@@ -118,10 +118,9 @@ export class Dispatcher {
    * delivered again.
    */
   async endLeftovers(): Promise<void> {
-    const { desks, log } = this.#parts;
     await this.#tidings.begin();
     await this.#parts.permissions.begin();
-    await endLeftovers(this.#parts, { ...desks, log });
+    await endLeftovers(this.#parts, { ...this.#parts.desks, log: this.#parts.log });
   }
 
   /**
@@ -184,6 +183,7 @@ export class Dispatcher {
     }, grace);
     while (!this.#jobs.isEmpty) await Promise.race(this.#jobs.ends);
     clearTimeout(timer);
+    await this.#parts.sessions.warm.endAll();
     await inTime(this.#parts.publisher, () => this.drain());
   }
 

@@ -8,7 +8,7 @@ import type { AgentSessions } from '../state/sessions/agent-sessions.ts';
 import type { Workspaces } from '../state/workspaces.ts';
 import type { MessageReader } from '../bus/message-reader.ts';
 import type { Deliveries } from './intake/deliveries.ts';
-import type { Transcribing } from './run/transcribing.ts';
+import type { Transcribing } from './transcribing/transcribing.ts';
 import { sweepWorktrees, type WorktreeSweepParts } from './worktree-sweep.ts';
 
 export interface SweepParts extends WorktreeSweepParts {

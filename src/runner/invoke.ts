@@ -1,16 +1,15 @@
-import type { InvocationResult, Prompt, Runner, Start } from './runner.ts';
+import type { InvocationResult, Prompt, Runner, RunningCli, Start } from './runner.ts';
 
-export interface Invocation extends Start, Prompt {
+interface Asking extends Prompt {
   /** Cancels the prompt. */
   signal: AbortSignal;
   /** Called once the process exists; nothing runs before it has ended, nor if it fails. */
   onStart: (pid: number) => Promise<void>;
 }
 
-/** Starts a CLI, gives it one prompt and ends it. Nothing of its process group outlives the call. */
-export async function invoke(runner: Runner, invocation: Invocation): Promise<InvocationResult> {
-  const { signal, onStart } = invocation;
-  const cli = runner.start(invocation);
+/** Gives a prompt to a CLI that was started; whoever started it ends it. */
+export async function ask(cli: RunningCli, asking: Asking): Promise<InvocationResult> {
+  const { signal, onStart } = asking;
   const cancel = (): void => {
     cli.cancel();
   };
@@ -18,9 +17,20 @@ export async function invoke(runner: Runner, invocation: Invocation): Promise<In
   try {
     if (cli.pid !== undefined) await onStart(cli.pid);
     if (signal.aborted) cancel();
-    return await cli.prompt(invocation);
+    return await cli.prompt(asking);
   } finally {
     signal.removeEventListener('abort', cancel);
+  }
+}
+
+export type Invocation = Start & Asking;
+
+/** Starts a CLI, gives it one prompt and ends it. Nothing of its process group outlives the call. */
+export async function invoke(runner: Runner, invocation: Invocation): Promise<InvocationResult> {
+  const cli = runner.start(invocation);
+  try {
+    return await ask(cli, invocation);
+  } finally {
     cli.end();
   }
 }

@@ -1,16 +1,18 @@
-import { spawn, type ChildProcess, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { withoutInherited } from './inherited.ts';
+import {
+  closed,
+  ended,
+  endGroup,
+  killGroup,
+  spawnGated,
+  STDERR_TAIL,
+  tail,
+  type End,
+} from './gated.ts';
 import { RawOutput } from './raw-output.ts';
 import { afterRunning } from './running-time.ts';
 import type { InvocationResult, Prompt, Runner, RunningCli, Start } from './runner.ts';
 
-const STDERR_TAIL = 16 * 1024;
-/**
- * Waits for a line on stdin, which is the permission to go on, before it becomes the command. If we end
- * before the run is on record, the pipe is closed, and nothing runs that is not on record.
- */
-const GATE = 'IFS= read -r go || exit 125; exec "$@"';
 /**
  * Milliseconds for which pipes that a grandchild keeps open may delay the result after the CLI has
  * ended.
@@ -23,6 +25,7 @@ const USUAL_GRACE_MS = 5000;
 export const processRunner: Runner = { start: (start) => new CliProcess(start) };
 
 class CliProcess implements RunningCli {
+  readonly isOpen = false;
   readonly #begun = performance.now();
   readonly #child: ReturnType<typeof spawnGated>;
   readonly #ending: Promise<End>;
@@ -99,6 +102,11 @@ class CliProcess implements RunningCli {
     this.#stop('aborted');
   }
 
+  fail(): void {
+    // Nothing watches a process that takes one prompt.
+    this.end();
+  }
+
   end(): void {
     killGroup(this.#child, 'SIGKILL');
     for (const stream of this.#child.stdio) stream?.destroy();
@@ -109,67 +117,6 @@ class CliProcess implements RunningCli {
     if (flags.timedOut || flags.aborted || flags.tooMuchOutput) return;
     flags[flag] = true;
     void endGroup(this.#child, this.#grace, this.#ending);
-  }
-}
-
-function spawnGated({ command, cwd, env, wrap = [] }: Start) {
-  const words = ['-c', GATE, 'sh', ...wrap, '/bin/sh', '-c', command];
-  const begin = (rest: readonly (number | 'ignore')[]) =>
-    spawn('/bin/sh', words, {
-      ...{ cwd, env, detached: true },
-      stdio: ['pipe', 'pipe', 'pipe', ...rest],
-    }) as ChildProcessWithoutNullStreams;
-  return wrap.length === 0 ? begin([]) : withoutInherited(begin);
-}
-
-interface End {
-  exitCode: number | null;
-  signal: NodeJS.Signals | null;
-  startError?: string;
-}
-
-function ended(child: ChildProcess): Promise<End> {
-  return new Promise((resolve) => {
-    child.once('error', (error) => {
-      resolve({ exitCode: null, signal: null, startError: error.message });
-    });
-    child.once('exit', (exitCode, signal) => {
-      resolve({ exitCode, signal });
-    });
-  });
-}
-
-function closed(child: ChildProcess): Promise<void> {
-  return new Promise((resolve) => {
-    if (child.stdout?.closed === true && child.stderr?.closed === true) resolve();
-    else
-      child.once('close', () => {
-        resolve();
-      });
-  });
-}
-
-/** Sends SIGTERM, waits for the grace period, then sends SIGKILL. */
-async function endGroup(
-  child: ChildProcess,
-  grace: number,
-  ending: Promise<unknown>,
-): Promise<void> {
-  killGroup(child, 'SIGTERM');
-  await Promise.race([ending, sleep(grace, undefined, { ref: false })]);
-  killGroup(child, 'SIGKILL');
-}
-
-function killGroup(child: ChildProcess, signal: NodeJS.Signals): void {
-  if (child.pid !== undefined) endProcessGroup(child.pid, signal);
-}
-
-/** Signals a whole process group; it may have ended already. */
-export function endProcessGroup(leader: number, signal: NodeJS.Signals): void {
-  try {
-    process.kill(-leader, signal);
-  } catch {
-    // ESRCH: no process of the group is left.
   }
 }
 
@@ -198,13 +145,4 @@ function keep(stream: NodeJS.ReadableStream, raw: RawOutput, exceeded: () => voi
     stream.off('data', take);
     return '';
   };
-}
-
-function tail(stream: NodeJS.ReadableStream, keep: number): () => string {
-  let kept = Buffer.alloc(0);
-  stream.on('data', (chunk: Buffer) => {
-    kept = Buffer.concat([kept, chunk]).subarray(-keep);
-  });
-  stream.on('error', () => undefined);
-  return () => kept.toString('utf8');
 }

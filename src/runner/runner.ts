@@ -10,6 +10,20 @@ export interface Start {
   env: NodeJS.ProcessEnv;
   /** The words that run it in a sandbox. */
   wrap?: readonly string[];
+  /** Where it speaks the Agent Client Protocol; otherwise the prompt is its stdin, and stdout its answer. */
+  acp?: AcpSession;
+}
+
+/** With what a session of the Agent Client Protocol is opened. */
+export interface AcpSession {
+  /** MCP servers, as the protocol has them; they may hold secrets. */
+  servers: readonly Record<string, unknown>[];
+  /** What else the agent is told, in its own words. */
+  meta?: Record<string, unknown>;
+  /** Folders in which it may write besides. */
+  folders: readonly string[];
+  /** Options that are set, by their ids. */
+  options: Readonly<Record<string, string>>;
 }
 
 /** One prompt, and the limits within which it is to be answered. */
@@ -28,6 +42,13 @@ export interface Prompt {
   idle?: () => number;
   /** Hears what is printed, as it is printed; must not throw. */
   hear?: (stream: 'out' | 'err', bytes: Buffer) => void;
+  /**
+   * Decides whether a tool may be used, once, of which the CLI asks; without it the answer is no. Never rejects.
+   *
+   * @param call as the Agent Client Protocol has it: anything
+   * @param gone aborted when the CLI does not wait for it any more
+   */
+  permit?: (call: unknown, gone: AbortSignal) => Promise<boolean>;
 }
 
 /** What came of a prompt: success and failure have one shape, and the booleans say what happened. */
@@ -54,6 +75,10 @@ export interface InvocationResult {
   session?: string;
   /** Whether it went on with a session; absent where its tier keeps none. */
   sessionKind?: SessionKind;
+  /** How full the context of its session is, in tokens, where it says that. */
+  context?: { used: number; size: number };
+  /** It came to its end before it was given the prompt: nothing was spent, and nothing was done. */
+  unsent?: true;
 }
 
 /** An agent CLI that was started. Whoever starts it calls {@link end}, whatever happens in between. */
@@ -62,15 +87,19 @@ export interface RunningCli {
   readonly pid: number | undefined;
   /** Gives it a prompt and waits for the answer. Nothing runs before the first prompt. */
   prompt: (prompt: Prompt) => Promise<InvocationResult>;
+  /** Whether it takes another prompt. */
+  readonly isOpen: boolean;
   /** Ends the prompt under way, or the next one at once; its result says `aborted`. */
   cancel: () => void;
+  /** Ends it for what it must not do; the prompt under way fails with the reason. */
+  fail: (why: string) => void;
   /** Ends the CLI and everything that belongs to its process group. */
   end: () => void;
 }
 
 /**
  * How agent CLIs are run. The dispatcher knows this interface only: one process for one prompt is one
- * way (`process-runner.ts`), a process that is kept for several prompts would be another.
+ * way (`process-runner.ts`), a process that takes several prompts is another (`acp/acp-runner.ts`).
  */
 export interface Runner {
   start: (start: Start) => RunningCli;

@@ -67,6 +67,8 @@ export interface StatePaths {
   sessions: string;
   /** Sessions of agent CLIs that runs go on with. */
   agentSessions: string;
+  /** Processes of agent CLIs that are kept between runs. */
+  warmSessions: string;
   /** Where the service's dispatcher writes its log; rotated, so there may be more beside it. */
   log: string;
   /** What agent CLIs get from the service; it may hold secrets. */
@@ -126,6 +128,7 @@ function statePaths(root: string): StatePaths {
     index: join(root, 'index.db'),
     sessions: join(root, 'sessions'),
     agentSessions: join(root, 'agent-sessions'),
+    warmSessions: join(root, 'warm-sessions'),
     log: join(root, 'log', 'dispatcher.jsonl'),
     serviceEnv: join(root, 'service.env'),
     chat: join(root, 'chat.json'),

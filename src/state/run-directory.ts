@@ -43,17 +43,25 @@ export async function makeRunDirectory(
 ): Promise<string> {
   const dir = runDirectory(folder, id);
   await makeFolder(folder, 0o700);
-  for (const path of [dir, join(dir, 'drop'), join(dir, 'batch')])
-    await mkdir(path, { mode: 0o700 });
-  for (const { name, content } of batch)
-    await writeFile(join(dir, 'batch', name), content, { mode: 0o600, flag: 'wx' });
+  await mkdir(dir, { mode: 0o700 });
+  await layBatch(dir, batch);
   return dir;
 }
 
+/** Puts what a turn begins with into the directory of its run or session. */
+export async function layBatch(
+  dir: string,
+  batch: readonly { name: string; content: string }[],
+): Promise<void> {
+  for (const path of [join(dir, 'drop'), join(dir, 'batch')]) await mkdir(path, { mode: 0o700 });
+  for (const { name, content } of batch)
+    await writeFile(join(dir, 'batch', name), content, { mode: 0o600, flag: 'wx' });
+}
+
 /** The end of the name of the folder in which the directory of a run is removed. */
-const GONE = '.gone';
+export const GONE = '.gone';
 /** The end of the name of the folder to which a drop folder is moved when its run has ended. */
-const SEALED = '.drops';
+export const SEALED = '.drops';
 
 /** Removes the directory of a run, or what a removal that was cut short has left of one. */
 export async function removeRunDirectory(dir: string): Promise<void> {

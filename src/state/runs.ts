@@ -35,6 +35,8 @@ export interface RunRecord extends CountedFor {
   session?: SessionKind;
   /** What its session used before, if its CLI states only what it used in all. */
   before?: Usage;
+  /** The session whose directory it works with, where its process is kept. */
+  desk?: string;
   /** The leader of the CLI's process group. */
   process: ProcessIdentity;
 }
@@ -86,7 +88,8 @@ export class Runs {
   async ofDirectory(name: string): Promise<RunRecord | undefined> {
     const ids = await readdir(this.#folder).catch(() => []);
     const file = ids.find((id) => id.endsWith(`${name}.json`));
-    return file === undefined ? undefined : this.#records.get(file.slice(0, -'.json'.length));
+    if (file !== undefined) return this.#records.get(file.slice(0, -'.json'.length));
+    return (await this.#records.all()).find(({ desk }) => desk?.endsWith(name));
   }
 
   /** Whether a run is on record: it is under way, or its dispatcher died. */

@@ -8,6 +8,9 @@ import { writeDurably } from './files.ts';
 /** Milliseconds after which a side file that no entry names was left by a process that died. */
 const FORGOTTEN_MS = 86_400_000;
 
+/** Bytes of a file that is kept in memory until it is asked for. */
+const MOST_KEPT = 2 << 20;
+
 /** The id of an entry, and what it keeps. */
 const NAME = /^(.+)\.([0-9a-f]{64})$/;
 
@@ -19,6 +22,8 @@ const NAME = /^(.+)\.([0-9a-f]{64})$/;
  */
 export class SideFiles {
   readonly #folder: string;
+  /** The file that was written last: whoever publishes it at once need not read and verify it again. */
+  #last: { path: string; bytes: Uint8Array } | undefined;
 
   constructor(folder: string) {
     this.#folder = folder;
@@ -27,7 +32,9 @@ export class SideFiles {
   /** Writes the bytes that an entry is going to name; to do it again changes nothing. */
   async put(entry: string, sha256: string, bytes: Uint8Array): Promise<void> {
     await mkdir(this.#folder, { recursive: true, mode: 0o700 });
-    await writeDurably(this.#path(entry, sha256), bytes);
+    const path = this.#path(entry, sha256);
+    await writeDurably(path, bytes);
+    this.#last = bytes.length <= MOST_KEPT ? { path, bytes } : undefined;
   }
 
   /**
@@ -38,8 +45,12 @@ export class SideFiles {
   async get(entry: string, sha256: string, limit: number): Promise<Buffer | undefined> {
     let file: FileHandle | undefined;
     try {
+      const path = this.#path(entry, sha256);
+      const last = this.#last;
+      if (last?.path === path && last.bytes.length <= limit)
+        return Buffer.from(last.bytes.buffer, last.bytes.byteOffset, last.bytes.length);
       const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
-      file = await open(this.#path(entry, sha256), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+      file = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
       const found = await file.stat();
       if (!found.isFile() || found.size > limit) return undefined;
       const bytes = await file.readFile();
@@ -54,6 +65,7 @@ export class SideFiles {
 
   /** Removes all that an entry kept. */
   async remove(entry: string): Promise<void> {
+    this.#last = undefined;
     for (const name of await this.#names())
       if (name.startsWith(`${entry}.`)) await rm(join(this.#folder, name), { force: true });
   }

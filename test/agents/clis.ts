@@ -150,6 +150,26 @@ trust_level = "trusted"
   },
 ];
 
+/** A program that speaks the Agent Client Protocol for a CLI which does not. */
+export interface RealAdapter {
+  /** Its name, and that of its folder. */
+  name: string;
+  package: string;
+  version: string;
+  /** Other packages that lie beside it: a Node.js that it needs. */
+  beside?: Record<string, string>;
+}
+
+export const REAL_ADAPTERS: Readonly<Partial<Record<CliName, RealAdapter>>> = {
+  claude: {
+    name: 'claude-agent-acp',
+    package: '@agentclientprotocol/claude-agent-acp',
+    version: '0.101.0',
+    beside: { node: '24' },
+  },
+  codex: { name: 'codex-acp', package: '@agentclientprotocol/codex-acp', version: '2.6.0' },
+};
+
 /** The folder with one folder for each installed CLI; `CROSSTALK_AGENTS_CACHE` names another. */
 export function cacheFolder(env: NodeJS.ProcessEnv = process.env): string {
   return env['CROSSTALK_AGENTS_CACHE'] ?? join(homedir(), '.cache', 'crosstalk-test-agents');
@@ -165,7 +185,7 @@ export function realCli(name: string): RealCli {
 }
 
 /** The folder with a CLI's executable, for a PATH. */
-function binFolder(cli: RealCli, cache = cacheFolder()): string {
+export function binFolder(cli: { name: string }, cache = cacheFolder()): string {
   return join(cache, cli.name, 'node_modules', '.bin');
 }
 

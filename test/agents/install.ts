@@ -4,7 +4,14 @@ import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
-import { cacheFolder, realCli, REAL_CLIS, type RealCli } from './clis.ts';
+import {
+  cacheFolder,
+  REAL_ADAPTERS,
+  realCli,
+  REAL_CLIS,
+  type RealAdapter,
+  type RealCli,
+} from './clis.ts';
 
 declare module 'vitest' {
   export interface ProvidedContext {
@@ -21,7 +28,8 @@ export default async function prepare(project: TestProject): Promise<void> {
   const asked = (process.env['CROSSTALK_TEST_AGENTS'] ?? '').split(',').filter(Boolean);
   const clis = asked.length === 0 ? REAL_CLIS : asked.map(realCli);
   const cache = cacheFolder();
-  await Promise.all(clis.map((cli) => install(cli, cache)));
+  const adapters = clis.flatMap(({ name }) => REAL_ADAPTERS[name] ?? []);
+  await Promise.all([...clis, ...adapters].map((cli) => install(cli, cache)));
   project.provide('agents', { cache, names: clis.map(({ name }) => name) });
 }
 
@@ -31,13 +39,15 @@ export default async function prepare(project: TestProject): Promise<void> {
  *
  * @throws Error in one line when npm cannot deliver it
  */
-export async function install(cli: RealCli, cache = cacheFolder()): Promise<void> {
+export async function install(cli: RealCli | RealAdapter, cache = cacheFolder()): Promise<void> {
   const place = join(cache, cli.name);
   if (isInstalled(cli, place)) return;
   await mkdir(cache, { recursive: true });
   const fresh = await mkdtemp(join(cache, `.${cli.name}-`));
   try {
-    const wanted = { private: true, dependencies: { [cli.package]: cli.version } };
+    const beside = 'beside' in cli ? cli.beside : {};
+    const dependencies = { [cli.package]: cli.version, ...beside };
+    const wanted = { private: true, dependencies };
     await writeFile(join(fresh, 'package.json'), JSON.stringify(wanted));
     const problem = (await npmInstall(fresh)) ?? (await cannotRun(cli, fresh));
     if (problem !== undefined)
@@ -50,7 +60,7 @@ export async function install(cli: RealCli, cache = cacheFolder()): Promise<void
   }
 }
 
-function isInstalled(cli: RealCli, place: string): boolean {
+function isInstalled(cli: RealCli | RealAdapter, place: string): boolean {
   const manifest = join(place, 'node_modules', cli.package, 'package.json');
   if (!existsSync(manifest) || !existsSync(join(place, 'node_modules', '.bin', cli.name)))
     return false;
@@ -59,7 +69,7 @@ function isInstalled(cli: RealCli, place: string): boolean {
 }
 
 /** Moves a complete folder into its place; another run may have been faster. */
-async function put(fresh: string, place: string, cli: RealCli): Promise<void> {
+async function put(fresh: string, place: string, cli: RealCli | RealAdapter): Promise<void> {
   if (existsSync(place) && !isInstalled(cli, place)) await rm(place, { recursive: true });
   await rename(fresh, place).catch((error: unknown) => {
     if (!isInstalled(cli, place)) throw error;
@@ -79,10 +89,12 @@ async function npmInstall(folder: string): Promise<string | undefined> {
 }
 
 /** Platform packages are optional: npm succeeds even without the program itself. */
-async function cannotRun(cli: RealCli, folder: string): Promise<string | undefined> {
+async function cannotRun(cli: RealCli | RealAdapter, folder: string): Promise<string | undefined> {
   const program = join(folder, 'node_modules', '.bin', cli.name);
   if (!existsSync(program)) return 'npm left no executable';
-  const env = { PATH: process.env['PATH'], HOME: folder };
+  // A Node.js that lies beside an adapter is the one that it needs.
+  const bins = join(folder, 'node_modules', '.bin');
+  const env = { PATH: `${bins}:${process.env['PATH'] ?? ''}`, HOME: folder };
   const { code, said } = await bounded([program, '--version'], folder, env, VERSION_MS);
   const last = said.trim().split('\n').at(-1) ?? '';
   return code === 0 ? undefined : `${cli.name} --version ended with ${String(code)}: ${last}`;

@@ -46,7 +46,7 @@ it.each(ways)('%s says in words that we know when %s, %s', async (_cli, _when, w
     signal: new AbortController().signal,
     onStart: () => Promise.resolve(),
   });
-  const ran = await readOutput(call, printed);
+  const ran = await readOutput(call?.agent, printed);
 
   if (call === undefined) {
     const lines = (refusal.on === 'stdout' ? ran.stdout : ran.stderrTail).split('\n');

@@ -13,7 +13,9 @@ const OF_SCHEDULES = ['schedule_queued', 'schedule_recorded'];
 const OF_SUBSCRIPTIONS = ['subscription_queued', 'subscription_recorded'];
 /** Passed in tiers that keep sessions alone; `session-kills.test.ts` dies there. */
 const OF_SESSIONS = ['session_under', 'session_kept'];
-const ELSEWHERE = [...OF_GATES, ...OF_SCHEDULES, ...OF_SUBSCRIPTIONS, ...OF_SESSIONS];
+/** Passed where processes are kept alone; `warm-kills.test.ts` dies there. */
+const OF_WARM = ['warm_recorded', 'warm_waits', 'warm_ended'];
+const ELSEWHERE = [...OF_GATES, ...OF_SCHEDULES, ...OF_SUBSCRIPTIONS, ...OF_SESSIONS, ...OF_WARM];
 
 it.each(CRASH_POINTS.filter((point) => !ELSEWHERE.includes(point)).map((point) => [point]))(
   'a dispatcher that is killed at %s loses nothing and repeats nothing that was recorded',

@@ -94,14 +94,12 @@ it('reads the options of sessions, and says in one line what is wrong with them'
     read('      session: resume\n      session_max_turns: 5\n      history: 3\n'),
   ).toMatchObject({ session: 'resume', sessionMaxTurns: 5, history: 3 });
   const where = 'actors.worker.default';
-  expect(read('      session: warm\n')).toEqual([
-    `${where}.session is warm, which this version cannot do yet; write resume to go on with sessions, or fresh`,
-  ]);
+  expect(read('      session: warm\n')).toMatchObject({ session: 'warm' });
   expect(read('      session: always\n')).toEqual([
-    `${where}.session is "always", expected fresh or resume`,
+    `${where}.session is "always", expected fresh, resume or warm`,
   ]);
   expect(read('      session_max_turns: 5\n')).toEqual([
-    `${where}.session_max_turns has no effect without ${where}.session: resume`,
+    `${where}.session_max_turns has no effect without ${where}.session: resume, or warm`,
   ]);
   expect(read('      session: resume\n      session_max_turns: 0\n')).toEqual([
     `${where}.session_max_turns is "0", expected a whole number from 1 to 1000`,

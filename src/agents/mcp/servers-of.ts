@@ -1,7 +1,7 @@
 import { namesSecret, type McpServer } from '../../protocol/files/mcp-servers.ts';
 import { shellWord } from '../../protocol/text/shell-word.ts';
 import { commandLine, setBy, type Start } from '../command-line.ts';
-import { TAKING, type Given, type Rendered, type Where } from './taking.ts';
+import { TAKING, type Given, type Rendered, type RunFile, type Where } from './taking.ts';
 
 /** A server as its profile names it, and with the secrets of this machine in it. */
 export interface FilledServer {
@@ -58,6 +58,26 @@ export function serversOf(command: string): Servers {
         left: [...left, ...rendered.left],
       };
     },
+  };
+}
+
+/** The servers of a session of the Agent Client Protocol, and the files that start them. */
+export function acpServers(
+  servers: readonly FilledServer[],
+  where: Where,
+): { servers: Record<string, unknown>[]; files: RunFile[] } {
+  const given = servers.map((server) => givenOf(server, where));
+  return {
+    files: given.flatMap(({ script }) => script ?? []),
+    servers: given.map((one) => {
+      const { name } = one;
+      if (one.script === undefined) {
+        const headers = one.headers.map(({ header, value }) => ({ name: header, value }));
+        return { type: 'http', name, url: one.url, headers };
+      }
+      const [command, ...args] = one.command;
+      return { name, command, args, env: [] };
+    }),
   };
 }
 

@@ -1,7 +1,7 @@
 import { shellWord } from '../../protocol/text/shell-word.ts';
 
 /** A file in the directory of a run; it may hold secrets. */
-interface RunFile {
+export interface RunFile {
   name: string;
   content: string;
 }

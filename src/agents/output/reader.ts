@@ -10,6 +10,8 @@ export interface ReadOutput {
   usage?: Usage;
   /** The id of its session, where it says one before it asks the model. */
   session?: string;
+  /** How full the context of its session is, in tokens, where it says that. */
+  context?: { used: number; size: number };
 }
 
 /** Reads the output of one run, line by line. */

@@ -42,10 +42,18 @@ function render(one: AgentReport, paint: Paint): string {
     ['version', one.version ?? 'not known'],
     ['from', one.from ?? 'not known'],
     ['logged in', loggedIn(one)],
-    ['sessions', one.sessions.join(', ')],
+    ['sessions', sessions(one)],
     ['run', ran(one, paint)],
   ];
   return `${name}\n${table(rows, '  ')}`;
+}
+
+function sessions({ sessions: able, adapter }: AgentReport): string {
+  const all = able.join(', ');
+  if (adapter === null) return all;
+  return adapter.path === null
+    ? `${all}; warm with ${adapter.name}: ${adapter.install}`
+    : `${all} (by ${adapter.path})`;
 }
 
 function loggedIn({ logged_in_by: by, login }: AgentReport): string {

@@ -5,9 +5,10 @@ import type { Context } from '../../operations/context.ts';
 import { optionsOf } from '../../protocol/approval/record.ts';
 import { outputNote } from '../../agents/output/plain-call.ts';
 import { sessionsOf } from '../../agents/sessions/sessions-of.ts';
+import { warmOf } from '../../agents/sessions/warm-of.ts';
 import { SESSION_MAX_TURNS } from '../../protocol/files/tier-session.ts';
 import { serversOf } from '../../agents/mcp/servers-of.ts';
-import { askingOf } from '../../agents/permission/asking.ts';
+import { askingOfTier } from '../../agents/sessions/asking-of-tier.ts';
 import { nameText, valueText } from '../../protocol/approval/text.ts';
 import type { HeldChange } from '../../protocol/approval/approval.ts';
 import type { Tier } from '../../protocol/files/host-file.ts';
@@ -106,7 +107,7 @@ function facts({ host, held, started }: HostShown): Record<string, unknown> {
       tiers: tiers.map((tier) => ({
         ...tier,
         output: outputNote(tier.cli) ?? null,
-        ...(tier.permit !== undefined && { asking: askingOf(tier.cli) }),
+        ...(tier.permit !== undefined && { asking: askingOfTier(tier) }),
         ...(tier.session !== undefined && { sessions: sessionNote(tier) }),
       })),
     })),
@@ -149,25 +150,43 @@ function outputLine(cli: string): string[] {
 }
 
 /** What is added to a command so that it asks for permission. */
-function permitLine({ cli, permit }: Tier): string[] {
-  const asking = permit === undefined ? undefined : askingOf(cli);
-  return asking?.ok === true ? [`    asks for permission with: ${asking.flags}`] : [];
+function permitLine(tier: Tier): string[] {
+  const asking = tier.permit === undefined ? undefined : askingOfTier(tier);
+  if (asking?.ok !== true) return [];
+  const by = asking.flags === '' ? 'the Agent Client Protocol' : asking.flags;
+  return [`    asks for permission with: ${by}`];
 }
 
 /** How the runs of a tier go on with sessions, or why they cannot. */
-function sessionNote({ cli, sessionMaxTurns = SESSION_MAX_TURNS }: Tier): SessionNote {
+function sessionNote({ cli, session, sessionMaxTurns = SESSION_MAX_TURNS }: Tier): SessionNote {
+  if (session === 'warm') {
+    const found = warmOf(cli);
+    if (!found.ok) return found;
+    const { agent, command } = found.way;
+    return { ok: true, agent, max_turns: sessionMaxTurns, kept_by: command };
+  }
   const found = sessionsOf(cli);
   return found.ok
     ? { ok: true, agent: found.call.agent, max_turns: sessionMaxTurns }
     : { ok: false, why: found.why };
 }
 
-type SessionNote = { ok: true; agent: string; max_turns: number } | { ok: false; why: string };
+type SessionNote =
+  | {
+      ok: true;
+      agent: string;
+      max_turns: number;
+      /** The command line of the process that is kept, if one is. */
+      kept_by?: string;
+    }
+  | { ok: false; why: string };
 
 function sessionLine(tier: Tier): string[] {
   if (tier.session === undefined) return [];
   const note = sessionNote(tier);
   const turns = note.ok ? String(note.max_turns) : '';
+  if (note.ok && note.kept_by !== undefined)
+    return [`    keeps a process for each thread, for at most ${turns} runs: ${note.kept_by}`];
   return [
     note.ok
       ? `    goes on with the session of ${note.agent} for each thread, for at most ${turns} runs`

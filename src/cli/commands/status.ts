@@ -13,6 +13,7 @@ import type { Context } from '../../operations/context.ts';
 import { localTimes } from '../view/message.ts';
 import { flag, inTransport, note, print, text, type Call } from '../command/command.ts';
 import { EXIT } from '../command/exit.ts';
+import { sessionRows, warmRows, warmTitle } from '../view/kept.ts';
 import { age, painter, table } from '../view/render.ts';
 import { gatedRows, inboxRows } from '../view/waiting-rows.ts';
 
@@ -39,6 +40,7 @@ function render(s: Status, paint: Paint): string {
     part(paint, 'Waiting for you', inboxRows(s)),
     part(paint, 'Waiting for a decision', gatedRows(s)),
     part(paint, 'Sessions that runs go on with', sessionRows(s)),
+    part(paint, warmTitle(s), warmRows(s)),
     part(paint, 'Transport', [
       ['dir', s.transport],
       ['branch', `${s.branch} at ${s.tip.slice(0, 12)}${s.origin ? '' : ' (solo: no origin)'}`],
@@ -219,16 +221,6 @@ function actors({ host }: Status): string[][] {
       tier.output !== null && 'off' in tier.output ? tier.output.off : '',
     ]),
   );
-}
-
-function sessionRows({ sessions }: Status): string[][] {
-  return sessions.map(({ actor, tier, agent, threads, used }) => [
-    actor,
-    nameText(tier),
-    agent,
-    threads === 1 ? '1 thread' : `${String(threads)} threads`,
-    `last used ${used}`,
-  ]);
 }
 
 function part(paint: Paint, title: string, rows: string[][]): string {

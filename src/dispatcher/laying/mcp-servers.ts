@@ -1,6 +1,6 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { serversOf, type FilledServer } from '../../agents/mcp/servers-of.ts';
+import { acpServers, serversOf, type FilledServer } from '../../agents/mcp/servers-of.ts';
 import { secretsIn, withSecrets, type McpServer } from '../../protocol/files/mcp-servers.ts';
 import { Secrets } from '../../state/automation/secrets.ts';
 import type { Log } from '../../log.ts';
@@ -84,6 +84,21 @@ export interface LaidServers {
 }
 
 const NOTHING: LaidServers = { flags: '', env: {}, clear: () => Promise.resolve() };
+
+/**
+ * Writes what starts the MCP servers of a session into its directory, where it stays while the session lives.
+ *
+ * @returns the servers as the Agent Client Protocol has them; they may hold secrets
+ */
+export async function layAcpServers(
+  { servers }: ServersOfRun,
+  where: { runDir: string; env: NodeJS.ProcessEnv; asks: boolean; place: Place },
+): Promise<Record<string, unknown>[]> {
+  const laid = acpServers(servers, { ...where, inWorkspace: where.place.workspace });
+  for (const { name, content } of laid.files)
+    await writeFile(join(where.runDir, name), content, { mode: 0o600, flag: 'wx' });
+  return laid.servers;
+}
 
 /**
  * Writes what its CLI is told of the MCP servers into the directory of a run, and where no other way is

@@ -57,14 +57,16 @@ export async function billLeftover(
   run: RunRecord,
 ): Promise<void> {
   const { id, actor, host, channel, tier, thread, agent, since, skills, subscription } = run;
-  const { session, before } = run;
+  const { session, before, desk } = run;
   // Earlier versions have written no more of a run.
   if (host === undefined || tier === undefined || thread === undefined || since === undefined)
     return;
   // A ledger that cannot be read must not keep the dispatcher from starting.
   if (await parts.ledger.has(id, since).catch(() => false)) return;
   const { usage: total } =
-    agent === undefined ? {} : await readLeftOutput(agent, parts.runs.outputPath(id));
+    agent === undefined
+      ? {}
+      : await readLeftOutput(desk === undefined ? agent : 'acp', parts.runs.outputPath(id));
   const usage = total && (usageSince(total, before) ?? total);
   const ms = Math.max(0, parts.now().getTime() - Date.parse(since));
   await write(parts, {

@@ -8,6 +8,10 @@ import {
   removeRunDirectory,
   runDirectory,
 } from '../../state/run-directory.ts';
+import {
+  clearSessionDirectory,
+  makeTurnDirectory,
+} from '../../state/sessions/session-directory.ts';
 import type { Log } from '../../log.ts';
 import type { PermissionAnswer } from '../permission/answer.ts';
 import { listen } from '../socket/wake.ts';
@@ -37,6 +41,14 @@ export interface Handling {
   put: (request: string, sha256: string, bytes: Buffer) => Promise<void>;
   /** Aborted once nobody waits for the answer: whoever asked has gone, or the run is over. */
   gone: AbortSignal;
+}
+
+/** The session in whose directory a run works, instead of one of its own. */
+interface DeskOfSession {
+  /** A ULID. */
+  id: string;
+  /** Whether it has had a turn before. */
+  isOpen: boolean;
 }
 
 /** Asks a person whether a tool may be used, for a run whose tier says so; never rejects. */
@@ -86,6 +98,7 @@ export class RunDesk {
   #watcher: FSWatcher | undefined;
   #timer: NodeJS.Timeout | undefined;
   #looking: Promise<void> = Promise.resolve();
+  #stays = false;
   readonly #over = new AbortController();
 
   private constructor(parts: DeskParts, run: RunFacts, dir: string, drops: DropFolder) {
@@ -95,23 +108,36 @@ export class RunDesk {
     this.#drops = drops;
   }
 
-  /** Creates the directory of a run and listens there. */
+  /**
+   * Creates the directory of a run and listens there.
+   *
+   * @param session the session of which it is a turn: between turns its directory stays, and nobody listens
+   */
   static async open(
     parts: DeskParts,
     run: RunFacts,
     batch: readonly { name: string; content: string }[],
+    session?: DeskOfSession,
   ): Promise<RunDesk> {
-    const dir = await makeRunDirectory(parts.folder, run.id, batch);
+    const dir =
+      session === undefined
+        ? await makeRunDirectory(parts.folder, run.id, batch)
+        : await makeTurnDirectory(parts.folder, session, batch);
     const drops = await DropFolder.open(dir);
     if (drops === undefined) throw new Error(`no folder for drops in ${dir}`);
     const desk = new RunDesk(parts, run, dir, drops);
+    desk.#stays = session !== undefined;
     await desk.#listen();
     return desk;
   }
 
-  /** Takes over what a run of a dead dispatcher has dropped, and removes its directory. */
-  static async clear(parts: DeskParts, run: RunFacts): Promise<void> {
-    const dir = runDirectory(parts.folder, run.id);
+  /**
+   * Takes over what a run of a dead dispatcher has dropped, and removes its directory.
+   *
+   * @param session the session of which it was a turn
+   */
+  static async clear(parts: DeskParts, run: RunFacts, session?: string): Promise<void> {
+    const dir = runDirectory(parts.folder, session ?? run.id);
     const drops = await DropFolder.open(dir);
     if (drops === undefined) return removeRunDirectory(dir);
     await new RunDesk(parts, run, dir, drops).close();
@@ -131,7 +157,7 @@ export class RunDesk {
     await this.#drops.close();
     for (const refused of this.#drops.refused)
       this.#parts.log('drop_refused', { id: this.#run.id, actor: this.#run.actor, ...refused });
-    await removeRunDirectory(this.dir);
+    await (this.#stays ? clearSessionDirectory(this.dir) : removeRunDirectory(this.dir));
   }
 
   async #listen(): Promise<void> {

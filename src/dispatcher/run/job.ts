@@ -21,7 +21,7 @@ import type { Spent } from './budgets.ts';
 import type { Permissions } from '../permission/permissions.ts';
 import type { Sessions } from '../sessions/sessions.ts';
 import type { DeskParts } from './desk.ts';
-import type { Transcribing } from './transcribing.ts';
+import type { Transcribing } from '../transcribing/transcribing.ts';
 import type { WorktreeParts } from './worktree.ts';
 
 /** One activation: a batch of messages for one run of one actor's CLI. */
@@ -156,4 +156,5 @@ export interface RunParts extends WorktreeParts {
   /** So many bytes that nobody can guess, in hex digits. */
   secret: (bytes: number) => string;
   uuid: () => string;
+  newId: () => string;
 }

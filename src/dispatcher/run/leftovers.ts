@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { endProcessGroup } from '../../runner/process-runner.ts';
+import { endProcessGroup } from '../../runner/gated.ts';
 import { removeRunDirectory, runDirectories, runDirectory } from '../../state/run-directory.ts';
 import type { DeadLetters } from '../../state/dead-letters.ts';
 import type { Interruptions } from '../../state/interruptions.ts';
@@ -11,10 +11,14 @@ import { billLeftover } from './bill.ts';
 import { keyOf } from '../intake/known.ts';
 import { interruptedLetter, sayFailed, type LetterParts } from './letters.ts';
 import { RunDesk, type DeskParts } from './desk.ts';
+import type { KeptProcesses } from '../../state/sessions/kept-processes.ts';
+import { isAlive } from '../../state/process-identity.ts';
 import { endSurvivors } from './survivors.ts';
 
 export interface LeftoverParts extends LetterParts {
   runs: Runs;
+  /** The processes that were kept between runs. */
+  keptProcesses: KeptProcesses;
   ledger: Ledger;
   interruptions: Interruptions;
   deadLetters: DeadLetters;
@@ -33,21 +37,37 @@ const MAX_INTERRUPTIONS = 5;
  * again. Requests that they made are taken over first.
  */
 export async function endLeftovers(
-  { runs, ledger, interruptions, deadLetters, notices, outbox, ...parts }: LeftoverParts,
+  {
+    runs,
+    keptProcesses,
+    ledger,
+    interruptions,
+    deadLetters,
+    notices,
+    outbox,
+    ...parts
+  }: LeftoverParts,
   desks: DeskParts,
 ): Promise<void> {
   const leftovers = await runs.leftovers();
-  const alive = leftovers.filter((run) => run.alive);
+  const kept = await keptProcesses.all();
+  const waiting = await Promise.all(kept.map(({ process }) => isAlive(process)));
+  const alive = [...leftovers.filter((run) => run.alive), ...kept.filter((_, at) => waiting[at])];
   for (const { process } of alive) endProcessGroup(process.pid, 'SIGTERM');
   if (alive.length > 0) await sleep(500);
   for (const { process } of alive) endProcessGroup(process.pid, 'SIGKILL');
   await endSurvivors(
-    leftovers.map(({ id, process }) => ({ dir: runDirectory(desks.folder, id), leader: process })),
+    [...leftovers, ...kept].map((one) => ({
+      dir: runDirectory(desks.folder, ('desk' in one ? one.desk : undefined) ?? one.id),
+      leader: one.process,
+    })),
   );
+  // Their sessions are over; what a turn has said and sent is dealt with below.
+  for (const { id } of kept) await keptProcesses.remove(id);
   for (const run of leftovers)
     await billLeftover({ runs, ledger, now: parts.now, log: desks.log }, run);
   const answered = leftovers.length === 0 ? new Set() : await answeredIn(outbox);
-  for (const { id, actor, host, channel, messages, tip } of leftovers) {
+  for (const { id, actor, host, channel, messages, tip, desk } of leftovers) {
     for (const relPath of messages) {
       // What the run said is on record, so it came to its end.
       if (answered.has(keyOf({ actor, channel, relPath }))) {
@@ -65,7 +85,8 @@ export async function endLeftovers(
       await interruptions.clear(actor, channel, [relPath]);
       sayFailed(desks.log, letter);
     }
-    if (host !== undefined) await RunDesk.clear(desks, { id, actor, host, channel, messages, tip });
+    if (host !== undefined)
+      await RunDesk.clear(desks, { id, actor, host, channel, messages, tip }, desk);
     await runs.end(id);
   }
   // A directory without a record belongs to a CLI that was never allowed to start.

@@ -1,6 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { askingOf, serverFile, SERVER_FILE, type Asking } from '../../agents/permission/asking.ts';
+import { serverFile, SERVER_FILE, type Asking } from '../../agents/permission/asking.ts';
+import { toolOfCall } from '../../agents/permission/acp-call.ts';
+import { askingOfTier } from '../../agents/sessions/asking-of-tier.ts';
 import { riskOf } from '../../agents/permission/risk.ts';
 import { approverOf } from '../../protocol/decision/approver.ts';
 import { PERMIT_TIMEOUT } from '../../protocol/files/tier-permit.ts';
@@ -29,7 +31,19 @@ const SLACK_MS = 300_000;
 
 /** How a run asks for permission, or why it cannot; undefined where it need not, as for a plan. */
 export function permitOf({ tier, plans }: Job): Asking | undefined {
-  return tier.permit === undefined || plans === true ? undefined : askingOf(tier.cli);
+  return tier.permit === undefined || plans === true ? undefined : askingOfTier(tier);
+}
+
+/** Asks a person for what a kept process asks: the note of a denial does not reach it, as the protocol has none. */
+export function permitOverAcp(
+  permission: RunPermission,
+  newId: () => string,
+): (call: unknown, gone: AbortSignal) => Promise<boolean> {
+  return async (call, gone) => {
+    const input = toolOfCall(call);
+    const answer = await permission.ask({ id: newId(), input }, gone, () => undefined);
+    return answer.behavior === 'allow';
+  };
 }
 
 /** Who is asked by a run, and about what it works on. */

@@ -14,7 +14,7 @@ import { shownThread, type Briefing } from './briefing.ts';
 import { schemasOf } from './fitting.ts';
 import type { Job, RunParts } from './job.ts';
 import { gateInPrompt } from './plan.ts';
-import type { Turn } from '../sessions/turn.ts';
+import type { Turn } from '../sessions/session-of-run.ts';
 import type { Workplace } from './workplace.ts';
 
 /** What a prompt tells beside the messages. */
@@ -110,7 +110,7 @@ async function earlierFor(
 ): Promise<Pick<PromptParts, 'earlier'>> {
   const most = tier.history ?? history;
   const [first] = batch;
-  if (most === undefined || first === undefined || turn?.kind === 'resumed') return {};
+  if (most === undefined || first === undefined || (turn && turn.kind !== 'fresh')) return {};
   const isNew = batch.every(({ message }) => isQuestion(message) && message.cause.length === 0);
   if (thread.length > 0 || !isNew) return {};
   const asker = first.message.from;

@@ -1,14 +1,17 @@
 import { passed } from '../../crash-points.ts';
-import type { Usage } from '../../protocol/usage.ts';
+import { addMoney, type Usage } from '../../protocol/usage.ts';
 import type {
   AgentSession,
   AgentSessions,
   SessionOwner,
 } from '../../state/sessions/agent-sessions.ts';
+import type { SessionStore } from './store.ts';
+import type { WarmSessions } from './warm-sessions.ts';
 
 /** What is to be written down of a session once the outcome of its run is on disk. */
 export interface Candidate {
   owner: SessionOwner;
+  store: SessionStore;
   /** Absent if the session cannot be gone on with, whatever came of the run. */
   session?: Omit<AgentSession, 'used'>;
 }
@@ -21,12 +24,16 @@ const MOST_KNOWN = 5000;
  * run gave an answer, or was rightly silent, and that is on disk; anything else ends it.
  */
 export class Sessions {
+  /** Those that a CLI keeps on disk. */
   readonly kept: AgentSessions;
+  /** Those whose process is kept. */
+  readonly warm: WarmSessions;
   readonly #now: () => Date;
   readonly #under = new Map<string, Candidate>();
 
-  constructor(kept: AgentSessions, now: () => Date) {
+  constructor(kept: AgentSessions, warm: WarmSessions, now: () => Date) {
     this.kept = kept;
+    this.warm = warm;
     this.#now = now;
   }
 
@@ -44,18 +51,18 @@ export class Sessions {
     const candidate = this.#under.get(run);
     if (candidate === undefined) return;
     this.#under.delete(run);
-    const { owner, session } = candidate;
+    const { owner, store, session } = candidate;
     try {
-      if (session === undefined || written === undefined) await this.kept.end(owner);
+      if (session === undefined || written === undefined) await store.end(owner);
       else {
         const known = [...new Set([...session.known, ...written])];
         const used = this.#now().toISOString();
-        if (known.length > MOST_KNOWN) await this.kept.end(owner);
-        else await this.kept.put({ ...session, known, used });
+        if (known.length > MOST_KNOWN) await store.end(owner);
+        else await store.put({ ...session, known, used });
         passed('session_kept');
       }
     } finally {
-      this.kept.leave(owner);
+      store.leave(owner);
     }
   }
 }
@@ -69,5 +76,10 @@ export function usageSince(total: Usage, before: Usage | undefined): Usage | und
   if (input === undefined || cached === undefined || output === undefined) return undefined;
   // What is read of the cache may be counted as read anew at another time, and never less of both.
   if (input + cached < 0 || output < 0) return undefined;
-  return { ...total, input: Math.max(0, input), cached: Math.max(0, cached), output };
+  const usd = total.usd === undefined ? undefined : addMoney(total.usd, -(before.usd ?? 0));
+  return {
+    ...total,
+    ...{ input: Math.max(0, input), cached: Math.max(0, cached), output },
+    ...(usd !== undefined && { usd: Math.max(0, usd) }),
+  };
 }

@@ -7,7 +7,7 @@ import { Deliveries } from '../../dispatcher/intake/deliveries.ts';
 import { Known } from '../../dispatcher/intake/known.ts';
 import { Gated } from '../../dispatcher/gates/gated.ts';
 import { Lacking } from '../../dispatcher/intake/lacking.ts';
-import type { Transcribing } from '../../dispatcher/run/transcribing.ts';
+import type { Transcribing } from '../../dispatcher/transcribing/transcribing.ts';
 import type { TickParts } from '../../dispatcher/tick.ts';
 import { committedSince, ScheduleFiles } from '../../bus/automation/schedules.ts';
 import { Schedules } from '../../dispatcher/automation/schedules.ts';
@@ -17,7 +17,7 @@ import { Subscriptions } from '../../dispatcher/automation/subscriptions.ts';
 import { SubscriptionFiles } from '../../bus/automation/subscriptions.ts';
 import { WorkspaceSweep } from '../../dispatcher/workspace-sweep.ts';
 import { Sandboxes } from '../../runner/sandbox/sandboxes.ts';
-import { processRunner } from '../../runner/process-runner.ts';
+import { runners } from '../../runner/acp/runners.ts';
 import type { Log } from '../../log.ts';
 import { LAST_HOST_FILE } from '../../state/approvals.ts';
 import { Cursors } from '../../state/cursors.ts';
@@ -28,7 +28,6 @@ import { DueNotices } from '../../state/notices.ts';
 import { Ledger } from '../../state/bills/ledger.ts';
 import { ScheduleRecords } from '../../state/automation/schedules.ts';
 import { AgentSessions } from '../../state/sessions/agent-sessions.ts';
-import { Sessions } from '../../dispatcher/sessions/sessions.ts';
 import { Silences } from '../../state/silences.ts';
 import type { Workspaces } from '../../state/workspaces.ts';
 import { Worktrees } from '../../state/worktrees.ts';
@@ -39,7 +38,14 @@ import { LookUps } from '../sending/look-up.ts';
 import { serveRun } from '../sending/serve-run.ts';
 import { defaultChannelOf } from '../lookup/resolve.ts';
 import { approvingIn } from '../setup/approvals.ts';
-import { guardsOf, operatorOf, permissionsOf, timeZone, transcribingOf } from './run-parts.ts';
+import {
+  guardsOf,
+  operatorOf,
+  permissionsOf,
+  sessionsOf,
+  timeZone,
+  transcribingOf,
+} from './run-parts.ts';
 
 /** The operator's decisions that affect the parts of a dispatcher. */
 interface Choices {
@@ -102,7 +108,7 @@ export function dispatcherParts(
     workspaces,
     worktrees,
     sandboxes,
-    sessions: new Sessions(agentSessions, context.now),
+    ...sessionsOf(context, agentSessions, log),
     log,
   };
   return {
@@ -188,19 +194,19 @@ function hostFileOf(context: Context, { host, trustHostFile, log }: Choices): Ho
 /** The part that starts runs and records how they end. */
 function dispatcherOf(
   context: Context,
-  parts: Intake & {
-    subscriptions: Subscriptions;
-    publisher: Publisher;
-    hosts: HostFileInForce;
-    guards: ReturnType<typeof guardsOf>;
-    ledger: Ledger;
-    transcribing: Transcribing;
-    workspaces: Workspaces;
-    worktrees: Worktrees;
-    sandboxes: Sandboxes;
-    sessions: Sessions;
-    log: Log;
-  },
+  parts: Intake &
+    ReturnType<typeof sessionsOf> & {
+      subscriptions: Subscriptions;
+      publisher: Publisher;
+      hosts: HostFileInForce;
+      guards: ReturnType<typeof guardsOf>;
+      ledger: Ledger;
+      transcribing: Transcribing;
+      workspaces: Workspaces;
+      worktrees: Worktrees;
+      sandboxes: Sandboxes;
+      log: Log;
+    },
 ): Dispatcher {
   const { transport, reader, verifier, outbox, deadLetters, runs, paths, env } = context;
   const serving = {
@@ -220,7 +226,7 @@ function dispatcherOf(
     interruptions: new Interruptions(paths.interruptions),
     notices: new DueNotices(paths.notices),
     runs,
-    runner: processRunner,
+    runner: runners,
     desks: {
       folder: paths.run,
       serveRun: (run, request, handling) => serveRun(context, serving, run, request, handling),

@@ -4,11 +4,13 @@ import { Budgets } from '../../dispatcher/run/budgets.ts';
 import { Guards } from '../../dispatcher/run/guards.ts';
 import { Refusals } from '../../dispatcher/run/refusals.ts';
 import { Spending } from '../../dispatcher/run/spending.ts';
-import { Transcribing } from '../../dispatcher/run/transcribing.ts';
+import { Transcribing } from '../../dispatcher/transcribing/transcribing.ts';
 import { Permissions } from '../../dispatcher/permission/permissions.ts';
 import { ChannelLinks } from '../../bus/channel-links.ts';
 import { Decisions } from '../../bus/decisions.ts';
 import type { Publisher } from '../../bus/publisher.ts';
+import { Sessions } from '../../dispatcher/sessions/sessions.ts';
+import { WarmSessions } from '../../dispatcher/sessions/warm-sessions.ts';
 import type { Log } from '../../log.ts';
 import { BudgetHolds } from '../../state/bills/budget-holds.ts';
 import type { Ledger } from '../../state/bills/ledger.ts';
@@ -16,6 +18,8 @@ import type { Sandboxes } from '../../runner/sandbox/sandboxes.ts';
 import { Holds } from '../../state/holds.ts';
 import { OpenPermissions } from '../../state/permissions/open-permissions.ts';
 import { RunBudget } from '../../state/run-budget.ts';
+import type { AgentSessions } from '../../state/sessions/agent-sessions.ts';
+import { KeptProcesses } from '../../state/sessions/kept-processes.ts';
 import { keptFor, Transcripts } from '../../state/transcripts/transcripts.ts';
 import type { Context } from '../context.ts';
 import { resolveFrom } from '../lookup/resolve.ts';
@@ -48,6 +52,35 @@ export function guardsOf(
     log,
     now,
   });
+}
+
+/** How many processes are kept where git config crosstalk.warmSessions does not say. */
+const WARM_SESSIONS = 8;
+/** MiB that each may use where git config crosstalk.warmMemory does not say. */
+const WARM_MEMORY = 2048;
+const MIB = 1024 * 1024;
+
+/** The part that keeps sessions of agent CLIs. */
+export function sessionsOf(
+  { transport, paths, newId, now }: Context,
+  kept: AgentSessions,
+  log: Log,
+): { sessions: Sessions; keptProcesses: KeptProcesses } {
+  const records = new KeptProcesses(paths.warmSessions);
+  const { defaults } = transport;
+  const limits = {
+    most: () => countIn(defaults.warmSessions) ?? WARM_SESSIONS,
+    memory: () => (countIn(defaults.warmMemory) ?? WARM_MEMORY) * MIB,
+    idle: 30 * 60_000,
+    look: 5000,
+  };
+  const warm = new WarmSessions({ records, limits, newId, now, log });
+  return { sessions: new Sessions(kept, warm, now), keptProcesses: records };
+}
+
+/** A whole number from a setting; undefined for anything else. */
+function countIn(text: string | undefined): number | undefined {
+  return text !== undefined && /^\d{1,6}$/.test(text.trim()) ? Number(text) : undefined;
 }
 
 /** The part that takes down what runs print. */

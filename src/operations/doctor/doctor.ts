@@ -11,7 +11,7 @@ import { refreshed, type Context } from '../context.ts';
 import { permission } from '../publishing.ts';
 import { copiesOfRepositories } from './copies.ts';
 import { attachedFiles } from './files.ts';
-import { sandboxCheck } from './sandbox.ts';
+import { runnerChecks } from './warm.ts';
 import { serviceChecks } from './service.ts';
 import { heldProblems } from '../health/held-agents.ts';
 import { firstOnPath } from '../path.ts';
@@ -42,7 +42,7 @@ export async function doctor(context: Context, alias: string | undefined): Promi
     ...agents(context, facts),
   ]);
   checks.push(
-    ...(await sandboxCheck(context)),
+    ...(await runnerChecks(context)),
     ...(await copiesOfRepositories(context)),
     ...(await bellCheck(context)),
   );

@@ -10,6 +10,7 @@ import type { Finding } from './finding.ts';
 import type { WebMachine } from '../../api/machines.ts';
 import type { GatedMail } from '../lookup/gated.ts';
 import type { KeptSessions } from './kept-sessions.ts';
+import type { WarmSession } from './warm-sessions.ts';
 import type { HeldAgent } from './held-agents.ts';
 import type { Unserved } from './nobody.ts';
 import type { HeldSecret } from './held-secrets.ts';
@@ -91,6 +92,8 @@ export interface Status {
   gated: GatedMail[];
   /** Sessions of agent CLIs with which runs go on. */
   sessions: KeptSessions[];
+  /** Processes of agent CLIs that are kept between runs. */
+  warm: WarmSession[];
   /** Everything that waits for `crosstalk host approve`, of the host file and of git settings. */
   held: HeldChange[];
   /** The other machines, where a bell tells of them. */

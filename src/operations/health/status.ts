@@ -21,8 +21,9 @@ import { listGated } from '../lookup/gated.ts';
 import { judge } from './health.ts';
 import { listHeld } from './held-secrets.ts';
 import { heldAgents } from './held-agents.ts';
-import { otherMachines } from '../lookup/machines.ts';
 import { keptSessions } from './kept-sessions.ts';
+import { otherMachines } from '../lookup/machines.ts';
+import { warmSessions } from './warm-sessions.ts';
 import { mailForNobody } from './nobody.ts';
 import { lookAtProfiles } from './profiles.ts';
 import { waitingFor } from './waiting-for-you.ts';
@@ -80,8 +81,9 @@ export async function status(
     permissions: await new OpenPermissions(paths.permissions).all(),
     held: host.held,
     gated: await listGated(context),
-    ...(machines && { machines }),
     sessions: await keptSessions(context),
+    ...(machines && { machines }),
+    warm: await warmSessions(context),
     dispatcher: running === undefined ? null : { ...running, age_s: age(running.at) },
     channels: channels.map(({ id, name, parent }) => ({
       id,

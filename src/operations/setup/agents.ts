@@ -8,6 +8,7 @@ import { CrosstalkError } from '../../errors.ts';
 import { loginFiles } from '../../agents/account.ts';
 import { KNOWN_AGENTS, knownAgent, type AgentCli } from '../../agents/agents.ts';
 import { sessionsOf } from '../../agents/sessions/sessions-of.ts';
+import { ADAPTERS, warmOf, type Adapter } from '../../agents/sessions/warm-of.ts';
 import { refusalOf } from '../../agents/refusal.ts';
 import { shown } from '../../protocol/text/result.ts';
 
@@ -22,8 +23,10 @@ export interface AgentReport {
   from: string | null;
   /** What shows that it is logged in, if anything does; null when that is not known. */
   logged_in_by: string | null;
-  /** Whether its runs may each be `fresh`, or also `resume` a session (`session` of a tier). */
+  /** Whether its runs may each be `fresh`, or `resume` a session, or keep it `warm` (`session` of a tier). */
   sessions: string[];
+  /** The program by which its process is kept, where it needs one; `path` is null if it is not on the PATH. */
+  adapter: { name: string; install: string; path: string | null } | null;
   /** The command to install it, or to log in. */
   install: string;
   login: string;
@@ -81,11 +84,17 @@ export async function findAgents(input: AgentsInput): Promise<AgentReport[]> {
 
 async function report(agent: AgentCli, input: AgentsInput): Promise<AgentReport> {
   const path = await programOf(agent.name, input.env['PATH'] ?? '');
+  const adapter = await adapterOf(ADAPTERS[agent.name], input.env['PATH'] ?? '');
+  const isWarm = warmOf(agent.headless).ok && adapter?.path !== null;
   const known = {
     name: agent.name,
     install: `npm install --global ${agent.package}`,
     login: agent.login,
-    sessions: ['fresh', ...(sessionsOf(agent.headless).ok ? ['resume'] : [])],
+    sessions: [
+      ...['fresh', ...(sessionsOf(agent.headless).ok ? ['resume'] : [])],
+      ...(isWarm ? ['warm'] : []),
+    ],
+    adapter,
   };
   if (path === undefined) {
     return { ...known, path: null, version: null, from: null, logged_in_by: null, run: null };
@@ -102,12 +111,23 @@ async function report(agent: AgentCli, input: AgentsInput): Promise<AgentReport>
   };
 }
 
+async function adapterOf(
+  adapter: Adapter | undefined,
+  path: string,
+): Promise<AgentReport['adapter']> {
+  if (adapter === undefined) return null;
+  const { name, package: of } = adapter;
+  const install = `npm install --global ${of}`;
+  return { name, install, path: (await programOf(name, path)) ?? null };
+}
+
 function tried(agent: AgentCli, input: AgentsInput, limit: number): ReturnType<typeof tryOut> {
   input.trying?.(agent.name);
   return tryOut(agent, input, limit);
 }
 
-async function programOf(name: string, path: string): Promise<string | undefined> {
+/** The path of a program on a PATH. */
+export async function programOf(name: string, path: string): Promise<string | undefined> {
   for (const folder of path.split(delimiter).filter((one) => one !== '')) {
     const program = join(folder, name);
     const found = await access(program, constants.X_OK).then(

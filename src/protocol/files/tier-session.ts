@@ -2,16 +2,19 @@ import { shown } from '../text/result.ts';
 
 /** What a run of a tier knows of what was said before (warm.md). */
 export interface TierSession {
-  /** `resume`: the runs of an actor in a thread go on with one session of their CLI; absent: each is new. */
-  session?: 'resume';
+  /**
+   * The runs of an actor in a thread go on with one session of their CLI; absent: each is new. `resume`: each is a
+   * process that takes the session up; `warm`: one process is kept.
+   */
+  session?: 'resume' | 'warm';
   /** After so many runs a session is begun anew; {@link SESSION_MAX_TURNS} if absent. */
   sessionMaxTurns?: number;
   /** How many messages between the actor and who asks a new thread is shown; absent for none. */
   history?: number;
 }
 
-/** Whether a run began a session, or went on with one. */
-export type SessionKind = 'fresh' | 'resumed';
+/** Whether a run began a session, or went on with one: in a process of its own, or in one that was kept. */
+export type SessionKind = 'fresh' | 'resumed' | 'warm';
 
 /** The options of sessions, as the host file calls them. */
 export const SESSION_OPTIONS: readonly string[] = ['session', 'session_max_turns', 'history'];
@@ -27,20 +30,18 @@ export function tierSession(
   { session = 'fresh', session_max_turns: turns, history }: Record<string, unknown>,
   problems: string[],
 ): TierSession {
-  if (session === 'warm')
-    problems.push(
-      `${where}.session is warm, which this version cannot do yet; write resume to go on with sessions, or fresh`,
-    );
-  else if (session !== 'fresh' && session !== 'resume')
-    problems.push(`${where}.session is ${shown(session)}, expected fresh or resume`);
-  const isKept = session === 'resume';
+  const isKept = session === 'resume' || session === 'warm';
+  if (session !== 'fresh' && !isKept)
+    problems.push(`${where}.session is ${shown(session)}, expected fresh, resume or warm`);
   const most = wholeIn(turns, 1000);
   if (turns !== undefined && most === undefined)
     problems.push(
       `${where}.session_max_turns is ${shown(turns)}, expected a whole number from 1 to 1000`,
     );
   else if (turns !== undefined && !isKept && session === 'fresh')
-    problems.push(`${where}.session_max_turns has no effect without ${where}.session: resume`);
+    problems.push(
+      `${where}.session_max_turns has no effect without ${where}.session: resume, or warm`,
+    );
   const earlier = wholeIn(history, MAX_HISTORY);
   if (history !== undefined && earlier === undefined)
     problems.push(
@@ -61,5 +62,5 @@ export function wholeIn(value: unknown, most: number): number | undefined {
 
 /** How a run began, from a header that anybody may have written. */
 export function sessionIn(value: unknown): SessionKind | undefined {
-  return value === 'fresh' || value === 'resumed' ? value : undefined;
+  return value === 'fresh' || value === 'resumed' || value === 'warm' ? value : undefined;
 }

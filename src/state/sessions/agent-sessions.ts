@@ -29,6 +29,8 @@ export interface AgentSession extends SessionOwner {
   told: Record<string, string>;
   /** What all of its runs used, if its CLI states only that. */
   total?: Usage;
+  /** How full its context is, in tokens, if it says that. */
+  context?: { used: number; size: number };
   /** When its last run ended, ISO 8601 UTC. */
   used: string;
   /** The run that is under way in it, or in which a dispatcher died: what it knows by now is not known. */

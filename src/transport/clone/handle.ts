@@ -41,6 +41,10 @@ export interface Repository {
   signingKey?: string;
   /** `crosstalk.keepTranscripts`: for how long it is kept what runs printed. */
   keepTranscripts?: string;
+  /** `crosstalk.warmSessions`: how many processes of agent CLIs are kept. */
+  warmSessions?: string;
+  /** `crosstalk.warmMemory`: how much memory each of them may use. */
+  warmMemory?: string;
   /** `crosstalk.scanSecrets`: whether what leaves is searched for secrets. */
   scanSecrets?: string;
   /** `crosstalk.bell`, and `crosstalk.bellName` and so on; `bell/settings.ts` reads them. */
@@ -69,4 +73,6 @@ export type CloneDefaults = Pick<
   | 'keepTranscripts'
   | 'signingKey'
   | 'bell'
+  | 'warmSessions'
+  | 'warmMemory'
 >;

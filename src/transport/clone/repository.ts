@@ -157,6 +157,8 @@ export async function openRepository(
     keepTranscripts: settings.get('crosstalk.keeptranscripts'),
     scanSecrets: settings.get('crosstalk.scansecrets'),
     bell: bellIn(settings),
+    warmSessions: settings.get('crosstalk.warmsessions'),
+    warmMemory: settings.get('crosstalk.warmmemory'),
     limits: remoteLimits(origin, settings),
     objectsDir: isShared ? undefined : clone.objectsDir,
     partial: settings.get('remote.origin.promisor') === 'true' ? true : undefined,

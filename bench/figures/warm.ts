@@ -1,0 +1,242 @@
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  binFolder,
+  cacheFolder,
+  headless,
+  homeFor,
+  REAL_ADAPTERS,
+  realCli,
+  type CliName,
+} from '../../test/agents/clis.ts';
+import { startModelServer } from '../../test/agents/server.ts';
+import type { Figure, Scale } from '../figure.ts';
+import { spread, timed, type Spread } from '../measure.ts';
+import { World, type Machine } from '../world.ts';
+
+/** Milliseconds that a second answer of a kept CLI may take longer than that of a trivial actor. */
+const MOST_MS = 150;
+const SHELL = 'cat > /dev/null; echo done';
+const KINDS = ['fresh', 'resume', 'warm'] as const;
+const CLIS: readonly CliName[] = ['gemini', 'opencode', 'claude', 'codex'];
+const EIGHT = 8;
+const MIB = 1024 * 1024;
+
+interface Warm {
+  id: string;
+  pid: number;
+  memory: number;
+  used: string;
+}
+
+/**
+ * The time from the start of `reply` until the next answer of a thread is on the remote, for each real agent CLI and kind
+ * of session, against a scripted model without delay; and what eight kept processes cost that have nothing to do. CLIs
+ * that `npm run test:agents` has not installed are left out.
+ */
+export async function warm({ rounds, idle }: Scale): Promise<Figure[]> {
+  const figures: Figure[] = [];
+  const shell = await answering(SHELL, undefined, 'fresh', rounds);
+  figures.push(plain('reply → answer, shell actor', shell.spread));
+  const known = CLIS.filter((name) => existsSync(binFolder(realCli(name))));
+  for (const name of known)
+    for (const kind of KINDS) {
+      const many = kind === 'warm' ? rounds : Math.min(3, rounds);
+      const found = await answering(headless(realCli(name)), name, kind, many);
+      const note = `${String(found.memory)} MiB kept`;
+      if (kind !== 'warm') figures.push(plain(`reply → answer, ${name} ${kind}`, found.spread));
+      else {
+        const floor = {
+          ...shell.spread,
+          what: `shell actor + ${String(MOST_MS)} ms`,
+          median: shell.spread.median + MOST_MS,
+        };
+        const ratio = found.spread.median / floor.median;
+        const goal = '≤ 1×';
+        figures.push({
+          figure: `reply → answer, ${name} warm`,
+          ...{ floor, measured: found.spread, ratio, goal, met: ratio <= 1, note },
+        });
+      }
+    }
+  const [first] = known;
+  if (first !== undefined) figures.push(...(await eight(first, idle)));
+  return figures;
+}
+
+function plain(figure: string, measured: Spread): Figure {
+  return { figure, measured, goal: 'for comparison', met: true };
+}
+
+interface Scene {
+  world: World;
+  machine: Machine;
+  end: () => Promise<void>;
+}
+
+async function scene(cli: string, name: CliName | undefined, kind: string): Promise<Scene> {
+  const world = await World.make();
+  const server = await startModelServer(() => ({ say: 'done' }));
+  const machine = await world.machine('worker', SHELL);
+  // codex makes no helpers for its own sandbox below a folder for temporary files.
+  const home = mkdtempSync('/var/tmp/crosstalk-bench-');
+  if (name !== undefined) {
+    const env = homeFor([realCli(name)], server.url, home, cacheFolder());
+    const adapter = REAL_ADAPTERS[name];
+    const first = adapter === undefined ? '' : `${binFolder(adapter)}:`;
+    Object.assign(machine.env, env, { PATH: `${first}${env['PATH'] ?? ''}` });
+    const state = join(home, 'state');
+    cpSync(machine.state, state, { recursive: true });
+    machine.env['CROSSTALK_STATE_DIR'] = state;
+    mkdirSync(`${home}-tmp`, { recursive: true });
+  }
+  await machine.run('actor', 'set', 'worker', `cli=${cli}`, `session=${kind}`);
+  const serving = await machine.serve('--interval', '3600');
+  return {
+    world,
+    machine,
+    end: async () => {
+      await serving.stop();
+      await server.close();
+      await world.end();
+      for (const folder of [home, `${home}-tmp`]) rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Asks once in a new thread, then again and again in it. */
+async function answering(
+  cli: string,
+  name: CliName | undefined,
+  kind: string,
+  rounds: number,
+): Promise<{ spread: Spread; memory: number }> {
+  const { world, machine, end } = await scene(cli, name, kind);
+  try {
+    const samples: number[] = [];
+    let last = await asked(world, machine);
+    for (let round = 0; round < rounds; round++) {
+      let next = last;
+      samples.push(
+        await timed(async () => {
+          next = await asked(world, machine, last);
+        }),
+      );
+      last = next;
+    }
+    const memory = (await kept(machine)).reduce((sum, one) => sum + one.memory, 0);
+    return { spread: spread(samples), memory: Math.round(memory / MIB) };
+  } finally {
+    await end();
+  }
+}
+
+/** Asks, and waits for the answer; returns its path. */
+async function asked(world: World, machine: Machine, on?: string): Promise<string> {
+  const before = await paths(world);
+  const words =
+    on === undefined ? ['send', '--to', 'worker', '--from', 'me'] : ['reply', on, '--from', 'me'];
+  const sent = machine.run(...words, 'hello');
+  for (;;) {
+    const now = tipOf(world);
+    if (now !== known) {
+      const news = (await paths(world)).filter((path) => !before.includes(path));
+      if (news.length >= 2) {
+        await sent;
+        return news.sort().at(-1) ?? '';
+      }
+    }
+    await sleep(1);
+  }
+}
+
+let known = '';
+
+/** The paths of the messages on the remote, within their channels. */
+async function paths(world: World): Promise<string[]> {
+  known = tipOf(world);
+  const listed = await world.git(
+    world.hub,
+    'ls-tree',
+    '-r',
+    '--name-only',
+    'main',
+    'data/channels/',
+  );
+  return listed.split('\n').flatMap((path) => /\d{4}\/\d\d\/\d\d\/.*\.md$/.exec(path)?.[0] ?? []);
+}
+
+function tipOf(world: World): string {
+  return readFileSync(join(world.hub, 'refs/heads/main'), 'utf8');
+}
+
+async function kept(machine: Machine): Promise<Warm[]> {
+  const { out } = await machine.run('status', '--json');
+  return (JSON.parse(out) as { warm: Warm[] }).warm;
+}
+
+/** Eight processes that wait, and a ninth thread. */
+async function eight(name: CliName, seconds: number): Promise<Figure[]> {
+  const { world, machine, end } = await scene(headless(realCli(name)), name, 'warm');
+  try {
+    const threads: string[] = [];
+    for (let thread = 0; thread < EIGHT; thread++) threads.push(await asked(world, machine));
+    const all = await kept(machine);
+    const memory = Math.round(all.reduce((sum, one) => sum + one.memory, 0) / MIB);
+    const before = ticksOf(all);
+    await sleep(seconds * 1000);
+    // Ticks of the clock are hundredths of a second on Linux.
+    const cpu = (ticksOf(all) - before) / seconds;
+    await asked(world, machine);
+    const after = await kept(machine);
+    const isEvicted = after.length === EIGHT && !after.some(({ id }) => id === all[0]?.id);
+    const again = await timed(() => asked(world, machine, threads[0]));
+    const figure = `eight kept ${name}`;
+    return [
+      {
+        figure: `${figure}, memory`,
+        value: `${String(memory)} MiB`,
+        goal: 'for comparison',
+        met: true,
+      },
+      {
+        figure: `${figure}, processor while idle`,
+        value: `${cpu.toFixed(1)} %`,
+        goal: 'for comparison',
+        met: all.length === EIGHT,
+      },
+      {
+        figure: `${figure}, the ninth ends the first, which is taken up again`,
+        value: `${String(Math.round(again))} ms`,
+        goal: 'the first is ended',
+        met: isEvicted,
+      },
+    ];
+  } finally {
+    await end();
+  }
+}
+
+/** The processor time of some process groups, in ticks. */
+function ticksOf(groups: readonly Warm[]): number {
+  const pids = new Set(groups.map(({ pid }) => pid));
+  let sum = 0;
+  for (const name of readdirSync('/proc').filter((one) => /^\d+$/.test(one)))
+    try {
+      const stat = readFileSync(`/proc/${name}/stat`, 'utf8');
+      const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+      if (pids.has(Number(fields[2]))) sum += Number(fields[11]) + Number(fields[12]);
+    } catch {
+      // It has ended.
+    }
+  return sum;
+}

@@ -1,0 +1,182 @@
+import { plainCall } from '../../agents/output/plain-call.ts';
+import { findClone } from '../../transport/clone/clone.ts';
+import { removeRunDirectory } from '../../state/run-directory.ts';
+import { stateHome } from '../../state/directory.ts';
+import type { ProcessIdentity } from '../../state/process-identity.ts';
+import { layAcpServers, layServers } from '../laying/mcp-servers.ts';
+import { confine, type Confined } from '../sandbox/confine.ts';
+import type { Confinement } from '../sandbox/view.ts';
+import type { Kept, Seat } from '../sessions/warm-sessions.ts';
+import { capOf } from './budgets.ts';
+import { runEnvironment } from './environment.ts';
+import type { Job, RunParts } from './job.ts';
+import { layServer } from './permitting.ts';
+import type { RunInput } from './run-input.ts';
+import { endSurvivors } from './survivors.ts';
+import type { Workplace } from './workplace.ts';
+
+/** The seat of a run. */
+export interface RunSeat extends Seat {
+  /** Called when its process is on record with its run; it begins afterwards. */
+  began?: (leader: ProcessIdentity) => Promise<void>;
+}
+
+/** How the output of a run is read and told. */
+interface OutputForm {
+  /** The CLI. */
+  agent: string;
+  /** Who reads it, and who tells it. */
+  reader: string;
+  narrator: string;
+  /** How lines begin that are not kept. */
+  noise?: string;
+}
+
+/** The form of what a run prints; undefined where only text is known of it. */
+export function outputForm(command: string, kept: Kept | undefined): OutputForm | undefined {
+  if (kept !== undefined) return { agent: kept.way.agent, reader: 'acp', narrator: 'acp' };
+  const call = plainCall(command);
+  if (call === undefined) return undefined;
+  const { agent, format } = call;
+  const noise = format.noise === undefined ? {} : { noise: format.noise };
+  return { agent, reader: agent, narrator: agent, ...noise };
+}
+
+/** Starts the CLI of a run: its process waits until it is on record. */
+export function takeSeat(
+  parts: RunParts,
+  job: Job,
+  place: Workplace,
+  runDir: string,
+  given: RunInput,
+): Promise<RunSeat> {
+  const { kept } = given.turn ?? {};
+  return kept === undefined
+    ? seatOfRun(parts, job, place, runDir, given)
+    : seatOfSession(parts, job, place, runDir, given, kept);
+}
+
+/** A process for one prompt. */
+async function seatOfRun(
+  parts: RunParts,
+  job: Job,
+  place: Workplace,
+  runDir: string,
+  { tools, permitting, turn, rest }: RunInput,
+): Promise<RunSeat> {
+  const { id, actor, tier } = job;
+  if (permitting !== undefined) await layServer(parts, job, runDir);
+  const usual = runEnvironment(parts, job, place, runDir);
+  const where = { runDir, env: usual, asks: permitting !== undefined, place };
+  const servers = await layServers(parts, job, tools, where);
+  const env = { ...usual, ...servers.env };
+  const what = { actor, tier, command: tier.cli, cwd: place.dir, env };
+  const confined = await confinedIn(parts, what, runDir);
+  const begins = turn?.command ?? plainCall(tier.cli)?.command ?? tier.cli;
+  const asks = permitting === undefined ? '' : ` ${permitting.flags}`;
+  const cli = parts.runner.start({
+    command: `${begins}${capOf(tier.cli, rest)}${asks}${servers.flags}`,
+    ...(confined && { wrap: confined.wrap }),
+    cwd: place.dir,
+    env: confined?.env ?? env,
+  });
+  let leader: ProcessIdentity | undefined;
+  return {
+    cli,
+    began: (process) => {
+      leader = process;
+      return Promise.resolve();
+    },
+    close: async () => {
+      cli.end();
+      await endRest(parts, { id, actor }, runDir, leader);
+      await confined?.close().catch(() => undefined);
+      await servers.clear().catch(() => undefined);
+    },
+  };
+}
+
+/**
+ * A process that is kept. Its directory, its variables and its servers are those of the session: what belongs
+ * to a turn is in the directory while the turn is under way.
+ */
+async function seatOfSession(
+  parts: RunParts,
+  job: Job,
+  place: Workplace,
+  runDir: string,
+  { tools, permitting }: RunInput,
+  kept: Kept,
+): Promise<RunSeat> {
+  const { actor, tier } = job;
+  const { id, way } = kept;
+  const asks = permitting !== undefined;
+  const usual = runEnvironment(parts, { ...job, id, messages: [] }, place, runDir);
+  const env = { ...usual, ...way.env };
+  const servers = await layAcpServers(tools, { runDir, env, asks, place });
+  const names = tools.servers.map(({ named }) => named.name);
+  const what = { actor, tier, command: tier.cli, cwd: place.dir, env };
+  const confined = await confinedIn(parts, what, runDir);
+  const meta = way.meta(names, asks);
+  const cli = parts.runner.start({
+    command: way.command,
+    ...(confined && { wrap: confined.wrap }),
+    cwd: place.dir,
+    env: confined === undefined ? env : { ...confined.env, ...way.env },
+    acp: {
+      servers,
+      ...(meta && { meta }),
+      folders: way.takesFolders ? [runDir] : [],
+      options: way.options,
+    },
+  });
+  let leader: ProcessIdentity | undefined;
+  const seat: RunSeat = {
+    cli,
+    close: async () => {
+      cli.end();
+      await endRest(parts, { id, actor }, runDir, leader);
+      await confined?.close().catch(() => undefined);
+      await removeRunDirectory(runDir);
+    },
+  };
+  seat.began = async (process) => {
+    leader = process;
+    delete seat.began;
+    await kept.take(seat, process);
+  };
+  return seat;
+}
+
+/** Ends what a CLI has left outside of its process group. */
+async function endRest(
+  { log }: Pick<RunParts, 'log'>,
+  about: { id: string; actor: string },
+  dir: string,
+  leader: ProcessIdentity | undefined,
+): Promise<void> {
+  if (leader === undefined) return;
+  const count = await endSurvivors([{ dir, leader }]).catch(() => 0);
+  if (count > 0) log('processes_ended', { ...about, count });
+}
+
+/** The sandbox of a tier for a command line; undefined for a tier without one. */
+export async function confinedIn(
+  parts: RunParts,
+  { tier, ...what }: Pick<Confinement, 'actor' | 'command' | 'cwd' | 'env'> & Pick<Job, 'tier'>,
+  runDir: string,
+): Promise<Confined | undefined> {
+  const { sandbox } = tier;
+  if (sandbox === undefined) return undefined;
+  const backend = await parts.sandboxes.backend();
+  // Nothing is begun where none can be made; it may have been removed since.
+  if (!backend.ok) throw new Error(`${backend.problem}; ${backend.fix}`);
+  const { dir, stateDir, environment, binDir, log } = parts;
+  const clone = await findClone(dir);
+  return confine({
+    ...what,
+    ...{ sandbox, program: backend.program, runDir, binDir, stateDir, log },
+    stateHome: stateHome(environment),
+    transport: { dir, gitDirs: [clone.gitDir, clone.commonDir] },
+  });
+}

@@ -1,0 +1,187 @@
+import type { SessionCall } from '../../agents/sessions/sessions-of.ts';
+import { SESSION_MAX_TURNS, type SessionKind } from '../../protocol/files/tier-session.ts';
+import { messageKey, type MessageRef } from '../../protocol/message-ref.ts';
+import type { Located } from '../../protocol/message.ts';
+import { placeOfRef, refFrom } from '../../protocol/reference.ts';
+import type { Lookup } from '../../protocol/causality.ts';
+import { threadOf } from '../../protocol/thread.ts';
+import type { Usage } from '../../protocol/usage.ts';
+import type { InvocationResult } from '../../runner/runner.ts';
+import type { Log } from '../../log.ts';
+import type { Runs } from '../../state/runs.ts';
+import type { AgentSession } from '../../state/sessions/agent-sessions.ts';
+import type { ServersOfRun } from '../laying/mcp-servers.ts';
+import { digestOf, type MadeParts, type RunOfSession } from './made.ts';
+import { usageSince, type Candidate, type Sessions } from './sessions.ts';
+import type { SessionStore } from './store.ts';
+import type { Kept } from './warm-sessions.ts';
+
+/** One run of a session: how it is begun, and what it need not be told. */
+export interface Turn {
+  kind: SessionKind;
+  /** The command line that begins the session, or goes on with it. */
+  command: string;
+  /** Whether the session was shown a message, or has written it; by its name in the channel of the job. */
+  knows: (ref: string) => boolean;
+  /** The last message that it was given; absent in its first run. */
+  last?: string;
+  /** Whether something was not told to the session before, or was told otherwise; remembers it. */
+  isNews: (what: string, value: unknown) => boolean;
+  /** What the session used before, if its CLI states only what it used in all. */
+  before?: Usage;
+  /** Its process, if that is kept for the next run. */
+  kept?: Kept;
+}
+
+/** How the sessions of a CLI are begun and gone on with. */
+export type Call = Pick<SessionCall, 'agent' | 'isGiven' | 'first' | 'next' | 'isId'> & {
+  /** What it states for the whole session, and not for the run. */
+  sums: boolean | 'money';
+};
+
+export interface TurnParts extends MadeParts {
+  sessions: Sessions;
+  runs: Pick<Runs, 'sent' | 'end'>;
+  log: Log;
+  uuid: () => string;
+}
+
+/** A run that may have a session; `plans`: it has none, as nobody has approved yet what it may know. */
+export type SessionJob = RunOfSession & { plans?: boolean };
+
+/** What a run is about, where it decides about its session. */
+export interface About {
+  briefing: { batch: readonly Located[]; channel: readonly Located[]; lookup: Lookup };
+  /** The first message of its thread. */
+  root: MessageRef;
+  dir: string;
+  tools: ServersOfRun;
+}
+
+/** The session of one run, from its beginning to its end. */
+export class SessionOfRun {
+  readonly #parts: TurnParts;
+  readonly #job: SessionJob;
+  readonly #about: About;
+  readonly #call: Call;
+  readonly #made: string;
+  readonly #store: SessionStore;
+  #id = '';
+  #told: Record<string, string> = {};
+
+  constructor(
+    parts: TurnParts,
+    job: SessionJob,
+    about: About,
+    { call, made, store }: { call: Call; made: string; store: SessionStore },
+  ) {
+    this.#parts = parts;
+    this.#job = job;
+    this.#about = about;
+    this.#call = call;
+    this.#made = made;
+    this.#store = store;
+  }
+
+  mayGoOn({ agent, session, made, turns }: AgentSession): boolean {
+    const most = this.#job.tier.sessionMaxTurns ?? SESSION_MAX_TURNS;
+    const isSame = agent === this.#call.agent && made === this.#made;
+    return isSame && turns < most && this.#call.isId(session);
+  }
+
+  goOn(
+    { session, known, told, last, total }: AgentSession,
+    kind: 'resumed' | 'warm' = 'resumed',
+  ): Turn {
+    this.#id = session;
+    this.#told = { ...told };
+    const all = new Set(known);
+    return {
+      kind,
+      command: this.#call.next(session),
+      knows: (ref) => all.has(this.#key(ref)),
+      last: this.#ref(last),
+      isNews: this.#isNews,
+      ...(this.#call.sums !== false && total && { before: total }),
+    };
+  }
+
+  /** @param id that of the session, if it is known already */
+  begin(id?: string): Turn {
+    this.#id = id ?? (this.#call.isGiven ? this.#parts.uuid() : '');
+    this.#told = {};
+    return {
+      kind: 'fresh',
+      command: this.#call.first(this.#id),
+      knows: () => false,
+      isNews: this.#isNews,
+    };
+  }
+
+  /** What the run has used, and what the session knows if it comes to something. */
+  async ended(
+    { kind }: Turn,
+    result: InvocationResult,
+    before: AgentSession | undefined,
+  ): Promise<InvocationResult> {
+    const { actor, tier, id } = this.#job;
+    const { root } = this.#about;
+    const owner = { actor, channel: root.channel, root: root.relPath };
+    const session = this.#call.isGiven || before ? this.#id : (result.session ?? '');
+    const candidate: Candidate = { owner, store: this.#store };
+    const { usage: total, context } = result;
+    const { sums } = this.#call;
+    const usage = sums !== false && total !== undefined ? usageSince(total, before?.total) : total;
+    const sum = sums === 'money' ? moneyOf(total, before?.total) : total;
+    // A CLI that says another id, or that it used less than before, has another session than it was to go on with, as after a restored disk.
+    const isOther = total !== undefined && usage === undefined;
+    const isElsewhere = before && result.session !== undefined && result.session !== session;
+    if (this.#call.isId(session) && !isOther && isElsewhere !== true)
+      candidate.session = {
+        ...owner,
+        ...{ agent: this.#call.agent, session, tier: tier.name, made: this.#made },
+        turns: (before?.turns ?? 0) + 1,
+        known: [...new Set([...(before?.known ?? []), ...(await this.#shown())])],
+        last: this.#key(this.#about.briefing.batch.at(-1)?.relPath ?? ''),
+        told: this.#told,
+        ...(sums !== false && sum && { total: sum }),
+        ...(context && { context }),
+      };
+    this.#parts.sessions.note(id, candidate);
+    return { ...result, ...((usage ?? total) && { usage: usage ?? total }), sessionKind: kind };
+  }
+
+  /** The messages that the run was shown, or told of as left out, and those that it has sent. */
+  async #shown(): Promise<string[]> {
+    const { batch, channel, lookup } = this.#about.briefing;
+    const thread: Located[] = [...threadOf(batch, this.#job.actor, channel, lookup), ...batch];
+    const sent = await this.#parts.runs.sent(this.#job.id);
+    return [
+      ...thread.map(({ relPath }) => this.#key(relPath)),
+      ...sent.map(([where, { relPath }]) => messageKey({ channel: where, relPath })),
+    ];
+  }
+
+  readonly #isNews = (what: string, value: unknown): boolean => {
+    const digest = digestOf(value ?? null);
+    if (this.#told[what] === digest) return false;
+    this.#told[what] = digest;
+    return true;
+  };
+
+  /** A key as a name in the channel of the job. */
+  #ref(key: string): string {
+    const { channel, relPath } = placeOfRef('', key);
+    return refFrom(this.#job.channel, channel, relPath);
+  }
+
+  #key(ref: string): string {
+    return messageKey(placeOfRef(this.#job.channel, ref));
+  }
+}
+
+/** What a session cost, as something of which only money counts. */
+function moneyOf(total: Usage | undefined, before: Usage | undefined): Usage | undefined {
+  const usd = total?.usd ?? before?.usd;
+  return usd === undefined ? undefined : { input: 0, cached: 0, output: 0, usd };
+}

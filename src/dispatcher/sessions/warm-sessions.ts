@@ -1,0 +1,247 @@
+import type { AcpWay } from '../../agents/sessions/warm-of.ts';
+import { passed } from '../../crash-points.ts';
+import { reasonOf } from '../../errors.ts';
+import type { Log } from '../../log.ts';
+import { memoryOf } from '../../runner/memory.ts';
+import type { RunningCli } from '../../runner/runner.ts';
+import type { ProcessIdentity } from '../../state/process-identity.ts';
+import type { AgentSession, SessionOwner } from '../../state/sessions/agent-sessions.ts';
+import type { KeptProcess, KeptProcesses } from '../../state/sessions/kept-processes.ts';
+import type { SessionStore } from './store.ts';
+
+/** Where a CLI is at work: its process, and what ends it with everything that was made for it. */
+export interface Seat {
+  cli: RunningCli;
+  /** Ends the process and whatever belongs to it. */
+  close: () => Promise<void>;
+}
+
+/** The place of a CLI in a session whose process is kept. */
+export interface Kept {
+  /** The id of the session, a ULID: its directory and its variables name it. */
+  id: string;
+  /** How the process is begun. */
+  way: AcpWay;
+  /** Where it is at work; absent in its first turn. */
+  seat?: Seat;
+  /**
+   * Takes a seat over, whose process has not begun: from then on it is ended by whoever ends the session. The
+   * process is on record when this returns.
+   */
+  take: (seat: Seat, process: ProcessIdentity) => Promise<void>;
+}
+
+/** How many processes are kept, and for how long. */
+interface WarmLimits {
+  /** On this machine; 0 for none. */
+  most: () => number;
+  /** Bytes that each may use, with what it has started. */
+  memory: () => number;
+  /** Milliseconds after its last turn. */
+  idle: number;
+  /** Milliseconds between looks at their memory. */
+  look: number;
+}
+
+interface WarmParts {
+  records: KeptProcesses;
+  limits: WarmLimits;
+  newId: () => string;
+  now: () => Date;
+  log: Log;
+}
+
+type Ended = 'idle' | 'room' | 'died' | 'memory' | 'over' | 'stopped';
+
+interface Entry {
+  owner: SessionOwner;
+  id: string;
+  agent: string;
+  tier: string;
+  /** The order in which they were used. */
+  order: number;
+  isAtWork: boolean;
+  seat?: Seat;
+  record?: KeptProcess;
+  session?: AgentSession;
+  timer?: NodeJS.Timeout;
+  ending?: Promise<void>;
+}
+
+/**
+ * The processes of agent CLIs that are kept between runs (warm.md): one for each actor and thread, so that no
+ * two threads share one. What they know is in memory alone, since it ends with them.
+ *
+ * The life of one: room is made for it, if need be by the end of the one that was used least recently → its
+ * process is on record → it is at work → its turn is on record, and it waits → it is at work again. It ends
+ * when a turn comes to nothing, when it has waited too long, makes room, dies, or uses too much memory, and
+ * with the dispatcher.
+ */
+export class WarmSessions implements SessionStore {
+  readonly #parts: WarmParts;
+  readonly #entries = new Map<string, Entry>();
+  readonly #claimed = new Set<string>();
+  #order = 0;
+  #watch: NodeJS.Timeout | undefined;
+  #isOver = false;
+
+  constructor(parts: WarmParts) {
+    this.#parts = parts;
+  }
+
+  claim(owner: SessionOwner): boolean {
+    const key = keyOf(owner);
+    if (this.#isOver || this.#claimed.has(key)) return false;
+    this.#claimed.add(key);
+    return true;
+  }
+
+  leave(owner: SessionOwner): void {
+    this.#claimed.delete(keyOf(owner));
+  }
+
+  async of(owner: SessionOwner): Promise<AgentSession | undefined> {
+    const entry = this.#entries.get(keyOf(owner));
+    if (entry === undefined) return undefined;
+    if (entry.seat?.cli.isOpen !== true) await this.#end(entry, 'died');
+    return entry.ending === undefined ? entry.session : undefined;
+  }
+
+  /** The place of a session that can be gone on with; called after {@link of}, by whoever has claimed it. */
+  goOn(owner: SessionOwner, way: AcpWay): Kept | undefined {
+    const entry = this.#entries.get(keyOf(owner));
+    if (entry?.seat === undefined || entry.ending !== undefined) return undefined;
+    entry.isAtWork = true;
+    clearTimeout(entry.timer);
+    return this.#kept(entry, way);
+  }
+
+  /** A place for a new session; undefined where all that may be kept are at work. */
+  async begin(owner: SessionOwner, tier: string, way: AcpWay): Promise<Kept | undefined> {
+    const key = keyOf(owner);
+    if (!(await this.#makeRoom())) return undefined;
+    const { agent } = way;
+    const entry: Entry = {
+      ...{ owner, agent, tier, id: this.#parts.newId(), order: ++this.#order, isAtWork: true },
+    };
+    this.#entries.set(key, entry);
+    return this.#kept(entry, way);
+  }
+
+  async put(session: AgentSession): Promise<void> {
+    const entry = this.#entries.get(keyOf(session));
+    if (entry?.record === undefined) return;
+    const { used, turns, context } = session;
+    Object.assign(entry, { session, isAtWork: false, order: ++this.#order });
+    if (entry.seat?.cli.isOpen !== true) return this.#end(entry, 'died');
+    const { context: before, ...record } = entry.record;
+    const size = context ?? before;
+    entry.record = { ...record, used, turns, ...(size && { context: size }) };
+    await this.#parts.records.put(entry.record);
+    passed('warm_waits');
+    entry.timer = setTimeout(() => {
+      void this.#end(entry, 'idle');
+    }, this.#parts.limits.idle).unref();
+  }
+
+  async end(owner: SessionOwner): Promise<void> {
+    const entry = this.#entries.get(keyOf(owner));
+    if (entry !== undefined) await this.#end(entry, 'over');
+  }
+
+  /** Ends all of them, and takes no more; called when no run is under way. */
+  async endAll(): Promise<void> {
+    this.#isOver = true;
+    await Promise.all([...this.#entries.values()].map((entry) => this.#end(entry, 'stopped')));
+    clearInterval(this.#watch);
+  }
+
+  #kept(entry: Entry, way: AcpWay): Kept {
+    return {
+      id: entry.id,
+      way,
+      ...(entry.seat && { seat: entry.seat }),
+      take: (...given) => this.#take(entry, ...given),
+    };
+  }
+
+  async #take(entry: Entry, seat: Seat, process: ProcessIdentity): Promise<void> {
+    const at = this.#parts.now().toISOString();
+    const { owner, id, agent, tier } = entry;
+    entry.seat = seat;
+    entry.record = { ...owner, id, agent, tier, process, since: at, used: at, turns: 0 };
+    await this.#parts.records.put(entry.record);
+    passed('warm_recorded');
+    this.#watch ??= setInterval(() => {
+      void this.#look();
+    }, this.#parts.limits.look).unref();
+  }
+
+  async #makeRoom(): Promise<boolean> {
+    const most = this.#parts.limits.most();
+    while (this.#entries.size >= most) {
+      const [oldest] = [...this.#entries.values()]
+        .filter(({ isAtWork, ending }) => !isAtWork && ending === undefined)
+        .sort((a, b) => a.order - b.order);
+      const leaving = [...this.#entries.values()].flatMap(({ ending }) => ending ?? []);
+      if (oldest === undefined && leaving.length === 0) return false;
+      await (oldest === undefined ? Promise.race(leaving) : this.#end(oldest, 'room'));
+    }
+    return !this.#isOver;
+  }
+
+  /** Ends those that have died, or use more memory than they may. */
+  async #look(): Promise<void> {
+    const { limits } = this.#parts;
+    const entries = [...this.#entries.values()].filter((entry) => entry.ending === undefined);
+    for (const entry of entries)
+      if (!entry.isAtWork && entry.seat?.cli.isOpen !== true) await this.#end(entry, 'died');
+    const pids = entries.flatMap(({ seat }) => seat?.cli.pid ?? []);
+    const used = await memoryOf(pids).catch(() => new Map<number, number>());
+    const most = limits.memory();
+    for (const entry of entries) {
+      const bytes = used.get(entry.seat?.cli.pid ?? 0) ?? 0;
+      if (bytes <= most) continue;
+      const why = `it used ${megabytes(bytes)} of memory, more than the ${megabytes(most)} of git config crosstalk.warmMemory`;
+      // A turn under way fails with that, and its end ends the session.
+      if (entry.isAtWork) entry.seat?.cli.fail(why);
+      else await this.#end(entry, 'memory');
+    }
+  }
+
+  #end(entry: Entry, reason: Ended): Promise<void> {
+    entry.ending ??= this.#close(entry, reason);
+    return entry.ending;
+  }
+
+  async #close(entry: Entry, reason: Ended): Promise<void> {
+    const { id, owner, seat, record } = entry;
+    clearTimeout(entry.timer);
+    try {
+      await seat?.close();
+      passed('warm_ended');
+      await this.#parts.records.remove(id);
+    } catch (error) {
+      // The record stays, so that the next start looks for what is left.
+      this.#parts.log('internal_error', { id, actor: owner.actor, error: reasonOf(error) });
+    } finally {
+      if (this.#entries.get(keyOf(owner)) === entry) this.#entries.delete(keyOf(owner));
+      if (this.#entries.size === 0) {
+        clearInterval(this.#watch);
+        this.#watch = undefined;
+      }
+      if (record !== undefined)
+        this.#parts.log('session_ended', {
+          ...{ id, actor: owner.actor, agent: entry.agent, reason, turns: record.turns },
+        });
+    }
+  }
+}
+
+function keyOf({ actor, channel, root }: SessionOwner): string {
+  return [actor, channel, root].join('\0');
+}
+
+function megabytes(bytes: number): string {
+  return `${String(Math.round(bytes / 1024 / 1024))} MiB`;
+}

@@ -1,0 +1,154 @@
+import type { Writable } from 'node:stream';
+import type { AnyMessage, ClientConnection } from '@agentclientprotocol/sdk';
+import type * as packages from './acp-packages.ts';
+import type { AcpSession } from '../runner.ts';
+
+/** Why an agent did not do what it was asked for, in its own words or in ours. */
+export class AgentFailed extends Error {
+  override name = 'AgentFailed';
+}
+
+/** An answer to whether a tool may be used. */
+type Permit = (call: unknown, gone: AbortSignal) => Promise<boolean>;
+
+interface Option {
+  optionId: string;
+  kind: string;
+}
+
+/**
+ * The client's side of the Agent Client Protocol (version 1). It offers the agent neither files nor terminals:
+ * what it reads, writes and starts, it does itself, in its own process group and sandbox.
+ */
+export class Connection {
+  readonly #agent: ClientConnection['agent'];
+  readonly #methods: typeof packages.methods;
+  readonly #close: () => void;
+  #session = '';
+
+  private constructor(
+    agent: ClientConnection['agent'],
+    methods: typeof packages.methods,
+    close: () => void,
+  ) {
+    this.#agent = agent;
+    this.#methods = methods;
+    this.#close = close;
+  }
+
+  /**
+   * Greets an agent and opens a session.
+   *
+   * @param stdin where messages to the agent go
+   * @param incoming given what takes the messages of the agent
+   * @param permit asked for each tool of which the agent asks
+   * @throws AgentFailed what the agent said why it does not
+   */
+  static async open(
+    stdin: Writable,
+    incoming: (take: (message: Record<string, unknown>) => void) => void,
+    permit: Permit,
+    { cwd, acp }: { cwd: string; acp: AcpSession },
+  ): Promise<Connection> {
+    const { client, methods, PROTOCOL_VERSION } = await import('./acp-packages.ts');
+    const readable = new ReadableStream<AnyMessage>({
+      start: (controller) => {
+        incoming((message) => {
+          controller.enqueue(message as unknown as AnyMessage);
+        });
+      },
+    });
+    const writable = new WritableStream<AnyMessage>({
+      write: (message) => {
+        stdin.write(`${JSON.stringify(message)}\n`);
+      },
+    });
+    const app = client({ name: 'crosstalk' })
+      .onRequest(methods.client.session.requestPermission, async ({ params, signal }) => {
+        const { toolCall, options } = params;
+        const isAllowed = await permit(toolCall, signal);
+        const option = chosen(options, isAllowed);
+        return {
+          outcome:
+            option === undefined
+              ? { outcome: 'cancelled' }
+              : { outcome: 'selected', optionId: option.optionId },
+        };
+      })
+      // What it tells of its work is read from its output.
+      .onNotification('*', () => undefined);
+    const connection = app.connect({ readable, writable });
+    connection.closed.catch(() => undefined);
+    const made = new Connection(connection.agent, methods, () => {
+      connection.close();
+    });
+    await made.#greet(PROTOCOL_VERSION);
+    await made.#begin(cwd, acp);
+    return made;
+  }
+
+  /**
+   * Gives the agent a prompt, and waits for the end of its turn.
+   *
+   * @throws AgentFailed what the agent said why it failed
+   */
+  async prompt(text: string): Promise<void> {
+    const { prompt } = this.#methods.agent.session;
+    const content = [{ type: 'text' as const, text }];
+    await asked(this.#agent.request(prompt, { sessionId: this.#session, prompt: content }));
+  }
+
+  /** Takes nothing more. */
+  close(): void {
+    this.#close();
+  }
+
+  async #greet(version: number): Promise<void> {
+    const { protocolVersion } = await asked(
+      this.#agent.request(this.#methods.agent.initialize, {
+        protocolVersion: version,
+        clientInfo: { name: 'crosstalk', version: '1' },
+        clientCapabilities: { fs: { readTextFile: false, writeTextFile: false }, terminal: false },
+      }),
+    );
+    if (protocolVersion !== version)
+      throw new AgentFailed(
+        `it speaks version ${String(protocolVersion)} of the protocol, not ${String(version)}`,
+      );
+  }
+
+  async #begin(cwd: string, { servers, meta, folders, options }: AcpSession): Promise<void> {
+    const { session } = this.#methods.agent;
+    const opened = await asked(
+      this.#agent.request(session.new, {
+        cwd,
+        mcpServers: servers as never[],
+        ...(folders.length > 0 && { additionalDirectories: [...folders] }),
+        ...(meta && { _meta: meta }),
+      }),
+    );
+    this.#session = opened.sessionId;
+    for (const [configId, value] of Object.entries(options))
+      await asked(
+        this.#agent.request(session.setConfigOption, {
+          ...{ sessionId: this.#session, configId, value },
+        }),
+      );
+  }
+}
+
+/** The option that allows a tool once, or refuses it; what would hold for longer is never chosen. */
+function chosen(options: readonly Option[], isAllowed: boolean): Option | undefined {
+  const kind = isAllowed ? 'allow_once' : 'reject_once';
+  return options.find((option) => option.kind === kind);
+}
+
+async function asked<T>(request: Promise<T>): Promise<T> {
+  try {
+    return await request;
+  } catch (error) {
+    const { message, data } = error as { message?: unknown; data?: { details?: unknown } };
+    const details = typeof data?.details === 'string' ? data.details : undefined;
+    throw new AgentFailed(details ?? (typeof message === 'string' ? message : 'it failed'));
+  }
+}

@@ -1,0 +1,169 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { beforeAll, expect, it } from 'vitest';
+import type { CrashPoint } from '../../src/crash-points.ts';
+import { agent } from '../support/agents.ts';
+import { Bus, type Host } from '../support/bus.ts';
+import { git } from '../support/git.ts';
+import { until } from '../support/wait.ts';
+import { PATIENCE_MS } from './chaos-bus.ts';
+import { buildDoomed, settle, startDoomed, type Doomed } from './doomed-process.ts';
+import { Random } from './random.ts';
+
+const KILLS = Number(process.env['CHAOS_KILLS'] ?? '10');
+const SEED = Number(process.env['CHAOS_SEED'] ?? String(Date.now() % 1_000_000));
+
+beforeAll(buildDoomed);
+
+interface Started {
+  pid: number;
+  run?: string;
+}
+
+/** A machine whose worker is kept, and how its CLI was started. */
+class WarmBus {
+  readonly bus = new Bus();
+  host!: Host;
+  doomed: Doomed | undefined;
+
+  async open(): Promise<void> {
+    this.host = await this.bus.host('tower', {});
+    const folder = join(this.bus.root, 'keeping');
+    mkdirSync(folder);
+    writeFileSync(join(this.bus.root, 'ledger'), '');
+    this.host.env['KEEPING'] = folder;
+    const cli = agent('warm/gemini', '--skip-trust');
+    const tier = { cli, session: 'warm', attempts: 1000, retry_delay: 1 };
+    this.host.declare({ worker: { default: tier } });
+    await this.host.approve();
+  }
+
+  start(point: CrashPoint | 'none', count: number): Doomed {
+    const ledger = join(this.bus.root, 'ledger');
+    this.doomed = startDoomed(this.host, { point, count, ledger, onEvent: () => undefined });
+    return this.doomed;
+  }
+
+  /** Asks in a new thread, or on in that of an answer. */
+  async ask(text: string, answer?: string): Promise<void> {
+    const asked =
+      answer === undefined
+        ? await this.host.run('send', '--to', 'worker', text)
+        : await this.host.run('reply', answer, text);
+    expect(asked.code, asked.err).toBe(0);
+  }
+
+  get answers() {
+    return this.bus.from('worker');
+  }
+
+  /** Which questions were answered, in alphabetical order. */
+  get answered(): (string | undefined)[] {
+    const asked = new Map(this.bus.messages().map(({ relPath, message }) => [relPath, message]));
+    return this.answers
+      .flatMap(({ message }) => message.re.map((ref) => asked.get(ref)?.body.trim()))
+      .sort();
+  }
+
+  get starts(): Started[] {
+    const file = join(this.bus.root, 'keeping', 'log');
+    const lines = existsSync(file) ? readFileSync(file, 'utf8').split('\n') : [];
+    return lines
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line) as Started & { started?: true })
+      .filter(({ started }) => started === true);
+  }
+
+  /** What is left of sessions: processes, records and directories. */
+  get left(): string[] {
+    const names = (folder: string): string[] =>
+      existsSync(join(this.host.state, folder)) ? readdirSync(join(this.host.state, folder)) : [];
+    return [
+      ...this.starts.filter(({ pid }) => isAlive(pid)).map(({ pid }) => `process ${String(pid)}`),
+      ...names('warm-sessions'),
+      ...names('run'),
+    ];
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+it.each([
+  ['warm_recorded', 1],
+  ['run_recorded', 1],
+  ['run_recorded', 2],
+  ['cli_ended', 2],
+  ['raw_recorded', 2],
+  ['output_recorded', 2],
+  ['session_kept', 1],
+  ['warm_waits', 1],
+  ['warm_waits', 2],
+  ['warm_ended', 1],
+] as const)(
+  'a dispatcher that is killed at %s, the %i. time, leaves no process, and every question has one answer',
+  async (point, count) => {
+    const warm = new WarmBus();
+    await warm.open();
+    // Where there is room for one, a second thread ends the first.
+    if (point === 'warm_ended') git(warm.host.dir, 'config', 'crosstalk.warmSessions', '1');
+    const doomed = warm.start(point, count);
+    let isOver = false;
+    void doomed.ended.then(() => (isOver = true));
+    await warm.ask('ASKED-1');
+    await until('an answer, or the end', () => warm.answers.length > 0 || isOver);
+    const last = point === 'warm_ended' ? undefined : warm.answers.at(-1)?.relPath;
+    await warm.ask('ASKED-2', last);
+    expect(await doomed.ended).toBe('SIGKILL');
+    await settle(warm.host);
+    expect(warm.answered).toEqual(['ASKED-1', 'ASKED-2']);
+    await until('nothing to be left', () => warm.left.length === 0);
+  },
+  PATIENCE_MS,
+);
+
+it(
+  `nothing is lost, answered twice or left behind by ${String(KILLS)} kills of kept processes and their dispatcher`,
+  async () => {
+    const random = new Random(SEED);
+    const warm = new WarmBus();
+    await warm.open();
+    const asked: string[] = [];
+    const ask = async (): Promise<void> => {
+      const text = `ASKED-${String(asked.length + 1).padStart(4, '0')}`;
+      asked.push(text);
+      const on = random.next() < 0.7 && warm.answers.length > 0;
+      await warm.ask(text, on ? random.pick(warm.answers).relPath : undefined);
+    };
+    let doomed = warm.start('none', 1);
+    for (let kill = 0; kill < KILLS; kill++) {
+      await ask();
+      await sleep(random.between(0, 600));
+      const alive = warm.starts.filter(({ pid }) => isAlive(pid));
+      if (random.next() < 0.5 && alive.length > 0) process.kill(random.pick(alive).pid, 'SIGKILL');
+      else {
+        doomed.child.kill('SIGKILL');
+        await doomed.ended;
+        doomed = warm.start('none', 1);
+      }
+    }
+    await until(
+      `all answers (seed ${String(SEED)})`,
+      () => new Set(warm.answered).size === asked.length,
+      PATIENCE_MS,
+    );
+    doomed.child.kill('SIGKILL');
+    await doomed.ended;
+    await settle(warm.host);
+    expect(warm.answered, `seed ${String(SEED)}`).toEqual(asked);
+    await until('nothing to be left', () => warm.left.length === 0);
+  },
+  2 * PATIENCE_MS + KILLS * 4000,
+);
