@@ -71,7 +71,8 @@ async function rung(rounds: number, hosts: number, named: number): Promise<Figur
 /** Waits until the answers of a round are there: they are no part of the next one. */
 async function quiet(world: World): Promise<void> {
   let tip = '';
-  for (let since = performance.now(); performance.now() - since < QUIET_MS; await sleep(100)) {
+  for (let since = performance.now(); performance.now() - since < QUIET_MS;) {
+    await sleep(100);
     const now = await world.git(world.hub, 'rev-parse', 'main');
     if (now !== tip) since = performance.now();
     tip = now;
