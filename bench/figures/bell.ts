@@ -12,6 +12,10 @@ const MEDIAN_MS = 150;
 const LATE_MS = 500;
 const SERVER = '/usr/sbin/nats-server';
 const NAMED = 3;
+/** Milliseconds after which many hosts that have just started poll no more than once a minute each. */
+const REST_MS = 65_000;
+/** Milliseconds without a push after which all answers of a round are there. */
+const QUIET_MS = 1500;
 
 /** From the start of `send` on one machine to the start of the run on another, idle one, by the bell. */
 export async function bell({ rounds, hosts }: Scale): Promise<Figure[]> {
@@ -39,6 +43,8 @@ async function rung(rounds: number, hosts: number, named: number): Promise<Figur
       const serving = await machine.serve('--interval', '3600');
       await serving.saw('bell_up');
     }
+    // They have begun to poll every second, and soon poll once in a while.
+    await sleep(hosts > 1 ? REST_MS : 0);
     const to = others.slice(0, named).map(({ alias }) => alias);
     const [sends, totals, over]: [number[], number[], number[]] = [[], [], []];
     for (let round = 0; round <= rounds; round++) {
@@ -49,8 +55,7 @@ async function rung(rounds: number, hosts: number, named: number): Promise<Figur
       while (!marks.every((mark) => existsSync(mark))) await sleep(1);
       const started = marks.map((mark) => Number(readFileSync(mark, 'utf8')) / 1e6);
       const send = await sent;
-      // The answers are on the way; they are no part of the next round.
-      await sleep(1500);
+      await quiet(world);
       if (round === 0) continue;
       const total = Math.max(...started) - begun;
       sends.push(send);
@@ -60,6 +65,17 @@ async function rung(rounds: number, hosts: number, named: number): Promise<Figur
     return figuresOf(hosts, named, { sends, totals, over });
   } finally {
     await world.end();
+  }
+}
+
+/** Waits until the answers of a round are there: they are no part of the next one. */
+async function quiet(world: World): Promise<void> {
+  let tip = '';
+  for (let since = performance.now(); performance.now() - since < QUIET_MS;) {
+    await sleep(100);
+    const now = await world.git(world.hub, 'rev-parse', 'main');
+    if (now !== tip) since = performance.now();
+    tip = now;
   }
 }
 
