@@ -59,16 +59,16 @@ export async function sweep(folders: readonly string[]): Promise<void> {
 }
 
 /**
- * A state file's JSON; undefined when there is no such file. A file that is not JSON, or a folder in its
- * place, is moved aside to `<name>.broken`, and its value is undefined.
+ * A state file's JSON; undefined when there is no such file. A file that is not JSON is moved aside
+ * to `<name>.broken`, and its value is undefined.
  */
 export async function readJson(path: string): Promise<{ value: unknown } | undefined> {
-  let text = '';
+  let text: string;
   try {
     text = await readFile(path, 'utf8');
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return undefined;
-    if (!hasCode(error, 'EISDIR')) throw error;
+    throw error;
   }
   try {
     return { value: JSON.parse(text) };
@@ -101,7 +101,11 @@ export class JsonFolder<T extends { id: string }> {
 
   async get(id: string): Promise<T | undefined> {
     if (!/^[A-Za-z0-9-]{1,64}$/.test(id)) return undefined;
-    const read = await readJson(this.#path(id));
+    const read = await readJson(this.#path(id)).catch((error: unknown) => {
+      // A folder in the place of an item is none, and is moved aside like one that is broken.
+      if (hasCode(error, 'EISDIR')) return { value: undefined };
+      throw error;
+    });
     if (read === undefined) return undefined;
     const item = this.#parse(read.value);
     if (item === undefined) {
