@@ -5,6 +5,7 @@ import { Bus, type Host } from '../support/bus.ts';
 import { git } from '../support/git.ts';
 import { Nats, natsMissing, operator, skippedWithoutNats } from '../support/nats.ts';
 import { freePort } from '../support/servers.ts';
+import { until } from '../support/wait.ts';
 import { subjectOf, withBell } from '../support/with-bell.ts';
 
 interface Check {
@@ -45,9 +46,13 @@ it('a bell that is no address of a server, and one where nobody listens, are sai
   await running.saw('bell_down');
   await host.send('alpha', 'all the same');
   await running.saw('push_done');
-  const { out } = await host.run('status');
-  expect(out).toMatch(/^healthy/);
-  expect(out).toMatch(/the bell is down since \S+.*cannot be reached/);
+  // The next heartbeat says it.
+  const said = await until('status to say it', async () => {
+    const { out } = await host.run('status');
+    return out.includes('the bell is down') && out;
+  });
+  expect(said).toMatch(/^healthy/);
+  expect(said).toMatch(/the bell is down since \S+.*cannot be reached/);
 });
 
 describe.skipIf(natsMissing() !== undefined)(
