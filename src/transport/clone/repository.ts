@@ -1,3 +1,4 @@
+import { dirname, join } from 'node:path';
 import { makeFolder } from '../../folder.ts';
 import { OF_BELL, type Repository } from './handle.ts';
 import { accessOf, assertOrigin, type Setting } from './access.ts';
@@ -6,6 +7,7 @@ import { remoteLimits } from './forges.ts';
 import { Git } from '../git/git.ts';
 import { followShallow, isMade, ownGitAt, writeOwnGit, type OwnGit } from './own-git.ts';
 import { chooseBranch } from './branches.ts';
+import { listOwn, settingsInForce } from './listing.ts';
 import { carryOver } from './renamed.ts';
 import {
   accepted,
@@ -13,13 +15,11 @@ import {
   firstRecord,
   loadRecord,
   ofClone,
-  parseScoped,
   readClone,
   saveRecord,
   seenAgain,
   valueOf,
   type Recording,
-  type Scoped,
   type SettingChange,
 } from './settings.ts';
 
@@ -29,7 +29,7 @@ export const DEFAULT_COMMITTER = { name: 'crosstalk', email: 'crosstalk@crosstal
 export interface OpenOptions {
   clone: Clone;
   environment: NodeJS.ProcessEnv;
-  /** The file that keeps what was recorded of the clone. */
+  /** The file that keeps what was recorded of the clone; what git lists is kept beside it. */
   record: string;
   /** The folder of our own git directory. */
   own: string;
@@ -119,27 +119,23 @@ async function recordAnew(
   return { ...record, recorded };
 }
 
-async function listOwn(git: Git): Promise<Scoped[]> {
-  const listed = await git.must(['config', '--list', '-z', '--show-scope']);
-  return parseScoped(listed.toString('utf8'));
-}
-
 function branchOf({ recorded }: Recording): string | undefined {
   return valueOf(recorded, 'crosstalk.branch');
 }
 
 /** Opens what {@link prepare} has made ready. */
 export async function openRepository(
-  { clone, environment, own }: OpenOptions,
+  { clone, environment, own, record: beside }: OpenOptions,
   { git, record }: Prepared,
 ): Promise<Repository> {
   const settings = new Map<string, string>();
-  const listed = await listOwn(git).catch(async () => {
+  const places = { environment, gitDir: own, kept: join(dirname(beside), 'git-listing.json') };
+  const listed = await settingsInForce(git, places).catch(async () => {
     // Damaged where a look at it does not tell; what is in force is on record.
     await writeOwnGit(ownGitAt(own), clone, record.recorded, branchOf(record));
-    return listOwn(git);
+    return settingsInForce(git, places);
   });
-  for (const { setting } of listed) settings.set(...setting);
+  for (const setting of listed) settings.set(...setting);
   for (const setting of record.seen.live) settings.set(...setting);
   git.useBatchSsh({ configured: settings.has('core.sshcommand') });
   const url = record.recorded.find(([name]) => name === 'remote.origin.url')?.[1];
