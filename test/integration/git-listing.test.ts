@@ -50,6 +50,8 @@ async function settled(host: Host): Promise<void> {
 it('git is asked for its configuration once, and then no more', async () => {
   const { host, home, asked } = await machine();
   git(host.dir, 'config', '--file', join(home, '.gitconfig'), 'crosstalk.from', 'ada');
+  // The first message sets up what the checkout shows, in the clone's configuration.
+  await sender(host);
   await settled(host);
   const before = asked();
   expect(before).toBeGreaterThan(0);

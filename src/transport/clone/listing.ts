@@ -64,13 +64,24 @@ async function load(path: string): Promise<Listing | undefined> {
   const found = await readPlainFile(path, MAX_LISTING, { follow: false });
   if (found.kind !== 'text') return undefined;
   try {
-    const kept = JSON.parse(found.text) as Record<keyof Listing, unknown>;
-    const isWhole = version === 1 && typeof system === 'string';
-    const isText = [...files, ...settings].flat().every((text) => typeof text === 'string');
-    return isWhole && isText ? { version, places, system, files, settings } : undefined;
+    const kept: unknown = JSON.parse(found.text);
+    return isListing(kept) ? kept : undefined;
   } catch {
     return undefined;
   }
+}
+
+function isListing(value: unknown): value is Listing {
+  if (!isRecord(value) || value['version'] !== 1) return false;
+  const { places, system, files, settings } = value;
+  const isText = (text: unknown): boolean => typeof text === 'string';
+  const isPairs = (list: unknown): boolean =>
+    Array.isArray(list) && list.every((pair) => Array.isArray(pair) && pair.every(isText));
+  return [places, system].every(isText) && [files, settings].every(isPairs);
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
 }
 
 /** Whether git would read the same: no file of those it read was changed, and none came. */
