@@ -1,4 +1,4 @@
-// Bundles the program into two files (build-parts.js), every package inlined, because a process that loads the
+// Bundles the program into three files (build-parts.js), every package inlined, because a process that loads the
 // packages one by one starts 50 to 90 ms later (docs/decisions/0008).
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
@@ -57,11 +57,14 @@ const parts = await buildParts({
   plugins: [
     { name: 'leave-out', setup: leaveOut },
     { name: 'apart', setup: setApart },
+    { name: 'start-nothing', setup: startNothing },
   ],
-  define: { 'import.meta.url': '__moduleUrl' },
+  define: { 'import.meta.url': '__own.url' },
   // Used from the sources alone.
   logOverride: { 'empty-import-meta': 'silent' },
-  banner: { js: "const __moduleUrl = require('node:url').pathToFileURL(__filename).href;" },
+  banner: {
+    js: "const __own = { get url() { return require('node:url').pathToFileURL(__filename).href; } };",
+  },
 });
 for (const part of parts) {
   const odd = /[^\0-\x7f]/.exec(readFileSync(part, 'utf8'));
@@ -156,6 +159,19 @@ function leaveDevtoolsOut({ onResolve, onLoad }) {
   const contents = 'export default {};';
   onResolve({ filter: /^react-devtools-core$/ }, ({ path }) => ({ path, namespace: 'left-out' }));
   onLoad({ filter: /.*/, namespace: 'left-out' }, () => ({ contents }));
+}
+
+/**
+ * commander can start a program for a subcommand, which ours never have, and loads what that takes: a
+ * tenth of what a short command loads.
+ */
+function startNothing({ onResolve, onLoad }) {
+  const contents =
+    "module.exports = { get spawn() { return require('node:child_process').spawn; } };";
+  onResolve({ filter: /^node:child_process$/ }, ({ path, importer }) =>
+    /[\\/]commander[\\/]/.test(importer) ? { path, namespace: 'start-nothing' } : undefined,
+  );
+  onLoad({ filter: /.*/, namespace: 'start-nothing' }, () => ({ contents }));
 }
 
 /**

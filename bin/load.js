@@ -15,8 +15,8 @@ const { Script } = require('node:vm');
 const HEAD_BYTES = 512;
 /** Reading more takes what it saves: about a millisecond for each half of a megabyte. */
 const MAX_BYTES = 3 << 20;
-/** The part of the bundle that few commands need (build-parts.js). */
-const REST = './rest.cjs';
+/** The parts of the bundle that not every command needs (build-parts.js). */
+const LATER = ['./core.cjs', './rest.cjs'];
 /** V8 gives up code that a long run does not use. */
 const SHORT_RUN_S = 10;
 
@@ -46,10 +46,10 @@ function load(file, argv = [], parts = {}) {
     });
   }
   const module = { exports: {} };
-  const all = { ...parts, [`./${basename(file)}`]: module };
+  parts[`./${basename(file)}`] = module;
   script.runInThisContext()(
     module.exports,
-    requireFor(file, argv, all),
+    requireFor(file, argv, parts),
     module,
     file,
     dirname(file),
@@ -57,12 +57,12 @@ function load(file, argv = [], parts = {}) {
   return module.exports;
 }
 
-/** What a part of the bundle gets other parts and all else by; the second part is loaded when it is asked for. */
+/** What a part of the bundle gets other parts and all else by; they are loaded when they are asked for. */
 function requireFor(file, argv, parts) {
   const own = createRequire(file);
   const get = (name) => {
-    if (parts[name] === undefined && name === REST)
-      parts[name] = { exports: load(join(dirname(file), name), argv, parts) };
+    if (parts[name] === undefined && LATER.includes(name))
+      load(join(dirname(file), name), argv, parts);
     return parts[name]?.exports ?? own(name);
   };
   return Object.assign(get, own);

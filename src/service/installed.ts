@@ -23,7 +23,7 @@ export async function installedAt(entry: string): Promise<Installed | undefined>
     const manifest = join(root, 'package.json');
     const { version } = JSON.parse(await readFile(manifest, 'utf8')) as { version?: unknown };
     if (typeof version !== 'string') return undefined;
-    const built = ['main.cjs', 'rest.cjs'].map((name) => join(root, 'dist', name));
+    const built = ['main.cjs', 'core.cjs', 'rest.cjs'].map((name) => join(root, 'dist', name));
     const files = [manifest, join(root, 'bin', 'crosstalk.js'), ...built];
     const hash = createHash('sha256').update(version);
     let since = 0;

@@ -1,20 +1,28 @@
-import { spawnSync } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 import { copyOfPackage } from '../support/service.ts';
-import { scratch } from '../support/bus.ts';
+import { Bus, scratch } from '../support/bus.ts';
+import { until } from '../support/wait.ts';
 
 function installed(): {
   run: (...argv: string[]) => string;
+  /** Runs it beside this process, with more variables. */
+  runBeside: (argv: string[], env: Record<string, string>) => Promise<string>;
   caches: (part?: string) => string[];
 } {
   const { bin, main } = copyOfPackage();
   const home = scratch();
   const dist = dirname(main);
+  const env = { PATH: process.env['PATH'] ?? '', HOME: home, GIT_CONFIG_NOSYSTEM: '1' };
   return {
+    runBeside: async (argv, more) => {
+      const options = { cwd: home, env: { ...env, ...more } };
+      return (await promisify(execFile)(process.execPath, [bin, ...argv], options)).stdout;
+    },
     run: (...argv) => {
-      const env = { PATH: process.env['PATH'] ?? '', HOME: home, GIT_CONFIG_NOSYSTEM: '1' };
       const ran = spawnSync(process.execPath, [bin, ...argv], { cwd: home, env, encoding: 'utf8' });
       return ran.stdout + ran.stderr;
     },
@@ -53,6 +61,19 @@ it('a command that sends reads only the part of the program that it needs', () =
   expect(caches('rest.cjs')).toEqual([]);
   run('agents');
   expect(namedIn(caches('rest.cjs'))).toEqual(['agents']);
+});
+
+it('a message that a dispatcher takes over is sent with the first part of the program alone', async () => {
+  const { runBeside: run, caches } = installed();
+  const host = await new Bus().host('here', { worker: 'echo done' });
+  const running = host.start();
+  await until('a dispatcher', () => running.count('dispatcher_started') > 0);
+  const env = { ...host.env, CROSSTALK_TRANSPORT: host.dir };
+  expect(await run(['send', '--to', 'worker', 'hello'], env)).toMatch(/^Sent: /m);
+  expect([caches('core.cjs'), caches('rest.cjs')]).toEqual([[], []]);
+  await running.stop();
+  await run(['send', '--to', 'worker', 'and now?'], env);
+  expect(namedIn(caches('core.cjs'))).toEqual(['send']);
 });
 
 it.each([
