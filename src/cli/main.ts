@@ -1,4 +1,5 @@
 import { userInfo } from 'node:os';
+import { isatty } from 'node:tty';
 import { withoutWebToken } from '../credentials.ts';
 import { hasCode } from '../errors.ts';
 import type { Io } from './command/io.ts';
@@ -33,7 +34,8 @@ export async function main(argv: string[]): Promise<void> {
   process.on('SIGINT', interrupted);
   process.on('SIGTERM', interrupted);
   // Closing a terminal ends the programs in it. Under nohup, neither stream is a terminal.
-  if (process.stdin.isTTY || process.stderr.isTTY) process.on('SIGHUP', interrupted);
+  const inIsTty = isatty(0);
+  if (inIsTty || process.stderr.isTTY) process.on('SIGHUP', interrupted);
   // What cannot be told there, on a full disk, is no reason to end: a dispatcher goes on.
   process.stderr.on('error', (error) => {
     if (hasCode(error, 'EPIPE')) process.exit(EXIT.failed);
@@ -45,7 +47,7 @@ export async function main(argv: string[]): Promise<void> {
     process.stderr.write(`crosstalk: cannot write to stdout: ${why}\n`);
     process.exit(EXIT.failed);
   });
-  const io = processIo(stop.signal, hurry.signal, (text) => {
+  const io = processIo(inIsTty, stop.signal, hurry.signal, (text) => {
     lastWord = text;
   });
   let pages: Paging | undefined;
@@ -67,7 +69,12 @@ export async function main(argv: string[]): Promise<void> {
   if (isWritten && process.stdout.errored === null) process.exit();
 }
 
-function processIo(stop: AbortSignal, hurry: AbortSignal, lastWord: Io['lastWord']): Io {
+function processIo(
+  inIsTty: boolean,
+  stop: AbortSignal,
+  hurry: AbortSignal,
+  lastWord: Io['lastWord'],
+): Io {
   const out = (text: string): boolean =>
     process.stdout.write(process.stdout.isTTY ? harmless(text) : text);
   return {
@@ -79,12 +86,12 @@ function processIo(stop: AbortSignal, hurry: AbortSignal, lastWord: Io['lastWord
         ? out(colourless(new TextDecoder().decode(bytes)))
         : process.stdout.write(bytes),
     err: (text) => process.stderr.write(process.stderr.isTTY ? harmless(text) : text),
-    readStdin: () => (process.stdin.isTTY ? undefined : readText(process.stdin, 'stdin')),
+    readStdin: () => (inIsTty ? undefined : readText(process.stdin, 'stdin')),
     stdinHolds,
     lines: linesOfStdin,
-    ask: process.stdin.isTTY && process.stderr.isTTY ? askOnTerminal : undefined,
-    askHidden: process.stdin.isTTY && process.stderr.isTTY ? askHidden : undefined,
-    inIsTty: process.stdin.isTTY,
+    ask: inIsTty && process.stderr.isTTY ? askOnTerminal : undefined,
+    askHidden: inIsTty && process.stderr.isTTY ? askHidden : undefined,
+    inIsTty,
     outIsTty: process.stdout.isTTY,
     errIsTty: process.stderr.isTTY,
     login: loginName(),

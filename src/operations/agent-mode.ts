@@ -2,7 +2,6 @@ import { lstat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { readDispatch } from '../agents/dispatch-variables.ts';
 import { hasCode } from '../errors.ts';
-import { Runs } from '../state/runs.ts';
 
 /** What is fixed for a command that a run, or a session as an actor, gives (trust.md §3). */
 export interface AgentMode {
@@ -112,6 +111,7 @@ function inSandbox(env: NodeJS.ProcessEnv): string | undefined {
 
 /** The folder in which the run of a directory works, by the dispatcher's record of the run. */
 async function recordedWorkdir(runDir: string): Promise<string | undefined> {
+  const { Runs } = await import('../state/runs.ts');
   const runs = new Runs(join(dirname(dirname(runDir)), 'runs'));
   return (await runs.ofDirectory(basename(runDir)))?.workdir;
 }

@@ -241,6 +241,6 @@ export class Transport extends Reading {
 
 export { Repeats } from './objects/repeats.ts';
 export type { Ancestor, FoundBlob, LogPlace } from './reading.ts';
-export { failureKind, type Failure } from './git/failure.ts';
+export type { Failure } from './git/failure.ts';
 export type { FileChange } from './objects/walk.ts';
 export type { CheckoutState, Commit, Look, Published, SettingChange, TreeEntry, Turns };

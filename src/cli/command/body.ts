@@ -5,7 +5,6 @@ import { resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { CrosstalkError, reasonOf } from '../../errors.ts';
 import { shown } from '../../protocol/text/result.ts';
-import { readInRun } from './run-files.ts';
 import { note, text, type Call } from './command.ts';
 import { readText } from './stdin.ts';
 
@@ -30,7 +29,10 @@ export async function readBody(call: Call, what: string): Promise<string> {
     throw new CrosstalkError('usage', 'both a text and --file were given; give one of them');
   }
   if (file !== undefined) {
-    if (io.agentMode !== undefined && file !== '-') return readInRun(io.agentMode, io.cwd, file);
+    if (io.agentMode !== undefined && file !== '-') {
+      const { readInRun } = await import('./run-files.ts');
+      return readInRun(io.agentMode, io.cwd, file);
+    }
     return readFileOrStdin(call, file);
   }
   if (argument !== undefined && argument !== '-' && more === undefined) return argument;

@@ -1,7 +1,6 @@
 import { resolve } from 'node:path';
 import { readTextFile } from './body.ts';
 import { text, type Call } from './command.ts';
-import { readInRun } from './run-files.ts';
 
 /**
  * The input's part for `--schema`: the text of its file, which whoever writes the message examines.
@@ -12,9 +11,8 @@ export async function readSchema(call: Call): Promise<{ schema?: string }> {
   const { agentMode, cwd } = call.io;
   const file = text(call, 'schema');
   if (file === undefined) return {};
-  const schema =
-    agentMode === undefined
-      ? await readTextFile(resolve(cwd, file), `--schema ${file}`, 'name another')
-      : await readInRun(agentMode, cwd, file, '--schema');
-  return { schema };
+  if (agentMode === undefined)
+    return { schema: await readTextFile(resolve(cwd, file), `--schema ${file}`, 'name another') };
+  const { readInRun } = await import('./run-files.ts');
+  return { schema: await readInRun(agentMode, cwd, file, '--schema') };
 }

@@ -1,4 +1,5 @@
-import { ask, type AskEvents, type Asked } from '../../operations/sending/ask.ts';
+import { ask, type Asked } from '../../operations/sending/ask.ts';
+import type { AskEvents } from '../../operations/sending/await-answer.ts';
 import type { SendInput } from '../../operations/sending/input.ts';
 import { firstPath, newMarks } from '../../operations/sending/marks.ts';
 import { timeAndChanceOf } from '../../operations/time-and-chance.ts';

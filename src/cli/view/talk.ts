@@ -1,4 +1,4 @@
-import type { AskEvents } from '../../operations/sending/ask.ts';
+import type { AskEvents } from '../../operations/sending/await-answer.ts';
 import type { Replied } from '../../operations/reading/replies.ts';
 import type { Sent } from '../../operations/sending/input.ts';
 import { decideCommands, replyCommand } from '../../operations/waiting/words.ts';

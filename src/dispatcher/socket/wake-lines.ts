@@ -1,5 +1,5 @@
 import { isRecord } from '../../state/files.ts';
-import { failureKind, type Failure } from '../../transport/transport.ts';
+import { failureKind, type Failure } from '../../transport/git/failure.ts';
 import type { PublishOutcome } from '../../bus/publisher.ts';
 
 /** Parses a request from a line; undefined when the line is not a request. */

@@ -1,7 +1,6 @@
 import { type WakeRequest, type WakeAnswer, parseAnswer, parseRequest } from './wake-lines.ts';
 import { chmod } from 'node:fs/promises';
 import { createConnection, createServer, type Server, type Socket } from 'node:net';
-import { isMainThread } from 'node:worker_threads';
 import { findEar, makeEar, removeEar } from './ear.ts';
 import { onLines } from './lines.ts';
 
@@ -38,6 +37,7 @@ export async function listen(
         );
     });
   });
+  const { isMainThread } = await import('node:worker_threads');
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     // The socket is created within the call, so it belongs to this user from the first moment.
@@ -72,12 +72,14 @@ export type WakeResult =
  *
  * @param timeout milliseconds to wait for the answer
  * @param signal ends the wait
+ * @param onAsked called once the request is on its way
  */
 export async function ask(
   path: string,
   request: WakeRequest,
   timeout: number,
   signal?: AbortSignal,
+  onAsked?: () => void,
 ): Promise<WakeResult> {
   const ear = await findEar(path);
   if (ear.kind !== 'found') return { kind: 'nobody' };
@@ -105,7 +107,7 @@ export async function ask(
       const answer = parseAnswer(line);
       done(answer === undefined ? { kind: 'nobody' } : { kind: 'answered', answer });
     });
-    socket.write(`${JSON.stringify(request)}\n`);
+    socket.write(`${JSON.stringify(request)}\n`, () => onAsked?.());
     signal?.addEventListener('abort', abort, { once: true });
     if (signal?.aborted === true) abort();
   });

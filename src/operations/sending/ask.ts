@@ -1,34 +1,10 @@
 import { CrosstalkError } from '../../errors.ts';
-import { tipOf, type Context } from '../context.ts';
-import type { Located } from '../../protocol/message.ts';
+import type { Context } from '../context.ts';
 import type { MessageRef } from '../../protocol/message-ref.ts';
-import { EVERYONE } from '../../protocol/address.ts';
-import { replies, type Ending, type Replied } from '../reading/replies.ts';
-import { interimOf } from '../waiting/standing.ts';
+import type { Ending, Replied } from '../reading/replies.ts';
+import type { AskEvents } from './await-answer.ts';
 import type { SendInput, Sent } from './input.ts';
-import { send, senderIn, type Sender, type SendOptions } from './send.ts';
-
-/** What happens between a question and its answer. */
-export interface AskEvents {
-  onDurable?: SendOptions['onDurable'];
-  /** The question is on the bus, or safely queued. */
-  onSent?: (question: MessageRef, sent: Sent) => void;
-  /** Something holds the answer up, in one line; each line comes once. */
-  heldUp?: (line: string) => void;
-  /** Called before each wait with what is known by then. */
-  waits?: (question: Replied) => void;
-  /**
-   * A word on the way to the answer, which may be a question back.
-   *
-   * @param answer sends a reply to it; the actor goes on with the question then
-   */
-  spoke?: (word: Located, answer: (body: string) => Promise<Sent>) => void;
-  /**
-   * Called when nobody owes an answer any more: whether that is the end, or the asker has just replied to
-   * a question back.
-   */
-  isOver?: (question: Replied) => Promise<boolean>;
-}
+import { send, type Sender, type SendOptions } from './send.ts';
 
 /** A question, and what became of it. */
 export interface Asked {
@@ -45,7 +21,7 @@ export interface Asked {
  *   {@link send}
  * @throws CrosstalkError as {@link send} does; the reason of `signal` when that is aborted
  */
-export function ask(
+export async function ask(
   sender: Sender,
   input: SendInput,
   limits: { timeout: number; signal: AbortSignal } & Pick<SendOptions, 'marks' | 'attachments'>,
@@ -54,20 +30,30 @@ export function ask(
   const { timeout, signal, ...beside } = limits;
   let opened: (context: Context) => void = () => undefined;
   const opening = new Promise<Context>((resolve) => (opened = resolve));
+  // Loading what the waiting needs would keep the question from being on its way.
+  let onAsked: () => void = () => undefined;
+  const asked = new Promise<void>((resolve) => (onAsked = resolve));
   const { onDurable } = events;
   const sending = new Promise<Sent>((resolve, reject) => {
-    const theirs = { ...sender, open: async <T>(work: Work<T>) => work(await opening) };
+    const open = async <T>(work: Work<T>): Promise<T> => {
+      onAsked();
+      return work(await opening);
+    };
+    const theirs = { ...sender, open };
     // What follows the sending, as the checkout does, need not be awaited.
-    const options = { onSent: resolve, ...(onDurable && { onDurable }), ...beside };
+    const options = { onSent: resolve, onAsked, ...(onDurable && { onDurable }), ...beside };
     void send(theirs, { ...input, awaited: true }, options).catch(reject);
   });
-  sending.catch(() => undefined);
+  await unlessAborted(Promise.race([asked, sending]), signal);
   return sender.open(async (context) => {
+    const { tipOf } = await import('../context.ts');
     const since = await tipOf(context);
     opened(context);
+    const waiting = import('./await-answer.ts');
     const sent = await unlessAborted(sending, signal);
     const ref = questionIn(sent);
     events.onSent?.(ref, sent);
+    const { answered } = await waiting;
     const { ending, found } = await answered(
       context,
       { ...input, from: sent.from },
@@ -82,71 +68,6 @@ export function ask(
 }
 
 type Work<T> = (context: Context) => Promise<T>;
-
-async function answered(
-  context: Context,
-  { login, from }: { login: string; from: string },
-  {
-    timeout,
-    ref,
-    ...rest
-  }: { timeout: number; signal: AbortSignal; since: string; ref: MessageRef },
-  { heldUp, waits, spoke, isOver }: AskEvents,
-): Promise<{ ending: Ending; found: Replied[] }> {
-  const deadline = performance.now() + timeout;
-  const heard = new Set<string>();
-  const lines = new Set<string>();
-  const listen = ([question]: readonly Replied[]): void => {
-    for (const word of wordsOf(question)) {
-      if (heard.has(word.relPath) || heard.size >= MOST_WORDS) continue;
-      heard.add(word.relPath);
-      spoke?.(word, (body) => reply(context, ref, word, { body, login, from }));
-    }
-  };
-  for (;;) {
-    const ended = await replies(context, {
-      messages: [ref],
-      wait: 'all',
-      timeout: Math.max(0, deadline - performance.now()),
-      ...rest,
-      heldUp: (line) => {
-        if (!lines.has(line)) heldUp?.(line);
-        lines.add(line);
-      },
-      waits: (found) => {
-        listen(found);
-        if (found[0] !== undefined) waits?.(found[0]);
-      },
-    });
-    listen(ended.found);
-    const [question] = ended.found;
-    if (ended.ending !== 'over' || question === undefined) return ended;
-    if ((await isOver?.(question)) !== false) return ended;
-  }
-}
-
-/** The most words on the way to an answer that are shown. */
-const MOST_WORDS = 20;
-
-/** The words of those who were asked: nobody else may ask back. */
-function wordsOf(question: Replied | undefined): Located[] {
-  if (question === undefined) return [];
-  const names = new Set(question.question?.to.map(({ name }) => name));
-  return interimOf(question).filter(
-    ({ message }) => names.has(message.from) || names.has(EVERYONE),
-  );
-}
-
-/** Replies to a word on the way to the answer. */
-function reply(
-  context: Context,
-  { channel }: MessageRef,
-  { relPath }: Located,
-  said: { body: string; login: string; from: string },
-): Promise<Sent> {
-  const input = { ...said, to: '', reply: `${channel}/${relPath}`, isNew: false, wait: true };
-  return send(senderIn(context), input);
-}
 
 function questionIn({ channel, messages }: Sent): MessageRef {
   const [first] = messages;

@@ -21,14 +21,6 @@ export function attachmentOf(name: string, bytes: Uint8Array): Attachment {
   return { file: { sha256: sha256Of(bytes), name, bytes: bytes.length, type }, bytes };
 }
 
-/** The bytes of one of some files. */
-export function bytesIn(
-  attachments: readonly Attachment[],
-  { sha256 }: AttachedFile,
-): Promise<Uint8Array | undefined> {
-  return Promise.resolve(attachments.find(({ file }) => file.sha256 === sha256)?.bytes);
-}
-
 /** @throws CrosstalkError `usage` */
 export function assertName(name: string): void {
   if (isFileName(name)) return;

@@ -10,6 +10,14 @@ import type { Attachment } from './attachment.ts';
 import { sendOp, type HandedSend } from './handed.ts';
 import type { Sent } from './input.ts';
 
+/** What the sender learns meanwhile. */
+interface Heard {
+  /** Receives notes for the operator, one line each. */
+  note: (line: string) => void;
+  /** Called once the dispatcher was asked; the message is on its way then. */
+  onAsked?: () => void;
+}
+
 const ANSWER_LIMIT_MS = 30_000;
 
 /**
@@ -30,7 +38,7 @@ export async function handOver(
   transport: string | undefined,
   request: Omit<HandedSend, 'dir'>,
   attachments: readonly Attachment[],
-  note: (line: string) => void,
+  { note, onAsked }: Heard,
 ): Promise<Sent | 'timeout' | undefined> {
   const { env } = surroundings;
   const dir = await realpath(await locateTransport(surroundings, transport));
@@ -43,7 +51,13 @@ export async function handOver(
     if ((await findEar(socket)).kind !== 'found') return undefined;
     await keepFor(kept, request.id, attachments);
   }
-  const asked = await ask(socket, { op, request: { ...request, dir } }, ANSWER_LIMIT_MS);
+  const asked = await ask(
+    socket,
+    { op, request: { ...request, dir } },
+    ANSWER_LIMIT_MS,
+    undefined,
+    onAsked,
+  );
   if (asked.kind === 'timeout') return 'timeout';
   const answer = asked.kind === 'answered' ? parseSendAnswer(asked.answer.send) : undefined;
   // What is held waits for a person with its files.

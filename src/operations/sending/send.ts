@@ -1,10 +1,9 @@
 import type { MessageRef } from '../../protocol/message-ref.ts';
 import type { Context } from '../context.ts';
 import type { Surroundings } from '../locate.ts';
-import { bytesIn, type Attachment } from './attachment.ts';
+import type { Attachment } from './attachment.ts';
 import { handedInput } from './handed.ts';
 import { handOver } from './hand-over.ts';
-import { sendInRun } from './in-run.ts';
 import type { Prepared, SendInput, Sent } from './input.ts';
 import { newMarks, type Marks } from './marks.ts';
 import { timeAndChanceOf } from '../time-and-chance.ts';
@@ -30,6 +29,8 @@ export interface SendOptions {
   marks?: Marks;
   /** The files that go along. */
   attachments?: readonly Attachment[];
+  /** Called once a dispatcher was asked to take it over; it is on its way then. */
+  onAsked?: () => void;
   /** Called once it is safe on this machine's disk, if this process writes it. */
   onDurable?: (messages: readonly MessageRef[]) => void;
   /** Receives the result before the housekeeping. */
@@ -62,13 +63,14 @@ export async function send(
   {
     marks = newMarks(timeAndChanceOf(sender.surroundings)),
     attachments = [],
+    onAsked,
     onDurable,
     onSent,
   }: SendOptions = {},
 ): Promise<Sent> {
   const files = attachments.map(({ file }) => file);
   const input = files.length === 0 ? said : { ...said, files };
-  const taken = await takenOver(sender, input, marks, attachments);
+  const taken = await takenOver(sender, input, marks, attachments, onAsked);
   if (typeof taken === 'object') {
     onSent?.(taken);
     return taken;
@@ -78,7 +80,8 @@ export async function send(
     const { perform } = await import('./perform.ts');
     const sent = await perform(context, input, marks, {
       ...(onDurable && { onDurable }),
-      bytesFor: (file) => bytesIn(attachments, file),
+      bytesFor: ({ sha256 }) =>
+        Promise.resolve(attachments.find(({ file }) => file.sha256 === sha256)?.bytes),
       ...(isSealed(context, input) && {
         sign: (prepared) => sealed(context, input, prepared),
       }),
@@ -129,10 +132,16 @@ async function takenOver(
   input: SendInput,
   marks: Marks,
   attachments: readonly Attachment[],
+  onAsked: SendOptions['onAsked'],
 ): Promise<Sent | 'timeout' | undefined> {
   if (hands === 'recorded' || input.decision !== undefined) return undefined;
   const request = { ...marks, input: handedInput(surroundings, input) };
   const { agentMode } = surroundings;
-  const inRun = agentMode && (await sendInRun(agentMode, request, attachments, note));
-  return inRun ?? handOver(surroundings, transport, request, attachments, note);
+  if (agentMode !== undefined) {
+    const { sendInRun } = await import('./in-run.ts');
+    const sent = await sendInRun(agentMode, request, attachments, note);
+    if (sent !== undefined) return sent;
+  }
+  const heard = { note, ...(onAsked && { onAsked }) };
+  return handOver(surroundings, transport, request, attachments, heard);
 }

@@ -1,10 +1,5 @@
 /** Every character except the printable ones of ASCII. */
 const UNPLAIN = /[^\x20-\x7e]/g;
-/**
- * Control, format, private and unassigned characters, unusual line ends, and all characters that
- * are not drawn.
- */
-const INVISIBLE = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
 
 /**
  * A text on which a person bases a decision, as a JSON string of printable ASCII: no escape
@@ -27,7 +22,10 @@ export function visible(text: string): string {
 
 /** Text on one line, with `\\u` escapes for all characters that are not drawn. */
 export function escapeInvisible(text: string): string {
-  return text.replace(INVISIBLE, (character) => character.split('').map(unit).join(''));
+  // Control, format, private and unassigned characters, unusual line ends, and all that is not drawn.
+  return text.replace(/[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu, (character) =>
+    character.split('').map(unit).join(''),
+  );
 }
 
 function unit(character: string): string {
