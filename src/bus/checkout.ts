@@ -3,15 +3,15 @@ import { CHANNELS, SHOWN_FOLDERS } from '../protocol/layout.ts';
 import { isChannelId } from '../protocol/names.ts';
 import { parseWindow, windowFolders } from '../protocol/window.ts';
 import { acquire } from '../state/lock.ts';
-import type { CheckoutState, Look, Transport } from '../transport/transport.ts';
+import type { CheckoutState, Plan, Transport } from '../transport/transport.ts';
 
 /** Milliseconds to wait for another process that moves the checkout. */
 const WAIT_MS = 3000;
-/** Milliseconds for which a look at the checkout stands: a push may take much longer. */
+/** Milliseconds for which a plan stands: a push may take much longer. */
 const RECENT_MS = 1000;
 
-/** What was seen in a checkout, and at what time. */
-type Seen = Look & { at: number };
+/** A plan, and when it was made. */
+type Planned = Plan & { at: number };
 
 /**
  * A checkout that follows the bus: it is fast-forwarded where that is safe, and kept to the days of
@@ -22,7 +22,7 @@ export class Checkout {
   readonly #transport: Transport;
   readonly #now: () => Date;
   #isBusy = false;
-  #ahead: Promise<Seen | undefined> = Promise.resolve(undefined);
+  #ahead: Promise<Planned | undefined> = Promise.resolve(undefined);
 
   constructor(transport: Transport, now: () => Date) {
     this.#transport = transport;
@@ -37,10 +37,15 @@ export class Checkout {
   }
 
   /**
-   * Looks at the checkout while a push is under way, so that {@link follow} need not do it later. Never rejects.
+   * Plans how the checkout goes to a commit that is being pushed, so that {@link follow} need not do it
+   * later.
    */
-  async lookAhead(): Promise<void> {
-    this.#ahead = this.#look();
+  planAhead(tip: string): void {
+    this.#ahead = this.#ahead.then(() => this.#plan(tip));
+  }
+
+  /** Waits for what {@link planAhead} has begun. Never rejects. */
+  async planned(): Promise<void> {
     await this.#ahead;
   }
 
@@ -49,7 +54,7 @@ export class Checkout {
    * each other's work.
    */
   async follow(): Promise<CheckoutState> {
-    const seen = await this.#ahead;
+    const planned = await this.#ahead;
     this.#ahead = Promise.resolve(undefined);
     const left = (reason: string): CheckoutState => ({ state: 'left', reason });
     const taking = acquire(this.#transport.own, 'checkout', { wait: WAIT_MS });
@@ -60,7 +65,7 @@ export class Checkout {
     try {
       return await this.#transport.fastForward(
         await this.#folders(),
-        seen !== undefined && this.#now().getTime() - seen.at < RECENT_MS ? seen : undefined,
+        planned && this.#now().getTime() - planned.at < RECENT_MS ? planned : undefined,
       );
     } catch (error) {
       // The checkout follows after the request was carried out, so a failure is not reported.
@@ -70,28 +75,28 @@ export class Checkout {
     }
   }
 
-  async #look(): Promise<Seen | undefined> {
+  async #plan(tip: string): Promise<Planned | undefined> {
     try {
       const lock = await acquire(this.#transport.own, 'checkout', { wait: 0 });
       if (!lock.ok) return undefined;
       try {
-        const look = await this.#transport.lookAhead();
-        return look && { ...look, at: this.#now().getTime() };
+        const plan = await this.#transport.planAhead(tip, await this.#folders(tip));
+        return plan && { ...plan, at: this.#now().getTime() };
       } finally {
         await lock.release();
       }
     } catch {
-      // Whoever brings the checkout along looks itself, and says what is wrong.
+      // Whoever brings the checkout along plans it anew, and says what is wrong.
       return undefined;
     }
   }
 
-  /** The folders that are shown; undefined for all folders that a checkout may show. */
-  async #folders(): Promise<readonly string[] | undefined> {
+  /** The folders that are shown at a commit, the tip; undefined for all folders that a checkout may show. */
+  async #folders(at?: string): Promise<readonly string[] | undefined> {
     const days = parseWindow(this.#transport.window ?? 'all');
     if (typeof days !== 'number')
       return this.#transport.origin === undefined ? undefined : SHOWN_FOLDERS;
-    const tip = await this.#transport.tip();
+    const tip = at ?? (await this.#transport.tip());
     if (tip === undefined) return undefined;
     const entries = await this.#transport.list(tip, [CHANNELS]);
     const channels = entries.map(({ path }) => path.slice(CHANNELS.length + 1)).filter(isChannelId);

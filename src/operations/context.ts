@@ -213,13 +213,13 @@ export async function tipOf({ transport, view }: Context): Promise<string> {
   return tip;
 }
 
-/** Publishes from this process, under the writer lock, when no dispatcher is running. */
-export function directPublisher(context: Context): Publisher {
+/** Publishes from this process, under the writer lock; `onPushing` gets each commit that is pushed next. */
+export function directPublisher(context: Context, onPushing?: (tip: string) => void): Publisher {
   const { outbox, deadLetters, paths, screen } = context;
   return new Publisher({
     outbox,
     lookForSecrets: (entry) => screen.look(entry),
-    publish: publishing(context),
+    publish: publishing({ ...context, ...(onPushing && { onPushing }) }),
     mayPush: () => context.budget.push(),
     lock: (signal) => acquire(paths.root, 'writer', { wait: LOCK_WAIT_MS, signal }),
     now: context.now,

@@ -113,11 +113,14 @@ export function publishOp(entry: 'plain' | 'with files'): 'publish' | 'publish_f
   return entry === 'plain' ? 'publish' : 'publish_files';
 }
 
-/** Publishes from this process, which brings the checkout along afterwards: it looks at it meanwhile. */
+/** Publishes from this process, which brings the checkout along afterwards: it plans that meanwhile. */
 async function publishHere(context: Context, id: string): Promise<PublishOutcome | undefined> {
-  const looking = context.checkout.lookAhead();
-  const outcome = await untilTried(directPublisher(context).publish(id));
-  if (!outcome.published) await looking;
+  const { checkout } = context;
+  const publisher = directPublisher(context, (tip) => {
+    checkout.planAhead(tip);
+  });
+  const outcome = await untilTried(publisher.publish(id));
+  if (!outcome.published) await checkout.planned();
   return outcome;
 }
 

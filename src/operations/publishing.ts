@@ -47,6 +47,8 @@ export function publishing(parts: {
   budget: RemoteBudget;
   random: () => number;
   outbox: Pick<Outbox, 'files'>;
+  /** Called with each commit that is about to be pushed. */
+  onPushing?: (tip: string) => void;
 }): (entries: Commit[][], signal?: AbortSignal) => Promise<Published> {
   const { transport, outbox } = parts;
   const turns = inTurns(parts.turns);
@@ -57,6 +59,7 @@ export function publishing(parts: {
     return transport.publish(entries, {
       signal,
       turns,
+      onPushing: parts.onPushing,
       permit: permission(parts.budget, signal),
       random: parts.random,
       bytesOf: async ({ kept, sha256, bytes }) =>

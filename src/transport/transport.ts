@@ -1,4 +1,4 @@
-import { lookAhead, type CheckoutState, type Look } from './checkout/checkout.ts';
+import { planAhead, type CheckoutState, type Plan } from './checkout/plan.ts';
 import { follow } from './checkout/follow.ts';
 import { makeBranch } from './clone/branches.ts';
 import { configStamp, fileStamp } from './clone/clone.ts';
@@ -188,20 +188,20 @@ export class Transport extends Reading {
    * Fast-forwards the checkout to the bus's tip when that is safe.
    *
    * @param folders what it shows beside single files; undefined for all that it may
-   * @param look what {@link lookAhead} saw a moment ago
+   * @param ahead what {@link planAhead} planned a moment ago
    */
-  async fastForward(folders: readonly string[] | undefined, look?: Look): Promise<CheckoutState> {
+  async fastForward(folders: readonly string[] | undefined, ahead?: Plan): Promise<CheckoutState> {
     const tip = await this.tip();
     if (tip === undefined) return { state: 'current' };
-    const followed = await follow(this.#repository, this, tip, { folders, look });
+    const followed = await follow(this.#repository, this, tip, { folders, ahead });
     // The clone was told what its checkout shows: that change is known, and need not be read later.
     await this.reread();
     return followed;
   }
 
-  /** See {@link lookAhead}. */
-  lookAhead(): Promise<Look | undefined> {
-    return lookAhead(this.#repository);
+  /** See {@link planAhead}. */
+  planAhead(tip: string, folders: readonly string[] | undefined): Promise<Plan | undefined> {
+    return planAhead(this.#repository, this.objects, tip, this.epochs, folders);
   }
 
   /** The folder of our own git directory. */
@@ -243,4 +243,4 @@ export { Repeats } from './objects/repeats.ts';
 export type { Ancestor, FoundBlob, LogPlace } from './reading.ts';
 export type { Failure } from './git/failure.ts';
 export type { FileChange } from './objects/walk.ts';
-export type { CheckoutState, Commit, Look, Published, SettingChange, TreeEntry, Turns };
+export type { CheckoutState, Commit, Plan, Published, SettingChange, TreeEntry, Turns };

@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isOnBranch, left, type CheckoutState } from './checkout.ts';
+import { isOnBranch, left, type CheckoutState } from './plan.ts';
 import { isCone } from './status.ts';
 import type { Objects } from '../objects/objects.ts';
 import { onCheckout, patternFile, readPatterns } from './on-checkout.ts';

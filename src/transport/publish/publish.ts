@@ -22,6 +22,8 @@ export interface PublishOptions {
   turns?: Turns | undefined;
   /** Waits until the remote may be asked again, after a lost race. */
   permit?: ((kind: 'push' | 'read') => Promise<void>) | undefined;
+  /** Called with each commit that is about to be pushed. */
+  onPushing?: ((tip: string) => void) | undefined;
   /** In the time of the machine, unless another one is given. */
   wait?: Wait | undefined;
   /** Numbers from 0 to 1, for the wait after a lost race. */
@@ -186,7 +188,7 @@ function backOff(attempt: number, options: PublishOptions): Promise<void> {
 async function tryOnce(
   upstream: Upstream,
   entries: Entries,
-  { signal, refuses }: PublishOptions,
+  { signal, refuses, onPushing }: PublishOptions,
 ): Promise<
   | { ok: true; tip: string; commits: number; refused: readonly Refused[] }
   | { ok: false; failure: Failure }
@@ -199,10 +201,9 @@ async function tryOnce(
   const built = await upstream.build(tip, missing);
   if (!built.ok) return built;
   passed('commits_built');
-  const failure = await upstream.move(tip, built.oid, {
-    signal,
-    isDense: isAllDense(missing),
-  });
+  const moving = upstream.move(tip, built.oid, { signal, isDense: isAllDense(missing) });
+  onPushing?.(built.oid);
+  const failure = await moving;
   if (failure !== undefined) return { ok: false, failure };
   passed('pushed');
   return { ok: true, tip: built.oid, commits: missing.length, refused };
