@@ -74,12 +74,17 @@ export async function recordEntry(
  *
  * @param options `wait`: false does not wait for the push; `unreachable`: why the remote was not
  *   reached a moment ago, so that it is not asked again immediately; `withFiles`: whether it brings
- *   files along
+ *   files along; `onPushing`: called once it is on its way, for what can be done meanwhile
  */
 export async function publish(
   context: Context,
   id: string,
-  options: { wait: boolean; unreachable?: string | undefined; withFiles?: boolean },
+  options: {
+    wait: boolean;
+    unreachable?: string | undefined;
+    withFiles?: boolean;
+    onPushing?: () => void;
+  },
 ): Promise<Delivered> {
   const { paths } = context;
   if (!options.wait) {
@@ -90,10 +95,19 @@ export async function publish(
   if (options.unreachable !== undefined) {
     return { published: false, reason: options.unreachable };
   }
-  if (context.publish !== undefined)
-    return delivered(context, id, await untilTried(context.publish(id)), { direct: false });
+  if (context.publish !== undefined) {
+    const publishing = context.publish(id);
+    options.onPushing?.();
+    return delivered(context, id, await untilTried(publishing), { direct: false });
+  }
   const op = publishOp(options.withFiles === true ? 'with files' : 'plain');
-  const asked = await ask(paths.socket, { op, ids: [id] }, ANSWER_LIMIT_MS);
+  const asked = await ask(
+    paths.socket,
+    { op, ids: [id] },
+    ANSWER_LIMIT_MS,
+    undefined,
+    options.onPushing,
+  );
   if (asked.kind === 'timeout') {
     return {
       published: false,
@@ -101,7 +115,9 @@ export async function publish(
     };
   }
   const outcome =
-    asked.kind === 'answered' ? asked.answer.outcomes?.[id] : await publishHere(context, id);
+    asked.kind === 'answered'
+      ? asked.answer.outcomes?.[id]
+      : await publishHere(context, id, options);
   return delivered(context, id, outcome, { direct: asked.kind === 'nobody' });
 }
 
@@ -114,10 +130,15 @@ export function publishOp(entry: 'plain' | 'with files'): 'publish' | 'publish_f
 }
 
 /** Publishes from this process, which brings the checkout along afterwards: it plans that meanwhile. */
-async function publishHere(context: Context, id: string): Promise<PublishOutcome | undefined> {
+async function publishHere(
+  context: Context,
+  id: string,
+  { onPushing }: { onPushing?: () => void },
+): Promise<PublishOutcome | undefined> {
   const { checkout } = context;
   const publisher = directPublisher(context, (tip) => {
     checkout.planAhead(tip);
+    onPushing?.();
   });
   const outcome = await untilTried(publisher.publish(id));
   if (!outcome.published) await checkout.planned();

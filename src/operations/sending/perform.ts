@@ -43,7 +43,9 @@ export async function perform(
   const addressees = messages.flatMap(({ message }) => mustBeServed(message));
   const others = addressees.filter(({ name }) => name !== from);
   const asked = { addressees: others, tier: input.tier };
-  const looking = surprisesOf(context, asked).catch(() => ({ unserved: [], untiered: [] }));
+  let looking: ReturnType<typeof surprisesOf> | undefined;
+  const look = (): ReturnType<typeof surprisesOf> =>
+    (looking ??= surprisesOf(context, asked).catch(() => ({ unserved: [], untiered: [] })));
   const blobs = await keepFiles(context, marks.id, input.files ?? [], options.bytesFor);
   const commits = messages.map(({ commit }) => commit);
   const allowSecret = input.allowSecret === true;
@@ -55,10 +57,11 @@ export async function perform(
     wait: input.wait,
     unreachable: options.unanswered ?? news.problem,
     withFiles: blobs.length > 0,
+    onPushing: () => void look(),
   });
   if (!delivered.published) news.isVain();
   // The message is sent, so a failure to find out who serves its addressees is not an error.
-  await noteSurprises(context, asked, await looking, news).catch(() => undefined);
+  await noteSurprises(context, asked, await look(), news).catch(() => undefined);
   if (others.length < addressees.length)
     context.note(`${from} is its sender, and a message never wakes its own sender`);
   return {

@@ -1,6 +1,6 @@
 import matter from 'gray-matter';
 import { Composer, Lexer, Parser, Scalar, stringify, visit, type CST, type YAMLMap } from 'yaml';
-import { parsePlainHeader } from './plain-header.ts';
+import { formatPlainHeader, parsePlainHeader } from './plain-header.ts';
 import { parsed, shortened, unreadable, type Parsed } from './result.ts';
 
 export type HeaderFields = Record<string, unknown>;
@@ -215,7 +215,7 @@ function copied(text: string): string {
 
 /** Formats fields and body so that {@link parseDocumentText} returns both unchanged. */
 export function formatDocument(fields: HeaderFields, body: string): string {
-  const header = stringify(fields, { lineWidth: 0, version: '1.2' });
+  const header = formatPlainHeader(fields) ?? stringify(fields, { lineWidth: 0, version: '1.2' });
   return `${FENCE}\n${header}${FENCE}\n\n${body}`;
 }
 
