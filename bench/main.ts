@@ -16,6 +16,7 @@ import { sandbox } from './figures/sandbox.ts';
 import { scale as growth } from './figures/scale.ts';
 import { searches } from './figures/search.ts';
 import { secrets } from './figures/secrets.ts';
+import { stages } from './figures/stages.ts';
 import { ticks } from './figures/ticks.ts';
 import { warm } from './figures/warm.ts';
 import { worktree } from './figures/worktree.ts';
@@ -24,6 +25,7 @@ import { plot, type Series } from './plot.ts';
 
 const SUITES: Record<string, (scale: Scale) => Promise<Figure[]>> = {
   commands,
+  stages,
   files,
   roundtrip,
   bell,

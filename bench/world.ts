@@ -22,7 +22,8 @@ export class World {
 
   constructor() {
     const inherited = Object.entries(process.env).filter(
-      ([name]) => !/^(CROSSTALK_|GIT_|XDG_)/.test(name),
+      // What a surrounding Node was told, such as more certificates to read, would make each process slower.
+      ([name]) => !/^(CROSSTALK_|GIT_|XDG_|NODE_)/.test(name),
     );
     mkdirSync(join(this.root, 'home'));
     writeFileSync(join(this.root, 'gitconfig'), '[user]\nname = b\nemail = b@b\n');
