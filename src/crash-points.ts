@@ -72,6 +72,9 @@
  * `warm_ended` it has ended, and its record has not been removed. Whatever is on record is ended by the next
  * start; what its session knew was in memory, and the next run of the thread is begun anew.
  *
+ * A message for a run under way passes `steering_recorded` when the record of the run names it, and
+ * `steering_told` when the agent was told it. Both are delivered again by the next start, in one run.
+ *
  * `file_written` and `file_renamed` are part of every durable write: first the temporary file is
  * complete, then it has its new name. Temporary files that a dead process left are deleted at the
  * next start.
@@ -120,6 +123,8 @@ export const CRASH_POINTS = [
   'warm_recorded',
   'warm_waits',
   'warm_ended',
+  'steering_recorded',
+  'steering_told',
   'transcript_begun',
   'transcript_written',
   'gate_written',

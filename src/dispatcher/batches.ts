@@ -1,6 +1,7 @@
 import { isQuestion } from '../protocol/causality.ts';
 import { messageKey } from '../protocol/message-ref.ts';
 import { batchesOf, conversationOf, MAX_BATCH } from '../protocol/conversation.ts';
+import { whyNotSteering } from '../protocol/steer.ts';
 import { chooseTier, type Tier } from '../protocol/files/host-file.ts';
 import type { Delivery } from '../protocol/mailbox.ts';
 import { placeOfRef } from '../protocol/reference.ts';
@@ -52,8 +53,29 @@ export class Batches {
     const lookup = await this.#reader.chain(tip, channel, linked);
     for (const delivery of fresh)
       this.#names.set(delivery, conversationOf(delivery, actor, lookup));
-    return batchesOf(looked, (delivery) => this.#names.get(delivery) ?? delivery.relPath);
+    const byPath = new Map(looked.map((delivery) => [delivery.relPath, delivery]));
+    const named = (delivery: Delivery): string => this.#names.get(delivery) ?? delivery.relPath;
+    return batchesOf(looked, (delivery) => named(steeredBy(delivery, byPath)));
   }
+}
+
+/** Whoever pushes messages that name each other in a circle gets a run for each. */
+const MAX_STEPS = 64;
+
+/**
+ * The question that waits as well and about which a message says more (warm.md, "Steering"), as one run has both;
+ * any other message itself.
+ */
+export function steeredBy(delivery: Delivery, byPath: ReadonlyMap<string, Delivery>): Delivery {
+  let first = delivery;
+  for (let step = 0; step < MAX_STEPS; step++) {
+    const { steers } = first.message;
+    const target = steers === undefined ? undefined : byPath.get(steers);
+    if (target === undefined) return first;
+    if (whyNotSteering(first.message, target.message, delivery.actor) !== undefined) return first;
+    first = target;
+  }
+  return delivery;
 }
 
 /** @param conversation as `conversationOf` names it, of messages to this actor in this channel */

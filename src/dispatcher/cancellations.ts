@@ -13,6 +13,7 @@ import { parseMessage, type Located, type Message } from '../protocol/message.ts
 import { outgoing } from '../protocol/outgoing.ts';
 import { owedTasks, questionsBehind } from '../protocol/pending.ts';
 import { placeOfRef } from '../protocol/reference.ts';
+import { steeringsOn } from '../protocol/steer.ts';
 import type { DeadLetters } from '../state/dead-letters.ts';
 import type { DueNotices } from '../state/notices.ts';
 import type { Outbox, OutboxEntry } from '../state/outbox.ts';
@@ -118,6 +119,8 @@ export class Cancellations {
       const batch = { actor, host: host.alias, channel, tip, messages: [relPath] };
       const briefing = await brief(this.#parts, batch);
       await this.#drop(actor, target, cancel, briefing);
+      for (const more of steeringsOn(target, actor, briefing.channel))
+        await this.#drop(actor, { ...more, channel }, cancel, briefing);
       if (found.message.only !== true) await this.#cancelTasks(actor, host.alias, target, briefing);
     }
   }
@@ -143,7 +146,6 @@ export class Cancellations {
 
   /**
    * Ends and settles what an actor was given.
-   *
    * @param briefing what is on the bus about it; without it, only what waits or runs here counts
    */
   async #drop(
@@ -199,8 +201,7 @@ export class Cancellations {
       const others = [...behind, ...unread].filter((open) => open !== relPath);
       if (others.some((open) => !cancelled.has(open))) return [];
       const target: Located = { relPath: place.relPath, message: task };
-      const writer = { actor, host, at: now() };
-      const message = cancelMessage(target, BECAUSE, writer, { only: false });
+      const message = cancelMessage(target, BECAUSE, { actor, host, at: now() }, { only: false });
       return [outgoing(message, place.channel, host, suffix()).commit];
     });
     if (commits.length === 0) return;
@@ -217,8 +218,8 @@ export class Cancellations {
         const place = placeOf(path);
         if (place.kind !== 'message' || !content.includes('\ncancels:')) continue;
         const parsed = parseMessage(Buffer.from(content));
-        if (parsed.ok && parsed.value.cancels !== undefined)
-          found.add(messageKey(placeOfRef(place.channel, parsed.value.cancels)));
+        const { cancels } = parsed.ok ? parsed.value : {};
+        if (cancels !== undefined) found.add(messageKey(placeOfRef(place.channel, cancels)));
       }
     return found;
   }

@@ -19,6 +19,7 @@ import { Retries } from './retries.ts';
 import { GatedMail } from './gated-mail.ts';
 import { startFacts, type Job } from './run/job.ts';
 import { atTheGate } from './run/plan.ts';
+import { SteeredMail } from './steered-mail.ts';
 import { Tidings } from './tidings.ts';
 import { Troubles } from '../bus/troubles.ts';
 import { WaitingMail } from './waiting-mail.ts';
@@ -37,6 +38,7 @@ export class Dispatcher {
   readonly #fanIns: FanIns;
   readonly joins: Joins;
   readonly #tidings: Tidings;
+  readonly #steered: SteeredMail;
   readonly #cancellations: Cancellations;
   readonly #links: ChannelLinks;
   readonly #crossings: Crossings;
@@ -66,14 +68,14 @@ export class Dispatcher {
     const publish = (id: string): void => {
       this.#track(parts.publisher.publish(id).then(() => undefined));
     };
-    const undecidable = new Troubles(parts.now);
     this.#sources = [
       // First, as it knows which mail the others leave alone.
-      new GatedMail({ ...shared, ...reading, undecidable, publish }),
+      new GatedMail({ ...shared, ...reading, undecidable: new Troubles(parts.now), publish }),
       new WaitingMail({ ...shared, joins: this.joins }),
       new DueRetries({ ...shared, retries: new Retries(parts) }),
     ];
     this.#fanIns = new FanIns(parts);
+    this.#steered = new SteeredMail(parts);
     this.#tidings = new Tidings({ ...parts, ...reading });
     this.#cancellations = new Cancellations({
       ...parts,
@@ -139,17 +141,14 @@ export class Dispatcher {
   async #startJobs(): Promise<void> {
     const host = this.#parts.hosts.active;
     if (host === undefined) return;
-    await this.#tell(host.alias);
+    const tip = this.#parts.deliveries.mailboxes.scanned;
+    const told = tip === undefined ? [] : await this.#tidings.write(host.alias, tip);
+    for (const push of told) this.#track(push);
     if (await this.#parts.guards.paused()) return;
     await this.#parts.guards.look();
+    await this.#steered.look(this.#jobs);
     for (const source of this.#sources)
       for await (const startable of source.due(host)) await this.#startIfRoom(host, startable);
-  }
-
-  async #tell(host: string): Promise<void> {
-    const tip = this.#parts.deliveries.mailboxes.scanned;
-    if (tip === undefined) return;
-    for (const push of await this.#tidings.write(host, tip)) this.#track(push);
   }
 
   async #startIfRoom(host: ActiveHost, startable: Startable): Promise<void> {
@@ -207,6 +206,7 @@ export class Dispatcher {
     const cancel = new AbortController();
     const usual: Job = { ...batch, id, host, tier, tiers, tip, cancel: cancel.signal };
     const job = atTheGate(this.#parts.gated, usual);
+    if (tier.session === 'warm') job.steering = this.#steered.steeringOf(job);
     const facts = { actor, channel, tier: tier.name, messages };
     this.#parts.log('dispatch_start', startFacts(job, letter));
     const running = { ...facts, since: this.#parts.now().toISOString() };
@@ -236,7 +236,7 @@ export class Dispatcher {
       this.#lanes.leave(actor, tier);
       this.events.emit('room');
     });
-    this.#jobs.add(job.id, { running, fanIn, cancel, done });
+    this.#jobs.add(job.id, { running, fanIn, job, cancel, done });
   }
 
   #track(push: Promise<void>): void {

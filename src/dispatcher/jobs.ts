@@ -1,11 +1,13 @@
 import { messageKey, type MessageRef } from '../protocol/message-ref.ts';
 import type { Running } from './dispatcher-parts.ts';
 import type { FanIn } from './fan-ins.ts';
+import type { Job } from './run/job.ts';
 
 /** A job under way. */
 interface Under {
   running: Running;
   fanIn: FanIn | undefined;
+  job: Job;
   /** Ends its run. */
   cancel: AbortController;
   done: Promise<void>;
@@ -43,14 +45,25 @@ export class Jobs {
    * @returns how many there are
    */
   end(actor: string, { channel, relPath }: MessageRef): number {
+    const concerned = this.#for(actor, { channel, relPath });
+    for (const { cancel } of concerned) cancel.abort();
+    return concerned.length;
+  }
+
+  /** The run of an actor for a question, in its channel, if it may be told something. */
+  steerable(actor: string, question: MessageRef): Job | undefined {
+    return this.#for(actor, question).find(
+      ({ job, running }) => running.channel === question.channel && job.steering?.isOpen === true,
+    )?.job;
+  }
+
+  #for(actor: string, { channel, relPath }: MessageRef): Under[] {
     const key = messageKey({ channel, relPath });
-    const concerned = [...this.#jobs.values()].filter(
+    return [...this.#jobs.values()].filter(
       ({ running, fanIn }) =>
         running.actor === actor &&
         ((running.channel === channel && running.messages.includes(relPath)) ||
           fanIn?.questions.every((question) => question === key) === true),
     );
-    for (const { cancel } of concerned) cancel.abort();
-    return concerned.length;
   }
 }

@@ -1,6 +1,6 @@
 import type { ActiveHost } from '../bus/approvals.ts';
 import type { Batches } from './batches.ts';
-import { lookedAt } from './batches.ts';
+import { lookedAt, steeredBy } from './batches.ts';
 import type { DueSource, Startable } from './due.ts';
 import type { Deliveries } from './intake/deliveries.ts';
 import { isQuestion } from '../protocol/causality.ts';
@@ -94,7 +94,13 @@ function apart(batch: Delivery[], tiers: readonly Tier[]): Delivery[][] {
     return [batch];
   const tasks = batch.filter(({ message }) => isQuestion(message));
   const others = batch.filter((one) => !tasks.includes(one));
-  return [...tasks.map((one) => [one]), ...(others.length > 0 ? [others] : [])];
+  const byPath = new Map(tasks.map((one) => [one.relPath, one]));
+  const groups = new Map<Delivery, Delivery[]>();
+  for (const one of tasks) {
+    const first = steeredBy(one, byPath);
+    groups.set(first, [...(groups.get(first) ?? []), one]);
+  }
+  return [...groups.values(), ...(others.length > 0 ? [others] : [])];
 }
 
 /** The boxes without the mail that waits for budgets, or at a gate. */

@@ -10,6 +10,7 @@ import { branchIn, type BranchOnRecord } from './text/branch.ts';
 import { isName, isRelPath } from './names.ts';
 import { isOrigin } from './reference.ts';
 import { schemaIn } from './schema.ts';
+import { steeredIn, type Steered } from './steered.ts';
 import { usageIn, type UsageOnRecord } from './usage.ts';
 import type { HeaderFields } from './text/frontmatter.ts';
 import { isOneLine } from './text/one-line.ts';
@@ -35,6 +36,10 @@ export interface TalkFields {
   cancels?: string;
   /** With `cancels`: the tasks that were given to others for it go on. */
   only?: true;
+  /** The question of the same writer and channel for the work on which it is, if that is under way. */
+  steers?: string;
+  /** In an answer: the messages that its run was given while it was under way. */
+  steered?: Steered[];
   /** The files that it brings along. */
   files?: AttachedFile[];
   /** The JSON Schema that an answer to it has to fit, as JSON text. */
@@ -86,6 +91,8 @@ const READERS: Readers = {
   failed: failureIn,
   cancels: refIn,
   only: isTrue,
+  steers: (value) => (isRelPath(value) ? value : undefined),
+  steered: steeredIn,
   files: filesIn,
   schema: schemaIn,
   json: isTrue,

@@ -51,6 +51,21 @@ export interface Prompt {
   permit?: (call: unknown, gone: AbortSignal) => Promise<boolean>;
 }
 
+/** Words for a prompt that is under way, in both forms in which an agent can take them. */
+export interface Words {
+  /** For one that takes them into its work. */
+  into: string;
+  /** For one that has to begin again: the whole of it. */
+  again: string;
+}
+
+/**
+ * What came of such words: the prompt goes on with them (`into`), was ended and begun again with them
+ * (`again`), had come to its end before (`late`), or its process was ended for them, which has to be started
+ * again (`ended`).
+ */
+export type Reached = 'into' | 'again' | 'late' | 'ended';
+
 /** What came of a prompt: success and failure have one shape, and the booleans say what happened. */
 export interface InvocationResult {
   exitCode: number | null;
@@ -91,6 +106,8 @@ export interface RunningCli {
   readonly isOpen: boolean;
   /** Ends the prompt under way, or the next one at once; its result says `aborted`. */
   cancel: () => void;
+  /** Tells the prompt under way something more; absent where a process takes one prompt. Never rejects. */
+  steer?: (words: Words) => Promise<Reached>;
   /** Ends it for what it must not do; the prompt under way fails with the reason. */
   fail: (why: string) => void;
   /** Ends the CLI and everything that belongs to its process group. */

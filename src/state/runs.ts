@@ -6,6 +6,7 @@ import type { MessageRef } from '../protocol/message-ref.ts';
 import { formatMessage, parseMessage, type Located } from '../protocol/message.ts';
 import type { CountedFor } from '../protocol/automation/counted-for.ts';
 import type { SessionKind } from '../protocol/files/tier-session.ts';
+import type { Steered } from '../protocol/steered.ts';
 import type { Usage } from '../protocol/usage.ts';
 import { JsonFolder, isRecord } from './files.ts';
 import { identify, isAlive, type ProcessIdentity } from './process-identity.ts';
@@ -37,6 +38,8 @@ export interface RunRecord extends CountedFor {
   before?: Usage;
   /** The session whose directory it works with, where its process is kept. */
   desk?: string;
+  /** Which of its messages it was given while it was under way. */
+  steered?: Steered[];
   /** The leader of the CLI's process group. */
   process: ProcessIdentity;
 }
@@ -76,6 +79,17 @@ export class Runs {
     const process = await identify(pid);
     await this.#records.put({ ...run, process });
     return process;
+  }
+
+  /** Notes which messages a run has now, and which it was given while it was under way; none that has no record. */
+  async note(
+    { id, messages, tip }: Pick<RunRecord, 'id' | 'messages'> & { tip: string },
+    steered: readonly Steered[],
+  ): Promise<void> {
+    const run = await this.#records.get(id);
+    if (run === undefined) return;
+    const more = steered.length > 0 && { steered: [...steered] };
+    await this.#records.put({ ...run, messages: [...messages], tip, ...more });
   }
 
   async end(id: string): Promise<void> {

@@ -3,8 +3,10 @@ import type { AddressInfo } from 'node:net';
 import { apiOf, readRequest, type ModelRequest } from './model-request.ts';
 import { wire, type Turn, type Used } from './wire.ts';
 
-/** The fake model's answer to each request, as the whole script of a test. */
-export type Script = (request: ModelRequest) => Turn | { shell: string; used?: Used };
+type Answer = Turn | { shell: string; used?: Used };
+
+/** The fake model's answer to each request, as the whole script of a test; it may take its time. */
+export type Script = (request: ModelRequest) => Answer | Promise<Answer>;
 
 /** A model server on loopback that follows a script and records the requests. */
 export interface ModelServer {
@@ -46,7 +48,7 @@ export async function startModelServer(script: Script): Promise<ModelServer> {
     }
     const request = readRequest(api, path, body);
     requests.push(request);
-    const turn = inItsWords(request, script(request));
+    const turn = inItsWords(request, await script(request));
     const wired = wire(request, turn, String(requests.length));
     outgoing.writeHead(wired.status, wired.headers).end(wired.body);
   };
@@ -66,7 +68,7 @@ export async function startModelServer(script: Script): Promise<ModelServer> {
 }
 
 /** Calls the CLI's own shell tool, with the name and the parameters that the CLI gave it. */
-function inItsWords(request: ModelRequest, turn: Turn | { shell: string; used?: Used }): Turn {
+function inItsWords(request: ModelRequest, turn: Answer): Turn {
   if ('status' in turn) return turn;
   // CLIs also send auxiliary requests (a title, a route), which offer no tools.
   if (request.tools.length === 0) return { say: 'ok' };

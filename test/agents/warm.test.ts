@@ -1,81 +1,22 @@
-import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, inject, it, onTestFinished } from 'vitest';
+import { expect, inject, it } from 'vitest';
 import { findBackend } from '../../src/runner/sandbox/bubblewrap.ts';
-import { Bus, type Host, type Running } from '../support/bus.ts';
 import { until } from '../support/wait.ts';
-import { binFolder, headless, REAL_ADAPTERS, type RealCli } from './clis.ts';
-import { machine, underTest } from './machine.ts';
-import type { ModelRequest } from './model-request.ts';
-import { startModelServer, type ModelServer, type Script } from './server.ts';
+import { headless } from './clis.ts';
+import { underTest } from './machine.ts';
+import { asked, ledger, says, scene, spoken, USED, words, type Scene } from './warm-scene.ts';
 
 const each = underTest('claude', 'codex', 'opencode', 'gemini').map(
   (cli) => [cli.name, cli] as const,
 );
 const backend = await findBackend(process.env);
 
-const USED = { input: 100, cached: 1000, output: 10 };
-
-interface Scene {
-  bus: Bus;
-  host: Host;
-  server: ModelServer;
-  running: Running;
-}
-
-/** The model says how much it knows. */
-const says = ({ body }: ModelRequest): ReturnType<Script> => ({
-  say: `SAID-${String(words(body).filter((one) => one.startsWith('ASKED')).length)}`,
-  used: USED,
-});
-
-type Options = Record<string, string | number | Record<string, string[]>>;
-
-/** A machine with a dispatcher whose worker is a real CLI that is kept. */
-async function scene(
-  cli: RealCli,
-  options: Options = {},
-  script: (request: ModelRequest) => ReturnType<Script> = says,
-): Promise<Scene> {
-  const bus = new Bus();
-  const server = await startModelServer(script);
-  onTestFinished(() => server.close());
-  const host = await machine(bus, 'laptop', server.url, { worker: cli });
-  // codex makes no helpers for its own sandbox below a folder for temporary files.
-  for (const [name, from] of [
-    ['HOME', host.env['HOME']],
-    ['CROSSTALK_STATE_DIR', host.state],
-  ] as const) {
-    const folder = mkdtempSync('/var/tmp/crosstalk-warm-');
-    onTestFinished(() => {
-      rmSync(folder, { recursive: true, force: true });
-    });
-    cpSync(String(from), folder, { recursive: true });
-    host.env[name] = folder;
-  }
-  const adapter = REAL_ADAPTERS[cli.name];
-  if (adapter !== undefined) {
-    const bin = binFolder(adapter, inject('agents').cache);
-    host.env['PATH'] = `${bin}:${String(host.env['PATH'])}`;
-  }
-  host.declare({ worker: { default: { cli: headless(cli), session: 'warm', ...options } } });
-  await host.approve();
-  return { bus, host, server, running: host.start() };
-}
-
-/** The words of this test in what the model was sent, each once. */
-function words(body: unknown): string[] {
-  return [...new Set(JSON.stringify(body).match(/(?:ASKED|SAID)-\d/g))];
-}
-
 /** What the newest prompt in a request says, of whatever the CLI sends along. */
 function newest(body: unknown): string {
   const text = JSON.stringify(body);
   return text.slice(text.lastIndexOf('Crosstalk made this prompt.'));
 }
-
-const spoken = ({ bus }: Scene) =>
-  bus.from('worker').filter(({ message }) => message.re.length > 0);
 
 async function askOn(at: Scene, text: string): Promise<void> {
   const { host, running } = at;
@@ -92,17 +33,6 @@ async function askOn(at: Scene, text: string): Promise<void> {
     return spoken(at).length > before;
   });
 }
-
-/** Requests that offer tools: a CLI asks for titles besides. */
-const asked = ({ server }: Scene) => server.requests.filter(({ tools }) => tools.length > 0);
-
-const ledger = ({ host }: Scene): Record<string, unknown>[] => {
-  const folder = join(String(host.env['CROSSTALK_STATE_DIR']), 'ledger');
-  return readdirSync(folder)
-    .flatMap((name) => readFileSync(join(folder, name), 'utf8').split('\n'))
-    .filter((line) => line !== '')
-    .map((line) => JSON.parse(line) as Record<string, unknown>);
-};
 
 const kinds = (at: Scene) => spoken(at).map(({ message }) => message.extra['session']);
 

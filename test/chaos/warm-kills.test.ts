@@ -75,6 +75,12 @@ class WarmBus {
       .filter(({ started }) => started === true);
   }
 
+  /** How many prompts were given. */
+  get prompts(): number {
+    const file = join(this.bus.root, 'keeping', 'log');
+    return existsSync(file) ? readFileSync(file, 'utf8').split('"prompt"').length - 1 : 0;
+  }
+
   /** What is left of sessions: processes, records and directories. */
   get left(): string[] {
     const names = (folder: string): string[] =>
@@ -124,6 +130,39 @@ it.each([
     expect(await doomed.ended).toBe('SIGKILL');
     await settle(warm.host);
     expect(warm.answered).toEqual(['ASKED-1', 'ASKED-2']);
+    await until('nothing to be left', () => warm.left.length === 0);
+  },
+  PATIENCE_MS,
+);
+
+it.each([
+  ['steers', 'steering_recorded'],
+  ['steers', 'steering_told'],
+  ['steers', 'output_recorded'],
+  ['', 'steering_recorded'],
+  ['', 'steering_told'],
+  ['', 'cli_ended'],
+  ['deaf', 'ledger_written'],
+] as const)(
+  'a dispatcher whose agent is "%s" and that is killed at %s, as more is said while it works, gives one answer to both',
+  async (mood, point) => {
+    const warm = new WarmBus();
+    await warm.open();
+    writeFileSync(join(warm.bus.root, 'keeping', 'mood'), mood);
+    const doomed = warm.start(point, 1);
+    let isOver = false;
+    void doomed.ended.then(() => (isOver = true));
+    await warm.ask('please wait ASKED-1');
+    await until('the turn', () => warm.prompts > 0);
+    const more = await warm.host.run('send', '--to', 'worker', '--now', 'ASKED-2');
+    expect(more.code, more.err).toBe(0);
+    await until('the end', () => isOver, PATIENCE_MS);
+    expect(await doomed.ended).toBe('SIGKILL');
+    // What begins anew finds nothing to wait for.
+    writeFileSync(join(warm.bus.root, 'keeping', 'go'), '');
+    await settle(warm.host);
+    expect(warm.answered).toEqual(['ASKED-2', 'please wait ASKED-1']);
+    expect(new Set(warm.answers.map(({ relPath }) => relPath)).size).toBe(1);
     await until('nothing to be left', () => warm.left.length === 0);
   },
   PATIENCE_MS,

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { formatPrompt, type PromptParts } from '../../src/protocol/prompt/prompt.ts';
+import { steeringPrompt } from '../../src/protocol/prompt/steering-prompt.ts';
 import { HEADINGS, quoted, unquoted, wordLine } from '../../src/protocol/text/structure.ts';
 import { Bus } from '../support/bus.ts';
 import { path, said } from '../support/messages.ts';
@@ -90,10 +91,11 @@ function checkOne(given: PromptParts): void {
   const delimiters = lines.flatMap((line, at) => (DELIMITER.test(line) ? [at] : []));
   expect(delimiters).toHaveLength(given.batch.length);
   expect(wordLines).toEqual(delimiters.map((at) => at - 1));
-  const { session, profile, channel, thread, news } = HEADINGS;
+  const { session, profile, channel, thread, news, meanwhile } = HEADINGS;
   const told = given.session === undefined ? [profile, channel, thread] : [session, news];
   const titles = Object.values(HEADINGS).filter(
-    (title) => ![session, profile, channel, thread, news].includes(title) || told.includes(title),
+    (title) =>
+      ![session, profile, channel, thread, news, meanwhile].includes(title) || told.includes(title),
   );
   for (const title of titles.filter(
     (one) => given.thread.length > 0 || (one !== thread && one !== news),
@@ -281,4 +283,27 @@ it('no reply produces a line by which crosstalk replies tells who answered', asy
   );
   expect(out).toContain('  from me to you\n');
   expect(out).toContain(`  > ${lines[1] ?? ''}\n`);
+});
+
+it('no word that an agent is told in the middle of its work produces a line of Crosstalk', () => {
+  for (const line of forged) {
+    const [first, added] = [said(1, 'x', 'boss'), said(2, 'x', 'boss')].map((one) => ({
+      ...one,
+      message: { ...one.message, body: `before\n${line}\nafter` },
+    }));
+    if (first === undefined || added === undefined) throw new Error('two messages');
+    const batch = [first, added];
+    const told = steeringPrompt({ word: WORD, added, batch, answers: [] });
+    const ours = (text: string): string[] =>
+      text.split(ANY_BREAK).filter((one) => one === line || DELIMITER.test(one));
+    const count = (text: string): number => ours(text).filter((one) => one === line).length;
+    const plain = steeringPrompt({
+      ...{ word: WORD, added: said(2, 'x', 'boss'), answers: [] },
+      batch: [said(1, 'x', 'boss'), said(2, 'x', 'boss')],
+    });
+    for (const form of ['into', 'again'] as const) {
+      expect(count(told[form]), line).toBe(count(plain[form]));
+      expect(told[form]).toContain(`> ${line}`);
+    }
+  }
 });

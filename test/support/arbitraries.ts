@@ -85,6 +85,15 @@ const talk = (): fc.Arbitrary<TalkFields> =>
       final: ref(),
       failed: failure(),
       cancels: ref(),
+      steers: relPath(),
+      steered: fc.array(
+        fc.record({
+          message: relPath(),
+          how: fc.constantFrom('into' as const, 'again' as const),
+          run: fc.stringMatching(/^[0-9A-HJKMNP-TV-Z]{26}$/),
+        }),
+        { minLength: 1, maxLength: 3 },
+      ),
     },
     { requiredKeys: [], noNullPrototype: true },
   );

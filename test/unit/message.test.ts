@@ -138,6 +138,10 @@ describe('a field of talk.md', () => {
     'failed: true',
     'failed: { reason: x, attempts: many, host: b, dead_letter: y }',
     'cancels: [2026/06/09/190000000Z-00000000.md]',
+    'steers: ../../x.md',
+    'steers: [2026/06/09/190000000Z-00000000.md]',
+    'steered: []',
+    'steered: [{ message: 2026/06/09/190000000Z-00000000.md, how: twice, run: x }]',
   ])('%s cannot be read: it means nothing, and is kept', (field) => {
     const [key = ''] = field.split(':');
     const message = withField(field);

@@ -53,8 +53,12 @@ export function acp(): OutputReader {
         }
       } else if (textIn(result['stopReason']) !== undefined) {
         stop = textIn(result['stopReason']);
-        usage = usageOf(result);
-      } else if (event['method'] === undefined && event['error'] !== undefined)
+        // It was another request that failed, such as one to take words into the turn.
+        error = undefined;
+        usage = both(usage, usageOf(result));
+        // What was said in a turn that was ended is no part of the answer of the one that began again.
+        if (stop === 'cancelled') [text, message] = ['', undefined];
+      } else if (event['method'] === undefined && event['error'] !== undefined && isOpen(stop))
         error = errorOf(objectIn(event['error']));
     },
     () => {
@@ -82,6 +86,23 @@ export function errorOf({ message, data }: Json): string {
   return (
     details ?? textIn(message)?.replace(/^Internal error: /, '') ?? 'it failed, and says no more'
   );
+}
+
+/** Whether a turn goes on: one that was cancelled may have begun again. */
+function isOpen(stop: string | undefined): boolean {
+  return stop === undefined || stop === 'cancelled';
+}
+
+/** What two turns of one run used. */
+function both(one: Usage | undefined, other: Usage | undefined): Usage | undefined {
+  if (one === undefined || other === undefined) return other ?? one;
+  return {
+    ...one,
+    ...other,
+    input: one.input + other.input,
+    cached: one.cached + other.cached,
+    output: one.output + other.output,
+  };
 }
 
 /** The money that a session has cost so far, in US dollars. */

@@ -1,6 +1,8 @@
 import { explain, type Explanation } from '../../operations/tracing/explain.ts';
+import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { firedText } from '../../protocol/text/fired-text.ts';
 import { describeFacts } from '../../operations/tracing/facts.ts';
+import { steeringLine } from '../../operations/tracing/steering-about.ts';
 import { sessionLines } from '../../operations/tracing/session-about.ts';
 import { inTransport, print, type Call } from '../command/command.ts';
 
@@ -21,6 +23,7 @@ export function run(call: Call): Promise<number> {
         ...(asked === undefined ? [] : [`  ${skillText(asked)}`]),
         ...result.answered.map((path) => `  re: ${path}`),
         ...open,
+        ...(result.steering ? [`  ${escapeInvisible(steeringLine(result.steering))}`] : []),
         `  state: ${describeFacts(result.facts)}`,
         ...(result.session ? sessionLines(result.session) : []).map((line) => `  ${line}`),
       ].join('\n');

@@ -27,6 +27,12 @@ export async function run(call: Call): Promise<number> {
     allowSecret: flag(call, 'allowSecret'),
     login: io.login,
   };
+  if (flag(call, 'now')) return sayNow(call, input);
+  if (text(call, 'about') !== undefined)
+    throw new CrosstalkError(
+      'usage',
+      '--about says for which question a message is that goes into work under way; add --now, or leave it out',
+    );
   const sender: Sender = {
     surroundings: io,
     note: (line: string) => {
@@ -46,6 +52,31 @@ export async function run(call: Call): Promise<number> {
       printSent(call, sent);
     },
   });
+  await noteLeftOut();
+  return EXIT.ok;
+}
+
+/** Sends it for the work that is under way; what does that is needed by few. */
+async function sayNow(call: Call, input: SendInput): Promise<number> {
+  const { steer, WHAT_HAPPENS } = await import('../../operations/sending/steer.ts');
+  const attachments = await readAttachments(call);
+  const noteLeftOut = lookAtStdin(call);
+  await inTransport(call, (context) =>
+    steer(
+      context,
+      { ...input, ...given(call, 'about') },
+      {
+        attachments,
+        onDurable: () => {
+          durableWord(call);
+        },
+        onSent: (sent) => {
+          printSent(call, sent);
+        },
+      },
+    ),
+  );
+  note(call, WHAT_HAPPENS);
   await noteLeftOut();
   return EXIT.ok;
 }

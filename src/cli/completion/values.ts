@@ -60,6 +60,7 @@ export const OPTION_VALUES: Readonly<Record<string, Source>> = {
   '--from': live('actors'),
   '--actor': live('actors'),
   '--for': live('actors'),
+  '--about': live('messages'),
   '--channel': live('channels'),
   '--parent': live('channels'),
   '--scope': live('scopes', ['global', 'for every channel']),

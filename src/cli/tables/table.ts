@@ -27,6 +27,10 @@ import { WEB_COMMANDS } from './web.ts';
 import { WORKTREE_COMMANDS } from './worktree.ts';
 import { SESSION_COMMANDS } from './sessions.ts';
 
+/** Why a run does not say more about what it has given away. */
+const NOT_NOW =
+  'for people: a run that has more to say sends it, and the next run of its addressee has it';
+
 export const COMMANDS: readonly CommandSpec[] = [
   {
     name: 'init',
@@ -62,6 +66,8 @@ export const COMMANDS: readonly CommandSpec[] = [
       ['--tier <tier>', 'the model tier asked for'],
       ['--for <message>', 'of the messages being processed, the one it is about'],
       ['--new', 'unrelated to what is being processed: record neither re nor cause'],
+      ['--now', 'for work under way: the agent is told now, or begins again with both'],
+      ['--about <message>', 'with --now: the question that is worked on, if several are open'],
       ['--option <text>', 'an answer to choose from; may be given several times', 'repeatable'],
       ['--file <path>', 'take the text from a file, or from stdin with -'],
       ATTACH,
@@ -69,7 +75,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       ALLOW_SECRET,
       ['--no-wait', 'return as soon as the message is safely queued'],
     ],
-    inRun: NO_SECRETS,
+    inRun: { ...NO_SECRETS, now: NOT_NOW, about: NOT_NOW },
     details:
       'Text and - together send the text, then stdin: git diff | crosstalk send --to reviewer "please review" -',
     example: 'crosstalk send --to concierge "what changed this week?"',

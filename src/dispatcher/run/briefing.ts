@@ -7,6 +7,7 @@ import { planAnswers, type AnswerPlan } from '../../protocol/reply.ts';
 import { THREAD_LIMITS } from '../../protocol/prompt/prompt-thread.ts';
 import { byChannel, placeOfRef } from '../../protocol/reference.ts';
 import { seenFrom } from '../../protocol/seen-from.ts';
+import { withSteerings } from '../../protocol/steer.ts';
 import { threadOf, threadRoots, threadStart } from '../../protocol/thread.ts';
 import type { Transport } from '../../transport/transport.ts';
 import type { MessageReader } from '../../bus/message-reader.ts';
@@ -76,6 +77,7 @@ export async function brief(
   const answered = answeredOn(actor, host, since);
   const seen: Lookup = (ref) => lookup(ref) ?? known.get(ref);
   const cancelled = cancelledIn(since, { actor, host }, seen);
+  const closed = new Set([...answered, ...cancelled]);
   return {
     batch,
     absent: missing.filter((relPath) => !unread.has(relPath)),
@@ -84,7 +86,7 @@ export async function brief(
     channel: since,
     answered,
     cancelled,
-    plans: planAnswers(batch, actor, lookup, new Set([...answered, ...cancelled])),
+    plans: withSteerings(planAnswers(batch, actor, lookup, closed), actor, since, closed),
     lacking: missingOrigins(batch, actor, lookup).map((ref) => fileOf(channel, ref)),
     depth: depthOf(batch, lookup),
   };

@@ -130,8 +130,10 @@ export async function runIn(
         // Only now: who watches takes a transcript without a record for that of a run that is over.
         parts.transcribing.begin(head, form?.narrator);
         passed('run_recorded');
+        if (seat !== undefined) job.steering?.begin(given.tell(seat.cli));
       },
     });
+    await job.steering?.pause();
     passed('cli_ended');
     for (const stream of ['out', 'err'] as const)
       parts.transcribing.hear(id, stream, shown[stream]());

@@ -7,6 +7,7 @@ import { formatMessage, MAX_MESSAGE_BYTES, type Located } from '../../protocol/m
 import { awaitsPeers, mayBeSilent } from '../../protocol/pending.ts';
 import { placeOfRef, refFrom } from '../../protocol/reference.ts';
 import { answerMessages, askersOf, type Placed, type Writer } from '../../protocol/reply.ts';
+import { withSteerings } from '../../protocol/steer.ts';
 import { seenFrom } from '../../protocol/seen-from.ts';
 import type { SessionKind } from '../../protocol/files/tier-session.ts';
 import type { CliOutcome } from '../../runner/outcome.ts';
@@ -150,7 +151,7 @@ async function lastWords(
   const questions = openQuestionsOfBatch(batch, actor, lookup);
   const open = questions.filter(({ relPath }) => !answered.has(relPath));
   const found: Placed[] = [];
-  for (const plan of askersOf(open)) {
+  for (const plan of withSteerings(askersOf(open), actor, thread, answered)) {
     const ref = lastWord(plan, actor, thread, lookup);
     if (ref === undefined) continue;
     const place = placeOfRef(channel, ref);

@@ -20,6 +20,7 @@ import type { BudgetMail } from './budget-mail.ts';
 import type { Spent } from './budgets.ts';
 import type { Permissions } from '../permission/permissions.ts';
 import type { Sessions } from '../sessions/sessions.ts';
+import type { RunSteering } from '../steering/run-steering.ts';
 import type { DeskParts } from './desk.ts';
 import type { Transcribing } from '../transcribing/transcribing.ts';
 import type { WorktreeParts } from './worktree.ts';
@@ -55,6 +56,8 @@ export interface Job {
   approval?: Gate;
   /** Aborted when what it is for was taken back. */
   cancel: AbortSignal;
+  /** What it is told while it is under way; absent where its tier keeps no process. */
+  steering?: RunSteering;
 }
 
 /**

@@ -4,6 +4,8 @@ import type { Located } from '../../protocol/message.ts';
 import type { BatchFiles } from '../../protocol/prompt/prompt-files.ts';
 import type { ServersOfRun } from '../laying/mcp-servers.ts';
 import type { Turn } from '../sessions/session-of-run.ts';
+import type { RunningCli } from '../../runner/runner.ts';
+import type { Tell } from '../steering/run-steering.ts';
 import type { Permitting } from './permitting.ts';
 
 /** What a CLI is run with. */
@@ -23,6 +25,8 @@ export interface RunInput {
   tools: ServersOfRun;
   /** Whom it asks for permission, if its tier says so. */
   permitting?: Permitting;
+  /** How its agent is told what comes meanwhile. */
+  tell: (cli: RunningCli) => Tell;
   /** Its session, if its tier keeps any. */
   turn?: Turn;
 }

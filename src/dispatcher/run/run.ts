@@ -9,6 +9,7 @@ import { MAX_MESSAGE_BYTES, type Located } from '../../protocol/message.ts';
 import { isAnswer } from '../../protocol/owed.ts';
 import { ledBy } from '../../protocol/automation/follow-up.ts';
 import { placeOfRef } from '../../protocol/reference.ts';
+import type { Usage } from '../../protocol/usage.ts';
 import { threadRoot } from '../../protocol/thread.ts';
 import { unaccepted } from './acceptance.ts';
 import { brief, type Briefing } from './briefing.ts';
@@ -28,6 +29,7 @@ import { answersOf, stillOpen } from '../intake/still-open.ts';
 import { serversForRun } from '../laying/mcp-servers.ts';
 import type { Turn } from '../sessions/session-of-run.ts';
 import { inSession } from '../sessions/turn.ts';
+import { tellerOf, usageOfBoth, withSteered } from './steer.ts';
 import { untriedTiers } from './tier-choice.ts';
 import { workplaceOf, type Workplace } from './workplace.ts';
 import { branchBefore, bringBack, leaveWorktree, openWorktree } from './worktree.ts';
@@ -42,18 +44,40 @@ export async function runJob(
   job: Job,
   letter: DeadLetter | undefined,
 ): Promise<JobResult> {
-  const begun = parts.now();
+  let begun = parts.now();
   let ran: Ran | undefined;
   let ended: JobResult | undefined;
+  let used: Usage | undefined;
   try {
-    const came = await runCli(parts, job, letter, (made) => (ran = made));
-    ended = judged(parts, job, came);
-    return ended;
+    for (;;) {
+      const came = await runCli(parts, job, letter, { used, onRan: (made) => (ran = made) });
+      if (came.kind !== 'again') {
+        ended = withSteered(judged(parts, job, came), job);
+        return ended;
+      }
+      // Its agent was ended, as it was told something: what it was is on the bill, and it is no failure.
+      if (ran !== undefined) await bill(parts, job, begun, ran, undefined);
+      used = usageOfBoth(used, ran?.result.usage);
+      [begun, ran] = [parts.now(), undefined];
+      await parts.sessions.over(job.id, undefined);
+    }
   } finally {
+    await job.steering?.pause();
+    await job.steering?.close();
     const reason = ended?.kind === 'failed' ? ended.failure.reason : undefined;
     parts.transcribing.end(job.id, endingOf(ended), reason);
     if (ran !== undefined) await bill(parts, job, begun, ran, ended);
   }
+}
+
+/** A run whose agent was ended so that it can be begun again, with all that it was told. */
+const AGAIN = { kind: 'again' } as const;
+
+interface Runs {
+  /** What it has used before it was begun again. */
+  used: Usage | undefined;
+  /** Called once the CLI has come to its end. */
+  onRan: (ran: Ran) => void;
 }
 
 /** What came of a job, by what its CLI says of itself. */
@@ -65,13 +89,12 @@ function judged(parts: RunParts, job: Job, ended: JobResult): JobResult {
   return failure.kind === 'failed' ? asItsCliSays(job.tier.cli, failure) : failure;
 }
 
-/** @param onRan called once the CLI has come to its end */
 async function runCli(
   parts: RunParts,
   job: Job,
   letter: DeadLetter | undefined,
-  onRan: (ran: Ran) => void,
-): Promise<JobResult> {
+  { used, onRan }: Runs,
+): Promise<JobResult | typeof AGAIN> {
   const briefing = await brief(parts, job);
   if (briefing.unread.length > 0) return { kind: 'unread', messages: briefing.unread };
   const { absent } = briefing;
@@ -121,22 +144,28 @@ async function runCli(
   const told = (skills: string[]): void => void Object.assign(counted, { skills });
   let result: InvocationResult;
   let branch: BranchOnRecord | undefined;
+  const about = { briefing, root, dir: place.dir, tools };
   try {
-    const about = { briefing, root, dir: place.dir, tools };
     const run = (turn?: Turn) =>
       runIn(parts, job, place, {
         input: (files, runDir) =>
-          promptOf(parts, job, briefing, { place, files, runDir, letter, turn, told }),
-        batch: briefing.batch,
+          promptOf(parts, job, about.briefing, { place, files, runDir, letter, turn, told }),
+        batch: about.briefing.batch,
         maxOutput,
         thread: root,
         counted,
         rest: allowed.rest,
         tools,
+        tell: (cli) => tellerOf(parts, job, about, cli),
         ...(asking && { permitting: permittingOf(parts, job, briefing, root, asking.flags) }),
         ...(turn && { turn }),
       });
     result = await inSession(parts, job, about, run);
+    const isAgain = await job.steering?.end(result.aborted);
+    if (isAgain === true && !job.cancel.aborted && !parts.signal.aborted) {
+      onRan({ result, thread: root, counted });
+      return AGAIN;
+    }
     if (place.copy !== undefined)
       branch = await bringBack(parts, place.copy, job.tier, parts.signal);
     if (place.workspace)
@@ -151,7 +180,9 @@ async function runCli(
   onRan({ result, thread: root, counted });
   if (outcome.kind === 'stopped') return { kind: 'stopped' };
   if (outcome.kind === 'failed') return { kind: 'failed', failure: outcome, result };
-  const concluded = await conclude(parts, job, briefing, outcome, result);
+  const usage = usageOfBoth(used, result.usage);
+  const whole = usage === undefined ? result : { ...result, usage };
+  const concluded = await conclude(parts, job, about.briefing, outcome, whole);
   return branch === undefined ? concluded : withBranch(concluded, branch);
 }
 

@@ -6,7 +6,7 @@ import type { Worktree } from '../../state/worktrees.ts';
 import type { Clone } from '../../transport/clone/clone.ts';
 import type { Tree } from '../../transport/worktree/tree.ts';
 import type { Log } from '../../log.ts';
-import { workdirOf } from './workdir.ts';
+import { workdirOf } from '../laying/workdir.ts';
 
 /** A copy of a repository, in which a run works. */
 export interface TreePlace {

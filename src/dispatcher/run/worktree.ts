@@ -14,7 +14,7 @@ import { pushSearched } from './worktree-push.ts';
 import { branchTip, findSource, nameOf } from '../../transport/worktree/source.ts';
 import type { Briefing } from './briefing.ts';
 import type { TreePlace, WorkplaceParts } from './workplace.ts';
-import { workdirOf } from './workdir.ts';
+import { workdirOf } from '../laying/workdir.ts';
 
 export interface WorktreeParts extends WorkplaceParts {
   worktrees: Worktrees;

@@ -10,6 +10,7 @@ import {
 } from '../../protocol/message.ts';
 import { outgoing } from '../../protocol/outgoing.ts';
 import { sendMessages } from '../../protocol/reply.ts';
+import { isOrigin, placeOfRef } from '../../protocol/reference.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { parseRecipients, type Address } from '../../protocol/address.ts';
 import type { Context } from '../context.ts';
@@ -61,10 +62,13 @@ export async function prepareMessages(
     },
     dispatch.lookup,
   );
+  const steering =
+    input.steers === undefined ? {} : steersBy(input.steers, channel.id, dispatch.id !== undefined);
   const asked = messages.map((one) => ({
     ...one,
     message: {
       ...asQuestion(one.message, input, dispatch.id === undefined ? target : undefined),
+      ...steering,
       ...(files.length > 0 && { files }),
     },
   }));
@@ -85,6 +89,25 @@ export async function prepareMessages(
       ...outgoing(message, where, origin, suffixOf(seed, serial)),
     })),
   };
+}
+
+/**
+ * What a message has that is for the work on a question: without `re` it is a task to whoever knows no more, and
+ * `cause` has it in the thread of that question.
+ */
+function steersBy(
+  ref: string,
+  channel: string,
+  isInRun: boolean,
+): Pick<Message, 'steers' | 'cause'> {
+  if (isInRun) throw new CrosstalkError('usage', 'a run says nothing for work under way');
+  const place = isOrigin(ref) ? placeOfRef('', ref) : undefined;
+  if (place?.channel !== channel)
+    throw new CrosstalkError(
+      'usage',
+      `${shown(ref)} is no question to say more about: expected <channel id>/<relPath>, in its channel`,
+    );
+  return { steers: place.relPath, cause: [place.relPath] };
 }
 
 /** The input with its schema as a message carries it; a schema that nothing could fit is refused. */

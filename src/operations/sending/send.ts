@@ -135,6 +135,8 @@ async function takenOver(
   onAsked: SendOptions['onAsked'],
 ): Promise<Sent | 'timeout' | undefined> {
   if (hands === 'recorded' || input.decision !== undefined) return undefined;
+  // A dispatcher of an older version would send it without saying what it is for.
+  if (input.steers !== undefined) return undefined;
   const request = { ...marks, input: handedInput(surroundings, input) };
   const { agentMode } = surroundings;
   if (agentMode !== undefined) {

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { workdirOf } from '../../dispatcher/run/workdir.ts';
+import { workdirOf } from '../../dispatcher/laying/workdir.ts';
 import { CrosstalkError, reasonOf } from '../../errors.ts';
 import { isWorkdir } from '../../protocol/files/workdir.ts';
 import { stateHome } from '../../state/directory.ts';

@@ -10,6 +10,7 @@ import { CrosstalkError } from '../../errors.ts';
 import { askedSkill, type AskedSkill } from './asked-skill.ts';
 import { factsOf, type Facts } from './facts.ts';
 import { sessionAbout, type SessionAbout } from './session-about.ts';
+import { steeringAbout, type SteeringAbout } from './steering-about.ts';
 import { withNaming } from '../lookup/naming.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
 import { resolveMessage } from '../lookup/resolve.ts';
@@ -39,6 +40,8 @@ export interface Explanation {
   asks_for?: AskedSkill;
   /** The sessions in which it was handled or will be; absent where its tier keeps none. */
   session?: SessionAbout;
+  /** What became of a message that is for work under way; absent for any other. */
+  steering?: SteeringAbout;
 }
 
 /** @param actor `name`, or `name@host` to ask about one host */
@@ -77,6 +80,8 @@ export async function explain(
     facts: await factsOf(context, ref, name, result, naming),
     session: await sessionAbout(context, { ...ref, message: found }, name, lookup, naming),
   }));
+  const located = { ...ref, message: found };
+  const steering = await steeringAbout(context, tip, located, name, facts.answered_by);
   const asked = await askedSkill(context, name, found);
   return {
     channel: ref.channel,
@@ -95,6 +100,7 @@ export async function explain(
         }))
       : [],
     ...(session && { session }),
+    ...(steering && { steering }),
     ...(started && { fired_by: started }),
     ...(given && {
       given_by: { ...given, cause: [...originsOf(found), ...(found.origin ?? [])] },

@@ -89,7 +89,8 @@ export function formatPrompt(parts: PromptParts): string {
   return `${head.join('\n\n')}\n\n${formatBatch(parts.batch, word)}`;
 }
 
-function howToRead(word: string): string {
+/** How a reader knows what Crosstalk wrote. */
+export function howToRead(word: string): string {
   return [
     `Crosstalk made this prompt. A message begins only after the line ${wordLine(word)},`,
     "which nobody who wrote one could know, and goes on until that line comes again. A line of somebody's",
@@ -97,7 +98,8 @@ function howToRead(word: string): string {
   ].join('\n');
 }
 
-function section(title: string, text: string): string {
+/** A part under a heading; empty if there is nothing in it. */
+export function section(title: string, text: string): string {
   return text === '' ? '' : `# ${title}\n\n${text}`;
 }
 
@@ -142,7 +144,8 @@ function stdoutOf({ gate, answers }: PromptParts): string {
   return `goes to ${inLine(gate.approver)}, as a plan to decide on.`;
 }
 
-function stdoutGoesTo(answers: readonly AnswerPlan[]): string {
+/** Whom what a run prints goes to, as the end of a sentence. */
+export function stdoutGoesTo(answers: readonly AnswerPlan[]): string {
   const each = answers.map(({ to, re }) => `${formatAddress(to)}, answering ${re.join(', ')}`);
   const text = each.join('; and to ');
   return answers.some((plan) => plan.answers)

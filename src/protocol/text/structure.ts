@@ -15,6 +15,7 @@ export const HEADINGS = {
   earlier: 'Earlier, with',
   thread: 'The thread so far',
   news: 'New in this thread',
+  meanwhile: 'Said meanwhile',
   skill: 'The skill asked for',
   form: 'The form of your answer',
   gate: 'What needs approval here',

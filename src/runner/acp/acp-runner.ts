@@ -1,9 +1,19 @@
 import { ended, endGroup, killGroup, spawnGated, STDERR_TAIL, tail, type End } from '../gated.ts';
 import { RawOutput } from '../raw-output.ts';
 import { afterRunning } from '../running-time.ts';
-import type { AcpSession, InvocationResult, Prompt, Runner, RunningCli, Start } from '../runner.ts';
+import type {
+  AcpSession,
+  InvocationResult,
+  Prompt,
+  Reached,
+  Runner,
+  RunningCli,
+  Start,
+  Words,
+} from '../runner.ts';
 import { AgentFailed, Connection } from './connection.ts';
 import { Messages } from './messages.ts';
+import { Turn } from './turn.ts';
 
 /** Milliseconds within which a session has to be open: nothing was spent, so a run of its own can be made. */
 const OPENING_MS = 60_000;
@@ -22,13 +32,7 @@ export const acpRunner: Runner = {
 const NO_SESSION: AcpSession = { servers: [], folders: [], options: {} };
 
 /** Why a turn came to its end, if not by an answer. */
-type Stop = 'timedOut' | 'aborted' | 'tooMuchOutput';
-
-/** A turn that is under way. */
-interface Turn {
-  hear: (bytes: Buffer) => void;
-  permit?: Prompt['permit'];
-}
+type Stop = 'timedOut' | 'aborted' | 'steered' | 'tooMuchOutput';
 
 class AcpProcess implements RunningCli {
   readonly #start: Start;
@@ -87,13 +91,17 @@ class AcpProcess implements RunningCli {
     this.#grace = prompt.grace;
     const raw = prompt.raw && new RawOutput(prompt.raw);
     const { hear } = prompt;
-    this.#turn = {
-      hear: (bytes) => {
+    const turn = new Turn(
+      (bytes) => {
         if (raw?.add(bytes) === true) this.#endBy('tooMuchOutput');
         hear?.('out', bytes);
       },
-      ...(prompt.permit && { permit: prompt.permit }),
-    };
+      prompt.permit,
+      () => {
+        this.#endBy('steered');
+      },
+    );
+    this.#turn = turn;
     const hearErr = (bytes: Buffer): void => {
       hear?.('err', bytes);
     };
@@ -108,9 +116,12 @@ class AcpProcess implements RunningCli {
     try {
       await Promise.race([this.#open(), this.#lost]);
       if (!this.#isOpen) return unsent(await this.#result(begun, raw));
-      const answered = this.#connection?.prompt(prompt.input).catch((error: unknown) => {
-        this.#fail(error);
-      });
+      const connection = this.#connection;
+      const answered =
+        connection &&
+        turn.run(connection, prompt.input).catch((error: unknown) => {
+          this.#fail(error);
+        });
       await Promise.race([answered, this.#lost]);
       return await this.#result(begun, raw);
     } finally {
@@ -119,6 +130,13 @@ class AcpProcess implements RunningCli {
       cancelTimeout();
       raw?.close();
     }
+  }
+
+  async steer(words: Words): Promise<Reached> {
+    const turn = this.#turn;
+    if (turn === undefined) return 'late';
+    const lost = this.#lost.then(() => (this.#stop === 'steered' ? 'ended' : 'late'));
+    return Promise.race([turn.steer(words), lost]);
   }
 
   cancel(): void {
@@ -147,7 +165,7 @@ class AcpProcess implements RunningCli {
       this.#connection = await Connection.open(
         this.#child.stdin,
         (take) => (this.#take = take),
-        async (call, gone) => (await this.#turn?.permit?.(call, gone)) === true,
+        async (call, gone) => (await this.#turn?.permit(call, gone)) ?? false,
         { cwd: this.#start.cwd, acp: this.#acp },
       );
     } catch (error) {
@@ -167,7 +185,7 @@ class AcpProcess implements RunningCli {
       stdout: '',
       stderrTail: this.#stderr(),
       timedOut: this.#stop === 'timedOut',
-      aborted: this.#stop === 'aborted',
+      aborted: this.#stop === 'aborted' || this.#stop === 'steered',
       tooMuchOutput: this.#stop === 'tooMuchOutput',
       duration: Math.round(performance.now() - begun),
       ...(raw && { raw }),

@@ -8,8 +8,11 @@ export class AgentFailed extends Error {
   override name = 'AgentFailed';
 }
 
-/** An answer to whether a tool may be used. */
-type Permit = (call: unknown, gone: AbortSignal) => Promise<boolean>;
+/** An answer to whether a tool may be used; `cancelled` once the prompt is. */
+type Permit = (call: unknown, gone: AbortSignal) => Promise<boolean | 'cancelled'>;
+
+/** The request of an extension that the adapters of claude and codex offer. */
+const STEERING = '_session/steering';
 
 interface Option {
   optionId: string;
@@ -25,6 +28,7 @@ export class Connection {
   readonly #methods: typeof packages.methods;
   readonly #close: () => void;
   #session = '';
+  #steers = false;
 
   private constructor(
     agent: ClientConnection['agent'],
@@ -67,7 +71,7 @@ export class Connection {
       .onRequest(methods.client.session.requestPermission, async ({ params, signal }) => {
         const { toolCall, options } = params;
         const isAllowed = await permit(toolCall, signal);
-        const option = chosen(options, isAllowed);
+        const option = isAllowed === 'cancelled' ? undefined : chosen(options, isAllowed);
         return {
           outcome:
             option === undefined
@@ -90,12 +94,47 @@ export class Connection {
   /**
    * Gives the agent a prompt, and waits for the end of its turn.
    *
+   * @returns why it ended, as the protocol has it
    * @throws AgentFailed what the agent said why it failed
    */
-  async prompt(text: string): Promise<void> {
+  async prompt(text: string): Promise<string> {
     const { prompt } = this.#methods.agent.session;
     const content = [{ type: 'text' as const, text }];
-    await asked(this.#agent.request(prompt, { sessionId: this.#session, prompt: content }));
+    const given = this.#agent.request<{ stopReason: string }>(prompt, {
+      sessionId: this.#session,
+      prompt: content,
+    });
+    return (await asked(given)).stopReason;
+  }
+
+  /** Whether the agent takes words into a turn; an extension of the protocol. */
+  get steers(): boolean {
+    return this.#steers;
+  }
+
+  /**
+   * Gives the agent words for the turn under way.
+   *
+   * @returns `late` if there is none
+   * @throws AgentFailed if it does not take them; what it does with them is not known then
+   */
+  async steer(text: string): Promise<'into' | 'late'> {
+    const given = this.#agent.request<{ outcome?: unknown }>(STEERING, {
+      sessionId: this.#session,
+      prompt: [{ type: 'text', text }],
+      // Otherwise it would begin a turn of which nobody hears the end.
+      _meta: { steering: { idleBehavior: 'promptRequired' } },
+    });
+    const { outcome } = await asked(given);
+    if (outcome === 'injected') return 'into';
+    if (outcome === 'promptRequired') return 'late';
+    throw new AgentFailed('it answered something else to words for its turn');
+  }
+
+  /** Asks the agent to end the turn under way: its prompt is answered then. */
+  async cancel(): Promise<void> {
+    const { cancel } = this.#methods.agent.session;
+    await this.#agent.notify(cancel, { sessionId: this.#session });
   }
 
   /** Takes nothing more. */
@@ -104,7 +143,7 @@ export class Connection {
   }
 
   async #greet(version: number): Promise<void> {
-    const { protocolVersion } = await asked(
+    const { protocolVersion, _meta } = await asked(
       this.#agent.request(this.#methods.agent.initialize, {
         protocolVersion: version,
         clientInfo: { name: 'crosstalk', version: '1' },
@@ -115,6 +154,8 @@ export class Connection {
       throw new AgentFailed(
         `it speaks version ${String(protocolVersion)} of the protocol, not ${String(version)}`,
       );
+    const steering = _meta?.['steering'] as { supported?: unknown } | undefined;
+    this.#steers = steering?.supported === true;
   }
 
   async #begin(cwd: string, { servers, meta, folders, options }: AcpSession): Promise<void> {

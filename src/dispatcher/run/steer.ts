@@ -1,0 +1,78 @@
+import type { MessageRef } from '../../protocol/message-ref.ts';
+import { steeringPrompt } from '../../protocol/prompt/steering-prompt.ts';
+import { inLine } from '../../protocol/text/structure.ts';
+import type { Usage } from '../../protocol/usage.ts';
+import { addMoney } from '../../protocol/usage.ts';
+import type { RunningCli } from '../../runner/runner.ts';
+import type { Tell } from '../steering/run-steering.ts';
+import { unaccepted } from './acceptance.ts';
+import { brief, type Briefing } from './briefing.ts';
+import type { Job, JobResult, RunParts } from './job.ts';
+
+/** Of what a run is told, a transcript shows no more characters. */
+const MOST_SHOWN = 500;
+
+/**
+ * How the agent of a run is told a message of the same run, which came while it was at work. The message is one that
+ * the run might have begun with: whose tasks its tier serves, and what it may cost, holds for it too.
+ *
+ * @param about `briefing` is that of the run with all that it was told
+ */
+export function tellerOf(
+  parts: RunParts,
+  job: Job,
+  about: { briefing: Briefing; root: MessageRef },
+  cli: RunningCli,
+): Tell {
+  return async (message) => {
+    const briefing = await brief(parts, job);
+    const added = briefing.batch.find(({ relPath }) => relPath === message);
+    if (added === undefined || briefing.unread.length > 0)
+      return { no: 'it cannot be read in this clone' };
+    if (briefing.cancelled.has(message)) return { no: 'it was taken back' };
+    const turnedAway = await unaccepted(parts, job, { ...briefing, batch: [added] });
+    if (turnedAway !== undefined) return { no: turnedAway.why };
+    const allowed = await parts.budgets.begin({ ...job, messages: [message] }, about.root);
+    if (allowed.kind !== 'free') return { no: 'a budget is spent, or may be by now' };
+    const { batch, plans: answers } = briefing;
+    const words = steeringPrompt({ word: parts.secret(8), added, batch, answers });
+    const { from, body } = added.message;
+    parts.transcribing.tell(job.id, `${from}, meanwhile: ${inLine(body).slice(0, MOST_SHOWN)}`);
+    if (cli.steer === undefined) {
+      // A process for one prompt cannot be told anything.
+      cli.cancel();
+      return 'ended';
+    }
+    const reached = await cli.steer(words);
+    if (reached === 'into' || reached === 'again') about.briefing = briefing;
+    return reached;
+  };
+}
+
+/** The answers that take in what their run was told say so. */
+export function withSteered(ended: JobResult, { steering }: Job): JobResult {
+  const taken = steering?.taken ?? [];
+  if (ended.kind !== 'answered' || taken.length === 0) return ended;
+  const answers = ended.answers.map(({ channel, message }) => {
+    const steered = taken.filter((one) => message.re.includes(one.message));
+    return { channel, message: { ...message, ...(steered.length > 0 && { steered }) } };
+  });
+  return { ...ended, answers };
+}
+
+/** What a run has used that was ended to be begun again, and what it used afterwards. */
+export function usageOfBoth(one: Usage | undefined, other: Usage | undefined): Usage | undefined {
+  if (one === undefined || other === undefined) return other ?? one;
+  const usd =
+    one.usd === undefined && other.usd === undefined
+      ? undefined
+      : addMoney(one.usd ?? 0, other.usd ?? 0);
+  return {
+    ...one,
+    ...other,
+    input: one.input + other.input,
+    cached: one.cached + other.cached,
+    output: one.output + other.output,
+    ...(usd !== undefined && { usd }),
+  };
+}

@@ -1,0 +1,88 @@
+import { whyNotSteering } from '../protocol/steer.ts';
+import type { Delivery } from '../protocol/mailbox.ts';
+import type { MessageReader } from '../bus/message-reader.ts';
+import type { Log } from '../log.ts';
+import type { Runs } from '../state/runs.ts';
+import type { Deliveries } from './intake/deliveries.ts';
+import type { Jobs } from './jobs.ts';
+import type { Job } from './run/job.ts';
+import { RunSteering } from './steering/run-steering.ts';
+
+interface SteeredMailParts {
+  reader: MessageReader;
+  deliveries: Deliveries;
+  runs: Pick<Runs, 'note'>;
+  log: Log;
+}
+
+/**
+ * Hands messages that are for work under way to the run that does it (warm.md, "Steering"). Whatever cannot go
+ * there is an ordinary message, and stays in its mailbox.
+ */
+export class SteeredMail {
+  readonly #parts: SteeredMailParts;
+  /** Those that were looked at, and were none or came too late: each is judged once. */
+  readonly #ordinary = new WeakSet<Delivery>();
+  readonly #judged = new WeakSet<Delivery>();
+
+  constructor(parts: SteeredMailParts) {
+    this.#parts = parts;
+  }
+
+  /** What the run of a job is told. */
+  steeringOf(job: Job): RunSteering {
+    const { deliveries, runs, log } = this.#parts;
+    const { actor, channel } = job;
+    return new RunSteering(
+      {
+        log,
+        note: (run, steered) => runs.note(run, steered),
+        giveBack: (message) => {
+          deliveries.mailboxes.giveBack(actor, channel, [message]);
+          for (const box of deliveries.mailboxes.waiting())
+            for (const one of box.messages)
+              if (one.actor === actor && one.channel === channel && one.relPath === message)
+                this.#ordinary.add(one);
+        },
+      },
+      job,
+    );
+  }
+
+  /** Hands over what waits for a run that is under way. */
+  async look(jobs: Jobs): Promise<void> {
+    const { mailboxes } = this.#parts.deliveries;
+    const tip = mailboxes.scanned;
+    if (tip === undefined) return;
+    const waiting = mailboxes.waiting().flatMap(({ messages }) => messages);
+    for (const delivery of waiting) {
+      const { steers } = delivery.message;
+      if (steers === undefined || this.#ordinary.has(delivery)) continue;
+      const { actor, channel, relPath } = delivery;
+      if (!(await this.#isOne(delivery, tip, steers))) continue;
+      // Nothing is awaited from here on: a run that ends meanwhile takes nothing.
+      const job = jobs.steerable(actor, { channel, relPath: steers });
+      if (job?.steering === undefined || !mayTake(job, delivery)) continue;
+      if (mailboxes.take(actor, channel, [relPath]).length === 1) job.steering.take(relPath, tip);
+    }
+  }
+
+  async #isOne(delivery: Delivery, tip: string, steers: string): Promise<boolean> {
+    if (this.#judged.has(delivery)) return true;
+    const { actor, channel, relPath, message } = delivery;
+    const target = await this.#parts.reader.message(tip, channel, steers);
+    const reason = whyNotSteering(message, target, actor);
+    if (reason === undefined) this.#judged.add(delivery);
+    else {
+      this.#ordinary.add(delivery);
+      this.#parts.log('steering_ignored', { actor, channel, message: relPath, steers, reason });
+    }
+    return reason === undefined;
+  }
+}
+
+/** A plan is decided on by what it was made for, and another tier may be allowed something else. */
+function mayTake({ tier, plans, approval }: Job, { message }: Delivery): boolean {
+  const isOfTier = message.tier === undefined || message.tier === tier.name;
+  return plans !== true && approval === undefined && tier.gate === undefined && isOfTier;
+}

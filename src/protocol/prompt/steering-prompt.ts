@@ -1,0 +1,52 @@
+import type { Located } from '../message.ts';
+import type { AnswerPlan } from '../reply.ts';
+import { HEADINGS, inLine } from '../text/structure.ts';
+import { formatBatch, howToRead, section, stdoutGoesTo } from './prompt.ts';
+
+/** What a run under way is told, and from what that is made. */
+export interface SteeringPrompt {
+  /** Made for this text by a CSPRNG, with at least 16 hex digits; see `PromptParts`. */
+  word: string;
+  /** The message that has come. */
+  added: Located;
+  /** All messages of the run, with that one. */
+  batch: readonly Located[];
+  answers: readonly AnswerPlan[];
+}
+
+/**
+ * What an agent is told in the middle of its work (warm.md, "Steering"), in the form of a prompt: what somebody
+ * else wrote stands where a message stands, and is quoted where it looks like Crosstalk's.
+ *
+ * @returns `into`: for an agent that takes it into its work; `again`: for one whose work was interrupted
+ */
+export function steeringPrompt(parts: SteeringPrompt): { into: string; again: string } {
+  const { word, added, batch } = parts;
+  const from = inLine(added.message.from);
+  const text = (lines: readonly string[], messages: readonly Located[]): string =>
+    [
+      howToRead(word),
+      section(HEADINGS.meanwhile, [...lines, answering(parts)].join('\n')),
+      formatBatch(messages, word),
+    ].join('\n\n');
+  return {
+    into: text(
+      [
+        `- ${from}, who asked for what you are doing, has said more: the message that follows.`,
+        '- Go on with it in mind. What was asked before still holds, unless this message says otherwise.',
+      ],
+      [added],
+    ),
+    again: text(
+      [
+        `- Your work was interrupted, as ${from}, who asked for it, has said more. What you have done so far still stands.`,
+        `- Begin again, with everything that is asked: ${String(batch.length)} messages follow, and the last word is ${added.relPath}.`,
+      ],
+      batch,
+    ),
+  };
+}
+
+function answering({ answers }: SteeringPrompt): string {
+  return `- Your stdout ${stdoutGoesTo(answers)} Only what you say last is the answer: let it answer all of these.`;
+}

@@ -1,0 +1,377 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { agent } from '../support/agents.ts';
+import { Bus, type Host, type Running, type Stored } from '../support/bus.ts';
+import { git } from '../support/git.ts';
+import { until } from '../support/wait.ts';
+
+let bus: Bus;
+let host: Host;
+let folder: string;
+
+const GEMINI = agent('warm/gemini', '--skip-trust');
+
+beforeEach(async () => {
+  bus = new Bus();
+  folder = join(bus.root, 'keeping');
+  mkdirSync(folder);
+  host = await bus.host('front', {});
+  host.env['KEEPING'] = folder;
+  await serve({});
+});
+
+async function serve(options: Record<string, unknown>): Promise<void> {
+  host.declare({
+    worker: { default: { cli: GEMINI, session: 'warm', retry_delay: 1, ...options } },
+  });
+  await host.approve();
+}
+
+interface Logged {
+  pid: number;
+  acp: boolean;
+  started?: true;
+  prompt?: string;
+  steered?: string;
+  cancelled?: true;
+}
+
+function logged(): Logged[] {
+  const file = join(folder, 'log');
+  const lines = existsSync(file) ? readFileSync(file, 'utf8').split('\n') : [];
+  return lines.filter((line) => line !== '').map((line) => JSON.parse(line) as Logged);
+}
+
+const mood = (word: string): void => {
+  writeFileSync(join(folder, 'mood'), word);
+};
+const go = (): void => {
+  writeFileSync(join(folder, 'go'), '');
+};
+const prompts = (): string[] => logged().flatMap(({ prompt }) => prompt ?? []);
+const starts = (): Logged[] => logged().filter(({ started }) => started === true);
+const answers = (): Stored[] => bus.from('worker');
+const finals = (): Stored[] =>
+  answers().filter(
+    ({ message: { failed, permission, interim } }) => !failed && !permission && !interim,
+  );
+const bodies = (): string[] => answers().map(({ message }) => message.body.trim());
+const said = (running: Running, event: string) =>
+  running.events.filter((one) => one.event === event);
+const ledger = (): Record<string, unknown>[] =>
+  readdirSync(join(host.state, 'ledger'))
+    .flatMap((name) => readFileSync(join(host.state, 'ledger', name), 'utf8').split('\n'))
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+
+/** Asks what the worker works on until it is told something, and waits until it does. */
+async function askLong(text = 'please wait ABOUT-apples'): Promise<string> {
+  const before = prompts().length;
+  const question = await host.send('worker', text);
+  await until('the turn', () => prompts().length > before);
+  return question;
+}
+
+/** Says more about it. */
+async function sayNow(text: string, ...options: string[]): Promise<string> {
+  const sent = await host.run('send', '--to', 'worker', '--now', ...options, text);
+  expect(sent.code, sent.err).toBe(0);
+  return /Sent: (\S+)/.exec(sent.out)?.[1] ?? '';
+}
+
+let serial = 0;
+/** Pushes a message as anybody with git can; returns its relPath. */
+function pushed(fields: Record<string, string>, body: string): string {
+  const at = new Date().toISOString();
+  const clock = at.slice(11, 23).replace(/[:.]/g, '');
+  const suffix = String(++serial).padStart(12, '0');
+  const relPath = `${at.slice(0, 10).replaceAll('-', '/')}/${clock}Z-${suffix}.md`;
+  const header = { from: 'operator', to: 'worker', type: 'text', timestamp: at, ...fields };
+  const lines = Object.entries(header).map(([name, value]) => `${name}: "${value}"`);
+  const content = `---\n${lines.join('\n')}\n---\n\n${body}\n`;
+  host.edit({ [`data/channels/${host.channel()}/${relPath}`]: content });
+  return relPath;
+}
+
+const explained = async (message: string): Promise<string> =>
+  (await host.run('explain', message, 'worker')).out;
+
+describe('words for work under way', () => {
+  it('go into the turn where the agent takes them, and the answer is to both', async () => {
+    mood('steers');
+    const running = host.start();
+    const question = await askLong();
+    const more = await sayNow('also ABOUT-pears');
+    await until('the answer', () => answers().length === 1);
+    expect(bodies()).toEqual(['turn 1 ABOUT-apples ABOUT-pears']);
+    const [answer] = answers();
+    expect(answer?.message.re).toEqual([question, more]);
+    expect(answer?.message.steered).toMatchObject([{ message: more, how: 'into' }]);
+    const [words = ''] = logged().flatMap(({ steered }) => steered ?? []);
+    expect(words).toContain('# Said meanwhile');
+    expect(words).toContain(`--- Message 1 of 1 (from: operator, ref: ${more}) ---`);
+    expect(words).not.toContain('ABOUT-apples');
+    expect(said(running, 'steered')).toMatchObject([{ message: more, how: 'into' }]);
+    expect(logged().filter(({ cancelled }) => cancelled)).toEqual([]);
+    await running.stop();
+    expect(ledger()).toHaveLength(1);
+  });
+
+  it('make another agent begin again with both, in the same process', async () => {
+    const running = host.start();
+    const question = await askLong();
+    const more = await sayNow('also ABOUT-pears');
+    await until('the answer', () => answers().length === 1);
+    expect(bodies()).toEqual(['turn 2 ABOUT-apples ABOUT-pears']);
+    expect(answers()[0]?.message.re).toEqual([question, more]);
+    expect(answers()[0]?.message.steered).toMatchObject([{ message: more, how: 'again' }]);
+    expect(starts()).toHaveLength(1);
+    expect(prompts()).toHaveLength(2);
+    expect(prompts()[1]).toContain('--- Message 1 of 2');
+    expect(said(running, 'dispatch_failed')).toEqual([]);
+    await running.stop();
+    // Both turns are on the bill.
+    const usage = { input: 11, cached: 102, output: 8, usd: 0.02 };
+    expect(ledger()).toMatchObject([{ ended: 'answered', usage }]);
+    expect(answers()[0]?.message.usage).toMatchObject(usage);
+  });
+
+  it.each(['deaf', 'refuses'])(
+    'reach an agent that is %s by a turn that begins again',
+    async (how) => {
+      mood(how);
+      const running = host.start();
+      const question = await askLong();
+      const more = await sayNow('also ABOUT-pears');
+      await until('the answer', () => answers().length === 1);
+      expect(bodies()[0]).toMatch(/ABOUT-apples ABOUT-pears$/);
+      expect(answers()[0]?.message.re).toEqual([question, more]);
+      expect(starts()).toHaveLength(how === 'deaf' ? 2 : 1);
+      expect(said(running, 'dispatch_failed')).toEqual([]);
+      await running.stop();
+      expect(ledger().map(({ ended }) => ended)).toEqual(
+        how === 'deaf' ? ['interrupted', 'answered'] : ['answered'],
+      );
+    },
+  );
+
+  it('come several times', async () => {
+    mood('steers');
+    host.start();
+    const question = await askLong();
+    // The first ends the wait of the scripted agent, so the second is told with it or comes by itself.
+    const more = await sayNow('also ABOUT-pears');
+    const last = await sayNow('and ABOUT-plums', '--about', question);
+    await until('everything to be answered', () => {
+      const answered = answers().flatMap(({ message }) => message.re);
+      return [question, more, last].every((ref) => answered.includes(ref));
+    });
+    const all = answers().flatMap(({ message }) => message.re);
+    expect(all).toHaveLength(3);
+    expect(bodies().join(' ')).toContain('ABOUT-plums');
+  });
+
+  it('are the next message of the thread where the run has come to its end', async () => {
+    host.start();
+    const question = await host.send('worker', 'ABOUT-apples');
+    await until('the answer', () => answers().length === 1);
+    // As it was sent before the answer was seen.
+    const more = pushed({ steers: question, cause: question }, 'ABOUT-pears');
+    await until('another answer', () => answers().length === 2);
+    expect(answers()[1]?.message.re).toEqual([more]);
+    expect(answers()[1]?.message.steered).toBeUndefined();
+    // It is of the thread, so the process that is kept for that has it.
+    expect(bodies()[1]).toBe('turn 2 ABOUT-pears');
+    expect(await explained(more)).toContain(
+      `for the work on ${question}: it came too late for its run, and is handled by itself`,
+    );
+  });
+
+  it('are handed over with their question where no run has begun', async () => {
+    const question = await host.send('worker', 'ABOUT-apples');
+    const more = await sayNow('ABOUT-pears');
+    const other = await host.send('worker', 'ABOUT-plums');
+    host.start();
+    await until('both answers', () => answers().length === 2);
+    const both = answers().find(({ message }) => message.re.length === 2);
+    expect(both?.message.re).toEqual([question, more]);
+    expect(both?.message.body.trim()).toBe('turn 1 ABOUT-apples ABOUT-pears');
+    expect(answers().flatMap(({ message }) => message.re)).toContain(other);
+    expect(await explained(more)).toContain('one run had both from its beginning');
+  });
+
+  it('reach an agent that has just been started', async () => {
+    const running = host.start();
+    await host.send('worker', 'please wait ABOUT-apples');
+    const more = await sayNow('ABOUT-pears');
+    await until('the answer', () => answers().length === 1);
+    expect(answers()[0]?.message.re).toContain(more);
+    expect(bodies()[0]).toContain('ABOUT-apples ABOUT-pears');
+    expect(said(running, 'dispatch_failed')).toEqual([]);
+  });
+
+  it('make a process for one prompt begin again, where none could be kept', async () => {
+    git(host.dir, 'config', 'crosstalk.warmSessions', '0');
+    const running = host.start();
+    const question = await askLong('please linger ABOUT-apples');
+    const more = await sayNow('ABOUT-pears');
+    await until('the answer', () => answers().length === 1);
+    expect(answers()[0]?.message.re).toEqual([question, more]);
+    expect(answers()[0]?.message.steered).toMatchObject([{ how: 'again' }]);
+    expect(prompts()[1]).toContain('ABOUT-apples');
+    expect(prompts()[1]).toContain('ABOUT-pears');
+    expect(said(running, 'dispatch_failed')).toEqual([]);
+    await running.stop();
+    expect(ledger().map(({ ended }) => ended)).toEqual(['interrupted', 'answered']);
+  });
+
+  it('can be taken back, and the run begins again without them', async () => {
+    mood('steers');
+    host.start();
+    const question = await askLong('please stay ABOUT-apples');
+    const more = await sayNow('ABOUT-pears');
+    await until('the words', () => logged().some(({ steered }) => steered !== undefined));
+    expect((await host.run('cancel', more)).code).toBe(0);
+    await until('another turn', () => prompts().length === 2);
+    go();
+    await until('the answer', () => finals().length === 1);
+    expect(finals()[0]?.message.re).toEqual([question]);
+    expect(prompts()[1]).toContain('ABOUT-apples');
+  });
+
+  it('are taken back with their question, and nothing is left to do', async () => {
+    mood('steers');
+    const running = host.start();
+    const question = await askLong('please stay ABOUT-apples');
+    await sayNow('ABOUT-pears');
+    await until('the words', () => logged().some(({ steered }) => steered !== undefined));
+    expect((await host.run('cancel', question)).code).toBe(0);
+    const notices = () => answers().filter(({ message }) => message.failed !== undefined);
+    await until('both notices', () => notices().flatMap(({ message }) => message.re).length >= 2);
+    await running.stop();
+    go();
+    await host.once();
+    expect(finals()).toEqual([]);
+  });
+
+  it('take back a question for permission where the turn begins again', async () => {
+    await serve({ permit: 'anna' });
+    const running = host.start();
+    await host.send('worker', 'please ask ABOUT-apples');
+    const questions = () => bus.messages().filter(({ message }) => message.permission);
+    await until('the question', () => questions().length === 1);
+    await sayNow('ABOUT-pears');
+    await until('the answer', () => bodies().includes('turn 2 ABOUT-apples ABOUT-pears'));
+    expect(bodies().some((body) => body.startsWith('No longer needed'))).toBe(true);
+    expect(said(running, 'dispatch_failed')).toEqual([]);
+  });
+
+  it('show in the transcript of the run, with their writer, and harmless', async () => {
+    mood('steers');
+    host.start();
+    const question = await askLong();
+    await sayNow('also \u001b[31mABOUT-pears');
+    await until('the answer', () => answers().length === 1);
+    const watched = await host.run('watch', question);
+    expect(watched.out).toContain('operator, meanwhile: also');
+    expect(watched.out).not.toContain('\u001b[31m');
+  });
+
+  it('are said by explain to have gone into which run, and how', async () => {
+    const running = host.start();
+    await askLong();
+    const more = await sayNow('ABOUT-pears');
+    await until('the answer', () => answers().length === 1);
+    const run = answers()[0]?.message.steered?.[0]?.run ?? '';
+    expect(said(running, 'steered')).toMatchObject([{ id: run }]);
+    expect(await explained(more)).toContain(`the run ${run} was ended and begun again with both`);
+    const json = await host.run('explain', more, 'worker', '--json');
+    expect(JSON.parse(json.out)).toMatchObject({ steering: { became: 'again', run } });
+  });
+});
+
+describe('--now is refused', () => {
+  const refused = async (...words: string[]): Promise<string> => {
+    const before = bus.messages().length;
+    const sent = await host.run('send', '--now', ...words);
+    expect(sent.code).toBeGreaterThan(0);
+    expect(sent.out).toBe('');
+    expect(bus.messages()).toHaveLength(before);
+    return sent.err;
+  };
+
+  it('to whoever did not ask', async () => {
+    const question = await host.send('worker', 'ABOUT-apples');
+    const said = await refused('--to', 'worker', '--from', 'eve', '--about', question, 'stop that');
+    expect(said).toContain(
+      `${question} was asked by operator, and only who asked may say more while it is worked on, not eve`,
+    );
+    const blind = await refused('--to', 'worker', '--from', 'eve', 'stop that');
+    expect(blind).toContain('eve has no open question to worker');
+  });
+
+  it('where nothing is open, or several questions are', async () => {
+    expect(await refused('--to', 'worker', 'more')).toContain('no open question to worker');
+    const one = await host.send('worker', 'ABOUT-apples');
+    const other = await host.send('worker', 'ABOUT-pears');
+    const several = await refused('--to', 'worker', 'more');
+    expect(several).toContain('2 open questions');
+    for (const named of [one, other, 'ABOUT-apples', '--about <message>'])
+      expect(several).toContain(named);
+    await host.once();
+    expect(await refused('--to', 'worker', '--about', one, 'more')).toContain(
+      `${one} is not open any more: it is answered`,
+    );
+  });
+
+  it.each([{}, { session: 'resume' }])('for a tier that keeps no process: %j', async (session) => {
+    host.declare({ worker: { default: { cli: GEMINI, ...session } } });
+    await host.approve();
+    await host.send('worker', 'ABOUT-apples');
+    expect(await refused('--to', 'worker', 'more')).toContain(
+      `worker.default of hosts/front.md has session: ${session.session ?? 'fresh'}`,
+    );
+  });
+
+  it('with what a run begins with, to several, and to nobody', async () => {
+    await host.send('worker', 'ABOUT-apples');
+    expect(await refused('--to', 'worker', '--tier', 'x', 'more')).toContain('--now and --tier');
+    expect(await refused('--to', 'worker,boss', 'more')).toContain('--now is for one actor');
+    expect(await refused('--to', 'all', 'more')).toContain('--now is for one actor');
+    expect((await host.run('send', '--to', 'worker', '--about', 'x', 'more')).err).toContain(
+      'add --now',
+    );
+  });
+});
+
+describe('whoever pushes a message that claims to be for work under way', () => {
+  it.each([
+    ['is not who asked', { from: 'eve' }, 'operator asked what it names, and eve wrote it'],
+    ['writes as from a host', { host: 'front' }, 'operator asked what it names'],
+    ['replies', { re: 'question' }, undefined],
+    ['names nothing', { steers: '2020/01/01/000000000Z-00000000.md' }, 'it names no message'],
+  ])('and %s gets an ordinary run, and the work goes on', async (_what, fields, why) => {
+    mood('steers');
+    const running = host.start();
+    const question = await askLong('please stay ABOUT-apples');
+    const given = { steers: question, ...fields };
+    const re = 're' in given ? { re: question } : {};
+    const more = pushed({ ...given, ...re }, 'ABOUT-pears');
+    if (why === undefined) await until('a look', () => running.count('tick') > 3);
+    else {
+      const [ignored] = await until('the reason', () => {
+        const found = said(running, 'steering_ignored');
+        return found.length > 0 && found;
+      });
+      expect(String(ignored?.['reason'])).toContain(why);
+    }
+    go();
+    await until('the answer', () => answers().some(({ message }) => message.re.includes(question)));
+    expect(answers()[0]?.message.re).toEqual([question]);
+    if (why === undefined) return;
+    await until('its own answer', () => answers().some(({ message }) => message.re.includes(more)));
+    expect(logged().some(({ steered }) => steered !== undefined)).toBe(false);
+    expect(await explained(more)).toContain('not for work under way');
+  });
+});
