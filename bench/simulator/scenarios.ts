@@ -20,7 +20,7 @@ export interface Row {
   outcome: Outcome;
 }
 
-type Scenario = Pick<Setting, 'costs' | 'limits' | 'repositoryLimit'> & { name: string };
+type Scenario = Pick<Setting, 'costs' | 'limits' | 'repository'> & { name: string };
 
 const LOADS: readonly [string, Load][] = [
   ['closed', 'closed'],
@@ -33,7 +33,7 @@ function scenariosOf(latency: number): Scenario[] {
   const lan = over(50, 0.1);
   const wan = over(latency, 0.3);
   const limits = remoteLimits('https://github.com/owner/repository.git', new Map()) ?? { host: '' };
-  const repositoryLimit = limits.pushesPerMinute;
+  const { pushesPerMinute } = limits;
   return [
     { name: 'a LAN', costs: lan },
     { name: 'b WAN', costs: wan },
@@ -42,7 +42,7 @@ function scenariosOf(latency: number): Scenario[] {
       name: 'd forge, limit for all',
       costs: wan,
       limits,
-      ...(repositoryLimit !== undefined && { repositoryLimit }),
+      repository: { pushesPerMinute },
     },
   ];
 }

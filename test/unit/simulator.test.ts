@@ -47,13 +47,13 @@ describe('many hosts in simulated time', () => {
   it.each([
     ['a remote without limits', {}],
     ['a push budget', FORGE],
-    ['a remote that turns pushes away', { ...FORGE, repositoryLimit: 6 }],
+    ['a remote that turns pushes away', { ...FORGE, repository: { pushesPerMinute: 6 } }],
     ['machines of eight hosts', { hostsPerMachine: 8 }],
   ])('no message is lost or published twice with %s', async (_, setting) => {
     const { sent, published, lost } = await run({ hosts: 32, ...setting });
     expect(sent).toBeGreaterThan(1000);
     expect(lost).toBe(0);
-    if (!('repositoryLimit' in setting)) expect(published).toBe(sent);
+    if (!('repository' in setting)) expect(published).toBe(sent);
   });
 
   it.each(['closed' as const, { perMinute: 10 }])(
@@ -92,7 +92,7 @@ describe('many hosts in simulated time', () => {
       load: 'closed',
       minutes: 10,
       ...FORGE,
-      repositoryLimit: 6,
+      repository: { pushesPerMinute: 6 },
     });
     // Messages are sent for ten minutes, then the waiting ones for at most four times as long.
     expect(published / messagesPerPush).toBeLessThanOrEqual(6 * 50 + 6);
