@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process';
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { createConnection, createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Figure, Scale } from '../figure.ts';
 import { spread, timed, type Spread } from '../measure.ts';
-import { World, type Machine } from '../world.ts';
+import { World, type Machine, type Serving } from '../world.ts';
 
 /** What a run on another machine may begin after `send` itself, in milliseconds. */
 const MEDIAN_MS = 150;
@@ -37,16 +37,20 @@ async function rung(rounds: number, hosts: number, named: number): Promise<Figur
       const cli = `date +%s%N > ${begun}.new; mv ${begun}.new ${begun}; cat > /dev/null; echo done`;
       others.push(await world.machine(`host${String(at)}`, cli));
     }
+    const serving: Serving[] = [];
     for (const machine of [sender, ...others]) {
       await world.git(machine.dir, 'config', 'crosstalk.bell', url);
       await machine.run('host', 'approve', ...(await heldIn(machine)));
-      const serving = await machine.serve('--interval', '3600');
-      await serving.saw('bell_up');
+      const one = await machine.serve('--interval', '3600');
+      await one.saw('bell_up');
+      serving.push(one);
     }
     // They have begun to poll every second, and soon poll once in a while.
     await sleep(hosts > 1 ? REST_MS : 0);
+    const unnamed = serving.slice(1 + named);
     const to = others.slice(0, named).map(({ alias }) => alias);
     const [sends, totals, over]: [number[], number[], number[]] = [[], [], []];
+    let [from, since] = [busy(unnamed), performance.now()];
     for (let round = 0; round <= rounds; round++) {
       const marks = to.map((_, at) => join(world.root, `begun-${String(at)}`));
       for (const mark of marks) rmSync(mark, { force: true });
@@ -56,16 +60,34 @@ async function rung(rounds: number, hosts: number, named: number): Promise<Figur
       const started = marks.map((mark) => Number(readFileSync(mark, 'utf8')) / 1e6);
       const send = await sent;
       await quiet(world);
+      if (round === 0) [from, since] = [busy(unnamed), performance.now()];
       if (round === 0) continue;
       const total = Math.max(...started) - begun;
       sends.push(send);
       totals.push(total);
       over.push(total - send);
     }
+    const woken = (busy(unnamed) - from) / unnamed.length / rounds;
+    const took = performance.now() - since;
+    const rest = busy(unnamed);
+    await sleep(took);
+    const idle = (busy(unnamed) - rest) / unnamed.length / rounds;
+    console.error({ woken, idle, took });
     return figuresOf(hosts, named, { sends, totals, over });
   } finally {
     await world.end();
   }
+}
+
+/** Milliseconds of a core that processes have used, their threads included. */
+function busy(serving: readonly Serving[]): number {
+  let ns = 0;
+  for (const { child } of serving) {
+    const tasks = `/proc/${String(child.pid)}/task`;
+    for (const task of readdirSync(tasks))
+      ns += Number(readFileSync(join(tasks, task, 'schedstat'), 'utf8').split(' ')[0]);
+  }
+  return ns / 1e6;
 }
 
 /** Waits until the answers of a round are there: they are no part of the next one. */
