@@ -21,8 +21,12 @@ export interface HostParts {
   machine: Machine;
   costs: Costs;
   writer: Writer;
+  /** Whether news among others make it poll sooner. */
+  heedsAll: boolean;
   /** The polling interval in milliseconds; undefined for a host that has no dispatcher. */
   interval: number | undefined;
+  /** Whether it has its machine for itself, so that no other host takes its messages along. */
+  isAlone: boolean;
   /** Its number, to which mail is addressed. */
   number: number;
   /** The share of pushes whose answer is lost; none unless told. */
@@ -113,7 +117,7 @@ export class Host {
 
   /** As the loop in src/dispatcher/serve.ts: asks for news, and empties the outbox. */
   async poll(): Promise<void> {
-    const { interval, clock, random } = this.#parts;
+    const { interval, clock, random, heedsAll } = this.#parts;
     if (interval === undefined) return;
     const rhythm = new Rhythm(() => interval);
     const alarm = new Alarm(this.#bell, clock.wait);
@@ -126,10 +130,10 @@ export class Host {
         await this.#permit('read');
         await this.upstream.fetch();
       }
-      this.#take();
+      const hasMail = this.#take();
       if (rang !== 'look') this.#fetches.end(this.#seen !== before);
       if (this.#outbox.size > 0) void this.#publisher.flush();
-      if (this.#seen !== before) rhythm.active();
+      if (hasMail || (heedsAll && this.#seen !== before)) rhythm.active();
       rang = await alarm.wait(rhythm.next(random()), signal);
     }
   }
@@ -139,11 +143,13 @@ export class Host {
     this.#fetches.rung(tip);
   }
 
-  /** As the scan of a tick: everything that is new for this host. */
-  #take(): void {
+  /** As the scan of a tick: takes what is new for this host. Whether there was anything. */
+  #take(): boolean {
     const { remote, number, onFound } = this.#parts;
     this.#seen = this.upstream.known;
-    for (const message of remote.found(number, this.#seen)) onFound(message);
+    const found = remote.found(number, this.#seen);
+    for (const message of found) onFound(message);
+    return found.length > 0;
   }
 
   /** As src/dispatcher/bell/far-bell.ts: those who have mail are told. */
@@ -171,6 +177,8 @@ export class Host {
   #note(id: string): void {
     const message = this.#parts.remote.messages.get(id);
     if (message === undefined) throw new Error('a message that nobody sent');
+    // Nobody else has it in hand, and there may be millions.
+    if (this.#parts.isAlone) this.#parts.remote.messages.delete(id);
     this.published++;
     this.#parts.onPublished(message);
   }

@@ -46,7 +46,7 @@ export class Remote {
   tip = '0-0';
   /** Tells the commits of all hosts apart. */
   serial = 1;
-  /** All that were ever sent, by their paths. */
+  /** Those that were sent, by their paths. */
   readonly messages = new Map<string, Message>();
   /** Messages on the branch, of this epoch and of all epochs. */
   count: number;
@@ -73,7 +73,10 @@ export class Remote {
   constructor(
     clock: Clock,
     limits: RepositoryLimits = {},
-    { held = 0, epochAt = Infinity }: { held?: number | undefined; epochAt?: number | undefined } = {},
+    {
+      held = 0,
+      epochAt = Infinity,
+    }: { held?: number | undefined; epochAt?: number | undefined } = {},
   ) {
     this.#clock = clock;
     this.#limits = limits;

@@ -37,6 +37,8 @@ export interface Setting {
   bell?: number;
   /** The share of pushes that get through and whose answer is lost. */
   lostAnswers?: number;
+  /** Milliseconds within which hosts start, at random; 100 unless told. */
+  startWithin?: number;
   /** Messages that are on the branch at the beginning, and with how many it is archived. */
   held?: number;
   epochAt?: number;
@@ -74,6 +76,7 @@ export interface Outcome {
   mostPushes: number;
 }
 
+const SECOND_MS = 1000;
 const MINUTE_MS = 60_000;
 /** So many times as long as messages were sent, what waits is given to leave. */
 const DRAIN = 4;
@@ -90,10 +93,9 @@ export async function simulate(setting: Setting): Promise<Outcome> {
   const finds = new Times();
   const machines: Machine[] = [];
   let [sent, inTime, last] = [0, 0, 0];
-  const interval =
-    setting.interval === null
-      ? undefined
-      : (setting.interval ?? intervalFor(1, setting.hosts, setting.limits?.readsPerSecond).ms);
+  const pace = intervalFor(1, setting.hosts, setting.limits?.readsPerSecond);
+  const interval = setting.interval === null ? undefined : (setting.interval ?? pace.ms);
+  const heedsAll = setting.bell === undefined && pace.isCrowded !== true;
   const isAddressed = interval !== undefined && setting.hosts > 1;
   const addressee = (from: number): number =>
     (from + 1 + Math.floor(chosen() * (setting.hosts - 1))) % setting.hosts;
@@ -112,10 +114,12 @@ export async function simulate(setting: Setting): Promise<Outcome> {
       random,
       remote,
       number,
+      isAlone: (setting.hostsPerMachine ?? 1) === 1,
       machine: machines.at(-1) ?? new Machine(clock, 1),
       costs: setting.costs,
       writer: setting.writer ?? 'crosstalk',
       interval,
+      heedsAll,
       lostAnswers: setting.lostAnswers,
       tell: bell === undefined ? undefined : tell,
       onPublished: (message: Message) => {
@@ -134,14 +138,11 @@ export async function simulate(setting: Setting): Promise<Outcome> {
     const send = (): void => {
       if (clock.now > end || left <= 0) return;
       const many = Math.min(burst, left);
+      const to = isAddressed ? { to: addressee(number) } : {};
       left -= many;
       for (let one = 0; one < many; one++) {
         sent++;
-        host.send({
-          path: `messages/${String(sent)}`,
-          sent: clock.now,
-          ...(isAddressed && { to: addressee(number) }),
-        });
+        host.send({ path: `messages/${String(sent)}`, sent: clock.now, ...to });
       }
       if (setting.load !== 'closed') next();
     };
@@ -149,14 +150,17 @@ export async function simulate(setting: Setting): Promise<Outcome> {
       const apart = (burst * MINUTE_MS) / perMinute;
       clock.after(setting.load === 'closed' ? 0 : -Math.log(1 - random()) * apart, send);
     };
-    clock.after(random() * 100, () => {
+    clock.after(random() * (setting.startWithin ?? 100), () => {
       void host.poll();
       next();
     });
   }
-  await clock.run(end);
   const isLeft = (): boolean => remote.hasUnfound || hosts.some(({ waiting }) => waiting > 0);
-  for (let ms = end; ms < end * (1 + DRAIN) && isLeft(); ms += 1000) await clock.run(ms + 1000);
+  const goal = (setting.messages ?? Infinity) * setting.hosts;
+  for (let ms = 0; ms < end && (sent < goal || isLeft()); ms += SECOND_MS)
+    await clock.run(Math.min(end, ms + SECOND_MS));
+  for (let ms = end; ms < end * (1 + DRAIN) && isLeft(); ms += SECOND_MS)
+    await clock.run(ms + SECOND_MS);
   const sum = (of: (host: Host) => number): number =>
     hosts.reduce((total, host) => total + of(host), 0);
   const published = sum((host) => host.published);

@@ -96,10 +96,7 @@ export class SimulatedUpstream implements Upstream {
     return { ok: true, oid };
   }
 
-  async move(
-    from: string | undefined,
-    to: string,
-  ): Promise<Failure | undefined> {
+  async move(from: string | undefined, to: string): Promise<Failure | undefined> {
     const built = this.#built.get(to);
     if (from === undefined || built === undefined) throw new Error('nothing was built');
     this.#built.delete(to);

@@ -162,8 +162,8 @@ class Service {
       this.#pace.look();
       const successor = await this.#successor().catch(this.#report);
       if (successor !== undefined) return { successor };
-      const isTold = this.#far.isUp && this.#news.awaited === 0;
-      if (expectsMore(ticked, isTold)) rhythm.active();
+      const heedsAll = this.#news.awaited > 0 || !(this.#far.isUp || this.#pace.isCrowded);
+      if (expectsMore(ticked, heedsAll)) rhythm.active();
       const rang = await this.#alarm.wait(await this.#delay(rhythm), stop);
       if (rang === 'time' || rang === 'ask' || rang === 'fetch') this.#fetchWanted = true;
       if (rang === 'look' || rang === 'ask') rhythm.active();

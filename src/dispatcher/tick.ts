@@ -39,11 +39,12 @@ export interface Ticked {
 /**
  * Whether more is to be expected here soon, so that the next poll should come early.
  *
- * @param isTold whether whatever comes for this machine is told by a bell: news among others is no sign then
+ * @param heedsAll whether news among others is a sign of it: not where a bell tells whatever comes for this
+ *   machine, nor where so many share a remote that it would be asked too often
  */
-export function expectsMore(ticked: Ticked | undefined, isTold: boolean): boolean {
+export function expectsMore(ticked: Ticked | undefined, heedsAll: boolean): boolean {
   if (ticked === undefined) return false;
-  return ticked.isBusy || (ticked.isNew && !isTold);
+  return ticked.isBusy || (ticked.isNew && heedsAll);
 }
 
 /** Runs the pipeline once:~Runs */

@@ -86,6 +86,32 @@ describe('many hosts in simulated time', () => {
     expect(naive?.outcome.perSecond).toBeLessThan(8);
   });
 
+  it('with lost answers and archives, each message is on the branch once and is found by its host', async () => {
+    const setting = { hosts: 16, bell: 50, lostAnswers: 0.2, epochAt: 200 };
+    const { sent, published, lost, unfound, epochs } = await run(setting);
+    expect(epochs).toBeGreaterThan(2);
+    expect([lost, unfound]).toEqual([0, 0]);
+    expect(published).toBe(sent);
+  });
+
+  it('hosts of a repository with limits stay within them, and all mail is found', async () => {
+    const limits = { pushesPerMinute: 6, readsPerSecond: 15 };
+    const setting = { hosts: 25, limits, repository: limits, startWithin: 30_000, minutes: 10 };
+    const outcome = await run({ ...setting, load: { perMinute: 0.1 } });
+    expect(outcome.published).toBe(outcome.sent);
+    expect(outcome.unfound).toBe(0);
+    expect(outcome.refused.reads).toBe(0);
+    expect(outcome.mostMoves).toBeLessThanOrEqual(6);
+  });
+
+  it('with a bell mail is found sooner, and the remote is asked less', async () => {
+    const setting = { hosts: 32, load: { perMinute: 1 }, startWithin: 30_000 };
+    const [polls, bell] = [await run(setting), await run({ ...setting, bell: 50 })];
+    expect(bell.found.p50).toBeLessThan(polls.found.p50);
+    expect(bell.reads.mean).toBeLessThan(polls.reads.mean);
+    expect(bell.unfound + polls.unfound).toBe(0);
+  });
+
   it('a remote that accepts six pushes a minute accepts no more, however many ask', async () => {
     const { published, messagesPerPush } = await run({
       hosts: 32,
