@@ -21,6 +21,7 @@ import { warm } from './figures/warm.ts';
 import { worktree } from './figures/worktree.ts';
 import type { Figure, Scale } from './figure.ts';
 import { plot, type Series } from './plot.ts';
+import { rivalOf } from './rival.ts';
 
 const SUITES: Record<string, (scale: Scale) => Promise<Figure[]>> = {
   commands,
@@ -57,7 +58,7 @@ const FULL: Scale = {
   sizes: [1000, 100_000, 1_000_000],
   idle: 600,
   hosts: 50,
-  polls: 20,
+  polls: 60,
   sends: 100_000,
   streams: 100,
   streaming: 600,
@@ -114,7 +115,7 @@ function linesOf(rows: readonly Figure[]): Series[] {
 function table(rows: readonly Figure[]): string {
   const ms = (value: number | undefined): string => (value === undefined ? '' : value.toFixed(1));
   const lines = [
-    ['', 'figure', 'median', 'p95', 'floor', 'ratio', 'goal', ''],
+    ['', 'figure', 'median', 'p95', 'floor', 'ratio', 'crosstalk-runtime', 'goal', ''],
     ...rows.map((row) => [
       row.met ? 'ok' : 'MISS',
       row.figure,
@@ -122,6 +123,7 @@ function table(rows: readonly Figure[]): string {
       ms(row.measured?.p95),
       row.floor === undefined ? '' : `${ms(row.floor.median)} (${row.floor.what})`,
       row.ratio === undefined ? '' : `${row.ratio.toFixed(2)}×`,
+      rivalOf(row.figure),
       row.goal,
       row.note ?? '',
     ]),

@@ -1,16 +1,16 @@
-import { spawn } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { createConnection, createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Figure, Scale } from '../figure.ts';
 import { spread, timed, type Spread } from '../measure.ts';
+import { hasNats, serveNats, withBell } from '../nats.ts';
 import { World, type Machine, type Serving } from '../world.ts';
 
 /** What a run on another machine may begin after `send` itself, in milliseconds. */
 const MEDIAN_MS = 150;
 const LATE_MS = 500;
-const SERVER = '/usr/sbin/nats-server';
+/** Processor time of a host that has no mail, in milliseconds. */
+const RING_MS = 1;
 const NAMED = 3;
 /** Milliseconds after which many hosts that have just started poll no more than once a minute each. */
 const REST_MS = 65_000;
@@ -19,10 +19,7 @@ const QUIET_MS = 1500;
 
 /** From the start of `send` on one machine to the start of the run on another, idle one, by the bell. */
 export async function bell({ rounds, hosts }: Scale): Promise<Figure[]> {
-  if (!existsSync(SERVER)) {
-    process.stderr.write(`bell: skipped, no ${SERVER}: apt-get install nats-server\n`);
-    return [];
-  }
+  if (!hasNats('bell')) return [];
   return [...(await rung(rounds, 1, 1)), ...(await rung(rounds, hosts, NAMED))];
 }
 
@@ -39,8 +36,7 @@ async function rung(rounds: number, hosts: number, named: number): Promise<Figur
     }
     const serving: Serving[] = [];
     for (const machine of [sender, ...others]) {
-      await world.git(machine.dir, 'config', 'crosstalk.bell', url);
-      await machine.run('host', 'approve', ...(await heldIn(machine)));
+      await withBell(machine, url);
       const one = await machine.serve('--interval', '3600');
       await one.saw('bell_up');
       serving.push(one);
@@ -67,16 +63,29 @@ async function rung(rounds: number, hosts: number, named: number): Promise<Figur
       totals.push(total);
       over.push(total - send);
     }
-    const woken = (busy(unnamed) - from) / unnamed.length / rounds;
-    const took = performance.now() - since;
+    const [woken, took] = [busy(unnamed) - from, performance.now() - since];
+    const figures = figuresOf(hosts, named, { sends, totals, over });
+    if (unnamed.length === 0) return figures;
+    // What they do of themselves in the same time is not the bell's.
     const rest = busy(unnamed);
     await sleep(took);
-    const idle = (busy(unnamed) - rest) / unnamed.length / rounds;
-    console.error({ woken, idle, took });
-    return figuresOf(hosts, named, { sends, totals, over });
+    const idle = busy(unnamed) - rest;
+    const each = (woken - idle) / unnamed.length / rounds / (1 + named);
+    return [...figures, unnamedFigure(hosts - named, each, idle / took / unnamed.length)];
   } finally {
     await world.end();
   }
+}
+
+/** What each ring of a round, of the send and of the answers, costs those who have no mail. */
+function unnamedFigure(hosts: number, ms: number, idle: number): Figure {
+  return {
+    figure: 'CPU of a host that a ring does not name, for each ring',
+    value: `${ms.toFixed(2)} ms`,
+    goal: `≤ ${String(RING_MS)} ms`,
+    met: ms <= RING_MS,
+    note: `mean of ${String(hosts)} hosts, with what machines say of themselves meanwhile; without rings each takes ${(idle * 100).toFixed(2)} % of a core`,
+  };
 }
 
 /** Milliseconds of a core that processes have used, their threads included. */
@@ -123,43 +132,4 @@ function figuresOf(
       note: `over send: median ${late.median.toFixed(0)} ms, p95 ${late.p95.toFixed(0)} ms, longest ${worst.toFixed(0)} ms`,
     },
   ];
-}
-
-async function heldIn(machine: Machine): Promise<string[]> {
-  const { out } = await machine.run('host', 'show', '--json');
-  return (JSON.parse(out) as { held: { digest: string }[] }).held.map(({ digest }) => digest);
-}
-
-/** A server on loopback, ended with the world. */
-async function serveNats(world: World): Promise<string> {
-  const port = await freePort();
-  const child = spawn(SERVER, ['-a', '127.0.0.1', '-p', String(port)], { stdio: 'ignore' });
-  world.track(child);
-  while (!(await answers(port))) await sleep(20);
-  return `nats://127.0.0.1:${String(port)}`;
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer();
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => {
-        resolve(port);
-      });
-    });
-  });
-}
-
-function answers(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = createConnection(port, '127.0.0.1');
-    socket.once('data', () => {
-      socket.destroy();
-      resolve(true);
-    });
-    socket.once('error', () => {
-      resolve(false);
-    });
-  });
 }
