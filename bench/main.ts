@@ -22,6 +22,7 @@ import { warm } from './figures/warm.ts';
 import { worktree } from './figures/worktree.ts';
 import type { Figure, Scale } from './figure.ts';
 import { plot, type Series } from './plot.ts';
+import { rivalOf } from './rival.ts';
 
 const SUITES: Record<string, (scale: Scale) => Promise<Figure[]>> = {
   commands,
@@ -59,7 +60,7 @@ const FULL: Scale = {
   sizes: [1000, 100_000, 1_000_000],
   idle: 600,
   hosts: 50,
-  polls: 20,
+  polls: 60,
   sends: 100_000,
   streams: 100,
   streaming: 600,
@@ -116,7 +117,7 @@ function linesOf(rows: readonly Figure[]): Series[] {
 function table(rows: readonly Figure[]): string {
   const ms = (value: number | undefined): string => (value === undefined ? '' : value.toFixed(1));
   const lines = [
-    ['', 'figure', 'median', 'p95', 'floor', 'ratio', 'goal', ''],
+    ['', 'figure', 'median', 'p95', 'floor', 'ratio', 'crosstalk-runtime', 'goal', ''],
     ...rows.map((row) => [
       row.met ? 'ok' : 'MISS',
       row.figure,
@@ -124,6 +125,7 @@ function table(rows: readonly Figure[]): string {
       ms(row.measured?.p95),
       row.floor === undefined ? '' : `${ms(row.floor.median)} (${row.floor.what})`,
       row.ratio === undefined ? '' : `${row.ratio.toFixed(2)}×`,
+      rivalOf(row.figure),
       row.goal,
       row.note ?? '',
     ]),

@@ -16,6 +16,8 @@ export const BIN = fileURLToPath(new URL('../bin/crosstalk.js', import.meta.url)
 export class World {
   readonly root = mkdtempSync(join(tmpdir(), 'crosstalk-bench-'));
   readonly hub = join(this.root, 'hub.git');
+  /** The address of the remote, for machines that join. */
+  remote = this.hub;
   readonly env: NodeJS.ProcessEnv;
   readonly #programs: ChildProcess[] = [];
   #filled = 0;
@@ -57,7 +59,7 @@ export class World {
         'init',
         machine.dir,
         '--remote',
-        this.hub,
+        this.remote,
         '--alias',
         alias,
         '--actor',

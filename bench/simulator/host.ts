@@ -1,5 +1,6 @@
 import { Publisher } from '../../src/bus/publisher.ts';
 import { Alarm, Rhythm } from '../../src/dispatcher/alarm.ts';
+import { RungFetches, type Later } from '../../src/dispatcher/bell/fetches.ts';
 import { Bell } from '../../src/dispatcher/socket/bell.ts';
 import { inTurns, permission } from '../../src/operations/publishing.ts';
 import type { OutboxEntry } from '../../src/state/outbox.ts';
@@ -20,10 +21,22 @@ export interface HostParts {
   machine: Machine;
   costs: Costs;
   writer: Writer;
+  /** Whether news among others make it poll sooner. */
+  heedsAll: boolean;
   /** The polling interval in milliseconds; undefined for a host that has no dispatcher. */
   interval: number | undefined;
+  /** Whether it has its machine for itself, so that no other host takes its messages along. */
+  isAlone: boolean;
+  /** Its number, to which mail is addressed. */
+  number: number;
+  /** The share of pushes whose answer is lost; none unless told. */
+  lostAnswers?: number | undefined;
+  /** Tells the hosts with these numbers of a tip; absent without a bell. */
+  tell?: ((tip: string, hosts: ReadonlySet<number>) => void) | undefined;
   /** Told of each message that its host knows to be on the remote. */
   onPublished: (message: Message) => void;
+  /** Told of each message that the host to which it is addressed has found. */
+  onFound: (message: Message) => void;
 }
 
 const AUTHOR = { name: 'host', email: 'host@crosstalk.local' };
@@ -38,15 +51,19 @@ export class Host {
   /** How many of its messages are on the remote. */
   published = 0;
   readonly #parts: HostParts;
+  /** The tip at which it looked for its mail last. */
+  #seen: string;
   readonly #outbox = new Map<string, OutboxEntry>();
   readonly #publisher: Publisher;
   readonly #bell = new Bell();
+  readonly #fetches: RungFetches;
   readonly #permit: (kind: 'push' | 'read') => Promise<void>;
 
   constructor(parts: HostParts) {
     const { clock, random, machine } = parts;
     this.#parts = parts;
     this.upstream = new SimulatedUpstream(parts);
+    this.#seen = this.upstream.known;
     // In whole milliseconds, as the names of tickets have them.
     const turns = inTurns(new Turns(machine.board, () => Math.floor(clock.now)));
     const budget = machine.budget();
@@ -71,6 +88,17 @@ export class Host {
     this.#publisher.events.on('news', () => {
       this.#bell.ring('look');
     });
+    this.#publisher.events.on('push', (pushed, entries) => {
+      if (pushed.ok) this.#tell(pushed.tip, entries);
+    });
+    this.#fetches = new RungFetches(
+      () => {
+        this.#bell.ring('fetch');
+      },
+      () => this.#seen,
+      () => clock.now,
+      later(clock),
+    );
   }
 
   /** How many messages wait. */
@@ -89,23 +117,46 @@ export class Host {
 
   /** As the loop in src/dispatcher/serve.ts: asks for news, and empties the outbox. */
   async poll(): Promise<void> {
-    const { interval, clock, random } = this.#parts;
+    const { interval, clock, random, heedsAll } = this.#parts;
     if (interval === undefined) return;
     const rhythm = new Rhythm(() => interval);
     const alarm = new Alarm(this.#bell, clock.wait);
     const { signal } = new AbortController();
-    let seen = this.upstream.known;
     for (let rang = 'time'; ;) {
+      const before = this.#seen;
       if (rang === 'look') rhythm.active();
       else {
+        this.#fetches.begin();
         await this.#permit('read');
         await this.upstream.fetch();
       }
+      const hasMail = this.#take();
+      if (rang !== 'look') this.#fetches.end(this.#seen !== before);
       if (this.#outbox.size > 0) void this.#publisher.flush();
-      if (this.upstream.known !== seen) rhythm.active();
-      seen = this.upstream.known;
+      if (hasMail || (heedsAll && this.#seen !== before)) rhythm.active();
       rang = await alarm.wait(rhythm.next(random()), signal);
     }
+  }
+
+  /** The bell says that the bus is at a tip. */
+  hear(tip: string): void {
+    this.#fetches.rung(tip);
+  }
+
+  /** As the scan of a tick: takes what is new for this host. Whether there was anything. */
+  #take(): boolean {
+    const { remote, number, onFound } = this.#parts;
+    this.#seen = this.upstream.known;
+    const found = remote.found(number, this.#seen);
+    for (const message of found) onFound(message);
+    return found.length > 0;
+  }
+
+  /** As src/dispatcher/bell/far-bell.ts: those who have mail are told. */
+  #tell(tip: string, entries: readonly OutboxEntry[]): void {
+    const { tell, remote, number } = this.#parts;
+    const hosts = entries.flatMap(({ id }) => remote.messages.get(id)?.to ?? []);
+    if (hosts.length > 0) tell?.(tip, new Set(hosts.filter((host) => host !== number)));
   }
 
   async #publish(id: string): Promise<void> {
@@ -123,10 +174,25 @@ export class Host {
     this.#note(message.path);
   }
 
-  #note(path: string): void {
-    const message = this.#parts.remote.messages.get(path);
+  #note(id: string): void {
+    const message = this.#parts.remote.messages.get(id);
     if (message === undefined) throw new Error('a message that nobody sent');
+    // Nobody else has it in hand, and there may be millions.
+    if (this.#parts.isAlone) this.#parts.remote.messages.delete(id);
     this.published++;
     this.#parts.onPublished(message);
   }
+}
+
+/** Waits in simulated time. */
+function later(clock: Clock): Later {
+  return (ms, run) => {
+    let isWanted = true;
+    clock.after(ms, () => {
+      if (isWanted) run();
+    });
+    return () => {
+      isWanted = false;
+    };
+  };
 }

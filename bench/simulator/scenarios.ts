@@ -1,4 +1,5 @@
 import { remoteLimits } from '../../src/transport/clone/forges.ts';
+import { columns } from './columns.ts';
 import type { Costs } from './remote.ts';
 import { simulate, type Load, type Outcome, type Setting } from './run.ts';
 
@@ -20,7 +21,7 @@ export interface Row {
   outcome: Outcome;
 }
 
-type Scenario = Pick<Setting, 'costs' | 'limits' | 'repositoryLimit'> & { name: string };
+type Scenario = Pick<Setting, 'costs' | 'limits' | 'repository'> & { name: string };
 
 const LOADS: readonly [string, Load][] = [
   ['closed', 'closed'],
@@ -33,7 +34,7 @@ function scenariosOf(latency: number): Scenario[] {
   const lan = over(50, 0.1);
   const wan = over(latency, 0.3);
   const limits = remoteLimits('https://github.com/owner/repository.git', new Map()) ?? { host: '' };
-  const repositoryLimit = limits.pushesPerMinute;
+  const { pushesPerMinute } = limits;
   return [
     { name: 'a LAN', costs: lan },
     { name: 'b WAN', costs: wan },
@@ -42,7 +43,7 @@ function scenariosOf(latency: number): Scenario[] {
       name: 'd forge, limit for all',
       costs: wan,
       limits,
-      ...(repositoryLimit !== undefined && { repositoryLimit }),
+      repository: { pushesPerMinute },
     },
   ];
 }
@@ -112,7 +113,7 @@ export function checksOf(seed: number): Promise<Row[]> {
 /** The table, as text in columns. Seconds. */
 export function tableOf(rows: readonly Row[]): string {
   const seconds = (ms: number): string => (ms / 1000).toFixed(ms < 9950 ? 2 : 0);
-  const lines = [
+  return columns(2, [
     [
       'scenario',
       'load',
@@ -139,9 +140,5 @@ export function tableOf(rows: readonly Row[]): string {
       `${outcome.slowest.toFixed(2)}×`,
       String(outcome.sent - outcome.published),
     ]),
-  ];
-  const widths = lines[0]?.map((_, at) => Math.max(...lines.map((line) => line[at]?.length ?? 0)));
-  const text = (cell: string, at: number): string =>
-    at < 2 ? cell.padEnd(widths?.[at] ?? 0) : cell.padStart(widths?.[at] ?? 0);
-  return `${lines.map((line) => line.map(text).join('  ').trimEnd()).join('\n')}\n`;
+  ]);
 }

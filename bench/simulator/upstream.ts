@@ -1,15 +1,21 @@
 import type { Commit } from '../../src/protocol/commit.ts';
+import type { Fetched } from '../../src/transport/clone/remote.ts';
+import type { Failure } from '../../src/transport/git/failure.ts';
 import type { Upstream } from '../../src/transport/publish/upstream.ts';
 import type { Clock } from './clock.ts';
 import type { Machine } from './machine.ts';
 import { heightOf, type Costs, type Message, type Remote } from './remote.ts';
 
-/** What came of a push. Throttled: the remote refuses it, whatever is in it. */
-type Pushed = 'ok' | 'behind' | 'throttled';
+/**
+ * What came of a push. Throttled: the remote refuses it, whatever is in it. Unanswered: the branch was
+ * moved, and the connection was lost before anybody was told.
+ */
+type Pushed = 'ok' | 'behind' | 'throttled' | 'unanswered';
 
 const FAILURES = {
   behind: { kind: 'behind', reason: 'somebody was faster' },
   throttled: { kind: 'unreachable', reason: 'HTTP 429' },
+  unanswered: { kind: 'unreachable', reason: 'the connection was reset' },
 } as const;
 
 /** The bus as a host's git reaches it, which takes time and a core. */
@@ -22,6 +28,7 @@ export class SimulatedUpstream implements Upstream {
   readonly #machine: Machine;
   readonly #costs: Costs;
   #known: string;
+  readonly #lost: number;
   readonly #built = new Map<string, { oid: string; messages: Message[] }>();
 
   constructor(parts: {
@@ -30,12 +37,15 @@ export class SimulatedUpstream implements Upstream {
     remote: Remote;
     machine: Machine;
     costs: Costs;
+    /** The share of pushes that get through and whose answer is lost. */
+    lostAnswers?: number | undefined;
   }) {
     this.#clock = parts.clock;
     this.#random = parts.random;
     this.#remote = parts.remote;
     this.#machine = parts.machine;
     this.#costs = parts.costs;
+    this.#lost = parts.lostAnswers ?? 0;
     this.#known = parts.remote.tip;
   }
 
@@ -46,13 +56,15 @@ export class SimulatedUpstream implements Upstream {
 
   tip = (): Promise<string> => Promise.resolve(this.#known);
 
-  async fetch(): Promise<{ ok: true }> {
+  async fetch(): Promise<Fetched> {
     const { cpu, fetch, reads } = this.#costs;
     const network = this.#scattered(fetch);
     await this.#clock.wait(network * reads);
     await this.#machine.work(cpu.fetch * reads);
+    if (this.#remote.turnsReadAway()) return { ok: false, failure: FAILURES.throttled };
     const seen = this.#remote.tip;
-    await this.#clock.wait(network * (1 - reads));
+    const check = seen === this.#known ? 0 : this.#check;
+    await this.#clock.wait(network * (1 - reads) + check);
     await this.#machine.work(cpu.fetch * (1 - reads));
     this.#learn(seen);
     return { ok: true };
@@ -84,10 +96,7 @@ export class SimulatedUpstream implements Upstream {
     return { ok: true, oid };
   }
 
-  async move(
-    from: string | undefined,
-    to: string,
-  ): Promise<(typeof FAILURES)['behind' | 'throttled'] | undefined> {
+  async move(from: string | undefined, to: string): Promise<Failure | undefined> {
     const built = this.#built.get(to);
     if (from === undefined || built === undefined) throw new Error('nothing was built');
     this.#built.delete(to);
@@ -104,18 +113,24 @@ export class SimulatedUpstream implements Upstream {
     await this.#clock.wait(network * reads);
     await this.#machine.work(cpu.push * reads);
     // Git sees for itself that it is behind, before it sends anything.
-    if (this.#remote.throttles) return 'throttled';
+    if (this.#remote.turnsPushAway()) return 'throttled';
     if (this.#remote.tip !== base) return 'behind';
     const work = cpu.push + cpu.message * messages.length;
-    await this.#clock.wait(network * (locks - reads));
+    await this.#clock.wait(network * (locks - reads) + this.#check);
     await this.#machine.work(work * (locks - reads));
     const moved = await this.#remote.move(base, to, messages, locked);
     await this.#clock.wait(network * (1 - locks));
     await this.#machine.work(work * (1 - locks));
     if (!moved) return 'behind';
     this.pushes.won++;
+    if (this.#lost > 0 && this.#random() < this.#lost) return 'unanswered';
     this.#learn(to);
     return 'ok';
+  }
+
+  /** What git takes to compare what came with all that is there, in milliseconds. */
+  get #check(): number {
+    return ((this.#costs.growth ?? 0) * this.#remote.count) / 1000;
   }
 
   #learn(tip: string): void {

@@ -21,6 +21,8 @@ const LOOK_MS = 60_000;
 export interface Interval {
   ms: number;
   slowedBy?: string;
+  /** There are so many hosts that one poll a second of each is more than the remote allows. */
+  isCrowded?: true;
 }
 
 /**
@@ -34,13 +36,16 @@ export function intervalFor(serving: number, hosts: number, reads: number | unde
   const forMachine = Math.max(QUIET_MS, EACH_MS * serving);
   const allowed = reads === undefined ? 0 : (1000 * hosts) / (reads * SHARE_OF_READS);
   const forRemote = Math.min(SLOWEST_FOR_HOSTS_MS, Math.round(allowed));
+  const crowded = reads !== undefined && hosts > reads && { isCrowded: true as const };
   if (forRemote > forMachine)
     return {
       ms: forRemote,
+      ...crowded,
       slowedBy: `its ${String(hosts)} hosts share ${String(reads)} reads a second`,
     };
   return {
     ms: forMachine,
+    ...crowded,
     ...(forMachine > QUIET_MS && { slowedBy: `${String(serving)} transports here take turns` }),
   };
 }
@@ -67,6 +72,11 @@ export class Pace {
 
   get interval(): Interval {
     return this.#given === undefined ? this.#found : { ms: this.#given };
+  }
+
+  /** Whether news among others should not make this host poll sooner: all hosts see them. */
+  get isCrowded(): boolean {
+    return this.interval.isCrowded === true;
   }
 
   /** Looks again at what the pace depends on, now and then; the next wait goes by it. */

@@ -12,7 +12,7 @@ import { Pace } from './pace.ts';
 import { pulse } from './pulse.ts';
 import type { ServeResult, ServeOptions } from './serve-options.ts';
 import { becomeSole } from './socket/sole.ts';
-import { tick, type Ticked, type TickParts } from './tick.ts';
+import { expectsMore, tick, type Ticked, type TickParts } from './tick.ts';
 import { Troubles } from '../bus/troubles.ts';
 import { VersionCheck } from './version-check.ts';
 import { listen } from './socket/wake.ts';
@@ -162,7 +162,8 @@ class Service {
       this.#pace.look();
       const successor = await this.#successor().catch(this.#report);
       if (successor !== undefined) return { successor };
-      if (ticked?.active === true) rhythm.active();
+      const heedsAll = this.#news.awaited > 0 || !(this.#far.isUp || this.#pace.isCrowded);
+      if (expectsMore(ticked, heedsAll)) rhythm.active();
       const rang = await this.#alarm.wait(await this.#delay(rhythm), stop);
       if (rang === 'time' || rang === 'ask' || rang === 'fetch') this.#fetchWanted = true;
       if (rang === 'look' || rang === 'ask') rhythm.active();

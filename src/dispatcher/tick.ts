@@ -27,11 +27,24 @@ export interface TickParts extends FetchParts {
 /** The result of one tick. */
 export interface Ticked {
   tip: string | undefined;
-  /** Whether something happened, so that the next poll should be soon. */
-  active: boolean;
+  /** Whether there is something new on the bus, and a host is served. */
+  isNew: boolean;
+  /** Whether runs are under way. */
+  isBusy: boolean;
   failure?: Failure;
   /** Why nothing may be processed: the version is not supported. */
   refused?: string;
+}
+
+/**
+ * Whether more is to be expected here soon, so that the next poll should come early.
+ *
+ * @param heedsAll whether news among others is a sign of it: not where a bell tells whatever comes for this
+ *   machine, nor where so many share a remote that it would be asked too often
+ */
+export function expectsMore(ticked: Ticked | undefined, heedsAll: boolean): boolean {
+  if (ticked === undefined) return false;
+  return ticked.isBusy || (ticked.isNew && heedsAll);
 }
 
 /** Runs the pipeline once:~Runs */
@@ -44,7 +57,7 @@ export async function tick(parts: TickParts, fetch: boolean): Promise<Ticked> {
   const { tip, isNew, failure } = news;
   const failed = failure && { failure };
   const refused = await versionRefused(transport, news);
-  if (refused !== undefined) return { tip, active: false, refused, ...failed };
+  if (refused !== undefined) return { tip, isNew: false, isBusy: false, refused, ...failed };
 
   // added → parse → activate
   const added = await takeIn(parts, news);
@@ -63,8 +76,8 @@ export async function tick(parts: TickParts, fetch: boolean): Promise<Ticked> {
   sweep.tidy(tip);
   const { awaiting: held, ...counts } = deliveries.mailboxes.counts();
   log('tick', { tip, added, ...counts, held, ...meter.figures(fetch) });
-  const active = (isNew && hosts.active !== undefined) || dispatcher.running.length > 0;
-  return { tip, active, ...failed };
+  const isBusy = dispatcher.running.length > 0;
+  return { tip, isNew: isNew && hosts.active !== undefined, isBusy, ...failed };
 }
 
 /**

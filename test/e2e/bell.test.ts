@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { WebMachine, WebNow } from '../../src/api/api.ts';
-import { Bus } from '../support/bus.ts';
+import { Bus, type Event } from '../support/bus.ts';
 import { git } from '../support/git.ts';
 import { certificates, Nats, natsMissing, operator, skippedWithoutNats } from '../support/nats.ts';
 import { until } from '../support/wait.ts';
@@ -16,6 +16,11 @@ import {
   subjectOf,
   withBell,
 } from '../support/with-bell.ts';
+
+/** Milliseconds between two events. */
+function apart(one: Event | undefined, other: Event | undefined): number {
+  return Date.parse(String(other?.['ts'])) - Date.parse(String(one?.['ts']));
+}
 
 describe.skipIf(natsMissing() !== undefined)(`a bell between machines${skippedWithoutNats}`, () => {
   it('a machine that is named fetches at once, one that is not keeps its poll, and whoever waits for news hears of any', async () => {
@@ -42,6 +47,32 @@ describe.skipIf(natsMissing() !== undefined)(`a bell between machines${skippedWi
     await answers(bus, 'beta', sent + asked);
 
     expect(rungs(other)).toEqual([]);
+  });
+
+  it('while the bell stands, mail among others does not make a machine poll sooner', async () => {
+    const bus = new Bus();
+    const nats = await Nats.start(bus.root);
+    const [a, b] = [
+      await bus.host('a', { alpha: 'true' }),
+      await bus.host('b', { beta: 'echo never' }),
+    ];
+    for (const host of [a, b]) await withBell(host, { bell: nats.url });
+    const other = await hearing(b, '--interval', '1d');
+    const polls = (): Event[] => other.events.filter((event) => event['fetch_ms'] !== undefined);
+    // The waits between polls double from a second on.
+    await until('two quiet polls', () => {
+      const [before, last] = polls().slice(-2);
+      return before !== undefined && apart(before, last) > 1500;
+    });
+    const known = polls().at(-1)?.['tip'];
+    await a.send('alpha', 'nothing for b');
+
+    let found = -1;
+    await until('a poll that finds the message, and the one after it', () => {
+      found = polls().findLastIndex(({ tip }) => tip === known) + 1;
+      return polls()[found + 1] !== undefined;
+    });
+    expect(apart(polls()[found], polls()[found + 1])).toBeGreaterThan(1500);
   });
 
   it('with a cluster of three of which one is killed, the bell rings again, and no message is lost', async () => {

@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { Rhythm } from '../../src/dispatcher/alarm.ts';
+import { expectsMore } from '../../src/dispatcher/tick.ts';
 import { intervalFor } from '../../src/dispatcher/pace.ts';
 import { servingCount } from '../../src/operations/dispatching/serving.ts';
 import { latencyText } from '../../src/operations/health/latency.ts';
@@ -22,10 +23,22 @@ it('an idle machine with one transport polls every 5 s, and all transports toget
 
 it('the hosts of a repository on a forge together ask no more than half of the reads it allows, but none waits longer than before', () => {
   expect(intervalFor(1, 37, 15).ms).toBe(5000);
+  expect(intervalFor(1, 15, 15)).toEqual({ ms: 5000 });
   expect(intervalFor(1, 100, 15).ms).toBe(13_333);
   expect(intervalFor(1, 100, 15).slowedBy).toBe('its 100 hosts share 15 reads a second');
   expect(intervalFor(1, 10_000, 15).ms).toBe(30_000);
   expect(intervalFor(20, 10_000, 15).ms).toBe(60_000);
+});
+
+it('news among others make a host poll sooner, but not where a bell tells it or more hosts share a forge than it allows reads a second', () => {
+  const others = { tip: 'a', isNew: true, isBusy: false };
+  expect(expectsMore(others, true)).toBe(true);
+  expect(expectsMore(others, false)).toBe(false);
+  expect(expectsMore({ ...others, isBusy: true }, false)).toBe(true);
+  expect(expectsMore(undefined, true)).toBe(false);
+  const crowded = [15, 16, 1000].map((hosts) => intervalFor(1, hosts, 15).isCrowded ?? false);
+  expect(crowded).toEqual([false, true, true]);
+  expect(intervalFor(1, 1000, undefined).isCrowded).toBeUndefined();
 });
 
 it('the wait for the next poll follows an interval that changes', () => {

@@ -47,13 +47,13 @@ describe('many hosts in simulated time', () => {
   it.each([
     ['a remote without limits', {}],
     ['a push budget', FORGE],
-    ['a remote that turns pushes away', { ...FORGE, repositoryLimit: 6 }],
+    ['a remote that turns pushes away', { ...FORGE, repository: { pushesPerMinute: 6 } }],
     ['machines of eight hosts', { hostsPerMachine: 8 }],
   ])('no message is lost or published twice with %s', async (_, setting) => {
     const { sent, published, lost } = await run({ hosts: 32, ...setting });
     expect(sent).toBeGreaterThan(1000);
     expect(lost).toBe(0);
-    if (!('repositoryLimit' in setting)) expect(published).toBe(sent);
+    if (!('repository' in setting)) expect(published).toBe(sent);
   });
 
   it.each(['closed' as const, { perMinute: 10 }])(
@@ -86,13 +86,39 @@ describe('many hosts in simulated time', () => {
     expect(naive?.outcome.perSecond).toBeLessThan(8);
   });
 
+  it('with lost answers and archives, each message is on the branch once and is found by its host', async () => {
+    const setting = { hosts: 16, bell: 50, lostAnswers: 0.2, epochAt: 200 };
+    const { sent, published, lost, unfound, epochs } = await run(setting);
+    expect(epochs).toBeGreaterThan(2);
+    expect([lost, unfound]).toEqual([0, 0]);
+    expect(published).toBe(sent);
+  });
+
+  it('hosts of a repository with limits stay within them, and all mail is found', async () => {
+    const limits = { pushesPerMinute: 6, readsPerSecond: 15 };
+    const setting = { hosts: 25, limits, repository: limits, startWithin: 30_000, minutes: 10 };
+    const outcome = await run({ ...setting, load: { perMinute: 0.1 } });
+    expect(outcome.published).toBe(outcome.sent);
+    expect(outcome.unfound).toBe(0);
+    expect(outcome.refused.reads).toBe(0);
+    expect(outcome.mostMoves).toBeLessThanOrEqual(6);
+  });
+
+  it('with a bell mail is found sooner, and the remote is asked less', async () => {
+    const setting = { hosts: 32, load: { perMinute: 1 }, startWithin: 30_000 };
+    const [polls, bell] = [await run(setting), await run({ ...setting, bell: 50 })];
+    expect(bell.found.p50).toBeLessThan(polls.found.p50);
+    expect(bell.reads.mean).toBeLessThan(polls.reads.mean);
+    expect(bell.unfound + polls.unfound).toBe(0);
+  });
+
   it('a remote that accepts six pushes a minute accepts no more, however many ask', async () => {
     const { published, messagesPerPush } = await run({
       hosts: 32,
       load: 'closed',
       minutes: 10,
       ...FORGE,
-      repositoryLimit: 6,
+      repository: { pushesPerMinute: 6 },
     });
     // Messages are sent for ten minutes, then the waiting ones for at most four times as long.
     expect(published / messagesPerPush).toBeLessThanOrEqual(6 * 50 + 6);

@@ -76,6 +76,11 @@ export class FarBell {
     return this.#state && { ...this.#state, machines: this.#machines?.all ?? [] };
   }
 
+  /** Whether other machines can be heard. */
+  get isUp(): boolean {
+    return this.#line?.isUp === true;
+  }
+
   /** Uses the settings in force; without any, nothing is opened and nothing loaded. */
   follow(): void {
     const { origin, defaults } = this.#parts.transport;

@@ -3,8 +3,12 @@ import { readHosts } from '../../bus/host.ts';
 import type { HeardMachine, Heartbeat } from '../../state/heartbeat.ts';
 import type { Transport } from '../../transport/transport.ts';
 
-/** The least, and the usual, time between two beats of one machine, in milliseconds. */
-const LEAST_MS = 1000;
+/**
+ * How long a change has to last until it is said, in milliseconds: all machines hear it, at a moment when
+ * those that have mail need the time, and a short run is over before anybody could look at it.
+ */
+const LASTING_MS = 1000;
+/** The usual time between two beats of one machine, in milliseconds. */
 const USUAL_MS = 30_000;
 /** What was heard longer ago than this is forgotten, in milliseconds. */
 const FORGET_MS = 24 * 3_600_000;
@@ -20,7 +24,9 @@ export class Machines {
   readonly #now: () => Date;
   readonly #heard = new Map<string, HeardMachine>();
   #known: { tip: string; aliases: Promise<ReadonlySet<string>> } | undefined;
-  #said: { text: string; at: number } = { text: '', at: -Infinity };
+  #said: { text: string; at: number } | undefined;
+  /** Since when this machine differs from what it said. */
+  #differs: number | undefined;
 
   constructor(transport: Transport, now: () => Date) {
     this.#transport = transport;
@@ -46,7 +52,8 @@ export class Machines {
   }
 
   /**
-   * What this machine has to say of itself, if it is time: when something changed, and now and then.
+   * What this machine has to say of itself, if it is time: at first, when something has changed for a while,
+   * and now and then.
    *
    * @param now milliseconds of any clock
    */
@@ -62,15 +69,18 @@ export class Machines {
       ...{ host, version, every, held: parked.length },
       ...{ actors: [...actors], running: names },
     });
-    const passed = now - this.#said.at;
-    if (passed < (text === this.#said.text ? USUAL_MS : LEAST_MS)) return undefined;
+    const { at = -Infinity, text: before = text } = this.#said ?? {};
+    this.#differs = text === before ? undefined : (this.#differs ?? now);
+    const hasLasted = this.#differs !== undefined && now - this.#differs >= LASTING_MS;
+    if (!hasLasted && now - at < USUAL_MS) return undefined;
     this.#said = { text, at: now };
+    this.#differs = undefined;
     return text;
   }
 
   /** What was said may not have been heard: it is said again at the next opportunity. */
   again(): void {
-    this.#said = { text: '', at: -Infinity };
+    this.#said = undefined;
   }
 
   #aliases(tip: string): Promise<ReadonlySet<string>> {
