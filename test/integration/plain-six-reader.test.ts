@@ -23,6 +23,7 @@ it('to a plain 6.0 reader every new message is an ordinary one, which wakes the 
       last: `p=$(cat); case $p in *'done by'*) ;; *) ${says} ;; esac`,
       form: `cat >/dev/null; echo '[1]'`,
       idle: 'true',
+      kept: { default: { cli: 'cat >/dev/null; echo kept', session: 'warm' } },
     },
     back: {
       worker: 'cat >/dev/null; echo "done by me"',
@@ -39,6 +40,8 @@ it('to a plain 6.0 reader every new message is an ordinary one, which wakes the 
   await front.send('boss', 'goal');
   await front.send('last', 'goal');
   await front.send('broken', 'goal', '--attach', form);
+  await front.send('kept', 'goal');
+  await front.send('kept', 'and more', '--now');
   await front.send('form', 'goal', '--schema', form, '--option', 'one');
   const deploy = await front.send('asks', 'deploy');
   await rest();
@@ -67,7 +70,10 @@ it('to a plain 6.0 reader every new message is an ordinary one, which wakes the 
   const fields = new Set(bus.messages().flatMap(({ message }) => Object.keys(message)));
   const news = ['asks', 'options', 'interim', 'printed', 'final', 'failed', 'cancels', 'only'];
   expect([...fields]).toEqual(expect.arrayContaining([...news, 'files', 'schema', 'json']));
-  expect([...fields]).toEqual(expect.arrayContaining(['proposal', 'decision', 'decides']));
+  expect([...fields]).toEqual(
+    expect.arrayContaining(['proposal', 'decision', 'decides', 'steers']),
+  );
+  expect(bus.from('kept').map(({ message }) => message.re.length)).toEqual([2]);
   expect(bus.from('builder').at(-1)?.message.body).toBe('built\n');
   expect(bus.messages().some(({ message }) => message.re.includes(deploy))).toBe(true);
   expectPlain(bus, actors);
