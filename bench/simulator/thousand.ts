@@ -4,7 +4,7 @@ import type { Costs } from './remote.ts';
 import { simulate, type Outcome, type Setting } from './run.ts';
 
 /** One line of the table: so many transports alike, each with hosts of its own. */
-export interface Trial {
+interface Trial {
   name: string;
   transports: number;
   setting: Omit<Setting, 'seed'>;
@@ -34,7 +34,7 @@ const BURST = 1000;
  *
  * @param millions of messages
  */
-export function trialsOf(millions: number): Trial[] {
+function trialsOf(millions: number): Trial[] {
   const forge = { costs: WAN, limits: LIMITS, repository: LIMITS, ...SELDOM };
   const one = (name: string, setting: Omit<Setting, 'seed' | 'hosts'>): Trial => ({
     name,
