@@ -1,5 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { layWhole } from '../lay-whole.ts';
 import { bury, clearGraveyard } from '../removal.ts';
 import { GONE, layBatch, makeRunDirectory, runDirectory, SEALED } from '../run-directory.ts';
 
@@ -19,7 +20,7 @@ export async function makeTurnDirectory(
   if (!isOpen) return makeRunDirectory(folder, id, batch);
   const dir = runDirectory(folder, id);
   await clearSessionDirectory(dir);
-  await layBatch(dir, batch);
+  await layWhole(dir, ['drop', 'batch'], (making) => layBatch(making, batch));
   return dir;
 }
 
