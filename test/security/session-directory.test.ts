@@ -54,7 +54,7 @@ test('what the process of a session puts in the place of the folder of attached 
   mkdirSync(dir);
   const contents = ['one', 'two', 'three'].map((text) => Buffer.from(text));
   const files = contents.map((bytes, at): AttachedFile => {
-    return { name: `file${String(at)}`, sha256: sha256Of(bytes), bytes: bytes.length };
+    return { name: `file${String(at)}`, type: 'text/plain', sha256: sha256Of(bytes), bytes: bytes.length };
   });
   const swap = (): void => {
     if (!existsSync(join(dir, 'files'))) return;
@@ -94,7 +94,7 @@ test('where the process of a session has put something of its own, nothing is la
       yield* await Promise.resolve([]);
     },
   } as unknown as Transport;
-  const file = { name: 'x', sha256: sha256Of(Buffer.from('x')), bytes: 1 };
+  const file = { name: 'x', type: 'text/plain', sha256: sha256Of(Buffer.from('x')), bytes: 1 };
   const message = { files: [file], extra: {} } as unknown as Message;
   await expect(layFiles(transport, 'tip', [{ relPath: 'a.md', message }], dir)).rejects.toThrow(
     'ENOTDIR',
