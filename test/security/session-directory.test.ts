@@ -54,7 +54,12 @@ test('what the process of a session puts in the place of the folder of attached 
   mkdirSync(dir);
   const contents = ['one', 'two', 'three'].map((text) => Buffer.from(text));
   const files = contents.map((bytes, at): AttachedFile => {
-    return { name: `file${String(at)}`, type: 'text/plain', sha256: sha256Of(bytes), bytes: bytes.length };
+    return {
+      name: `file${String(at)}`,
+      type: 'text/plain',
+      sha256: sha256Of(bytes),
+      bytes: bytes.length,
+    };
   });
   const swap = (): void => {
     if (!existsSync(join(dir, 'files'))) return;
