@@ -1,8 +1,8 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { layWhole } from '../lay-whole.ts';
 import { bury, clearGraveyard } from '../removal.ts';
 import { GONE, layBatch, makeRunDirectory, runDirectory, SEALED } from '../run-directory.ts';
+import { layWhole } from './lay-whole.ts';
 
 /** What stays in the directory of a session between its turns: its way to the network, and its MCP servers. */
 const STAYS = /^(?:n|mcp-.*\.sh)$/;

@@ -1,6 +1,6 @@
 import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { makeFolder } from '../folder.ts';
+import { makeFolder } from '../../folder.ts';
 
 /** The end of the name of the folder in which something is made that is moved to a run's directory. */
 const MAKING = '.making';
