@@ -65,10 +65,10 @@ export class Connection {
     const writable = new WritableStream<AnyMessage>({
       // The next one waits until it is taken, so that what an agent does not take is not kept here.
       write: (message) => {
-        intake.sending(message as unknown as Record<string, unknown>);
+        intake.sending(message);
         return new Promise((resolve) => {
           stdin.write(`${JSON.stringify(message)}\n`, () => {
-            intake.sent(message as unknown as Record<string, unknown>);
+            intake.sent(message);
             resolve();
           });
         });
