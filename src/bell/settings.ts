@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { serversIn, serverUrl, shownServers } from '../protocol/text/bell-servers.ts';
 import { parsed, shown, unreadable, type Parsed } from '../protocol/text/result.ts';
 
 /** What git's configuration says of the bell (`crosstalk.bell` and what belongs to it), as it stands. */
@@ -31,7 +32,6 @@ export interface BellSettings {
   subject: string;
 }
 
-const SCHEMES = ['nats:', 'tls:'];
 const PORT = '4222';
 const MOST_SERVERS = 32;
 
@@ -47,15 +47,13 @@ export function parseBell(
   home: string | undefined,
 ): Parsed<BellSettings> {
   const problems: string[] = [];
-  const found = config.servers.split(/[\s,]+/).filter((one) => one !== '');
+  const found = serversIn(config.servers);
   if (found.length === 0) problems.push('crosstalk.bell is empty; set it to nats://<host>:4222');
   if (found.length > MOST_SERVERS)
     problems.push(`crosstalk.bell names ${String(found.length)} servers; 32 at most`);
-  const urls = found.slice(0, MOST_SERVERS).flatMap((text) => {
-    const url = serverUrl(text);
-    if (url === undefined) problems.push(notAServer(text));
-    return url === undefined ? [] : [url];
-  });
+  const urls = found.slice(0, MOST_SERVERS).flatMap((text) => serverUrl(text) ?? []);
+  if (found.length <= MOST_SERVERS && urls.length < found.length)
+    problems.push(notServers(config.servers, found));
   const { credentials, ca, cert, key } = config;
   const files: BellSettings['files'] = {};
   for (const [name, path] of Object.entries({ credentials, ca, cert, key })) {
@@ -82,18 +80,14 @@ export function parseBell(
   });
 }
 
-/** A server as it may be shown: who may see a line of `status` need not know the password. */
-function notAServer(text: string): string {
-  const plain = text.slice(text.lastIndexOf('@') + 1);
-  return `crosstalk.bell names ${shown(plain)}, which is no server of NATS; expected nats://<host>:<port>, or tls://`;
-}
-
-function serverUrl(text: string): URL | undefined {
-  if (!URL.canParse(text)) return undefined;
-  const url = new URL(text);
-  const plain = url.pathname === '' || url.pathname === '/';
-  const isServer = SCHEMES.includes(url.protocol) && url.hostname !== '' && plain;
-  return isServer && url.search === '' && url.hash === '' ? url : undefined;
+/** What is no server, as it may be shown: who may see a line of `status` need not know the password. */
+function notServers(servers: string, found: readonly string[]): string {
+  const hasLogin = servers.includes('@');
+  const plain = hasLogin
+    ? shownServers(servers)
+    : found.filter((one) => serverUrl(one) === undefined).join(', ');
+  const next = hasLogin ? '; in a password, write what is no letter or digit as %2F for /' : '';
+  return `crosstalk.bell names ${shown(plain)}, which is no server of NATS; expected nats://<host>:<port>, or tls://${next}`;
 }
 
 function decoded(text: string): string {

@@ -4,6 +4,8 @@ import { formatBeat, parseBeat } from '../../src/bell/beat.ts';
 import { Flood } from '../../src/bell/flood.ts';
 import { formatRings, parseRing } from '../../src/bell/ring.ts';
 import { parseBell, plainOrigin } from '../../src/bell/settings.ts';
+import { heldSettings } from '../../src/protocol/approval/approval.ts';
+import { shownServers } from '../../src/protocol/text/bell-servers.ts';
 import { withoutCredentials } from '../../src/credentials.ts';
 import { RungFetches } from '../../src/dispatcher/bell/fetches.ts';
 import { Machines } from '../../src/dispatcher/bell/machines.ts';
@@ -54,6 +56,42 @@ describe('settings of a bell', () => {
   it('a server that cannot be read is named without its password', () => {
     const result = parse('nats://anna:very-secret@one/x');
     expect(JSON.stringify(result)).not.toContain('very-secret');
+  });
+
+  it.each([
+    'nats://anna:very/secret@one',
+    'nats://anna:12/34secret@one',
+    'nats://anna:very#secret@one',
+    'nats://anna:very?secret@one',
+    'nats://anna:very secret@one',
+    'nats://anna:very,secret@one',
+    'nats://anna:very<secret@one',
+    'nats://anna:very\\secret@one',
+    'nats://anna:very%2Fsecret@one',
+    'nats://very-secret@one',
+    'nats://anna:very-secret@two bob:very-secret@one',
+    'anna:very-secret@one',
+    'very-secret@one',
+    'nats:anna:very-secret@one',
+    'nats://anna:very-secret@one/x',
+  ])('the password of %s is shown nowhere, whether or not it can be read', (servers) => {
+    const result = parse(servers);
+    const held = heldSettings([{ name: 'crosstalk.bell', proposed: [servers] }], (text) => text);
+    const all = [
+      result.ok ? '' : result.problems.join(),
+      shownServers(servers),
+      JSON.stringify(held[0]?.changes),
+      JSON.stringify(held[0]?.proposed),
+    ];
+    for (const text of all) expect(text).not.toMatch(/very|secret|anna|12/);
+    expect(shownServers(servers)).toMatch(/one/);
+    expect(held[0]?.proposed).toMatch(/\*\*\*@one/);
+  });
+
+  it('whoever approves a bell sees each of its servers', () => {
+    const servers = 'nats://a:b@one:1, tls://two nats://c@three';
+    expect(shownServers(servers, '***@')).toBe('nats://***@one:1,tls://two,nats://***@three');
+    expect(shownServers('one:4222')).toBe('one:4222');
   });
 
   it('machines that reach one remote in different ways have one subject; a name replaces it', () => {

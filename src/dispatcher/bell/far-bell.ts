@@ -4,6 +4,7 @@ import { formatRings, parseRing } from '../../bell/ring.ts';
 import { parseBell, type BellConfig } from '../../bell/settings.ts';
 import { withoutCredentials } from '../../credentials.ts';
 import { reasonOf } from '../../errors.ts';
+import { shownServers } from '../../protocol/text/bell-servers.ts';
 import type { Log } from '../../log.ts';
 import type { Deliveries } from '../intake/deliveries.ts';
 import type { Bell } from '../socket/bell.ts';
@@ -136,7 +137,7 @@ export class FarBell {
 
   #open(config: BellConfig, origin: string): void {
     const { transport, now, random, home, log } = this.#parts;
-    const servers = withoutCredentials(config.servers);
+    const servers = shownServers(config.servers);
     const parsed = parseBell(config, origin, home);
     if (!parsed.ok) {
       this.#fail(servers, parsed.problems.join('; '));

@@ -7,6 +7,7 @@ import { writeNewFile } from '../../plain-file.ts';
 import { harmlessName, sizeInWords, type AttachedFile } from '../../protocol/attached.ts';
 import type { Located } from '../../protocol/message.ts';
 import type { BatchFiles, LaidFile } from '../../protocol/prompt/prompt-files.ts';
+import { layWhole } from '../../state/sessions/lay-whole.ts';
 import type { Transport } from '../../transport/transport.ts';
 
 /** What one run gets at most, whoever sent it: a batch may be of 3,000 messages. */
@@ -22,7 +23,7 @@ interface Wanted extends Omit<LaidFile, 'problem' | 'name'> {
  * be laid is said with the reason, and does not hold up the run.
  *
  * @param at the commit at which the batch is read
- * @param runDir the directory of the run, which no run can reach yet
+ * @param runDir the directory of the run; the process of a session may reach it already
  */
 export async function layFiles(
   transport: Transport,
@@ -37,8 +38,6 @@ export async function layFiles(
     .filter(({ message: { extra } }) => extra['files'] !== undefined)
     .map(({ relPath }) => relPath);
   if (wanted.length + unreadable.length === 0) return undefined;
-  const dir = join(runDir, 'files');
-  await mkdir(dir, { mode: 0o700 });
   const numbered = wanted.map((one, index): Wanted => ({ ...one, number: index + 1 }));
   const { within, beyond } = limited(numbered);
   const waiting = new Map<AttachedFile, Wanted>(within.map((one) => [one.file, one]));
@@ -48,22 +47,26 @@ export async function layFiles(
   }));
   const files = within.map(({ file }) => file);
   let failure = 'could not be read';
-  try {
-    for await (const taken of takeFiles(transport, at, files)) {
-      const one = waiting.get(taken.file);
-      if (one === undefined) continue;
-      waiting.delete(taken.file);
-      const name = harmlessName(one.number, one.file.name);
-      const problem = taken.ok ? await lay(join(dir, name), taken.bytes) : taken.problem;
-      laid.push({ ...one, ...(problem === undefined ? { name } : { problem }) });
+  await layWhole(runDir, ['files'], async (making) => {
+    const folder = join(making, 'files');
+    await mkdir(folder, { mode: 0o700 });
+    try {
+      for await (const taken of takeFiles(transport, at, files)) {
+        const one = waiting.get(taken.file);
+        if (one === undefined) continue;
+        waiting.delete(taken.file);
+        const name = harmlessName(one.number, one.file.name);
+        const problem = taken.ok ? await lay(join(folder, name), taken.bytes) : taken.problem;
+        laid.push({ ...one, ...(problem === undefined ? { name } : { problem }) });
+      }
+    } catch (error) {
+      // Whatever somebody has pushed in the place of files, the message itself can be dealt with.
+      failure = `could not be read: ${reasonOf(error)}`;
     }
-  } catch (error) {
-    // Whatever somebody has pushed in the place of files, the message itself can be dealt with.
-    failure = `could not be read: ${reasonOf(error)}`;
-  }
+  });
   for (const one of waiting.values()) laid.push({ ...one, problem: failure });
   passed('files_laid');
-  return { dir, unreadable, laid: laid.sort((a, b) => a.number - b.number) };
+  return { dir: join(runDir, 'files'), unreadable, laid: laid.sort((a, b) => a.number - b.number) };
 }
 
 function limited(all: readonly Wanted[]): { within: Wanted[]; beyond: Wanted[] } {

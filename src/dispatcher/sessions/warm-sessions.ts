@@ -137,11 +137,12 @@ export class WarmSessions implements SessionStore {
     const { context: before, ...record } = entry.record;
     const size = context ?? before;
     entry.record = { ...record, used, turns, ...(size && { context: size }) };
-    await this.#parts.records.put(entry.record);
-    passed('warm_waits');
+    // Also where a full disk takes no record of it, it ends when it has waited long enough.
     entry.timer = setTimeout(() => {
       void this.#end(entry, 'idle');
     }, this.#parts.limits.idle).unref();
+    await this.#parts.records.put(entry.record);
+    passed('warm_waits');
   }
 
   async end(owner: SessionOwner): Promise<void> {

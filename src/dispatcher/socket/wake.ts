@@ -40,12 +40,13 @@ export async function listen(
   const { isMainThread } = await import('node:worker_threads');
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    // The socket is created within the call, so it belongs to this user from the first moment.
+    // The socket is created within the call, so it belongs to this user from the first moment. In a session's
+    // directory, a process could put a symlink in its place before a `chmod`.
     const before = isMainThread ? process.umask(0o177) : undefined;
     server.listen(place, resolve);
     if (before !== undefined) process.umask(before);
   });
-  await chmod(place, 0o600);
+  if (!isMainThread) await chmod(place, 0o600);
   return { close: () => closeServer(server, open, path) };
 }
 

@@ -11,6 +11,7 @@ import {
   type Value,
 } from './record.ts';
 import type { HostFile, Tier } from '../files/host-file.ts';
+import { shownServers } from '../text/bell-servers.ts';
 
 /**
  * What an operator approves on this machine, as a whole or not at all (trust.md §2): `tier`, a
@@ -95,8 +96,10 @@ export function inForce(
 /** Settings that differ from their recorded values, as held changes. */
 export function heldSettings(changed: readonly ChangedSetting[], hash: Hash): HeldChange[] {
   return changed.map(({ name, recorded, proposed }) => {
-    const before = recorded?.map(withoutLogin);
-    const after = proposed?.map(withoutLogin);
+    const plain = (value: string): string =>
+      name === 'crosstalk.bell' ? shownServers(value, '***@') : withoutLogin(value);
+    const before = recorded?.map(plain);
+    const after = proposed?.map(plain);
     return {
       digest: digestOf(hash, ['setting', name], proposed ?? null),
       kind: 'setting',

@@ -44,7 +44,7 @@ class AcpProcess implements RunningCli {
   #lose: () => void = () => undefined;
   /** Resolves when the process has ended, whyever. */
   readonly #lost = new Promise<void>((resolve) => (this.#lose = resolve));
-  #take: (message: Record<string, unknown>) => void = () => undefined;
+  #take: (message: Record<string, unknown>) => string | undefined = () => undefined;
   #connection: Connection | undefined;
   #turn: Turn | undefined;
   #stop: Stop | undefined;
@@ -59,7 +59,8 @@ class AcpProcess implements RunningCli {
     this.#ending = ended(this.#child);
     this.#messages = new Messages(
       (message) => {
-        if (this.#isOpen) this.#take(message);
+        const problem = this.#isOpen ? this.#take(message) : undefined;
+        if (problem !== undefined) this.#break(problem);
       },
       (why) => {
         this.#break(why);

@@ -2,6 +2,7 @@ import type { Writable } from 'node:stream';
 import type { AnyMessage, ClientConnection } from '@agentclientprotocol/sdk';
 import type * as packages from './acp-packages.ts';
 import type { AcpSession } from '../runner.ts';
+import { Intake } from './intake.ts';
 
 /** Why an agent did not do what it was asked for, in its own words or in ours. */
 export class AgentFailed extends Error {
@@ -44,27 +45,37 @@ export class Connection {
    * Greets an agent and opens a session.
    *
    * @param stdin where messages to the agent go
-   * @param incoming given what takes the messages of the agent
+   * @param incoming given what takes the messages of the agent, and says why it takes no more
    * @param permit asked for each tool of which the agent asks
    * @throws AgentFailed what the agent said why it does not
    */
   static async open(
     stdin: Writable,
-    incoming: (take: (message: Record<string, unknown>) => void) => void,
+    incoming: (take: (message: Record<string, unknown>) => string | undefined) => void,
     permit: Permit,
     { cwd, acp }: { cwd: string; acp: AcpSession },
   ): Promise<Connection> {
     const { client, methods, PROTOCOL_VERSION } = await import('./acp-packages.ts');
+    const intake = new Intake();
     const readable = new ReadableStream<AnyMessage>({
       start: (controller) => {
         incoming((message) => {
-          controller.enqueue(message as unknown as AnyMessage);
+          const takes = intake.takes(message);
+          if (takes === true) controller.enqueue(message as unknown as AnyMessage);
+          return takes === 'too_many' ? 'it asks, and does not take the answers' : undefined;
         });
       },
     });
     const writable = new WritableStream<AnyMessage>({
+      // The next one waits until it is taken, so that what an agent does not take is not kept here.
       write: (message) => {
-        stdin.write(`${JSON.stringify(message)}\n`);
+        intake.sending(message);
+        return new Promise((resolve) => {
+          stdin.write(`${JSON.stringify(message)}\n`, () => {
+            intake.sent(message);
+            resolve();
+          });
+        });
       },
     });
     const app = client({ name: 'crosstalk' })

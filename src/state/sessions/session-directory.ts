@@ -2,6 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { bury, clearGraveyard } from '../removal.ts';
 import { GONE, layBatch, makeRunDirectory, runDirectory, SEALED } from '../run-directory.ts';
+import { layWhole } from './lay-whole.ts';
 
 /** What stays in the directory of a session between its turns: its way to the network, and its MCP servers. */
 const STAYS = /^(?:n|mcp-.*\.sh)$/;
@@ -19,7 +20,7 @@ export async function makeTurnDirectory(
   if (!isOpen) return makeRunDirectory(folder, id, batch);
   const dir = runDirectory(folder, id);
   await clearSessionDirectory(dir);
-  await layBatch(dir, batch);
+  await layWhole(dir, ['drop', 'batch'], (making) => layBatch(making, batch));
   return dir;
 }
 
