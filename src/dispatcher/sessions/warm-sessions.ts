@@ -137,11 +137,13 @@ export class WarmSessions implements SessionStore {
     const { context: before, ...record } = entry.record;
     const size = context ?? before;
     entry.record = { ...record, used, turns, ...(size && { context: size }) };
-    // Also where a full disk takes no record of it, it ends when it has waited long enough.
-    entry.timer = setTimeout(() => {
-      void this.#end(entry, 'idle');
-    }, this.#parts.limits.idle).unref();
-    await this.#parts.records.put(entry.record);
+    // Also where a full disk takes no record; not sooner, as the record would come back after its end.
+    await this.#parts.records.put(entry.record).finally(() => {
+      entry.timer = setTimeout(
+        () => void this.#end(entry, 'idle'),
+        this.#parts.limits.idle,
+      ).unref();
+    });
     passed('warm_waits');
   }
 
