@@ -76,6 +76,15 @@ export function addUsage(sum: UsageSum, { input, cached, output, usd }: UsageSum
   if (usd !== undefined) sum.usd = addMoney(sum.usd ?? 0, usd);
 }
 
+/** The usage of two parts of one run; what is no amount is as the later one states it. */
+export function usageOfBoth(one: Usage | undefined, other: Usage | undefined): Usage | undefined {
+  if (one === undefined || other === undefined) return other ?? one;
+  const { input, cached, output, usd } = one;
+  const sum: UsageSum = { input, cached, output, ...(usd !== undefined && { usd }) };
+  addUsage(sum, other);
+  return { ...one, ...other, ...sum };
+}
+
 /**
  * Adds US dollars in whole billionths, so that the sum is the same in whichever order, and by way of
  * whichever other sums, it is made. CLIs state no smaller amounts.

@@ -1,4 +1,4 @@
-import type { Usage } from '../../protocol/usage.ts';
+import { usageOfBoth, type Usage } from '../../protocol/usage.ts';
 import {
   dollars,
   jsonLines,
@@ -55,7 +55,7 @@ export function acp(): OutputReader {
         stop = textIn(result['stopReason']);
         // It was another request that failed, such as one to take words into the turn.
         error = undefined;
-        usage = both(usage, usageOf(result));
+        usage = usageOfBoth(usage, usageOf(result));
         // What was said in a turn that was ended is no part of the answer of the one that began again.
         if (stop === 'cancelled') [text, message] = ['', undefined];
       } else if (event['method'] === undefined && event['error'] !== undefined && isOpen(stop))
@@ -91,18 +91,6 @@ export function errorOf({ message, data }: Json): string {
 /** Whether a turn goes on: one that was cancelled may have begun again. */
 function isOpen(stop: string | undefined): boolean {
   return stop === undefined || stop === 'cancelled';
-}
-
-/** What two turns of one run used. */
-function both(one: Usage | undefined, other: Usage | undefined): Usage | undefined {
-  if (one === undefined || other === undefined) return other ?? one;
-  return {
-    ...one,
-    ...other,
-    input: one.input + other.input,
-    cached: one.cached + other.cached,
-    output: one.output + other.output,
-  };
 }
 
 /** The money that a session has cost so far, in US dollars. */

@@ -1,8 +1,6 @@
 import type { MessageRef } from '../../protocol/message-ref.ts';
 import { steeringPrompt } from '../../protocol/prompt/steering-prompt.ts';
 import { inLine } from '../../protocol/text/structure.ts';
-import type { Usage } from '../../protocol/usage.ts';
-import { addMoney } from '../../protocol/usage.ts';
 import type { RunningCli } from '../../runner/runner.ts';
 import type { Tell } from '../steering/run-steering.ts';
 import { unaccepted } from './acceptance.ts';
@@ -58,21 +56,4 @@ export function withSteered(ended: JobResult, { steering }: Job): JobResult {
     return { channel, message: { ...message, ...(steered.length > 0 && { steered }) } };
   });
   return { ...ended, answers };
-}
-
-/** What a run has used that was ended to be begun again, and what it used afterwards. */
-export function usageOfBoth(one: Usage | undefined, other: Usage | undefined): Usage | undefined {
-  if (one === undefined || other === undefined) return other ?? one;
-  const usd =
-    one.usd === undefined && other.usd === undefined
-      ? undefined
-      : addMoney(one.usd ?? 0, other.usd ?? 0);
-  return {
-    ...one,
-    ...other,
-    input: one.input + other.input,
-    cached: one.cached + other.cached,
-    output: one.output + other.output,
-    ...(usd !== undefined && { usd }),
-  };
 }
