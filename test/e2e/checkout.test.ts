@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { Bus, type Host } from '../support/bus.ts';
@@ -103,4 +103,26 @@ it('a checkout follows a history that was rewritten, unless it has commits that 
   rewrite(host);
   expect((await host.run('sync')).out).toContain('it has commits that are not on the bus');
   expect(git(host.dir, 'rev-parse', 'HEAD')).toBe(mine);
+});
+
+it.each([
+  ['a merge that begins', (dir: string) => `cp "${dir}/.git/HEAD" "${dir}/.git/MERGE_HEAD"`],
+  ['a branch that is left', (dir: string) => `echo ref: refs/heads/other > "${dir}/.git/HEAD"`],
+  [
+    'a symlink in the place of a folder',
+    (dir: string) =>
+      `set -- "${dir}"/data/channels/*; mv "$1" "${dir}/moved" && ln -s ../../moved "$1"`,
+  ],
+])('%s while a message is pushed holds up its checkout as at any other time', async (_, change) => {
+  const host = await new Bus().host('front', { worker: 'echo done' });
+  await host.send('worker', 'first');
+  const head = git(host.dir, 'rev-parse', 'refs/heads/main');
+  // The checkout is planned while the push is under way; the hub takes its time for that.
+  const hook = join(host.bus.hub, 'hooks/pre-receive');
+  mkdirSync(join(host.bus.hub, 'hooks'), { recursive: true });
+  writeFileSync(hook, `#!/bin/sh\nsleep 0.5\n${change(host.dir)}\n`, { mode: 0o755 });
+  const sent = await host.send('worker', 'second', '--new');
+  rmSync(hook);
+  expect(git(host.bus.hub, 'ls-tree', '-r', '--name-only', 'main')).toContain(sent);
+  expect(git(host.dir, 'rev-parse', 'refs/heads/main')).toBe(head);
 });

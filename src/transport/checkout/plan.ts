@@ -74,10 +74,8 @@ export async function planMove(
   const last = await loadCheckoutSize(repository);
   const now = await readRef(clone, 'HEAD');
   if (now === tip && isShown && last?.commit === now) return { state: 'current' };
-  for (const name of UNDER_WAY) {
-    if (await exists(join(clone.gitDir, name)))
-      return left(`${name} says that something is under way in it`);
-  }
+  const name = await underWay(repository);
+  if (name !== undefined) return left(`${name} says that something is under way in it`);
   if (unfinished !== undefined) {
     const busy = await finishMove(repository, objects, unfinished);
     if (busy !== undefined) return left(busy);
@@ -132,9 +130,9 @@ export async function planAhead(
 }
 
 /**
- * Whether a plan made a moment ago can be carried out: the branch and what is shown are as they were.
- * What was changed in the files in between is not overwritten: git compares each file again before it
- * writes it.
+ * Whether a plan made a moment ago can be carried out: the branch and what is shown are as they were,
+ * nothing has begun in the clone, and nothing has come in the way. What was changed in the files in
+ * between is not overwritten: git compares each file again before it writes it.
  */
 export async function stillHolds(
   repository: Repository,
@@ -142,13 +140,22 @@ export async function stillHolds(
   tip: string,
 ): Promise<boolean> {
   if (plan.tip !== tip) return false;
-  const [isThere, unfinished, head, shown] = await Promise.all([
+  const [isThere, unfinished, head, shown, begun, first] = await Promise.all([
     isOnBranch(repository),
     moveUnderWay(repository),
     readRef(repository.clone, 'HEAD'),
     readPatterns(repository),
+    underWay(repository),
+    inTheWay(repository.clone.dir, plan.measured.changes),
   ]);
-  return isThere && unfinished === undefined && head === plan.head && shown === plan.before;
+  const isFree = [unfinished, begun, first].every((found) => found === undefined);
+  return isThere && isFree && head === plan.head && shown === plan.before;
+}
+
+/** What says that something of the operator's is under way in the clone; undefined where nothing does. */
+async function underWay({ clone }: Repository): Promise<string | undefined> {
+  const found = await Promise.all(UNDER_WAY.map((name) => exists(join(clone.gitDir, name))));
+  return UNDER_WAY.find((_, at) => found[at]);
 }
 
 async function statusIn(repository: Repository, head: string | undefined): Promise<CheckoutStatus> {
