@@ -15,7 +15,12 @@ const OF_SUBSCRIPTIONS = ['subscription_queued', 'subscription_recorded'];
 const OF_SESSIONS = ['session_under', 'session_kept'];
 /** Passed where processes are kept alone; `warm-kills.test.ts` dies there. */
 const OF_WARM = ['warm_recorded', 'warm_waits', 'warm_ended'];
-const ELSEWHERE = [...OF_GATES, ...OF_SCHEDULES, ...OF_SUBSCRIPTIONS, ...OF_SESSIONS, ...OF_WARM];
+/** Passed by messages for a run under way alone; `warm-kills.test.ts` dies there. */
+const OF_STEERING = ['steering_recorded', 'steering_told'];
+const ELSEWHERE = [
+  ...[...OF_GATES, ...OF_SCHEDULES, ...OF_SUBSCRIPTIONS],
+  ...[...OF_SESSIONS, ...OF_WARM, ...OF_STEERING],
+];
 
 it.each(CRASH_POINTS.filter((point) => !ELSEWHERE.includes(point)).map((point) => [point]))(
   'a dispatcher that is killed at %s loses nothing and repeats nothing that was recorded',
