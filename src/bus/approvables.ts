@@ -1,5 +1,5 @@
 import { accept, heldSettings, type HeldChange } from '../protocol/approval/approval.ts';
-import { approvalHash } from '../state/approval-key.ts';
+import { approvalHash } from '../state/keys/approval-key.ts';
 import { approvedFor, type Approvals } from '../state/approvals.ts';
 import type { Approvable } from './approvable.ts';
 import { serversThatWait, type ProfilesAt } from './approvable-servers.ts';

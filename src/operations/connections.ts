@@ -1,4 +1,5 @@
-import { isPrivate, type StatePaths } from '../state/directory.ts';
+import { isPrivate } from '../state/directory.ts';
+import type { StatePaths } from '../state/state-paths.ts';
 import type { Transport } from '../transport/transport.ts';
 
 /** Shares ssh connections if the remote is reached by ssh; see {@link Transport}. */

@@ -15,13 +15,8 @@ import { MAX_MESSAGE_BYTES } from '../protocol/message.ts';
 import type { Screen } from '../secrets/screen.ts';
 import { DeadLetters } from '../state/dead-letters.ts';
 import type { Started } from '../state/clone-id.ts';
-import {
-  stateDirectory,
-  stateHome,
-  forgetClone,
-  type CloneState,
-  type StatePaths,
-} from '../state/directory.ts';
+import { stateDirectory, stateHome, forgetClone, type CloneState } from '../state/directory.ts';
+import type { StatePaths } from '../state/state-paths.ts';
 import { acquire } from '../state/lock.ts';
 import { Outbox } from '../state/outbox.ts';
 import type { RemoteBudget } from '../state/remote-budget.ts';

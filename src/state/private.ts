@@ -39,23 +39,21 @@ export async function foreignHand(
     : `${path} is open to other users (mode ${(found.mode & 0o777).toString(8)})`;
 }
 
-/**
- * What may be in a state directory of any version: with anything else in it, the folder is not ours
- * alone.
- */
-const OURS =
-  /^(cursors|approvals|paused|run-budget|holds|heartbeat|chat|clone|git-settings|interruptions|budget-holds|budget-passes|subscriptions)\.json(\..*)?$|^(silences|departed)\.jsonl(\..*)?$|^(outbox|dead-letters|notices|runs|ledger|transcripts|sessions|log|bin|session-bin|ssh|work|run|git|clones|profiles|secrets)$|^index\.db.*$|^(service\.env|web\.html|wake\.sock|host-file\.md|approval-key)(\..*)?$|^(dispatcher|writer|approvals|turn|budget|index)\.(lock|guard).*$/;
+/** What is in a state directory besides what has a path of its own, of any version. */
+const BESIDE =
+  /^(clone|git-listing|schedules|subscriptions)\.json(\..*)?$|^(clones|profiles|secrets)$|^index\.db.*$|^(web\.html|host-file\.md|approval-key)(\..*)?$|^(dispatcher|writer|approvals|turn|budget|index)\.(lock|guard).*$/;
+/** Folders of it that hold nothing but files of ours. */
+const FULL_BESIDE = ['profiles', 'secrets'];
 
-/** Folders that hold nothing but files of ours. */
-const FULL = new Set(
-  ['outbox', 'dead-letters', 'runs', 'sessions', 'log', 'bin', 'session-bin', 'profiles'].concat([
-    'git',
-    'ledger',
-    'notices',
-    'secrets',
-    'transcripts',
-  ]),
-);
+/** What a state directory holds. */
+export interface StateNames {
+  /** Names of its files; what is written in their place begins with such a name and a dot. */
+  files: readonly string[];
+  /** Folders that hold nothing but files of ours. */
+  full: readonly string[];
+  /** Folders that hold also what others made. */
+  shared: readonly string[];
+}
 
 /**
  * Folders that are everybody's, or hold other things as well, whatever CROSSTALK_STATE_DIR says.
@@ -67,19 +65,26 @@ const COMMON = new Set(['/', '/tmp', '/var/tmp', '/dev/shm', '/run', tmpdir(), h
  * hand or by an older version: from what is in it, and from the folder itself unless it holds other
  * things than ours. What belongs to somebody else stays as it is.
  */
-export async function tighten(root: string): Promise<void> {
+export async function tighten(root: string, names: StateNames): Promise<void> {
   const found = await lstat(root).catch(() => undefined);
   if (found?.isDirectory() !== true || !isOwn(found) || (found.mode & OTHERS) === 0) return;
-  const names = await readdir(root).catch(() => undefined);
-  if (names === undefined) return;
-  const ours = names.filter((name) => OURS.test(name));
+  const there = await readdir(root).catch(() => undefined);
+  if (there === undefined) return;
+  const full = [...names.full, ...FULL_BESIDE];
+  const ours = there.filter((name) => isOneOf(name, names));
   for (const name of ours) {
     const path = join(root, name);
-    if (FULL.has(name) && (await openMode(path)) !== undefined) await closeAll(path);
+    if (full.includes(name) && (await openMode(path)) !== undefined) await closeAll(path);
     await close(path);
   }
-  const isOthersToo = COMMON.has(root) || ours.length < names.length;
+  const isOthersToo = COMMON.has(root) || ours.length < there.length;
   if (!isOthersToo) await close(root);
+}
+
+/** Whether a name in a state directory is one of ours: with anything else in it, the folder is not ours alone. */
+function isOneOf(name: string, { files, full, shared }: StateNames): boolean {
+  if (BESIDE.test(name) || full.includes(name) || shared.includes(name)) return true;
+  return files.some((file) => name === file || name.startsWith(`${file}.`));
 }
 
 /** Takes the rights of others away from all that is in a folder; no symlink is followed. */

@@ -21,6 +21,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { ask, listen } from '../../src/dispatcher/socket/wake.ts';
 import { parseSendAnswer } from '../../src/operations/sending/answer.ts';
 import { isPrivate } from '../../src/state/directory.ts';
+import { statePaths } from '../../src/state/state-paths.ts';
 import { Bus, scratch, type Host } from '../support/bus.ts';
 import { path as relPathOf } from '../support/messages.ts';
 import { asOther, noOtherUser, otherListens } from '../support/other-user.ts';
@@ -292,6 +293,17 @@ it('a state directory that others could read is closed to them, with what 6.0.0 
   await host.run('search', 'hello');
   execFileSync('chmod', ['-R', 'go+rX', host.state]);
   expect(open(host.state)).toContain('index.db');
+  await host.run('status');
+  expect(open(host.state)).toEqual([]);
+
+  // What any part of the program keeps there is known as ours, so that the folder itself is closed.
+  const paths = statePaths(host.state);
+  for (const path of Object.values<string>({ ...paths }).filter((path) => !existsSync(path))) {
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, '');
+  }
+  writeFileSync(join(host.state, 'git-listing.json'), '');
+  execFileSync('chmod', ['-R', 'go+rX', host.state]);
   await host.run('status');
   expect(open(host.state)).toEqual([]);
 

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Alarm } from '../../dispatcher/alarm.ts';
 import { Bell } from '../../dispatcher/socket/bell.ts';
 import { Outbox } from '../../state/outbox.ts';
-import type { StatePaths } from '../../state/directory.ts';
+import type { StatePaths } from '../../state/state-paths.ts';
 
 /** Milliseconds between looks if a folder cannot be watched, and for changes that involve no file. */
 const LOOK_MS = 10_000;

@@ -1,7 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { writeWhole } from './files.ts';
+import { writeWhole } from '../files.ts';
 
 const KEY = /^[0-9a-f]{64}$/;
 

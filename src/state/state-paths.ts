@@ -1,0 +1,158 @@
+import { createHash } from 'node:crypto';
+import { basename, extname, join } from 'node:path';
+import type { StateNames } from './private.ts';
+
+/** Where each piece of a machine's own state is kept; none of it is ever committed. */
+export interface StatePaths {
+  root: string;
+  /** Our own git directory for the clone. */
+  git: string;
+  /** What was recorded of the clone's git settings. */
+  settings: string;
+  cursors: string;
+  /** Deliveries that were met with silence. */
+  silences: string;
+  /** Deliveries during which the dispatcher died. */
+  interruptions: string;
+  /** Messages that were on the bus and no longer are. */
+  departed: string;
+  outbox: string;
+  deadLetters: string;
+  /** Dead letters of which askers are still to be told. */
+  notices: string;
+  runs: string;
+  /** What each run used, by month. */
+  ledger: string;
+  /** What runs printed; it may hold secrets. */
+  transcripts: string;
+  approvals: string;
+  /** The keys by which this machine knows the words of names. */
+  pins: string;
+  /** What was verified by them before. */
+  verdicts: string;
+  /** Questions for permission that runs wait for. */
+  permissions: string;
+  /** Messages that this machine has written. */
+  written: string;
+  /** Decisions that people have made on this machine. */
+  decided: string;
+  pause: string;
+  runBudget: string;
+  /** Mail that waits for somebody to approve a plan. */
+  gates: string;
+  /** Mail that waits for a budget of money or tokens. */
+  budgetHolds: string;
+  /** Whose mail passes although a budget is spent. */
+  budgetPasses: string;
+  /** Agent CLIs that refuse to work just now. */
+  holds: string;
+  heartbeat: string;
+  /** The search index, derived from git. */
+  index: string;
+  sessions: string;
+  /** Sessions of agent CLIs that runs go on with. */
+  agentSessions: string;
+  /** Processes of agent CLIs that are kept between runs. */
+  warmSessions: string;
+  /** Where the service's dispatcher writes its log; rotated, so there may be more beside it. */
+  log: string;
+  /** What agent CLIs get from the service; it may hold secrets. */
+  serviceEnv: string;
+  /** What a chat keeps. */
+  chat: string;
+  /** The `crosstalk` of runs, in agent mode (trust.md §3). */
+  bin: string;
+  /** The `crosstalk` of an operator's sessions. */
+  sessionBin: string;
+  /** Where runs work (trust.md §1). */
+  work: string;
+  /** The copies of repositories. */
+  worktrees: string;
+  /** The directories that belong to one run each (trust.md §3). */
+  run: string;
+  /**
+   * The name by which the dispatcher's socket is known; `dispatcher/socket/ear.ts` says where it
+   * is.
+   */
+  socket: string;
+  /** For the sockets of shared ssh connections. */
+  connections: string;
+}
+
+/** Room for what ssh adds: /ssh/, a digest of 40 characters, and 17 while it makes the socket. */
+const MAX_CONNECTION_FOLDER = 40;
+
+/** Where all of it is below a state directory. */
+export function statePaths(root: string): StatePaths {
+  return {
+    root,
+    git: join(root, 'git'),
+    settings: join(root, 'git-settings.json'),
+    cursors: join(root, 'cursors.json'),
+    silences: join(root, 'silences.jsonl'),
+    interruptions: join(root, 'interruptions.json'),
+    departed: join(root, 'departed.jsonl'),
+    outbox: join(root, 'outbox'),
+    deadLetters: join(root, 'dead-letters'),
+    notices: join(root, 'notices'),
+    runs: join(root, 'runs'),
+    ledger: join(root, 'ledger'),
+    transcripts: join(root, 'transcripts'),
+    approvals: join(root, 'approvals.json'),
+    pins: join(root, 'pins.json'),
+    verdicts: join(root, 'verdicts.jsonl'),
+    permissions: join(root, 'permissions'),
+    written: join(root, 'written.jsonl'),
+    decided: join(root, 'decided.jsonl'),
+    pause: join(root, 'paused.json'),
+    runBudget: join(root, 'run-budget.json'),
+    gates: join(root, 'gates'),
+    budgetHolds: join(root, 'budget-holds.json'),
+    budgetPasses: join(root, 'budget-passes.json'),
+    holds: join(root, 'holds.json'),
+    heartbeat: join(root, 'heartbeat.json'),
+    index: join(root, 'index.db'),
+    sessions: join(root, 'sessions'),
+    agentSessions: join(root, 'agent-sessions'),
+    warmSessions: join(root, 'warm-sessions'),
+    log: join(root, 'log', 'dispatcher.jsonl'),
+    serviceEnv: join(root, 'service.env'),
+    chat: join(root, 'chat.json'),
+    bin: join(root, 'bin'),
+    sessionBin: join(root, 'session-bin'),
+    work: join(root, 'work'),
+    worktrees: join(root, 'worktrees'),
+    run: join(root, 'run'),
+    connections:
+      Buffer.byteLength(root) <= MAX_CONNECTION_FOLDER
+        ? join(root, 'ssh')
+        : join(shortFolder('/tmp', root), 'ssh'),
+    socket: join(root, 'wake.sock'),
+  };
+}
+
+/** What a state directory holds, by its paths; what has no extension is a folder. */
+export function namesOf({
+  root,
+  work,
+  worktrees,
+  run,
+  connections,
+  ...paths
+}: StatePaths): StateNames {
+  const names = Object.values(paths).map(
+    (path) => path.slice(root.length + 1).split('/', 1)[0] ?? '',
+  );
+  const shared = [work, worktrees, run, connections].map((path) => basename(path));
+  return {
+    files: names.filter((name) => extname(name) !== ''),
+    full: names.filter((name) => extname(name) === ''),
+    shared,
+  };
+}
+
+/** A folder with a short path, for sockets. */
+function shortFolder(parent: string, root: string): string {
+  const digest = createHash('sha256').update(root).digest('hex').slice(0, 16);
+  return join(parent, `crosstalk-${String(process.getuid?.() ?? 0)}-${digest}`);
+}
