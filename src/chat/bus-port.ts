@@ -163,6 +163,10 @@ export class BusPort implements ChatPort {
     return this.#sending.reply(...said);
   }
 
+  now(...said: Parameters<ChatPort['now']>): ReturnType<ChatPort['now']> {
+    return this.#sending.now(...said);
+  }
+
   attach(file: string, waiting: readonly Attachment[]): Promise<Attachment> {
     return attach(this.#context, file, waiting);
   }

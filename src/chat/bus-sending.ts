@@ -1,17 +1,28 @@
+import { CrosstalkError } from '../errors.ts';
 import { readMessage } from '../operations/reading/read.ts';
 import type { Context } from '../operations/context.ts';
 import { firstPath, newMarks } from '../operations/sending/marks.ts';
 import { reply } from '../operations/sending/reply.ts';
 import { send, senderIn } from '../operations/sending/send.ts';
+import { steer } from '../operations/sending/steer.ts';
 import { writerOf } from '../operations/sending/target.ts';
 import type { Sent } from '../operations/sending/input.ts';
 import { formatAddress } from '../protocol/address.ts';
+import { escapeInvisible } from '../protocol/text/quoted.ts';
 import { bodyShown } from './from-bus.ts';
 import type { Attachment, Entry, SentEntry } from './port.ts';
 
 interface Sending {
   entry: Entry;
   sent: Promise<SentEntry>;
+}
+
+/** A refusal as it is for whoever typed a command here instead of an option. */
+function asTyped(error: CrosstalkError): CrosstalkError {
+  const words = error.message
+    .replaceAll(/(?<!\S)--now(?!\S)/g, '/now')
+    .replace(/^--about \S+ /, '');
+  return new CrosstalkError(error.code, words, { cause: error });
 }
 
 /** Sends what a user says, and keeps track of what is on its way. */
@@ -67,6 +78,40 @@ export class BusSending {
       entry: { channel, relPath, from: me, to, at, re: [found.relPath], cause: [], body: shown },
       sent,
     };
+  }
+
+  async now(message: string, { to: given, body }: { to?: string; body: string }): Promise<Sending> {
+    const { me, login } = this.#who;
+    const { channel, relPath: about, message: asked } = await readMessage(this.#context, message);
+    const asking = asked.to.map(formatAddress);
+    const [only, ...others] = given?.split(',') ?? asking;
+    if (only === undefined || others.length > 0)
+      throw new CrosstalkError(
+        'usage',
+        `${about} went to ${escapeInvisible(asking.join(', '))}; say to which of them: /now ${about} @name <text>`,
+      );
+    const marks = newMarks(this.#context);
+    const relPath = firstPath(marks);
+    const input = { to: only, body, about: `${channel.id}/${about}`, from: me, login };
+    const sent = this.#sent(relPath, (onSent) =>
+      steer(this.#context, { ...input, isNew: true, wait: true }, { marks, onSent }).catch(
+        (error: unknown) => {
+          throw error instanceof CrosstalkError ? asTyped(error) : error;
+        },
+      ),
+    );
+    const at = Date.parse(marks.at);
+    const entry = {
+      channel: channel.id,
+      relPath,
+      from: me,
+      to: [only],
+      at,
+      re: [],
+      cause: [],
+      body,
+    };
+    return { entry, sent };
   }
 
   /** Waits for messages that are being sent; slower ones are safe in the outbox or the dispatcher. */

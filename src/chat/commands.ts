@@ -10,6 +10,11 @@ export const COMMANDS = [
     summary: 'answer the newest message, or this one',
   },
   {
+    name: 'now',
+    usage: '/now [message] [@name] <text>',
+    summary: 'say more about what you asked, to an actor that keeps its process and works on it',
+  },
+  {
     name: 'cancel',
     usage: '/cancel [message]',
     summary: 'take back what you asked last, or this message',
@@ -125,7 +130,7 @@ function command(text: string): Said {
 }
 
 /** The names at the beginning of a text, each preceded by an `@`. */
-function addressed(text: string): { names: string[]; rest: string } {
+export function addressed(text: string): { names: string[]; rest: string } {
   const names: string[] = [];
   let rest = text;
   for (;;) {

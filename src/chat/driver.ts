@@ -75,7 +75,10 @@ export class Driver {
         this.#send(effect);
         return;
       case 'reply':
-        this.#reply(effect);
+        this.#found(effect, this.#options.port.reply(effect.message, effect));
+        return;
+      case 'now':
+        this.#found(effect, this.#options.port.now(effect.message, effect));
         return;
       case 'older':
         port.older(effect.channel).then(
@@ -115,9 +118,12 @@ export class Driver {
     this.#show(this.#options.port.send(channel, said), { typed, ...said });
   }
 
-  #reply({ channel, message, typed, ...said }: Extract<Effect, { do: 'reply' }>): void {
-    const { body, attached = [] } = said;
-    this.#options.port.reply(message, said).then(
+  /** Shows what is said about a message once that message is found. */
+  #found(
+    { channel, typed, body, attached = [] }: Extract<Effect, { do: 'reply' | 'now' }>,
+    said: ReturnType<ChatPort['reply']>,
+  ): void {
+    said.then(
       (sending) => {
         this.#show(sending, { typed, attached });
       },

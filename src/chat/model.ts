@@ -136,6 +136,8 @@ interface Spoken {
 export type Effect =
   | ({ do: 'send'; to: string } & Spoken)
   | ({ do: 'reply'; message: string } & Spoken)
+  /** Without `to`, to whom the message that it is about was sent. */
+  | ({ do: 'now'; message: string; to?: string } & Spoken)
   | { do: 'attach'; file: string; waiting: readonly Attachment[] }
   | { do: 'copy'; message: string }
   | { do: 'actors' }

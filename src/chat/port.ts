@@ -99,6 +99,17 @@ export interface ChatPort {
     said: { body: string; attached?: readonly Attachment[] },
   ): Promise<{ entry: Entry; sent: Promise<SentEntry> }>;
   /**
+   * Says more about an open question of the user, while the actor that was asked works on it.
+   *
+   * @param message the question, in any form in which one may be named
+   * @param said `to` says which of its addressees, if there are several
+   * @returns the entry to show once the message is found; rejects when it cannot be said now
+   */
+  now(
+    message: string,
+    said: { to?: string; body: string },
+  ): Promise<{ entry: Entry; sent: Promise<SentEntry> }>;
+  /**
    * Reads a file that is to go along with a message, besides others that wait.
    *
    * @param file relative to the current folder, or to the home folder after `~/`

@@ -1,12 +1,11 @@
 import { parseAddress } from '../protocol/address.ts';
 import { skillAskedFor } from '../protocol/text/skill-call.ts';
 import { help, read, type CommandName } from './commands.ts';
-import { cleared, noticed, step, type ChatState, type Effect, type Step } from './model.ts';
+import { cleared, noticed, step, type ChatState, type Step } from './model.ts';
 import { newestOf, toCopy, toRead } from './choosing.ts';
 import { attachedFile, forMessage, waitsForFile, withoutFiles } from './attaching.ts';
-import type { Entry } from './port.ts';
 import { answersFold, switchedTo } from './moves.ts';
-import { isOpen } from './states.ts';
+import { isUnderWay, kept, replied, saidNow, wrong } from './saying.ts';
 
 /**
  * Handles the typed text: sends it, or executes it as a command. A text with an error stays in the
@@ -44,6 +43,7 @@ export function submitted(state: ChatState): Step {
     }
     case 'command': {
       if (said.name === 'reply') return replied(state, said.argument.trim());
+      if (said.name === 'now') return saidNow(state, said.argument.trim());
       const done = obeyed(state, said.name, said.argument.trim());
       if (done.state.notice?.bad === true) return done;
       return kept(state, cleared(done.state), ...done.effects);
@@ -69,46 +69,11 @@ export function skillsRead(state: ChatState, skills: ChatState['skills'] = []): 
   return step(isNew ? noticed(next, text, 'plain') : next);
 }
 
-/** A message that is named by the first word of a reply. */
-const NAMED = /^((?:[^\s/]+\/)?\d{4}\/\d{2}\/\d{2}\/\S+|[0-9a-f]{8,64})(?:\s+|$)/;
-
-/** Replies to the message that is named first, else to the newest of somebody else. */
-function replied(state: ChatState, argument: string): Step {
-  const [name = '', named] = NAMED.exec(argument) ?? [];
-  const body = argument.slice(name.length).trim();
-  const message = named ?? newestOf(state, ({ from }) => from !== state.me);
-  if (message === undefined)
-    return wrong(state, 'reply to which message? name one: /reply 1f2e3d4c <text>');
-  if (body === '') return wrong(state, 'the reply is empty; write /reply <text>');
-  if (state.reading > 0) return waitsForFile(state);
-  const { text } = state.input;
-  const said = { channel: state.current, message, body, typed: text };
-  return kept(state, withoutFiles(cleared(state)), {
-    do: 'reply',
-    ...said,
-    ...forMessage(state),
-  });
-}
-
-/** Adds the typed text to the history, without repeating the last entry, and forgets the draft. */
-function kept(before: ChatState, state: ChatState, ...effects: Effect[]): Step {
-  const line = before.input.text.trim();
-  const history = state.history.at(-1) === line ? state.history : [...state.history, line];
-  const drafts = { ...state.drafts, [before.current]: '' };
-  // After a switch of the channel, that channel's own draft is in the input.
-  const input =
-    state.current === before.current
-      ? state.input
-      : { text: drafts[state.current] ?? '', cursor: (drafts[state.current] ?? '').length };
-  return step(
-    { ...state, history, drafts, input },
-    { do: 'remember', line },
-    { do: 'draft', channel: before.current, text: '' },
-    ...effects,
-  );
-}
-
-function obeyed(state: ChatState, name: Exclude<CommandName, 'reply'>, argument: string): Step {
+function obeyed(
+  state: ChatState,
+  name: Exclude<CommandName, 'reply' | 'now'>,
+  argument: string,
+): Step {
   switch (name) {
     case 'help':
       return step({ ...state, panel: { title: 'help', lines: help(), top: 0 } });
@@ -154,10 +119,7 @@ function obeyed(state: ChatState, name: Exclude<CommandName, 'reply'>, argument:
 
 /** Takes back the message that is named, else the newest of the user's own that somebody works on. */
 function cancelled(state: ChatState, argument: string): Step {
-  const isUnderWay = ({ from, relPath }: Entry): boolean =>
-    from === state.me &&
-    (state.queued[relPath] === true || (state.standings[relPath] ?? []).some(isOpen));
-  const message = argument === '' ? newestOf(state, isUnderWay) : argument;
+  const message = argument === '' ? newestOf(state, (entry) => isUnderWay(state, entry)) : argument;
   return message === undefined
     ? wrong(state, 'nobody works on a message of yours here; name one: /cancel 1f2e3d4c')
     : step(state, { do: 'cancel', message });
@@ -170,10 +132,6 @@ function decided(state: ChatState, decision: 'approve' | 'deny', argument: strin
   return message === ''
     ? wrong(state, `which proposal? /${decision} <message> [note]; /inbox lists what waits for you`)
     : step(state, { do: 'decide', decision, message, note });
-}
-
-function wrong(state: ChatState, text: string): Step {
-  return step(noticed(state, text, 'bad'));
 }
 
 function speakTo(state: ChatState, argument: string): ChatState {

@@ -3,7 +3,9 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { agent } from '../support/agents.ts';
 import { Bus, type Host, type Running, type Stored } from '../support/bus.ts';
+import { ChatTerminal, hasTmux } from '../support/chat-terminal.ts';
 import { git } from '../support/git.ts';
+import { McpClient } from '../support/mcp.ts';
 import { until } from '../support/wait.ts';
 
 let bus: Bus;
@@ -288,6 +290,49 @@ describe('words for work under way', () => {
     expect(await explained(more)).toContain(`the run ${run} was ended and begun again with both`);
     const json = await host.run('explain', more, 'worker', '--json');
     expect(JSON.parse(json.out)).toMatchObject({ steering: { became: 'again', run } });
+  });
+});
+
+describe('words for work under way are said', () => {
+  it.skipIf(!hasTmux)(
+    `in a chat, about the newest question that is worked on${hasTmux ? '' : ' (skipped unless tmux is installed)'}`,
+    async () => {
+      mood('steers');
+      host.start();
+      const chat = new ChatTerminal(host, ['general', '--to', 'worker']);
+      await chat.shows('Ctrl-C leaves');
+      chat.say('/now ABOUT-pears');
+      await chat.shows('nobody works on a message of yours here');
+      chat.press('C-c');
+      chat.say('please wait ABOUT-apples');
+      await until('the turn', () => prompts().length === 1);
+      await chat.shows('worker runs on front');
+      chat.say('/now @other ABOUT-pears');
+      await chat.shows('is not for other');
+      chat.press('C-c');
+      chat.say('/now also ABOUT-pears');
+      await chat.shows('turn 1 ABOUT-apples ABOUT-pears');
+      expect(answers()[0]?.message.steered).toMatchObject([{ how: 'into' }]);
+      chat.press('C-c');
+      await chat.shows('left with 0, terminal as before');
+    },
+  );
+
+  it('by an agent for whoever it speaks for', async () => {
+    mood('steers');
+    host.start();
+    const client = await McpClient.of(host);
+    const early = await client.call('send', { to: 'worker', body: 'ABOUT-pears', now: true });
+    expect(early.text).toContain('no open question to worker');
+    const { messages } = (
+      await client.call('send', { to: 'worker', body: 'please wait ABOUT-apples' })
+    ).data as { messages: { relPath: string }[] };
+    await until('the turn', () => prompts().length === 1);
+    const about = messages[0]?.relPath ?? '';
+    const said = await client.call('send', { to: 'worker', body: 'also ABOUT-pears', about });
+    expect(said.isError, said.text).toBe(false);
+    await until('the answer', () => answers().length === 1);
+    expect(bodies()).toEqual(['turn 1 ABOUT-apples ABOUT-pears']);
   });
 });
 

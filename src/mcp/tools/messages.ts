@@ -6,6 +6,7 @@ import {
 } from '../../operations/shapes/as-json.ts';
 import { shownMessage } from '../../operations/reading/read.ts';
 import { send } from '../../operations/sending/send.ts';
+import { steer, WHAT_HAPPENS } from '../../operations/sending/steer.ts';
 import {
   defined,
   shapes,
@@ -90,25 +91,40 @@ export function messageTools(z: Z): Tool[] {
           .optional()
           .describe('answers to choose from, at most 20, each one line; people choose by number'),
         schema: schemaInput(z),
+        now: z
+          .boolean()
+          .optional()
+          .describe('say more about your open question while the actor works on it, if it can be'),
+        about: z
+          .string()
+          .min(1)
+          .optional()
+          .describe('with now: which question, if several of yours are open'),
       }),
       output: sent,
       hints: {},
-      run: async ({ to, body, channel, tier, new: isNew, options, schema }, call) => {
+      run: async (
+        { to, body, channel, tier, new: isNew, options, schema, now: isNow, about },
+        call,
+      ) => {
         const { surroundings, note, open } = call;
         const { transport, login } = surroundings;
-        const done = await send(
-          { surroundings, transport, note, open, hands: 'whole' },
-          {
-            to,
-            body,
-            ...defined({ channel, tier, from: surroundings.from, options }),
-            ...(schema && { schema: JSON.stringify(schema) }),
-            isNew: isNew ?? false,
-            wait: true,
-            login,
-          },
-        );
-        return sentJson(done);
+        const input = {
+          to,
+          body,
+          ...defined({ channel, tier, from: surroundings.from, options }),
+          ...(schema && { schema: JSON.stringify(schema) }),
+          isNew: isNew ?? false,
+          wait: true,
+          login,
+        };
+        if (isNow === true || about !== undefined)
+          return open(async (context) => {
+            const sent = await steer(context, { ...input, ...defined({ about }) });
+            note(WHAT_HAPPENS);
+            return sentJson(sent);
+          });
+        return sentJson(await send({ surroundings, transport, note, open, hands: 'whole' }, input));
       },
     }),
     tool({
