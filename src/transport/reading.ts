@@ -27,6 +27,7 @@ import {
   type RefMove,
 } from './clone/ref-log.ts';
 import type { Repository } from './clone/handle.ts';
+import { watchTracked } from './clone/moves.ts';
 import {
   changesBetween,
   listTree,
@@ -48,6 +49,10 @@ export abstract class Reading {
    */
   prefetch(oids: readonly string[]): Promise<void> {
     return prefetch(this.repository, oids);
+  }
+  /** See {@link watchTracked}. */
+  watch(moved: () => void, over: AbortSignal): void {
+    watchTracked(this.repository, moved, over);
   }
   /** How large attached files may be here, by `git config crosstalk.maxFileBytes`. */
   get fileLimits(): FileLimits {

@@ -80,10 +80,17 @@ async function look(
   each: number,
   over: AbortSignal,
 ): Promise<string | undefined> {
+  let rouse = new AbortController();
+  const wake = (): void => {
+    rouse.abort();
+  };
+  over.addEventListener('abort', wake, { once: true });
+  context.transport.watch(wake, over);
   while (!over.aborted) {
     const tip = await tipOf(context);
     if (tip !== seen) return tip;
-    await rest(each, over);
+    await rest(each, rouse.signal);
+    rouse = new AbortController();
   }
   return undefined;
 }
