@@ -7,7 +7,8 @@ import type { Time } from './time.ts';
 export interface WebActor {
   name: string;
   description: string;
-  hosts: { alias: string; tiers: string[] }[];
+  /** `warm`: one of the tiers keeps its process, and takes more words while it works. */
+  hosts: { alias: string; tiers: string[]; warm?: boolean }[];
 }
 
 /** `GET /api/actors`: the actors one can write to. */

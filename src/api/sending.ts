@@ -12,6 +12,11 @@ export interface WebSendRequest {
   re?: string;
   /** relPath of the message that this takes back, in the channel; `to` is empty then. */
   cancels?: string;
+  /**
+   * relPath of an open question of the sender, in the channel: this says more about it while the one
+   * actor in `to` works on it.
+   */
+  about?: string;
   /** The number of the answer that is chosen, of those which that message offers. */
   option?: string;
   /** The answers that it offers, to choose one by its number. */

@@ -154,6 +154,7 @@ const SEND_FIELDS: Readonly<Record<keyof WebSendRequest, true>> = {
   tier: true,
   re: true,
   cancels: true,
+  about: true,
   files: true,
   option: true,
   options: true,

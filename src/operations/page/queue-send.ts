@@ -6,8 +6,10 @@ import type { WebSendRequest, WebSent } from '../../api/api.ts';
 import { directPublisher, tipOf, type Context } from '../context.ts';
 import { resolveChannel } from '../lookup/resolve.ts';
 import { publishOp } from '../deliver.ts';
-import type { Marks } from '../sending/marks.ts';
-import { send, senderIn } from '../sending/send.ts';
+import type { SendInput, Sent } from '../sending/input.ts';
+import { firstPath, type Marks } from '../sending/marks.ts';
+import { send, senderIn, type SendOptions } from '../sending/send.ts';
+import { steer, type SteerInput } from '../sending/steer.ts';
 import { uploadsOf } from './uploads.ts';
 
 /** Milliseconds for the dispatcher to report its push; the message is safe meanwhile. */
@@ -45,24 +47,43 @@ export async function queueSend(
       return outcome;
     },
   };
-  const { re, cancels, ...said } = withoutFiles(request);
+  const { re, cancels, about, ...said } = withoutFiles(request);
   const named = async (relPath: string | undefined): Promise<string | undefined> =>
     relPath && `${(await resolveChannel(theirs, said.channel)).id}/${relPath}`;
-  const [reply, cancelled] = [await named(re), await named(cancels)];
-  const sent = await send(
-    senderIn(theirs, 'recorded'),
-    {
-      ...said,
-      ...(reply !== undefined && { reply }),
-      ...(cancelled !== undefined && { cancels: cancelled }),
-      ...{ login, isNew: false, wait: false },
-    },
-    { marks, attachments, onDurable: queued },
-  );
+  const [reply, cancelled, steered] = [await named(re), await named(cancels), await named(about)];
+  const input: SendInput = {
+    ...said,
+    ...(reply !== undefined && { reply }),
+    ...(cancelled !== undefined && { cancels: cancelled }),
+    ...{ login, isNew: false, wait: false },
+  };
+  const options = { marks, attachments, onDurable: queued };
+  const sent =
+    steered === undefined
+      ? await send(senderIn(theirs, 'recorded'), input, options)
+      : await sendMore(theirs, { ...input, about: steered }, options);
   const { channel, from, messages } = sent;
   const isSent = await isOnBus(context, channel, messages[0]?.relPath ?? '');
   const state = isSent ? 'sent' : 'queued';
   return { sent: { id: marks.id, channel, from, messages, state, notes }, pushed };
+}
+
+/**
+ * Says more about an open question. A repeated request is known by what the first one wrote: by then
+ * the question may have been answered.
+ */
+async function sendMore(
+  context: Context,
+  { about, ...input }: SteerInput & { about: string },
+  options: SendOptions & { marks: Marks },
+): Promise<Sent> {
+  const channel = about.slice(0, about.indexOf('/'));
+  const isKnown =
+    (await context.outbox.get(options.marks.id)) !== undefined ||
+    (await isOnBus(context, channel, firstPath(options.marks)));
+  const hands = 'recorded';
+  if (!isKnown) return steer(context, { ...input, about }, { ...options, hands });
+  return send(senderIn(context, hands), { ...input, channel, steers: about }, options);
 }
 
 /** What is said; the files go along with their bytes. */

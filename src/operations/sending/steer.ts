@@ -6,7 +6,7 @@ import { chooseTier } from '../../protocol/files/host-file.ts';
 import { parseMessage, type Located, type Message } from '../../protocol/message.ts';
 import type { MessageRef } from '../../protocol/message-ref.ts';
 import { byTime } from '../../protocol/reference.ts';
-import { whyNotSteering } from '../../protocol/steer.ts';
+import { takesMore, whyNotSteering } from '../../protocol/steer.ts';
 import { excerptOf } from '../../protocol/text/excerpt.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { shown } from '../../protocol/text/result.ts';
@@ -19,7 +19,7 @@ import { hostsOf } from '../view.ts';
 import { Board } from '../waiting/board.ts';
 import { withIndex } from '../index/indexing.ts';
 import type { SendInput, Sent } from './input.ts';
-import { send, senderIn, type SendOptions } from './send.ts';
+import { send, senderIn, type Sender, type SendOptions } from './send.ts';
 
 /** A message for work under way as its sender gives it, by any interface. */
 export interface SteerInput extends SendInput {
@@ -44,7 +44,7 @@ const MOST_NAMED = 5;
 export async function steer(
   context: Context,
   { about, ...input }: SteerInput,
-  options: SendOptions = {},
+  { hands, ...options }: SendOptions & { hands?: Sender['hands'] } = {},
 ): Promise<Sent & { steers: string }> {
   if (context.dispatch.id !== undefined)
     throw new CrosstalkError('usage', '--now is for people: a run asks again instead');
@@ -71,7 +71,7 @@ export async function steer(
   await assertKept(context, to, question);
   const steers = `${question.channel}/${question.relPath}`;
   const said = { ...input, from, channel: question.channel, steers };
-  const sent = await send(senderIn(context), said, options);
+  const sent = await send(senderIn(context, hands), said, options);
   return { ...sent, steers: question.relPath };
 }
 
@@ -196,7 +196,7 @@ async function assertKept(context: Context, to: Address, { message }: Question):
     alias,
     tier: chooseTier(actors.get(to.name) ?? [], [message.tier]),
   }));
-  if (tiers.some(({ tier }) => tier?.session === 'warm' && tier.gate === undefined)) return;
+  if (tiers.some(({ tier }) => tier !== undefined && takesMore(tier))) return;
   const [{ alias, tier } = { alias: '', tier: undefined }] = tiers;
   const what =
     tier?.session === 'warm'

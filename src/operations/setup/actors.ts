@@ -5,6 +5,7 @@ import { parseProfile, type Profile } from '../../protocol/files/actor.ts';
 import { formatDocument } from '../../protocol/text/frontmatter.ts';
 import { placeOf, profileFiles } from '../../protocol/layout.ts';
 import { isName } from '../../protocol/names.ts';
+import { takesMore } from '../../protocol/steer.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { loadHeartbeat } from '../../state/heartbeat.ts';
 import { otherMachines } from '../lookup/machines.ts';
@@ -19,6 +20,8 @@ export interface ActorInfo {
   hosts: {
     alias: string;
     tiers: string[];
+    /** One of them keeps its process, and takes more words while it works. */
+    warm?: true;
     /** Whether the machine is there, where a bell tells of it. */
     live?: boolean;
     /** Seconds since it was heard by the bell; null when it never was. */
@@ -64,7 +67,8 @@ export async function knownActors(context: Context): Promise<ActorInfo[]> {
   for (const { alias, actors } of serving)
     for (const [name, tiers] of actors) {
       const known = tiersOf.get(name) ?? [];
-      tiersOf.set(name, [...known, { alias, tiers: tiers.map((tier) => tier.name) }]);
+      const warm = tiers.some(takesMore) ? { warm: true as const } : {};
+      tiersOf.set(name, [...known, { alias, tiers: tiers.map((tier) => tier.name), ...warm }]);
     }
   return [...names].sort().map((name) => {
     const path = profileFiles(name).find(

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useContext, useEffect, useId, useRef, useState } from 'preact/hooks';
+import type { WebSendRequest } from '../../api/api.ts';
 import type { MessageRef } from '../../protocol/message-ref.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { EMPTY, keepDraft, loadDraft } from '../live/drafts.ts';
@@ -25,15 +26,42 @@ export function useMayReply(from: string): boolean {
 }
 
 /** Answers a message: by one of the answers that it offers, or by a text of one's own. */
-export function ReplyBox(props: Props): JSX.Element | null {
-  if (!useMayReply(props.from)) return null;
-  return <Box key={`${props.channel}/${props.relPath}`} {...props} />;
+export function ReplyBox({ from, ...props }: Props): JSX.Element | null {
+  if (!useMayReply(from)) return null;
+  const { channel, relPath } = props;
+  const form: Form = {
+    shelf: `re-${channel}/${relPath}`,
+    request: { to: '', channel, re: relPath },
+    button: 'Reply',
+    whom: from,
+    label: 'Reply (markdown)',
+    placeholder: 'Goes to the writer, in this thread; Ctrl+Enter sends',
+    submit: 'Send reply',
+  };
+  return <Box key={`${channel}/${relPath}`} {...props} form={form} />;
 }
 
-function Box({ channel, relPath, from, options = [], opened = false }: Props): JSX.Element {
+/** What a text is for, and what the form for it says. */
+export interface Form {
+  /** Where its draft is kept. */
+  shelf: string;
+  request: Omit<WebSendRequest, 'body'>;
+  button: string;
+  whom: string;
+  label: string;
+  placeholder: string;
+  submit: string;
+}
+
+interface BoxProps extends Pick<Props, 'options' | 'opened'> {
+  form: Form;
+}
+
+/** A button for each answer to choose, and one that opens a field for a text. */
+export function Box({ form, options = [], opened = false }: BoxProps): JSX.Element {
+  const { shelf, button, whom, label, placeholder, submit } = form;
   const live = useContext(LiveContext);
   const { channels } = useModel();
-  const shelf = `re-${channel}/${relPath}`;
   const [body, setBody] = useState(() => loadDraft(localStorage, shelf).body);
   const [open, setOpen] = useState(body !== '');
   const [status, setStatus] = useState('');
@@ -66,7 +94,7 @@ function Box({ channel, relPath, from, options = [], opened = false }: Props): J
     const { signal: stop } = left.current;
     const said = option === undefined ? body : '';
     const request = {
-      ...{ to: '', body: said, channel, re: relPath },
+      ...{ ...form.request, body: said },
       ...(option !== undefined && { option: String(option) }),
     };
     try {
@@ -107,7 +135,8 @@ function Box({ channel, relPath, from, options = [], opened = false }: Props): J
             setStatus('');
           }}
         >
-          Reply<span class="aside"> to {from}</span>
+          {button}
+          <span class="aside"> to {whom}</span>
         </button>
         <span class="dim" role="status">
           {status}
@@ -115,26 +144,26 @@ function Box({ channel, relPath, from, options = [], opened = false }: Props): J
       </p>
       {open && (
         <form
-          aria-label={`Reply to ${from}`}
+          aria-label={`${button} to ${whom}`}
           onSubmit={(event) => {
             event.preventDefault();
             void send();
           }}
         >
           <label for={id} class="aside">
-            Reply (markdown)
+            {label}
           </label>
           <TextField
             id={id}
             field={field}
             rows={3}
             value={body}
-            placeholder="Goes to the writer, in this thread; Ctrl+Enter sends"
+            placeholder={placeholder}
             onChange={write}
             onSend={() => void send()}
           />
           <button type="submit" class="primary">
-            Send reply
+            {submit}
           </button>
         </form>
       )}

@@ -8,6 +8,7 @@ import { Icon } from '../parts/icons.tsx';
 import { Problem } from '../parts/view.tsx';
 import { CancelButton } from '../compose/cancel-button.tsx';
 import { ReplyBox, useMayReply } from '../compose/reply-box.tsx';
+import { SayMore } from '../compose/say-more.tsx';
 import { Markdown } from '../text/markdown-view.tsx';
 import { clockOf, dayOf, wholeTimeOf } from '../text/time.ts';
 import { ProposalCard } from './proposal.tsx';
@@ -134,6 +135,7 @@ export function MessageItem(props: Props): JSX.Element {
           <CancelButton {...place} from={from} mark={message.mark} states={states} />
         </p>
       )}
+      <SayMore {...place} from={from} states={states} />
     </article>
   );
 }

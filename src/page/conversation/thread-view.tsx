@@ -7,6 +7,7 @@ import { askedText } from '../../protocol/text/skill-call.ts';
 import { get } from '../live/api.ts';
 import { CancelButton } from '../compose/cancel-button.tsx';
 import { ReplyBox } from '../compose/reply-box.tsx';
+import { SayMore } from '../compose/say-more.tsx';
 import { useLoaded, useModel } from '../live/use-live.ts';
 import { Link } from '../route/link.tsx';
 import { Problem, View } from '../parts/view.tsx';
@@ -117,6 +118,7 @@ function Node({ node, thread }: { node: WebThreadNode; thread: WebThread }): JSX
           />
         </p>
       )}
+      <SayMore channel={thread.channel} relPath={relPath} from={from} states={states} />
     </div>
   );
 }

@@ -1,0 +1,42 @@
+import type { JSX } from 'preact';
+import type { MessageRef } from '../../protocol/message-ref.ts';
+import { useModel } from '../live/use-live.ts';
+import { Box } from './reply-box.tsx';
+
+interface Props extends MessageRef {
+  /** Who wrote it. */
+  from: string;
+  /** The states of the message at its addressees. */
+  states: readonly { state: string; actor: string | null }[];
+}
+
+/** Says more about a message of the reader's own to each actor that works on it and can be told. */
+export function SayMore({ channel, relPath, from, states }: Props): JSX.Element | null {
+  const { session, now } = useModel();
+  if (session?.read_only !== false || session.from !== from) return null;
+  const running = states.flatMap(({ state, actor }) => (state === 'running' ? (actor ?? []) : []));
+  const told = running.filter((actor) =>
+    now?.actors.some(
+      ({ name, hosts }) => name === actor && hosts.some(({ warm }) => warm === true),
+    ),
+  );
+  if (told.length === 0) return null;
+  return (
+    <>
+      {told.map((actor) => (
+        <Box
+          key={actor}
+          form={{
+            shelf: `more-${actor}-${channel}/${relPath}`,
+            request: { to: actor, channel, about: relPath },
+            button: 'Say more',
+            whom: actor,
+            label: 'What else it should know (markdown)',
+            placeholder: 'Goes into the work under way; Ctrl+Enter sends',
+            submit: 'Send now',
+          }}
+        />
+      ))}
+    </>
+  );
+}
