@@ -1,12 +1,6 @@
-import type { Tier } from './files/host-file.ts';
 import { isQuestion, isTo } from './causality.ts';
 import type { Located, Message } from './message.ts';
 import type { AnswerPlan } from './reply.ts';
-
-/** Whether a tier takes more words while it works (warm.md, "Steering"). */
-export function takesMore({ session, gate }: Pick<Tier, 'session' | 'gate'>): boolean {
-  return session === 'warm' && gate === undefined;
-}
 
 type Steering = Pick<
   Message,

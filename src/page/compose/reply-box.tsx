@@ -42,7 +42,7 @@ export function ReplyBox({ from, ...props }: Props): JSX.Element | null {
 }
 
 /** What a text is for, and what the form for it says. */
-export interface Form {
+interface Form {
   /** Where its draft is kept. */
   shelf: string;
   request: Omit<WebSendRequest, 'body'>;

@@ -13,6 +13,11 @@ export interface TierSession {
   history?: number;
 }
 
+/** Whether a tier takes more words while it works (warm.md, "Steering"): what is behind a gate does what was approved. */
+export function takesMore({ session, gate }: TierSession & { gate?: unknown }): boolean {
+  return session === 'warm' && gate === undefined;
+}
+
 /** Whether a run began a session, or went on with one: in a process of its own, or in one that was kept. */
 export type SessionKind = 'fresh' | 'resumed' | 'warm';
 
