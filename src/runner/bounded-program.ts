@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { withPipes } from '../with-pipes.ts';
 
 /** What a program must not exceed. */
 export interface Bounds {
@@ -31,12 +32,9 @@ export function runBounded(
   bounds: Bounds,
 ): Promise<BoundedEnd> {
   return new Promise((resolve) => {
-    const child = spawn(program, args, {
-      cwd,
-      env,
-      stdio: ['ignore', 'pipe', 'pipe'],
-      detached: true,
-    });
+    const child = withPipes(
+      spawn(program, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true }),
+    );
     let ended: BoundedEnd['ended'];
     const end = (why: NonNullable<BoundedEnd['ended']>): void => {
       ended ??= why;

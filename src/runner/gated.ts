@@ -2,6 +2,7 @@ import { spawn, type ChildProcess, type ChildProcessWithoutNullStreams } from 'n
 import { setTimeout as sleep } from 'node:timers/promises';
 import { withoutInherited } from './inherited.ts';
 import type { Start } from './runner.ts';
+import { withPipes } from '../with-pipes.ts';
 
 /** Bytes of stderr that a result holds. */
 export const STDERR_TAIL = 16 * 1024;
@@ -15,10 +16,12 @@ const GATE = 'IFS= read -r go || exit 125; exec "$@"';
 export function spawnGated({ command, cwd, env, wrap = [] }: Start) {
   const words = ['-c', GATE, 'sh', ...wrap, '/bin/sh', '-c', command];
   const begin = (rest: readonly (number | 'ignore')[]) =>
-    spawn('/bin/sh', words, {
-      ...{ cwd, env, detached: true },
-      stdio: ['pipe', 'pipe', 'pipe', ...rest],
-    }) as ChildProcessWithoutNullStreams;
+    withPipes(
+      spawn('/bin/sh', words, {
+        ...{ cwd, env, detached: true },
+        stdio: ['pipe', 'pipe', 'pipe', ...rest],
+      }) as ChildProcessWithoutNullStreams,
+    );
   return wrap.length === 0 ? begin([]) : withoutInherited(begin);
 }
 

@@ -1,6 +1,7 @@
 import { fstatSync } from 'node:fs';
 import { readlink } from 'node:fs/promises';
 import { CrosstalkError } from '../../errors.ts';
+import { withPipes } from '../../with-pipes.ts';
 
 /** The most bytes that are read of a text; some more than a message may have, to say how many it has. */
 const MOST_BYTES = 64 * 1024 * 1024;
@@ -70,7 +71,7 @@ export async function stdinHolds(): Promise<'something' | 'nothing' | 'unknown'>
 async function waitingBytes(): Promise<string> {
   // Few commands need it, and to load it takes milliseconds.
   const { spawn } = await import('node:child_process');
-  const looking = spawn('perl', ['-e', COUNT], { stdio: ['inherit', 'pipe', 'ignore'] });
+  const looking = withPipes(spawn('perl', ['-e', COUNT], { stdio: ['inherit', 'pipe', 'ignore'] }));
   looking.on('error', () => undefined);
   // Whatever the program or a child of it does, this one goes on.
   const enough = setTimeout(() => {

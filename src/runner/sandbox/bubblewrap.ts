@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { access, constants } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FORWARDER_PORT, withForwarder } from './forwarder.ts';
+import { withPipes } from '../../with-pipes.ts';
 
 /** Whether this machine can make a sandbox, and what is to be done if it cannot. */
 export type Backend = { ok: true; program: string } | { ok: false; problem: string; fix: string };
@@ -110,7 +111,9 @@ async function onPath(name: string, path: string): Promise<string | undefined> {
 /** What a program says that fails; undefined when it does not. */
 function failureOf([program = '', ...args]: readonly string[]): Promise<string | undefined> {
   return new Promise((resolve) => {
-    const child = spawn(program, args, { stdio: ['ignore', 'ignore', 'pipe'], timeout: TRY_MS });
+    const child = withPipes(
+      spawn(program, args, { stdio: ['ignore', 'ignore', 'pipe'], timeout: TRY_MS }),
+    );
     let said = '';
     child.stderr
       .setEncoding('utf8')

@@ -3,6 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { armored, NAMESPACE, signatureIn } from '../../protocol/signed.ts';
+import { withPipes } from '../../with-pipes.ts';
 
 /** Milliseconds: somebody may have to touch a security key, or to agree in the agent. */
 const SIGN_LIMIT_MS = 60_000;
@@ -23,7 +24,9 @@ function run(
   { env, limit = LIMIT_MS }: { env: NodeJS.ProcessEnv; limit?: number },
 ): Promise<Ended> {
   return new Promise((resolve) => {
-    const child = spawn('ssh-keygen', args, { env: { ...env, LC_ALL: 'C' }, detached: true });
+    const child = withPipes(
+      spawn('ssh-keygen', args, { env: { ...env, LC_ALL: 'C' }, detached: true }),
+    );
     let late = false;
     const timer = setTimeout(() => {
       late = true;

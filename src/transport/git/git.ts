@@ -6,6 +6,7 @@ import { end, ended } from './child.ts';
 import { classify, isAnswer, type Failure } from './failure.ts';
 import { gitEnvironment, type GitPlace } from './environment.ts';
 import { TimeLimit, withoutSteps } from './time-limit.ts';
+import { withPipes } from '../../with-pipes.ts';
 
 /** Exit codes are results; only a git that could not be started at all is told apart. */
 export type GitOutcome =
@@ -209,12 +210,14 @@ export class Git {
   ): ChildProcessWithoutNullStreams {
     this.#started++;
     const settings = SETTINGS.flatMap((setting) => ['-c', setting]);
-    return spawn('git', [...settings, ...args], {
-      cwd: this.#cwd,
-      env: { ...this.#env, ...extra },
-      stdio: ['pipe', 'pipe', 'pipe'],
-      detached: true,
-    });
+    return withPipes(
+      spawn('git', [...settings, ...args], {
+        cwd: this.#cwd,
+        env: { ...this.#env, ...extra },
+        stdio: ['pipe', 'pipe', 'pipe'],
+        detached: true,
+      }),
+    );
   }
 }
 
