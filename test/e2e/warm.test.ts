@@ -315,6 +315,34 @@ describe('a tier whose process is kept', () => {
     expect(lastPrompt()).toContain('about pears');
   });
 
+  it('keeps as many as the machine may for all of its transports together', async () => {
+    const other = new Bus();
+    const elsewhere = await other.host('front', {});
+    elsewhere.env['KEEPING'] = folder;
+    elsewhere.declare({ worker: { default: { cli: GEMINI, session: 'warm' } } });
+    await elsewhere.approve();
+    for (const { dir } of [host, elsewhere]) git(dir, 'config', 'crosstalk.warmSessions', '2');
+    const running = host.start();
+    const there = elsewhere.start();
+    await ask('about apples');
+    await elsewhere.send('worker', 'about pears');
+    await until('the answer there', () => other.from('worker').length === 1);
+    const [apples, pears] = starts().map(({ pid }) => pid);
+
+    await elsewhere.send('worker', 'about plums');
+    await until('the other answer there', () => other.from('worker').length === 2);
+    await isGone(apples);
+    expect(isAlive(pears ?? 0)).toBe(true);
+    await until('the end to be seen', () => said(running, 'session_ended').length === 1);
+    expect(said(there, 'session_ended')).toEqual([]);
+
+    await askOn('more', answers()[0]?.relPath);
+    expect(kinds().at(-1)).toBe('fresh');
+    await isGone(pears);
+    expect(starts().filter(({ pid }) => isAlive(pid))).toHaveLength(2);
+    await there.stop();
+  });
+
   it('keeps none where the machine keeps none', async () => {
     git(host.dir, 'config', 'crosstalk.warmSessions', '0');
     host.start();

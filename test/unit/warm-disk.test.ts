@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { AcpWay } from '../../src/agents/sessions/warm-of.ts';
-import { WarmSessions, type Seat } from '../../src/dispatcher/sessions/warm-sessions.ts';
+import type { Seat } from '../../src/dispatcher/sessions/kept.ts';
+import { WarmSessions } from '../../src/dispatcher/sessions/warm-sessions.ts';
 import type { KeptProcesses } from '../../src/state/sessions/kept-processes.ts';
 import { until } from '../support/wait.ts';
 
@@ -13,7 +14,13 @@ test('a process whose record a full disk refuses ends all the same when it has w
   } as unknown as KeptProcesses;
   const warm = new WarmSessions({
     records,
-    limits: { most: () => 8, memory: () => Infinity, idle: 10, look: 60_000 },
+    limits: {
+      most: () => 8,
+      elsewhere: () => Promise.resolve({ count: 0, idle: [] }),
+      memory: () => Infinity,
+      idle: 10,
+      look: 60_000,
+    },
     newId: () => '01JABCDEFGHJKMNPQRSTVWXYZ0',
     now: () => new Date('2026-11-25T12:00:00Z'),
     log: () => undefined,

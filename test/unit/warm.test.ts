@@ -6,7 +6,8 @@ import { acp } from '../../src/agents/output/acp.ts';
 import { toolOfCall } from '../../src/agents/permission/acp-call.ts';
 import { warmOf, type AcpWay } from '../../src/agents/sessions/warm-of.ts';
 import { acp as narrator } from '../../src/agents/told/acp.ts';
-import { WarmSessions, type Seat } from '../../src/dispatcher/sessions/warm-sessions.ts';
+import type { Seat } from '../../src/dispatcher/sessions/kept.ts';
+import { WarmSessions } from '../../src/dispatcher/sessions/warm-sessions.ts';
 import { Messages } from '../../src/runner/acp/messages.ts';
 import { KeptProcesses } from '../../src/state/sessions/kept-processes.ts';
 import { until } from '../support/wait.ts';
@@ -218,7 +219,13 @@ it('ends a process that has waited for too long, and its record with it', async 
   const ended: unknown[] = [];
   const sessions = new WarmSessions({
     records,
-    limits: { most: () => 8, memory: () => Infinity, idle: 10, look: 3_600_000 },
+    limits: {
+      most: () => 8,
+      elsewhere: () => Promise.resolve({ count: 0, idle: [] }),
+      memory: () => Infinity,
+      idle: 10,
+      look: 3_600_000,
+    },
     newId: () => '01JXAMPLE0000000000000000A',
     now: () => new Date(0),
     log: (event, facts) => void ended.push([event, facts?.['reason']]),

@@ -6,7 +6,7 @@ import type { ProcessIdentity } from '../../state/process-identity.ts';
 import { layAcpServers, layServers } from '../laying/mcp-servers.ts';
 import { confine, type Confined } from '../sandbox/confine.ts';
 import type { Confinement } from '../sandbox/view.ts';
-import type { Kept, Seat } from '../sessions/warm-sessions.ts';
+import type { Kept, Seat } from '../sessions/kept.ts';
 import { capOf } from './budgets.ts';
 import { runEnvironment } from './environment.ts';
 import type { Job, RunParts } from './job.ts';

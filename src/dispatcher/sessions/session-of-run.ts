@@ -14,7 +14,7 @@ import type { ServersOfRun } from '../laying/mcp-servers.ts';
 import { digestOf, type MadeParts, type RunOfSession } from './made.ts';
 import { usageSince, type Candidate, type Sessions } from './sessions.ts';
 import type { SessionStore } from './store.ts';
-import type { Kept } from './warm-sessions.ts';
+import type { Kept } from './kept.ts';
 
 /** One run of a session: how it is begun, and what it need not be told. */
 export interface Turn {

@@ -3,38 +3,19 @@ import { passed } from '../../crash-points.ts';
 import { reasonOf } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import { memoryOf } from '../../runner/memory.ts';
-import type { RunningCli } from '../../runner/runner.ts';
 import type { ProcessIdentity } from '../../state/process-identity.ts';
 import type { AgentSession, SessionOwner } from '../../state/sessions/agent-sessions.ts';
 import type { KeptProcess, KeptProcesses } from '../../state/sessions/kept-processes.ts';
+import type { Kept, Seat } from './kept.ts';
+import { makeRoom, type Elsewhere, type Own } from './room.ts';
 import type { SessionStore } from './store.ts';
-
-/** Where a CLI is at work: its process, and what ends it with everything that was made for it. */
-export interface Seat {
-  cli: RunningCli;
-  /** Ends the process and whatever belongs to it. */
-  close: () => Promise<void>;
-}
-
-/** The place of a CLI in a session whose process is kept. */
-export interface Kept {
-  /** The id of the session, a ULID: its directory and its variables name it. */
-  id: string;
-  /** How the process is begun. */
-  way: AcpWay;
-  /** Where it is at work; absent in its first turn. */
-  seat?: Seat;
-  /**
-   * Takes a seat over, whose process has not begun: from then on it is ended by whoever ends the session. The
-   * process is on record when this returns.
-   */
-  take: (seat: Seat, process: ProcessIdentity) => Promise<void>;
-}
 
 /** How many processes are kept, and for how long. */
 interface WarmLimits {
   /** On this machine; 0 for none. */
   most: () => number;
+  /** What this machine keeps for other transports. */
+  elsewhere: () => Promise<Elsewhere>;
   /** Bytes that each may use, with what it has started. */
   memory: () => number;
   /** Milliseconds after its last turn. */
@@ -181,16 +162,20 @@ export class WarmSessions implements SessionStore {
   }
 
   async #makeRoom(): Promise<boolean> {
-    const most = this.#parts.limits.most();
-    while (this.#entries.size >= most) {
-      const [oldest] = [...this.#entries.values()]
-        .filter(({ isAtWork, ending }) => !isAtWork && ending === undefined)
-        .sort((a, b) => a.order - b.order);
-      const leaving = [...this.#entries.values()].flatMap(({ ending }) => ending ?? []);
-      if (oldest === undefined && leaving.length === 0) return false;
-      await (oldest === undefined ? Promise.race(leaving) : this.#end(oldest, 'room'));
-    }
-    return !this.#isOver;
+    const { most, elsewhere } = this.#parts.limits;
+    return (await makeRoom(most(), () => this.#own(), elsewhere)) && !this.#isOver;
+  }
+
+  #own(): Own {
+    const all = [...this.#entries.values()];
+    const idle = all
+      .filter(({ isAtWork, ending }) => !isAtWork && ending === undefined)
+      .sort((a, b) => a.order - b.order)
+      .map((entry) => ({
+        used: entry.record?.used ?? '',
+        end: () => this.#end(entry, 'room').then(() => true),
+      }));
+    return { count: all.length, idle, leaving: all.flatMap(({ ending }) => ending ?? []) };
   }
 
   /** Ends those that have died, or use more memory than they may. */

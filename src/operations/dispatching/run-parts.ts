@@ -10,6 +10,8 @@ import { ChannelLinks } from '../../bus/channel-links.ts';
 import { Decisions } from '../../bus/decisions.ts';
 import type { Publisher } from '../../bus/publisher.ts';
 import { Sessions } from '../../dispatcher/sessions/sessions.ts';
+import { keptElsewhere } from './kept-elsewhere.ts';
+import { stateHome } from '../../state/directory.ts';
 import { WarmSessions } from '../../dispatcher/sessions/warm-sessions.ts';
 import type { Log } from '../../log.ts';
 import { BudgetHolds } from '../../state/bills/budget-holds.ts';
@@ -62,7 +64,7 @@ const MIB = 1024 * 1024;
 
 /** The part that keeps sessions of agent CLIs. */
 export function sessionsOf(
-  { transport, paths, newId, now }: Context,
+  { transport, paths, env, newId, now }: Context,
   kept: AgentSessions,
   log: Log,
 ): { sessions: Sessions; keptProcesses: KeptProcesses } {
@@ -70,6 +72,7 @@ export function sessionsOf(
   const { defaults } = transport;
   const limits = {
     most: () => countIn(defaults.warmSessions) ?? WARM_SESSIONS,
+    elsewhere: () => keptElsewhere(stateHome(env), paths.root),
     memory: () => (countIn(defaults.warmMemory) ?? WARM_MEMORY) * MIB,
     idle: 30 * 60_000,
     look: 5000,

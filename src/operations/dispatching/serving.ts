@@ -15,6 +15,17 @@ const MOST = 1000;
  * @param now milliseconds
  */
 export async function servingCount(home: string, now: number): Promise<number> {
+  let count = 0;
+  for (const state of await statesIn(home)) if (await isServed(state, now)) count++;
+  return count;
+}
+
+/**
+ * The state directories of this user's clones on this machine.
+ *
+ * @param home the folder of all transports' state
+ */
+export async function statesIn(home: string): Promise<ReadonlySet<string>> {
   const folder = join(home, 'clones');
   const names = (await readdir(folder).catch(() => [])).slice(0, MOST);
   const states = new Set<string>();
@@ -24,9 +35,7 @@ export async function servingCount(home: string, now: number): Promise<number> {
     const last: unknown = Array.isArray(all) ? all.at(-1) : undefined;
     if (isRecord(last) && typeof last['path'] === 'string') states.add(last['path']);
   }
-  let count = 0;
-  for (const state of states) if (await isServed(state, now)) count++;
-  return count;
+  return states;
 }
 
 async function isServed(state: string, now: number): Promise<boolean> {
