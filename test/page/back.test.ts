@@ -90,6 +90,8 @@ describe.skipIf(!hasBrowser)(`the way back ${UNLESS}`, SLOW, () => {
         await clickVisible(window, 'article [aria-label="Link to this message"]');
         await page.locator('article[aria-current=true]').waitFor();
         await scrollUp(window, up + 3000);
+        // What is left of the wheel would move the list after the way back, as it should.
+        await settled(window);
         await page.goBack();
         await expectPlace(window, before);
         // The channel itself is asked for anew: that leads to its end.
