@@ -7,6 +7,7 @@ import { toolOfCall } from '../../src/agents/permission/acp-call.ts';
 import { warmOf, type AcpWay } from '../../src/agents/sessions/warm-of.ts';
 import { acp as narrator } from '../../src/agents/told/acp.ts';
 import type { Seat } from '../../src/dispatcher/sessions/kept.ts';
+import { makeRoom } from '../../src/dispatcher/sessions/room.ts';
 import { WarmSessions } from '../../src/dispatcher/sessions/warm-sessions.ts';
 import { Messages } from '../../src/runner/acp/messages.ts';
 import { KeptProcesses } from '../../src/state/sessions/kept-processes.ts';
@@ -255,3 +256,59 @@ it('ends a process that has waited for too long, and its record with it', async 
   expect(await sessions.of(owner)).toBeUndefined();
   expect(ended).toEqual([['session_ended', 'idle']]);
 });
+
+it('keeps no more than it may where several begin at once, with what other transports keep', async () => {
+  const sessions = new WarmSessions({
+    records: new KeptProcesses('/nowhere'),
+    limits: {
+      most: () => 3,
+      elsewhere: () => nextTurn({ count: 1, idle: [] }),
+      memory: () => Infinity,
+      idle: 10,
+      look: 3_600_000,
+    },
+    newId: () => '01JXAMPLE0000000000000000A',
+    now: () => new Date(0),
+    log: () => undefined,
+  });
+  const begun = await Promise.all(
+    ['r', 's', 't', 'u', 'v'].map((root) =>
+      sessions.begin({ actor: 'a', channel: 'c', root }, 'default', way('gemini')),
+    ),
+  );
+  expect(begun.map((one) => one !== undefined)).toEqual([true, true, false, false, false]);
+});
+
+it('ends what was used least recently, of whichever transport, and passes over what has begun to work', async () => {
+  const ended: string[] = [];
+  const idle = (used: string, ends = true) => ({
+    used,
+    end: () => {
+      ended.push(used);
+      return nextTurn(ends);
+    },
+  });
+  const own = { count: 1, idle: [idle('2026-02')], leaving: [] };
+  const room = (most: number, ...there: ReturnType<typeof idle>[]) =>
+    makeRoom(
+      most,
+      () => own,
+      () => nextTurn({ count: there.length, idle: there }),
+    );
+  expect(await room(3, idle('2026-01'))).toBe(true);
+  expect(ended).toEqual([]);
+  expect(await room(2, idle('2026-01'))).toBe(true);
+  expect(ended.splice(0)).toEqual(['2026-01']);
+  expect(await room(2, idle('2026-03'))).toBe(true);
+  expect(ended.splice(0)).toEqual(['2026-02']);
+  expect(await room(2, idle('2026-01', false), idle('2026-03'))).toBe(true);
+  expect(ended.splice(0)).toEqual(['2026-01', '2026-02']);
+});
+
+function nextTurn<T>(value: T): Promise<T> {
+  return new Promise((resolve) => {
+    setImmediate(() => {
+      resolve(value);
+    });
+  });
+}

@@ -65,6 +65,7 @@ export class WarmSessions implements SessionStore {
   #order = 0;
   #watch: NodeJS.Timeout | undefined;
   #isOver = false;
+  #beginning: Promise<unknown> = Promise.resolve();
 
   constructor(parts: WarmParts) {
     this.#parts = parts;
@@ -98,7 +99,14 @@ export class WarmSessions implements SessionStore {
   }
 
   /** A place for a new session; undefined where all that may be kept are at work. */
-  async begin(owner: SessionOwner, tier: string, way: AcpWay): Promise<Kept | undefined> {
+  begin(owner: SessionOwner, tier: string, way: AcpWay): Promise<Kept | undefined> {
+    // One after another, as each of several would find the same room.
+    const begun = this.#beginning.then(() => this.#begin(owner, tier, way));
+    this.#beginning = begun.catch(() => undefined);
+    return begun;
+  }
+
+  async #begin(owner: SessionOwner, tier: string, way: AcpWay): Promise<Kept | undefined> {
     const key = keyOf(owner);
     if (!(await this.#makeRoom())) return undefined;
     const { agent } = way;
