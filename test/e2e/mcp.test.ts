@@ -256,7 +256,7 @@ describe('a client', () => {
       [
         'send',
         { to: 'tester' },
-        /^send: body: .*; it takes to, body, channel, tier, new, options, schema$/,
+        /^send: body: .*; it takes to, body, channel, tier, new, options, schema, now, about$/,
       ],
       ['send', { to: 5, body: 'x', yes: true }, /^send: to: .*Unrecognized key: "yes"; it takes/],
       [
