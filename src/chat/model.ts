@@ -71,7 +71,7 @@ export interface ChatState {
   /** The position in the history that the input came from, and the text that was typed before. */
   browsing: { at: number; draft: string } | undefined;
   completion: Completion | undefined;
-  notice: { text: string; bad: boolean; at: number } | undefined;
+  notice: Notice | undefined;
   panel: Panel | undefined;
   /**
    * The number of lines of the conversation below the window; at 0 the window follows new messages.
@@ -122,6 +122,7 @@ export type ChatEvent =
   | { type: 'attached'; attachment: Attachment }
   | { type: 'notAttached'; text: string }
   | { type: 'notice'; text: string; bad: boolean }
+  | { type: 'aside'; text: string }
   | { type: 'panel'; title: string; lines: string[] };
 
 /** What is said in a channel; `typed` comes back when it cannot be sent. */
@@ -222,11 +223,29 @@ export function cleared(state: ChatState): ChatState {
   return { ...state, input: EMPTY, browsing: undefined, completion: undefined };
 }
 
+/** A line above the input; one that is an aside was not caused by what the person did last. */
+interface Notice {
+  text: string;
+  bad: boolean;
+  at: number;
+  isAside?: boolean;
+}
+
 /** How a notice is meant. */
 export type Tone = 'plain' | 'bad';
 
+/** Milliseconds for which a notice stays visible while somebody is typing. */
+export const NOTICE_MS = 3000;
+
 export function noticed(state: ChatState, text: string, tone: Tone): ChatState {
   return { ...state, notice: { text, bad: tone === 'bad', at: state.now } };
+}
+
+/** Shows what is said beside something else; it does not take the place of a failure just told. */
+export function aside(state: ChatState, text: string): ChatState {
+  const { notice, now } = state;
+  const isHeld = notice?.bad === true && notice.isAside !== true && now - notice.at < NOTICE_MS;
+  return isHeld ? state : { ...state, notice: { text, bad: true, at: now, isAside: true } };
 }
 
 /** The name of a channel, for people. */

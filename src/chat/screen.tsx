@@ -95,7 +95,7 @@ export async function openChat(options: ScreenOptions): Promise<void> {
     },
   });
   onNote((text) => {
-    driver.dispatch({ type: 'notice', text, bad: true });
+    driver.dispatch({ type: 'aside', text });
   });
   try {
     await Promise.race([driver.ended, crash]);

@@ -2,6 +2,7 @@ import { restored, withFile } from './attaching.ts';
 import { pressed } from './keys.ts';
 import { lookAfter, lookAll, seen } from './looking.ts';
 import {
+  aside,
   noticed,
   roomOf,
   step,
@@ -56,6 +57,8 @@ export function update(state: ChatState, event: ChatEvent): Step {
       return step(noticed({ ...state, reading: state.reading - 1 }, event.text, 'bad'));
     case 'notice':
       return step(noticed(state, event.text, event.bad ? 'bad' : 'plain'));
+    case 'aside':
+      return step(aside(state, event.text));
     case 'panel':
       return step({
         ...state,

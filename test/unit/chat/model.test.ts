@@ -45,6 +45,19 @@ it('nothing typed is lost: what is wrong stays, what was refused comes back, Ctr
   expect(chat.screen.join('\n')).not.toContain('queued');
 });
 
+it('why a message did not leave is not replaced by what is said beside it, until it was read', () => {
+  const chat = new Model().loaded();
+  chat.on({ type: 'aside', text: 'the first remark' });
+  expect(chat.screen.join('\n')).toContain('the first remark');
+  chat.on({ type: 'aside', text: 'the second remark' });
+  expect(chat.screen.join('\n')).toContain('the second remark');
+  chat.on({ type: 'sent', sent: { relPath: relPath(90), queued: 'no remote' } });
+  chat.on({ type: 'aside', text: 'no dispatcher is running' });
+  expect(chat.screen.join('\n')).toContain('queued, not on the remote yet: no remote');
+  chat.press('ctrl-c').on({ type: 'aside', text: 'no dispatcher is running' });
+  expect(chat.screen.join('\n')).toContain('no dispatcher is running');
+});
+
 it('Ctrl-C clears what is typed first, and leaves when there is nothing', () => {
   const chat = new Model().loaded().type('half a sent');
   chat.press('ctrl-c');
