@@ -16,34 +16,51 @@ interface Cost {
   bytes: number;
 }
 
-/** Makes git record every process that it starts; must be called before a dispatcher starts. */
-function traced(host: Host): () => number {
+/** A cost with the command lines of the processes, which say what a failure is about. */
+interface Measured extends Cost {
+  commands: string[];
+}
+
+/**
+ * Makes git record every process that it starts; must be called before a dispatcher starts.
+ * What is given back reads the command lines of those that we started, in no order. A process that
+ * git itself starts has a session of more than one part, and none yet where its record is empty.
+ */
+function traced(host: Host): () => Map<string, string> {
   const folder = mkdtempSync(join(tmpdir(), 'trace-'));
   host.env['GIT_TRACE2_EVENT'] = folder;
-  const ours = (name: string): boolean =>
-    !/"sid":"[^"]*\//.test(readFileSync(join(folder, name), 'utf8').split('\n')[0] ?? '');
-  return () => readdirSync(folder).filter(ours).length;
+  return () => {
+    const ours = new Map<string, string>();
+    for (const name of readdirSync(folder)) {
+      const record = readFileSync(join(folder, name), 'utf8');
+      if (/^[^\n]*"sid":"[^"/]*"/.test(record))
+        ours.set(name, /"argv":(\[[^\]]*\])/.exec(record)?.[1] ?? 'not known yet');
+    }
+    return ours;
+  };
 }
 
 async function costOf(
   host: Host,
-  started: () => number,
+  started: () => Map<string, string>,
   work: () => Promise<unknown>,
-): Promise<Cost> {
+): Promise<Measured> {
   const held = (what: string): number =>
     Number(git(host.bus.hub, 'rev-list', '--objects', 'main', what).trim());
-  const count = (): Cost => ({
-    processes: started(),
+  const count = (): Omit<Cost, 'processes'> => ({
     objects: git(host.bus.hub, 'rev-list', '--objects', 'main').split('\n').length,
     bytes: held('--disk-usage'),
   });
+  const earlier = started();
   const before = count();
   await work();
   const after = count();
+  const processes = [...started()].filter(([name]) => !earlier.has(name));
   return {
-    processes: after.processes - before.processes,
+    processes: processes.length,
     objects: after.objects - before.objects,
     bytes: after.bytes - before.bytes,
+    commands: processes.map(([, command]) => command),
   };
 }
 
@@ -68,7 +85,7 @@ it('no operation starts more git processes or writes more to the remote than it 
   git(host.bus.hub, 'config', 'receive.unpackLimit', '100000');
   const started = traced(host);
   const first = await host.send('nobody', 'hello');
-  const measured: Record<string, Cost> = {
+  const measured: Record<string, Measured> = {
     'send, no dispatcher': await costOf(host, started, () => host.send('nobody', 'hello')),
     replies: await costOf(host, started, () => host.run('replies', first)),
     'status, nothing new': await costOf(host, started, () => host.run('status')),
