@@ -21,7 +21,7 @@ import {
 import { startModelServer } from '../../test/agents/server.ts';
 import type { Figure, Scale } from '../figure.ts';
 import { inTurn, timed } from '../measure.ts';
-import { World, type Machine } from '../world.ts';
+import { World, type Machine, type Serving } from '../world.ts';
 
 /** Milliseconds that a second answer of a kept CLI may take longer than that of a trivial actor. */
 const MOST_MS = 150;
@@ -79,7 +79,7 @@ async function answering(name: CliName, kind: string, rounds: number): Promise<F
       ...{ floor, measured: spreads.cli, ratio },
       goal: isWarm ? '≤ 1×' : 'for comparison',
       met: !isWarm || ratio <= 1,
-      ...(isWarm && { note: `${String(memory)} MiB kept` }),
+      note: `${String(inRuns(cli.serving))} ms in the agent, ${String(inRuns(shell.serving))} ms in the shell${isWarm ? `; ${String(memory)} MiB kept` : ''}`,
     };
   } finally {
     await cli.end();
@@ -90,6 +90,7 @@ async function answering(name: CliName, kind: string, rounds: number): Promise<F
 interface Scene {
   world: World;
   machine: Machine;
+  serving: Serving;
   end: () => Promise<void>;
 }
 
@@ -114,6 +115,7 @@ async function scene(cli: string, name: CliName | undefined, kind: string): Prom
   return {
     world,
     machine,
+    serving,
     end: async () => {
       await serving.stop();
       await server.close();
@@ -160,6 +162,12 @@ async function paths(world: World): Promise<string[]> {
 
 function tipOf(world: World): string {
   return readFileSync(join(world.hub, 'refs/heads/main'), 'utf8');
+}
+
+/** The milliseconds in which the CLI had a prompt and had not ended its answer, in the median of all runs but the first. */
+function inRuns(serving: Serving): number {
+  const spans = serving.events('dispatch_done').map((event) => Number(event['duration_ms']));
+  return spans.slice(1).sort((a, b) => a - b)[Math.floor((spans.length - 1) / 2)] ?? 0;
 }
 
 async function kept(machine: Machine): Promise<Warm[]> {
