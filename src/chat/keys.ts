@@ -2,15 +2,7 @@ import { answersFold, scrolled, selectThread, switchedBy, toggleSelected } from 
 import { clean } from './clean.ts';
 import { cycle } from './completion.ts';
 import { erase, insert, move, typed, vertical, type Input, type Motion } from './editing.ts';
-import {
-  cleared,
-  NOTICE_MS,
-  step,
-  type ChatState,
-  type Effect,
-  type Key,
-  type Step,
-} from './model.ts';
+import { cleared, step, type ChatState, type Effect, type Key, type Step } from './model.ts';
 import { submitted } from './submit.ts';
 
 const MOTIONS: Readonly<Record<string, Motion>> = {
@@ -40,6 +32,9 @@ const ERASURES: Readonly<Record<string, Motion>> = {
   'ctrl-k': 'lineEnd',
   'alt-d': 'wordRight',
 };
+
+/** Milliseconds for which a notice stays visible while somebody is typing. */
+export const NOTICE_MS = 3000;
 
 /** Applies a key to the state. */
 export function pressed(before: ChatState, key: Key): Step {

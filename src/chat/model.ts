@@ -234,18 +234,8 @@ interface Notice {
 /** How a notice is meant. */
 export type Tone = 'plain' | 'bad';
 
-/** Milliseconds for which a notice stays visible while somebody is typing. */
-export const NOTICE_MS = 3000;
-
 export function noticed(state: ChatState, text: string, tone: Tone): ChatState {
   return { ...state, notice: { text, bad: tone === 'bad', at: state.now } };
-}
-
-/** Shows what is said beside something else; it does not take the place of a failure just told. */
-export function aside(state: ChatState, text: string): ChatState {
-  const { notice, now } = state;
-  const isHeld = notice?.bad === true && notice.isAside !== true && now - notice.at < NOTICE_MS;
-  return isHeld ? state : { ...state, notice: { text, bad: true, at: now, isAside: true } };
 }
 
 /** The name of a channel, for people. */

@@ -1,8 +1,7 @@
 import { restored, withFile } from './attaching.ts';
-import { pressed } from './keys.ts';
+import { NOTICE_MS, pressed } from './keys.ts';
 import { lookAfter, lookAll, seen } from './looking.ts';
 import {
-  aside,
   noticed,
   roomOf,
   step,
@@ -167,4 +166,11 @@ function refused(state: ChatState, entry: Entry, typedText: string, why: string)
     { ...next, input: { text: typedText, cursor: typedText.length } },
     { do: 'draft', channel, text: typedText },
   );
+}
+
+/** Shows what is said beside something else; it does not take the place of a failure just told. */
+function aside(state: ChatState, text: string): ChatState {
+  const { notice, now } = state;
+  const isHeld = notice?.bad === true && notice.isAside !== true && now - notice.at < NOTICE_MS;
+  return isHeld ? state : { ...state, notice: { text, bad: true, at: now, isAside: true } };
 }
