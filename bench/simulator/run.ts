@@ -93,7 +93,12 @@ export async function simulate(setting: Setting): Promise<Outcome> {
   const finds = new Times();
   const machines: Machine[] = [];
   let [sent, inTime, last] = [0, 0, 0];
-  const pace = intervalFor(1, setting.hosts, setting.limits?.readsPerSecond);
+  const pace = intervalFor({
+    serving: 1,
+    hosts: setting.hosts,
+    reads: setting.limits?.readsPerSecond,
+    isTold: setting.bell !== undefined,
+  });
   const interval = setting.interval === null ? undefined : (setting.interval ?? pace.ms);
   const heedsAll = setting.bell === undefined && pace.isCrowded !== true;
   const isAddressed = interval !== undefined && setting.hosts > 1;

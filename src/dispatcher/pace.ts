@@ -14,6 +14,8 @@ const EACH_MS = 3000;
 const SHARE_OF_READS = 0.5;
 /** However many hosts a repository has, none of them polls more slowly for their sake. */
 const SLOWEST_FOR_HOSTS_MS = 30_000;
+/** The same while a bell tells this machine what concerns it: polls are for what a bell has lost. */
+const SLOWEST_WITH_BELL_MS = 300_000;
 /** The least time between two looks at what the pace depends on, in milliseconds. */
 const LOOK_MS = 60_000;
 
@@ -25,17 +27,24 @@ export interface Interval {
   isCrowded?: true;
 }
 
-/**
- * The time between polls of an idle machine.
- *
- * @param serving the dispatchers of this user on this machine
- * @param hosts the hosts of the transport
- * @param reads a second that its remote asks all of them to keep to; undefined for no limit
- */
-export function intervalFor(serving: number, hosts: number, reads: number | undefined): Interval {
+/** What the time between polls depends on. */
+interface Sharers {
+  /** The dispatchers of this user on this machine. */
+  serving: number;
+  /** The hosts of the transport. */
+  hosts: number;
+  /** The reads a second that its remote asks all of them to keep to; undefined for no limit. */
+  reads?: number | undefined;
+  /** Whether a bell works that tells this machine of news. */
+  isTold?: boolean;
+}
+
+/** The time between polls of an idle machine. */
+export function intervalFor({ serving, hosts, reads, isTold }: Sharers): Interval {
   const forMachine = Math.max(QUIET_MS, EACH_MS * serving);
   const allowed = reads === undefined ? 0 : (1000 * hosts) / (reads * SHARE_OF_READS);
-  const forRemote = Math.min(SLOWEST_FOR_HOSTS_MS, Math.round(allowed));
+  const slowest = isTold === true ? SLOWEST_WITH_BELL_MS : SLOWEST_FOR_HOSTS_MS;
+  const forRemote = Math.min(slowest, Math.round(allowed));
   const crowded = reads !== undefined && hosts > reads && { isCrowded: true as const };
   if (forRemote > forMachine)
     return {
@@ -54,6 +63,7 @@ export interface PaceParts {
   transport: Pick<Transport, 'limits' | 'tip' | 'list'>;
   /** The dispatchers of this user on this machine, this one included. */
   serving: () => Promise<number>;
+  bell: { readonly isUp: boolean };
   log: Log;
 }
 
@@ -61,7 +71,7 @@ export interface PaceParts {
 export class Pace {
   readonly #given: number | undefined;
   readonly #parts: PaceParts;
-  #found: Interval = { ms: QUIET_MS };
+  #found: Sharers = { serving: 1, hosts: 0 };
   #looked = -Infinity;
 
   /** @param given milliseconds; undefined to find them out */
@@ -71,7 +81,8 @@ export class Pace {
   }
 
   get interval(): Interval {
-    return this.#given === undefined ? this.#found : { ms: this.#given };
+    if (this.#given !== undefined) return { ms: this.#given };
+    return intervalFor({ ...this.#found, isTold: this.#parts.bell.isUp });
   }
 
   /** Whether news among others should not make this host poll sooner: all hosts see them. */
@@ -93,7 +104,7 @@ export class Pace {
     const { transport, serving } = this.#parts;
     const { readsPerSecond: reads } = transport.limits ?? {};
     const hosts = reads === undefined ? 0 : await this.#hosts();
-    this.#found = intervalFor(await serving(), hosts, reads);
+    this.#found = { serving: await serving(), hosts, reads };
   }
 
   async #hosts(): Promise<number> {

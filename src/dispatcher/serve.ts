@@ -63,8 +63,8 @@ class Service {
     const { publisher, log } = parts;
     const { send } = options;
     this.#answers = new Answers({ bell: this.#bell, news: this.#news, publisher, send, log });
-    this.#pace = new Pace(options.interval, { ...parts, serving: options.serving });
     this.#far = new FarBell({ ...parts, ...options, bell: this.#bell, news: this.#news });
+    this.#pace = new Pace(options.interval, { ...parts, ...options, bell: this.#far });
   }
 
   async run(): Promise<ServeResult> {

@@ -3,11 +3,15 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { Rhythm } from '../../src/dispatcher/alarm.ts';
 import { expectsMore } from '../../src/dispatcher/tick.ts';
-import { intervalFor } from '../../src/dispatcher/pace.ts';
+import { intervalFor as intervalOf } from '../../src/dispatcher/pace.ts';
 import { servingCount } from '../../src/operations/dispatching/serving.ts';
 import { latencyText } from '../../src/operations/health/latency.ts';
 import type { Heartbeat } from '../../src/state/heartbeat.ts';
 import { scratch } from '../support/bus.ts';
+
+function intervalFor(serving: number, hosts: number, reads?: number, isTold = false) {
+  return intervalOf({ serving, hosts, reads, isTold });
+}
 
 /** Processor time of one idle poll, all git processes included, in milliseconds; see docs/performance.md. */
 const POLL_MS = 15;
@@ -28,6 +32,15 @@ it('the hosts of a repository on a forge together ask no more than half of the r
   expect(intervalFor(1, 100, 15).slowedBy).toBe('its 100 hosts share 15 reads a second');
   expect(intervalFor(1, 10_000, 15).ms).toBe(30_000);
   expect(intervalFor(20, 10_000, 15).ms).toBe(60_000);
+});
+
+it('where a bell tells them of news, hosts leave a crowded forge the reads that it asks for', () => {
+  for (const hosts of [15, 37, 100, 225])
+    expect(intervalFor(1, hosts, 15, true)).toEqual(intervalFor(1, hosts, 15));
+  for (const hosts of [450, 1000, 2000])
+    expect((1000 * hosts) / intervalFor(1, hosts, 15, true).ms).toBeLessThanOrEqual(7.51);
+  expect(intervalFor(1, 10_000, 15, true).ms).toBe(300_000);
+  expect(intervalFor(1, 10_000, undefined, true).ms).toBe(5000);
 });
 
 it('news among others make a host poll sooner, but not where a bell tells it or more hosts share a forge than it allows reads a second', () => {
