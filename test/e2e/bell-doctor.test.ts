@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Bus, type Host } from '../support/bus.ts';
@@ -69,14 +69,18 @@ describe.skipIf(natsMissing() !== undefined)(
       expect(found?.found).toContain(subjectOf(bus));
     });
 
-    it('credentials that a server refuses, a file that holds none, and rights that are missing are told apart', async () => {
+    it('credentials that others may read, those that a server refuses, a file that holds none, and rights that are missing are told apart', async () => {
       const bus = new Bus();
       const { config } = operator();
       const nats = await Nats.start(bus.root, config);
       const host = await bus.host('a', { alpha: 'true' });
       const creds = join(bus.root, 'others.creds');
-      writeFileSync(creds, operator().user());
+      writeFileSync(creds, operator().user(), { mode: 0o644 });
       await withBell(host, { bell: nats.url, bellCredentials: creds });
+      const open = await bellIn(host);
+      expect(open).toMatchObject({ ok: false, fix: `chmod 600 ${creds}` });
+      expect(open?.found).toContain(`every user of this machine may use ${creds}`);
+      chmodSync(creds, 0o640);
       const refused = await bellIn(host);
       expect(refused?.found).toContain(`refuses the credentials (${creds}); get valid ones`);
 

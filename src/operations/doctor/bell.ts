@@ -1,3 +1,4 @@
+import { stat } from 'node:fs/promises';
 import { hearItself } from '../../bell/hear-itself.ts';
 import { parseBell } from '../../bell/settings.ts';
 import { withoutCredentials } from '../../credentials.ts';
@@ -31,6 +32,16 @@ export async function bellCheck({ transport, env }: Context): Promise<Check[]> {
       },
     ];
   const { subject, tls, files } = settings.value;
+  const open = await openToOthers([files.credentials, files.key]);
+  if (open !== undefined)
+    return [
+      {
+        check: BELL,
+        ok: false,
+        found: `every user of this machine may use ${open}, which lets whoever has it ring and listen`,
+        fix: `chmod 600 ${open}`,
+      },
+    ];
   try {
     const heard = await hearItself(settings.value);
     const how = `${tls ? 'TLS' : 'no TLS'}, ${files.credentials === undefined ? 'no credentials file' : 'with credentials'}`;
@@ -40,4 +51,13 @@ export async function bellCheck({ transport, env }: Context): Promise<Check[]> {
     const fix = 'until then mail comes by the poll; see docs/bell.md';
     return [{ check: BELL, ok: false, found: withoutCredentials(reasonOf(error)), fix }];
   }
+}
+
+/** The first of some files that others than its owner and its group may read or write. */
+async function openToOthers(paths: readonly (string | undefined)[]): Promise<string | undefined> {
+  for (const path of paths) {
+    const found = path === undefined ? undefined : await stat(path).catch(() => undefined);
+    if (found !== undefined && (found.mode & 0o007) !== 0) return path;
+  }
+  return undefined;
 }
