@@ -103,13 +103,14 @@ export async function withContext<T>(
   const written = new Written(paths.written, paths.pins);
   const given = timeAndChanceOf(surroundings);
   const now = (): number => given.now().getTime();
+  const checkout = new Checkout(transport, given.now);
   try {
     const outbox = new Outbox(paths.outbox, written);
     const context: Context = {
       ...surroundings,
       env,
       transport,
-      checkout: new Checkout(transport, given.now),
+      checkout,
       reader: new MessageReader(transport),
       verifier: new Verifier({ transport, ...paths, env }),
       paths,
@@ -140,6 +141,8 @@ export async function withContext<T>(
     if (options.anyVersion !== true) await requireVersion(context, options.anyVersion === 'told');
     return await work(context);
   } finally {
+    // What still reads would start git anew.
+    await checkout.planned();
     transport.close();
   }
 }

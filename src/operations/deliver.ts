@@ -140,9 +140,7 @@ async function publishHere(
     checkout.planAhead(tip);
     onPushing?.();
   });
-  const outcome = await untilTried(publisher.publish(id));
-  if (!outcome.published) await checkout.planned();
-  return outcome;
+  return untilTried(publisher.publish(id));
 }
 
 /** The entry is already in the outbox, so it counts as queued, whatever prevents the push. */
