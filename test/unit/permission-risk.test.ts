@@ -6,7 +6,7 @@ import { simpleCommands } from '../../src/agents/permission/simple-commands.ts';
 const place = { workdir: '/home/u/app', home: '/home/u' };
 const bash = (command: string): string => riskOf('Bash', { command }, place).mark;
 const file = (tool: string, path: string): string =>
-  riskOf(tool, { file_path: path, content: 'x' }, place).mark;
+  riskOf(tool, { file_path: path, ...(tool === 'Write' && { content: 'x' }) }, place).mark;
 
 describe('the mark of a tool call', () => {
   it.each([
@@ -128,6 +128,22 @@ describe('the mark of a tool call', () => {
     expect(riskOf('Bash', { command: 'ls', dangerouslyDisableSandbox: true }, place).mark).toBe(
       'dangerous',
     );
+  });
+
+  it('says of nothing that it only reads where more is asked than is understood', () => {
+    const mark = (tool: string, input: Record<string, unknown>): string =>
+      riskOf(tool, input, place).mark;
+    expect(mark('Read', { file_path: 'a', limit: 3 })).toBe('reads');
+    expect(mark('Read', {})).toBe('unknown');
+    expect(mark('Read', { paths: ['/home/u/.ssh/id_ed25519'] })).toBe('unknown');
+    expect(mark('Read', { file_path: 'a', also: { locations: [] } })).toBe('unknown');
+    expect(mark('Grep', { pattern: 'x' })).toBe('reads');
+    expect(mark('Grep', { pattern: 'x', '-n': true, pre: 'sh' })).toBe('unknown');
+    expect(mark('Bash', { command: 'ls', description: 'd', timeout: 9 })).toBe('reads');
+    expect(mark('Bash', { command: 'cat a', cmd: 'rm -rf /' })).toBe('unknown');
+    expect(riskOf('Read', { file_path: 'a', cwd: '/' }, place).because).toEqual([
+      'it is told more than is understood here: cwd',
+    ]);
   });
 
   it('says why', () => {

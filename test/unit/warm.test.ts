@@ -10,6 +10,7 @@ import type { Seat } from '../../src/dispatcher/sessions/kept.ts';
 import { makeRoom } from '../../src/dispatcher/sessions/room.ts';
 import { WarmSessions } from '../../src/dispatcher/sessions/warm-sessions.ts';
 import { Messages } from '../../src/runner/acp/messages.ts';
+import { ToolCalls } from '../../src/runner/acp/tool-calls.ts';
 import { KeptProcesses } from '../../src/state/sessions/kept-processes.ts';
 import { until } from '../support/wait.ts';
 
@@ -168,13 +169,67 @@ it('shows a person what a process asks for, as the tool that it is', () => {
     tool: 'Bash',
     input: { command: 'rm -rf x' },
   });
-  expect(toolOfCall({ kind: 'other', title: 't', rawInput: { command: 'ls' } })).toEqual({
+  const unnamed = { kind: 'other', title: 't', rawInput: { command: 'ls' } };
+  expect(toolOfCall(unnamed)).toEqual({
     tool: 'Bash',
-    input: { command: 'ls' },
+    input: { command: 'ls', also: { title: 't' } },
   });
-  const edit = { kind: 'edit', title: 'Edit', locations: [{ path: '/a' }] };
-  expect(toolOfCall(edit)).toEqual({ tool: 'Edit', input: { file_path: '/a' } });
+  const claudes = { ...unnamed, _meta: { claudeCode: { toolName: 'Bash' } } };
+  expect(toolOfCall(claudes)).toEqual({ tool: 'Bash', input: { command: 'ls' } });
   expect(toolOfCall('anything')).toEqual({ tool: 'a tool', input: { title: '' } });
+});
+
+it('shows a person all that a process asks for, wherever it says it', () => {
+  const diff = { type: 'diff', path: 'a', oldText: null, newText: 'evil' };
+  const edit = { kind: 'edit', title: 'Edit', locations: [{ path: '/w/a' }], content: [diff] };
+  const file = { file_path: '/w/a' };
+  expect(toolOfCall(edit)).toEqual({
+    tool: 'Edit',
+    input: { ...file, old_string: '', new_string: 'evil', also: { title: 'Edit' } },
+  });
+  const elsewhere = [{ ...diff, path: 'b' }];
+  expect(toolOfCall({ ...edit, content: elsewhere })).toEqual({
+    tool: 'Edit',
+    input: { ...file, also: { title: 'Edit', content: elsewhere } },
+  });
+  const locations = [{ path: '/w/a' }, { path: '/root/.ssh/id_ed25519' }];
+  expect(toolOfCall({ kind: 'read', title: '', locations })).toEqual({
+    tool: 'Read',
+    input: { ...file, also: { locations } },
+  });
+  expect(toolOfCall({ kind: 'read', title: 'Allow access to /root' })).toEqual({
+    tool: 'Read',
+    input: { title: 'Allow access to /root' },
+  });
+  const content = [{ type: 'content', content: { type: 'text', text: '[in ../../private]' } }];
+  expect(toolOfCall({ kind: 'execute', title: 'cat a', content })).toEqual({
+    tool: 'Bash',
+    input: { command: 'cat a', also: { content } },
+  });
+  const rawInput = { cmd: 'rm -rf /', also: 1 };
+  expect(toolOfCall({ kind: 'execute', title: 'cat a', rawInput })).toEqual({
+    tool: 'Bash',
+    input: { input: rawInput, also: { title: 'cat a' } },
+  });
+});
+
+it('takes what an agent has told of a tool before for a part of what it asks', () => {
+  const calls = new ToolCalls();
+  const hear = (update: Record<string, unknown>): void => {
+    calls.hear({ method: 'session/update', params: { sessionId: 's', update } });
+  };
+  const diff = { type: 'diff', path: 'a', newText: 'evil' };
+  hear({ sessionUpdate: 'tool_call', toolCallId: '1', kind: 'edit', content: [diff] });
+  hear({ sessionUpdate: 'tool_call_update', toolCallId: '1', content: null, title: 'Edit a' });
+  hear({ sessionUpdate: 'agent_message_chunk', toolCallId: '1', kind: 'read' });
+  const asked = { toolCallId: '1', title: 'Edit' };
+  expect(calls.whole(asked)).toEqual({ kind: 'edit', content: [diff], title: 'Edit' });
+  expect(calls.whole({ toolCallId: '2', title: 'other' })).toEqual({ title: 'other' });
+  expect(calls.whole({ title: 'no call' })).toEqual({ title: 'no call' });
+  hear({ sessionUpdate: 'tool_call_update', toolCallId: '3', title: 'x'.repeat(9 * 1024 * 1024) });
+  expect(calls.whole(asked)).toBeUndefined();
+  calls.begin();
+  expect(calls.whole(asked)).toEqual({ title: 'Edit' });
 });
 
 it.each([

@@ -3,25 +3,77 @@ import { objectIn, textIn } from '../output/reader.ts';
 /** The tools of the Agent Client Protocol by their kind, as the tool that a person knows them by. */
 const TOOLS: Readonly<Record<string, string>> = { execute: 'Bash', edit: 'Edit', read: 'Read' };
 
+interface Asked {
+  tool: string;
+  input: Record<string, unknown>;
+}
+
 /**
  * What a person is asked, from a call of a tool as the Agent Client Protocol has it: the name of the tool and
- * its input. A title is what the agent wrote for people, so it stands in for an input that it does not tell.
+ * its input. Agents that do not give the input tell it in the title, the places and the contents of the call:
+ * whatever of these is not in the input stands beside it, so that nothing is allowed unseen.
  */
-export function toolOfCall(call: unknown): { tool: string; input: Record<string, unknown> } {
+export function toolOfCall(call: unknown): Asked {
   const { kind, title, rawInput, name, locations, content, _meta: meta } = objectIn(call);
   const given = objectIn(rawInput);
-  const own = textIn(objectIn(objectIn(meta)['claudeCode'])['toolName']) ?? textIn(name);
+  const isGiven = Object.keys(given).length > 0;
+  const claudes = textIn(objectIn(objectIn(meta)['claudeCode'])['toolName']);
+  // Claude's adapter gives the input of the tool as the model did; the rest repeats it for a screen.
+  if (claudes !== undefined && isGiven) return { tool: claudes, input: given };
   const known = Object.hasOwn(TOOLS, textIn(kind) ?? '') ? TOOLS[textIn(kind) ?? ''] : undefined;
   const command = textIn(given['command']);
-  const tool = own ?? known ?? (command === undefined ? (textIn(kind) ?? 'a tool') : 'Bash');
+  const tool =
+    claudes ??
+    textIn(name) ??
+    known ??
+    (command === undefined ? (textIn(kind) ?? 'a tool') : 'Bash');
   const words = textIn(title) ?? '';
-  const first: unknown = Array.isArray(locations) ? locations[0] : undefined;
-  const path = textIn(objectIn(first)['path']);
+  const places = listIn(locations);
+  const path = /^(?:Edit|Write|Read)$/.test(tool) ? textIn(objectIn(places[0])['path']) : undefined;
+  const change = isGiven || path === undefined ? undefined : onlyChange(listIn(content), path);
   const told = {
-    ...(tool === 'Bash' && { command: command ?? words }),
-    ...(/^(?:Edit|Write|Read)$/.test(tool) && path !== undefined && { file_path: path }),
+    ...(tool === 'Bash' && !isGiven && { command: words }),
+    ...(path !== undefined && { file_path: path }),
+    ...change,
     ...given,
   };
-  if (Object.keys(told).length > 0) return { tool, input: told };
-  return { tool, input: { title: words, ...(content !== undefined && { content }) } };
+  const said: readonly unknown[] = Object.values(told);
+  const isSaid = (value: unknown): boolean => said.includes(value);
+  const untold = {
+    ...(words !== '' && !isSaid(words) && { title: words }),
+    ...(places.some((place) => !isSaid(objectIn(place)['path'])) && { locations }),
+    ...(change === undefined && isThere(content) && { content }),
+  };
+  return { tool, input: together(told, untold) };
+}
+
+/** What is asked beside what the agent calls its input, which may have the same names. */
+function together(
+  told: Record<string, unknown>,
+  untold: Record<string, unknown>,
+): Record<string, unknown> {
+  if (Object.keys(told).length === 0) return { title: '', ...untold };
+  if (Object.keys(untold).length === 0) return told;
+  return Object.hasOwn(told, 'also') ? { input: told, also: untold } : { ...told, also: untold };
+}
+
+/** The arguments of an edit whose only content is a change of the file itself. */
+function onlyChange(
+  content: readonly unknown[],
+  file: string,
+): { old_string: string; new_string: string } | undefined {
+  const { type, path, oldText, newText, ...more } = objectIn(content[0]);
+  const isOfFile = typeof path === 'string' && (file === path || file.endsWith(`/${path}`));
+  const isOnly = content.length === 1 && Object.keys(more).length === 0;
+  if (type !== 'diff' || !isOfFile || !isOnly || typeof newText !== 'string') return undefined;
+  if (typeof (oldText ?? '') !== 'string') return undefined;
+  return { old_string: textIn(oldText) ?? '', new_string: newText };
+}
+
+function listIn(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+function isThere(content: unknown): boolean {
+  return Array.isArray(content) ? content.length > 0 : content !== undefined && content !== null;
 }

@@ -7,23 +7,42 @@ interface FileTool {
   kind: 'reads' | 'writes';
   /** The arguments that may name a path. */
   paths: readonly string[];
+  /** Set where it works on the whole folder unless it is told otherwise. */
+  hasDefault?: true;
+  /** Its other arguments. */
+  others: readonly string[];
 }
+
+const GREP = [
+  ...['pattern', 'output_mode', 'type', 'head_limit', 'offset', 'multiline'],
+  ...['-A', '-B', '-C', '-i', '-n', '-o', 'context'],
+];
 
 /** The tools of agent CLIs that work on files, by name; claude's, as it asks for them. */
 const FILE_TOOLS: Readonly<Record<string, FileTool>> = {
-  Read: { kind: 'reads', paths: ['file_path'] },
-  Glob: { kind: 'reads', paths: ['path', 'pattern'] },
-  Grep: { kind: 'reads', paths: ['path', 'glob'] },
-  LS: { kind: 'reads', paths: ['path'] },
-  NotebookRead: { kind: 'reads', paths: ['notebook_path'] },
-  Write: { kind: 'writes', paths: ['file_path'] },
-  Edit: { kind: 'writes', paths: ['file_path'] },
-  MultiEdit: { kind: 'writes', paths: ['file_path'] },
-  NotebookEdit: { kind: 'writes', paths: ['notebook_path'] },
+  Read: { kind: 'reads', paths: ['file_path'], others: ['offset', 'limit', 'pages'] },
+  Glob: { kind: 'reads', paths: ['path', 'pattern'], hasDefault: true, others: [] },
+  Grep: { kind: 'reads', paths: ['path', 'glob'], hasDefault: true, others: GREP },
+  LS: { kind: 'reads', paths: ['path'], hasDefault: true, others: ['ignore'] },
+  NotebookRead: { kind: 'reads', paths: ['notebook_path'], others: ['cell_id'] },
+  Write: { kind: 'writes', paths: ['file_path'], others: ['content'] },
+  Edit: {
+    kind: 'writes',
+    paths: ['file_path'],
+    others: ['old_string', 'new_string', 'replace_all'],
+  },
+  MultiEdit: { kind: 'writes', paths: ['file_path'], others: ['edits'] },
+  NotebookEdit: {
+    kind: 'writes',
+    paths: ['notebook_path'],
+    others: ['new_source', 'cell_id', 'cell_type', 'edit_mode'],
+  },
 };
 
 /** The tools that hand a text to a shell, and the argument with the text. */
 const SHELL_TOOLS: Readonly<Record<string, string>> = { Bash: 'command', PowerShell: 'command' };
+/** Their other arguments. */
+const BESIDE_COMMAND = ['description', 'timeout', 'run_in_background', 'dangerouslyDisableSandbox'];
 
 /**
  * How dangerous it is to let a tool do what it asks for (work.md, "A person in the loop"). It is told from
@@ -40,7 +59,7 @@ export function riskOf(tool: string, input: Readonly<Record<string, unknown>>, p
   if (argument !== undefined) {
     const text = input[argument];
     if (typeof text !== 'string') return { mark: 'unknown', because: ['it names no command'] };
-    const found = shellRisk(text, place);
+    const found = asFarAsKnown(shellRisk(text, place), input, [argument, ...BESIDE_COMMAND]);
     return input['dangerouslyDisableSandbox'] === true
       ? higher(found, { mark: 'dangerous', because: ['it leaves the sandbox of its CLI'] })
       : found;
@@ -53,16 +72,27 @@ export function riskOf(tool: string, input: Readonly<Record<string, unknown>>, p
 }
 
 function fileRisk(
-  { kind, paths }: FileTool,
+  { kind, paths, hasDefault, others }: FileTool,
   input: Readonly<Record<string, unknown>>,
   place: Place,
 ): Risk {
   let risk: Risk = { mark: kind, because: [] };
   for (const name of paths) {
     const path = input[name];
-    if (path === undefined && kind === 'reads') continue;
+    if (path === undefined && hasDefault === true) continue;
     if (typeof path !== 'string') return { mark: 'unknown', because: ['it names no path'] };
     risk = higher(risk, pathRisk(path, kind, place));
   }
-  return risk;
+  return asFarAsKnown(risk, input, [...paths, ...others]);
+}
+
+/** A tool that is told more than is known here may do more than is known. */
+function asFarAsKnown(
+  risk: Risk,
+  input: Readonly<Record<string, unknown>>,
+  known: readonly string[],
+): Risk {
+  const more = Object.keys(input).filter((name) => !known.includes(name));
+  const because = `it is told more than is understood here: ${more.join(', ').slice(0, 100)}`;
+  return more.length === 0 ? risk : higher(risk, { mark: 'unknown', because: [because] });
 }

@@ -22,11 +22,15 @@ export interface BudgetedRun {
   id: string;
   actor: string;
   tier: Tier;
+  /** Set where it is under way, and its agent is to be told something. */
+  isTold?: true;
 }
 
 /** A run under way, with what it is likely to cost. */
 interface Under extends Amount {
   id: string;
+  /** How often it has begun: once, and each time that its agent was told something. */
+  times: number;
   actor: string;
   tier: string;
   thread: MessageRef;
@@ -64,12 +68,12 @@ export class Budgets {
   }
 
   /**
-   * Whether a run may begin; if so, it counts as one under way until {@link end}.
+   * Whether a run may begin, or its agent be told something; if so, it counts as under way until {@link end}.
    *
    * @param isPassed whether an operator lets it pass whatever it costs
    */
   async begin(
-    { id, actor, tier }: BudgetedRun,
+    { id, actor, tier, isTold }: BudgetedRun,
     thread: MessageRef,
     { isPassed }: { isPassed: boolean },
   ): Promise<Allowed> {
@@ -79,8 +83,11 @@ export class Budgets {
     const before = [...this.#under.values()];
     const ofThread =
       tier.maxUsdPerThread === undefined ? undefined : await this.#spending.ofThread(thread);
-    const likely = this.#spending.likely(actor, plainCall(tier.cli)?.agent);
-    const run: Under = { id, actor, tier: tier.name, thread, ...likely };
+    const once = this.#spending.likely(actor, plainCall(tier.cli)?.agent);
+    const { times: begun = 0 } = this.#under.get(id) ?? {};
+    const times = Math.max(1, isTold === true ? begun + 1 : begun);
+    const likely = { usd: once.usd * times, tokens: once.tokens * times };
+    const run: Under = { id, times, actor, tier: tier.name, thread, ...likely };
     if (isPassed) {
       this.#under.set(id, run);
       return { kind: 'free' };

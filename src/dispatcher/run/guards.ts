@@ -175,6 +175,16 @@ export class Guards {
     });
   }
 
+  /** Whether the agent of a job under way may be told something, which may cost as much as another start. */
+  mayTell({ actor, tier }: Job): Promise<boolean> {
+    return this.allows(actor, tier);
+  }
+
+  /** Counts that it was, like a start. */
+  async told({ actor, tier }: Job): Promise<void> {
+    await this.#parts.budget.note(actor, tier.name, this.#parts.now().getTime());
+  }
+
   /** Called when a job has ended; what it shows about its CLI is on disk when this returns. */
   async learn(job: Job, result: JobResult): Promise<void> {
     const started = this.#starts.get(job.id);

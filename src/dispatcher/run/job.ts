@@ -143,6 +143,8 @@ export interface RunParts extends WorktreeParts {
   budgets: Pick<BudgetMail, 'begin' | 'isTold' | 'hold' | 'holdOf'>;
   /** Whether the CLI of a tier refuses to work at the moment. */
   isHeld: (tier: Tier) => boolean;
+  /** What keeps the agent of a run under way from being told something, and counts what it is told. */
+  guards: { mayTell: (job: Job) => Promise<boolean>; told: (job: Job) => Promise<void> };
   sessions: Sessions;
   /** How agent CLIs are run. */
   runner: Runner;

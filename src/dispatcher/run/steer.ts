@@ -1,3 +1,4 @@
+import { MAX_BATCH_BYTES } from '../../protocol/conversation.ts';
 import type { MessageRef } from '../../protocol/message-ref.ts';
 import { steeringPrompt } from '../../protocol/prompt/steering-prompt.ts';
 import { inLine } from '../../protocol/text/structure.ts';
@@ -12,7 +13,8 @@ const MOST_SHOWN = 500;
 
 /**
  * How the agent of a run is told a message of the same run, which came while it was at work. The message is one that
- * the run might have begun with: whose tasks its tier serves, and what it may cost, holds for it too.
+ * the run might have begun with: whose tasks its tier serves, how much one run is given, how often it may start and
+ * what it may cost, holds for it too. An agent that is told something often begins again, so it counts as a start.
  *
  * @param about `briefing` is that of the run with all that it was told
  */
@@ -30,7 +32,16 @@ export function tellerOf(
     if (briefing.cancelled.has(message)) return { no: 'it was taken back' };
     const turnedAway = await unaccepted(parts, job, { ...briefing, batch: [added] });
     if (turnedAway !== undefined) return { no: turnedAway.why };
-    const allowed = await parts.budgets.begin({ ...job, messages: [message] }, about.root);
+    const bytes = briefing.batch.reduce(
+      (sum, { message: { body } }) => sum + Buffer.byteLength(body),
+      0,
+    );
+    if (bytes > MAX_BATCH_BYTES)
+      return { no: 'the run has been given as much as one run is given' };
+    if (!(await parts.guards.mayTell(job)))
+      return { no: 'its tier may not start anything just now' };
+    const telling = { ...job, messages: [message], isTold: true as const };
+    const allowed = await parts.budgets.begin(telling, about.root);
     if (allowed.kind !== 'free') return { no: 'a budget is spent, or may be by now' };
     const { batch, plans: answers } = briefing;
     const words = steeringPrompt({ word: parts.secret(8), added, batch, answers });
@@ -39,10 +50,13 @@ export function tellerOf(
     if (cli.steer === undefined) {
       // A process for one prompt cannot be told anything.
       cli.cancel();
+      await parts.guards.told(job);
       return 'ended';
     }
     const reached = await cli.steer(words);
-    if (reached === 'into' || reached === 'again') about.briefing = briefing;
+    if (reached === 'late') return reached;
+    await parts.guards.told(job);
+    if (reached !== 'ended') about.briefing = briefing;
     return reached;
   };
 }

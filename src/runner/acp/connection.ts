@@ -3,6 +3,7 @@ import type { AnyMessage, ClientConnection } from '@agentclientprotocol/sdk';
 import type * as packages from './acp-packages.ts';
 import type { AcpSession } from '../runner.ts';
 import { Intake } from './intake.ts';
+import { ToolCalls } from './tool-calls.ts';
 
 /** Why an agent did not do what it was asked for, in its own words or in ours. */
 export class AgentFailed extends Error {
@@ -28,6 +29,7 @@ export class Connection {
   readonly #agent: ClientConnection['agent'];
   readonly #methods: typeof packages.methods;
   readonly #close: () => void;
+  readonly #calls: ToolCalls;
   #session = '';
   #steers = false;
 
@@ -35,7 +37,9 @@ export class Connection {
     agent: ClientConnection['agent'],
     methods: typeof packages.methods,
     close: () => void,
+    calls: ToolCalls,
   ) {
+    this.#calls = calls;
     this.#agent = agent;
     this.#methods = methods;
     this.#close = close;
@@ -57,9 +61,11 @@ export class Connection {
   ): Promise<Connection> {
     const { client, methods, PROTOCOL_VERSION } = await import('./acp-packages.ts');
     const intake = new Intake();
+    const calls = new ToolCalls();
     const readable = new ReadableStream<AnyMessage>({
       start: (controller) => {
         incoming((message) => {
+          calls.hear(message);
           const takes = intake.takes(message);
           if (takes === true) controller.enqueue(message as unknown as AnyMessage);
           return takes === 'too_many' ? 'it asks, and does not take the answers' : undefined;
@@ -81,7 +87,8 @@ export class Connection {
     const app = client({ name: 'crosstalk' })
       .onRequest(methods.client.session.requestPermission, async ({ params, signal }) => {
         const { toolCall, options } = params;
-        const isAllowed = await permit(toolCall, signal);
+        const call = calls.whole(toolCall);
+        const isAllowed = call !== undefined && (await permit(call, signal));
         const option = isAllowed === 'cancelled' ? undefined : chosen(options, isAllowed);
         return {
           outcome:
@@ -94,9 +101,10 @@ export class Connection {
       .onNotification('*', () => undefined);
     const connection = app.connect({ readable, writable });
     connection.closed.catch(() => undefined);
-    const made = new Connection(connection.agent, methods, () => {
+    const close = (): void => {
       connection.close();
-    });
+    };
+    const made = new Connection(connection.agent, methods, close, calls);
     await made.#greet(PROTOCOL_VERSION);
     await made.#begin(cwd, acp);
     return made;
@@ -109,6 +117,7 @@ export class Connection {
    * @throws AgentFailed what the agent said why it failed
    */
   async prompt(text: string): Promise<string> {
+    this.#calls.begin();
     const { prompt } = this.#methods.agent.session;
     const content = [{ type: 'text' as const, text }];
     const given = this.#agent.request<{ stopReason: string }>(prompt, {
