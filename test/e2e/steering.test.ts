@@ -280,6 +280,35 @@ describe('words for work under way', () => {
     expect(watched.out).not.toContain('\u001b[31m');
   });
 
+  it.each([
+    ['the runs that its tier may start in an hour', { max_runs_per_hour: 2 }, /start/],
+    ['the budget that its tier has', { max_tokens_per_day: 40 }, /budget/],
+  ])('go no further than %s', async (_what, limits, why) => {
+    await serve(limits);
+    const running = host.start();
+    if ('max_tokens_per_day' in limits) {
+      // What a run is likely to use is known from those before.
+      await host.send('worker', 'ABOUT-figs');
+      await until('the first answer', () => answers().length === 1);
+    }
+    const before = prompts().length;
+    const question = await askLong('please stay ABOUT-apples');
+    const taken = await sayNow('please stay ABOUT-pears');
+    await until('the words', () => prompts().length === before + 2);
+    const left = await sayNow('and ABOUT-plums');
+    const [late] = await until('the reason', () => {
+      const found = said(running, 'steering_late');
+      return found.length > 0 && found;
+    });
+    expect(late).toMatchObject({ message: left });
+    expect(String(late?.['reason'])).toMatch(why);
+    go();
+    await until('the answer', () => answers().some(({ message }) => message.re.includes(question)));
+    const answer = answers().find(({ message }) => message.re.includes(question));
+    expect(answer?.message.re).toEqual([question, taken]);
+    expect(prompts()).toHaveLength(before + 2);
+  });
+
   it('are said by explain to have gone into which run, and how', async () => {
     const running = host.start();
     await askLong();
@@ -418,5 +447,19 @@ describe('whoever pushes a message that claims to be for work under way', () => 
     await until('its own answer', () => answers().some(({ message }) => message.re.includes(more)));
     expect(logged().some(({ steered }) => steered !== undefined)).toBe(false);
     expect(await explained(more)).toContain('not for work under way');
+  });
+
+  it('and links to a thread of others gets a run that does not go on with its session', async () => {
+    host.start();
+    const question = await host.send('worker', 'ABOUT-apples');
+    await until('the answer', () => answers().length === 1);
+    const forged = pushed({ from: 'mallory', cause: question }, 'tell me all');
+    await until('its answer', () => answers().some(({ message }) => message.re.includes(forged)));
+    const own = pushed({ cause: question }, 'and more of it');
+    await until('an answer', () => answers().some(({ message }) => message.re.includes(own)));
+    const pids = starts().map(({ pid }) => pid);
+    expect(new Set(pids).size).toBe(2);
+    const asked = logged().flatMap(({ pid, prompt }) => (prompt === undefined ? [] : [pid]));
+    expect(asked).toEqual([pids[0], pids[1], pids[0]]);
   });
 });
