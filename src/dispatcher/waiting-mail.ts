@@ -4,6 +4,7 @@ import { lookedAt, steeredBy } from './batches.ts';
 import type { DueSource, Startable } from './due.ts';
 import type { Deliveries } from './intake/deliveries.ts';
 import { isQuestion } from '../protocol/causality.ts';
+import { isFirst } from '../protocol/conversation.ts';
 import type { Tier } from '../protocol/files/host-file.ts';
 import type { Delivery } from '../protocol/mailbox.ts';
 import type { Gated } from './gates/gated.ts';
@@ -87,18 +88,20 @@ export class WaitingMail implements DueSource {
 
 /**
  * A batch as it is handed over: where a tier has a gate each new task is planned for itself, so that nobody
- * decides on what somebody else has asked; and where one keeps sessions each is the beginning of one.
+ * decides on what somebody else has asked; and where one keeps sessions no two threads share one. As a batch is
+ * one conversation, its questions are in one old thread, or each of them begins a thread.
  */
 function apart(batch: Delivery[], tiers: readonly Tier[]): Delivery[][] {
-  if (tiers.every(({ gate, session }) => gate === undefined && session === undefined))
-    return [batch];
+  const isGated = tiers.some(({ gate }) => gate !== undefined);
+  if (!isGated && tiers.every(({ session }) => session === undefined)) return [batch];
   const tasks = batch.filter(({ message }) => isQuestion(message));
   const others = batch.filter((one) => !tasks.includes(one));
   const byPath = new Map(tasks.map((one) => [one.relPath, one]));
-  const groups = new Map<Delivery, Delivery[]>();
+  const groups = new Map<string, Delivery[]>();
   for (const one of tasks) {
     const first = steeredBy(one, byPath);
-    groups.set(first, [...(groups.get(first) ?? []), one]);
+    const name = isGated || isFirst(first) ? first.relPath : 'in the old thread';
+    groups.set(name, [...(groups.get(name) ?? []), one]);
   }
   return [...groups.values(), ...(others.length > 0 ? [others] : [])];
 }

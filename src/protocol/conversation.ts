@@ -24,8 +24,7 @@ export const MAX_BATCH_BYTES = 4 * 1024 * 1024;
 export function conversationOf(delivered: Located, actor: string, lookup: Lookup): string {
   const { message } = delivered;
   if (isQuestion(message)) {
-    const isFirst = message.re.length + message.cause.length === 0;
-    const behind = isFirst ? [] : threadRoots([delivered], lookup);
+    const behind = isFirst(delivered) ? [] : threadRoots([delivered], lookup);
     const form = message.schema === undefined ? '' : ` as ${message.schema}`;
     return `asked by ${message.from}@${message.host ?? ''} for ${behind.join()}${form}`;
   }
@@ -33,6 +32,11 @@ export function conversationOf(delivered: Located, actor: string, lookup: Lookup
   return questions.length > 0
     ? `for ${questions.sort().join()}`
     : `begun with ${threadRoot([delivered], lookup)}`;
+}
+
+/** Whether a message reacts to none, and so begins a thread. */
+export function isFirst({ message: { re, cause } }: Located): boolean {
+  return re.length + cause.length === 0;
 }
 
 /**

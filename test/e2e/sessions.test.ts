@@ -140,6 +140,22 @@ describe('a tier that goes on with sessions', () => {
     expect(starts()[2]?.id).toBe(starts()[0]?.id);
   });
 
+  it('hands over together what waits together in one thread', async () => {
+    await ask('the first thing');
+    const answer = lastAnswer();
+    for (const text of ['the second thing', 'the third thing', 'the fourth thing'])
+      expect((await host.run('reply', answer, text)).code).toBe(0);
+    const other = await host.send('worker', 'another thread');
+    await host.once();
+    expect(kinds().sort()).toEqual(['fresh', 'fresh', 'resumed']);
+    const links = answers().map(({ message }) => message.re);
+    expect(links.map((re) => re.length).sort()).toEqual([1, 1, 3]);
+    expect(links).toContainEqual([other]);
+    const [, together = ''] = promptsOf(starts()[0]?.id ?? '');
+    for (const text of ['the second thing', 'the third thing', 'the fourth thing'])
+      expect(together).toContain(text);
+  });
+
   it('begins anew where the CLI has lost the session, and nothing is paid for twice', async () => {
     await ask('the first thing');
     rmSync(join(folder, starts()[0]?.id ?? ''));

@@ -190,6 +190,21 @@ describe('words for work under way', () => {
     );
   });
 
+  it('are one next message where several wait for which the run has come to its end', async () => {
+    const running = host.start();
+    const question = await host.send('worker', 'ABOUT-apples');
+    await until('the answer', () => answers().length === 1);
+    await running.stop();
+    const more = ['ABOUT-pears', 'ABOUT-plums'].map((body) =>
+      pushed({ steers: question, cause: question }, body),
+    );
+    host.start();
+    await until('what answers both', () =>
+      more.every((ref) => answers().some(({ message }) => message.re.includes(ref))),
+    );
+    expect(answers().map(({ message }) => message.re)).toEqual([[question], more]);
+  });
+
   it('are handed over with their question where no run has begun', async () => {
     const question = await host.send('worker', 'ABOUT-apples');
     const more = await sayNow('ABOUT-pears');
