@@ -4,10 +4,10 @@ import { threadRoot } from '../protocol/thread.ts';
 import { placeOfRef } from '../protocol/reference.ts';
 import { relPathAt } from '../protocol/names.ts';
 import type { DeadLetters } from '../state/dead-letters.ts';
-import type { AgentSessions } from '../state/sessions/agent-sessions.ts';
 import type { Workspaces } from '../state/workspaces.ts';
 import type { MessageReader } from '../bus/message-reader.ts';
 import type { Deliveries } from './intake/deliveries.ts';
+import type { Sessions } from './sessions/sessions.ts';
 import type { Transcribing } from './transcribing/transcribing.ts';
 import { sweepWorktrees, type WorktreeSweepParts } from './worktree-sweep.ts';
 
@@ -17,7 +17,7 @@ export interface SweepParts extends WorktreeSweepParts {
   deliveries: Pick<Deliveries, 'mailboxes'>;
   deadLetters: DeadLetters;
   transcribing: Pick<Transcribing, 'sweep'>;
-  sessions: Pick<AgentSessions, 'sweep'>;
+  sessions: { kept: Pick<Sessions['kept'], 'sweep'> } & WorktreeSweepParts['sessions'];
   now: () => Date;
 }
 
@@ -29,7 +29,7 @@ const MAX_RECENT = 5000;
 
 /**
  * Removes workspaces whose thread has had no message and no run for seven days and that no delivery
- * needs, the letters of what was cancelled so long ago, and old transcripts. It runs at the start and every
+ * and no kept process needs (a clock may jump past these days), the letters of what was cancelled so long ago, and old transcripts. It runs at the start and every
  * hour, beside the delivery of messages, and reads messages only if a workspace has not been used for that
  * long.
  */
@@ -66,7 +66,7 @@ export class WorkspaceSweep {
     const edge = new Date(now().getTime() - KEPT_MS);
     await this.#parts.transcribing.sweep();
     // It may know of files that went with its workspace.
-    await this.#parts.sessions.sweep(edge);
+    await this.#parts.sessions.kept.sweep(edge);
     await this.#forgetCancelled(edge);
     await sweepWorktrees(this.#parts, edge);
     const unused = await workspaces.unusedSince(edge);
@@ -83,6 +83,7 @@ export class WorkspaceSweep {
     for (const workspace of unused) {
       const { actor, root, channel } = workspace.record;
       if (crowded.has(channel) || alive.has(`${channel}/${root}`)) continue;
+      if (this.#parts.sessions.warm.keeps(workspace.record)) continue;
       if (await workspaces.removeUnused(workspace, edge)) removed.push(`${actor}/${root}`);
     }
     if (removed.length > 0) log('workspaces_removed', { count: removed.length, threads: removed });

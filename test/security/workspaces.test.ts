@@ -232,8 +232,12 @@ test('init and actor add take a working directory; init asks on a terminal, and 
   expect(git(dir, 'show', 'HEAD:hosts/laptop.md').match(/workdir: .*/g)).toHaveLength(2);
 });
 
-/** Sweeps as a dispatcher would that many days later. */
-function sweep(host: Host, days: number, unsettled: string[] = []): Promise<void> {
+/** Sweeps as a dispatcher would that many days later, with mail that waits and the threads whose processes it keeps. */
+function sweep(
+  host: Host,
+  days: number,
+  { unsettled = [], kept = [] }: { unsettled?: string[]; kept?: string[] } = {},
+): Promise<void> {
   const channel = host.channel();
   return withContext(
     { env: { ...process.env, ...host.env }, cwd: host.dir },
@@ -249,7 +253,10 @@ function sweep(host: Host, days: number, unsettled: string[] = []): Promise<void
         environment: context.env,
         deliveries: { mailboxes },
         transcribing: { sweep: () => Promise.resolve() },
-        sessions: { sweep: () => Promise.resolve() },
+        sessions: {
+          kept: { sweep: () => Promise.resolve() },
+          warm: { keeps: ({ root }) => kept.includes(root) },
+        },
         log: () => undefined,
         now: () => new Date(Date.now() + days * DAY_MS),
       });
@@ -264,16 +271,42 @@ test('a workspace goes seven days after the last message and run of its thread, 
   const question = await host.send('worker', 'hello');
   await host.once();
   const [dir = ''] = workspaces(host);
-  const sweepAt = (...of: [days: number, unsettled?: string[]]): Promise<void> =>
-    sweep(host, ...of);
 
-  await sweepAt(6);
+  await sweep(host, 6);
   expect(existsSync(dir)).toBe(true);
-  await sweepAt(9, [question]);
+  await sweep(host, 9, { unsettled: [question] });
   expect(existsSync(dir)).toBe(true);
-  await sweepAt(9);
+  await sweep(host, 9);
   expect(workspaces(host)).toEqual([]);
   expect(readdirSync(join(host.state, 'work', 'worker'))).toEqual([]);
+});
+
+test('the folders of a thread whose process is kept stay, however far the clock has jumped', async () => {
+  const bus = new Bus();
+  const app = join(bus.root, 'app');
+  git(bus.root, 'init', '--quiet', app);
+  git(app, 'commit', '--quiet', '--allow-empty', '--message', 'begun');
+  const host = await bus.host('front', {
+    worker: { default: { cli: 'cat >/dev/null; echo done' } },
+    coder: { default: { cli: 'cat >/dev/null; echo done', worktree: app } },
+  });
+  const questions = [await host.send('worker', 'hello'), await host.send('coder', 'hello')];
+  await host.once();
+  const copies = async (): Promise<number> =>
+    (
+      await withContext(
+        { env: { ...process.env, ...host.env }, cwd: host.dir },
+        { note: () => undefined },
+        (context) => new Worktrees(context.paths.worktrees).all(),
+      )
+    ).length;
+  const found = async (): Promise<number[]> => [workspaces(host).length, await copies()];
+  expect(await found()).toEqual([1, 1]);
+
+  await sweep(host, 9, { kept: questions });
+  expect(await found()).toEqual([1, 1]);
+  await sweep(host, 9);
+  expect(await found()).toEqual([0, 0]);
 });
 
 test('what was cancelled is forgotten after seven days, with the workspace of its thread', async () => {

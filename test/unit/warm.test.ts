@@ -300,6 +300,8 @@ it('ends a process that has waited for too long, and its record with it', async 
   const kept = await sessions.begin(owner, 'default', way('gemini'));
   await kept?.take(seat, { pid: process.pid, started: '1' });
   expect(await records.all()).toHaveLength(1);
+  expect(sessions.keeps(owner)).toBe(true);
+  expect(sessions.keeps({ ...owner, actor: 'b' })).toBe(false);
   const session = {
     ...{ ...owner, agent: 'gemini', session: 's', tier: 'default', made: 'm', turns: 1 },
     ...{ known: [], last: '', told: {}, used: new Date(0).toISOString() },
@@ -308,6 +310,7 @@ it('ends a process that has waited for too long, and its record with it', async 
   sessions.leave(owner);
   await until('its end', async () => (await records.all()).length === 0);
   expect(closed).toBe(1);
+  expect(sessions.keeps(owner)).toBe(false);
   expect(await sessions.of(owner)).toBeUndefined();
   expect(ended).toEqual([['session_ended', 'idle']]);
 });

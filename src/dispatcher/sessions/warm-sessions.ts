@@ -141,6 +141,11 @@ export class WarmSessions implements SessionStore {
     if (entry !== undefined) await this.#end(entry, 'over');
   }
 
+  /** Whether a process is kept that works in the folders of an actor and a thread. */
+  keeps(owner: SessionOwner): boolean {
+    return this.#entries.has(keyOf(owner));
+  }
+
   /** Ends all of them, and takes no more; called when no run is under way. */
   async endAll(): Promise<void> {
     this.#isOver = true;

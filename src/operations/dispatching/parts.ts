@@ -27,7 +27,6 @@ import { Interruptions } from '../../state/interruptions.ts';
 import { DueNotices } from '../../state/notices.ts';
 import { Ledger } from '../../state/bills/ledger.ts';
 import { ScheduleRecords } from '../../state/automation/schedules.ts';
-import { AgentSessions } from '../../state/sessions/agent-sessions.ts';
 import { Silences } from '../../state/silences.ts';
 import type { Workspaces } from '../../state/workspaces.ts';
 import { Worktrees } from '../../state/worktrees.ts';
@@ -76,9 +75,9 @@ export function dispatcherParts(
   const guards = guardsOf(context, ledger, sandboxes, log);
   const worktrees = new Worktrees(context.paths.worktrees);
   const transcribing = transcribingOf(context);
-  const agentSessions = new AgentSessions(context.paths.agentSessions);
+  const keeping = sessionsOf(context, log);
   const sweep = new WorkspaceSweep({
-    sessions: agentSessions,
+    sessions: keeping.sessions,
     workspaces,
     worktrees,
     environment: context.env,
@@ -108,7 +107,7 @@ export function dispatcherParts(
     workspaces,
     worktrees,
     sandboxes,
-    ...sessionsOf(context, agentSessions, log),
+    ...keeping,
     log,
   };
   return {

@@ -20,7 +20,7 @@ import type { Sandboxes } from '../../runner/sandbox/sandboxes.ts';
 import { Holds } from '../../state/holds.ts';
 import { OpenPermissions } from '../../state/permissions/open-permissions.ts';
 import { RunBudget } from '../../state/run-budget.ts';
-import type { AgentSessions } from '../../state/sessions/agent-sessions.ts';
+import { AgentSessions } from '../../state/sessions/agent-sessions.ts';
 import { KeptProcesses } from '../../state/sessions/kept-processes.ts';
 import { keptFor, Transcripts } from '../../state/transcripts/transcripts.ts';
 import type { Context } from '../context.ts';
@@ -65,7 +65,6 @@ const MIB = 1024 * 1024;
 /** The part that keeps sessions of agent CLIs. */
 export function sessionsOf(
   { transport, paths, env, newId, now }: Context,
-  kept: AgentSessions,
   log: Log,
 ): { sessions: Sessions; keptProcesses: KeptProcesses } {
   const records = new KeptProcesses(paths.warmSessions);
@@ -78,6 +77,7 @@ export function sessionsOf(
     look: 5000,
   };
   const warm = new WarmSessions({ records, limits, newId, now, log });
+  const kept = new AgentSessions(paths.agentSessions);
   return { sessions: new Sessions(kept, warm, now), keptProcesses: records };
 }
 
