@@ -352,7 +352,7 @@ describe('words for work under way are said', () => {
       await until('the turn', () => prompts().length === 1);
       await chat.shows('worker runs on front');
       chat.say('/now @other ABOUT-pears');
-      await chat.shows('is not for other');
+      await chat.shows('/now: no host serves other');
       chat.press('C-c');
       chat.say('/now also ABOUT-pears');
       await chat.shows('turn 1 ABOUT-apples ABOUT-pears');
@@ -412,6 +412,15 @@ describe('--now is refused', () => {
     expect(await refused('--to', 'worker', '--about', one, 'more')).toContain(
       `${one} is not open any more: it is answered`,
     );
+  });
+
+  it('to an actor that nobody serves, with the name that was probably meant', async () => {
+    const question = await host.send('worker', 'ABOUT-apples');
+    for (const about of [[], ['--about', question]]) {
+      const said = await refused('--to', 'wroker', ...about, 'more');
+      expect(said).toContain('no host serves wroker');
+      expect(said).toContain('did you mean worker?');
+    }
   });
 
   it.each([{}, { session: 'resume' }])('for a tier that keeps no process: %j', async (session) => {

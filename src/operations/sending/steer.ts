@@ -3,7 +3,7 @@ import { addressedTo } from '../../index/inbox.ts';
 import { formatAddress, EVERYONE, parseAddress, type Address } from '../../protocol/address.ts';
 import { isQuestion, isTo } from '../../protocol/causality.ts';
 import { takesMore } from '../../protocol/files/tier-session.ts';
-import { chooseTier } from '../../protocol/files/host-file.ts';
+import { chooseTier, type HostFile } from '../../protocol/files/host-file.ts';
 import { parseMessage, type Located, type Message } from '../../protocol/message.ts';
 import type { MessageRef } from '../../protocol/message-ref.ts';
 import { byTime } from '../../protocol/reference.ts';
@@ -65,11 +65,12 @@ export async function steer(
     );
   await refreshOrNote(context);
   const from = resolveFrom(context, input.from, input.login);
+  const serving = await servingOf(context, to);
   const question =
     about === undefined
       ? await onlyOpen(context, { from, to, channel: input.channel })
       : await openAt(context, about, { from, to });
-  await assertKept(context, to, question);
+  assertKept(serving, to, question);
   const steers = `${question.channel}/${question.relPath}`;
   const said = { ...input, from, channel: question.channel, steers };
   const sent = await send(senderIn(context, hands), said, options);
@@ -182,17 +183,20 @@ function isOfOther({ from, host, cancels }: Message, sender: string): boolean {
   return from !== sender || host !== undefined || cancels !== undefined;
 }
 
-/** Refuses what no tier could take in, by the host files of those who serve the actor. */
-async function assertKept(context: Context, to: Address, { message }: Question): Promise<void> {
+/** The host files of those who serve the actor; refuses one that nobody serves, with the name that was probably meant. */
+async function servingOf(context: Context, to: Address): Promise<HostFile[]> {
   const entries = await hostsOf(context);
   const hosts = entries.flatMap(({ result }) => (result.ok ? [result.value] : []));
   const serving = hosts.filter(
     ({ alias, actors }) => actors.has(to.name) && (to.host ?? alias) === alias,
   );
-  if (serving.length === 0) {
-    const all = hosts.map(({ alias, actors }) => ({ alias, actors: [...actors.keys()] }));
-    throw new CrosstalkError('usage', `--now: ${unservedLine(to, all)}`);
-  }
+  if (serving.length > 0) return serving;
+  const all = hosts.map(({ alias, actors }) => ({ alias, actors: [...actors.keys()] }));
+  throw new CrosstalkError('usage', `--now: ${unservedLine(to, all)}`);
+}
+
+/** Refuses what no tier could take in, by the host files of those who serve the actor. */
+function assertKept(serving: readonly HostFile[], to: Address, { message }: Question): void {
   const tiers = serving.map(({ alias, actors }) => ({
     alias,
     tier: chooseTier(actors.get(to.name) ?? [], [message.tier]),
