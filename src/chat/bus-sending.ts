@@ -20,7 +20,7 @@ interface Sending {
 /** A refusal as it is for whoever typed a command here instead of an option. */
 function asTyped(error: CrosstalkError): CrosstalkError {
   const words = error.message
-    .replaceAll(/(?<!\S)--now(?!\S)/g, '/now')
+    .replaceAll(/(?<!\S)--now(?![^\s:])/g, '/now')
     .replace(/^--about \S+ /, '');
   return new CrosstalkError(error.code, words, { cause: error });
 }

@@ -30,7 +30,8 @@ export function replied(state: ChatState, argument: string): Step {
 export function saidNow(state: ChatState, argument: string): Step {
   const [name = '', named] = NAMED.exec(argument) ?? [];
   const { names, rest } = addressed(argument.slice(name.length));
-  const message = named ?? newestOf(state, (entry) => isUnderWay(state, entry));
+  const message =
+    named ?? newestOf(state, (entry) => isUnderWay(state, entry) && isServed(state, entry));
   if (message === undefined)
     return wrong(
       state,
@@ -54,6 +55,12 @@ export function isUnderWay(state: ChatState, { from, relPath }: Entry): boolean 
     from === state.me &&
     (state.queued[relPath] === true || (state.standings[relPath] ?? []).some(isOpen))
   );
+}
+
+/** Whether a host serves one of those to whom a message went: `name@host` is known of each that one serves. */
+function isServed({ addresses }: ChatState, { to }: Entry): boolean {
+  const served = addresses.map(({ value }) => value).filter((value) => value.includes('@'));
+  return to.some((one) => served.some((value) => value === one || value.startsWith(`${one}@`)));
 }
 
 /** Adds the typed text to the history, without repeating the last entry, and forgets the draft. */

@@ -428,6 +428,25 @@ it('/cancel takes back what somebody works on for the user, or the message it na
   expect(chat.did('cancel')).toEqual([{ do: 'cancel', message: '0123abcd' }]);
 });
 
+it('/now is about what an actor works on that a host serves, and nothing else', () => {
+  const chat = new Model().loaded(
+    entry(1, 'anna', 'concierge'),
+    entry(2, 'anna', 'nobody'),
+    entry(3, 'anna', 'concierge@gone'),
+  );
+  const waits = (n: number, actor: string) => ({
+    relPath: relPath(n),
+    states: [{ actor, state: 'waiting' as const, detail: null, took_s: null, delay: null }],
+  });
+  chat.on({ type: 'standings', standings: [waits(2, 'nobody'), waits(3, 'concierge')] });
+  chat.type('/now be brief').press('return');
+  expect(chat.did('now')).toEqual([]);
+  expect(chat.screen.join('\n')).toContain('nobody works on a message of yours here');
+  chat.on({ type: 'standings', standings: [waits(1, 'concierge')] });
+  chat.type('').press('return');
+  expect(chat.did('now')).toMatchObject([{ message: `${GENERAL}/${relPath(1)}` }]);
+});
+
 const file = (name: string): Attachment => attachmentOf(name, Buffer.from('12345'));
 
 it('/attach sends files with the next message, and what is refused brings them back', () => {
