@@ -18,7 +18,8 @@ interface Heard {
   onAsked?: () => void;
 }
 
-const ANSWER_LIMIT_MS = 30_000;
+/** Milliseconds after which the dispatcher is not waited for any more. */
+export const ANSWER_LIMIT_MS = 30_000;
 
 /**
  * Passes a `send` to the dispatcher of this machine, which already has everything it needs, so that

@@ -3,7 +3,7 @@ import type { Context } from '../context.ts';
 import type { Surroundings } from '../locate.ts';
 import type { Attachment } from './attachment.ts';
 import { handedInput } from './handed.ts';
-import { handOver } from './hand-over.ts';
+import { ANSWER_LIMIT_MS, handOver } from './hand-over.ts';
 import type { Prepared, SendInput, Sent } from './input.ts';
 import { newMarks, type Marks } from './marks.ts';
 import { timeAndChanceOf } from '../time-and-chance.ts';
@@ -85,7 +85,7 @@ export async function send(
       ...(isSealed(context, input) && {
         sign: (prepared) => sealed(context, input, prepared),
       }),
-      ...(taken && { unanswered: 'the dispatcher has not answered yet, and goes on' }),
+      ...(taken && { unanswered: await unanswered(context) }),
     });
     onSent?.(sent);
     // Both are for later readers, and neither needs the other.
@@ -98,6 +98,14 @@ export async function send(
     ]);
     return sent;
   });
+}
+
+/** Why it is not known whether the dispatcher, which was asked, has sent something. */
+async function unanswered({ paths }: Context): Promise<string> {
+  const { holderOf } = await import('../../state/lock.ts');
+  const holder = await holderOf(paths.root, 'dispatcher').catch(() => undefined);
+  const which = holder === undefined ? '' : ` (process ${String(holder.pid)})`;
+  return `the dispatcher${which} has not answered for ${String(ANSWER_LIMIT_MS / 1000)} s; crosstalk status says how it is`;
 }
 
 function isSealed(context: Context, { decision }: SendInput): boolean {
