@@ -20,6 +20,7 @@ import {
   type LogLine,
   type DemoMachine,
 } from './machine.ts';
+import { storyteller, tell } from './story.ts';
 import { causalTree } from './tree.ts';
 
 /** What the demo requires of the terminal. */
@@ -49,11 +50,12 @@ export async function runDemo(io: DemoIo, { keep }: { keep: boolean }): Promise<
   const back = machine(root, 'back', environment);
   const say = storyteller(io);
   say('', `Two machines in ${root}, one bare git repository between them.`);
-  await setUp(io, root, front, back);
   const children: ChildProcess[] = [];
   const failed = new AbortController();
   try {
+    await setUp(io, root, front, back);
     for (const { alias, ...rest } of [front, back]) {
+      goOn(io);
       const onLine = (line: LogLine): void => {
         const told = tell(line);
         if (told !== undefined) say(alias, told);
@@ -67,9 +69,19 @@ export async function runDemo(io: DemoIo, { keep }: { keep: boolean }): Promise<
     await stopDispatchers(children);
     io.out(closing(root, front, back, keep));
     return code;
+  } catch (error) {
+    if (!io.stop.aborted) throw error;
+    await stopDispatchers(children);
+    io.out(`\n${removal(root)}\n`);
+    throw new CrosstalkError('aborted', 'ended before there was an answer', { cause: error });
   } finally {
     await stopDispatchers(children);
   }
+}
+
+/** Called before each step: throws where the demo is to end. */
+function goOn({ stop }: DemoIo): void {
+  if (stop.aborted) throw new CrosstalkError('aborted', 'ended before there was an answer');
 }
 
 async function setUp(
@@ -84,6 +96,7 @@ async function setUp(
     env: io.env,
   });
   const make = async ({ env, dir, alias }: DemoMachine, actor: string): Promise<void> => {
+    goOn(io);
     await init(
       { env, cwd: root },
       {
@@ -101,6 +114,7 @@ async function setUp(
   await make(back, WORKERS[0] ?? '');
   await inMachine(io, back, async (context) => {
     for (const name of WORKERS.slice(1)) {
+      goOn(io);
       await addActor(context, {
         name,
         cli: agentCommand(name),
@@ -117,6 +131,7 @@ async function converse(
   context: Context,
   say: (who: string, what: string) => void,
 ): Promise<number> {
+  goOn(io);
   say('operator', `asks concierge: "${QUESTION}"`);
   const input = { to: 'concierge', body: QUESTION, isNew: false, wait: true, login: 'operator' };
   const sent = await send(senderIn({ ...context, dispatch: {} }), input);
@@ -154,6 +169,10 @@ async function converse(
   return 0;
 }
 
+function removal(root: string): string {
+  return `  rm -r ${root}    when you are done`;
+}
+
 function closing(root: string, front: DemoMachine, back: DemoMachine, keep: boolean): string {
   const look = [
     '',
@@ -161,7 +180,7 @@ function closing(root: string, front: DemoMachine, back: DemoMachine, keep: bool
     `  git -C ${front.dir} log --format='%h %<(12)%an %s'    the record`,
     `  ls ${front.dir}/data/channels/*/*/*/*    the messages`,
   ];
-  if (!keep) return [...look, `  rm -r ${root}    when you are done`, ''].join('\n');
+  if (!keep) return [...look, removal(root), ''].join('\n');
   const started = [front, back].map((one) =>
     startDispatcher(one, { file: join(root, `${one.alias}.log`) }),
   );
@@ -198,42 +217,4 @@ function inMachine<T>(
     },
     work,
   );
-}
-
-/** Prints events with the seconds since the start. */
-function storyteller(io: DemoIo): (who: string, what: string) => void {
-  const begun = performance.now();
-  return (who, what) => {
-    const seconds = ((performance.now() - begun) / 1000).toFixed(2).padStart(6);
-    io.out(`${seconds} s  ${who.padEnd(9)} ${what}\n`);
-  };
-}
-
-function tell(line: LogLine): string | undefined {
-  const {
-    event,
-    actor,
-    messages,
-    duration_ms: duration,
-  } = line as LogLine & { actor?: string; messages?: string[]; duration_ms?: number };
-  const count = messages?.length ?? 0;
-  const mail = `${String(count)} message${count === 1 ? '' : 's'}`;
-  switch (event) {
-    case 'dispatcher_started':
-      return 'dispatcher is up';
-    case 'dispatch_start':
-      return `${actor ?? ''} wakes up for ${mail}`;
-    case 'dispatch_silent':
-      return `${actor ?? ''} has nothing to say yet`;
-    case 'reply_queued':
-      return `${actor ?? ''} has its answer`;
-    case 'dispatch_done':
-      return line['replied'] === true
-        ? `${actor ?? ''}'s answer is on the hub (the run took ${String(duration)} ms)`
-        : undefined;
-    case 'dispatch_failed':
-      return `${actor ?? ''} failed: ${String(line['detail'])}`;
-    default:
-      return undefined;
-  }
 }
