@@ -13,8 +13,9 @@ import {
   startedOf,
   type Started,
 } from './clone-id.ts';
+import { assertOwnHome, assertOwnState } from './owner.ts';
 import { foreignHand, tighten } from './private.ts';
-import type { CloneFolder } from './registry.ts';
+import { registryFile, type CloneFolder } from './registry.ts';
 import { namesOf, statePaths, type StatePaths } from './state-paths.ts';
 
 /**
@@ -34,16 +35,21 @@ export async function isPrivate(folder: string, { make }: { make: boolean }): Pr
 
 /**
  * Where a dispatcher would listen for the transport at a folder, and where its outbox would be; nothing
- * is made or moved. Undefined where this needs a closer look.
+ * is made or moved. Undefined where this needs a closer look, as where another user owns the place.
  */
 export async function likelyState(
   environment: NodeJS.ProcessEnv,
   dir: string,
 ): Promise<Pick<StatePaths, 'socket' | 'outbox'> | undefined> {
   const given = environment['CROSSTALK_STATE_DIR'] ?? '';
-  if (given !== '') return statePaths(resolve(given));
-  const id = await readId(join(dir, '.git'));
-  return id === undefined ? undefined : statePaths(join(stateHome(environment), id));
+  const id = given === '' ? await readId(join(dir, '.git')) : undefined;
+  if (given === '' && id === undefined) return undefined;
+  const root = id === undefined ? resolve(given) : join(stateHome(environment), id);
+  const isOurs = await assertOwnState(root, 'CROSSTALK_STATE_DIR').then(
+    () => true,
+    () => false,
+  );
+  return isOurs ? statePaths(root) : undefined;
 }
 
 /** The folder of all transports' state. */
@@ -73,8 +79,17 @@ export async function stateDirectory(
   const home = stateHome(environment);
   const given = environment['CROSSTALK_STATE_DIR'] ?? '';
   const stateOf = (id: string): string => (given === '' ? join(home, id) : resolve(given));
+  const variable = given === '' ? 'XDG_STATE_HOME' : 'CROSSTALK_STATE_DIR';
+  // Before anything is read there or written: the id of the clone is kept in the folder of all.
+  if (given !== '') await assertOwnState(resolve(given), variable);
+  await assertOwnHome(home);
+  await assertOwnState(dirname(registryFile(home, clone.commonDir)), 'XDG_STATE_HOME');
   const { id, isNew } = await cloneId(home, clone, stateOf, names);
-  const paths = await create(given === '' ? stateOf(id) : await inGiven(given, clone, id));
+  const root = given === '' ? stateOf(id) : await inGiven(given, clone, id);
+  await assertOwnState(root, variable);
+  const paths = await create(root);
+  // Somebody may have made it in between.
+  await assertOwnState(root, variable);
   if (given !== '') await assertOurs(paths.root, paths);
   if (isNew) await clear(paths.root, paths, clone);
   await claim(paths.root, clone);

@@ -159,18 +159,13 @@ async function room(path: string, check: string): Promise<Check> {
 }
 
 async function permissions(root: string): Promise<Check> {
-  const { mode, uid } = await stat(root);
-  const mine = uid === (process.getuid?.() ?? uid);
+  const { mode } = await stat(root);
   const closed = (mode & 0o077) === 0;
   const writable = await access(root, constants.W_OK).then(
     () => true,
     () => false,
   );
-  const words = [
-    mine ? '' : 'owned by another user',
-    closed ? '' : 'open to others',
-    writable ? '' : 'not writable',
-  ];
+  const words = [closed ? '' : 'open to others', writable ? '' : 'not writable'];
   const found = words.filter((word) => word !== '').join(', ');
   const fix = `chmod 700 ${root}, and give it to yourself`;
   return {

@@ -1,0 +1,73 @@
+import { lstat, stat } from 'node:fs/promises';
+import type { Stats } from 'node:fs';
+import { dirname } from 'node:path';
+import { CrosstalkError } from '../errors.ts';
+
+/**
+ * Whose the places of the state are. What is approved in a state directory runs as this user, and
+ * whoever owns the folder around it can put another one in its place (trust.md §5). So the directory has to
+ * be this user's, and the folder this user's or root's.
+ */
+
+/** The variable by which another place can be named. */
+type Variable = 'CROSSTALK_STATE_DIR' | 'XDG_STATE_HOME';
+
+const ROOT = 0;
+
+/**
+ * Checks a state directory, and the folder that it is in. What is not there yet passes: it will be made by
+ * this user. Nothing is checked where the system has no users.
+ *
+ * @throws CrosstalkError `refused` where one of them belongs to another user
+ */
+export async function assertOwnState(root: string, variable: Variable): Promise<void> {
+  const found = (await foreignOwner(root, 'own')) ?? (await foreignOwner(dirname(root), 'root'));
+  if (found !== undefined) throw refusal('the state directory', root, found, variable);
+}
+
+/**
+ * Checks the folder of all transports' state, which holds what is known of each clone, and the folder that it
+ * is in.
+ *
+ * @throws CrosstalkError `refused` where one of them belongs to another user
+ */
+export async function assertOwnHome(home: string): Promise<void> {
+  const found = (await foreignOwner(home, 'root')) ?? (await foreignOwner(dirname(home), 'root'));
+  if (found !== undefined)
+    throw refusal('the folder of the state directories', home, found, 'XDG_STATE_HOME');
+}
+
+interface Foreign {
+  path: string;
+  uid: number;
+}
+
+/**
+ * The other user who owns a place or, where it is a symlink, what it leads to.
+ *
+ * @param allow `root` where it may be root's as well
+ * @returns undefined too when there is nothing
+ */
+async function foreignOwner(path: string, allow: 'own' | 'root'): Promise<Foreign | undefined> {
+  const self = process.getuid?.();
+  if (self === undefined) return undefined;
+  const isForeign = ({ uid }: Stats, isRootFine: boolean): boolean =>
+    uid !== self && !(isRootFine && uid === ROOT);
+  const there = await lstat(path).catch(() => undefined);
+  if (there === undefined) return undefined;
+  // What a symlink of root's leads to is root's decision.
+  if (isForeign(there, allow === 'root' || there.isSymbolicLink())) return { path, uid: there.uid };
+  const target = await stat(path).catch(() => undefined);
+  return target !== undefined && isForeign(target, allow === 'root')
+    ? { path, uid: target.uid }
+    : undefined;
+}
+
+function refusal(what: string, path: string, foreign: Foreign, variable: Variable): CrosstalkError {
+  const where = foreign.path === path ? '' : `the folder ${foreign.path} of `;
+  const [owner, self] = [String(foreign.uid), String(process.getuid?.())];
+  return new CrosstalkError(
+    'refused',
+    `${where}${what} ${path} belongs to the user ${owner}, not to you (user ${self}), and whoever owns it could have commands run as you; nothing was sent: name a folder of your own with ${variable}, or make this one your own if you know all that is in it`,
+  );
+}

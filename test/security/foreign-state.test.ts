@@ -1,0 +1,107 @@
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { Bus, type Host } from '../support/bus.ts';
+import { asOther, noOtherUser } from '../support/other-user.ts';
+
+// trust.md §5: what another user of this machine may have made is not used as the state.
+
+const OTHER = 65_534;
+/** Commands that read, send, run what was approved, serve, and look for what is wrong. */
+const COMMANDS = [
+  ['status'],
+  ['send', '--to', 'worker', 'hello'],
+  ['open', '--actor', 'worker'],
+  ['host', 'approve'],
+  ['dispatch', '--once', '--host', 'front'],
+  ['doctor'],
+];
+
+/** A folder that every user may write to. */
+function sharedPlace(): string {
+  const place = mkdtempSync('/tmp/crosstalk-shared-');
+  chmodSync(place, 0o1777);
+  onTestFinished(() => {
+    rmSync(place, { recursive: true, force: true });
+  });
+  return place;
+}
+
+/** Every command ends with one line that names `foreign`, and nothing new is below `place`. */
+async function isRefused(
+  host: Host,
+  env: Record<string, string>,
+  place: string,
+  foreign: string,
+): Promise<void> {
+  const before = readdirSync(place, { recursive: true });
+  for (const argv of COMMANDS) {
+    const ran = await host.runWith({ env }, ...argv);
+    expect([argv, ran.code, ran.out]).toEqual([argv, 1, '']);
+    expect(ran.err).toMatch(/^crosstalk [a-z ]+: .*\n$/);
+    expect(ran.err).toContain(`${foreign} belongs to the user ${String(OTHER)}, not to you (user `);
+    expect(ran.err).toContain(`: name a folder of your own with ${Object.keys(env).at(-1)!}`);
+  }
+  expect(readdirSync(place, { recursive: true })).toEqual(before);
+}
+
+describe.skipIf(noOtherUser !== '')(`a state that another user controls${noOtherUser}`, () => {
+  it('is used by no command if another user made the directory before', async () => {
+    const host = await new Bus().host('front', { worker: 'echo done' });
+    const place = sharedPlace();
+    const state = join(place, 'state');
+    asOther(`umask 0; mkdir ${state}; echo '{}' > ${state}/approvals.json`);
+    await isRefused(host, { CROSSTALK_STATE_DIR: state }, place, `the state directory ${state}`);
+    chownSync(state, 0, 0);
+    expect((await host.runWith({ env: { CROSSTALK_STATE_DIR: state } }, 'status')).out).not.toBe(
+      '',
+    );
+  });
+
+  it('is used by no command if the folder around it is another user’s, whoever made the directory', async () => {
+    const host = await new Bus().host('front', { worker: 'echo done' });
+    const place = sharedPlace();
+    asOther(`mkdir ${place}/theirs`);
+    const state = join(place, 'theirs', 'state');
+    const env = { CROSSTALK_STATE_DIR: state };
+    const foreign = `the folder ${join(place, 'theirs')} of the state directory ${state}`;
+    await isRefused(host, env, place, foreign);
+    mkdirSync(state, { mode: 0o700 });
+    await isRefused(host, env, place, foreign);
+  });
+
+  it('is used by no command if another user made the folder of all states before, or the one around it', async () => {
+    const host = await new Bus().host('front', { worker: 'echo done' });
+    const place = sharedPlace();
+    asOther(`umask 0; mkdir ${place}/crosstalk ${place}/theirs`);
+    const of = 'the folder of the state directories';
+    const env = (home: string): Record<string, string> => ({
+      CROSSTALK_STATE_DIR: '',
+      XDG_STATE_HOME: home,
+    });
+    await isRefused(host, env(place), place, `${of} ${place}/crosstalk`);
+    const theirs = join(place, 'theirs');
+    await isRefused(host, env(theirs), place, `the folder ${theirs} of ${of} ${theirs}/crosstalk`);
+  });
+
+  it('is used by no command if a symlink of another user leads there', async () => {
+    const host = await new Bus().host('front', { worker: 'echo done' });
+    const place = sharedPlace();
+    const state = join(place, 'state');
+    mkdirSync(join(place, 'real'), { mode: 0o700 });
+    asOther(`ln -s ${place}/real ${state}`);
+    const env = { CROSSTALK_STATE_DIR: state };
+    await isRefused(host, env, place, `the state directory ${state}`);
+    rmSync(state);
+    symlinkSync(join(place, 'real'), state);
+    expect((await host.runWith({ env }, 'status')).out).not.toBe('');
+  });
+});
