@@ -1,6 +1,6 @@
 import { access, rm } from 'node:fs/promises';
-import { homedir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { homedir, userInfo } from 'node:os';
+import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { CrosstalkError, reasonOf } from '../errors.ts';
 import { makeFolder } from '../folder.ts';
 import {
@@ -52,11 +52,22 @@ export async function likelyState(
   return isOurs ? statePaths(root) : undefined;
 }
 
-/** The folder of all transports' state. */
+/**
+ * The folder of all transports' state. A variable that is empty or names a relative path counts as not set,
+ * as the XDG Base Directory Specification demands: otherwise the state would depend on the working directory.
+ */
 export function stateHome(environment: NodeJS.ProcessEnv): string {
-  const base = environment['XDG_STATE_HOME'] ?? '';
-  const home = environment['HOME'] ?? homedir();
-  return join(base === '' ? join(home, '.local', 'state') : base, 'crosstalk');
+  const base = absolute(environment['XDG_STATE_HOME']);
+  return join(base ?? join(userHome(environment), '.local', 'state'), 'crosstalk');
+}
+
+/** What the system knows of the user is asked last, because it may know nothing of a user in a container. */
+function userHome(environment: NodeJS.ProcessEnv): string {
+  return absolute(environment['HOME']) ?? absolute(homedir()) ?? userInfo().homedir;
+}
+
+function absolute(path = ''): string | undefined {
+  return isAbsolute(path) ? path : undefined;
 }
 
 /** A clone's state directory. */

@@ -7,8 +7,10 @@ import {
   rmSync,
   symlinkSync,
 } from 'node:fs';
+import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { stateHome } from '../../src/state/directory.ts';
 import { Bus, type Host } from '../support/bus.ts';
 import { asOther, noOtherUser } from '../support/other-user.ts';
 
@@ -104,4 +106,20 @@ describe.skipIf(noOtherUser !== '')(`a state that another user controls${noOther
     symlinkSync(join(place, 'real'), state);
     expect((await host.runWith({ env }, 'status')).out).not.toBe('');
   });
+});
+
+it('a home that is empty or relative is none, so that no state is made below the working directory', async () => {
+  const own = join(userInfo().homedir, '.local', 'state', 'crosstalk');
+  const given = process.env['HOME'];
+  onTestFinished(() => {
+    process.env['HOME'] = given;
+  });
+  for (const odd of ['', 'relative', './here']) {
+    process.env['HOME'] = odd;
+    expect(stateHome({ HOME: odd, XDG_STATE_HOME: odd })).toBe(own);
+    expect(stateHome({ HOME: '/home/a', XDG_STATE_HOME: odd })).toBe(
+      '/home/a/.local/state/crosstalk',
+    );
+    expect(stateHome({ HOME: odd, XDG_STATE_HOME: '/state' })).toBe('/state/crosstalk');
+  }
 });
