@@ -5,6 +5,7 @@ import { problemOf } from './answers.ts';
 const REASONS: Readonly<Record<number, string>> = {
   400: 'invalid',
   401: 'unauthorized',
+  408: 'too_slow',
   409: 'held',
   413: 'too_large',
   429: 'too_many',

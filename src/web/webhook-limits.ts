@@ -6,6 +6,8 @@ import { Rate } from './rate.ts';
 const MOST_A_SECOND = 100;
 /** Bodies that are read at a time, each up to 1 MiB, of requests whose signature is not known to be good. */
 const MOST_UNKNOWN = 64;
+/** Milliseconds in which such a body has to be there as a whole. */
+const LONGEST_READ_MS = 10_000;
 
 /**
  * Bounds what webhooks may cost. Who shows the token or the secret is known by the header, and who shows
@@ -15,10 +17,15 @@ const MOST_UNKNOWN = 64;
 export class WebhookLimits {
   readonly #known: Rate;
   readonly #unknown: Rate;
+  readonly #longest: number;
   #reading = 0;
 
-  /** @param now milliseconds of any clock */
-  constructor(now: () => number) {
+  /**
+   * @param now milliseconds of any clock
+   * @param longest milliseconds that the body of a stranger may take
+   */
+  constructor(now: () => number, longest = LONGEST_READ_MS) {
+    this.#longest = longest;
     this.#known = new Rate(MOST_A_SECOND, now);
     this.#unknown = new Rate(MOST_A_SECOND, now);
   }
@@ -29,20 +36,37 @@ export class WebhookLimits {
   }
 
   /**
-   * Reads the body of a request that shows a signature.
+   * Reads the body of a request that shows a signature. One that takes too long gives its place back: else a
+   * few slow connections, which cost a stranger nothing, would keep every place for minutes.
    *
-   * @throws Refusal when there are too many in a second, or at a time
+   * @throws Refusal when there are too many in a second, or at a time, and when the body takes too long
    */
   async unknown<T>(read: () => Promise<T>): Promise<T> {
     if (this.#reading >= MOST_UNKNOWN)
       throw later(`more than ${String(MOST_UNKNOWN)} signed requests are being read`, 503);
     if (!this.#unknown.take()) throw tooMany();
     this.#reading++;
+    const { promise: late, end } = this.#limit();
     try {
-      return await read();
+      // What is read too late fails when the connection is closed, and is of no interest then.
+      return await Promise.race([read(), late]);
     } finally {
+      end();
       this.#reading--;
     }
+  }
+
+  /** A promise that fails after the time that a body may take, unless it is ended before. */
+  #limit(): { promise: Promise<never>; end: () => void } {
+    const ended = new AbortController();
+    const { signal } = ended;
+    const promise = sleep(this.#longest, undefined, { ref: false, signal }).then(() => {
+      throw tooSlow(this.#longest);
+    });
+    const end = (): void => {
+      ended.abort();
+    };
+    return { promise, end };
   }
 }
 
@@ -76,6 +100,17 @@ export class Wakes {
 
 function tooMany(): Refusal {
   return later(`more than ${String(MOST_A_SECOND)} requests a second`, 429);
+}
+
+/** @param longest milliseconds */
+function tooSlow(longest: number): Refusal {
+  const response = problem(
+    'refused',
+    `the body was not there within ${String(longest / 1000)} seconds; send it again over a faster connection`,
+    408,
+  );
+  response.headers.set('connection', 'close');
+  return new Refusal(response);
 }
 
 function later(what: string, status: number): Refusal {

@@ -34,7 +34,8 @@ export const webhooks = {
    * The body, of any type, is the payload: at most 1 MiB of text in UTF-8. Whoever asks shows the token of
    * the server or the secret `event.<source>` of this machine as `Authorization: Bearer`, or signs the body
    * with that secret, as GitHub does. A delivery that comes again counts once. More than 100 a second are
-   * refused with 429. No body is read of a request that shows neither a right token or secret nor a signature.
+   * refused with 429. No body is read of a request that shows neither a right token or secret nor a signature,
+   * and a signed one has to be there within 10 seconds, or is refused with 408.
    * @returns What became of it; tasks are queued, and are pushed after that
    * @fails 400 401 409
    */
@@ -88,7 +89,8 @@ export const webhooks = {
    * machine, as GitHub, Gitea, Forgejo and GitLab do, or shows that secret as GitLab can. These wake the
    * dispatcher once a second at most, and those that come earlier are answered with the next. More than 100 a
    * second are refused with 429. No body is read of a request that shows neither a right token or secret nor
-   * a signature; what a body says has no effect.
+   * a signature, and a signed one has to be there within 10 seconds, or is refused with 408; what a body says
+   * has no effect.
    * @returns It looks
    * @fails 404
    */
