@@ -24,7 +24,10 @@ const MAX_BEAT_BYTES = 16 * 1024;
 const MOST_NAMES = 100;
 /** A version as npm allows it, within reason. */
 const VERSION = /^\d{1,6}\.\d{1,6}\.\d{1,6}(?:[-+][0-9A-Za-z.+-]{1,32})?$/;
-const LONGEST_EVERY_S = 86_400;
+/** What may be said; a dispatcher may be told to look once a day. */
+const LONGEST_SAID_S = 86_400;
+/** What is believed: a machine is shown as live for three times as long after a single beat. */
+const LONGEST_EVERY_S = 3600;
 const MOST_HELD = 10_000;
 
 export function formatBeat({ host, version, every, actors, running, held }: Beat): string {
@@ -39,9 +42,9 @@ export function formatBeat({ host, version, every, actors, running, held }: Beat
 export function parseBeat(bytes: Uint8Array): Beat | undefined {
   const { host, version, every, actors, running, held } = parseSmall(bytes, MAX_BEAT_BYTES) ?? {};
   if (!isName(host) || typeof version !== 'string' || !VERSION.test(version)) return undefined;
-  if (!isCount(every, LONGEST_EVERY_S) || !isCount(held, MOST_HELD)) return undefined;
+  if (!isCount(every, LONGEST_SAID_S) || !isCount(held, MOST_HELD)) return undefined;
   if (!isNames(actors) || !isNames(running)) return undefined;
-  return { host, version, every, actors, running, held };
+  return { host, version, every: Math.min(every, LONGEST_EVERY_S), actors, running, held };
 }
 
 function isCount(value: unknown, most: number): value is number {

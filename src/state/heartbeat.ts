@@ -21,7 +21,6 @@ export interface HeardMachine {
   version: string;
   /** Seconds after which it says so again, at the latest. */
   every: number;
-  actors: string[];
   /** The actors at work, one for each run. */
   running: string[];
   /** How many tiers hold their mail back. */

@@ -1,5 +1,5 @@
 import { formatBeat, type Beat } from '../../bell/beat.ts';
-import { readHosts } from '../../bus/host.ts';
+import { readHosts, type HostEntry } from '../../bus/host.ts';
 import type { HeardMachine, Heartbeat } from '../../state/heartbeat.ts';
 import type { Transport } from '../../transport/transport.ts';
 
@@ -14,16 +14,26 @@ const USUAL_MS = 30_000;
 const FORGET_MS = 24 * 3_600_000;
 /** The most machines that are remembered. */
 const MOST = 1000;
+/** The most bytes that they take in the heartbeat, which is written at each tick. */
+const MOST_BYTES = 256 * 1024;
+/** At least as deep as the heartbeat is indented, so that no machine counts less than it takes there. */
+const INDENT = 5;
+
+/** The actors that each host of a transport declares, by its alias. */
+type Declared = ReadonlyMap<string, ReadonlySet<string>>;
 
 /**
- * What other machines say of themselves: only what has the alias of a host of the transport is
- * remembered, so that nobody can make a machine appear that is not there.
+ * What other machines say of themselves. Anybody may say it in their place, so only what has the alias of a
+ * host of the transport is remembered, and only the names of actors that its file declares: nobody can make
+ * a machine or an actor appear that is not there. Beyond a fixed size, whoever was silent longest is forgotten.
  */
 export class Machines {
   readonly #transport: Transport;
   readonly #now: () => Date;
-  readonly #heard = new Map<string, HeardMachine>();
-  #known: { tip: string; aliases: Promise<ReadonlySet<string>> } | undefined;
+  /** In the order in which they were heard last. */
+  readonly #heard = new Map<string, { machine: HeardMachine; bytes: number }>();
+  #bytes = 0;
+  #known: { tip: string; declared: Promise<Declared> } | undefined;
   #said: { text: string; at: number } | undefined;
   /** Since when this machine differs from what it said. */
   #differs: number | undefined;
@@ -36,19 +46,34 @@ export class Machines {
   /** Those that were heard, by their aliases. */
   get all(): HeardMachine[] {
     const oldest = this.#now().getTime() - FORGET_MS;
-    for (const [alias, { at }] of this.#heard)
-      if (Date.parse(at) < oldest) this.#heard.delete(alias);
-    return [...this.#heard.values()].sort((a, b) => (a.host < b.host ? -1 : 1));
+    for (const [alias, { machine }] of this.#heard)
+      if (Date.parse(machine.at) < oldest) this.#forget(alias);
+    const machines = [...this.#heard.values()].map(({ machine }) => machine);
+    return machines.sort((a, b) => (a.host < b.host ? -1 : 1));
   }
 
   /** @param tip the commit whose hosts count; @param self the alias of this machine */
   async hear(beat: Beat, tip: string | undefined, self: string | undefined): Promise<void> {
     if (tip === undefined || beat.host === self) return;
-    const aliases = await this.#aliases(tip);
-    if (!aliases.has(beat.host)) return;
-    if (!this.#heard.has(beat.host) && this.#heard.size >= MOST) return;
-    this.#heard.set(beat.host, { ...beat, at: this.#now().toISOString() });
-    for (const alias of this.#heard.keys()) if (!aliases.has(alias)) this.#heard.delete(alias);
+    const declared = await this.#declared(tip);
+    const actors = declared.get(beat.host);
+    if (actors === undefined) return;
+    const { host, version, every, held } = beat;
+    const running = beat.running.filter((name) => actors.has(name));
+    const machine = { host, version, every, running, held, at: this.#now().toISOString() };
+    const bytes = Buffer.byteLength(JSON.stringify(machine, undefined, INDENT));
+    this.#forget(host);
+    this.#heard.set(host, { machine, bytes });
+    this.#bytes += bytes;
+    for (const alias of this.#heard.keys()) {
+      const isTooMuch = this.#heard.size > MOST || this.#bytes > MOST_BYTES;
+      if (isTooMuch || !declared.has(alias)) this.#forget(alias);
+    }
+  }
+
+  #forget(alias: string): void {
+    this.#bytes -= this.#heard.get(alias)?.bytes ?? 0;
+    this.#heard.delete(alias);
   }
 
   /**
@@ -83,12 +108,21 @@ export class Machines {
     this.#said = undefined;
   }
 
-  #aliases(tip: string): Promise<ReadonlySet<string>> {
-    if (this.#known?.tip === tip) return this.#known.aliases;
-    const aliases = readHosts(this.#transport, tip).then(
-      (hosts) => new Set(hosts.flatMap(({ result }) => (result.ok ? [result.value.alias] : []))),
-    );
-    this.#known = { tip, aliases };
-    return aliases;
+  #declared(tip: string): Promise<Declared> {
+    if (this.#known?.tip === tip) return this.#known.declared;
+    const declared = readHosts(this.#transport, tip).then(declaredBy);
+    this.#known = { tip, declared };
+    return declared;
   }
+}
+
+/** An alias that several files claim has the actors of all, since which one counts decides nothing here. */
+function declaredBy(hosts: readonly HostEntry[]): Declared {
+  const declared = new Map<string, Set<string>>();
+  for (const { result } of hosts) {
+    if (!result.ok) continue;
+    const { alias, actors } = result.value;
+    declared.set(alias, new Set([...(declared.get(alias) ?? []), ...actors.keys()]));
+  }
+  return declared;
 }
