@@ -55,11 +55,13 @@ CREATE VIRTUAL TABLE notes USING fts5 (
 
 /** SQLite's result codes for a file that is damaged, or is not a database. */
 const BROKEN = new Set([11, 26]);
+/** SQLite's result code for a disk without room. */
+const FULL = 13;
 /**
  * SQLite's result codes for a file that cannot be written, read or locked for writing: permission,
- * read-only, I/O, open.
+ * read-only, I/O, no room, open.
  */
-const UNWRITABLE = new Set([3, 8, 10, 14, 23]);
+const UNWRITABLE = new Set([3, 8, 10, FULL, 14, 23]);
 const BUSY = 5;
 const BUSY_TRIES = 500;
 const BUSY_WAIT_MS = 10;
@@ -95,8 +97,17 @@ export class Database {
       work();
       this.#connection.exec('COMMIT');
     } catch (error) {
-      this.#connection.exec('ROLLBACK');
+      this.#rollBack();
       throw error;
+    }
+  }
+
+  /** After some errors, such as that of a full disk, SQLite has rolled back already, and refuses to do it twice. */
+  #rollBack(): void {
+    try {
+      this.#connection.exec('ROLLBACK');
+    } catch {
+      // The error that led here says more.
     }
   }
 
@@ -122,6 +133,11 @@ export class Database {
 /** Whether an error means that the file, or a file beside it, cannot be written. */
 export function isUnwritable(error: unknown): boolean {
   return UNWRITABLE.has(codeOf(error) & 0xff);
+}
+
+/** Whether an error means that there is no room for the file, or for a file beside it. */
+export function isFull(error: unknown): boolean {
+  return (codeOf(error) & 0xff) === FULL;
 }
 
 /** Whether an error means that the file is damaged. */

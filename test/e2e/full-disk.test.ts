@@ -16,6 +16,7 @@ import { Transcripts } from '../../src/state/transcripts/transcripts.ts';
 import { Bus } from '../support/bus.ts';
 import { git } from '../support/git.ts';
 import { canMount, mounted } from '../support/mounts.ts';
+import { Program } from '../support/process.ts';
 import { Project } from '../support/project.ts';
 import { heart, SECRETS } from '../support/secrets.ts';
 import { until } from '../support/wait.ts';
@@ -147,6 +148,48 @@ describe.skipIf(!canMount())(
         transcripts.remove(id);
       }
     });
+
+    it.each(['is behind', 'is not there yet'])(
+      'what is on the bus is read although its index %s and finds no room, and that is said',
+      async (state) => {
+        const bus = new Bus();
+        const host = await bus.host('front', { worker: 'echo done' });
+        const question = await host.send('worker', 'before');
+        await host.once();
+        await new Program(host, 'search', 'before').ended();
+        const words = Array.from({ length: 40_000 }, (_, n) => `word${String(n)}`).join(' ');
+        const late = await host.send('anna', `later ${words}`);
+        if (state === 'is not there yet')
+          for (const part of ['', '-wal', '-shm'])
+            rmSync(join(host.state, `index.db${part}`), { force: true });
+        const filler = onFullDisk(host.state, '16m');
+        const reads = {
+          'search before': 'before',
+          'search later': 'later',
+          status: 'front',
+          doctor: '0 MiB free',
+          'inbox --from anna': 'later',
+          [`thread ${late}`]: 'later',
+          [`replies ${question}`]: 'done',
+          [`explain ${question} worker`]: 'answered',
+        };
+        for (const [line, expected] of Object.entries(reads)) {
+          const program = new Program(host, ...line.split(' '));
+          await program.ended();
+          expect([line, program.out, program.err]).toEqual([
+            line,
+            expect.stringContaining(expected),
+            expect.stringMatching(
+              /the search index cannot be kept in \S+: .*(?:full|disk I\/O error)/,
+            ),
+          ]);
+        }
+        rmSync(filler);
+        const program = new Program(host, 'search', 'later');
+        expect(await program.ended()).toBe(0);
+        expect([program.out, program.err]).toEqual([expect.stringContaining('later'), '']);
+      },
+    );
 
     it('what looks like a secret does not leave where it cannot be put aside, and keeps nothing else from leaving', async () => {
       const bus = new Bus();

@@ -11,11 +11,11 @@ import { git } from '../support/git.ts';
 import { Program } from '../support/process.ts';
 import { until } from '../support/wait.ts';
 
-function inIndex<T>(host: Host, use: (index: Index) => T): Promise<T> {
+function inIndex<T>(host: Host, use: (index: Index) => T, notes: string[] = []): Promise<T> {
   const env = { ...process.env, ...host.env };
   return withContext(
     { env, cwd: host.dir },
-    { transport: host.dir, note: () => undefined },
+    { transport: host.dir, note: (line) => notes.push(line) },
     (context) => withIndex(context, {}, use),
   );
 }
@@ -157,6 +157,22 @@ it('an index that followed any history is the one that is built from its end', a
     }),
     { numRuns: 12 },
   );
+});
+
+it('an index that finds no room is made in memory, says so, and goes on once there is room', async () => {
+  const host = await new Bus().host('front', { worker: 'true' });
+  // The connection stays open, so the next update of the index meets the limit.
+  const file = await inIndex(host, (index) => index);
+  const limit = (pages: number) => file.database.get(`PRAGMA max_page_count = ${String(pages)}`);
+  limit(1);
+  await host.send('nobody', 'word '.repeat(100_000));
+  const notes: string[] = [];
+  const inMemory = await inIndex(host, dump, notes);
+  expect(notes).toEqual([expect.stringMatching(/^the search index cannot be kept in .*full$/)]);
+  limit(1_000_000);
+  expect(await inIndex(host, (index) => index === file, notes)).toBe(true);
+  expect(await inIndex(host, dump, notes)).toEqual(inMemory);
+  expect(notes).toHaveLength(1);
 });
 
 it('a process that is killed while it indexes leaves an index that is brought to its end', async () => {

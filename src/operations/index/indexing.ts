@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { reasonOf } from '../../errors.ts';
-import { isBroken, isUnwritable } from '../../index/database.ts';
+import { isBroken } from '../../index/database.ts';
 import { Index } from '../../index/index.ts';
 import { emptyIndexBatch, type IndexBatch } from '../../index/writer.ts';
 import { CHANNELS, MEMORIES } from '../../protocol/layout.ts';
@@ -8,7 +8,7 @@ import type { FileRef } from '../../bus/channel-files.ts';
 import { acquire } from '../../state/lock.ts';
 import type { FileChange } from '../../transport/transport.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
-import { IN_MEMORY, placeApart, type IndexPlace } from './place.ts';
+import { IN_MEMORY, notKept, placeApart, placeInstead, type IndexPlace } from './place.ts';
 import { dayFolders, MISSING, readChanges, readInParts } from './files.ts';
 
 export interface IndexOptions {
@@ -29,7 +29,7 @@ const LOCK_WAIT_MS = 600_000;
 /**
  * Opens the index, updates it to the newest commit known locally, and uses it. The cost of an
  * update grows with what was added; a missing index is built, newest messages first. If the state
- * directory cannot be written, an index is made in memory.
+ * directory cannot be written, or its disk has no room, an index is made in memory.
  *
  * @param use receives whether the index is complete
  */
@@ -45,8 +45,9 @@ export async function withIndex<T>(
       const complete = await bringUp(context, index, place, options);
       return await use(index, complete);
     } catch (error) {
-      if (isUnwritable(error) && tries === 1) {
-        place = await placeApart(context);
+      const instead = await placeInstead(context, place, error);
+      if (instead !== undefined) {
+        place = instead;
         continue;
       }
       if (!isBroken(error) || tries > 2) throw error;
@@ -76,9 +77,8 @@ export async function buildIndex(context: Context, anew: boolean): Promise<Built
 }
 
 /**
- * The indexes that this process has opened, by path, with the file of each. An index stays open
- * until the process ends, because the binding does not close a connection that has prepared
- * statements.
+ * The indexes that this process has opened, by path, with the file of each. An index stays open until the
+ * process ends, because the binding does not close a connection that has prepared statements.
  */
 const opened = new Map<string, { index: Index; inode: number }>();
 
@@ -98,7 +98,7 @@ async function open(context: Context, path: string): Promise<Index> {
     if ((error as { errcode?: unknown }).errcode === undefined) throw error;
     const { path: apart } = await placeApart(context);
     if (apart !== IN_MEMORY && apart !== path) return open(context, apart);
-    context.note(`the search index cannot be kept in ${path}: ${reasonOf(error)}`);
+    context.note(notKept(path, error));
     return Index.open(IN_MEMORY, context.note);
   }
 }

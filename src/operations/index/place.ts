@@ -1,5 +1,7 @@
 import { copyFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { reasonOf } from '../../errors.ts';
+import { isFull, isUnwritable } from '../../index/database.ts';
 import type { Context } from '../context.ts';
 
 /** Where an index is kept, and the folder for the lock of processes that write to it. */
@@ -22,6 +24,28 @@ export async function placeApart({ agentMode, paths }: Context): Promise<IndexPl
   const there = await stat(path).catch(() => undefined);
   if (there === undefined) await seed(paths.index, path);
   return { path, lock };
+}
+
+/**
+ * The place for an index instead of one where it could not be read or written; undefined when the error is
+ * another one, or there is nothing left to try. On a full disk it is memory, also for a run, whose
+ * directory is on the same disk.
+ */
+export async function placeInstead(
+  context: Context,
+  { path }: IndexPlace,
+  error: unknown,
+): Promise<IndexPlace | undefined> {
+  const { note, paths } = context;
+  if (path === IN_MEMORY || !isUnwritable(error)) return undefined;
+  if (path === paths.index && !isFull(error)) return placeApart(context);
+  note(notKept(path, error));
+  return { path: IN_MEMORY, lock: paths.root };
+}
+
+/** What is said when an index is made in memory. */
+export function notKept(path: string, error: unknown): string {
+  return `the search index cannot be kept in ${path}: ${reasonOf(error)}`;
 }
 
 /** Copies an index while others may write to it; a copy during which it changed is discarded. */
