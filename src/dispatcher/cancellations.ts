@@ -20,6 +20,7 @@ import type { Outbox, OutboxEntry } from '../state/outbox.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { Deliveries } from './intake/deliveries.ts';
 import type { CancelFound } from './intake/scan-findings.ts';
+import type { Jobs } from './jobs.ts';
 import { EarlyCancels, targetOf } from './early-cancels.ts';
 import { brief, type Briefing } from './run/briefing.ts';
 import { cancelledLetters } from './run/letters.ts';
@@ -33,8 +34,8 @@ export interface CancellationsParts {
   deadLetters: DeadLetters;
   notices: DueNotices;
   outbox: Outbox;
-  /** Ends what runs for a message; returns how many runs. */
-  end: (actor: string, message: MessageRef) => number;
+  /** What runs. */
+  jobs: Pick<Jobs, 'count' | 'end'>;
   /** Publishes an entry of the outbox, without waiting for it. */
   publish: (id: string) => void;
   log: Log;
@@ -50,9 +51,9 @@ const TRIES = 5;
  * Takes back what its writer does not want any more (talk.md, "Cancelling"): what waits is settled,
  * what runs is ended, and the tasks that an actor gave to others for it are taken back in its name.
  *
- * Crash order: a file that a notice is due → the dead letter → the delivery is settled → the tasks. The
- * message that cancels is on record, and no cursor is saved before all of this is done, so the next
- * start does what is left. Doing it twice changes nothing.
+ * Crash order: a file that a notice is due → the dead letter → the delivery is settled → its run is
+ * ended → the tasks. The message that cancels is on record, and no cursor is saved before all of this is
+ * done, so the next start does what is left. Doing it twice changes nothing.
  */
 export class Cancellations {
   readonly #parts: CancellationsParts;
@@ -154,14 +155,16 @@ export class Cancellations {
     cancel: Message,
     briefing?: Briefing,
   ): Promise<void> {
-    const { deliveries, notices, deadLetters, log, end } = this.#parts;
+    const { deliveries, notices, deadLetters, log, jobs } = this.#parts;
     const { channel, relPath } = target;
-    const ended = end(actor, target);
+    const ended = jobs.count(actor, target);
     const isOpen = ended > 0 || isWaiting(deliveries, actor, target);
     const letters = await deadLetters.all();
-    const known = letters.find(
+    const about = letters.filter(
       (one) => one.actor === actor && one.channel === channel && one.messages.includes(relPath),
     );
+    // Its run may have failed while it was taken back: then that letter must not be tried again.
+    const known = about.find(({ state }) => state !== 'cancelled') ?? about[0];
     const isDue = briefing === undefined ? isOpen : isUnsaid(actor, relPath, briefing);
     if (known === undefined ? isDue : known.state !== 'cancelled') {
       const delivery = { actor, channel, messages: [relPath] };
@@ -175,8 +178,8 @@ export class Cancellations {
       log('cancelled', { id: letter.id, actor, channel, messages: letter.messages, ended });
     }
     if (isOpen) deliveries.mailboxes.settle(actor, channel, [relPath]);
-    // It may have begun meanwhile.
-    end(actor, target);
+    // Not sooner: it has been paid for, and without the letter it would be run again.
+    jobs.end(actor, target);
   }
 
   /** Takes back, in an actor's name, the tasks for a question to which others still owe an answer. */
@@ -222,11 +225,6 @@ export class Cancellations {
         if (cancels !== undefined) found.add(messageKey(placeOfRef(place.channel, cancels)));
       }
     return found;
-  }
-
-  /** Reports what could not be done now; the scan finds the message, and it is done then. */
-  failed(error: unknown): void {
-    this.#parts.log('internal_error', { error: reasonOf(error) });
   }
 }
 

@@ -13,6 +13,7 @@ import { FanIns } from './fan-ins.ts';
 import { Jobs } from './jobs.ts';
 import { Joins } from './joins.ts';
 import { Lanes } from './lanes.ts';
+import { ForeseenCancels } from './foreseen-cancels.ts';
 import { inTime } from './last-push.ts';
 import { endLeftovers } from './run/leftovers.ts';
 import { Retries } from './retries.ts';
@@ -40,6 +41,7 @@ export class Dispatcher {
   readonly #tidings: Tidings;
   readonly #steered: SteeredMail;
   readonly #cancellations: Cancellations;
+  readonly #foreseen: ForeseenCancels;
   readonly #links: ChannelLinks;
   readonly #crossings: Crossings;
   readonly #jobs = new Jobs();
@@ -80,21 +82,15 @@ export class Dispatcher {
     this.#cancellations = new Cancellations({
       ...parts,
       ...reading,
-      end: (...of) => this.#jobs.end(...of),
+      jobs: this.#jobs,
       publish,
     });
-    parts.outbox.events.on('seen', (entry) => {
-      const { active } = parts.hosts;
-      const tip = parts.deliveries.mailboxes.scanned;
-      if (active === undefined || tip === undefined) return;
-      void this.#cancellations.foresee(active, tip, entry).catch((error: unknown) => {
-        this.#cancellations.failed(error);
-      });
-    });
+    this.#foreseen = new ForeseenCancels(parts, this.#cancellations);
   }
 
   /** Takes back what messages that were scanned cancel; called before the cursors are saved. */
   async cancel(): Promise<void> {
+    await this.#foreseen.again();
     const { hosts, deliveries } = this.#parts;
     const tip = deliveries.mailboxes.scanned;
     if (hosts.active !== undefined && tip !== undefined)

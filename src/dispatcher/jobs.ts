@@ -38,16 +38,17 @@ export class Jobs {
     return [...this.#jobs.values()].map(({ done }) => done);
   }
 
+  /** How many runs {@link end} would end. */
+  count(actor: string, message: MessageRef): number {
+    return this.#for(actor, message).length;
+  }
+
   /**
    * Ends the runs of an actor for a message: those it was delivered to, and those for peers' answers to
    * what the actor gave away for it.
-   *
-   * @returns how many there are
    */
-  end(actor: string, { channel, relPath }: MessageRef): number {
-    const concerned = this.#for(actor, { channel, relPath });
-    for (const { cancel } of concerned) cancel.abort();
-    return concerned.length;
+  end(actor: string, message: MessageRef): void {
+    for (const { cancel } of this.#for(actor, message)) cancel.abort();
   }
 
   /** The run of an actor for a question, in its channel, if it may be told something. */

@@ -34,7 +34,7 @@ const SIDE_FILES = 'files';
 const MAX_REMEMBERED = 200_000;
 
 export interface OutboxEvents {
-  /** This process puts an entry, or sees it for the first time. */
+  /** This process has put an entry, or sees it for the first time: it is on disk. */
   seen: [entry: OutboxEntry];
 }
 
@@ -76,8 +76,9 @@ export class Outbox {
     await this.#putAgain(entry);
   }
   async #putAgain(entry: OutboxEntry): Promise<void> {
-    this.#remember(entry);
     await this.#shelfOf(entry).waiting.put(entry);
+    // Not sooner: what is told of an entry may act on it, and a full disk may have refused it.
+    this.#remember(entry);
     // Whoever puts it again has changed something: it is looked at once more before it leaves.
     await this.#held.remove(entry.id);
   }

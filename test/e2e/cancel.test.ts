@@ -1,4 +1,4 @@
-import { cpSync, existsSync, readFileSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { activation } from '../../src/protocol/activation.ts';
@@ -126,6 +126,33 @@ it('what runs is ended with all that it started, although it ignores being asked
   await until('no process', () => alive(marks).length === 0);
 
   expect(Date.now() - began).toBeLessThan(60_000);
+  await until('the notice', () => bus.from('worker').length > 0);
+  expect(await fate(front, question)).toEqual(['FAILED', ['cancelled']]);
+  await running.stop();
+  await front.once();
+  expect(runs(bus)).toEqual(['worker']);
+});
+
+it('what runs goes on while the disk takes no record of its cancellation, and is never run again', async () => {
+  const bus = new Bus();
+  const marks = join(bus.root, 'marks');
+  const front = await bus.host('front', { worker: noted(bus, 'worker', STUBBORN(marks)) });
+  const running = front.start();
+  const question = await front.send('worker', 'part');
+  await until('three processes', () => existsSync(marks) && alive(marks).length === 3);
+  // The remote is out of reach, so only the outbox of this machine tells of the cancellation.
+  bus.unplug();
+  const letters = join(front.state, 'dead-letters');
+  rmSync(letters, { recursive: true, force: true });
+  writeFileSync(letters, '');
+  await front.run('cancel', question);
+  for (let tries = 0; tries < 2; tries++)
+    await running.saw('internal_error', ({ error }) => /EEXIST|ENOTDIR/.test(String(error)));
+  expect(alive(marks)).toHaveLength(3);
+
+  rmSync(letters);
+  await until('no process', () => alive(marks).length === 0);
+  bus.plug();
   await until('the notice', () => bus.from('worker').length > 0);
   expect(await fate(front, question)).toEqual(['FAILED', ['cancelled']]);
   await running.stop();

@@ -35,3 +35,19 @@ it.each([1, 2, 3, 4])(
     expect(readdirSync(join(folder, '..'))).toEqual(['outbox']);
   },
 );
+
+it('an entry that the disk does not take is told of only once it does', async () => {
+  const outbox = new Outbox(join(scratch(), 'outbox'));
+  const seen: string[] = [];
+  outbox.events.on('seen', ({ id }) => seen.push(id));
+  const file = { path: 'data/x', content: 'x' };
+  const told = { ...entry('A'), commits: [{ ...entry('A').commits[0]!, files: [file] }] };
+  onCrashPoint((point) => {
+    if (point === 'file_written') throw new Error('no room');
+  });
+  await expect(outbox.put(told)).rejects.toThrow('no room');
+  expect(seen).toEqual([]);
+  onCrashPoint(() => undefined);
+  await outbox.put(told);
+  expect(seen).toEqual(['A']);
+});
