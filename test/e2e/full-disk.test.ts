@@ -12,6 +12,7 @@ import {
 import { join } from 'node:path';
 import { ulid } from 'ulid';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { isFullAt } from '../../src/state/room.ts';
 import { Transcripts } from '../../src/state/transcripts/transcripts.ts';
 import { Bus } from '../support/bus.ts';
 import { git } from '../support/git.ts';
@@ -162,7 +163,9 @@ describe.skipIf(!canMount())(
         if (state === 'is not there yet')
           for (const part of ['', '-wal', '-shm'])
             rmSync(join(host.state, `index.db${part}`), { force: true });
+        expect(await isFullAt(host.state)).toBe(false);
         const filler = onFullDisk(host.state, '16m');
+        expect(await isFullAt(host.state)).toBe(true);
         const reads = {
           'search before': 'before',
           'search later': 'later',

@@ -20,8 +20,8 @@ const OUTBOX_LIMIT_S = 60;
 /**
  * The verdict: healthy only while nothing is stuck (invariant 8). Every problem says what to do.
  *
- * @param known `locked`: whether a dispatcher process holds the lock; `served`: the alias whose
- *   messages this machine serves, if it is known
+ * @param known `locked`: whether a dispatcher process holds the lock; `full`: whether the disk of the
+ *   state directory takes nothing; `served`: the alias whose messages this machine serves, if it is known
  */
 export function judge(facts: Facts, known: Known): Pick<Status, 'health' | 'findings'> {
   const { version_problem: version } = facts;
@@ -42,6 +42,7 @@ type Facts = Omit<Status, 'health' | 'findings'>;
 interface Known {
   now: Date;
   locked: boolean;
+  full: boolean;
   served: string | undefined;
 }
 
@@ -58,9 +59,14 @@ function claimProblems({ host }: Facts): Finding[] {
   ];
 }
 
+/** Whether a dispatcher's last report is too old: it hangs, or the disk takes no report. */
+export function isSilent({ age_s: age, interval }: { age_s: number; interval: number }): boolean {
+  return age > silenceLimit(interval);
+}
+
 function dispatcherProblems(
-  { dispatcher, host, host_problem: hostProblem }: Facts,
-  { locked, served }: Known,
+  { dispatcher, host, host_problem: hostProblem, state_dir: folder }: Facts,
+  { locked, full, served }: Known,
 ): Finding[] {
   const problems: Finding[] = [];
   if (!locked) {
@@ -73,10 +79,13 @@ function dispatcherProblems(
   } else if (dispatcher === null) {
     problems.push(wait('a dispatcher has started and not reported yet; look again in a moment'));
   } else {
-    if (dispatcher.age_s > silenceLimit(dispatcher.interval)) {
+    if (isSilent(dispatcher)) {
+      const silence = `the dispatcher (process ${String(dispatcher.pid)}) has not reported for ${String(dispatcher.age_s)} s`;
       problems.push(
         act(
-          `the dispatcher (process ${String(dispatcher.pid)}) has not reported for ${String(dispatcher.age_s)} s; restart it`,
+          full
+            ? `the disk with ${folder} is full, and ${silence}: it may hold answers that it cannot record; make room, and do not stop it before`
+            : `${silence}; restart it`,
         ),
       );
     }
