@@ -13,8 +13,8 @@ import {
   startedOf,
   type Started,
 } from './clone-id.ts';
-import { assertOwnHome, assertOwnState } from './owner.ts';
-import { foreignHand, tighten } from './private.ts';
+import { assertOwnHome, assertOwnState } from './place/owner.ts';
+import { foreignHand, tighten } from './place/private.ts';
 import { registryFile, type CloneFolder } from './registry.ts';
 import { namesOf, statePaths, type StatePaths } from './state-paths.ts';
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { basename, extname, join } from 'node:path';
-import type { StateNames } from './private.ts';
+import type { StateNames } from './place/private.ts';
 
 /** Where each piece of a machine's own state is kept; none of it is ever committed. */
 export interface StatePaths {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { CrosstalkError } from '../../errors.ts';
 import { makeFolder } from '../../folder.ts';
-import { foreignHand, isOwn } from '../../state/private.ts';
+import { foreignHand, isOwn } from '../../state/place/private.ts';
 
 /*
  * The place of the dispatcher's socket. It is known by a path in the state directory. If that path

@@ -7,7 +7,7 @@ import { Cursors } from '../../state/cursors.ts';
 import { loadHeartbeat } from '../../state/heartbeat.ts';
 import { holderOf } from '../../state/lock.ts';
 import type { Commit } from '../../protocol/commit.ts';
-import { isFullAt } from '../../state/room.ts';
+import { isFullAt } from '../../state/place/room.ts';
 import { OpenPermissions } from '../../state/permissions/open-permissions.ts';
 import { readPause } from '../../state/pause.ts';
 import { knownHost } from '../setup/approvals.ts';

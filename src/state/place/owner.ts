@@ -1,7 +1,7 @@
 import { lstat, stat } from 'node:fs/promises';
 import type { Stats } from 'node:fs';
 import { dirname } from 'node:path';
-import { CrosstalkError } from '../errors.ts';
+import { CrosstalkError } from '../../errors.ts';
 
 /**
  * Whose the places of the state are. What is approved in a state directory runs as this user, and
