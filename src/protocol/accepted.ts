@@ -1,5 +1,5 @@
 import { isTo, type Lookup } from './causality.ts';
-import type { Located } from './message.ts';
+import type { Located, Message } from './message.ts';
 
 /** No thread is judged that has more messages behind a delivery. */
 const MAX_MESSAGES = 2000;
@@ -32,6 +32,34 @@ export function descentOf(delivered: Located, lookup: Lookup): Descent {
   }
   if (roots.length === 0) return { ok: false, why: 'its thread has no beginning' };
   return { ok: true, chain: [...chain.values()], roots };
+}
+
+/**
+ * Whether everybody who wrote something behind a delivery, and whoever wrote it, took part in what came before:
+ * had written some of it, or was addressed by it. A message that reacts to nothing begins a thread of its own.
+ */
+export function isAmongItsOwn(delivered: Located, lookup: Lookup): boolean {
+  const chain = new Map<string, Message>([[delivered.relPath, delivered.message]]);
+  for (const [, { re, cause }] of chain)
+    for (const ref of [...re, ...cause]) {
+      const message = lookup(ref);
+      if (message === undefined || chain.size > MAX_MESSAGES) return false;
+      if (!chain.has(ref)) chain.set(ref, message);
+    }
+  return [...chain.values()].every((message) => tookPart(message, chain));
+}
+
+/** Whether the writer of a message wrote something of what led to it, or was addressed by it. */
+function tookPart({ from, re, cause }: Message, chain: ReadonlyMap<string, Message>): boolean {
+  const behind = new Set([...re, ...cause]);
+  if (behind.size === 0) return true;
+  for (const ref of behind) {
+    const message = chain.get(ref);
+    if (message === undefined) continue;
+    if (message.from === from || isTo(message, from)) return true;
+    for (const further of [...message.re, ...message.cause]) behind.add(further);
+  }
+  return false;
 }
 
 /** What a machine knows of who wrote a message. */

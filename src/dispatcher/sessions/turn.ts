@@ -2,7 +2,7 @@ import { cleanLine } from '../../agents/clean-line.ts';
 import { isSessionRefused, sessionsOf } from '../../agents/sessions/sessions-of.ts';
 import { warmOf } from '../../agents/sessions/warm-of.ts';
 import { passed } from '../../crash-points.ts';
-import { descentOf } from '../../protocol/accepted.ts';
+import { isAmongItsOwn } from '../../protocol/accepted.ts';
 import { threadRoots } from '../../protocol/thread.ts';
 import type { InvocationResult } from '../../runner/runner.ts';
 import { madeOf } from './made.ts';
@@ -33,7 +33,7 @@ export async function inSession(
   if (session === undefined || job.plans || threadRoots(batch, lookup).length !== 1)
     return run(undefined);
   // A session knows what is on no bus: a link by somebody who had nothing to do with its thread opens none.
-  if (!batch.every((located) => descentOf(located, lookup).ok)) return run(undefined);
+  if (!batch.every((located) => isAmongItsOwn(located, lookup))) return run(undefined);
   return session === 'warm'
     ? inWarmSession(parts, job, about, run)
     : inKeptSession(parts, job, about, run);

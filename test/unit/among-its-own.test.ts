@@ -1,0 +1,39 @@
+import { expect, it } from 'vitest';
+import { isAmongItsOwn } from '../../src/protocol/accepted.ts';
+import type { Message } from '../../src/protocol/message.ts';
+
+/** A thread: each message by its name, with its writer, its addressee and what it links to. */
+const THREAD: Record<string, [from: string, to: string, ...links: string[]]> = {
+  question: ['anna', 'worker'],
+  answer: ['worker', 'anna', 'question'],
+  task: ['worker', 'boss', 'question'],
+  more: ['anna', 'worker', 'task'],
+  done: ['boss', 'worker', 'task'],
+  forged: ['mallory', 'worker', 'question'],
+  twice: ['mallory', 'worker', 'forged'],
+  mixed: ['mallory', 'worker', 'own', 'answer'],
+  own: ['mallory', 'worker'],
+  lost: ['anna', 'worker', 'nothing'],
+  loop: ['anna', 'worker', 'loop'],
+};
+
+function message(name: string): Message | undefined {
+  const [from = '', to = '', ...cause] = THREAD[name] ?? [];
+  if (from === '') return undefined;
+  const timestamp = '2026-01-01T00:00:00.000Z';
+  return {
+    ...{ from, to: [{ name: to }], type: 'text', timestamp },
+    ...{ re: [], cause, extra: {}, body: name },
+  };
+}
+
+it('whoever took part in a thread may go on with it, by any of its messages, and nobody else', () => {
+  const isOne = (name: string): boolean =>
+    isAmongItsOwn({ relPath: name, message: message(name)! }, message);
+  for (const name of ['question', 'answer', 'task', 'more', 'done', 'own', 'loop'])
+    expect([name, isOne(name)]).toEqual([name, true]);
+  for (const name of ['forged', 'twice', 'lost'])
+    expect([name, isOne(name)]).toEqual([name, false]);
+  // It has two beginnings, so that it goes on with the session of none.
+  expect(isOne('mixed')).toBe(true);
+});
