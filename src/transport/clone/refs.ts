@@ -82,10 +82,11 @@ export async function writeRef(
   for (let tries = 1; ; tries++) {
     const taken = await takeLock(lock, clone.isPrivate);
     if (taken === 'locked') {
-      await removeStale(lock);
-      if (tries === LOCK_TRIES)
+      const isGone = await removeStale(lock);
+      // One more try for a lock that has just been taken away.
+      if (tries > LOCK_TRIES || (tries === LOCK_TRIES && !isGone))
         return failed(`${lock} exists: another git holds it`, { contention: true });
-      await sleep(LOCK_WAIT_MS);
+      if (!isGone) await sleep(LOCK_WAIT_MS);
       continue;
     }
     if (typeof taken === 'string') return failed(taken, { contention: false });
@@ -157,7 +158,10 @@ function modesOf(isPrivate = false): { file: number; folder: number } {
   return isPrivate ? { file: 0o600, folder: 0o700 } : { file: 0o644, folder: 0o777 };
 }
 
-async function removeStale(lock: string): Promise<void> {
+/** Takes away the lock of a git that was killed; returns whether it did. */
+async function removeStale(lock: string): Promise<boolean> {
   const { mtimeMs } = await stat(lock).catch(() => ({ mtimeMs: Date.now() }));
-  if (Date.now() - mtimeMs > STALE_LOCK_MS) await rm(lock, { force: true });
+  if (Date.now() - mtimeMs <= STALE_LOCK_MS) return false;
+  await rm(lock, { force: true });
+  return true;
 }

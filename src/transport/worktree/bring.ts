@@ -193,7 +193,7 @@ async function moveBranch(
 const LOCKED_TRIES = 20;
 const LOCKED_WAIT_MS = 500;
 
-/** Moves a branch as soon as nobody holds its lock. */
+/** Moves a branch as soon as nobody holds its lock, unless it was moved meanwhile. */
 async function movedInTime(
   source: Clone,
   ref: string,
@@ -202,13 +202,8 @@ async function movedInTime(
 ): Promise<RefWritten> {
   for (let tries = 1; ; tries++) {
     const moved = await writeRef(source, ref, to, from);
-    const isLocked = (): Promise<boolean> =>
-      stat(`${join(source.commonDir, ref)}.lock`).then(
-        () => true,
-        () => false,
-      );
-    if (moved.ok || !moved.contention || tries === LOCKED_TRIES || !(await isLocked()))
-      return moved;
+    if (moved.ok || !moved.contention || tries === LOCKED_TRIES) return moved;
+    if (((await readRef(source, ref)) ?? '') !== from) return moved;
     await sleep(LOCKED_WAIT_MS);
   }
 }

@@ -1,0 +1,50 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdtempSync, utimesSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { writeRef, type RefPlace } from '../../src/transport/clone/refs.ts';
+
+const [FIRST, SECOND] = ['1'.repeat(40), '2'.repeat(40)];
+const REF = 'refs/heads/work';
+
+function repository(): { place: RefPlace; lock: string } {
+  const dir = mkdtempSync(join(tmpdir(), 'refs-'));
+  execFileSync('git', ['init', '--quiet', dir]);
+  const gitDir = join(dir, '.git');
+  return { place: { dir, gitDir, commonDir: gitDir }, lock: join(gitDir, `${REF}.lock`) };
+}
+
+/** A lock that was made some time ago. */
+function lockSince(lock: string, ms: number): void {
+  writeFileSync(lock, '');
+  const at = new Date(Date.now() - ms);
+  utimesSync(lock, at, at);
+}
+
+it('a lock that becomes too old while it is waited for is taken away, and the ref is written', async () => {
+  const { place, lock } = repository();
+  // It is old enough at the last of the tries, whichever that is.
+  for (const left of [50, 250, 400, 450, 500]) {
+    lockSince(lock, 10_000 - left);
+    let written = await writeRef(place, REF, FIRST);
+    if (!written.ok) {
+      expect(written.contention).toBe(true);
+      // It was not yet too old: whoever is told that the lock is held finds it there.
+      expect(existsSync(lock)).toBe(true);
+      lockSince(lock, 11_000);
+      written = await writeRef(place, REF, FIRST);
+    }
+    expect(written).toEqual({ ok: true });
+    expect(existsSync(lock)).toBe(false);
+  }
+});
+
+it('a lock that somebody holds is respected', async () => {
+  const { place, lock } = repository();
+  expect(await writeRef(place, REF, FIRST)).toEqual({ ok: true });
+  lockSince(lock, 0);
+  const refused = await writeRef(place, REF, SECOND);
+  expect(refused).toMatchObject({ ok: false, contention: true });
+  expect(existsSync(lock)).toBe(true);
+});
