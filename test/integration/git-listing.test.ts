@@ -39,8 +39,9 @@ async function sender(host: Host): Promise<string> {
   return /^\+from: (.*)$/m.exec(git(host.bus.hub, 'show', 'main'))?.[1] ?? '';
 }
 
-/** Waits until a listing is kept: not of files that were written only just now. */
+/** Waits until a listing of how it is now is kept: not of files that were written only just now. */
 async function settled(host: Host): Promise<void> {
+  rmSync(listing(host), { force: true });
   await until('a listing that is kept', async () => {
     await host.run('log');
     return existsSync(listing(host));
