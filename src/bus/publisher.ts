@@ -180,7 +180,9 @@ export class Publisher {
       if (!isFirst) await this.#awaitBudget(signal);
       isFirst = false;
       const commits = part.map((entry) => entry.commits.map(committed));
-      const result = await this.#parts.publish(commits, signal);
+      const result = await this.#parts.publish(commits, signal, (push) => {
+        this.events.emit('taken', push);
+      });
       this.events.emit('push', result, part);
       return result;
     };

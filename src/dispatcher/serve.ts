@@ -60,9 +60,7 @@ class Service {
     this.#version = new VersionCheck(parts.log);
     this.#housekeeping = new Housekeeping(parts.transport, options.now, parts.log);
     this.#news = new News(() => parts.transport.tip(), options);
-    const { publisher, log } = parts;
-    const { send } = options;
-    this.#answers = new Answers({ bell: this.#bell, news: this.#news, publisher, send, log });
+    this.#answers = new Answers({ ...parts, ...options, bell: this.#bell, news: this.#news });
     this.#far = new FarBell({ ...parts, ...options, bell: this.#bell, news: this.#news });
     this.#pace = new Pace(options.interval, { ...parts, ...options, bell: this.#far });
   }
@@ -81,7 +79,10 @@ class Service {
       dispatcher.stopNow();
     });
     const { events } = this.#parts.publisher;
-    // Whoever waits for an answer need not wait until its delivery is settled.
+    // Whoever waits for an answer need not wait until its push is noted, or its delivery settled.
+    events.on('taken', (push) => {
+      this.#answers.replies.taken(push);
+    });
     events.on('push', (pushed, entries) => {
       if (!pushed.ok) return;
       void this.#news.look();

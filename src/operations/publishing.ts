@@ -8,12 +8,8 @@ import { stateHome } from '../state/directory.ts';
 import { RemoteBudget } from '../state/remote-budget.ts';
 import { Turns } from '../state/turn.ts';
 import { TurnFolder } from '../state/turn-board.ts';
-import type {
-  Commit,
-  Published,
-  Transport,
-  Turns as PublishTurns,
-} from '../transport/transport.ts';
+import type { PublisherParts } from '../bus/publisher-parts.ts';
+import type { Transport, Turns as PublishTurns } from '../transport/transport.ts';
 import { wait } from '../wait.ts';
 
 /** Turns at pushing, with the other clones of the remote on this machine. */
@@ -49,10 +45,10 @@ export function publishing(parts: {
   outbox: Pick<Outbox, 'files'>;
   /** Called with each commit that is about to be pushed. */
   onPushing?: (tip: string) => void;
-}): (entries: Commit[][], signal?: AbortSignal) => Promise<Published> {
+}): PublisherParts['publish'] {
   const { transport, outbox } = parts;
   const turns = inTurns(parts.turns);
-  return (entries, signal) => {
+  return (entries, signal, onTaken) => {
     const upgrades = entries
       .flat()
       .some(({ files }) => files.some(({ path }) => path === VERSION_FILE));
@@ -60,6 +56,7 @@ export function publishing(parts: {
       signal,
       turns,
       onPushing: parts.onPushing,
+      onTaken,
       permit: permission(parts.budget, signal),
       random: parts.random,
       bytesOf: async ({ kept, sha256, bytes }) =>

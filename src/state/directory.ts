@@ -34,13 +34,13 @@ export async function isPrivate(folder: string, { make }: { make: boolean }): Pr
 }
 
 /**
- * Where a dispatcher would listen for the transport at a folder, and where its outbox would be; nothing
- * is made or moved. Undefined where this needs a closer look, as where another user owns the place.
+ * Where a dispatcher would listen for the transport at a folder, and where its outbox and the pinned keys
+ * would be; nothing is made or moved. Undefined where this needs a closer look, as where another user owns the place.
  */
 export async function likelyState(
   environment: NodeJS.ProcessEnv,
   dir: string,
-): Promise<Pick<StatePaths, 'socket' | 'outbox'> | undefined> {
+): Promise<Pick<StatePaths, 'socket' | 'outbox' | 'pins'> | undefined> {
   const given = environment['CROSSTALK_STATE_DIR'] ?? '';
   const id = given === '' ? await readId(join(dir, '.git')) : undefined;
   if (given === '' && id === undefined) return undefined;

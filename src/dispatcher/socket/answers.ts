@@ -1,6 +1,7 @@
 import type { Log } from '../../log.ts';
 import type { PublishOutcome, Publisher } from '../../bus/publisher.ts';
 import type { Bell } from './bell.ts';
+import { EarlyReplies } from './early-replies.ts';
 import type { News } from './news.ts';
 import type { WakeAnswer, WakeRequest } from './wake-lines.ts';
 
@@ -11,15 +12,21 @@ export interface AnswersParts {
   /** Carries out a `send` that a command passed on; undefined when it is not for this transport. */
   send: (request: unknown) => Promise<unknown>;
   log: Log;
+  /** Ends all waits. */
+  stop: AbortSignal;
+  /** Whether it is a dispatcher of one pass, which allows no waits. */
+  once: boolean;
 }
 
 /** Carries out requests that arrive at the dispatcher's socket, and answers them. */
 export class Answers {
   readonly #parts: AnswersParts;
+  readonly replies: EarlyReplies;
   #handedOver = 0;
 
   constructor(parts: AnswersParts) {
     this.#parts = parts;
+    this.replies = new EarlyReplies(parts);
   }
 
   /** The number of requests that commands have passed on and are waiting for. */
@@ -37,6 +44,7 @@ export class Answers {
       if (news.awaited === 0) bell.ring('look');
       return { ...reply, tip: await news.after(request.tip, gone) };
     }
+    if (request.op === 'reply') return { ...reply, ...(await this.replies.to(request, gone)) };
     if (request.op === 'wake') {
       log('woken');
       bell.ring('ask');
@@ -51,7 +59,7 @@ export class Answers {
   }
 
   async #deliver(
-    request: Exclude<WakeRequest, { op: 'ping' | 'wake' | 'news' }>,
+    request: Exclude<WakeRequest, { op: 'ping' | 'wake' | 'news' | 'reply' }>,
   ): Promise<Partial<WakeAnswer>> {
     if ('request' in request) {
       const send = await this.#parts.send(request.request);

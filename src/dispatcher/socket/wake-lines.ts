@@ -1,12 +1,15 @@
 import { isRecord } from '../../state/files.ts';
+import { isChannelId, isRelPath } from '../../protocol/names.ts';
 import { failureKind, type Failure } from '../../transport/git/failure.ts';
 import type { PublishOutcome } from '../../bus/publisher.ts';
 
 /** Parses a request from a line; undefined when the line is not a request. */
 export function parseRequest(line: string): WakeRequest | undefined {
-  const { op, ids, request, tip } = parseRecord(line);
+  const { op, ids, request, tip, channel, relPath } = parseRecord(line);
   if (op === 'ping' || op === 'wake') return { op };
   if (op === 'news') return typeof tip === 'string' ? { op, tip } : undefined;
+  if (op === 'reply')
+    return isChannelId(channel) && isRelPath(relPath) ? { op, channel, relPath } : undefined;
   if (op === 'send' || op === 'send_talk') return { op, request };
   if ((op !== 'publish' && op !== 'publish_files') || !Array.isArray(ids)) return undefined;
   return { op, ids: ids.filter((id): id is string => typeof id === 'string') };
@@ -17,12 +20,13 @@ export function parseRequest(line: string): WakeRequest | undefined {
  * answer.
  */
 export function parseAnswer(line: string): WakeAnswer | undefined {
-  const { pid, tip, send, outcomes } = parseRecord(line);
+  const { pid, tip, send, reply, outcomes } = parseRecord(line);
   if (typeof pid !== 'number' || !Number.isSafeInteger(pid)) return undefined;
   return {
     pid,
     ...(typeof tip === 'string' && { tip }),
     ...(send !== undefined && { send }),
+    ...(reply !== undefined && { reply }),
     ...(isRecord(outcomes) && { outcomes: parseOutcomes(outcomes) }),
   };
 }
@@ -69,6 +73,8 @@ export type WakeRequest =
   | { op: 'publish' | 'publish_files'; ids: string[] }
   /** Answered once the bus's tip differs from this one, which may be immediately. */
   | { op: 'news'; tip: string }
+  /** Answered once the dispatcher has pushed a reply to a message; see {@link EarlyReplies}. */
+  | { op: 'reply'; channel: string; relPath: string }
   /** Write and publish a message; the creator of the dispatcher supplies the function for this. */
   | { op: 'send' | 'send_talk'; request: unknown };
 
@@ -76,5 +82,6 @@ export interface WakeAnswer {
   pid: number;
   tip?: string;
   send?: unknown;
+  reply?: unknown;
   outcomes?: Record<string, PublishOutcome>;
 }

@@ -3,6 +3,8 @@ import { isChannelId, isName, isRelPath } from '../../protocol/names.ts';
 import { isRecord } from '../../state/files.ts';
 import type { Sent } from './input.ts';
 
+const OID = /^[0-9a-f]{40}([0-9a-f]{24})?$/;
+
 /** The error codes that an answer may contain; any other becomes `internal`. */
 const CODES: readonly string[] = [
   'usage',
@@ -31,7 +33,9 @@ export function parseSendAnswer(value: unknown): SendAnswer | undefined {
     return { error: { code, message: error['message'] }, notes };
   }
   const sent = parseSent(value['sent']);
-  return sent === undefined ? undefined : { sent, notes };
+  const { since } = value;
+  if (sent === undefined) return undefined;
+  return { sent, notes, ...(typeof since === 'string' && OID.test(since) && { since }) };
 }
 
 function parseSent(value: unknown): Sent | undefined {
@@ -67,6 +71,8 @@ function textsOf(value: unknown): string[] {
 /** The answer of the dispatcher. */
 export interface SendAnswer {
   sent?: Sent;
+  /** A commit before it was on the bus. */
+  since?: string;
   error?: { code: ErrorCode; message: string };
   /** Lines for the operator. */
   notes: string[];

@@ -3,6 +3,7 @@ import type { Context } from '../context.ts';
 import type { MessageRef } from '../../protocol/message-ref.ts';
 import type { Ending, Replied } from '../reading/replies.ts';
 import type { AskEvents } from './await-answer.ts';
+import { earlyAnswer, type DispatcherPlace } from './early-answer.ts';
 import type { SendInput, Sent } from './input.ts';
 import { send, type Sender, type SendOptions } from './send.ts';
 
@@ -14,50 +15,75 @@ export interface Asked {
 }
 
 /**
- * Sends a question and waits for its answer (talk.md). The transport is opened while the message is on
- * its way.
+ * The milliseconds after its sending in which nothing is looked for but a plain answer: an actor that
+ * answers so early would have to share the processor with what this process needs to look for more.
+ */
+const AT_FIRST_MS = 500;
+
+/**
+ * Sends a question and waits for its answer (talk.md). The transport is opened where this process sends it
+ * itself, and where its dispatcher has not told of a plain answer after a moment.
  *
- * @param limits `timeout`: milliseconds to wait once it is sent; `marks`, `attachments` as for
+ * @param limits `timeout`: milliseconds to wait once it is sent; `atFirst`: see {@link AT_FIRST_MS}; `marks`, `attachments` as for
  *   {@link send}
  * @throws CrosstalkError as {@link send} does; the reason of `signal` when that is aborted
  */
 export async function ask(
   sender: Sender,
   input: SendInput,
-  limits: { timeout: number; signal: AbortSignal } & Pick<SendOptions, 'marks' | 'attachments'>,
+  limits: { timeout: number; signal: AbortSignal; atFirst?: number } & Pick<
+    SendOptions,
+    'marks' | 'attachments'
+  >,
   events: AskEvents = {},
 ): Promise<Asked> {
-  const { timeout, signal, ...beside } = limits;
+  const { timeout, signal, atFirst = AT_FIRST_MS, ...beside } = limits;
   let opened: (context: Context) => void = () => undefined;
   const opening = new Promise<Context>((resolve) => (opened = resolve));
-  // Loading what the waiting needs would keep the question from being on its way.
-  let onAsked: () => void = () => undefined;
-  const asked = new Promise<void>((resolve) => (onAsked = resolve));
+  let onOpen: () => void = () => undefined;
+  const opens = new Promise<undefined>((resolve) => {
+    onOpen = () => {
+      resolve(undefined);
+    };
+  });
+  let dispatcher: DispatcherPlace | undefined;
   const { onDurable } = events;
   const sending = new Promise<Sent>((resolve, reject) => {
     const open = async <T>(work: Work<T>): Promise<T> => {
-      onAsked();
+      onOpen();
       return work(await opening);
     };
     const theirs = { ...sender, open };
+    const onAsked = (place: DispatcherPlace): void => {
+      dispatcher = place;
+    };
     // What follows the sending, as the checkout does, need not be awaited.
     const options = { onSent: resolve, onAsked, ...(onDurable && { onDurable }), ...beside };
     void send(theirs, { ...input, awaited: true }, options).catch(reject);
   });
-  await unlessAborted(Promise.race([asked, sending]), signal);
+  const handed = await unlessAborted(Promise.race([sending, opens]), signal);
+  if (handed !== undefined) events.onSent?.(questionIn(handed), handed);
+  const begun = performance.now();
+  if (dispatcher !== undefined && handed?.delivered.published === true) {
+    const moment = { timeout: Math.min(timeout, atFirst), signal };
+    const question = await earlyAnswer(dispatcher, questionIn(handed), moment);
+    signal.throwIfAborted();
+    if (question !== undefined) return { sent: handed, ending: 'complete', question };
+  }
   return sender.open(async (context) => {
     const { tipOf } = await import('../context.ts');
-    const since = await tipOf(context);
+    const since = handed?.since ?? (await tipOf(context));
     opened(context);
     const waiting = import('./await-answer.ts');
     const sent = await unlessAborted(sending, signal);
     const ref = questionIn(sent);
-    events.onSent?.(ref, sent);
+    if (handed === undefined) events.onSent?.(ref, sent);
+    const left = handed === undefined ? timeout : timeout - (performance.now() - begun);
     const { answered } = await waiting;
     const { ending, found } = await answered(
       context,
       { ...input, from: sent.from },
-      { timeout, signal, since, ref },
+      { timeout: Math.max(0, left), signal, since, ref },
       events,
     );
     const [question] = found;

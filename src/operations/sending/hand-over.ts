@@ -7,6 +7,7 @@ import type { SideFiles } from '../../state/side-files.ts';
 import { locateTransport, type Surroundings } from '../locate.ts';
 import { parseSendAnswer } from './answer.ts';
 import type { Attachment } from './attachment.ts';
+import type { DispatcherPlace } from './early-answer.ts';
 import { sendOp, type HandedSend } from './handed.ts';
 import type { Sent } from './input.ts';
 
@@ -15,7 +16,7 @@ interface Heard {
   /** Receives notes for the operator, one line each. */
   note: (line: string) => void;
   /** Called once the dispatcher was asked; the message is on its way then. */
-  onAsked?: () => void;
+  onAsked?: (dispatcher: DispatcherPlace) => void;
 }
 
 /** Milliseconds after which the dispatcher is not waited for any more. */
@@ -57,7 +58,7 @@ export async function handOver(
     { op, request: { ...request, dir } },
     ANSWER_LIMIT_MS,
     undefined,
-    onAsked,
+    () => onAsked?.(state),
   );
   if (asked.kind === 'timeout') return 'timeout';
   const answer = asked.kind === 'answered' ? parseSendAnswer(asked.answer.send) : undefined;
@@ -67,7 +68,7 @@ export async function handOver(
   if (answer === undefined) return undefined;
   for (const line of answer.notes) note(line);
   if (answer.error !== undefined) throw new CrosstalkError(answer.error.code, answer.error.message);
-  return answer.sent;
+  return answer.sent && { ...answer.sent, ...(answer.since && { since: answer.since }) };
 }
 
 async function keepFor(

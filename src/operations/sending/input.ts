@@ -52,6 +52,8 @@ export interface Sent {
   /** `channel` is set if it differs: an answer goes to the channel in which its addressee asked. */
   messages: { relPath: string; channel?: string; to: string[]; re: string[]; cause: string[] }[];
   delivered: Delivered;
+  /** A commit at which nothing was said to it yet, if the dispatcher that sent it has told one. */
+  since?: string;
 }
 
 /** A `send` that is ready to be recorded: its content can no longer be refused. */

@@ -2,6 +2,7 @@ import type { MessageRef } from '../../protocol/message-ref.ts';
 import type { Context } from '../context.ts';
 import type { Surroundings } from '../locate.ts';
 import type { Attachment } from './attachment.ts';
+import type { DispatcherPlace } from './early-answer.ts';
 import { handedInput } from './handed.ts';
 import { ANSWER_LIMIT_MS, handOver } from './hand-over.ts';
 import type { Prepared, SendInput, Sent } from './input.ts';
@@ -30,7 +31,7 @@ export interface SendOptions {
   /** The files that go along. */
   attachments?: readonly Attachment[];
   /** Called once a dispatcher was asked to take it over; it is on its way then. */
-  onAsked?: () => void;
+  onAsked?: (dispatcher: DispatcherPlace) => void;
   /** Called once it is safe on this machine's disk, if this process writes it. */
   onDurable?: (messages: readonly MessageRef[]) => void;
   /** Receives the result before the housekeeping. */

@@ -32,7 +32,9 @@ export async function serveSend(
   const theirs = { ...context, dispatch, env: withoutOurs(context.env), publish, note };
   try {
     const input = { ...said, ...(await configuredSender(context, said)) };
-    return { sent: await perform(theirs, input, request), notes };
+    const since = said.awaited === true ? await context.transport.tip() : undefined;
+    const sent = await perform(theirs, input, request);
+    return { sent, notes, ...(since !== undefined && { since }) };
   } catch (error) {
     const code = error instanceof CrosstalkError ? error.code : 'internal';
     return { error: { code, message: reasonOf(error) }, notes };

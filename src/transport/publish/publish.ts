@@ -24,12 +24,23 @@ export interface PublishOptions {
   permit?: ((kind: 'push' | 'read') => Promise<void>) | undefined;
   /** Called with each commit that is about to be pushed. */
   onPushing?: ((tip: string) => void) | undefined;
+  /** Called once the remote has taken a push, before this machine has a note of that. */
+  onTaken?: ((taken: Taken) => void) | undefined;
   /** In the time of the machine, unless another one is given. */
   wait?: Wait | undefined;
   /** Numbers from 0 to 1, for the wait after a lost race. */
   random?: (() => number) | undefined;
   /** Where the bytes of attached files are until git has them. */
   bytesOf?: ((blob: Blob) => Promise<Buffer | undefined>) | undefined;
+}
+
+/** A push that the remote has taken. */
+export interface Taken {
+  /** The commit on which it was built; undefined in a transport that was empty. */
+  from: string | undefined;
+  tip: string;
+  /** What it put there, in its order. */
+  commits: readonly Commit[];
 }
 
 /** What is asked of whoever coordinates. */
@@ -188,7 +199,7 @@ function backOff(attempt: number, options: PublishOptions): Promise<void> {
 async function tryOnce(
   upstream: Upstream,
   entries: Entries,
-  { signal, refuses, onPushing }: PublishOptions,
+  { signal, refuses, onPushing, onTaken }: PublishOptions,
 ): Promise<
   | { ok: true; tip: string; commits: number; refused: readonly Refused[] }
   | { ok: false; failure: Failure }
@@ -201,7 +212,11 @@ async function tryOnce(
   const built = await upstream.build(tip, missing);
   if (!built.ok) return built;
   passed('commits_built');
-  const moving = upstream.move(tip, built.oid, { signal, isDense: isAllDense(missing) });
+  const moving = upstream.move(tip, built.oid, {
+    signal,
+    isDense: isAllDense(missing),
+    onTaken: () => onTaken?.({ from: tip, tip: built.oid, commits: missing }),
+  });
   onPushing?.(built.oid);
   const failure = await moving;
   if (failure !== undefined) return { ok: false, failure };

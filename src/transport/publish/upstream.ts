@@ -47,6 +47,8 @@ interface MoveOptions {
   signal?: AbortSignal | undefined;
   /** Whether what is pushed would not become smaller by compression. */
   isDense?: boolean;
+  /** Called once a remote has moved the branch, before anything here says so. */
+  onTaken?: () => void;
 }
 
 /** The bus of a repository: the branch on its remote, or in solo mode the local one. */
@@ -71,7 +73,7 @@ async function move(
   objects: Objects,
   from: string | undefined,
   to: string,
-  { signal, isDense }: MoveOptions,
+  { signal, isDense, onTaken }: MoveOptions,
 ): Promise<Failure | undefined> {
   if (repository.origin === undefined) return moveSolo(repository, from, to);
   const tracked = await trackedTip(repository, objects);
@@ -84,6 +86,7 @@ async function move(
       ? await pushCommit(repository, to, { signal, isDense, expected: from ?? '' })
       : await makeBranch(repository, to, signal);
   if (failure !== undefined) return failure;
+  onTaken?.();
   await notePushed(repository, tracked, to);
   return undefined;
 }

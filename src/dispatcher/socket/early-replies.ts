@@ -1,0 +1,108 @@
+import { placeOf } from '../../protocol/layout.ts';
+import { type MessageRef } from '../../protocol/message-ref.ts';
+import { parseMessage, type Message } from '../../protocol/message.ts';
+import { isAnswer } from '../../protocol/owed.ts';
+import { talkHeader } from '../../protocol/talk.ts';
+import { CrosstalkError } from '../../errors.ts';
+import type { Taken } from '../../transport/transport.ts';
+
+/** Messages that are kept: a command asks a moment after its question was pushed. */
+const MOST = 16;
+/** The most characters of a message that is told, rather than read from git by whoever waits for it. */
+const MAX_TOLD = 64 * 1024;
+
+/** An answer that says nothing but its body. */
+export interface EarlyReply extends Pick<Message, 'from' | 'to' | 'timestamp' | 're' | 'body'> {
+  relPath: string;
+}
+
+/** What is told of a first reply: nothing where it is more than a plain answer, or long. */
+export interface ToldReply {
+  reply?: EarlyReply;
+}
+
+/** A message that was pushed here; `content` may be only its beginning. */
+interface Pushed extends MessageRef {
+  content: string;
+  isWhole: boolean;
+}
+
+/**
+ * The replies that this dispatcher pushes, told as soon as the remote has taken them to a command that
+ * has just asked and knows nothing else to look for. It need not open the transport for that
+ * (docs/decisions/0057).
+ */
+export class EarlyReplies {
+  readonly #closed: AbortSignal;
+  #recent: Pushed[] = [];
+  readonly #waiting = new Map<(told: ToldReply) => void, MessageRef>();
+
+  /** @param options `stop` ends all waits; `once`: a dispatcher of one pass allows none */
+  constructor({ stop, once }: { stop: AbortSignal; once: boolean }) {
+    this.#closed = once ? AbortSignal.abort() : stop;
+  }
+
+  /** The number of requests that wait. */
+  get awaited(): number {
+    return this.#waiting.size;
+  }
+
+  /** The remote has taken a push. */
+  taken({ commits }: Taken): void {
+    const files = commits.flatMap((commit) => commit.files);
+    const pushed = files.flatMap(({ path, content }): Pushed[] => {
+      const place = placeOf(path);
+      if (place.kind !== 'message') return [];
+      const { channel, relPath } = place;
+      const isWhole = content.length <= MAX_TOLD;
+      return [{ channel, relPath, isWhole, content: content.slice(0, MAX_TOLD) }];
+    });
+    this.#recent = [...this.#recent, ...pushed].slice(-MOST);
+    for (const [tell, ref] of [...this.#waiting]) {
+      const told = firstReply(pushed, ref);
+      if (told !== undefined) tell(told);
+    }
+  }
+
+  /**
+   * Resolves once a reply to a message was pushed, which may be immediately.
+   *
+   * @param gone aborted when the sender of the request is no longer there
+   * @throws CrosstalkError `aborted` when that happens, and when all waits are ended
+   */
+  to(ref: MessageRef, gone: AbortSignal): Promise<ToldReply> {
+    const over = AbortSignal.any([gone, this.#closed]);
+    return new Promise((resolve, reject) => {
+      const tell = (told: ToldReply): void => {
+        over.removeEventListener('abort', letGo);
+        this.#waiting.delete(tell);
+        resolve(told);
+      };
+      const letGo = (): void => {
+        this.#waiting.delete(tell);
+        reject(new CrosstalkError('aborted', 'no longer waiting for a reply'));
+      };
+      if (over.aborted) {
+        letGo();
+        return;
+      }
+      over.addEventListener('abort', letGo);
+      this.#waiting.set(tell, ref);
+      const told = firstReply(this.#recent, ref);
+      if (told !== undefined) tell(told);
+    });
+  }
+}
+
+/** What is told of the first of some messages that replies to another one. */
+function firstReply(pushed: readonly Pushed[], ref: MessageRef): ToldReply | undefined {
+  for (const { channel, relPath, content, isWhole } of pushed) {
+    if (channel !== ref.channel || !content.includes(ref.relPath)) continue;
+    const parsed = parseMessage(Buffer.from(content));
+    if (!parsed.ok || !parsed.value.re.includes(ref.relPath)) continue;
+    const { from, to, timestamp, re, body } = parsed.value;
+    const isPlain = isAnswer(parsed.value) && Object.keys(talkHeader(parsed.value)).length === 0;
+    return isWhole && isPlain ? { reply: { relPath, from, to, timestamp, re, body } } : {};
+  }
+  return undefined;
+}
