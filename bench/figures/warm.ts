@@ -64,6 +64,7 @@ async function answering(name: CliName, kind: string, rounds: number): Promise<F
       last.set(at, await asked(at.world, at.machine, last.get(at)));
     };
     for (const at of [shell, cli]) await ask(at);
+    await settled(cli.machine);
     const spreads = await inTurn(rounds, { shell: () => ask(shell), cli: () => ask(cli) });
     const floor = {
       ...spreads.shell,
@@ -168,6 +169,19 @@ function tipOf(world: World): string {
 function inRuns(serving: Serving): number {
   const spans = serving.events('dispatch_done').map((event) => Number(event['duration_ms']));
   return spans.slice(1).sort((a, b) => a - b)[Math.floor((spans.length - 1) / 2)] ?? 0;
+}
+
+/**
+ * Waits until a kept process rests, for a minute at most: a CLI that finds itself in a new HOME may set up what it
+ * needs in the background, which is no part of a second answer.
+ */
+async function settled(machine: Machine): Promise<void> {
+  const processes = await kept(machine);
+  for (let second = 0, quiet = 0; second < 60 && quiet < 2 && processes.length > 0; second++) {
+    const before = ticksOf(processes);
+    await sleep(1000);
+    quiet = ticksOf(processes) - before < 5 ? quiet + 1 : 0;
+  }
 }
 
 async function kept(machine: Machine): Promise<Warm[]> {
