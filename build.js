@@ -58,6 +58,7 @@ const parts = await buildParts({
     { name: 'leave-out', setup: leaveOut },
     { name: 'apart', setup: setApart },
     { name: 'start-nothing', setup: startNothing },
+    { name: 'late-crypto', setup: loadCryptoLate },
   ],
   define: { 'import.meta.url': '__own.url' },
   // Used from the sources alone.
@@ -172,6 +173,19 @@ function startNothing({ onResolve, onLoad }) {
     /[\\/]commander[\\/]/.test(importer) ? { path, namespace: 'start-nothing' } : undefined,
   );
   onLoad({ filter: /.*/, namespace: 'start-nothing' }, () => ({ contents }));
+}
+
+/** Loading `node:crypto` takes 5 ms: it is done when something is hashed, which a short command may not do. */
+function loadCryptoLate({ onResolve, onLoad }) {
+  const names = ['createHash', 'createHmac', 'randomBytes', 'randomUUID', 'timingSafeEqual'];
+  const lines = names.map(
+    (name) => `export const ${name} = (...given) => require('node:crypto').${name}(...given);`,
+  );
+  const contents = `${lines.join('\n')}\nexport default { ${names.join(', ')} };`;
+  onResolve({ filter: /^node:crypto$/ }, ({ path, namespace, kind }) =>
+    namespace === 'late' || kind !== 'import-statement' ? undefined : { path, namespace: 'late' },
+  );
+  onLoad({ filter: /.*/, namespace: 'late' }, () => ({ contents }));
 }
 
 /**

@@ -1,5 +1,6 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { ulid } from 'ulid';
+import { randomOfSystem } from '../random.ts';
 
 /** Time and chance: an argument of whatever needs them, so that a test or a simulation gives its own. */
 export interface TimeAndChance {
@@ -16,14 +17,20 @@ export interface TimeAndChance {
   secret: (bytes: number) => string;
 }
 
+/** Characters of a ULID that are drawn, each by one number from 0 to 1. */
+const ULID_CHARACTERS = 16;
+
 /** Those of this machine, which are made here and nowhere else. */
 const REAL: TimeAndChance = {
   now: () => new Date(),
   random: Math.random,
-  newId: () => ulid(),
+  newId: () => {
+    const bytes = randomOfSystem(ULID_CHARACTERS).values();
+    return ulid(undefined, () => (bytes.next().value ?? 0) / 256);
+  },
   uuid: () => randomUUID(),
-  suffix: () => randomBytes(6).toString('hex'),
-  secret: (bytes) => randomBytes(bytes).toString('hex'),
+  suffix: () => randomOfSystem(6).toString('hex'),
+  secret: (bytes) => randomOfSystem(bytes).toString('hex'),
 };
 
 /** What a command goes by: what its surroundings give it, else what this machine has. */

@@ -123,10 +123,12 @@ export function statePaths(root: string): StatePaths {
     work: join(root, 'work'),
     worktrees: join(root, 'worktrees'),
     run: join(root, 'run'),
-    connections:
-      Buffer.byteLength(root) <= MAX_CONNECTION_FOLDER
+    // Worked out by whoever asks for it: a command that hands its message over need not hash.
+    get connections() {
+      return Buffer.byteLength(root) <= MAX_CONNECTION_FOLDER
         ? join(root, 'ssh')
-        : join(shortFolder('/tmp', root), 'ssh'),
+        : join(shortFolder('/tmp', root), 'ssh');
+    },
     socket: join(root, 'wake.sock'),
   };
 }
