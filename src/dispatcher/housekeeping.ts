@@ -2,6 +2,13 @@ import { reasonOf } from '../errors.ts';
 import type { Transport } from '../transport/transport.ts';
 import { Checkout } from '../bus/checkout.ts';
 import type { Log } from '../log.ts';
+import { wait } from '../wait.ts';
+
+/**
+ * Milliseconds between news and this work: whoever was just asked starts now, and may answer at once; the
+ * processes that move the checkout would be in the way.
+ */
+const REST_MS = 200;
 
 /**
  * Work beside the delivery of messages, which does not need it: updating the checkout, so that
@@ -15,20 +22,28 @@ export class Housekeeping {
   readonly #foreign = new Set<string>();
   #doneFor: string | undefined;
   #working: Promise<void> | undefined;
+  readonly #hurry = new AbortController();
+  readonly #rest: number;
 
-  constructor(transport: Transport, now: () => Date, log: Log) {
+  /** @param options `once`: for a dispatcher of one pass, which nobody asks more while it works */
+  constructor(transport: Transport, { now, once }: { now: () => Date; once: boolean }, log: Log) {
     this.#transport = transport;
     this.#log = log;
     this.#checkout = new Checkout(transport, now);
+    this.#rest = once ? 0 : REST_MS;
   }
 
-  /** Starts the work for a new tip; if it is already under way, a later call starts it. */
+  /**
+   * Starts the work for a new tip, a moment later; if it is already under way, a later call starts it.
+   */
   follow(tip: string | undefined): void {
     if (tip === this.#doneFor || this.#working !== undefined) return;
     this.#doneFor = tip;
-    this.#working = this.#work().finally(() => {
-      this.#working = undefined;
-    });
+    this.#working = wait(this.#rest, this.#hurry.signal)
+      .then(() => this.#work())
+      .finally(() => {
+        this.#working = undefined;
+      });
   }
 
   /**
@@ -36,6 +51,7 @@ export class Housekeeping {
    * everything in order.
    */
   async finish(): Promise<void> {
+    this.#hurry.abort();
     await this.#working;
     await this.#work();
   }

@@ -58,7 +58,7 @@ class Service {
     this.#startedAt = options.now().toISOString();
     this.#troubles = new Troubles(options.now);
     this.#version = new VersionCheck(parts.log);
-    this.#housekeeping = new Housekeeping(parts.transport, options.now, parts.log);
+    this.#housekeeping = new Housekeeping(parts.transport, options, parts.log);
     this.#news = new News(() => parts.transport.tip(), options);
     this.#answers = new Answers({ ...parts, ...options, bell: this.#bell, news: this.#news });
     this.#far = new FarBell({ ...parts, ...options, bell: this.#bell, news: this.#news });

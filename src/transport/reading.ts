@@ -10,6 +10,7 @@ import {
   commitsSince,
   hasAny,
   heads,
+  notNear,
   mergeBase,
   type Ancestor,
 } from './objects/lineage.ts';
@@ -107,6 +108,7 @@ export abstract class Reading {
    *   count as "no"
    */
   async isAncestor(commit: string, tip: string): Promise<boolean> {
+    if ((await notNear(this.objects, [commit], tip)).length === 0) return true;
     const args = ['merge-base', '--is-ancestor', commit, tip];
     const outcome = await this.repository.git.run(args);
     if (outcome.ok) return true;
@@ -124,7 +126,7 @@ export abstract class Reading {
    * where all of them belong to it.
    */
   async outside(commits: readonly string[], tip: string): Promise<string[]> {
-    const asked = [...new Set(commits)].filter((commit) => commit !== tip);
+    const asked = await notNear(this.objects, [...new Set(commits)], tip);
     if (asked.length === 0) return [];
     if (asked.length > 1) {
       const args = ['rev-list', '--max-count=1', ...asked, `^${tip}`, '--'];

@@ -1,5 +1,5 @@
 import { failed, type Git } from '../git/git.ts';
-import type { Objects } from './objects.ts';
+import type { GitObject, Objects } from './objects.ts';
 
 /** A commit, as far as it says who wrote what. */
 export interface Ancestor {
@@ -30,6 +30,34 @@ export async function isAncestor(git: Git, commit: string, tip: string): Promise
   const asked = await git.run(['merge-base', '--is-ancestor', commit, tip]);
   if (asked.ok || asked.code === 1) return asked.ok;
   throw failed(git.dir, 'merge-base', asked.failure);
+}
+
+/** So many commits are read before git is asked: the last ones are mostly meant. */
+const NEAR = 16;
+
+/**
+ * Those of some commits that are not among the last few that lead to `tip`, of which the first parents
+ * are followed. To read these takes no process.
+ */
+export async function notNear(
+  objects: Objects,
+  commits: readonly string[],
+  tip: string,
+): Promise<string[]> {
+  const left = new Set(commits);
+  let next: string | undefined = tip;
+  for (let step = 0; step < NEAR && next !== undefined && left.size > 0; step++) {
+    left.delete(next);
+    if (left.size > 0) next = parentIn(await objects.read(next));
+  }
+  return [...left];
+}
+
+/** The first parent of a commit, from the second line of its object. */
+function parentIn(object: GitObject | undefined): string | undefined {
+  if (object?.type !== 'commit') return undefined;
+  const text = object.content?.toString('latin1', 0, 256) ?? '';
+  return /^tree [0-9a-f]+\nparent ([0-9a-f]+)\n/.exec(text)?.[1];
 }
 
 /** Those of some commits of this clone from which no other of them goes on. */

@@ -1,13 +1,17 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { deflateSync } from 'node:zlib';
 import type { Objects } from '../objects/objects.ts';
 import type { Commit } from '../../protocol/commit.ts';
+import { inZlib } from './zlib.ts';
 import { FOLDER, formatTree, parseTree, type Tree } from '../objects/tree-object.ts';
 
 const FILE = '100644';
 let serial = 0;
+
+/** The most entries of trees that are kept: those of the last pushes, on which the next one builds. */
+const MAX_KEPT = 5000;
+const keptTrees = new WeakMap<Objects, Map<string, Tree>>();
 
 /**
  * Writes commits as loose objects from this process: for the few of a quiet moment, where starting
@@ -49,6 +53,7 @@ export async function writeLoose(
     ].join('\n');
     parent = writer.write('commit', Buffer.from(text));
   }
+  writer.tidy();
   return parent;
 }
 
@@ -56,12 +61,26 @@ class Writer {
   readonly #dir: string;
   readonly #objects: Objects;
   readonly #hash: string;
-  readonly #trees = new Map<string, Tree>();
+  /** By their names; what is in a tree of that name never changes. */
+  readonly #trees: Map<string, Tree>;
 
   constructor(dir: string, objects: Objects, hash: string) {
     this.#dir = dir;
     this.#objects = objects;
     this.#hash = hash;
+    this.#trees = keptTrees.get(objects) ?? new Map<string, Tree>();
+    keptTrees.set(objects, this.#trees);
+  }
+
+  /** Lets go of the trees that were used the longest time ago, when there are more than a few entries. */
+  tidy(): void {
+    let entries = 0;
+    for (const tree of this.#trees.values()) entries += tree.size;
+    for (const [oid, tree] of this.#trees) {
+      if (entries <= MAX_KEPT) return;
+      this.#trees.delete(oid);
+      entries -= tree.size;
+    }
   }
 
   /** The tree that is like `folder` but for a file at a path inside it. */
@@ -93,7 +112,7 @@ class Writer {
     const temporary = join(folder, `tmp_obj_${String(process.pid)}_${String(serial++)}`);
     try {
       mkdirSync(folder, { recursive: true });
-      writeFileSync(temporary, deflateSync(store, { level: 1 }), { mode: 0o444, flag: 'wx' });
+      writeFileSync(temporary, inZlib(store), { mode: 0o444, flag: 'wx' });
       renameSync(temporary, path);
     } catch (error) {
       rmSync(temporary, { force: true });
@@ -104,7 +123,11 @@ class Writer {
 
   async #tree(oid: string): Promise<Tree> {
     const known = this.#trees.get(oid);
-    if (known !== undefined) return known;
+    if (known !== undefined) {
+      this.#trees.delete(oid);
+      this.#trees.set(oid, known);
+      return known;
+    }
     const object = await this.#objects.read(oid);
     if (object?.type !== 'tree' || object.content === undefined)
       throw new Error(`the tree ${oid} cannot be read`);
