@@ -20,6 +20,8 @@ export class Housekeeping {
   readonly #checkout: Checkout;
   /** Paths on the bus that do not belong to a transport, and were already reported. */
   readonly #foreign = new Set<string>();
+  /** The newest tip, and the one for which the work was begun the last time. */
+  #wanted: string | undefined;
   #doneFor: string | undefined;
   #working: Promise<void> | undefined;
   readonly #hurry = new AbortController();
@@ -33,16 +35,19 @@ export class Housekeeping {
     this.#rest = once ? 0 : REST_MS;
   }
 
-  /**
-   * Starts the work for a new tip, a moment later; if it is already under way, a later call starts it.
-   */
+  /** Starts the work for a new tip, a moment later; if it is under way, once that is over. */
   follow(tip: string | undefined): void {
+    this.#wanted = tip;
     if (tip === this.#doneFor || this.#working !== undefined) return;
-    this.#doneFor = tip;
     this.#working = wait(this.#rest, this.#hurry.signal)
-      .then(() => this.#work())
+      .then(() => {
+        this.#doneFor = this.#wanted;
+        return this.#work();
+      })
       .finally(() => {
         this.#working = undefined;
+        // What somebody works on in the checkout is looked at again at the next news.
+        if (!this.#checkout.isBusy && !this.#hurry.signal.aborted) this.follow(this.#wanted);
       });
   }
 

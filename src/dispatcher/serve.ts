@@ -80,9 +80,7 @@ class Service {
     });
     const { events } = this.#parts.publisher;
     // Whoever waits for an answer need not wait until its push is noted, or its delivery settled.
-    events.on('taken', (push) => {
-      this.#answers.replies.taken(push);
-    });
+    events.on('taken', this.#answers.replies.taken);
     events.on('push', (pushed, entries) => {
       if (!pushed.ok) return;
       void this.#news.look();

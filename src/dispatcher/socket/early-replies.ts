@@ -48,21 +48,23 @@ export class EarlyReplies {
   }
 
   /** The remote has taken a push. */
-  taken({ commits }: Taken): void {
+  readonly taken = ({ commits }: Taken): void => {
     const files = commits.flatMap((commit) => commit.files);
     const pushed = files.flatMap(({ path, content }): Pushed[] => {
       const place = placeOf(path);
       if (place.kind !== 'message') return [];
       const { channel, relPath } = place;
       const isWhole = content.length <= MAX_TOLD;
-      return [{ channel, relPath, isWhole, content: content.slice(0, MAX_TOLD) }];
+      // A text of its own, as a part of a text would keep the whole of it in memory.
+      const kept = isWhole ? content : Buffer.from(content.slice(0, MAX_TOLD)).toString('utf8');
+      return [{ channel, relPath, isWhole, content: kept }];
     });
     this.#recent = [...this.#recent, ...pushed].slice(-MOST);
     for (const [tell, ref] of [...this.#waiting]) {
       const told = firstReply(pushed, ref);
       if (told !== undefined) tell(told);
     }
-  }
+  };
 
   /**
    * Resolves once a reply to a message was pushed, which may be immediately.
