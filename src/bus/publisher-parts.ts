@@ -1,6 +1,6 @@
 import type { Acquired } from '../state/lock.ts';
 import type { Outbox, OutboxEntry } from '../state/outbox.ts';
-import type { Commit, Published, Taken } from '../transport/transport.ts';
+import type { Commit, Published } from '../transport/transport.ts';
 import type { Wait } from '../wait.ts';
 import type { FoundSecret } from '../protocol/text/found-secret.ts';
 import type { Expected } from './expected.ts';
@@ -11,11 +11,11 @@ export interface PublisherParts {
   outbox: Pick<Outbox, 'all' | 'remove' | 'setAside' | 'hold'>;
   /** Looks for secrets in what is about to be pushed; without it, everything leaves. */
   lookForSecrets?: LookForSecrets;
-  /** @param onTaken called once the remote has taken a push, before this machine has a note of that */
+  /** @param onTaken called with the commits that the remote has taken, before this machine has a note of that */
   publish: (
     entries: Commit[][],
     signal?: AbortSignal,
-    onTaken?: (taken: Taken) => void,
+    onTaken?: (commits: readonly Commit[]) => void,
   ) => Promise<Published>;
   /** Takes the right to a push: 0, or the milliseconds until there may be one. */
   mayPush?: () => Promise<number>;
@@ -32,8 +32,8 @@ export interface PublisherParts {
 
 /** What a publisher tells of, as it happens. */
 export interface PublisherEvents {
-  /** The remote has taken a push, of which this machine has no note yet. */
-  taken: [push: Taken];
+  /** The remote has taken these commits, of which this machine has no note yet. */
+  taken: [commits: readonly Commit[]];
   /** A push of some entries has succeeded or failed. */
   push: [result: Published, entries: readonly OutboxEntry[]];
   /** A push added messages, which may wake an actor of this machine. */

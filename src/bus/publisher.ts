@@ -180,8 +180,8 @@ export class Publisher {
       if (!isFirst) await this.#awaitBudget(signal);
       isFirst = false;
       const commits = part.map((entry) => entry.commits.map(committed));
-      const result = await this.#parts.publish(commits, signal, (push) => {
-        this.events.emit('taken', push);
+      const result = await this.#parts.publish(commits, signal, (taken) => {
+        this.events.emit('taken', taken);
       });
       this.events.emit('push', result, part);
       return result;

@@ -12,7 +12,6 @@ import {
   type Entries,
   type PublishOptions,
   type Published,
-  type Taken,
   type Turns,
 } from './publish/publish.ts';
 import { inGit } from './publish/blobs.ts';
@@ -244,4 +243,4 @@ export { Repeats } from './objects/repeats.ts';
 export type { Ancestor, FoundBlob, LogPlace } from './reading.ts';
 export type { Failure } from './git/failure.ts';
 export type { FileChange } from './objects/walk.ts';
-export type { CheckoutState, Commit, Plan, Published, SettingChange, Taken, TreeEntry, Turns };
+export type { CheckoutState, Commit, Plan, Published, SettingChange, TreeEntry, Turns };

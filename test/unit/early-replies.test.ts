@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { EarlyReplies } from '../../src/dispatcher/socket/early-replies.ts';
 import { messageFile } from '../../src/protocol/layout.ts';
 import { formatMessage, type Message } from '../../src/protocol/message.ts';
-import type { Taken } from '../../src/transport/transport.ts';
+import type { Commit } from '../../src/transport/transport.ts';
 
 const CHANNEL = '15e70c41-7070-4ab8-b708-4984782429a6';
 const ELSEWHERE = '25e70c41-7070-4ab8-b708-4984782429a6';
@@ -28,12 +28,12 @@ function message(given: Partial<Message> = {}): Message {
   };
 }
 
-function push(n: number, given: Partial<Message> = {}, channel = CHANNEL): Taken {
+function push(n: number, given: Partial<Message> = {}, channel = CHANNEL): Commit[] {
   const path = messageFile(channel, relPathOf(n));
   const files = [{ path, content: formatMessage(message(given)) }];
   const author = { name: 'worker', email: 'worker@crosstalk.local' };
   const commit = { author, at: '2026-11-26T18:23:02.000Z', subject: 'x', files };
-  return { from: undefined, tip: 'a'.repeat(40), commits: [commit] };
+  return [commit];
 }
 
 const open = (): EarlyReplies => new EarlyReplies({ stop: never, once: false });
@@ -79,12 +79,12 @@ it('what does not reply to the question, or is in another channel, or no message
   replies.taken(push(2, { re: [], cause: [QUESTION] }));
   replies.taken(push(3, { re: [], body: `See ${QUESTION}.\nre: ${QUESTION}\n` }));
   replies.taken(push(4, {}, ELSEWHERE));
-  const broken = push(5).commits[0]!;
+  const broken = push(5)[0]!;
   const files = [
     { path: messageFile(CHANNEL, relPathOf(6)), content: `re: [${QUESTION}` },
     { path: `data/channels/${CHANNEL}/CHANNEL.md`, content: broken.files[0]!.content },
   ];
-  replies.taken({ ...push(5), commits: [{ ...broken, files }] });
+  replies.taken([{ ...broken, files }]);
   expect(replies.awaited).toBe(1);
   replies.taken(push(1));
   expect(await waiting).toEqual(plain);

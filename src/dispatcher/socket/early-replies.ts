@@ -1,10 +1,10 @@
 import { placeOf } from '../../protocol/layout.ts';
-import { type MessageRef } from '../../protocol/message-ref.ts';
+import type { MessageRef } from '../../protocol/message-ref.ts';
 import { parseMessage, type Message } from '../../protocol/message.ts';
 import { isAnswer } from '../../protocol/owed.ts';
 import { talkHeader } from '../../protocol/talk.ts';
 import { CrosstalkError } from '../../errors.ts';
-import type { Taken } from '../../transport/transport.ts';
+import type { Commit } from '../../transport/transport.ts';
 
 /** Messages that are kept: a command asks a moment after its question was pushed. */
 const MOST = 16;
@@ -27,6 +27,12 @@ interface Pushed extends MessageRef {
   isWhole: boolean;
 }
 
+interface Waiting {
+  ref: MessageRef;
+  tell: (told: ToldReply) => void;
+  letGo: () => void;
+}
+
 /**
  * The replies that this dispatcher pushes, told as soon as the remote has taken them to a command that
  * has just asked and knows nothing else to look for. It need not open the transport for that
@@ -35,11 +41,14 @@ interface Pushed extends MessageRef {
 export class EarlyReplies {
   readonly #closed: AbortSignal;
   #recent: Pushed[] = [];
-  readonly #waiting = new Map<(told: ToldReply) => void, MessageRef>();
+  readonly #waiting = new Set<Waiting>();
 
   /** @param options `stop` ends all waits; `once`: a dispatcher of one pass allows none */
   constructor({ stop, once }: { stop: AbortSignal; once: boolean }) {
     this.#closed = once ? AbortSignal.abort() : stop;
+    stop.addEventListener('abort', () => {
+      for (const { letGo } of [...this.#waiting]) letGo();
+    });
   }
 
   /** The number of requests that wait. */
@@ -47,8 +56,8 @@ export class EarlyReplies {
     return this.#waiting.size;
   }
 
-  /** The remote has taken a push. */
-  readonly taken = ({ commits }: Taken): void => {
+  /** The remote has taken some commits. */
+  readonly taken = (commits: readonly Commit[]): void => {
     const files = commits.flatMap((commit) => commit.files);
     const pushed = files.flatMap(({ path, content }): Pushed[] => {
       const place = placeOf(path);
@@ -60,7 +69,7 @@ export class EarlyReplies {
       return [{ channel, relPath, isWhole, content: kept }];
     });
     this.#recent = [...this.#recent, ...pushed].slice(-MOST);
-    for (const [tell, ref] of [...this.#waiting]) {
+    for (const { tell, ref } of [...this.#waiting]) {
       const told = firstReply(pushed, ref);
       if (told !== undefined) tell(told);
     }
@@ -73,23 +82,26 @@ export class EarlyReplies {
    * @throws CrosstalkError `aborted` when that happens, and when all waits are ended
    */
   to(ref: MessageRef, gone: AbortSignal): Promise<ToldReply> {
-    const over = AbortSignal.any([gone, this.#closed]);
     return new Promise((resolve, reject) => {
+      const leave = (): void => {
+        this.#waiting.delete(waiting);
+        gone.removeEventListener('abort', letGo);
+      };
       const tell = (told: ToldReply): void => {
-        over.removeEventListener('abort', letGo);
-        this.#waiting.delete(tell);
+        leave();
         resolve(told);
       };
       const letGo = (): void => {
-        this.#waiting.delete(tell);
+        leave();
         reject(new CrosstalkError('aborted', 'no longer waiting for a reply'));
       };
-      if (over.aborted) {
+      const waiting: Waiting = { ref, tell, letGo };
+      if (gone.aborted || this.#closed.aborted) {
         letGo();
         return;
       }
-      over.addEventListener('abort', letGo);
-      this.#waiting.set(tell, ref);
+      gone.addEventListener('abort', letGo);
+      this.#waiting.add(waiting);
       const told = firstReply(this.#recent, ref);
       if (told !== undefined) tell(told);
     });

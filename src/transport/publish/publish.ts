@@ -24,23 +24,14 @@ export interface PublishOptions {
   permit?: ((kind: 'push' | 'read') => Promise<void>) | undefined;
   /** Called with each commit that is about to be pushed. */
   onPushing?: ((tip: string) => void) | undefined;
-  /** Called once the remote has taken a push, before this machine has a note of that. */
-  onTaken?: ((taken: Taken) => void) | undefined;
+  /** Called with the commits of a push that the remote has taken, before this machine has a note of that. */
+  onTaken?: ((commits: readonly Commit[]) => void) | undefined;
   /** In the time of the machine, unless another one is given. */
   wait?: Wait | undefined;
   /** Numbers from 0 to 1, for the wait after a lost race. */
   random?: (() => number) | undefined;
   /** Where the bytes of attached files are until git has them. */
   bytesOf?: ((blob: Blob) => Promise<Buffer | undefined>) | undefined;
-}
-
-/** A push that the remote has taken. */
-export interface Taken {
-  /** The commit on which it was built; undefined in a transport that was empty. */
-  from: string | undefined;
-  tip: string;
-  /** What it put there, in its order. */
-  commits: readonly Commit[];
 }
 
 /** What is asked of whoever coordinates. */
@@ -215,7 +206,7 @@ async function tryOnce(
   const moving = upstream.move(tip, built.oid, {
     signal,
     isDense: isAllDense(missing),
-    onTaken: () => onTaken?.({ from: tip, tip: built.oid, commits: missing }),
+    onTaken: () => onTaken?.(missing),
   });
   onPushing?.(built.oid);
   const failure = await moving;
