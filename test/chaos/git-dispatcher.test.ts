@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Host } from '../support/bus.ts';
+import { git } from '../support/git.ts';
 import { until } from '../support/wait.ts';
 import { FaultyMachine } from './faulty-machine.ts';
 import type { Kind, Which } from './git-shim.ts';
@@ -51,6 +52,7 @@ it('a dispatcher whose work fails inside reports it at once, and what it is', as
     return started;
   });
   machine.harm({ which: '@merge-base', kind: 'killed' });
+  pushMany(machine);
   ask(machine);
   const reported = async (): Promise<boolean> =>
     /the dispatcher's work fails since .+: git merge-base failed/.test(await verdict(machine.host));
@@ -63,6 +65,16 @@ it('a dispatcher whose work fails inside reports it at once, and what it is', as
   );
   await running.stop();
 });
+
+/** More commits in one push than are read one by one, so that git is asked what they go on from. */
+function pushMany({ host }: FaultyMachine): void {
+  const { hub } = host.bus;
+  const person = ['-c', 'user.name=x', '-c', 'user.email=x@x'];
+  let tip = git(hub, 'rev-parse', 'main').trim();
+  for (let n = 0; n < 20; n++)
+    tip = git(hub, ...person, 'commit-tree', `${tip}^{tree}`, '-p', tip, '-m', 'empty').trim();
+  git(hub, 'update-ref', 'refs/heads/main', tip);
+}
 
 /** A question that another machine has pushed. */
 function ask({ host }: FaultyMachine): void {
