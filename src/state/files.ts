@@ -81,6 +81,9 @@ export async function readJson(path: string): Promise<{ value: unknown } | undef
 /** Files that are open at a time: a process has a limited number, and git needs some. */
 const OPEN_FILES = 64;
 
+/** The name of an item; whatever else is in its folder is nobody's item. */
+const ITEM = /^([A-Za-z0-9-]{1,64})\.json$/;
+
 /**
  * A folder of JSON files, one item each, named by id. An item that `parse` does not accept is moved
  * aside to `<id>.json.broken`, where {@link broken} finds it: it is kept, and in nobody's way.
@@ -100,7 +103,7 @@ export class JsonFolder<T extends { id: string }> {
   }
 
   async get(id: string): Promise<T | undefined> {
-    if (!/^[A-Za-z0-9-]{1,64}$/.test(id)) return undefined;
+    if (!ITEM.test(`${id}.json`)) return undefined;
     const read = await readJson(this.#path(id)).catch((error: unknown) => {
       // A folder in the place of an item is none, and is moved aside like one that is broken.
       if (hasCode(error, 'EISDIR')) return { value: undefined };
@@ -117,8 +120,7 @@ export class JsonFolder<T extends { id: string }> {
 
   /** The ids of all items, readable or not, in order; ids are ULIDs, so this is the order of age. */
   async ids(): Promise<string[]> {
-    const names = (await this.#names()).filter((name) => name.endsWith('.json'));
-    return names.map((name) => name.slice(0, -5)).sort();
+    return (await this.#names()).flatMap((name) => ITEM.exec(name)?.[1] ?? []).sort();
   }
 
   /** Whether there is an item of this id; it is not read. */
@@ -142,7 +144,7 @@ export class JsonFolder<T extends { id: string }> {
 
   /** Whether there is no item, not even one that could not be read; no item is read for this. */
   async isEmpty(): Promise<boolean> {
-    return !(await this.#names()).some((name) => name.endsWith('.json'));
+    return !(await this.#names()).some((name) => ITEM.test(name));
   }
 
   /** Hands an item over to another folder, in one step; false when it is not here. */

@@ -11,7 +11,8 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { Bus, type Host } from '../support/bus.ts';
+import { Outbox } from '../../src/state/outbox.ts';
+import { Bus, scratch, type Host } from '../support/bus.ts';
 import { Program } from '../support/process.ts';
 import { until } from '../support/wait.ts';
 
@@ -73,6 +74,18 @@ it('an outbox entry that cannot be read is set aside, kept, and reported', async
   expect((await host.run('status')).out).toContain(
     '01J0000000000000000000000A.json.broken could not be read and was set aside',
   );
+});
+
+it('a file in the outbox that is named as no item is nobody’s mail: nothing waits for it', async () => {
+  const folder = join(scratch(), 'outbox');
+  mkdirSync(folder);
+  writeFileSync(join(folder, '01J0000000000000000000000A.answer.json'), '{"notes":[]}');
+  const outbox = new Outbox(folder);
+  expect([await outbox.isEmpty(), await outbox.all(), await outbox.broken()]).toEqual([
+    true,
+    [],
+    [],
+  ]);
 });
 
 it('approvals that cannot be read approve nothing: commands wait until they are approved again', async () => {

@@ -1,5 +1,7 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { RunDesk, type Handling, type RunFacts } from '../../src/dispatcher/run/desk.ts';
@@ -7,7 +9,8 @@ import { endSurvivors } from '../../src/dispatcher/run/survivors.ts';
 import { ask } from '../../src/dispatcher/socket/wake.ts';
 import { askDispatcher, type RunRequest } from '../../src/operations/sending/in-run.ts';
 import { identify } from '../../src/state/process-identity.ts';
-import { DropFolder, runDirectory } from '../../src/state/run-directory.ts';
+import { DropFolder, droppedName } from '../../src/state/drop-folder.ts';
+import { runDirectory } from '../../src/state/run-directory.ts';
 import { Bus, scratch } from '../support/bus.ts';
 import { exists, Program } from '../support/process.ts';
 import { until } from '../support/wait.ts';
@@ -117,6 +120,32 @@ it('what was dropped before the end is taken by the next start when the dispatch
   expect(served).toEqual([request(7).id]);
   await open.close();
   expect(readdirSync(folder)).toEqual(['other']);
+});
+
+it('what is answered after the end is written nowhere, also not to the folder that has the number of the closed one', async () => {
+  const root = scratch();
+  const [dir, other] = [join(root, 'run'), join(root, 'other')];
+  for (const path of [join(dir, 'drop'), other]) mkdirSync(path, { recursive: true });
+  const drops = await DropFolder.open(dir);
+  if (drops === undefined) throw new Error('no folder for drops');
+  const answered = drops.answer(request(1).id, { notes: [] });
+  await drops.close();
+  // The system gives the lowest number that is free, so one of these has that of the closed folder.
+  const handles = await Promise.all(Array.from({ length: 30 }, () => open(other, 'r')));
+  onTestFinished(async () => {
+    await Promise.all(handles.map((handle) => handle.close()));
+  });
+
+  await answered;
+  expect(readdirSync(join(dir, 'drop'))).toEqual([`${request(1).id}.answer.json`]);
+  await expect(drops.answer(request(2).id, { notes: [] })).rejects.toThrow('closed');
+  const bytes = Buffer.from('bytes');
+  const sha256 = createHash('sha256').update(bytes).digest('hex');
+  await expect(drops.put(request(2).id, sha256, bytes)).rejects.toThrow('closed');
+  writeFileSync(join(other, droppedName(request(2).id, sha256)), bytes);
+  expect(await drops.bytes(request(2).id, sha256, 100)).toBeUndefined();
+  await expect(drops.take()).rejects.toThrow('closed');
+  expect(readdirSync(other)).toEqual([droppedName(request(2).id, sha256)]);
 });
 
 it('crosstalk send of a run that has ended is refused with a line that says so', async () => {

@@ -1,8 +1,8 @@
 import { watch, type FSWatcher } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
+import { DropFolder } from '../../state/drop-folder.ts';
 import {
-  DropFolder,
   RUN_HAS_ENDED,
   makeRunDirectory,
   removeRunDirectory,

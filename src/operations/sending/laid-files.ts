@@ -5,7 +5,7 @@ import { CrosstalkError } from '../../errors.ts';
 import { readWhole } from '../../plain-file.ts';
 import { filesIn, HIGHEST_BYTES, type AttachedFile } from '../../protocol/attached.ts';
 import { sha256Of } from '../../state/side-files.ts';
-import { droppedName } from '../../state/run-directory.ts';
+import { droppedName } from '../../state/drop-folder.ts';
 import type { Context } from '../context.ts';
 import { filesOfMessage, folderFor, putFile, type PutFile } from '../reading/message-files.ts';
 import { shownMessage } from '../reading/read.ts';
