@@ -259,6 +259,25 @@ it('a shallow clone and a partial clone take part like any other', async () => {
   expect(bus.from('worker')).toHaveLength(1);
 });
 
+it('a clone that is made shallow right above what its machine has seen still gets its mail', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: 'echo done' });
+  const other = await bus.host('back', {});
+  const asked = [await other.send('worker', 'before')];
+  await host.once();
+  await host.once();
+  asked.push(await other.send('worker', 'at the cut'));
+  // The cursor is the parent of the only commit that the clone keeps.
+  git(host.dir, 'fetch', '--quiet', '--depth=1', 'origin', 'main');
+  git(host.dir, 'reset', '--quiet', '--hard', 'FETCH_HEAD');
+  git(host.dir, 'reflog', 'expire', '--expire=now', '--all');
+  git(host.dir, 'gc', '--quiet', '--prune=now');
+  await host.once();
+  asked.push(await other.send('worker', 'after'));
+  await host.once();
+  expect(bus.from('worker').map(({ message }) => message.re)).toEqual(asked.map((one) => [one]));
+});
+
 it('stale locks of a dead git stop no mail', async () => {
   const bus = new Bus();
   const host = await bus.host('front', { worker: 'echo done' });

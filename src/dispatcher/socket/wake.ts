@@ -4,6 +4,11 @@ import { createConnection, createServer, type Server, type Socket } from 'node:n
 import { findEar, makeEar, removeEar } from './ear.ts';
 import { onLines } from './lines.ts';
 
+/** Requests of one connection that are answered at a time; each of our commands makes one. */
+const MAX_UNDERWAY = 8;
+/** Bytes of answers that whoever asks may leave unread before it asks for more. */
+const MAX_UNREAD = 8 * 1024 * 1024;
+
 /**
  * The dispatcher's unix socket, known by a path in the state directory. Nothing depends on its
  * answers: a message is in the outbox before a request mentions it, or the command that passes it
@@ -27,14 +32,21 @@ export async function listen(
       open.delete(socket);
       gone.abort();
     });
+    let underway = 0;
     onLines(socket, (line) => {
       const request = parseRequest(line);
-      if (request === undefined) socket.destroy();
-      else
-        void answer(request, gone.signal).then(
-          (reply) => socket.write(`${JSON.stringify(reply)}\n`),
-          () => socket.destroy(),
-        );
+      if (request === undefined || underway >= MAX_UNDERWAY || socket.writableLength > MAX_UNREAD) {
+        socket.destroy();
+        return;
+      }
+      underway++;
+      void answer(request, gone.signal).then(
+        (reply) => {
+          underway--;
+          socket.write(`${JSON.stringify(reply)}\n`);
+        },
+        () => socket.destroy(),
+      );
     });
   });
   const { isMainThread } = await import('node:worker_threads');

@@ -45,17 +45,20 @@ export async function notNear(
   tip: string,
 ): Promise<string[]> {
   const left = new Set(commits);
+  left.delete(tip);
   let next: string | undefined = tip;
   for (let step = 0; step < NEAR && next !== undefined && left.size > 0; step++) {
+    const object: GitObject | undefined = await objects.read(next);
+    // The oldest commits of a shallow clone name parents that it has not got.
+    if (object?.type !== 'commit') break;
     left.delete(next);
-    if (left.size > 0) next = parentIn(await objects.read(next));
+    next = parentIn(object);
   }
   return [...left];
 }
 
 /** The first parent of a commit, from the second line of its object. */
-function parentIn(object: GitObject | undefined): string | undefined {
-  if (object?.type !== 'commit') return undefined;
+function parentIn(object: GitObject): string | undefined {
   const text = object.content?.toString('latin1', 0, 256) ?? '';
   return /^tree [0-9a-f]+\nparent ([0-9a-f]+)\n/.exec(text)?.[1];
 }
