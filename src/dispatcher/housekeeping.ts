@@ -9,6 +9,8 @@ import { wait } from '../wait.ts';
  * processes that move the checkout would be in the way.
  */
 const REST_MS = 200;
+/** Milliseconds after which a checkout that could not follow is looked at again, although there was no news. */
+const AGAIN_MS = 60_000;
 
 /**
  * Work beside the delivery of messages, which does not need it: updating the checkout, so that
@@ -23,6 +25,9 @@ export class Housekeeping {
   /** The newest tip, and the one for which the work was begun the last time. */
   #wanted: string | undefined;
   #doneFor: string | undefined;
+  /** When the checkout is looked at again without news, in milliseconds since 1970. */
+  #again = Infinity;
+  readonly #now: () => Date;
   #working: Promise<void> | undefined;
   readonly #hurry = new AbortController();
   readonly #rest: number;
@@ -32,17 +37,20 @@ export class Housekeeping {
     this.#transport = transport;
     this.#log = log;
     this.#checkout = new Checkout(transport, now);
+    this.#now = now;
     this.#rest = once ? 0 : REST_MS;
   }
 
   /** Starts the work for a new tip, a moment later; if it is under way, once that is over. */
   follow(tip: string | undefined): void {
     this.#wanted = tip;
-    if (tip === this.#doneFor || this.#working !== undefined) return;
+    const isDone = tip === this.#doneFor && this.#now().getTime() < this.#again;
+    if (isDone || this.#working !== undefined) return;
     this.#working = wait(this.#rest, this.#hurry.signal)
       .then(() => {
+        const isAgain = this.#wanted === this.#doneFor;
         this.#doneFor = this.#wanted;
-        return this.#work();
+        return isAgain ? this.#bringCheckout() : this.#work();
       })
       .finally(() => {
         this.#working = undefined;
@@ -61,9 +69,16 @@ export class Housekeeping {
     await this.#work();
   }
 
-  async #work(): Promise<void> {
-    await this.#checkout.follow().catch(() => undefined);
+  async #bringCheckout(): Promise<void> {
+    const followed = await this.#checkout.follow().catch(() => undefined);
+    // Whatever was in its way may go without any news.
+    const isLeft = followed === undefined || followed.state === 'left';
+    this.#again = isLeft ? this.#now().getTime() + AGAIN_MS : Infinity;
     if (this.#checkout.isBusy) this.#doneFor = undefined;
+  }
+
+  async #work(): Promise<void> {
+    await this.#bringCheckout();
     const foreign = await this.#transport.foreignPaths().catch((error: unknown) => {
       this.#log('internal_error', { error: `foreign paths: ${reasonOf(error)}` });
       return [];
