@@ -1,5 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
+
+/** The number of the device on Linux: 1, 9. */
+const URANDOM = 0x109;
 
 /**
  * Bytes that nobody can guess, of the system's generator. They are read from its device, where there is
@@ -16,10 +19,13 @@ export function randomOfSystem(length: number): Buffer {
 
 /** @throws Error where the device is missing, or is something else */
 function fromDevice(length: number): Buffer {
-  const device = openSync('/dev/urandom', 'r');
+  // A named pipe in its place is not waited for.
+  const device = openSync('/dev/urandom', constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     const bytes = Buffer.alloc(length);
-    if (!fstatSync(device).isCharacterDevice()) throw new Error('it is no device');
+    const found = fstatSync(device);
+    if (!found.isCharacterDevice()) throw new Error('it is no device');
+    if (process.platform === 'linux' && found.rdev !== URANDOM) throw new Error('it is another');
     if (readSync(device, bytes, 0, length, null) !== length) throw new Error('it gave too little');
     return bytes;
   } finally {

@@ -1,16 +1,23 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
-import { writeRef, type RefPlace } from '../../src/transport/clone/refs.ts';
+import { readRef, writeRef, type RefPlace } from '../../src/transport/clone/refs.ts';
 
 const [FIRST, SECOND] = ['1'.repeat(40), '2'.repeat(40)];
 const REF = 'refs/heads/work';
 
 function repository(): { place: RefPlace; lock: string } {
   const dir = mkdtempSync(join(tmpdir(), 'refs-'));
-  execFileSync('git', ['init', '--quiet', dir]);
+  execFileSync('git', ['init', '--quiet', '--initial-branch=main', dir]);
   const gitDir = join(dir, '.git');
   return { place: { dir, gitDir, commonDir: gitDir }, lock: join(gitDir, `${REF}.lock`) };
 }
@@ -47,4 +54,17 @@ it('a lock that somebody holds is respected', async () => {
   const refused = await writeRef(place, REF, SECOND);
   expect(refused).toMatchObject({ ok: false, contention: true });
   expect(existsSync(lock)).toBe(true);
+});
+
+it('of several who find a lock that is too old at once, one writes the ref, and it is whole', async () => {
+  for (let round = 0; round < 10; round++) {
+    const { place, lock } = repository();
+    mkdirSync(dirname(lock), { recursive: true });
+    lockSince(lock, 60_000);
+    const oids = [1, 2, 3, 4].map((n) => String(n).repeat(40));
+    const all = await Promise.all(oids.map((oid) => writeRef(place, REF, oid, '')));
+    const winners = oids.filter((_, n) => all[n]?.ok);
+    expect([round, winners]).toEqual([round, [await readRef(place, REF)]]);
+    expect(readdirSync(dirname(lock))).toEqual(['work']);
+  }
 });

@@ -1,9 +1,10 @@
 import { constants } from 'node:fs';
-import { open, rename, rm, rmdir, stat, type FileHandle } from 'node:fs/promises';
+import { link, open, rename, rm, rmdir, stat, type FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { hasCode, reasonOf } from '../../errors.ts';
 import { makeFolder } from '../../folder.ts';
+import { randomOfSystem } from '../../random.ts';
 import type { Clone } from './clone.ts';
 import { linkOnTheWay, packedText, smallText } from './clone-file.ts';
 
@@ -82,7 +83,7 @@ export async function writeRef(
   for (let tries = 1; ; tries++) {
     const taken = await takeLock(lock, clone.isPrivate);
     if (taken === 'locked') {
-      const isGone = await removeStale(lock);
+      const isGone = await removeStaleLock(lock);
       // One more try for a lock that has just been taken away.
       if (tries > LOCK_TRIES || (tries === LOCK_TRIES && !isGone))
         return failed(`${lock} exists: another git holds it`, { contention: true });
@@ -99,6 +100,10 @@ export async function writeRef(
       await taken.sync();
       // An empty folder of a branch that was deleted may be in the way.
       await rmdir(path).catch(() => undefined);
+      if (!(await isOf(taken, lock))) {
+        kept = false;
+        return failed(`${lock} was taken away by another process`, { contention: true });
+      }
       await rename(lock, path);
       kept = false;
       return { ok: true };
@@ -158,10 +163,33 @@ function modesOf(isPrivate = false): { file: number; folder: number } {
   return isPrivate ? { file: 0o600, folder: 0o700 } : { file: 0o644, folder: 0o777 };
 }
 
-/** Takes away the lock of a git that was killed; returns whether it did. */
-async function removeStale(lock: string): Promise<boolean> {
+/** Whether a lock is still the file that we made. */
+async function isOf(taken: FileHandle, lock: string): Promise<boolean> {
+  const [ours, there] = await Promise.all([taken.stat(), stat(lock).catch(() => undefined)]);
+  return there?.ino === ours.ino;
+}
+
+/**
+ * Takes away the lock of a ref if the git that made it was killed; returns whether it did. Others may do so
+ * at the same time, and one of them has a new lock by then: what is not the old one is put back.
+ */
+export async function removeStaleLock(lock: string): Promise<boolean> {
+  if (!(await isStale(lock))) return false;
+  // Git takes no file of such a name for a ref.
+  const aside = `${lock.slice(0, -'.lock'.length)}.${randomOfSystem(4).toString('hex')}.lock`;
+  try {
+    await rename(lock, aside);
+    const isOld = await isStale(aside);
+    if (!isOld) await link(aside, lock).catch(() => undefined);
+    await rm(aside, { force: true });
+    return isOld;
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return true;
+    throw error;
+  }
+}
+
+async function isStale(lock: string): Promise<boolean> {
   const { mtimeMs } = await stat(lock).catch(() => ({ mtimeMs: Date.now() }));
-  if (Date.now() - mtimeMs <= STALE_LOCK_MS) return false;
-  await rm(lock, { force: true });
-  return true;
+  return Date.now() - mtimeMs > STALE_LOCK_MS;
 }

@@ -1,10 +1,9 @@
-import { rm, stat } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Failure } from '../git/failure.ts';
 import type { Objects } from '../objects/objects.ts';
 import type { Git, GitOutcome } from '../git/git.ts';
 import { mendRef } from './own-git.ts';
-import { noteMove, readRef, writeRef } from './refs.ts';
+import { noteMove, readRef, removeStaleLock, writeRef } from './refs.ts';
 import type { Repository } from './handle.ts';
 
 export type Fetched = { ok: true } | { ok: false; failure: Failure };
@@ -84,7 +83,7 @@ export async function fetchBranch(repository: Repository, signal?: AbortSignal):
     const mayHelp = damaged.length > 0 || outcome.failure.kind === 'contention';
     if (!mayHelp || tries === FETCH_TRIES) return { ok: false, failure: outcome.failure };
     for (const name of damaged) await mendRef(repository, name);
-    await removeStaleLock(outcome.stderr, branch);
+    await removeLock(outcome.stderr, branch);
     await sleep(Math.random() * tries * FETCH_WAIT_MS);
   }
 }
@@ -192,12 +191,7 @@ export async function pushCommit(
   return pushed.ok ? undefined : pushed.failure;
 }
 
-/** Git holds the lock of a ref for milliseconds; one this old belongs to a git that was killed. */
-const STALE_LOCK_MS = 10_000;
-
-async function removeStaleLock(stderr: string, branch: string): Promise<void> {
+async function removeLock(stderr: string, branch: string): Promise<void> {
   const path = /Unable to create '(.+\.lock)': File exists/.exec(stderr)?.[1] ?? '';
-  if (!path.endsWith(`/${tracking(branch)}.lock`)) return;
-  const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: Date.now() }));
-  if (Date.now() - mtimeMs > STALE_LOCK_MS) await rm(path, { force: true });
+  if (path.endsWith(`/${tracking(branch)}.lock`)) await removeStaleLock(path);
 }
