@@ -81,22 +81,36 @@ class WarmBus {
     return existsSync(file) ? readFileSync(file, 'utf8').split('"prompt"').length - 1 : 0;
   }
 
+  /** Those of the started CLIs that are there; another process may have the number of one that has ended. */
+  get alive(): Started[] {
+    return this.starts.filter(({ pid }) => isAlive(pid, join(this.bus.root, 'keeping')));
+  }
+
+  async isEmpty(): Promise<void> {
+    await until('nothing to be left', () => this.left.length === 0).catch((error: unknown) => {
+      throw new Error(`${String(error)}: ${this.left.join()}`);
+    });
+  }
+
   /** What is left of sessions: processes, records and directories. */
   get left(): string[] {
     const names = (folder: string): string[] =>
       existsSync(join(this.host.state, folder)) ? readdirSync(join(this.host.state, folder)) : [];
     return [
-      ...this.starts.filter(({ pid }) => isAlive(pid)).map(({ pid }) => `process ${String(pid)}`),
+      ...this.alive.map(({ pid }) => `process ${String(pid)}`),
       ...names('warm-sessions'),
       ...names('run'),
     ];
   }
 }
 
-function isAlive(pid: number): boolean {
+function isAlive(pid: number, keeping: string): boolean {
   try {
     process.kill(pid, 0);
-    return true;
+    return (
+      process.platform !== 'linux' ||
+      readFileSync(`/proc/${String(pid)}/environ`, 'utf8').includes(`KEEPING=${keeping}`)
+    );
   } catch {
     return false;
   }
@@ -130,7 +144,7 @@ it.each([
     expect(await doomed.ended).toBe('SIGKILL');
     await settle(warm.host);
     expect(warm.answered).toEqual(['ASKED-1', 'ASKED-2']);
-    await until('nothing to be left', () => warm.left.length === 0);
+    await warm.isEmpty();
   },
   PATIENCE_MS,
 );
@@ -163,7 +177,7 @@ it.each([
     await settle(warm.host);
     expect(warm.answered).toEqual(['ASKED-2', 'please wait ASKED-1']);
     expect(new Set(warm.answers.map(({ relPath }) => relPath)).size).toBe(1);
-    await until('nothing to be left', () => warm.left.length === 0);
+    await warm.isEmpty();
   },
   PATIENCE_MS,
 );
@@ -185,7 +199,7 @@ it(
     for (let kill = 0; kill < KILLS; kill++) {
       await ask();
       await sleep(random.between(0, 600));
-      const alive = warm.starts.filter(({ pid }) => isAlive(pid));
+      const { alive } = warm;
       if (random.next() < 0.5 && alive.length > 0) process.kill(random.pick(alive).pid, 'SIGKILL');
       else {
         doomed.child.kill('SIGKILL');
@@ -202,7 +216,7 @@ it(
     await doomed.ended;
     await settle(warm.host);
     expect(warm.answered, `seed ${String(SEED)}`).toEqual(asked);
-    await until('nothing to be left', () => warm.left.length === 0);
+    await warm.isEmpty();
   },
   2 * PATIENCE_MS + KILLS * 4000,
 );
