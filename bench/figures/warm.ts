@@ -16,7 +16,7 @@ import {
   homeFor,
   REAL_ADAPTERS,
   realCli,
-  type CliName,
+  type RealCli,
 } from '../../test/agents/clis.ts';
 import { startModelServer } from '../../test/agents/server.ts';
 import type { Figure, Scale } from '../figure.ts';
@@ -27,7 +27,8 @@ import { World, type Machine, type Serving } from '../world.ts';
 const MOST_MS = 150;
 const SHELL = 'cat > /dev/null; echo done';
 const KINDS = ['fresh', 'resume', 'warm'] as const;
-const CLIS: readonly CliName[] = ['gemini', 'opencode', 'claude', 'codex'];
+/** opencode 1.3 takes a third as long itself for a turn as 1.18 does (test/agents/FACTS.md). */
+const CLIS = ['gemini', 'opencode', 'opencode@1.3.2', 'claude', 'codex'];
 const EIGHT = 8;
 const MIB = 1024 * 1024;
 
@@ -45,19 +46,19 @@ interface Warm {
  */
 export async function warm({ rounds, idle }: Scale): Promise<Figure[]> {
   const figures: Figure[] = [];
-  const known = CLIS.filter((name) => existsSync(binFolder(realCli(name))));
-  for (const name of known)
+  const known = CLIS.map(realCli).filter((cli) => existsSync(binFolder(cli)));
+  for (const cli of known)
     for (const kind of KINDS)
-      figures.push(await answering(name, kind, kind === 'warm' ? rounds : Math.min(3, rounds)));
+      figures.push(await answering(cli, kind, kind === 'warm' ? rounds : Math.min(3, rounds)));
   const [first] = known;
   if (first !== undefined) figures.push(...(await eight(first, idle)));
   return figures;
 }
 
 /** Asks a CLI and a trivial actor in turn, again and again in a thread that each has. */
-async function answering(name: CliName, kind: string, rounds: number): Promise<Figure> {
-  const shell = await scene(SHELL, undefined, 'fresh');
-  const cli = await scene(headless(realCli(name)), name, kind);
+async function answering(real: RealCli, kind: string, rounds: number): Promise<Figure> {
+  const shell = await scene(undefined, 'fresh');
+  const cli = await scene(real, kind);
   try {
     const last = new Map<Scene, string>();
     const ask = async (at: Scene): Promise<void> => {
@@ -76,7 +77,7 @@ async function answering(name: CliName, kind: string, rounds: number): Promise<F
     const memory = Math.round(processes.reduce((sum, one) => sum + one.memory, 0) / MIB);
     const isWarm = kind === 'warm';
     return {
-      figure: `reply → answer, ${name} ${kind}`,
+      figure: `reply → answer, ${real.name} ${real.version} ${kind}`,
       ...{ floor, measured: spreads.cli, ratio },
       goal: isWarm ? '≤ 1×' : 'for comparison',
       met: !isWarm || ratio <= 1,
@@ -95,15 +96,16 @@ interface Scene {
   end: () => Promise<void>;
 }
 
-async function scene(cli: string, name: CliName | undefined, kind: string): Promise<Scene> {
+/** A machine with one actor: a real CLI, or without one the trivial actor. */
+async function scene(cli: RealCli | undefined, kind: string): Promise<Scene> {
   const world = await World.make();
   const server = await startModelServer(() => ({ say: 'done' }));
   const machine = await world.machine('worker', SHELL);
   // codex makes no helpers for its own sandbox below a folder for temporary files.
   const home = mkdtempSync('/var/tmp/crosstalk-bench-');
-  if (name !== undefined) {
-    const env = homeFor([realCli(name)], server.url, home, cacheFolder());
-    const adapter = REAL_ADAPTERS[name];
+  if (cli !== undefined) {
+    const env = homeFor([cli], server.url, home, cacheFolder());
+    const adapter = REAL_ADAPTERS[cli.name];
     const first = adapter === undefined ? '' : `${binFolder(adapter)}:`;
     Object.assign(machine.env, env, { PATH: `${first}${env['PATH'] ?? ''}` });
     const state = join(home, 'state');
@@ -111,7 +113,13 @@ async function scene(cli: string, name: CliName | undefined, kind: string): Prom
     machine.env['CROSSTALK_STATE_DIR'] = state;
     mkdirSync(`${home}-tmp`, { recursive: true });
   }
-  await machine.run('actor', 'set', 'worker', `cli=${cli}`, `session=${kind}`);
+  await machine.run(
+    'actor',
+    'set',
+    'worker',
+    `cli=${cli === undefined ? SHELL : headless(cli)}`,
+    `session=${kind}`,
+  );
   const serving = await machine.serve('--interval', '3600');
   return {
     world,
@@ -190,8 +198,8 @@ async function kept(machine: Machine): Promise<Warm[]> {
 }
 
 /** Eight processes that wait, and a ninth thread. */
-async function eight(name: CliName, seconds: number): Promise<Figure[]> {
-  const { world, machine, end } = await scene(headless(realCli(name)), name, 'warm');
+async function eight(cli: RealCli, seconds: number): Promise<Figure[]> {
+  const { world, machine, end } = await scene(cli, 'warm');
   try {
     const threads: string[] = [];
     for (let thread = 0; thread < EIGHT; thread++) threads.push(await asked(world, machine));
@@ -205,7 +213,7 @@ async function eight(name: CliName, seconds: number): Promise<Figure[]> {
     const after = await kept(machine);
     const isEvicted = after.length === EIGHT && !after.some(({ id }) => id === all[0]?.id);
     const again = await timed(() => asked(world, machine, threads[0]));
-    const figure = `eight kept ${name}`;
+    const figure = `eight kept ${cli.name}`;
     return [
       {
         figure: `${figure}, memory`,

@@ -9,6 +9,8 @@ export interface RealCli {
   /** Its npm package, at exactly this version. */
   package: string;
   version: string;
+  /** Its folder below that of all CLIs, where it is not named as the CLI is. */
+  folder?: string;
   /** Files and variables for its own HOME, in which it trusts `folder`. */
   settings: (server: string, folder: string) => Settings;
 }
@@ -175,18 +177,20 @@ export function cacheFolder(env: NodeJS.ProcessEnv = process.env): string {
   return env['CROSSTALK_AGENTS_CACHE'] ?? join(homedir(), '.cache', 'crosstalk-test-agents');
 }
 
-export function realCli(name: string): RealCli {
+/** A CLI by its name; `<name>@<version>` is another version of it, which has a folder of its own. */
+export function realCli(wanted: string): RealCli {
+  const [name, version] = wanted.split('@');
   const found = REAL_CLIS.find((cli) => cli.name === name);
   if (found === undefined)
     throw new Error(
-      `no agent CLI "${name}" in test/agents/clis.ts; there are: ${REAL_CLIS.map((cli) => cli.name).join(', ')}`,
+      `no agent CLI "${wanted}" in test/agents/clis.ts; there are: ${REAL_CLIS.map((cli) => cli.name).join(', ')}`,
     );
-  return found;
+  return version === undefined ? found : { ...found, version, folder: wanted };
 }
 
 /** The folder with a CLI's executable, for a PATH. */
-export function binFolder(cli: { name: string }, cache = cacheFolder()): string {
-  return join(cache, cli.name, 'node_modules', '.bin');
+export function binFolder(cli: { name: string; folder?: string }, cache = cacheFolder()): string {
+  return join(cache, cli.folder ?? cli.name, 'node_modules', '.bin');
 }
 
 /** The command line that the program itself proposes for a host file. */

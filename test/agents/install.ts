@@ -5,6 +5,7 @@ import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
 import {
+  binFolder,
   cacheFolder,
   REAL_ADAPTERS,
   realCli,
@@ -30,7 +31,7 @@ export default async function prepare(project: TestProject): Promise<void> {
   const cache = cacheFolder();
   const adapters = clis.flatMap(({ name }) => REAL_ADAPTERS[name] ?? []);
   await Promise.all([...clis, ...adapters].map((cli) => install(cli, cache)));
-  project.provide('agents', { cache, names: clis.map(({ name }) => name) });
+  project.provide('agents', { cache, names: clis.map(({ name, folder }) => folder ?? name) });
 }
 
 /**
@@ -40,7 +41,7 @@ export default async function prepare(project: TestProject): Promise<void> {
  * @throws Error in one line when npm cannot deliver it
  */
 export async function install(cli: RealCli | RealAdapter, cache = cacheFolder()): Promise<void> {
-  const place = join(cache, cli.name);
+  const place = join(binFolder(cli, cache), '..', '..');
   if (isInstalled(cli, place)) return;
   await mkdir(cache, { recursive: true });
   const fresh = await mkdtemp(join(cache, `.${cli.name}-`));

@@ -6,7 +6,8 @@ import { headless, homeFor, realCli, type CliName, type RealCli } from './clis.t
 
 /** The CLIs of this list that are under test. */
 export function underTest(...names: CliName[]): RealCli[] {
-  return names.filter((name) => inject('agents').names.includes(name)).map(realCli);
+  const chosen = inject('agents').names.map(realCli);
+  return names.flatMap((name) => chosen.filter((cli) => cli.name === name));
 }
 
 /**

@@ -139,7 +139,7 @@ describe('words for work under way', () => {
     expect(answers()[0]?.message.usage).toMatchObject(usage);
   });
 
-  it.each(['deaf', 'refuses'])(
+  it.each(['deaf', 'ends', 'refuses'])(
     'reach an agent that is %s by a turn that begins again',
     async (how) => {
       mood(how);

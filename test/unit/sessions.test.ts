@@ -71,6 +71,10 @@ it('takes for a refusal only what a CLI says before it asks the model', () => {
   expect(isSessionRefused('codex', { stdout: '', stderrTail })).toBe(false);
   const red = '\u001b[91m\u001b[1mError: \u001b[0mSession not found\n\n';
   expect(isSessionRefused('opencode', { stdout: '', stderrTail: red })).toBe(true);
+  const old =
+    'NotFoundError: NotFoundError\n data: {\n  message: "Session not found: ses_0a",\n},\n\n';
+  const trace = '      at <anonymous> (/$bunfs/root/src/index.js:268387:15)\n'.repeat(9);
+  expect(isSessionRefused('opencode', { stdout: '', stderrTail: `${old}${trace}\n` })).toBe(true);
 });
 
 it('counts what a run used by what its session used in all', () => {

@@ -46,7 +46,8 @@ const SESSIONS: Readonly<Record<string, SessionCli>> = {
     id: /^ses_[A-Za-z0-9]{10,60}$/,
     resumes: '--session',
     settled: /^(?:-[cs]$|--(?:continue|session|fork|dir)\b)/,
-    refuses: /^Error: Session not found$/,
+    // The second of version 1.3, above where it happened.
+    refuses: /^(?:Error: Session not found$|message: "Session not found: ses_)/,
   },
   pi: {
     id: UUID,
@@ -128,7 +129,7 @@ interface Left {
 
 const SEQUENCES = /\p{Cc}\[[\d;]*m/gu;
 /** A refusal is one of the last lines; a banner may stand above it, and nothing of a model. */
-const MOST_LINES = 12;
+const MOST_LINES = 16;
 
 /**
  * Whether a CLI has refused to go on with a session before it asked the model: it says so, said nothing else,

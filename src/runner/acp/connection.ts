@@ -30,6 +30,7 @@ export class Connection {
   readonly #methods: typeof packages.methods;
   readonly #close: () => void;
   readonly #calls: ToolCalls;
+  readonly #spoken: { isThere: boolean };
   #session = '';
   #steers = false;
 
@@ -38,8 +39,10 @@ export class Connection {
     methods: typeof packages.methods,
     close: () => void,
     calls: ToolCalls,
+    spoken: { isThere: boolean },
   ) {
     this.#calls = calls;
+    this.#spoken = spoken;
     this.#agent = agent;
     this.#methods = methods;
     this.#close = close;
@@ -62,10 +65,12 @@ export class Connection {
     const { client, methods, PROTOCOL_VERSION } = await import('./acp-packages.ts');
     const intake = new Intake();
     const calls = new ToolCalls();
+    const spoken = { isThere: false };
     const readable = new ReadableStream<AnyMessage>({
       start: (controller) => {
         incoming((message) => {
           calls.hear(message);
+          if (isSpoken(message)) spoken.isThere = true;
           const takes = intake.takes(message);
           if (takes === true) controller.enqueue(message as unknown as AnyMessage);
           return takes === 'too_many' ? 'it asks, and does not take the answers' : undefined;
@@ -104,7 +109,7 @@ export class Connection {
     const close = (): void => {
       connection.close();
     };
-    const made = new Connection(connection.agent, methods, close, calls);
+    const made = new Connection(connection.agent, methods, close, calls, spoken);
     await made.#greet(PROTOCOL_VERSION);
     await made.#begin(cwd, acp);
     return made;
@@ -118,6 +123,7 @@ export class Connection {
    */
   async prompt(text: string): Promise<string> {
     this.#calls.begin();
+    this.#spoken.isThere = false;
     const { prompt } = this.#methods.agent.session;
     const content = [{ type: 'text' as const, text }];
     const given = this.#agent.request<{ stopReason: string }>(prompt, {
@@ -125,6 +131,11 @@ export class Connection {
       prompt: content,
     });
     return (await asked(given)).stopReason;
+  }
+
+  /** Whether the agent has said anything since the last prompt. */
+  get hasSpoken(): boolean {
+    return this.#spoken.isThere;
   }
 
   /** Whether the agent takes words into a turn; an extension of the protocol. */
@@ -196,6 +207,13 @@ export class Connection {
         }),
       );
   }
+}
+
+/** Whether a message is a part of an answer. */
+function isSpoken({ method, params }: Record<string, unknown>): boolean {
+  const update = (params as { update?: { sessionUpdate?: unknown } | null } | null | undefined)
+    ?.update;
+  return method === 'session/update' && update?.sessionUpdate === 'agent_message_chunk';
 }
 
 /** The option that allows a tool once, or refuses it; what would hold for longer is never chosen. */

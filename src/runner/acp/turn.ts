@@ -44,7 +44,8 @@ export class Turn {
         const again = this.#again;
         this.#again = undefined;
         if (again === undefined) return;
-        if (why !== 'cancelled') {
+        // opencode 1.3 calls a turn that was cancelled the end of one.
+        if (why !== 'cancelled' && (why !== 'end_turn' || connection.hasSpoken)) {
           again.tell('late');
           return;
         }
