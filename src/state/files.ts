@@ -1,9 +1,9 @@
-import { access, open, readFile, readdir, rename, rm } from 'node:fs/promises';
+import { access, open, readFile, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { passed } from '../crash-points.ts';
 import { hasCode } from '../errors.ts';
 import { makeFolder } from '../folder.ts';
-import { isAlive } from './process-identity.ts';
+import { isAlive, runsFor } from './process-identity.ts';
 
 /**
  * Writes a file so that after a crash at any point it holds either the old content or the new:
@@ -46,16 +46,28 @@ async function replace(
 
 let serial = 0;
 
+/** Seconds by which a process may seem to be younger than a file that it writes. */
+const SLACK = 2;
+
 /** Removes what processes that are dead left under a temporary name of {@link writeDurably}. */
-export async function sweep(folders: readonly string[]): Promise<void> {
+export async function sweep(folders: Iterable<string>, now: Date): Promise<void> {
   for (const folder of folders) {
     for (const name of await readdir(folder).catch(() => [])) {
       const pid = Number(/\.(\d+)\.\d+\.tmp$/.exec(name)?.[1]);
-      if (Number.isInteger(pid) && !(await isAlive({ pid, started: '' }))) {
-        await rm(join(folder, name), { force: true });
-      }
+      const path = join(folder, name);
+      if (Number.isInteger(pid) && !(await mayWrite(pid, path, now)))
+        await rm(path, { force: true });
     }
   }
+}
+
+/** Whether a file may be written by a process of this number, and not by an earlier one. */
+async function mayWrite(pid: number, path: string, now: Date): Promise<boolean> {
+  if (!(await isAlive({ pid, started: '' }))) return false;
+  const seconds = await runsFor(pid);
+  const written = await stat(path).catch(() => undefined);
+  if (seconds === undefined || written === undefined) return true;
+  return (now.getTime() - written.mtimeMs) / 1000 <= seconds + SLACK;
 }
 
 /**

@@ -51,3 +51,19 @@ export async function isAlive(identity: ProcessIdentity): Promise<boolean> {
   const started = await startOf(identity.pid);
   return started !== undefined && (identity.started === '' || started === identity.started);
 }
+
+/** Ticks of the clock in a second, in what Linux tells of processes. */
+const TICKS = 100;
+
+/**
+ * For how long a process has run, told from when this one started: a container may be told another uptime than that
+ * of the machine whose ticks it sees.
+ *
+ * @returns seconds; undefined where there is no such process, or the system is none that tells it in `/proc`
+ */
+export async function runsFor(pid: number): Promise<number | undefined> {
+  if (process.platform !== 'linux') return undefined;
+  const [own, started] = await Promise.all([startOf(process.pid), startOf(pid)]);
+  const seconds = process.uptime() + (Number(own) - Number(started)) / TICKS;
+  return Number.isFinite(seconds) ? seconds : undefined;
+}

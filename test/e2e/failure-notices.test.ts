@@ -1,7 +1,7 @@
-import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { Bus, type Host, type Stored } from '../support/bus.ts';
 
 const notices = (bus: Bus): Stored[] =>
@@ -153,11 +153,35 @@ it('a notice waits for the remote, and is not written twice by a restart', async
   expect(notices(bus)).toHaveLength(1);
 });
 
-it('what a killed process was writing of a notice is swept at the next start', async () => {
-  const host = await new Bus().host('front', { worker: 'true' });
-  const left = join(host.state, 'notices', `X.json.${String(spawnSync('true').pid)}.1.tmp`);
-  mkdirSync(join(host.state, 'notices'));
-  writeFileSync(left, 'half');
-  await host.once();
-  expect(existsSync(left)).toBe(false);
-});
+it.each([
+  'notices',
+  'gates',
+  'agent-sessions',
+  'warm-sessions',
+  'ledger',
+  'dead-letters',
+  'outbox',
+])(
+  'what a killed process was writing in %s is swept at the next start, also where its number is taken',
+  async (folder) => {
+    const host = await new Bus().host('front', { worker: 'true' });
+    const other = spawn('sleep', ['60'], { stdio: 'ignore' });
+    onTestFinished(() => {
+      other.kill();
+    });
+    mkdirSync(join(host.state, folder), { recursive: true });
+    const left = (pid: number | undefined, at: Date): string => {
+      const path = join(host.state, folder, `X.json.${String(pid)}.1.tmp`);
+      writeFileSync(path, 'half');
+      utimesSync(path, at, at);
+      return path;
+    };
+    const dead = left(spawnSync('true').pid, new Date());
+    const earlier = left(other.pid, new Date(Date.now() - 60_000));
+    const written = left(process.pid, new Date());
+    await host.once();
+    expect([dead, earlier, written].filter((path) => existsSync(path))).toEqual(
+      process.platform === 'linux' ? [written] : [earlier, written],
+    );
+  },
+);

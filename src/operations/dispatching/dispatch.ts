@@ -8,6 +8,7 @@ import { isPrivate, stateHome } from '../../state/directory.ts';
 import { servingCount } from './serving.ts';
 import { profilesIn } from '../../bus/profiles.ts';
 import { sweep } from '../../state/files.ts';
+import { namesOf } from '../../state/state-paths.ts';
 import { Worktrees } from '../../state/worktrees.ts';
 import { Workspaces } from '../../state/workspaces.ts';
 import { shareConnections } from '../connections.ts';
@@ -84,21 +85,12 @@ async function prepare(context: Context, workspaces: Workspaces): Promise<void> 
   await prepareBin(paths.bin, { state: paths.root, transport: transport.dir });
   await shareConnections(transport, paths, { opens: true });
   const records = await workspaces.folders();
-  const { root, git, deadLetters: dead, notices, runs: running, bin } = paths;
+  const { root, git } = paths;
   await knowSecrets(context);
   await outbox.finish();
   await outbox.sweepFiles(context.now());
-  const kept = [
-    root,
-    git,
-    join(git, 'info'),
-    ...outbox.folders,
-    dead,
-    notices,
-    running,
-    bin,
-    profilesIn(root),
-  ];
+  const folders = namesOf(paths).full.map((name) => join(root, name));
+  const kept = [root, ...folders, join(git, 'info'), ...outbox.folders, profilesIn(root)];
   const copies = await new Worktrees(context.paths.worktrees).folders();
-  await sweep([...kept, ...records, ...copies]);
+  await sweep(new Set([...kept, ...records, ...copies]), context.now());
 }
