@@ -49,14 +49,17 @@ let serial = 0;
 /** Seconds by which a process may seem to be younger than a file that it writes. */
 const SLACK = 2;
 
-/** Removes what processes that are dead left under a temporary name of {@link writeDurably}. */
+/**
+ * Removes what processes that are dead left under a temporary name of {@link writeDurably}. What cannot be removed, as
+ * a folder of such a name, stays: it stops nobody.
+ */
 export async function sweep(folders: Iterable<string>, now: Date): Promise<void> {
   for (const folder of folders) {
     for (const name of await readdir(folder).catch(() => [])) {
       const pid = Number(/\.(\d+)\.\d+\.tmp$/.exec(name)?.[1]);
       const path = join(folder, name);
       if (Number.isInteger(pid) && !(await mayWrite(pid, path, now)))
-        await rm(path, { force: true });
+        await rm(path, { force: true }).catch(() => undefined);
     }
   }
 }

@@ -179,6 +179,8 @@ it.each([
     const dead = left(spawnSync('true').pid, new Date());
     const earlier = left(other.pid, new Date(Date.now() - 60_000));
     const written = left(process.pid, new Date());
+    // Nothing of ours, and it stops nobody.
+    mkdirSync(join(host.state, folder, `Y.json.${String(spawnSync('true').pid)}.2.tmp`));
     await host.once();
     expect([dead, earlier, written].filter((path) => existsSync(path))).toEqual(
       process.platform === 'linux' ? [written] : [earlier, written],
