@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { Bus, type Host } from '../support/bus.ts';
 import { put } from '../support/by-hand.ts';
+import { until } from '../support/wait.ts';
 
 const COUNT = {
   type: 'object',
@@ -88,6 +89,8 @@ it('what never fits is quarantined, and ask ends with the reason', async () => {
   expect(await letters(front)).toMatchObject([
     { state: 'quarantined', reason: 'misfit', attempts: 2 },
   ]);
+  // It is told by the dispatcher here, and the notice for others may come to the remote after that.
+  await until('the notice', () => bus.from('worker').length > 0);
   expect(bus.from('worker').map(({ message }) => message.failed?.reason)).toEqual(['misfit']);
 });
 
