@@ -6,6 +6,7 @@ import { COMMANDS } from '../../src/cli/tables/table.ts';
 import { Bus, scratch, type Host } from '../support/bus.ts';
 import { command } from '../support/command.ts';
 import { git } from '../support/git.ts';
+import { until } from '../support/wait.ts';
 
 const bare = (...argv: string[]): ReturnType<typeof command> => command(argv, { cwd: scratch() });
 
@@ -550,11 +551,15 @@ it('status is healthy while all is well and not while mail is stuck', async () =
   expect((await host.run('status', '--check')).code).toBe(0);
   await host.send('broken', 'x');
   await running.saw('quarantined');
-  const { out } = await host.run('status');
+  // The notice of the failure is written beside that, and is a message of the channel as well.
+  const out = await until('the notice', async () => {
+    const status = await host.run('status');
+    return / general +2 messages /.test(status.out) && status.out;
+  });
   // Times are those of this machine's clock on the wall, and channels have names.
   expect(out).not.toMatch(/\dT\d\d:\d\d.*Z/);
   expect(out).toMatch(/^ {2}process +\d+, since \d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/m);
-  expect(out).toMatch(/ general +1 messages +last \d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/m);
+  expect(out).toMatch(/ general +2 messages +last \d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/m);
   expect(out).toContain('quarantined deliveries: 1;');
   expect(out).toContain('exit code 7');
 });
