@@ -202,6 +202,7 @@ describe('a tier whose process is kept', () => {
     ['speaks broken JSON', 'please babble'],
     ['reports an error', 'please fail'],
     ['prints without end', 'please flood'],
+    ['tells of a tool in lists within lists', 'please nest'],
   ])(
     'a process that %s in a turn is ended, and the turn made again from the start',
     async (_what, text) => {

@@ -235,6 +235,7 @@ it('takes what an agent has told of a tool before for a part of what it asks', (
 it.each([
   ['a line that is no JSON', 'Hello\n', 'no JSON'],
   ['a list', '[1]\n', 'no JSON object'],
+  ['lists in 201 lists', `{"a":${'['.repeat(200)}${']'.repeat(200)}}\n`, 'deeper than 200'],
   ['a line without end', 'x'.repeat(17 * 1024 * 1024), 'more than 16 MiB'],
 ])('takes nothing more after %s', (_what, text, why) => {
   const taken: unknown[] = [];
@@ -249,6 +250,26 @@ it.each([
   messages.feed(Buffer.from('{"id":3}\n'), true);
   expect(taken).toEqual([{ id: 1 }, { id: 2 }]);
   expect(broken).toEqual([expect.stringContaining(why)]);
+});
+
+it('takes nothing more after a message that cannot be taken', () => {
+  const broken: string[] = [];
+  const messages = new Messages(
+    () => {
+      throw new RangeError('too deep');
+    },
+    (reason) => broken.push(reason),
+  );
+  messages.feed(Buffer.from('{"id":1}\n{"id":2}\n'), true);
+  expect(broken).toEqual(['it printed what cannot be taken: too deep']);
+});
+
+it('takes brackets in a text for text', () => {
+  const taken: unknown[] = [];
+  const messages = new Messages((message) => taken.push(message), String);
+  const said = { a: `"${'['.repeat(300)}\\`, b: [[{ c: '}' }]] };
+  messages.feed(Buffer.from(`${JSON.stringify(said)}\n`), true);
+  expect(taken).toEqual([said]);
 });
 
 it('hears no more than 1 MiB from a process that has nothing to do', () => {

@@ -76,7 +76,16 @@ function inputText(input: unknown): string {
     if (Array.isArray(value) && value.every((word) => typeof word === 'string'))
       return value.join(' ').slice(0, MAX_LOOKED);
   }
-  return Object.keys(fields).length === 0 ? '' : JSON.stringify(fields).slice(0, MAX_LOOKED);
+  return Object.keys(fields).length === 0 ? '' : jsonOf(fields).slice(0, MAX_LOOKED);
+}
+
+/** An agent may nest as deeply as a line allows, and that is deeper than can be written again. */
+function jsonOf(value: object): string {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    return 'nested too deeply to be shown';
+  }
 }
 
 /** What was said, unless it is blank. */

@@ -1,8 +1,15 @@
+import { reasonOf } from '../../errors.ts';
+
 /** A line that is longer than this is no message of an agent: it would be kept in memory whole. */
 const MAX_LINE = 16 * 1024 * 1024;
+/** JSON that nests deeper is not parsed: what handles such a value later may run out of stack. */
+const MAX_NESTING = 200;
 /** The most bytes that an agent may print while it has nothing to do. */
 const MAX_IDLE = 1024 * 1024;
 const NEWLINE = 10;
+const [QUOTE, BACKSLASH] = [0x22, 0x5c];
+/** What opens and closes a list, and an object. */
+const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
 
 type Message = Record<string, unknown>;
 
@@ -48,12 +55,26 @@ export class Messages {
   }
 
   #line(): void {
-    const text = Buffer.concat(this.#parts).toString('utf8').trim();
+    const line = Buffer.concat(this.#parts);
     [this.#parts, this.#size] = [[], 0];
+    if (nestsDeeper(line, MAX_NESTING)) {
+      this.#end(`it printed JSON nested deeper than ${String(MAX_NESTING)}`);
+      return;
+    }
+    const text = line.toString('utf8').trim();
     if (text === '') return;
     const message = objectIn(text);
     if (message === undefined) this.#end('it printed a line that is no JSON object');
-    else this.#take(message);
+    else this.#give(message);
+  }
+
+  /** What an agent says may end its own process, and never the one that listens to it. */
+  #give(message: Message): void {
+    try {
+      this.#take(message);
+    } catch (error) {
+      this.#end(`it printed what cannot be taken: ${reasonOf(error)}`);
+    }
   }
 
   #end(why: string): void {
@@ -61,6 +82,21 @@ export class Messages {
     [this.#parts, this.#size] = [[], 0];
     this.#broken(why);
   }
+}
+
+/** Whether JSON has more levels than `most`, found out without parsing it. */
+function nestsDeeper(json: Buffer, most: number): boolean {
+  let depth = 0;
+  let isText = false;
+  for (let at = 0; at < json.length; at++) {
+    const byte = json[at];
+    if (byte === QUOTE) isText = !isText;
+    else if (isText && byte === BACKSLASH) at++;
+    else if (isText) continue;
+    else if (byte === CLOSE_LIST || byte === CLOSE_OBJECT) depth--;
+    else if ((byte === OPEN_LIST || byte === OPEN_OBJECT) && ++depth > most) return true;
+  }
+  return false;
 }
 
 function objectIn(text: string): Message | undefined {
