@@ -61,7 +61,7 @@ class Service {
     this.#housekeeping = new Housekeeping(parts.transport, options, parts.log);
     this.#news = new News(() => parts.transport.tip(), options);
     this.#answers = new Answers({ ...parts, ...options, bell: this.#bell, news: this.#news });
-    this.#far = new FarBell({ ...parts, ...options, bell: this.#bell, news: this.#news });
+    this.#far = new FarBell({ ...parts, ...options, bell: this.#bell, waits: this.#answers });
     this.#pace = new Pace(options.interval, { ...parts, ...options, bell: this.#far });
   }
 

@@ -8,7 +8,7 @@ import { shownServers } from '../../protocol/text/bell-servers.ts';
 import type { Log } from '../../log.ts';
 import type { Deliveries } from '../intake/deliveries.ts';
 import type { Bell } from '../socket/bell.ts';
-import type { News } from '../socket/news.ts';
+import type { Answers } from '../socket/answers.ts';
 import type { HeardMachine, Heartbeat } from '../../state/heartbeat.ts';
 import type { OutboxEntry } from '../../state/outbox-entry.ts';
 import type { Transport } from '../../transport/transport.ts';
@@ -25,7 +25,8 @@ export interface FarBellParts {
   deliveries: Pick<Deliveries, 'mailboxes'>;
   /** Ends the wait for the next poll. */
   bell: Pick<Bell, 'ring'>;
-  news: Pick<News, 'awaited'>;
+  /** Who waits here for the bus to change. */
+  waits: Pick<Answers, 'awaited'>;
   log: Log;
   now: () => Date;
   random: () => number;
@@ -183,10 +184,10 @@ export class FarBell {
   #hearRing(bytes: Uint8Array): void {
     const ring = parseRing(bytes);
     if (ring === undefined) return;
-    const { hosts, news } = this.#parts;
+    const { hosts, waits } = this.#parts;
     const self = hosts.active?.alias;
     // Whoever waits here for the bus to change, such as a person in a chat, is served by no host file.
-    const isAwaited = news.awaited > 0;
+    const isAwaited = waits.awaited > 0;
     if (isAwaited || (self !== undefined && ring.hosts.includes(self)))
       this.#fetches.rung(ring.tip);
   }

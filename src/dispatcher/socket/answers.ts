@@ -34,6 +34,11 @@ export class Answers {
     return this.#handedOver;
   }
 
+  /** The number of requests that wait for news, or for a reply. */
+  get awaited(): number {
+    return this.#parts.news.awaited + this.replies.awaited;
+  }
+
   /** @param gone aborted when the sender of the request is no longer there */
   async to(request: WakeRequest, gone: AbortSignal): Promise<WakeAnswer> {
     const { bell, news, log } = this.#parts;
