@@ -1,4 +1,4 @@
-import { readdir, stat } from 'node:fs/promises';
+import { lstat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Git } from './git/git.ts';
 import type { Repository } from './clone/handle.ts';
@@ -54,20 +54,22 @@ export async function maintainIfDue({
 
 /**
  * Git's lock files that are older than any git process holds one: they are left by a git that was
- * killed.
+ * killed. So are those from a time that has not come, as a clock that was ahead leaves them.
  */
-export async function staleLocks({ clone, gitDir }: Repository): Promise<string[]> {
+export async function staleLocks({ clone, gitDir, branch }: Repository): Promise<string[]> {
   const objects = clone.objectsDir;
   const folders = [clone.gitDir, gitDir];
+  const locks = [...LOCKS, `refs/remotes/origin/${branch}.lock`];
   const paths = [
-    ...folders.flatMap((folder) => LOCKS.map((name) => join(folder, name))),
+    ...folders.flatMap((folder) => locks.map((name) => join(folder, name))),
     join(objects, 'maintenance.lock'),
     join(objects, 'info', 'commit-graphs', 'commit-graph-chain.lock'),
   ];
   const ages = await Promise.all(
     paths.map(async (path) => {
-      const found = await stat(path).catch(() => undefined);
-      return found !== undefined && Date.now() - found.mtimeMs > STALE_MS ? [path] : [];
+      const found = await lstat(path).catch(() => undefined);
+      const isStale = found !== undefined && Math.abs(Date.now() - found.mtimeMs) > STALE_MS;
+      return isStale ? [path] : [];
     }),
   );
   return ages.flat();

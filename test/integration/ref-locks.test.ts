@@ -4,6 +4,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  symlinkSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs';
@@ -67,4 +68,27 @@ it('of several who find a lock that is too old at once, one writes the ref, and 
     expect([round, winners]).toEqual([round, [await readRef(place, REF)]]);
     expect(readdirSync(dirname(lock))).toEqual(['work']);
   }
+});
+
+it.each<[string, (lock: string) => void]>([
+  ['from a time that has not come', (lock) => lockSince(lock, -86_400_000)],
+  [
+    'that leads nowhere',
+    (lock) => {
+      symlinkSync('nowhere', lock);
+      execFileSync('touch', ['-h', '-d', '1 hour ago', lock]);
+    },
+  ],
+  [
+    'that is a folder',
+    (lock) => {
+      mkdirSync(lock);
+      utimesSync(lock, 0, 0);
+    },
+  ],
+])('a lock %s is taken away, and the ref is written', async (_what, make) => {
+  const { place, lock } = repository();
+  make(lock);
+  expect(await writeRef(place, REF, FIRST)).toEqual({ ok: true });
+  expect(readdirSync(dirname(lock))).toEqual(['work']);
 });

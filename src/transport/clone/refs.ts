@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { link, open, rename, rm, rmdir, stat, type FileHandle } from 'node:fs/promises';
+import { link, lstat, open, rename, rm, rmdir, stat, type FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { hasCode, reasonOf } from '../../errors.ts';
@@ -180,8 +180,9 @@ export async function removeStaleLock(lock: string): Promise<boolean> {
   try {
     await rename(lock, aside);
     const isOld = await isStale(aside);
-    if (!isOld) await link(aside, lock).catch(() => undefined);
-    await rm(aside, { force: true });
+    if (!isOld) await putBack(aside, lock);
+    // What is no file there, as a folder that somebody made, is in nobody's way under its new name.
+    await rm(aside, { force: true }).catch(() => rmdir(aside).catch(() => undefined));
     return isOld;
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return true;
@@ -189,7 +190,18 @@ export async function removeStaleLock(lock: string): Promise<boolean> {
   }
 }
 
+/** Gives a lock its name again, unless somebody has made another one. */
+async function putBack(aside: string, lock: string): Promise<void> {
+  try {
+    await link(aside, lock);
+  } catch (error) {
+    // Some file systems have no hard links.
+    if (!hasCode(error, 'EEXIST')) await rename(aside, lock).catch(() => undefined);
+  }
+}
+
+/** Whether a lock is too old, or from a time that has not come: then the clock was ahead when it was made. */
 async function isStale(lock: string): Promise<boolean> {
-  const { mtimeMs } = await stat(lock).catch(() => ({ mtimeMs: Date.now() }));
-  return Date.now() - mtimeMs > STALE_LOCK_MS;
+  const { mtimeMs } = await lstat(lock).catch(() => ({ mtimeMs: Date.now() }));
+  return Math.abs(Date.now() - mtimeMs) > STALE_LOCK_MS;
 }
