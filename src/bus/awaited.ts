@@ -8,7 +8,9 @@ export class Awaited {
   readonly #waiting = new Map<string, ((outcome: PublishOutcome) => void)[]>();
 
   add(id: string, tell: (outcome: PublishOutcome) => void): void {
-    this.#waiting.set(id, [...(this.#waiting.get(id) ?? []), tell]);
+    const waiting = this.#waiting.get(id);
+    if (waiting === undefined) this.#waiting.set(id, [tell]);
+    else waiting.push(tell);
   }
 
   /** The ids of the entries for which somebody waits. */

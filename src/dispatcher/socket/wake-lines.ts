@@ -12,7 +12,8 @@ export function parseRequest(line: string): WakeRequest | undefined {
     return isChannelId(channel) && isRelPath(relPath) ? { op, channel, relPath } : undefined;
   if (op === 'send' || op === 'send_talk') return { op, request };
   if ((op !== 'publish' && op !== 'publish_files') || !Array.isArray(ids)) return undefined;
-  return { op, ids: ids.filter((id): id is string => typeof id === 'string') };
+  const named = ids.filter((id): id is string => typeof id === 'string');
+  return { op, ids: [...new Set(named)] };
 }
 
 /**
