@@ -13,7 +13,7 @@ import {
   startedOf,
   type Started,
 } from './clone-id.ts';
-import { assertOwnHome, assertOwnState } from './place/owner.ts';
+import { assertOwnContent, assertOwnHome, assertOwnState } from './place/owner.ts';
 import { foreignHand, tighten } from './place/private.ts';
 import { registryFile, type CloneFolder } from './registry.ts';
 import { namesOf, statePaths, type StatePaths } from './state-paths.ts';
@@ -98,7 +98,7 @@ export async function stateDirectory(
   const { id, isNew } = await cloneId(home, clone, stateOf, names);
   const root = given === '' ? stateOf(id) : await inGiven(given, clone, id);
   await assertOwnState(root, variable);
-  const paths = await create(root);
+  const paths = await create(root, variable);
   // Somebody may have made it in between.
   await assertOwnState(root, variable);
   if (given !== '') await assertOurs(paths.root, paths);
@@ -119,7 +119,10 @@ async function inGiven(given: string, clone: CloneFolder, id: string): Promise<s
   return (await isTaken(root, clone)) ? join(root, 'clones', id) : root;
 }
 
-async function create(root: string): Promise<StatePaths> {
+async function create(
+  root: string,
+  variable: Parameters<typeof assertOwnState>[1],
+): Promise<StatePaths> {
   try {
     await makeFolder(root, 0o700);
   } catch (error) {
@@ -130,6 +133,8 @@ async function create(root: string): Promise<StatePaths> {
     );
   }
   const paths = statePaths(root);
+  // Before the rights of others are taken away, which would hide that they had them.
+  await assertOwnContent(root, namesOf(paths), variable);
   await tighten(root, namesOf(paths));
   return paths;
 }

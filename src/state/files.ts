@@ -1,8 +1,9 @@
-import { access, open, readFile, readdir, rename, rm, stat } from 'node:fs/promises';
+import { access, lstat, open, readFile, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { passed } from '../crash-points.ts';
 import { hasCode } from '../errors.ts';
 import { makeFolder } from '../folder.ts';
+import { isOwn } from './place/private.ts';
 import { isAlive, runsFor } from './process-identity.ts';
 
 /**
@@ -55,6 +56,8 @@ const SLACK = 2;
  */
 export async function sweep(folders: Iterable<string>, now: Date): Promise<void> {
   for (const folder of folders) {
+    // Where another user's symlink leads is nothing of ours.
+    if (!(await isOurs(folder))) continue;
     for (const name of await readdir(folder).catch(() => [])) {
       const pid = Number(/\.(\d+)\.\d+\.tmp$/.exec(name)?.[1]);
       const path = join(folder, name);
@@ -62,6 +65,11 @@ export async function sweep(folders: Iterable<string>, now: Date): Promise<void>
         await rm(path, { force: true }).catch(() => undefined);
     }
   }
+}
+
+async function isOurs(folder: string): Promise<boolean> {
+  const found = await lstat(folder).catch(() => undefined);
+  return found !== undefined && isOwn(found);
 }
 
 /** Whether a file may be written by a process of this number, and not by an earlier one. */

@@ -6,6 +6,7 @@ import {
   readdirSync,
   rmSync,
   symlinkSync,
+  writeFileSync,
 } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
@@ -62,7 +63,7 @@ describe.skipIf(noOtherUser !== '')(`a state that another user controls${noOther
     const state = join(place, 'state');
     asOther(`umask 0; mkdir ${state}; echo '{}' > ${state}/approvals.json`);
     await isRefused(host, { CROSSTALK_STATE_DIR: state }, place, `the state directory ${state}`);
-    chownSync(state, 0, 0);
+    for (const path of [state, join(state, 'approvals.json')]) chownSync(path, 0, 0);
     expect((await host.runWith({ env: { CROSSTALK_STATE_DIR: state } }, 'status')).out).not.toBe(
       '',
     );
@@ -92,6 +93,25 @@ describe.skipIf(noOtherUser !== '')(`a state that another user controls${noOther
     await isRefused(host, env(place), place, `${of} ${place}/crosstalk`);
     const theirs = join(place, 'theirs');
     await isRefused(host, env(theirs), place, `the folder ${theirs} of ${of} ${theirs}/crosstalk`);
+  });
+
+  it.each([
+    ['approvals', "echo '{}' > approvals.json", 'approvals.json'],
+    ['a git directory', 'mkdir git', 'git'],
+    ['a folder that leads elsewhere', 'ln -s ../precious bin', 'bin'],
+    ['a record in a folder that was open', 'echo > outbox/a.json', 'outbox/a.json'],
+  ])('is used by no command if another user has put %s into it', async (_what, script, name) => {
+    const host = await new Bus().host('front', { worker: 'echo done' });
+    const place = sharedPlace();
+    const state = join(place, 'state');
+    mkdirSync(join(state, 'outbox'), { recursive: true });
+    mkdirSync(join(place, 'precious'));
+    writeFileSync(join(place, 'precious', 'report.4100001.1.tmp'), 'important');
+    writeFileSync(join(state, 'of somebody else'), '');
+    for (const folder of [state, join(state, 'outbox')]) chmodSync(folder, 0o777);
+    asOther(`cd ${state}; ${script}`);
+    const env = { CROSSTALK_STATE_DIR: state };
+    await isRefused(host, env, place, `${join(state, name)} in the state directory ${state}`);
   });
 
   it('is used by no command if a symlink of another user leads there', async () => {

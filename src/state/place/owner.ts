@@ -2,6 +2,7 @@ import { lstat, stat } from 'node:fs/promises';
 import type { Stats } from 'node:fs';
 import { dirname } from 'node:path';
 import { CrosstalkError } from '../../errors.ts';
+import { foreignContent, type Foreign, type StateNames } from './private.ts';
 
 /**
  * Whose the places of the state are. What is approved in a state directory runs as this user, and
@@ -37,9 +38,18 @@ export async function assertOwnHome(home: string): Promise<void> {
     throw refusal('the folder of the state directories', home, found, 'XDG_STATE_HOME');
 }
 
-interface Foreign {
-  path: string;
-  uid: number;
+/**
+ * Checks what is in a state directory that others may write to: what is approved there runs as this user.
+ *
+ * @throws CrosstalkError `refused` where another user has put something of ours there
+ */
+export async function assertOwnContent(
+  root: string,
+  names: StateNames,
+  variable: Variable,
+): Promise<void> {
+  const found = await foreignContent(root, names);
+  if (found !== undefined) throw refusal('in the state directory', root, found, variable);
 }
 
 /**
@@ -64,7 +74,8 @@ async function foreignOwner(path: string, allow: 'own' | 'root'): Promise<Foreig
 }
 
 function refusal(what: string, path: string, foreign: Foreign, variable: Variable): CrosstalkError {
-  const where = foreign.path === path ? '' : `the folder ${foreign.path} of `;
+  const inside = foreign.path.startsWith(`${path}/`) ? `${foreign.path} ` : undefined;
+  const where = inside ?? (foreign.path === path ? '' : `the folder ${foreign.path} of `);
   const [owner, self] = [String(foreign.uid), String(process.getuid?.())];
   return new CrosstalkError(
     'refused',

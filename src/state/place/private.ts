@@ -81,6 +81,58 @@ export async function tighten(root: string, names: StateNames): Promise<void> {
   if (!isOthersToo) await close(root);
 }
 
+/** Something that is another user's. */
+export interface Foreign {
+  path: string;
+  uid: number;
+}
+
+const ROOT = 0;
+
+/**
+ * What another user may have put into a state directory under a name of ours, while that was open to others. What
+ * a user who may become anybody has made there counts as ours. A socket is left to whoever speaks to it; see
+ * {@link foreignHand}.
+ */
+export async function foreignContent(
+  root: string,
+  names: StateNames,
+): Promise<Foreign | undefined> {
+  if (!(await mayOthersWrite(root))) return undefined;
+  const full = [...names.full, ...FULL_BESIDE];
+  for (const name of await readdir(root).catch(() => [])) {
+    if (!isOneOf(name, names)) continue;
+    const path = join(root, name);
+    const found =
+      (await foreignAt(path)) ?? (full.includes(name) ? await foreignIn(path) : undefined);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+async function foreignIn(folder: string): Promise<Foreign | undefined> {
+  if (!(await mayOthersWrite(folder))) return undefined;
+  for (const name of await readdir(folder).catch(() => [])) {
+    const path = join(folder, name);
+    const found = (await foreignAt(path)) ?? (await foreignIn(path));
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+async function foreignAt(path: string): Promise<Foreign | undefined> {
+  const found = await lstat(path).catch(() => undefined);
+  if (found === undefined || found.isSocket() || isOwn(found) || found.uid === ROOT)
+    return undefined;
+  return { path, uid: found.uid };
+}
+
+/** Whether a folder may be written to by others; a symlink is not followed. */
+async function mayOthersWrite(folder: string): Promise<boolean> {
+  const found = await lstat(folder).catch(() => undefined);
+  return found?.isDirectory() === true && (found.mode & OTHERS_WRITE) !== 0;
+}
+
 /** Whether a name in a state directory is one of ours: with anything else in it, the folder is not ours alone. */
 function isOneOf(name: string, { files, full, shared }: StateNames): boolean {
   if (BESIDE.test(name) || full.includes(name) || shared.includes(name)) return true;
