@@ -161,10 +161,10 @@ describe('words for work under way', () => {
   it('come several times', async () => {
     mood('steers');
     host.start();
-    const question = await askLong();
-    // The first ends the wait of the scripted agent, so the second is told with it or comes by itself.
+    const question = await askLong('please stay ABOUT-apples');
     const more = await sayNow('also ABOUT-pears');
     const last = await sayNow('and ABOUT-plums', '--about', question);
+    go();
     await until('everything to be answered', () => {
       const answered = answers().flatMap(({ message }) => message.re);
       return [question, more, last].every((ref) => answered.includes(ref));
