@@ -71,7 +71,12 @@ it('of several who find a lock that is too old at once, one writes the ref, and 
 });
 
 it.each<[string, (lock: string) => void]>([
-  ['from a time that has not come', (lock) => lockSince(lock, -86_400_000)],
+  [
+    'from a time that has not come',
+    (lock) => {
+      lockSince(lock, -86_400_000);
+    },
+  ],
   [
     'that leads nowhere',
     (lock) => {
