@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { ConnectionOptions, NatsConnection } from '@nats-io/transport-node';
 import { CrosstalkError, reasonOf } from '../errors.ts';
 import { shown } from '../protocol/text/result.ts';
+import { guardConnections } from './guard.ts';
 import type { BellSettings } from './settings.ts';
 
 /** Milliseconds in which a server has to let us in. */
@@ -21,6 +22,7 @@ export async function connectBell(
   { echo }: { echo: boolean },
 ): Promise<NatsConnection> {
   const packages = await import('./nats-packages.ts');
+  guardConnections(packages);
   const { servers, tls, user, password, files } = settings;
   const creds = await content(files.credentials, 'crosstalk.bellCredentials');
   const ca = await content(files.ca, 'crosstalk.bellCa');
@@ -57,13 +59,19 @@ export async function connectBell(
 /**
  * Resolves when the server refuses to let us say something: then it is set up wrongly.
  *
- * @returns why; never without such a refusal, as long as the connection stands
+ * @returns why it does, or why the connection is over
  */
 export async function refusalIn(connection: NatsConnection): Promise<string> {
   for await (const status of connection.status())
     if (status.type === 'error' && status.error.name === 'PermissionViolationError')
       return `${status.error.message}; ask the operator of the server for the right`;
-  return 'the connection is over';
+  return endOf(connection);
+}
+
+/** Resolves when a connection is over, with the reason; the server may have chosen its words. */
+async function endOf(connection: NatsConnection): Promise<string> {
+  const error = await connection.closed();
+  return error ? shown(error.message) : 'the server ended it';
 }
 
 async function content(path: string | undefined, setting: string): Promise<Buffer | undefined> {

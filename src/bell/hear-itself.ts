@@ -26,9 +26,6 @@ export async function hearItself(settings: BellSettings): Promise<string> {
         },
       });
       void refusalIn(connection).then(resolve);
-      void connection.closed().then((error) => {
-        resolve(error?.message ?? 'the server ended the connection');
-      });
       connection.publish(said, '');
     });
     if (problem === undefined) return server;

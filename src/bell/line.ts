@@ -119,8 +119,7 @@ export class BellLine {
     });
     this.#connection = connection;
     this.events.emit('up');
-    const lost = connection.closed().then((error) => error?.message ?? 'the server ended it');
-    const reason = await Promise.race([lost, refused]);
+    const reason = await refused;
     this.#connection = undefined;
     await connection.close().catch(() => undefined);
     return `the connection to ${this.#settings.servers.join(', ')} is lost: ${reason}`;
