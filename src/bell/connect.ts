@@ -64,7 +64,7 @@ export async function connectBell(
 export async function refusalIn(connection: NatsConnection): Promise<string> {
   for await (const status of connection.status())
     if (status.type === 'error' && status.error.name === 'PermissionViolationError')
-      return `${status.error.message}; ask the operator of the server for the right`;
+      return `${shown(status.error.message)}; ask the operator of the server for the right`;
   return endOf(connection);
 }
 
@@ -101,9 +101,9 @@ function explained(error: unknown, { servers, tls, files, user }: BellSettings):
     const next = tls
       ? 'name the certificates that sign those of the server: git config crosstalk.bellCa <file>'
       : 'use tls:// in crosstalk.bell';
-    return `${where}: no safe connection: ${reason}; ${next}`;
+    return `${where}: no safe connection: ${shown(reason)}; ${next}`;
   }
   if (/timeout|refused|ENOTFOUND|EAI_AGAIN|EHOST|ENET|reset/i.test(reason))
-    return `${where} cannot be reached: ${reason}; see that a NATS server runs there, and that the address is right: git config crosstalk.bell`;
+    return `${where} cannot be reached: ${shown(reason)}; see that a NATS server runs there, and that the address is right: git config crosstalk.bell`;
   return `${where} does not answer as a NATS server: ${shown(reason)}; see git config crosstalk.bell`;
 }

@@ -1,4 +1,5 @@
 import { CrosstalkError } from '../errors.ts';
+import { shown } from '../protocol/text/result.ts';
 import { connectBell, refusalIn } from './connect.ts';
 import type { BellSettings } from './settings.ts';
 
@@ -21,7 +22,7 @@ export async function hearItself(settings: BellSettings): Promise<string> {
       timer = setTimeout(resolve, ECHO_MS, 'nothing that is said there comes back');
       connection.subscribe(`${settings.subject}.*`, {
         callback: (error, { subject }) => {
-          if (error) resolve(error.message);
+          if (error) resolve(shown(error.message));
           else if (subject === said) resolve(undefined);
         },
       });

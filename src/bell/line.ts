@@ -1,6 +1,7 @@
 import type { NatsConnection, Subscription } from '@nats-io/transport-node';
 import { Emitter } from '../emitter.ts';
 import { reasonOf } from '../errors.ts';
+import { shown } from '../protocol/text/result.ts';
 import { wait } from '../wait.ts';
 import { connectBell, refusalIn } from './connect.ts';
 import { Flood } from './flood.ts';
@@ -131,7 +132,8 @@ export class BellLine {
     const listen = (): void => {
       listening = connection.subscribe(`${subject}.*`, {
         callback: (error, { subject: said, data }) => {
-          if (error) refused(`${error.message}; ask the operator of the server for the right`);
+          if (error)
+            refused(`${shown(error.message)}; ask the operator of the server for the right`);
           else if (this.#flood.isOver(data.byteLength)) deafen();
           else if (said === `${subject}.ring`) this.events.emit('heard', 'ring', data);
           else if (said === `${subject}.beat`) this.events.emit('heard', 'beat', data);
