@@ -45,6 +45,7 @@ export class BellLine {
   readonly #flood: Flood;
   readonly #over = new AbortController();
   #connection: NatsConnection | undefined;
+  #isDeaf = false;
   #ended: Promise<void> = Promise.resolve();
 
   /**
@@ -58,7 +59,13 @@ export class BellLine {
     this.#flood = new Flood(now);
   }
 
+  /** Whether others are heard. */
   get isUp(): boolean {
+    return this.canSay && !this.#isDeaf;
+  }
+
+  /** Whether others may hear what is said; so they may while there is too much to listen to. */
+  get canSay(): boolean {
     return this.#connection !== undefined;
   }
 
@@ -122,6 +129,7 @@ export class BellLine {
     this.events.emit('up');
     const reason = await refused;
     this.#connection = undefined;
+    this.#isDeaf = false;
     await connection.close().catch(() => undefined);
     return `the connection to ${this.#settings.servers.join(', ')} is lost: ${reason}`;
   }
@@ -143,10 +151,12 @@ export class BellLine {
     const deafen = (): void => {
       if (listening?.isClosed() !== false) return;
       listening.unsubscribe();
+      this.#isDeaf = true;
       this.events.emit('flooded');
       void wait(DEAF_MS, this.#over.signal).then(() => {
         if (connection.isClosed() || this.#isOver()) return;
         listen();
+        this.#isDeaf = false;
         this.events.emit('up');
       });
     };

@@ -1,4 +1,5 @@
 import { expect, it, vi } from 'vitest';
+import { FarBell } from '../../src/dispatcher/bell/far-bell.ts';
 import { connectBell } from '../../src/bell/connect.ts';
 import { BellLine } from '../../src/bell/line.ts';
 import { reasonOf } from '../../src/errors.ts';
@@ -86,6 +87,33 @@ it.each([
   expect(reason).not.toContain('EVIL');
   await until('the end of the connection', () => server.open === 0);
   expect(printed).not.toHaveBeenCalled();
+});
+
+it('while there is a flood, the bell is said not to be heard, and then to be heard again', async () => {
+  const message = `MSG crosstalk.x.ring 1 1\r\nx\r\n`;
+  const server = await FalseNats.start({ heard: message.repeat(3000) });
+  const seen: unknown[] = [];
+  const far: FarBell = new FarBell({
+    transport: { origin: 'https://host/a.git', defaults: { bell: { servers: server.url } } },
+    deliveries: { mailboxes: {} },
+    bell: { ring: () => undefined },
+    hosts: {},
+    news: { awaited: 0 },
+    log: (event: string) => {
+      seen.push([event, far.isUp, far.state?.failing?.reason]);
+    },
+    now: () => new Date(),
+    random: () => 1,
+    home: undefined,
+  } as unknown as ConstructorParameters<typeof FarBell>[0]);
+  far.follow();
+  await until('the flood and its end', () => seen.length === 3);
+  await far.close();
+  expect(seen).toEqual([
+    ['bell_up', true, undefined],
+    ['bell_flooded', false, expect.stringContaining('not heard for 10 s')],
+    ['bell_up', true, undefined],
+  ]);
 });
 
 it('what a server of the bell says is escaped where doctor shows it', async () => {

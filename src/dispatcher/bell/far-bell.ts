@@ -111,7 +111,7 @@ export class FarBell {
   /** Tells the other machines of a push. @param tip where the entries are on the bus */
   tell(tip: string, entries: readonly OutboxEntry[]): void {
     const line = this.#line;
-    if (line?.isUp !== true) return;
+    if (line?.canSay !== true) return;
     const { transport, hosts: own, log } = this.#parts;
     void namedHosts(transport, tip, entries, own.active?.alias).then(
       (hosts) => {
@@ -125,7 +125,7 @@ export class FarBell {
 
   /** Tells the other machines how this one is. */
   beat(heartbeat: Heartbeat): void {
-    if (this.#line?.isUp !== true) return;
+    if (this.#line?.canSay !== true) return;
     const actors = [...(this.#parts.hosts.active?.actors.keys() ?? [])];
     const due = this.#machines?.due(heartbeat, actors, performance.now());
     if (due !== undefined) this.#line.say('beat', due);
@@ -159,7 +159,9 @@ export class FarBell {
       this.#fail(servers, reason);
     });
     line.events.on('flooded', () => {
-      log('bell_flooded', { note: 'more is said there than can be of use; not heard for 10 s' });
+      const note = 'more is said there than can be of use; not heard for 10 s';
+      this.#state = { servers, failing: { since: now().toISOString(), reason: note } };
+      log('bell_flooded', { note });
     });
     line.events.on('heard', (...said) => {
       this.#hear(...said);
