@@ -73,7 +73,10 @@ it.each([
   ['a message that is too large', { then: 'MSG a 1 4000000000\r\n', thenEndless: 'a' }],
   ['a line that does not end', { then: 'MSG ', thenEndless: 'a' }],
   ['questions without end', { thenEndless: 'PING\r\n' }],
-  ['messages of nobody without end', { thenEndless: `MSG a 99 1000\r\n${'x'.repeat(1000)}\r\n` }],
+  [
+    'messages of nobody without end',
+    { thenEndless: `MSG a 99 1000\r\n${'x'.repeat(1000)}\r\n`, end: 256 * 1024 * 1024 },
+  ],
   ['bytes of no protocol', { then: '\u0001\u0002\u0003ÿ\u0000\r\nEVIL' }],
   ['INFO that cannot be read', { then: 'INFO {EVIL\r\n' }],
   ['INFO of nothing', { then: 'INFO null\r\n' }],

@@ -5,7 +5,7 @@ import type { BellSettings } from '../../src/bell/settings.ts';
 const INFO =
   'INFO {"server_id":"x","server_name":"x","version":"2.10.0","proto":1,"headers":true,"max_payload":1048576}\r\n';
 /** Words without end stop after so many bytes, so that a test ends where nothing stops them. */
-const [FIRST_END, END] = [8 * 1024 * 1024, 512 * 1024 * 1024];
+const END = 8 * 1024 * 1024;
 
 /** What a false server says to whoever connects, and after it has let them in. */
 interface Words {
@@ -16,6 +16,8 @@ interface Words {
   /** Said together with the words that let a client in. */
   then?: string;
   thenEndless?: string;
+  /** The bytes after which words without end stop. */
+  end?: number;
   /** Said to whoever begins to listen, once. */
   heard?: string;
   /** Whether the server ends the connection after its words. */
@@ -40,6 +42,7 @@ export class FalseNats {
       then = '',
       heard = '',
       thenEndless,
+      end = END,
       isEnded = false,
     } = words;
     const server = createServer();
@@ -50,7 +53,7 @@ export class FalseNats {
       socket.on('error', () => undefined);
       socket.on('close', () => self.#open.delete(socket));
       socket.write(first);
-      if (firstEndless !== undefined) repeat(socket, firstEndless, FIRST_END);
+      if (firstEndless !== undefined) repeat(socket, firstEndless, END);
       let [isIn, isHeard] = [false, false];
       socket.on('data', (bytes) => {
         if (!isHeard && bytes.includes('SUB ')) {
@@ -63,7 +66,7 @@ export class FalseNats {
         if (isIn) return;
         isIn = true;
         socket.write(Buffer.from(then, 'latin1'));
-        if (thenEndless !== undefined) repeat(socket, thenEndless, END);
+        if (thenEndless !== undefined) repeat(socket, thenEndless, end);
         if (isEnded) socket.end();
       });
     });
