@@ -31,7 +31,7 @@ const guarded = new WeakSet<object>();
  * prints them and stops reading while the connection goes on to fill the memory. Whoever does such things
  * loses the connection.
  */
-export function guardConnections({ ProtocolHandler, Kind }: typeof packages): void {
+export function guardConnections({ ProtocolHandler }: typeof packages): void {
   const prototype = ProtocolHandler.prototype as unknown as Preparing;
   if (guarded.has(prototype)) return;
   guarded.add(prototype);
@@ -44,7 +44,7 @@ export function guardConnections({ ProtocolHandler, Kind }: typeof packages): vo
       transport.discard();
     });
     limitFirstLine(transport as unknown as Peeking);
-    guardParser(this, Kind.MSG);
+    guardParser(this);
     return letIn;
   };
 }
@@ -66,7 +66,7 @@ function limitFirstLine(transport: Peeking): void {
 }
 
 /** Sees all that the library reads after the first line, with TLS as without, before the library does. */
-function guardParser(handler: Handler, message: number): void {
+function guardParser(handler: Handler): void {
   const { transport, parser } = handler;
   const parse = parser.parse.bind(parser);
   let isLost = false;
@@ -87,7 +87,7 @@ function guardParser(handler: Handler, message: number): void {
   parser.dispatcher = {
     push: (said) => {
       const event = said as Parameters<Handler['push']>[0];
-      if (event.kind !== message && ++lines > MOST_LINES) throw new TooMuch('lines');
+      if (event.msg === undefined && ++lines > MOST_LINES) throw new TooMuch('lines');
       handler.push(event);
     },
   };

@@ -1,2 +1,2 @@
 // What only a machine with a bell needs, as a separate bundle (build.js).
-export { connect, credsAuthenticator, Kind, ProtocolHandler } from '@nats-io/transport-node';
+export { connect, credsAuthenticator, ProtocolHandler } from '@nats-io/transport-node';
