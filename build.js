@@ -42,7 +42,7 @@ for (const name of existsSync('dist') ? readdirSync('dist') : []) {
   if (!name.startsWith('page')) rmSync(`dist/${name}`, { recursive: true });
 }
 const common = { bundle: true, platform: 'node', target: 'node20', logLevel: 'warning' };
-const parts = await buildParts({
+const program = {
   ...common,
   format: 'cjs',
   // Smaller files start faster; names stay, so that stack traces can be read.
@@ -66,7 +66,10 @@ const parts = await buildParts({
   banner: {
     js: "const __own = { get url() { return require('node:url').pathToFileURL(__filename).href; } };",
   },
-});
+};
+const quick = 'dist/quick.cjs';
+await build({ ...program, entryPoints: ['src/cli/quick.ts'], outfile: quick });
+const parts = [...(await buildParts(program)), quick];
 for (const part of parts) {
   const odd = /[^\0-\x7f]/.exec(readFileSync(part, 'utf8'));
   if (odd === null) continue;

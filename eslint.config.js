@@ -135,7 +135,8 @@ export default tseslint.config(
     },
   },
   {
-    files: ['src/cli/main.ts'],
+    // They are the entries of the process.
+    files: ['src/cli/{main,quick}.ts'],
     rules: { 'no-restricted-properties': 'off' },
   },
   {

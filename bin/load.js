@@ -17,6 +17,8 @@ const HEAD_BYTES = 512;
 const MAX_BYTES = 3 << 20;
 /** The parts of the bundle that not every command needs (build-parts.js). */
 const LATER = ['./core.cjs', './rest.cjs'];
+/** The short way of a `send`, and the whole program, to which it leaves what it cannot do. */
+const [QUICK, WHOLE] = ['./quick.cjs', './main.cjs'];
 /** V8 gives up code that a long run does not use. */
 const SHORT_RUN_S = 10;
 
@@ -37,16 +39,18 @@ function load(file, argv = [], parts = {}) {
   const script = new Script(wrap(source), { filename: file, cachedData: kept?.data });
   const known = script.cachedDataRejected === false ? kept.commands : [];
   const command = commandOf(argv);
+  const part = `./${basename(file)}`;
   const isNew = command !== undefined && !known.includes(command);
   if (known.length === 0 || (isNew && kept.data.length < MAX_BYTES)) {
     // At the end it knows which functions a run needs.
     process.once('exit', (code) => {
+      if (part === QUICK && parts[WHOLE] !== undefined) return;
       if (known.length === 0 || (code === 0 && process.uptime() < SHORT_RUN_S))
         keep(script, cache, [...known, command || '-']);
     });
   }
   const module = { exports: {} };
-  parts[`./${basename(file)}`] = module;
+  parts[part] = module;
   script.runInThisContext()(
     module.exports,
     requireFor(file, argv, parts),

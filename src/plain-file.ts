@@ -1,4 +1,4 @@
-import { constants } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { open, rm, type FileHandle } from 'node:fs/promises';
 
 /** What was found at a path where a text file is expected, which another program may have written. */
@@ -42,6 +42,28 @@ export async function readPlainFile(
     return { kind: 'odd', why: WHY[code] ?? `cannot be read (${code})` };
   } finally {
     await file?.close();
+  }
+}
+
+/**
+ * The text of a small file, at once, as {@link readPlainFile} reads it without following a symlink; undefined
+ * where there is none, or something odd.
+ *
+ * @param limit bytes
+ */
+export function readSmallFile(path: string, limit: number): string | undefined {
+  const { O_RDONLY, O_NONBLOCK, O_NOFOLLOW } = constants;
+  let file: number | undefined;
+  try {
+    file = openSync(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW);
+    const stats = fstatSync(file);
+    if (!stats.isFile() || stats.size > limit) return undefined;
+    const bytes = Buffer.alloc(stats.size);
+    return bytes.toString('utf8', 0, readSync(file, bytes, 0, stats.size, 0));
+  } catch {
+    return undefined;
+  } finally {
+    if (file !== undefined) closeSync(file);
   }
 }
 

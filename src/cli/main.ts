@@ -1,8 +1,9 @@
-import { userInfo } from 'node:os';
 import { isatty } from 'node:tty';
+import type { Begun } from '../operations/sending/ask-to-send.ts';
 import { withoutWebToken } from '../credentials.ts';
 import { hasCode } from '../errors.ts';
 import type { Io } from './command/io.ts';
+import { loginName } from './command/login.ts';
 import { EXIT } from './command/exit.ts';
 import { readText, stdinHolds } from './command/stdin.ts';
 import { colourless, harmless } from './view/render.ts';
@@ -15,8 +16,10 @@ const ENDLESS = /^(?:-f|--follow|--json)$/;
 /**
  * The entry point of the command line tool, which connects the process's own streams, signals and
  * exit code.
+ *
+ * @param begun what `quick.ts` has done of a `send`, and left to be finished here
  */
-export async function main(argv: string[]): Promise<void> {
+export async function main(argv: string[], begun?: Begun): Promise<void> {
   const stop = new AbortController();
   const hurry = new AbortController();
   let interrupt: 'exit' | 'clean' | 'child' = 'exit';
@@ -50,6 +53,7 @@ export async function main(argv: string[]): Promise<void> {
   const io = processIo(inIsTty, stop.signal, hurry.signal, (text) => {
     lastWord = text;
   });
+  io.begun = begun;
   let pages: Paging | undefined;
   const code = await run(argv, io, ({ name, paged, interrupt: how }) => {
     interrupt = how ?? 'exit';
@@ -144,13 +148,5 @@ async function askHidden(question: string): Promise<string> {
   } finally {
     terminal.close();
     process.stderr.write('\n');
-  }
-}
-
-function loginName(): string {
-  try {
-    return userInfo().username;
-  } catch {
-    return process.env['USER'] ?? 'operator';
   }
 }

@@ -97,7 +97,7 @@ export async function withContext<T>(
   },
   work: (context: Context) => Promise<T>,
 ): Promise<T> {
-  const dir = await locateTransport(surroundings, options.transport);
+  const dir = locateTransport(surroundings, options.transport);
   const env = withoutWebToken(surroundings.env);
   const { paths, started, transport } = await openTransport(dir, env);
   const written = new Written(paths.written, paths.pins);
@@ -134,7 +134,7 @@ export async function withContext<T>(
     };
     if (context.isFollowed !== true) {
       await shareConnections(transport, paths, { opens: false });
-      const ear = await findEar(paths.socket);
+      const ear = findEar(paths.socket);
       if (ear.kind === 'foreign')
         context.note(`the dispatcher of this machine is not asked: ${ear.problem}`);
     }

@@ -1,6 +1,6 @@
-import { stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { readDispatch, type Dispatch } from '../agents/dispatch-variables.ts';
+import { atPath } from '../at-path.ts';
 import { CrosstalkError } from '../errors.ts';
 import type { AgentMode } from './agent-mode.ts';
 import { VERSION_FILE } from '../protocol/layout.ts';
@@ -37,20 +37,17 @@ export function dispatchOf({ env, dispatch }: Surroundings): Dispatch {
  * nearest folder upward that contains `upstream/CROSSTALK-VERSION`; failing that, the nearest
  * repository, for a checkout that is on another branch.
  */
-export async function locateTransport(
-  { env, cwd }: Surroundings,
-  option: string | undefined,
-): Promise<string> {
+export function locateTransport({ env, cwd }: Surroundings, option: string | undefined): string {
   const given = option ?? env['CROSSTALK_TRANSPORT'];
   if (given !== undefined && given !== '') {
     const dir = resolve(cwd, given);
-    if (await exists(dir)) return dir;
+    if (exists(dir)) return dir;
     throw new CrosstalkError(
       'not_found',
       `no transport at ${dir}: the folder does not exist; make one with: crosstalk init ${given}`,
     );
   }
-  const found = (await nearest(cwd, VERSION_FILE)) ?? (await nearest(cwd, '.git'));
+  const found = nearest(cwd, VERSION_FILE) ?? nearest(cwd, '.git');
   if (found !== undefined) return found;
   throw new CrosstalkError(
     'not_found',
@@ -59,20 +56,17 @@ export async function locateTransport(
 }
 
 /** The transport in which a folder lies, which need not exist yet; undefined outside of one. */
-export function transportAround(dir: string): Promise<string | undefined> {
+export function transportAround(dir: string): string | undefined {
   return nearest(dir, VERSION_FILE);
 }
 
-async function nearest(from: string, marker: string): Promise<string | undefined> {
+function nearest(from: string, marker: string): string | undefined {
   for (let dir = from; ; dir = dirname(dir)) {
-    if (await exists(join(dir, marker))) return dir;
+    if (exists(join(dir, marker))) return dir;
     if (dirname(dir) === dir) return undefined;
   }
 }
 
-async function exists(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    () => false,
-  );
+function exists(path: string): boolean {
+  return atPath(path, { follow: true }) !== undefined;
 }

@@ -3,7 +3,7 @@ import { lstat, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { CrosstalkError, hasCode, reasonOf } from '../errors.ts';
 import { makeFolder } from '../folder.ts';
-import { readPlainFile } from '../plain-file.ts';
+import { readSmallFile } from '../plain-file.ts';
 import { isRecord, writeDurably } from './files.ts';
 import {
   ID,
@@ -58,9 +58,8 @@ function idFile(gitDir: string): string {
 }
 
 /** The id in a git directory; undefined when there is none, or when it may not name a folder. */
-export async function readId(gitDir: string): Promise<string | undefined> {
-  const found = await readPlainFile(idFile(gitDir), MAX_ID_FILE, { follow: false });
-  const text = found.kind === 'text' ? found.text.trim() : '';
+export function readId(gitDir: string): string | undefined {
+  const text = (readSmallFile(idFile(gitDir), MAX_ID_FILE) ?? '').trim();
   return ID.test(text) ? text : undefined;
 }
 
@@ -85,7 +84,7 @@ export async function cloneId(
   names: () => Promise<string[]>,
 ): Promise<CloneId> {
   const marks = marksOf(home, clone);
-  const written = await readId(clone.commonDir);
+  const written = readId(clone.commonDir);
   const registered = await readRegistry(marks.registry, clone);
   // A run may have written what is in the clone's git directory.
   const known = registered.id ?? written;
@@ -158,7 +157,7 @@ export async function assertOurs(root: string, { git, settings }: OwnParts): Pro
 /** Whether a state directory belongs to another clone that is still there. */
 export async function isTaken(root: string, clone: CloneFolder): Promise<boolean> {
   const owner = await ownerOf(root);
-  return owner !== undefined && owner !== clone.commonDir && (await readId(owner)) !== undefined;
+  return owner !== undefined && owner !== clone.commonDir && readId(owner) !== undefined;
 }
 
 /** The git directory that a state directory belongs to; undefined when it does not say. */
@@ -171,7 +170,7 @@ async function ownerOf(root: string): Promise<string | undefined> {
 /** A state belongs to the clone that it names, or to any that has its id once that one is gone. */
 async function belongsTo(home: string, id: string, clone: CloneFolder): Promise<boolean> {
   const owner = await ownerOf(join(home, id));
-  return owner === undefined || owner === clone.commonDir || (await readId(owner)) !== id;
+  return owner === undefined || owner === clone.commonDir || readId(owner) !== id;
 }
 
 async function newId(home: string, clone: CloneFolder, names: readonly string[]): Promise<string> {

@@ -28,7 +28,7 @@ export async function isPrivate(folder: string, { make }: { make: boolean }): Pr
   for (const path of [dirname(folder), folder]) {
     if (make) await makeFolder(path, 0o700).catch(() => undefined);
     const isThere = await exists(path);
-    if (!isThere || (await foreignHand(path, 'folder')) !== undefined) return false;
+    if (!isThere || foreignHand(path, 'folder') !== undefined) return false;
   }
   return true;
 }
@@ -37,19 +37,20 @@ export async function isPrivate(folder: string, { make }: { make: boolean }): Pr
  * Where a dispatcher would listen for the transport at a folder, and where its outbox and the pinned keys
  * would be; nothing is made or moved. Undefined where this needs a closer look, as where another user owns the place.
  */
-export async function likelyState(
+export function likelyState(
   environment: NodeJS.ProcessEnv,
   dir: string,
-): Promise<Pick<StatePaths, 'socket' | 'outbox' | 'pins'> | undefined> {
+): Pick<StatePaths, 'socket' | 'outbox' | 'pins'> | undefined {
   const given = environment['CROSSTALK_STATE_DIR'] ?? '';
-  const id = given === '' ? await readId(join(dir, '.git')) : undefined;
+  const id = given === '' ? readId(join(dir, '.git')) : undefined;
   if (given === '' && id === undefined) return undefined;
   const root = id === undefined ? resolve(given) : join(stateHome(environment), id);
-  const isOurs = await assertOwnState(root, 'CROSSTALK_STATE_DIR').then(
-    () => true,
-    () => false,
-  );
-  return isOurs ? statePaths(root) : undefined;
+  try {
+    assertOwnState(root, 'CROSSTALK_STATE_DIR');
+    return statePaths(root);
+  } catch {
+    return undefined;
+  }
 }
 
 /**
@@ -92,15 +93,15 @@ export async function stateDirectory(
   const stateOf = (id: string): string => (given === '' ? join(home, id) : resolve(given));
   const variable = given === '' ? 'XDG_STATE_HOME' : 'CROSSTALK_STATE_DIR';
   // Before anything is read there or written: the id of the clone is kept in the folder of all.
-  if (given !== '') await assertOwnState(resolve(given), variable);
-  await assertOwnHome(home);
-  await assertOwnState(dirname(registryFile(home, clone.commonDir)), 'XDG_STATE_HOME');
+  if (given !== '') assertOwnState(resolve(given), variable);
+  assertOwnHome(home);
+  assertOwnState(dirname(registryFile(home, clone.commonDir)), 'XDG_STATE_HOME');
   const { id, isNew } = await cloneId(home, clone, stateOf, names);
   const root = given === '' ? stateOf(id) : await inGiven(given, clone, id);
-  await assertOwnState(root, variable);
+  assertOwnState(root, variable);
   const paths = await create(root, variable);
   // Somebody may have made it in between.
-  await assertOwnState(root, variable);
+  assertOwnState(root, variable);
   if (given !== '') await assertOurs(paths.root, paths);
   if (isNew) await clear(paths.root, paths, clone);
   await claim(paths.root, clone);

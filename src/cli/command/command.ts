@@ -27,24 +27,27 @@ export interface CommandModule {
   inSandbox?: (call: Call) => Promise<number | undefined>;
 }
 
+/** What of a call its options are read from. */
+export type Options = Pick<Call, 'options'>;
+
 /** The value of an option, or undefined. */
-export function text({ options }: Call, name: string): string | undefined {
+export function text({ options }: Options, name: string): string | undefined {
   const value = options[name];
   return typeof value === 'string' ? value : undefined;
 }
 
 /** The values of a repeatable option, in order. */
-export function list({ options }: Call, name: string): string[] {
+export function list({ options }: Options, name: string): string[] {
   const value = options[name];
   return Array.isArray(value) ? value : [];
 }
 
-export function flag({ options }: Call, name: string): boolean {
+export function flag({ options }: Options, name: string): boolean {
   return options[name] === true;
 }
 
 /** `{key: value}` for every named option that was given, to be spread into an input. */
-export function given<K extends string>(call: Call, ...names: K[]): Partial<Record<K, string>> {
+export function given<K extends string>(call: Options, ...names: K[]): Partial<Record<K, string>> {
   const found: Partial<Record<K, string>> = {};
   for (const name of names) {
     const value = text(call, name);

@@ -1,4 +1,5 @@
 import type { AgentMode } from '../../operations/agent-mode.ts';
+import type { Begun } from '../../operations/sending/ask-to-send.ts';
 import type { TimeAndChance } from '../../operations/time-and-chance.ts';
 
 /** Where a command reads and writes; tests pass their own implementation. */
@@ -30,6 +31,8 @@ export interface Io {
   agentMode?: AgentMode;
   /** What a command goes by instead of the time and the chance of this machine. */
   timeAndChance?: TimeAndChance;
+  /** A `send` that was begun before its command line was read in full. */
+  begun?: Begun | undefined;
   /** Writes to stderr when a signal ends the process immediately. */
   lastWord: (text: string) => void;
   /** Aborted by the first SIGINT or SIGTERM, for commands that end cleanly. */

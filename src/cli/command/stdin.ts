@@ -1,5 +1,4 @@
-import { fstatSync } from 'node:fs';
-import { readlink } from 'node:fs/promises';
+import { fstatSync, readlinkSync } from 'node:fs';
 import { CrosstalkError } from '../../errors.ts';
 import { withPipes } from '../../with-pipes.ts';
 
@@ -60,7 +59,7 @@ const COUNT = `for my $ask (0x541B, 0x4004667f) {
  */
 export async function stdinHolds(): Promise<'something' | 'nothing' | 'unknown'> {
   const stat = fstatSync(0);
-  if (stat.isCharacterDevice() || (await isShared())) return 'nothing';
+  if (stat.isCharacterDevice() || isShared()) return 'nothing';
   if (stat.isFile()) return stat.size > 0 ? 'something' : 'nothing';
   if (!stat.isFIFO() && !stat.isSocket()) return 'nothing';
   const count = await waitingBytes();
@@ -86,9 +85,13 @@ async function waitingBytes(): Promise<string> {
 }
 
 /** Whether the process that started this one has the same stdin; false where that is not known. */
-async function isShared(): Promise<boolean> {
-  const linkOf = (pid: number | 'self'): Promise<string | undefined> =>
-    readlink(`/proc/${String(pid)}/fd/0`).catch(() => undefined);
-  const [own, parents] = await Promise.all([linkOf('self'), linkOf(process.ppid)]);
-  return own !== undefined && own === parents;
+function isShared(): boolean {
+  try {
+    const [own, parents] = ['self', String(process.ppid)].map((pid) =>
+      readlinkSync(`/proc/${pid}/fd/0`),
+    );
+    return own === parents;
+  } catch {
+    return false;
+  }
 }

@@ -1,6 +1,6 @@
 import { runDemo } from '../../demo/demo.ts';
 import { flag, type Call } from '../command/command.ts';
 
-export function run({ io, ...call }: Call): Promise<number> {
-  return runDemo(io, { keep: flag({ io, ...call }, 'keep') });
+export function run(call: Call): Promise<number> {
+  return runDemo(call.io, { keep: flag(call, 'keep') });
 }

@@ -5,7 +5,8 @@ import { readAttachments } from '../command/attach.ts';
 import { lookAtStdin, readBody } from '../command/body.ts';
 import { readSchema } from '../command/schema.ts';
 import { EXIT } from '../command/exit.ts';
-import { flag, given, inTransport, list, note, text, type Call } from '../command/command.ts';
+import { flag, given, inTransport, note, text, type Call } from '../command/command.ts';
+import { sendInput } from '../command/send-input.ts';
 import { durableWord, printSent } from '../view/sent.ts';
 
 export async function run(call: Call): Promise<number> {
@@ -16,16 +17,10 @@ export async function run(call: Call): Promise<number> {
       'usage',
       '--to is missing; say to whom: crosstalk send --to <name> "<text>"',
     );
+  const body = await readBody(call, 'message');
   const input: SendInput = {
-    to,
-    body: await readBody(call, 'message'),
-    ...given(call, 'channel', 'from', 'tier', 'for'),
-    options: list(call, 'option'),
+    ...sendInput(call, { to, body, login: io.login }),
     ...(await readSchema(call)),
-    isNew: flag(call, 'new'),
-    wait: call.options['wait'] !== false,
-    allowSecret: flag(call, 'allowSecret'),
-    login: io.login,
   };
   if (flag(call, 'now')) return sayNow(call, input);
   if (text(call, 'about') !== undefined)
@@ -40,6 +35,7 @@ export async function run(call: Call): Promise<number> {
     },
     open: (work) => inTransport(call, work),
     hands: 'whole',
+    ...(io.begun && { begun: io.begun }),
     ...given(call, 'transport'),
   };
   const noteLeftOut = lookAtStdin(call);

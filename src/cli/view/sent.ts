@@ -12,10 +12,13 @@ export function durableWord({ io, name }: Call): void {
 /** Prints what became of a message that was sent. */
 export function printSent(call: Call, sent: Sent): void {
   call.io.lastWord('');
-  const { delivered, messages } = sent;
+  const { delivered } = sent;
   if (!delivered.published) note(call, `queued, not on the remote yet: ${delivered.reason}`);
+  print(call, sentJson(sent), () => sentLines(sent));
+}
+
+/** A line for each message that was sent. */
+export function sentLines({ delivered, messages }: Sent): string {
   const word = delivered.published ? 'Sent' : 'Queued';
-  print(call, sentJson(sent), () =>
-    messages.map(({ relPath }) => `${word}: ${relPath}`).join('\n'),
-  );
+  return messages.map(({ relPath }) => `${word}: ${relPath}`).join('\n');
 }

@@ -1,6 +1,8 @@
-import { lstat, mkdtemp, readlink, realpath, rename, rm, rmdir, symlink } from 'node:fs/promises';
+import { readlinkSync, realpathSync } from 'node:fs';
+import { mkdtemp, rename, rm, rmdir, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
+import { atPath } from '../../at-path.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { makeFolder } from '../../folder.ts';
 import { foreignHand, isOwn } from '../../state/place/private.ts';
@@ -26,11 +28,11 @@ export type Ear =
   | { kind: 'foreign'; problem: string };
 
 /** Where to reach the dispatcher whose socket is known by `path`. */
-export async function findEar(path: string): Promise<Ear> {
-  const place = isTooLong(path) ? await target(path) : path;
-  const found = place === undefined ? undefined : await lstat(place).catch(() => undefined);
+export function findEar(path: string): Ear {
+  const place = isTooLong(path) ? target(path) : path;
+  const found = place === undefined ? undefined : atPath(place, { follow: false });
   if (place === undefined || found === undefined) return { kind: 'none' };
-  const problem = (await foreignFolder(path, place)) ?? (await foreignHand(place, 'socket'));
+  const problem = foreignFolder(path, place) ?? foreignHand(place, 'socket');
   return problem === undefined ? { kind: 'found', path: place } : { kind: 'foreign', problem };
 }
 
@@ -42,7 +44,7 @@ export async function findEar(path: string): Promise<Ear> {
  */
 export async function makeEar(path: string): Promise<string> {
   await makeFolder(dirname(path), 0o700);
-  const problem = await foreignFolder(path, path);
+  const problem = foreignFolder(path, path);
   if (problem !== undefined) {
     throw new CrosstalkError(
       'refused',
@@ -60,26 +62,36 @@ export async function makeEar(path: string): Promise<string> {
 
 /** Removes the socket that is known by `path`, and the folder made for it. */
 export async function removeEar(path: string): Promise<void> {
-  const place = await target(path);
+  const place = target(path);
   await rm(path, { force: true });
   await rm(`${path}.new`, { force: true });
-  if (place === undefined || (await foreignHand(dirname(place), 'folder')) !== undefined) return;
+  if (place === undefined || foreignHand(dirname(place), 'folder') !== undefined) return;
   await rm(place, { force: true });
   await rmdir(dirname(place)).catch(() => undefined);
 }
 
 /** Where the symlink leads; undefined when this user has no symlink there. */
-async function target(path: string): Promise<string | undefined> {
-  const found = await lstat(path).catch(() => undefined);
+function target(path: string): string | undefined {
+  const found = atPath(path, { follow: false });
   if (found?.isSymbolicLink() !== true || !isOwn(found)) return undefined;
-  const place = await readlink(path).catch(() => '');
+  const place = or('', () => readlinkSync(path));
   return FOLDER.test(basename(dirname(place))) ? place : undefined;
 }
 
-async function foreignFolder(path: string, place: string): Promise<string | undefined> {
-  const known = await realpath(dirname(path)).catch(() => dirname(path));
-  const problem = await foreignHand(known, 'folder', 'read');
+function foreignFolder(path: string, place: string): string | undefined {
+  const folder = dirname(path);
+  const known = or(folder, () => realpathSync.native(folder));
+  const problem = foreignHand(known, 'folder', 'read');
   return problem ?? (place === path ? undefined : foreignHand(dirname(place), 'folder'));
+}
+
+/** What the system says of a path; `otherwise` where it does not. */
+function or(otherwise: string, look: () => string): string {
+  try {
+    return look();
+  } catch {
+    return otherwise;
+  }
 }
 
 /** A folder for temporary files whose path is short enough. */

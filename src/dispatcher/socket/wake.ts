@@ -94,7 +94,7 @@ export async function ask(
   signal?: AbortSignal,
   onAsked?: () => void,
 ): Promise<WakeResult> {
-  const ear = await findEar(path);
+  const ear = findEar(path);
   if (ear.kind !== 'found') return { kind: 'nobody' };
   return new Promise((resolve) => {
     const socket = createConnection(ear.path);

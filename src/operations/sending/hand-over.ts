@@ -1,14 +1,10 @@
-import { realpath } from 'node:fs/promises';
-import { ask } from '../../dispatcher/socket/wake.ts';
 import { CrosstalkError } from '../../errors.ts';
-import { findEar } from '../../dispatcher/socket/ear.ts';
-import { likelyState } from '../../state/directory.ts';
 import type { SideFiles } from '../../state/side-files.ts';
-import { locateTransport, type Surroundings } from '../locate.ts';
-import { parseSendAnswer } from './answer.ts';
+import type { Surroundings } from '../locate.ts';
+import { askToSend, isHeard, listenerFor, type Answered } from './ask-to-send.ts';
 import type { Attachment } from './attachment.ts';
 import type { DispatcherPlace } from './early-answer.ts';
-import { sendOp, type HandedSend } from './handed.ts';
+import type { HandedSend } from './handed.ts';
 import type { Sent } from './input.ts';
 
 /** What the sender learns meanwhile. */
@@ -18,9 +14,6 @@ interface Heard {
   /** Called once the dispatcher was asked; the message is on its way then. */
   onAsked?: (dispatcher: DispatcherPlace) => void;
 }
-
-/** Milliseconds after which the dispatcher is not waited for any more. */
-export const ANSWER_LIMIT_MS = 30_000;
 
 /**
  * Passes a `send` to the dispatcher of this machine, which already has everything it needs, so that
@@ -42,30 +35,32 @@ export async function handOver(
   attachments: readonly Attachment[],
   { note, onAsked }: Heard,
 ): Promise<Sent | 'timeout' | undefined> {
-  const { env } = surroundings;
-  const dir = await realpath(await locateTransport(surroundings, transport));
-  const state = await likelyState(env, dir);
-  if (state === undefined) return undefined;
-  const { socket, outbox } = state;
-  const op = sendOp(request.input);
+  const listener = listenerFor(surroundings, transport);
+  if (listener === undefined) return undefined;
+  const { outbox } = listener.state;
   const kept = attachments.length === 0 ? undefined : outbox;
   if (kept !== undefined) {
-    if ((await findEar(socket)).kind !== 'found') return undefined;
+    if (!isHeard(listener)) return undefined;
     await keepFor(kept, request.id, attachments);
   }
-  const asked = await ask(
-    socket,
-    { op, request: { ...request, dir } },
-    ANSWER_LIMIT_MS,
-    undefined,
-    () => onAsked?.(state),
-  );
-  if (asked.kind === 'timeout') return 'timeout';
-  const answer = asked.kind === 'answered' ? parseSendAnswer(asked.answer.send) : undefined;
-  // What is held waits for a person with its files.
-  const isKept = answer?.sent !== undefined || answer?.error?.code === 'held';
+  const answer = await askToSend(listener, request, () => onAsked?.(listener.state));
+  // A dispatcher that is late may need them yet, and what is held waits for a person with its files.
+  const isKept =
+    answer === 'timeout' || answer?.sent !== undefined || answer?.error?.code === 'held';
   if (kept !== undefined && !isKept) await (await sideFilesOf(kept)).remove(request.id);
-  if (answer === undefined) return undefined;
+  return outcomeOf(answer, note);
+}
+
+/**
+ * What became of a `send` that was passed on, as {@link handOver} returns it.
+ *
+ * @throws CrosstalkError whatever the dispatcher's `send` threw
+ */
+export function outcomeOf(
+  answer: Answered,
+  note: (line: string) => void,
+): Sent | 'timeout' | undefined {
+  if (answer === undefined || answer === 'timeout') return answer;
   for (const line of answer.notes) note(line);
   if (answer.error !== undefined) throw new CrosstalkError(answer.error.code, answer.error.message);
   return answer.sent && { ...answer.sent, ...(answer.since && { since: answer.since }) };

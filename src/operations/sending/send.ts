@@ -4,7 +4,8 @@ import type { Surroundings } from '../locate.ts';
 import type { Attachment } from './attachment.ts';
 import type { DispatcherPlace } from './early-answer.ts';
 import { handedInput } from './handed.ts';
-import { ANSWER_LIMIT_MS, handOver } from './hand-over.ts';
+import { ANSWER_LIMIT_MS, type Begun } from './ask-to-send.ts';
+import { handOver, outcomeOf } from './hand-over.ts';
 import type { Prepared, SendInput, Sent } from './input.ts';
 import { newMarks, type Marks } from './marks.ts';
 import { timeAndChanceOf } from '../time-and-chance.ts';
@@ -23,6 +24,8 @@ export interface Sender {
    * message recorded here, for senders that must learn of it before.
    */
   hands: 'whole' | 'recorded';
+  /** What was begun of this one message before. */
+  begun?: Begun;
 }
 
 export interface SendOptions {
@@ -62,7 +65,7 @@ export async function send(
   sender: Sender,
   said: SendInput,
   {
-    marks = newMarks(timeAndChanceOf(sender.surroundings)),
+    marks = sender.begun?.marks ?? newMarks(timeAndChanceOf(sender.surroundings)),
     attachments = [],
     onAsked,
     onDurable,
@@ -137,7 +140,7 @@ function isSigning({ transport, agentMode, dispatch }: Context): boolean {
 
 /** The answer of the dispatcher that took the message over; `timeout` when it has not answered. */
 async function takenOver(
-  { surroundings, transport, note, hands }: Sender,
+  { surroundings, transport, note, hands, begun }: Sender,
   input: SendInput,
   marks: Marks,
   attachments: readonly Attachment[],
@@ -146,6 +149,7 @@ async function takenOver(
   if (hands === 'recorded' || input.decision !== undefined) return undefined;
   // A dispatcher of an older version would send it without saying what it is for.
   if (input.steers !== undefined) return undefined;
+  if (begun !== undefined) return outcomeOf(begun.answer, note);
   const request = { ...marks, input: handedInput(surroundings, input) };
   const { agentMode } = surroundings;
   if (agentMode !== undefined) {

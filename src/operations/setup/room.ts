@@ -19,7 +19,7 @@ async function realParent(dir: string): Promise<string> {
  * @throws CrosstalkError `refused`
  */
 export async function assertRoom(dir: string): Promise<void> {
-  const around = await transportAround(await realParent(dir));
+  const around = transportAround(await realParent(dir));
   if (around !== undefined)
     throw new CrosstalkError(
       'refused',

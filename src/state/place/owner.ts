@@ -1,6 +1,6 @@
-import { lstat, stat } from 'node:fs/promises';
 import type { Stats } from 'node:fs';
 import { dirname } from 'node:path';
+import { atPath } from '../../at-path.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { foreignContent, type Foreign, type StateNames } from './private.ts';
 
@@ -21,8 +21,8 @@ const ROOT = 0;
  *
  * @throws CrosstalkError `refused` where one of them belongs to another user
  */
-export async function assertOwnState(root: string, variable: Variable): Promise<void> {
-  const found = (await foreignOwner(root, 'own')) ?? (await foreignOwner(dirname(root), 'root'));
+export function assertOwnState(root: string, variable: Variable): void {
+  const found = foreignOwner(root, 'own') ?? foreignOwner(dirname(root), 'root');
   if (found !== undefined) throw refusal('the state directory', root, found, variable);
 }
 
@@ -32,8 +32,8 @@ export async function assertOwnState(root: string, variable: Variable): Promise<
  *
  * @throws CrosstalkError `refused` where one of them belongs to another user
  */
-export async function assertOwnHome(home: string): Promise<void> {
-  const found = (await foreignOwner(home, 'root')) ?? (await foreignOwner(dirname(home), 'root'));
+export function assertOwnHome(home: string): void {
+  const found = foreignOwner(home, 'root') ?? foreignOwner(dirname(home), 'root');
   if (found !== undefined)
     throw refusal('the folder of the state directories', home, found, 'XDG_STATE_HOME');
 }
@@ -58,16 +58,16 @@ export async function assertOwnContent(
  * @param allow `root` where it may be root's as well
  * @returns undefined too when there is nothing
  */
-async function foreignOwner(path: string, allow: 'own' | 'root'): Promise<Foreign | undefined> {
+function foreignOwner(path: string, allow: 'own' | 'root'): Foreign | undefined {
   const self = process.getuid?.();
   if (self === undefined) return undefined;
   const isForeign = ({ uid }: Stats, isRootFine: boolean): boolean =>
     uid !== self && !(isRootFine && uid === ROOT);
-  const there = await lstat(path).catch(() => undefined);
+  const there = atPath(path, { follow: false });
   if (there === undefined) return undefined;
   // What a symlink of root's leads to is root's decision.
   if (isForeign(there, allow === 'root' || there.isSymbolicLink())) return { path, uid: there.uid };
-  const target = await stat(path).catch(() => undefined);
+  const target = atPath(path, { follow: true });
   return target !== undefined && isForeign(target, allow === 'root')
     ? { path, uid: target.uid }
     : undefined;

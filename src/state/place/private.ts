@@ -2,6 +2,7 @@ import { chmod, lstat, readdir } from 'node:fs/promises';
 import type { Stats } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { atPath } from '../../at-path.ts';
 
 /** Rights of the group and of others. */
 const OTHERS = 0o077;
@@ -24,12 +25,12 @@ export function isOwn(found: Pick<Stats, 'uid'>): boolean {
  * @param allow `read` where others may look into it
  * @returns undefined too when there is nothing at `path`
  */
-export async function foreignHand(
+export function foreignHand(
   path: string,
   kind: 'folder' | 'socket',
   allow: 'nothing' | 'read' = 'nothing',
-): Promise<string | undefined> {
-  const found = await lstat(path).catch(() => undefined);
+): string | undefined {
+  const found = atPath(path, { follow: false });
   if (found === undefined) return undefined;
   if (kind === 'folder' ? !found.isDirectory() : !found.isSocket()) return `${path} is no ${kind}`;
   if (!isOwn(found)) return `${path} belongs to the user ${String(found.uid)}, not to you`;

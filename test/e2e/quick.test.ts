@@ -1,0 +1,192 @@
+import { spawn } from 'node:child_process';
+import { readdirSync } from 'node:fs';
+import { createServer, type Socket } from 'node:net';
+import { dirname, join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { Bus, type Host } from '../support/bus.ts';
+import type { Ran } from '../support/command.ts';
+import { path as relPathOf } from '../support/messages.ts';
+import { copyOfPackage } from '../support/service.ts';
+import { until } from '../support/wait.ts';
+
+// The short way of a `send` that a dispatcher takes over (decision 58), in the built program.
+
+interface Options {
+  env?: NodeJS.ProcessEnv;
+  /** Interrupts the command. */
+  end?: AbortSignal;
+  /** What a pipe holds, which stays open; without it there is none. */
+  stdin?: string;
+}
+
+interface Installed {
+  send: (words: string[], options?: Options) => Promise<Ran>;
+  /** The parts of the program that commands have loaded. */
+  loaded: () => string[];
+}
+
+function installed(host: Host): Installed {
+  const { bin, main } = copyOfPackage();
+  return {
+    send: (words, { env = {}, end, stdin } = {}) =>
+      new Promise((resolve) => {
+        const child = spawn(process.execPath, [bin, 'send', ...words], {
+          cwd: host.dir,
+          env: { ...process.env, ...host.env, ...env },
+          stdio: [stdin === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
+        });
+        child.stdin?.on('error', () => undefined);
+        child.stdin?.write(stdin ?? '');
+        const ran = { code: -1, out: '', err: '' };
+        child.stdout?.on('data', (chunk: Buffer) => (ran.out += chunk.toString()));
+        child.stderr?.on('data', (chunk: Buffer) => (ran.err += chunk.toString()));
+        child.once('close', (code) => {
+          resolve({ ...ran, code: code ?? -1 });
+        });
+        end?.addEventListener('abort', () => child.kill('SIGINT'));
+      }),
+    loaded: () =>
+      readdirSync(dirname(main)).flatMap((name) => /^(\w+)\.cjs\..*\.cache$/.exec(name)?.[1] ?? []),
+  };
+}
+
+/** Listens where the dispatcher of a host would; returns what it was asked. */
+async function listening(host: Host, answer: (socket: Socket) => void): Promise<string[]> {
+  const asked: string[] = [];
+  const before = process.umask(0o177);
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined);
+    socket.on('data', (chunk) => {
+      asked.push(chunk.toString());
+      answer(socket);
+    });
+  }).listen(join(host.state, 'wake.sock'));
+  process.umask(before);
+  await until('a listener', () => server.listening);
+  onTestFinished(() => {
+    server.close();
+  });
+  return asked;
+}
+
+const sent = (relPath: string): object => ({
+  channel: '01990000-0000-7000-8000-000000000000',
+  from: 'me',
+  messages: [{ relPath, to: ['worker'], re: [], cause: [] }],
+  delivered: { published: true, direct: false },
+});
+
+const line = (send: object): string => `${JSON.stringify({ pid: 1, send })}\n`;
+const HELLO = ['--to', 'worker', '--from', 'me', 'hello'];
+
+it('a plain send to a dispatcher loads nothing but its own part, and is on record as any other', async () => {
+  const bus = new Bus();
+  const host = await bus.host('here', { worker: 'true' });
+  const running = host.start();
+  const { send, loaded } = installed(host);
+  await until('a dispatcher', () => running.count('dispatcher_started') > 0);
+  const plain = await send([...HELLO, '--tier', 'default']);
+  expect(plain).toMatchObject({ code: 0, err: '' });
+  expect(plain.out).toMatch(/^Sent: \S+\.md\n$/);
+  const json = await send([...HELLO, '--json']);
+  expect(loaded()).toEqual(['quick']);
+  // With its value in the same word, which the short way leaves to the whole program.
+  const whole = await send(['--to=worker', '--from', 'me', 'hello', '--json']);
+  expect(loaded().sort()).toEqual(['main', 'quick']);
+  const [short, long] = [json, whole].map(
+    ({ out }) => JSON.parse(out) as { messages: [{ relPath: string }] },
+  );
+  const named = short?.messages[0].relPath ?? '';
+  expect({ ...short, messages: [{ ...short?.messages[0], relPath: '' }] }).toEqual({
+    ...long,
+    messages: [{ ...long?.messages[0], relPath: '' }],
+  });
+  const stored = bus
+    .from('me')
+    .map(({ relPath, message }) => [relPath, message.body, message.tier]);
+  expect(stored).toHaveLength(3);
+  expect(stored).toContainEqual([named, 'hello', undefined]);
+  expect(stored).toContainEqual([plain.out.slice('Sent: '.length).trim(), 'hello', 'default']);
+});
+
+it('what is on stdin is left out with a word, and an open pipe with nothing in it is not waited for', async () => {
+  const host = await new Bus().host('here', { worker: 'true' });
+  const asked = await listening(host, (socket) =>
+    socket.end(line({ sent: sent(relPathOf(1)), notes: [] })),
+  );
+  const { send, loaded } = installed(host);
+  expect(await send(HELLO, { stdin: '' })).toEqual({
+    code: 0,
+    out: `Sent: ${relPathOf(1)}\n`,
+    err: '',
+  });
+  expect(loaded()).toEqual(['quick']);
+  const { out, err } = await send(HELLO, { stdin: 'a line\n' });
+  expect(out).toBe(`Sent: ${relPathOf(1)}\n`);
+  expect(err).toMatch(/^crosstalk send: what is on stdin was left out/);
+  expect(asked).toHaveLength(2);
+});
+
+it('what a dispatcher refuses is told by the whole program, which does not ask it again', async () => {
+  const host = await new Bus().host('here', { worker: 'true' });
+  const error = { code: 'usage', message: 'nobody is called worker' };
+  const asked = await listening(host, (socket) => socket.end(line({ error, notes: ['a note'] })));
+  const ran = await installed(host).send(HELLO);
+  expect(ran).toEqual({
+    code: 2,
+    out: '',
+    err: 'crosstalk send: a note\ncrosstalk send: nobody is called worker\n',
+  });
+  expect(asked).toHaveLength(1);
+});
+
+it('notes of a dispatcher are shown beside what it has sent', async () => {
+  const host = await new Bus().host('here', { worker: 'true' });
+  const asked = await listening(host, (socket) =>
+    socket.end(line({ sent: sent(relPathOf(1)), notes: ['worker is served by nobody'] })),
+  );
+  expect(await installed(host).send(HELLO)).toEqual({
+    code: 0,
+    out: `Sent: ${relPathOf(1)}\n`,
+    err: 'crosstalk send: worker is served by nobody\n',
+  });
+  expect(asked).toHaveLength(1);
+});
+
+it('a message whose dispatcher ends without a word is sent once, under the name that it was given', async () => {
+  const bus = new Bus();
+  const host = await bus.host('here', { worker: 'true' });
+  const asked = await listening(host, (socket) => socket.destroy());
+  const ran = await installed(host).send(HELLO);
+  expect(ran).toMatchObject({ code: 0, out: expect.stringMatching(/^Sent: /) as string });
+  const { request } = JSON.parse(asked[0] ?? '') as { request: { at: string } };
+  const [stored, ...more] = bus.from('me');
+  expect(more).toEqual([]);
+  expect(stored?.message.timestamp).toBe(request.at);
+});
+
+it.each([
+  ['in a run', { CROSSTALK_RUN_DIR: '/nowhere/run/1' }],
+  ['with a variable that it does not know', { CROSSTALK_DEBUG: '1' }],
+])('a send %s goes the whole way', async (_, env) => {
+  const host = await new Bus().host('here', { worker: 'true' });
+  const asked = await listening(host, (socket) =>
+    socket.end(line({ sent: sent(relPathOf(1)), notes: [] })),
+  );
+  const { send, loaded } = installed(host);
+  await send(HELLO, { env });
+  expect(loaded()).toContain('main');
+  expect(asked.length).toBeLessThan(2);
+});
+
+it('Ctrl-C ends the wait for a dispatcher', async () => {
+  const host = await new Bus().host('here', { worker: 'true' });
+  const stop = new AbortController();
+  await listening(host, () => {
+    stop.abort();
+  });
+  expect(await installed(host).send(HELLO, { end: stop.signal })).toMatchObject({
+    code: 130,
+    out: '',
+  });
+});
