@@ -3,7 +3,7 @@ import { lstat, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { CrosstalkError, hasCode, reasonOf } from '../errors.ts';
 import { makeFolder } from '../folder.ts';
-import { readSmallFile } from '../plain-file.ts';
+import { plainFileAt } from '../plain-file.ts';
 import { isRecord, writeDurably } from './files.ts';
 import {
   ID,
@@ -59,7 +59,8 @@ function idFile(gitDir: string): string {
 
 /** The id in a git directory; undefined when there is none, or when it may not name a folder. */
 export function readId(gitDir: string): string | undefined {
-  const text = (readSmallFile(idFile(gitDir), MAX_ID_FILE) ?? '').trim();
+  const found = plainFileAt(idFile(gitDir), MAX_ID_FILE, { follow: false });
+  const text = found.kind === 'text' ? found.text.trim() : '';
   return ID.test(text) ? text : undefined;
 }
 

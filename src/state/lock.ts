@@ -1,5 +1,5 @@
 import * as fs from 'node:fs';
-import { access, link, rm, writeFile } from 'node:fs/promises';
+import { access, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { hasCode } from '../errors.ts';
@@ -93,16 +93,16 @@ async function create(root: string, name: LockName, self: Holder): Promise<boole
   await makeFolder(root, 0o700);
   const path = lockPath(root, name);
   const whole = `${path}.${String(process.pid)}.${String(serial++)}.tmp`;
-  await writeFile(whole, JSON.stringify(self), { mode: 0o600 });
+  fs.writeFileSync(whole, JSON.stringify(self), { mode: 0o600 });
   try {
-    await link(whole, path);
+    fs.linkSync(whole, path);
     return true;
   } catch (error) {
     if (hasCode(error, 'EEXIST')) return false;
     if (NO_LINKS.some((code) => hasCode(error, code))) return 'no_links';
     throw error;
   } finally {
-    await rm(whole, { force: true });
+    fs.rmSync(whole, { force: true });
   }
 }
 

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
 
 /** A process that cannot be mistaken for a later one of the same id. */
 export interface ProcessIdentity {
@@ -14,7 +14,8 @@ export interface ProcessIdentity {
 async function startOf(pid: number): Promise<string | undefined> {
   if (process.platform === 'linux') {
     try {
-      return startIn(await readFile(`/proc/${String(pid)}/stat`, 'utf8'));
+      // The system makes it up at once; to wait for it takes longer.
+      return startIn(readFileSync(`/proc/${String(pid)}/stat`, 'utf8'));
     } catch {
       return undefined;
     }

@@ -28,7 +28,7 @@ export async function prepareClone(
   if ((marker ?? '') === wanted && !first) return;
   const own = join(clone.gitDir, 'config.worktree');
   const config = (await exists(own)) ? own : join(clone.commonDir, 'config');
-  if ((await isLink(config)) || (await isLink(dirname(file))) || !(await isPlain(config))) return;
+  if (isLink(config) || isLink(dirname(file)) || !(await isPlain(config))) return;
   const settings = {
     'core.sparseCheckout': showing !== undefined,
     'core.sparseCheckoutCone': showing?.cone ?? false,
@@ -54,7 +54,7 @@ export async function setInClone(
   value: string,
 ): Promise<void> {
   const config = join(clone.commonDir, 'config');
-  if (await isLink(config))
+  if (isLink(config))
     throw new CrosstalkError(
       'refused',
       `${config} is a symlink, and nothing is written through it; say it yourself with: git -C ${clone.dir} config ${name} ${value}`,

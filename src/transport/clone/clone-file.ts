@@ -1,6 +1,7 @@
 import type { Stats } from 'node:fs';
-import { access, lstat, stat } from 'node:fs/promises';
+import { access, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
+import { atPath } from '../../at-path.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { readPlainFile, tooLarge } from '../../plain-file.ts';
 
@@ -66,19 +67,16 @@ export async function exists(path: string): Promise<boolean> {
 }
 
 /** Whether a symlink is at a path, through which nothing of ours is written. */
-export async function isLink(path: string): Promise<boolean> {
-  return lstat(path).then(
-    (found) => found.isSymbolicLink(),
-    () => false,
-  );
+export function isLink(path: string): boolean {
+  return atPath(path, { follow: false })?.isSymbolicLink() === true;
 }
 
 /** The first of the folders on the way to a file of a git directory that is a symlink. */
-export async function linkOnTheWay(gitDir: string, name: string): Promise<string | undefined> {
+export function linkOnTheWay(gitDir: string, name: string): string | undefined {
   const folders = dirname(name).split('/');
   for (let depth = 1; depth <= folders.length; depth++) {
     const path = join(gitDir, ...folders.slice(0, depth));
-    if (await isLink(path)) return path;
+    if (isLink(path)) return path;
   }
   return undefined;
 }

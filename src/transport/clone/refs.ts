@@ -1,7 +1,20 @@
-import { constants } from 'node:fs';
-import { link, lstat, open, rename, rm, rmdir, stat, type FileHandle } from 'node:fs/promises';
+import {
+  appendFileSync,
+  closeSync,
+  constants,
+  fstatSync,
+  fsync,
+  openSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { link, lstat, rename, rm, rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { atPath } from '../../at-path.ts';
 import { hasCode, reasonOf } from '../../errors.ts';
 import { makeFolder } from '../../folder.ts';
 import { randomOfSystem } from '../../random.ts';
@@ -17,6 +30,9 @@ export type RefPlace = Pick<Clone, 'dir' | 'gitDir' | 'commonDir'> & {
   /** Whether only its owner may read what is written there, whatever the umask is. */
   isPrivate?: boolean;
 };
+
+/** The one step that may take its time: a disk is waited for. */
+const synced = promisify(fsync);
 
 const LOCK_TRIES = 10;
 const LOCK_WAIT_MS = 50;
@@ -77,7 +93,7 @@ export async function writeRef(
     reason,
     contention,
   });
-  const link = await linkOnTheWay(clone.commonDir, name);
+  const link = linkOnTheWay(clone.commonDir, name);
   if (link !== undefined)
     return failed(`${link} is a symlink, and nothing is written through it`, { contention: false });
   for (let tries = 1; ; tries++) {
@@ -96,22 +112,22 @@ export async function writeRef(
       const now = await readRef(clone, name);
       if (from !== undefined && (now ?? '') !== from)
         return failed(`${name} has moved on in ${clone.dir}`, { contention: true });
-      await taken.writeFile(`${to}\n`);
-      await taken.sync();
+      writeFileSync(taken, `${to}\n`);
+      await synced(taken);
       // An empty folder of a branch that was deleted may be in the way.
-      await rmdir(path).catch(() => undefined);
-      if (!(await isOf(taken, lock))) {
+      removeEmpty(path);
+      if (!isOf(taken, lock)) {
         kept = false;
         return failed(`${lock} was taken away by another process`, { contention: true });
       }
-      await rename(lock, path);
+      renameSync(lock, path);
       kept = false;
       return { ok: true };
     } catch (error) {
       return failed(`${name} cannot be written: ${reasonOf(error)}`, { contention: false });
     } finally {
-      await taken.close();
-      if (kept) await rm(lock, { force: true });
+      closeSync(taken);
+      if (kept) rmSync(lock, { force: true });
     }
   }
 }
@@ -129,31 +145,31 @@ export async function noteMove(
   why: string,
 ): Promise<void> {
   const log = join('logs', name);
-  if ((await linkOnTheWay(commonDir, log)) !== undefined) return;
+  if (linkOnTheWay(commonDir, log) !== undefined) return;
   const at = `${String(Math.floor(Date.now() / 1000))} +0000`;
   const line = `${from} ${to} crosstalk <crosstalk@crosstalk.local> ${at}\t${why}\n`;
   const { O_WRONLY, O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK } = constants;
   const flags = O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK;
-  let file: FileHandle | undefined;
+  let file: number | undefined;
   try {
     const modes = modesOf(isPrivate);
     await makeFolder(dirname(join(commonDir, log)), modes.folder);
     // With this flag a named pipe is opened at once, or not at all.
-    file = await open(join(commonDir, log), flags, modes.file);
-    if ((await file.stat()).isFile()) await file.appendFile(line);
+    file = openSync(join(commonDir, log), flags, modes.file);
+    if (fstatSync(file).isFile()) appendFileSync(file, line);
   } catch {
     // The move is made; git's own log of it is a courtesy.
   } finally {
-    await file?.close();
+    if (file !== undefined) closeSync(file);
   }
 }
 
 /** The open lock file, `locked` when somebody else has it, or why it cannot be made. */
-async function takeLock(lock: string, isPrivate?: boolean): Promise<FileHandle | string> {
+async function takeLock(lock: string, isPrivate?: boolean): Promise<number | string> {
   const modes = modesOf(isPrivate);
   try {
     await makeFolder(dirname(lock), modes.folder);
-    return await open(lock, 'wx', modes.file);
+    return openSync(lock, 'wx', modes.file);
   } catch (error) {
     return hasCode(error, 'EEXIST') ? 'locked' : `${lock} cannot be made: ${reasonOf(error)}`;
   }
@@ -164,9 +180,17 @@ function modesOf(isPrivate = false): { file: number; folder: number } {
 }
 
 /** Whether a lock is still the file that we made. */
-async function isOf(taken: FileHandle, lock: string): Promise<boolean> {
-  const [ours, there] = await Promise.all([taken.stat(), stat(lock).catch(() => undefined)]);
-  return there?.ino === ours.ino;
+function isOf(taken: number, lock: string): boolean {
+  return atPath(lock, { follow: true })?.ino === fstatSync(taken).ino;
+}
+
+/** Removes a folder with nothing in it. */
+function removeEmpty(folder: string): void {
+  try {
+    rmdirSync(folder);
+  } catch {
+    // Nothing is there, as usual, or something that stays.
+  }
 }
 
 /**

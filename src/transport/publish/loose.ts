@@ -12,6 +12,8 @@ let serial = 0;
 /** The most entries of trees that are kept: those of the last pushes, on which the next one builds. */
 const MAX_KEPT = 5000;
 const keptTrees = new WeakMap<Objects, Map<string, Tree>>();
+/** The tree of the last commit that was written: most often the next one is built on that. */
+const lastRoots = new WeakMap<Objects, { commit: string; tree: string | undefined }>();
 
 /**
  * Writes commits as loose objects from this process: for the few of a quiet moment, where starting
@@ -34,7 +36,8 @@ export async function writeLoose(
   committer: { name: string; email: string },
 ): Promise<string> {
   const writer = new Writer(objectsDir, objects, tip.length === 64 ? 'sha256' : 'sha1');
-  let root = (await objects.read(`${tip}^{tree}`))?.oid;
+  const last = lastRoots.get(objects);
+  let root = last?.commit === tip ? last.tree : (await objects.read(`${tip}^{tree}`))?.oid;
   let parent = tip;
   for (const { author, at, subject, files, blobs = [] } of commits) {
     for (const { path, oid = '' } of blobs) root = await writer.place(root, path.split('/'), oid);
@@ -54,6 +57,7 @@ export async function writeLoose(
     parent = writer.write('commit', Buffer.from(text));
   }
   writer.tidy();
+  lastRoots.set(objects, { commit: parent, tree: root });
   return parent;
 }
 
