@@ -1,4 +1,4 @@
-import { access, rm } from 'node:fs/promises';
+import { access, realpath, rm } from 'node:fs/promises';
 import { homedir, userInfo } from 'node:os';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { CrosstalkError, reasonOf } from '../errors.ts';
@@ -134,9 +134,11 @@ async function create(
     );
   }
   const paths = statePaths(root);
-  // Before the rights of others are taken away, which would hide that they had them.
-  await assertOwnContent(root, namesOf(paths), variable);
-  await tighten(root, namesOf(paths));
+  // Before the rights of others are taken away, which would hide that they had them. One's own symlink may lead
+  // to a folder that is open to others.
+  const place = await realpath(root);
+  await assertOwnContent(place, namesOf(paths), variable);
+  await tighten(place, namesOf(paths));
   return paths;
 }
 

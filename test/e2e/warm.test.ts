@@ -203,14 +203,16 @@ describe('a tier whose process is kept', () => {
     ['reports an error', 'please fail'],
     ['prints without end', 'please flood'],
     ['tells of a tool in lists within lists', 'please nest'],
+    ['answers its prompt with nothing', 'please void', 'something else than the protocol has'],
   ])(
     'a process that %s in a turn is ended, and the turn made again from the start',
-    async (_what, text) => {
+    async (_what, text, why = '') => {
       const running = host.start();
       await ask('the first thing');
       const sent = await host.run('reply', answers().at(-1)?.relPath ?? '', text);
       expect(sent.code).toBe(0);
       await until('the failure', () => said(running, 'dispatch_failed').length > 0);
+      expect(JSON.stringify(said(running, 'dispatch_failed'))).toContain(why);
       await isGone(starts()[0]?.pid);
       await until('another turn', () => new Set(prompts().map(({ pid }) => pid)).size > 1);
       expect(lastPrompt()).toContain('the first thing');

@@ -88,6 +88,17 @@ describe('settings of a bell', () => {
     expect(held[0]?.proposed).toMatch(/\*\*\*@one/);
   });
 
+  it('a query, which no server has, is not shown', () => {
+    for (const servers of [
+      'nats://one/?token=very-secret',
+      'nats://a@one?x=very-secret#12, tls://two',
+    ])
+      expect(shownServers(servers)).not.toMatch(/very|secret|12/);
+    expect(shownServers('nats://one/?token=very-secret, tls://two')).toBe(
+      'nats://one/?***, tls://two',
+    );
+  });
+
   it('whoever approves a bell sees each of its servers', () => {
     const servers = 'nats://a:b@one:1, tls://two nats://c@three';
     expect(shownServers(servers, '***@')).toBe('nats://***@one:1,tls://two,nats://***@three');

@@ -17,7 +17,7 @@ export function serverUrl(text: string): URL | undefined {
 /**
  * A `crosstalk.bell` without logins, so that it may be shown. Of a list that can be read, all servers are
  * shown; of another one, which is never used, only what follows the last `@`: a password may hold anything
- * else that separates the parts of a URL or of a list.
+ * else that separates the parts of a URL or of a list. A query, which no server has, may hold a token.
  *
  * @param login what stands in the place of a login
  */
@@ -31,5 +31,6 @@ export function shownServers(text: string, login = ''): string {
       })
       .join(',');
   const at = text.lastIndexOf('@');
-  return at < 0 ? text : login + text.slice(at + 1);
+  const rest = at < 0 ? text : login + text.slice(at + 1);
+  return rest.replace(/[?#][^\s,]+/g, '?***');
 }

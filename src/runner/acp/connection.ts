@@ -130,7 +130,7 @@ export class Connection {
       sessionId: this.#session,
       prompt: content,
     });
-    return (await asked(given)).stopReason;
+    return (await answered(given)).stopReason;
   }
 
   /** Whether the agent has said anything since the last prompt. */
@@ -156,7 +156,7 @@ export class Connection {
       // Otherwise it would begin a turn of which nobody hears the end.
       _meta: { steering: { idleBehavior: 'promptRequired' } },
     });
-    const { outcome } = await asked(given);
+    const { outcome } = await answered(given);
     if (outcome === 'injected') return 'into';
     if (outcome === 'promptRequired') return 'late';
     throw new AgentFailed('it answered something else to words for its turn');
@@ -174,7 +174,7 @@ export class Connection {
   }
 
   async #greet(version: number): Promise<void> {
-    const { protocolVersion, _meta } = await asked(
+    const { protocolVersion, _meta } = await answered(
       this.#agent.request(this.#methods.agent.initialize, {
         protocolVersion: version,
         clientInfo: { name: 'crosstalk', version: '1' },
@@ -191,7 +191,7 @@ export class Connection {
 
   async #begin(cwd: string, { servers, meta, folders, options }: AcpSession): Promise<void> {
     const { session } = this.#methods.agent;
-    const opened = await asked(
+    const opened = await answered(
       this.#agent.request(session.new, {
         cwd,
         mcpServers: servers as never[],
@@ -220,6 +220,13 @@ function isSpoken({ method, params }: Record<string, unknown>): boolean {
 function chosen(options: readonly Option[], isAllowed: boolean): Option | undefined {
   const kind = isAllowed ? 'allow_once' : 'reject_once';
   return options.find((option) => option.kind === kind);
+}
+
+/** As {@link asked}, where the protocol has an object for an answer. */
+async function answered<T extends object>(request: Promise<T>): Promise<T> {
+  const answer: unknown = await asked(request);
+  if (typeof answer === 'object' && answer !== null) return answer as T;
+  throw new AgentFailed('it answered something else than the protocol has');
 }
 
 async function asked<T>(request: Promise<T>): Promise<T> {
