@@ -80,12 +80,19 @@ export async function quick(argv: readonly string[]): Promise<Begun | undefined>
       held = stdinHolds().catch(() => 'unknown');
     });
     begun = { marks, answer };
-    if ((await held) === 'nothing' && isPrinted(begun, plain)) process.exit(EXIT.ok);
+    const isBare = (await held) === 'nothing';
+    // A write that waits for its reader lets no listener run: the system ends this process then.
+    stopListening();
+    if (isBare && isPrinted(begun, plain)) process.exit(EXIT.ok);
   } catch {
     // It is tried again by what says why it fails.
   }
-  process.off('SIGINT', interrupted).off('SIGTERM', interrupted);
+  stopListening();
   return begun;
+}
+
+function stopListening(): void {
+  process.off('SIGINT', interrupted).off('SIGTERM', interrupted);
 }
 
 function interrupted(signal: NodeJS.Signals): void {
@@ -108,8 +115,10 @@ function isPrinted({ answer }: Begun, plain: Plain): boolean {
   if (isJson && fstatSync(1).isCharacterDevice()) return false;
   const body = isJson ? JSON.stringify(sentJson(sent), undefined, 2) : sentLines(sent);
   const bytes = Buffer.from(`${body}\n`);
-  // A pipe that takes only a part of it would have to be waited for.
-  return bytes.length <= PIPE_BYTES && writeSync(1, bytes) === bytes.length;
+  if (bytes.length > PIPE_BYTES) return false;
+  // A disk that is nearly full takes a part, and says why it does not take the rest.
+  for (let at = 0; at < bytes.length; ) at += writeSync(1, bytes, at);
+  return true;
 }
 
 /** A pipe takes so many bytes whole, or none of them. */

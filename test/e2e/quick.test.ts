@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
 import { dirname, join } from 'node:path';
@@ -7,6 +8,7 @@ import { Bus, type Host } from '../support/bus.ts';
 import type { Ran } from '../support/command.ts';
 import { path as relPathOf } from '../support/messages.ts';
 import { copyOfPackage } from '../support/service.ts';
+import { wait } from '../../src/wait.ts';
 import { until } from '../support/wait.ts';
 
 // The short way of a `send` that a dispatcher takes over (decision 58), in the built program.
@@ -178,6 +180,33 @@ it.each([
   expect(loaded()).toContain('main');
   expect(asked.length).toBeLessThan(2);
 });
+
+it.each(['SIGINT', 'SIGTERM'] as const)(
+  '%s ends a command that writes into a pipe which is full, and which nobody reads',
+  async (signal) => {
+    const host = await new Bus().host('here', { worker: 'true' });
+    const asked = await listening(host, (socket) =>
+      socket.end(line({ sent: sent(relPathOf(1)), notes: [] })),
+    );
+    const { bin } = copyOfPackage();
+    const full = 'mkfifo full && exec 3<>full && dd if=/dev/zero of=full oflag=nonblock bs=512';
+    const child = spawn(
+      'sh',
+      ['-c', `${full}; exec "$@" >full`, 'sh', process.execPath, bin, 'send', ...HELLO],
+      { cwd: host.dir, env: { ...process.env, ...host.env }, stdio: 'ignore' },
+    );
+    const ended = once(child, 'close') as Promise<[number | null, NodeJS.Signals | null]>;
+    onTestFinished(() => {
+      child.kill('SIGKILL');
+    });
+    await until('a question', () => asked.length > 0);
+    // Sooner, and it would not be writing yet.
+    await wait(500);
+    child.kill(signal);
+    const [code, by] = await ended;
+    expect(by ?? code).toBe(by === null ? { SIGINT: 130, SIGTERM: 143 }[signal] : signal);
+  },
+);
 
 it('Ctrl-C ends the wait for a dispatcher', async () => {
   const host = await new Bus().host('here', { worker: 'true' });
