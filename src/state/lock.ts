@@ -93,8 +93,8 @@ async function create(root: string, name: LockName, self: Holder): Promise<boole
   await makeFolder(root, 0o700);
   const path = lockPath(root, name);
   const whole = `${path}.${String(process.pid)}.${String(serial++)}.tmp`;
-  fs.writeFileSync(whole, JSON.stringify(self), { mode: 0o600 });
   try {
+    fs.writeFileSync(whole, JSON.stringify(self), { mode: 0o600 });
     fs.linkSync(whole, path);
     return true;
   } catch (error) {
