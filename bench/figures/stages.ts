@@ -44,6 +44,9 @@ net.createConnection = function (...given) {
 };
 const { write } = process.stdout;
 process.stdout.write = function (...given) { mark('printed'); return write.apply(this, given); };
+const files = require('node:fs');
+const { writeSync } = files;
+files.writeSync = function (fd) { if (fd === 1) mark('printed'); return writeSync.apply(this, arguments); };
 process.on('exit', () => {
   mark('exit');
   require('node:fs').writeFileSync(process.env.MARKS, JSON.stringify({ ...marks, compiled }));

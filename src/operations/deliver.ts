@@ -15,6 +15,8 @@ export type Delivered = { published: true; direct: boolean } | { published: fals
  * outbox.
  */
 const ANSWER_LIMIT_MS = 30_000;
+/** So many commits that to plan the move of the checkout meanwhile would hold up their push. */
+const MANY = 100;
 
 /**
  * Puts commits on the bus: first records them, then publishes them. What cannot be pushed now stays
@@ -31,7 +33,7 @@ export async function deliver(
 ): Promise<Delivered> {
   const id = context.newId();
   await recordEntry(context, id, commits, { allowSecret });
-  return publish(context, id, { wait });
+  return publish(context, id, { wait, isMany: commits.length >= MANY });
 }
 
 /**
@@ -74,7 +76,8 @@ export async function recordEntry(
  *
  * @param options `wait`: false does not wait for the push; `unreachable`: why the remote was not
  *   reached a moment ago, so that it is not asked again immediately; `withFiles`: whether it brings
- *   files along; `onPushing`: called once it is on its way, for what can be done meanwhile
+ *   files along; `isMany`: whether it has much to do, so that nothing else is done meanwhile;
+ *   `onPushing`: called once it is on its way, for what can be done meanwhile
  */
 export async function publish(
   context: Context,
@@ -83,6 +86,7 @@ export async function publish(
     wait: boolean;
     unreachable?: string | undefined;
     withFiles?: boolean;
+    isMany?: boolean;
     onPushing?: () => void;
   },
 ): Promise<Delivered> {
@@ -129,15 +133,15 @@ export function publishOp(entry: 'plain' | 'with files'): 'publish' | 'publish_f
   return entry === 'plain' ? 'publish' : 'publish_files';
 }
 
-/** Publishes from this process, which brings the checkout along afterwards: it plans that meanwhile. */
+/** Publishes from this process, which brings the checkout along afterwards: most often it plans that meanwhile. */
 async function publishHere(
   context: Context,
   id: string,
-  { onPushing }: { onPushing?: () => void },
+  { isMany = false, onPushing }: { isMany?: boolean; onPushing?: () => void },
 ): Promise<PublishOutcome | undefined> {
   const { checkout } = context;
   const publisher = directPublisher(context, (tip) => {
-    checkout.planAhead(tip);
+    if (!isMany) checkout.planAhead(tip);
     onPushing?.();
   });
   return untilTried(publisher.publish(id));

@@ -11,7 +11,7 @@ export function authorOf(name: string, host: string): { name: string; email: str
 
 /** The number of messages in one batch from which one author's messages share commits. */
 const BULK = 50;
-const FILES_PER_COMMIT = 500;
+const FILES_PER_COMMIT = 1000;
 
 /**
  * Combines the commits of messages that are recorded together. If there are few, each keeps its own

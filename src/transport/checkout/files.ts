@@ -1,8 +1,10 @@
-import { lstat, readdir } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
+import { atPath } from '../../at-path.ts';
 import type { FileChange } from '../objects/walk.ts';
 
-/** Files looked for at a time. */
+/** Files looked for at once, before whatever else waits in this process. */
 const AT_A_TIME = 200;
 
 /**
@@ -41,6 +43,7 @@ async function firstOf(
     const some = paths.slice(at, at + AT_A_TIME);
     const found = (await Promise.all(some.map(look))).find((path) => path !== undefined);
     if (found !== undefined) return found;
+    await setImmediate();
   }
   return undefined;
 }
@@ -58,14 +61,14 @@ class Look {
   async at(path: string): Promise<string | undefined> {
     const above = await this.#folder(parentOf(path));
     if (above !== undefined) return above;
-    const kind = await kindOf(join(this.#dir, path));
+    const kind = kindOf(join(this.#dir, path));
     if (kind === 'folder') return this.#inside(path);
     return kind === 'none' || this.#gone.has(path) ? undefined : path;
   }
 
   /** What is in a folder that is to be another kind of thing: only a submodule was one. */
   async below(path: string): Promise<string | undefined> {
-    return (await kindOf(join(this.#dir, path))) === 'folder' ? this.#inside(path) : undefined;
+    return kindOf(join(this.#dir, path)) === 'folder' ? this.#inside(path) : undefined;
   }
 
   /** What is on the way to a path and is not a folder, unless it is going to be removed. */
@@ -76,7 +79,7 @@ class Look {
     const found = (async () => {
       const above = await this.#folder(parentOf(path));
       if (above !== undefined) return above;
-      const kind = await kindOf(join(this.#dir, path));
+      const kind = kindOf(join(this.#dir, path));
       return kind === 'other' && !this.#gone.has(path) ? path : undefined;
     })();
     this.#folders.set(path, found);
@@ -102,9 +105,8 @@ function parentOf(path: string): string {
   return path.slice(0, Math.max(0, path.lastIndexOf('/')));
 }
 
-function kindOf(path: string): Promise<'folder' | 'other' | 'none'> {
-  return lstat(path).then(
-    (found) => (found.isDirectory() ? 'folder' : 'other'),
-    () => 'none',
-  );
+function kindOf(path: string): 'folder' | 'other' | 'none' {
+  const found = atPath(path, { follow: false });
+  if (found === undefined) return 'none';
+  return found.isDirectory() ? 'folder' : 'other';
 }

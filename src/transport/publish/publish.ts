@@ -59,6 +59,8 @@ interface Turn {
 /** A publish that lost this many races gives up; its entries stay in the outbox. */
 export const MAX_ATTEMPTS = 20;
 const MAX_BACKOFF_MS = 1000;
+/** Files of one push among which git's search for what is alike takes longer than the rest of the push. */
+const MUCH = 500;
 
 /**
  * Puts commits on the remote with one push, without index or checkout (protocol.md §10).
@@ -206,6 +208,7 @@ async function tryOnce(
   const moving = upstream.move(tip, built.oid, {
     signal,
     isDense: isAllDense(missing),
+    isMuch: missing.reduce((sum, { files }) => sum + files.length, 0) >= MUCH,
     onTaken: () => onTaken?.(missing),
   });
   onPushing?.(built.oid);

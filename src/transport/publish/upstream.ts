@@ -47,6 +47,8 @@ interface MoveOptions {
   signal?: AbortSignal | undefined;
   /** Whether what is pushed would not become smaller by compression. */
   isDense?: boolean;
+  /** Whether it is so much that it takes long to search it for what is alike. */
+  isMuch?: boolean;
   /** Called once a remote has moved the branch, before anything here says so. */
   onTaken?: () => void;
 }
@@ -73,9 +75,12 @@ async function move(
   objects: Objects,
   from: string | undefined,
   to: string,
-  { signal, isDense, onTaken }: MoveOptions,
+  { signal, isDense, isMuch = false, onTaken }: MoveOptions,
 ): Promise<Failure | undefined> {
-  if (repository.origin === undefined) return moveSolo(repository, from, to);
+  const { origin } = repository;
+  if (origin === undefined) return moveSolo(repository, from, to);
+  // Over a network, what the search saves is worth its time.
+  const isNear = isMuch && /^(?:\/|file:)/.test(origin);
   const tracked = await trackedTip(repository, objects);
   // The branch must be at the commit on which these were built: we do not repair a branch that was
   // set back or renamed. It must never be compared with the commit that it is known to be at by
@@ -83,7 +88,7 @@ async function move(
   // brought off the bus.
   const failure =
     tracked !== undefined
-      ? await pushCommit(repository, to, { signal, isDense, expected: from ?? '' })
+      ? await pushCommit(repository, to, { signal, isDense, isNear, expected: from ?? '' })
       : await makeBranch(repository, to, signal);
   if (failure !== undefined) return failure;
   onTaken?.();
