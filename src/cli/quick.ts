@@ -117,7 +117,7 @@ function isPrinted({ answer }: Begun, plain: Plain): boolean {
   const bytes = Buffer.from(`${body}\n`);
   if (bytes.length > PIPE_BYTES) return false;
   // A disk that is nearly full takes a part, and says why it does not take the rest.
-  for (let at = 0; at < bytes.length; ) at += writeSync(1, bytes, at);
+  for (let at = 0; at < bytes.length;) at += writeSync(1, bytes, at);
   return true;
 }
 
