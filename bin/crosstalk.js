@@ -27,7 +27,7 @@ if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-V')) {
   refuse('the folder in which it was started is gone; change into another one, such as: cd ~');
 } else if (process.env.CROSSTALK_SOURCE === '1' || !existsSync(built)) {
   void fromSource();
-} else if (argv[0] === 'send' && existsSync(quick)) {
+} else if ((argv[0] === 'send' || argv[0] === 'ask') && existsSync(quick)) {
   void require('./load.js').load(quick, argv, parts).quick(argv).then(whole);
 } else {
   whole();

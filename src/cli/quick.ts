@@ -1,5 +1,11 @@
 import { fstatSync, writeSync } from 'node:fs';
-import { askToSend, isHeard, listenerFor, type Begun } from '../operations/sending/ask-to-send.ts';
+import {
+  askToSend,
+  isHeard,
+  listenerFor,
+  type Answered,
+  type Begun,
+} from '../operations/sending/ask-to-send.ts';
 import { handedInput } from '../operations/sending/handed.ts';
 import { newMarks } from '../operations/sending/marks.ts';
 import { sentJson } from '../operations/shapes/as-json.ts';
@@ -12,20 +18,24 @@ import { stdinHolds } from './command/stdin.ts';
 import { sentLines } from './view/sent.ts';
 
 /*
- * The short way of the command that is given most: a plain `send` that a dispatcher takes over
- * (docs/decisions/0058). It is a bundle of its own, without the parser of commands; whatever is unusual
+ * The short way of what is said most: a plain `send` that a dispatcher takes over, and the first step of a
+ * plain `ask` (docs/decisions/0058). It is a bundle of its own, without the parser of commands; whatever is unusual
  * in any respect is left to the whole program.
  */
 
-/** Options with a value that such a `send` may have, and those without one. */
-export const VALUES = ['to', 'channel', 'from', 'tier', 'for', 'transport'];
-export const FLAGS = ['new', 'json'];
+/** By command, the options with a value that it may have here, and those without one. */
+export const UNDERSTOOD = {
+  send: { values: ['to', 'channel', 'from', 'tier', 'for', 'transport'], flags: ['new', 'json'] },
+  ask: { values: ['channel', 'from', 'tier', 'transport'], flags: ['json'] },
+};
 /** The variables of ours that it may find. */
 const VARIABLES = ['CROSSTALK_FROM', 'CROSSTALK_TRANSPORT', 'CROSSTALK_STATE_DIR'];
 
 /** A command line that was understood. */
-export interface Plain {
+interface Plain {
+  name: keyof typeof UNDERSTOOD;
   options: CommandOptions;
+  to: string;
   body: string;
 }
 
@@ -35,28 +45,37 @@ export interface Plain {
  * @param argv without the program
  */
 export function readPlain(argv: readonly string[]): Plain | undefined {
+  const [name = '', ...words] = argv;
+  if (!isUnderstood(name)) return undefined;
+  const { values, flags } = UNDERSTOOD[name];
   const options: CommandOptions = {};
   const texts: string[] = [];
-  for (let at = 1; at < argv.length; at++) {
-    const word = argv[at] ?? '';
+  for (let at = 0; at < words.length; at++) {
+    const word = words[at] ?? '';
     if (!word.startsWith('-')) {
       texts.push(word);
       continue;
     }
-    const name = word.startsWith('--') ? word.slice(2) : '';
-    if (Object.hasOwn(options, name)) return undefined;
-    if (FLAGS.includes(name)) options[name] = true;
-    else if (VALUES.includes(name)) options[name] = argv[++at] ?? '';
+    const option = word.startsWith('--') ? word.slice(2) : '';
+    if (Object.hasOwn(options, option)) return undefined;
+    if (flags.includes(option)) options[option] = true;
+    else if (values.includes(option)) options[option] = words[++at] ?? '';
     else return undefined;
-    if (options[name] === '' || String(options[name]).startsWith('-')) return undefined;
+    if (options[option] === '' || String(options[option]).startsWith('-')) return undefined;
   }
-  const [body = ''] = texts;
-  const isPlain = texts.length === 1 && body !== '' && options['to'] !== undefined;
-  return argv[0] === 'send' && isPlain ? { options, body } : undefined;
+  const to = name === 'ask' ? texts.shift() : text({ options }, 'to');
+  const [body = '', ...more] = texts;
+  if (to === undefined || to === '' || body === '' || more.length > 0) return undefined;
+  return { name, options, to, body };
+}
+
+function isUnderstood(name: string): name is keyof typeof UNDERSTOOD {
+  return Object.hasOwn(UNDERSTOOD, name);
 }
 
 /**
- * Sends a message by a dispatcher of this machine, and ends this process then.
+ * Has a dispatcher of this machine send a message, and ends this process then. A question is on its way when
+ * this returns: what waits for the answer is loaded meanwhile.
  *
  * @returns what the whole program has to go on with; undefined where nothing was begun
  */
@@ -64,8 +83,7 @@ export async function quick(argv: readonly string[]): Promise<Begun | undefined>
   const plain = isUsual() ? readPlain(argv) : undefined;
   if (plain === undefined) return undefined;
   const surroundings = { env: process.env, cwd: process.cwd() };
-  const to = text(plain, 'to') ?? '';
-  const input = sendInput(plain, { to, body: plain.body, login: loginName() });
+  const input = sendInput(plain, { ...plain, login: loginName() });
   let begun: Begun | undefined;
   try {
     const listener = listenerFor(surroundings, text(plain, 'transport'));
@@ -74,16 +92,27 @@ export async function quick(argv: readonly string[]): Promise<Begun | undefined>
     const marks = newMarks(timeAndChanceOf({}));
     const request = { ...marks, input: handedInput(surroundings, input) };
     // From here on it has to be the same message, whatever happens.
-    begun = { marks, answer: undefined };
-    let held: Promise<string> | undefined;
-    const answer = await askToSend(listener, request, () => {
-      held = stdinHolds().catch(() => 'unknown');
-    });
-    begun = { marks, answer };
-    const isBare = (await held) === 'nothing';
-    // A write that waits for its reader lets no listener run: the system ends this process then.
-    stopListening();
-    if (isBare && isPrinted(begun, plain)) process.exit(EXIT.ok);
+    begun = { marks, answer: undefined, dispatcher: listener.state };
+    if (plain.name === 'ask') {
+      request.input.awaited = true;
+      await new Promise<void>((onItsWay) => {
+        const answer = askToSend(listener, request, onItsWay);
+        begun = { marks, answer, dispatcher: listener.state };
+        // Nobody may be there to be asked.
+        void answer.then(() => {
+          onItsWay();
+        });
+      });
+    } else {
+      let held: Promise<string> | undefined;
+      begun.answer = await askToSend(listener, request, () => {
+        held = stdinHolds().catch(() => 'unknown');
+      });
+      const isBare = (await held) === 'nothing';
+      // A write that waits for its reader lets no listener run: the system ends this process then.
+      stopListening();
+      if (isBare && isPrinted(begun.answer, plain)) process.exit(EXIT.ok);
+    }
   } catch {
     // It is tried again by what says why it fails.
   }
@@ -106,7 +135,7 @@ function isUsual(): boolean {
 }
 
 /** Prints what was sent, unless there is more to tell than that, or it cannot be written at once. */
-function isPrinted({ answer }: Begun, plain: Plain): boolean {
+function isPrinted(answer: Answered, plain: Plain): boolean {
   if (answer === undefined || answer === 'timeout') return false;
   const { sent, notes } = answer;
   if (sent?.delivered.published !== true || notes.length > 0) return false;

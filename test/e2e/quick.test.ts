@@ -23,30 +23,33 @@ interface Options {
 
 interface Installed {
   send: (words: string[], options?: Options) => Promise<Ran>;
+  ask: (words: string[], options?: Options) => Promise<Ran>;
   /** The parts of the program that commands have loaded. */
   loaded: () => string[];
 }
 
 function installed(host: Host): Installed {
   const { bin, main } = copyOfPackage();
+  const run = (words: string[], { env = {}, end, stdin }: Options = {}): Promise<Ran> =>
+    new Promise((resolve) => {
+      const child = spawn(process.execPath, [bin, ...words], {
+        cwd: host.dir,
+        env: { ...process.env, ...host.env, ...env },
+        stdio: [stdin === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
+      });
+      child.stdin?.on('error', () => undefined);
+      child.stdin?.write(stdin ?? '');
+      const ran = { code: -1, out: '', err: '' };
+      child.stdout?.on('data', (chunk: Buffer) => (ran.out += chunk.toString()));
+      child.stderr?.on('data', (chunk: Buffer) => (ran.err += chunk.toString()));
+      child.once('close', (code) => {
+        resolve({ ...ran, code: code ?? -1 });
+      });
+      end?.addEventListener('abort', () => child.kill('SIGINT'));
+    });
   return {
-    send: (words, { env = {}, end, stdin } = {}) =>
-      new Promise((resolve) => {
-        const child = spawn(process.execPath, [bin, 'send', ...words], {
-          cwd: host.dir,
-          env: { ...process.env, ...host.env, ...env },
-          stdio: [stdin === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
-        });
-        child.stdin?.on('error', () => undefined);
-        child.stdin?.write(stdin ?? '');
-        const ran = { code: -1, out: '', err: '' };
-        child.stdout?.on('data', (chunk: Buffer) => (ran.out += chunk.toString()));
-        child.stderr?.on('data', (chunk: Buffer) => (ran.err += chunk.toString()));
-        child.once('close', (code) => {
-          resolve({ ...ran, code: code ?? -1 });
-        });
-        end?.addEventListener('abort', () => child.kill('SIGINT'));
-      }),
+    send: (words, options) => run(['send', ...words], options),
+    ask: (words, options) => run(['ask', ...words], options),
     loaded: () =>
       readdirSync(dirname(main)).flatMap((name) => /^(\w+)\.cjs\..*\.cache$/.exec(name)?.[1] ?? []),
   };
@@ -165,6 +168,51 @@ it('a message whose dispatcher ends without a word is sent once, under the name 
   const [stored, ...more] = bus.from('me');
   expect(more).toEqual([]);
   expect(stored?.message.timestamp).toBe(request.at);
+});
+
+it('a question is on its way before what waits for its answer is loaded, and is asked once', async () => {
+  const bus = new Bus();
+  const host = await bus.host('here', { worker: 'cat > /dev/null; echo done' });
+  const running = host.start();
+  const { ask, loaded } = installed(host);
+  await until('a dispatcher', () => running.count('dispatcher_started') > 0);
+  expect(await ask(['worker', '--from', 'me', 'hello'])).toEqual({
+    code: 0,
+    out: 'done\n',
+    err: '',
+  });
+  expect(loaded()).toContain('main');
+  const json = await ask(['worker', '--from', 'me', 'hello', '--json']);
+  expect(JSON.parse(json.out)).toMatchObject({ state: 'REPLIED', answer: { body: 'done\n' } });
+  expect(bus.from('me')).toHaveLength(2);
+});
+
+it('a question that a dispatcher refuses is told as any other, and it is asked once', async () => {
+  const host = await new Bus().host('here', { worker: 'true' });
+  const error = { code: 'usage', message: 'nobody is called worker' };
+  const asked = await listening(host, (socket) => socket.end(line({ error, notes: ['a note'] })));
+  const ran = await installed(host).ask(['worker', '--from', 'me', 'hello']);
+  expect(ran).toEqual({
+    code: 2,
+    out: '',
+    err: 'crosstalk ask: a note\ncrosstalk ask: nobody is called worker\n',
+  });
+  expect(asked).toHaveLength(1);
+  const { request } = JSON.parse(asked[0] ?? '') as { request: { input: { awaited: boolean } } };
+  expect(request.input.awaited).toBe(true);
+});
+
+it('a question whose dispatcher ends without a word is sent once, by the command', async () => {
+  const bus = new Bus();
+  const host = await bus.host('here', { worker: 'true' });
+  const asked = await listening(host, (socket) => socket.destroy());
+  const stop = new AbortController();
+  const ran = installed(host).ask(['worker', '--from', 'me', 'hello'], { end: stop.signal });
+  await until('the question', () => bus.from('me').length > 0);
+  stop.abort();
+  expect((await ran).err).toContain('crosstalk wait ');
+  const { request } = JSON.parse(asked[0] ?? '') as { request: { at: string } };
+  expect(bus.from('me').map(({ message }) => message.timestamp)).toEqual([request.at]);
 });
 
 it.each([

@@ -3,12 +3,13 @@ import { expect, it } from 'vitest';
 import { sendInput } from '../../src/cli/command/send-input.ts';
 import { buildProgram, type Chosen } from '../../src/cli/program.ts';
 import { camelCase, longName, optionsOf } from '../../src/cli/command/spec.ts';
-import { FLAGS, readPlain, VALUES } from '../../src/cli/quick.ts';
+import { readPlain, UNDERSTOOD } from '../../src/cli/quick.ts';
 import { COMMANDS } from '../../src/cli/tables/table.ts';
 
 // The short way of a `send` reads its command line itself; it has to read it as the parser of commands does.
 
-const spec = COMMANDS.find(({ name }) => name === 'send');
+const NAMES = Object.keys(UNDERSTOOD) as (keyof typeof UNDERSTOOD)[];
+const OPTIONS = Object.values(UNDERSTOOD).flatMap(({ values, flags }) => [...values, ...flags]);
 
 /** The command line as the whole program understands it; undefined where it refuses it. */
 function parsed(argv: readonly string[]): Chosen | undefined {
@@ -25,12 +26,11 @@ function parsed(argv: readonly string[]): Chosen | undefined {
   return chosen;
 }
 
-const said = { to: '', login: 'me' };
+const said = { to: '', body: '', login: 'me' };
 
 const word = fc.oneof(
   fc.constantFrom(
-    ...VALUES.map((name) => `--${name}`),
-    ...FLAGS.map((name) => `--${name}`),
+    ...OPTIONS.map((name) => `--${name}`),
     ...['--', '-', '', '--to=a', '--no-wait', '--file', '--now', '--option', '--attach', '-t'],
     ...['--schema', '--allow-secret', '--help', '-h', '--about', '--constructor', '--__proto__'],
     ...['worker', 'two words', 'ärger\u202e', 'send', '--too', '-1', '\n', ' '],
@@ -38,37 +38,47 @@ const word = fc.oneof(
   fc.string(),
 );
 
-it('whatever the short way of send understands, the parser of commands understands in the same way', () => {
-  let understood = 0;
-  fc.assert(
-    fc.property(fc.array(word, { maxLength: 6 }), fc.boolean(), (words, isAddressed) => {
-      const argv = ['send', ...(isAddressed ? ['--to', 'worker'] : []), ...words];
-      const plain = readPlain(argv);
-      if (plain === undefined) return;
-      understood++;
-      const chosen = parsed(argv);
-      expect(chosen?.args.filter((one) => one !== undefined)).toEqual([plain.body]);
-      const options = chosen?.options ?? {};
-      expect(sendInput(plain, { ...said, body: '' })).toEqual(
-        sendInput({ options }, { ...said, body: '' }),
-      );
-      for (const name of [...VALUES, ...FLAGS]) expect(plain.options[name]).toBe(options[name]);
-    }),
-    { numRuns: 3000 },
-  );
-  expect(understood).toBeGreaterThan(100);
-});
+it.each(NAMES)(
+  'whatever the short way of %s understands, the parser of commands understands in the same way',
+  (name) => {
+    let understood = 0;
+    fc.assert(
+      fc.property(fc.array(word, { maxLength: 6 }), fc.boolean(), (words, isAddressed) => {
+        const addressed = name === 'ask' ? ['worker'] : ['--to', 'worker'];
+        const argv = [name, ...(isAddressed ? addressed : []), ...words];
+        const plain = readPlain(argv);
+        if (plain === undefined) return;
+        understood++;
+        const chosen = parsed(argv);
+        const options = chosen?.options ?? {};
+        const args = chosen?.args.filter((one) => one !== undefined);
+        expect(args).toEqual(name === 'ask' ? [plain.to, plain.body] : [plain.body]);
+        if (name === 'send') expect(options['to']).toBe(plain.to);
+        expect(sendInput(plain, said)).toEqual(sendInput({ options }, said));
+        for (const one of OPTIONS) expect(plain.options[one]).toBe(options[one]);
+      }),
+      { numRuns: 3000 },
+    );
+    expect(understood).toBeGreaterThan(100);
+  },
+);
 
-it('it knows only options that send has, each with or without a value as there', () => {
-  const flags = spec === undefined ? [] : optionsOf(spec).map(([one]) => one);
-  const found = (names: string[]): (string | undefined)[] =>
-    names.map((name) => flags.find((one) => camelCase(longName(one)) === name));
-  for (const one of found(VALUES)) expect(one).toMatch(/^--[a-z]+ <[a-z]+>$/);
-  for (const one of found(FLAGS)) expect(one).toMatch(/^--[a-z]+$/);
-});
+it.each(NAMES)(
+  'it knows only options that %s has, each with or without a value as there',
+  (name) => {
+    const spec = COMMANDS.find((one) => one.name === name);
+    const flags = spec === undefined ? [] : optionsOf(spec).map(([one]) => one);
+    const found = (names: string[]): (string | undefined)[] =>
+      names.map((one) => flags.find((flag) => camelCase(longName(flag)) === one));
+    for (const one of found(UNDERSTOOD[name].values)) expect(one).toMatch(/^--[a-z]+ <[a-z]+>$/);
+    for (const one of found(UNDERSTOOD[name].flags)) expect(one).toMatch(/^--[a-z]+$/);
+  },
+);
 
 it.each([
-  ['another command', ['ask', 'worker', 'hello']],
+  ['another command', ['reply', '1f2e3d4c', 'hello']],
+  ['a question that is asked of nobody', ['ask', 'hello']],
+  ['a limit to the wait', ['ask', 'worker', 'hello', '--timeout', '5s']],
   ['no text', ['send', '--to', 'worker']],
   ['an empty text', ['send', '--to', 'worker', '']],
   ['two texts', ['send', '--to', 'worker', 'hello', 'world']],

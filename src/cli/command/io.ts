@@ -31,7 +31,7 @@ export interface Io {
   agentMode?: AgentMode;
   /** What a command goes by instead of the time and the chance of this machine. */
   timeAndChance?: TimeAndChance;
-  /** A `send` that was begun before its command line was read in full. */
+  /** A `send` or an `ask` that was begun before its command line was read in full. */
   begun?: Begun | undefined;
   /** Writes to stderr when a signal ends the process immediately. */
   lastWord: (text: string) => void;

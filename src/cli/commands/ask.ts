@@ -34,7 +34,7 @@ export async function run(asGiven: Call): Promise<number> {
     login: io.login,
   };
   const attachments = await readAttachments(call);
-  const marks = newMarks(timeAndChanceOf(io));
+  const marks = io.begun?.marks ?? newMarks(timeAndChanceOf(io));
   const talk = new Talk(call);
   const sender = {
     surroundings: io,
@@ -43,6 +43,7 @@ export async function run(asGiven: Call): Promise<number> {
     },
     open: <T>(work: Parameters<typeof inTransport<T>>[1]) => inTransport(call, work),
     hands: 'whole' as const,
+    ...(io.begun && { begun: io.begun }),
     ...given(call, 'transport'),
   };
   const noteLeftOut = lookAtStdin(words);

@@ -19,7 +19,9 @@ export type Answered = SendAnswer | 'timeout' | undefined;
 /** A `send` for which a dispatcher was asked before the whole program was loaded. */
 export interface Begun {
   marks: Marks;
-  answer: Answered;
+  /** What the dispatcher says; it is still awaited where it has something to do meanwhile. */
+  answer: Answered | Promise<Answered>;
+  dispatcher: Listener['state'];
 }
 
 /** Where a dispatcher listens that could send something. */

@@ -149,7 +149,10 @@ async function takenOver(
   if (hands === 'recorded' || input.decision !== undefined) return undefined;
   // A dispatcher of an older version would send it without saying what it is for.
   if (input.steers !== undefined) return undefined;
-  if (begun !== undefined) return outcomeOf(begun.answer, note);
+  if (begun !== undefined) {
+    onAsked?.(begun.dispatcher);
+    return outcomeOf(await begun.answer, note);
+  }
   const request = { ...marks, input: handedInput(surroundings, input) };
   const { agentMode } = surroundings;
   if (agentMode !== undefined) {
