@@ -13,7 +13,7 @@ if (Number(process.versions.node.split('.')[0]) < 20) {
   process.exit(1);
 }
 
-const { existsSync } = require('node:fs');
+const { existsSync, readFileSync, writeSync } = require('node:fs');
 const { join } = require('node:path');
 
 const argv = process.argv.slice(2);
@@ -21,8 +21,8 @@ const built = join(__dirname, '..', 'dist', 'main.cjs');
 const quick = join(__dirname, '..', 'dist', 'quick.cjs');
 const parts = {};
 
-if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-V')) {
-  process.stdout.write(`${require('../package.json').version}\n`);
+if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-V') && isTold()) {
+  process.exit();
 } else if (!hasFolder()) {
   refuse('the folder in which it was started is gone; change into another one, such as: cd ~');
 } else if (process.env.CROSSTALK_SOURCE === '1' || !existsSync(built)) {
@@ -36,6 +36,20 @@ if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-V')) {
 /** Runs the whole program, which may have been begun; see src/cli/quick.ts. */
 function whole(begun) {
   void require('./load.js').load(built, argv, parts).main(argv, begun);
+}
+
+/**
+ * Prints the version without a stream, whose modules would take a sixth of the time. Where that fails, the
+ * whole program says why.
+ */
+function isTold() {
+  try {
+    const { version } = JSON.parse(readFileSync(join(__dirname, '..', 'package.json'), 'utf8'));
+    writeSync(1, `${version}\n`);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function hasFolder() {

@@ -84,7 +84,7 @@ it('says that the folder is gone in which it was started', () => {
 it.skipIf(!existsSync('/dev/full'))('output that cannot be written is a failure', async () => {
   const host = await new Bus().host('front', { worker: 'true' });
   const bin = resolve('bin/crosstalk.js');
-  for (const argv of ['--help', 'status --json']) {
+  for (const argv of ['--help', '--version', 'status --json']) {
     const script = `exec "$0" "$1" ${argv} > /dev/full`;
     const ran = spawnSync('sh', ['-c', script, process.execPath, bin], {
       cwd: host.dir,
