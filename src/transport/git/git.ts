@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { CrosstalkError } from '../../errors.ts';
 import { end, ended } from './child.ts';
 import { classify, isAnswer, type Failure } from './failure.ts';
-import { gitEnvironment, type GitPlace } from './environment.ts';
+import { gitEnvironment, KEEPING_MEMORY, type GitPlace } from './environment.ts';
 import { TimeLimit, withoutSteps } from './time-limit.ts';
 import { withPipes } from '../../with-pipes.ts';
 
@@ -144,7 +144,7 @@ export class Git {
   async run(args: readonly string[], options: GitOptions = {}): Promise<GitOutcome> {
     const { signal, network = false, progress = false, most = Infinity } = options;
     throwIfAborted(signal);
-    const child = this.#spawn(args, options.env);
+    const child = this.#spawn(args, { ...KEEPING_MEMORY, ...this.#env, ...options.env });
     const stdout: Buffer[] = [];
     const stderr: Buffer[] = [];
     let size = 0;
@@ -197,23 +197,20 @@ export class Git {
 
   /** Starts a git process that stays open, such as `cat-file --batch`. */
   open(args: readonly string[]): ChildProcessWithoutNullStreams {
-    return this.#spawn(args);
+    return this.#spawn(args, this.#env);
   }
 
   /**
    * Each git has a process group of its own: whoever ends an agent CLI with all it started must not
    * hit a git in the middle of moving a ref, which would leave its lock behind for ever.
    */
-  #spawn(
-    args: readonly string[],
-    extra: Record<string, string> = {},
-  ): ChildProcessWithoutNullStreams {
+  #spawn(args: readonly string[], env: NodeJS.ProcessEnv): ChildProcessWithoutNullStreams {
     this.#started++;
     const settings = SETTINGS.flatMap((setting) => ['-c', setting]);
     return withPipes(
       spawn('git', [...settings, ...args], {
         cwd: this.#cwd,
-        env: { ...this.#env, ...extra },
+        env,
         stdio: ['pipe', 'pipe', 'pipe'],
         detached: true,
       }),
