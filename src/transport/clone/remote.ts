@@ -159,8 +159,8 @@ export async function bring({ git, branch }: Repository): Promise<Failure | unde
  * Pushes a commit of this clone onto the remote's branch, or only tries whether it could be pushed.
  *
  * @param options `expected`: the commit that the branch must be at; empty for a branch that must
- *   not exist yet; `isDense`: git need not try to make smaller what is pushed; `isNear`: it need not look for
- *   what of it is like something else, since the remote is on this machine
+ *   not exist yet; `isDense`: git need not try to make smaller what is pushed; `isNear`: neither that nor to
+ *   look for what of it is like something else, since the remote is on this machine
  */
 export async function pushCommit(
   { git, branch }: Pick<Repository, 'git' | 'branch'>,
@@ -177,7 +177,7 @@ export async function pushCommit(
   const pushed = await transfer(
     git,
     (pace) => [
-      ...(isDense ? ['-c', 'pack.compression=0'] : []),
+      ...(isDense || isNear ? ['-c', 'pack.compression=0'] : []),
       ...(isNear ? ['-c', 'pack.window=0'] : []),
       'push',
       ...(pace === 'slowly' ? ['--progress'] : []),

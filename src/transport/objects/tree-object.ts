@@ -8,6 +8,8 @@ export type Tree = Map<string, TreeObjectEntry>;
 
 /** The mode of a folder in a tree object, where git writes no leading zero. */
 export const FOLDER = '40000';
+/** That of a file. */
+export const FILE = '100644';
 
 /**
  * A tree object: for each entry mode, space, name, NUL and the id as bytes.
@@ -17,18 +19,78 @@ export const FOLDER = '40000';
 export function parseTree(content: Buffer, idBytes: number): Tree {
   const tree: Tree = new Map();
   for (let at = 0; at < content.length;) {
-    const space = content.indexOf(0x20, at);
-    const end = space < 0 ? -1 : content.indexOf(0, space);
-    if (end < 0 || end + 1 + idBytes > content.length)
-      throw new Error('a tree object is damaged; look at the repository with: git fsck');
-    const mode = content.toString('latin1', at, space);
-    at = end + 1 + idBytes;
+    const { space, end, next } = entryAt(content, at, idBytes);
     tree.set(content.toString('latin1', space + 1, end), {
-      mode,
-      oid: content.toString('hex', end + 1, at),
+      mode: content.toString('latin1', at, space),
+      oid: content.toString('hex', end + 1, next),
     });
+    at = next;
   }
   return tree;
+}
+
+/**
+ * The names in a tree object, latin1 as in {@link Tree}: a third of the time that reading all of it takes.
+ *
+ * @throws Error for bytes that are not a tree
+ */
+export function namesIn(content: Buffer, idBytes: number): Set<string> {
+  const names = new Set<string>();
+  for (let at = 0; at < content.length;) {
+    const { space, end, next } = entryAt(content, at, idBytes);
+    names.add(content.toString('latin1', space + 1, end));
+    at = next;
+  }
+  return names;
+}
+
+/** Where the mode of an entry ends, its name, and the entry itself. */
+function entryAt(content: Buffer, at: number, idBytes: number) {
+  const space = content.indexOf(0x20, at);
+  const end = space < 0 ? -1 : content.indexOf(0, space);
+  const next = end + 1 + idBytes;
+  if (end < 0 || next > content.length)
+    throw new Error('a tree object is damaged; look at the repository with: git fsck');
+  return { space, end, next };
+}
+
+/**
+ * A tree object with more files in it. What is there is copied as it stands, so that many thousand entries
+ * take a few milliseconds.
+ *
+ * @param files the ids of the new files by name, latin1 as in {@link Tree}
+ * @returns undefined where something of such a name is there
+ * @throws Error for bytes that are not a tree
+ */
+export function withFiles(
+  content: Buffer,
+  files: ReadonlyMap<string, string>,
+  idBytes: number,
+): Buffer | undefined {
+  const names = [...files.keys()].sort();
+  const parts: Buffer[] = [];
+  let [copied, added] = [0, 0];
+  const addUntil = (at: number, key?: string): void => {
+    if (added === names.length || (key !== undefined && (names[added] ?? '') > key)) return;
+    parts.push(content.subarray(copied, at));
+    copied = at;
+    for (; added < names.length && (key === undefined || (names[added] ?? '') < key); added++) {
+      const name = names[added] ?? '';
+      parts.push(
+        Buffer.from(`${FILE} ${name}\0`, 'latin1'),
+        Buffer.from(files.get(name) ?? '', 'hex'),
+      );
+    }
+  };
+  for (let at = 0; at < content.length;) {
+    const { space, end, next } = entryAt(content, at, idBytes);
+    const name = content.toString('latin1', space + 1, end);
+    if (files.has(name)) return undefined;
+    addUntil(at, content.toString('latin1', at, space) === FOLDER ? `${name}/` : name);
+    at = next;
+  }
+  addUntil(content.length);
+  return Buffer.concat([...parts, content.subarray(copied)]);
 }
 
 /** Git sorts a tree by bytes, a folder as if its name ended in a slash. */

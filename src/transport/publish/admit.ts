@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto';
 import type { Blob, Commit, Requirement } from '../../protocol/commit.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import type { Objects } from '../objects/objects.ts';
-import { readFolder } from '../objects/tree.ts';
+import { readFolder, readNames } from '../objects/tree.ts';
+import { blobId, hashOf } from './loose-object.ts';
 
 /** An entry that is not published, because of what is on the tip. */
 export interface Refused {
@@ -122,7 +122,7 @@ class Standing {
   /** The id of what is at a path; null when nothing is. */
   async oidAt(path: string): Promise<string | null> {
     const written = this.#written.get(path);
-    if (written !== undefined) return blobId(written, (this.#tip ?? '').length);
+    if (written !== undefined) return blobId(hashOf(this.#tip ?? ''), Buffer.from(written));
     if (this.#tip === undefined || this.#isCleared(path)) return null;
     // For many files that must be new, the names in their folder tell whether they are.
     if (this.#folders.has(folderOf(path)) && !(await this.#mayStand(path))) return null;
@@ -150,13 +150,10 @@ class Standing {
     const folder = folderOf(path);
     const tip = this.#tip;
     if (folder === '' || tip === undefined || this.#written.has(path)) return true;
-    const known =
-      this.#folders.get(folder) ??
-      readFolder(this.#objects, tip, folder).then(
-        (entries) => entries && new Set(entries.map((entry) => entry.path)),
-      );
+    const known = this.#folders.get(folder) ?? readNames(this.#objects, tip, folder);
     this.#folders.set(folder, known);
-    return (await known)?.has(path) ?? true;
+    const name = Buffer.from(path.slice(folder.length + 1)).toString('latin1');
+    return (await known)?.has(name) ?? true;
   }
 
   #isCleared(path: string): boolean {
@@ -166,13 +163,4 @@ class Standing {
 
 function folderOf(path: string): string {
   return path.slice(0, Math.max(0, path.lastIndexOf('/')));
-}
-
-/** @param length of the ids that the repository uses: 64 for SHA-256 */
-function blobId(content: string, length: number): string {
-  const hash = createHash(length === 64 ? 'sha256' : 'sha1');
-  return hash
-    .update(`blob ${String(Buffer.byteLength(content))}\0`)
-    .update(content)
-    .digest('hex');
 }

@@ -1,5 +1,6 @@
 import type { Commit } from '../../protocol/commit.ts';
 import type { Failure } from '../git/failure.ts';
+import { writeCrowded, type Crowded } from './crowded.ts';
 import { writeLoose } from './loose.ts';
 import type { Objects } from '../objects/objects.ts';
 import type { Repository } from '../clone/handle.ts';
@@ -36,9 +37,15 @@ export async function build(
     );
     if (oid !== undefined) return { ok: true, oid };
   }
+  const crowded =
+    tip === undefined || objectsDir === undefined
+      ? undefined
+      : await writeCrowded(objectsDir, objects, tip, commits).catch(() => undefined);
   const commands = (ref: string): string =>
     commits
-      .map((commit, index) => importCommand(ref, commit, index, repository.committer, tip))
+      .map((commit, index) =>
+        importCommand(ref, { commit, index, crowded: crowded?.[index] }, repository.committer, tip),
+      )
       .join('');
   return fastImport(repository, commands, commits.length);
 }
@@ -75,14 +82,15 @@ export async function fastImport(
 
 function importCommand(
   ref: string,
-  commit: Commit,
-  index: number,
+  { commit, index, crowded }: { commit: Commit; index: number; crowded: Crowded | undefined },
   committer: { name: string; email: string },
   tip: string | undefined,
 ): string {
   const time = `${String(Math.floor(Date.parse(commit.at) / 1000))} +0000`;
   const parent = index > 0 ? `from :${String(index)}\n` : tip === undefined ? '' : `from ${tip}\n`;
+  const blobs = crowded && commit.files.map(({ content }) => `blob\n${data(content)}`);
   return [
+    ...(blobs ?? []),
     `commit ${ref}\nmark :${String(index + 1)}\n`,
     `author ${commit.author.name} <${commit.author.email}> ${time}\n`,
     `committer ${committer.name} <${committer.email}> ${time}\n`,
@@ -90,7 +98,9 @@ function importCommand(
     parent,
     commit.clear === undefined ? '' : `D ${commit.clear}\n`,
     ...(commit.blobs ?? []).map(({ path, oid = '' }) => `M 100644 ${oid} ${path}\n`),
-    ...commit.files.map(({ path, content }) => `M 100644 inline ${path}\n${data(content)}`),
+    ...(crowded
+      ? [`M 040000 ${crowded.tree} ${crowded.folder}\n`]
+      : commit.files.map(({ path, content }) => `M 100644 inline ${path}\n${data(content)}`)),
     '\n',
   ].join('');
 }

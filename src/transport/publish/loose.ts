@@ -1,13 +1,7 @@
-import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import type { Objects } from '../objects/objects.ts';
 import type { Commit } from '../../protocol/commit.ts';
-import { inZlib } from './zlib.ts';
-import { FOLDER, formatTree, parseTree, type Tree } from '../objects/tree-object.ts';
-
-const FILE = '100644';
-let serial = 0;
+import { hashOf, writeObject } from './loose-object.ts';
+import { FILE, FOLDER, formatTree, parseTree, type Tree } from '../objects/tree-object.ts';
 
 /** The most entries of trees that are kept: those of the last pushes, on which the next one builds. */
 const MAX_KEPT = 5000;
@@ -35,7 +29,7 @@ export async function writeLoose(
   commits: readonly Commit[],
   committer: { name: string; email: string },
 ): Promise<string> {
-  const writer = new Writer(objectsDir, objects, tip.length === 64 ? 'sha256' : 'sha1');
+  const writer = new Writer(objectsDir, objects, hashOf(tip));
   const last = lastRoots.get(objects);
   let root = last?.commit === tip ? last.tree : (await objects.read(`${tip}^{tree}`))?.oid;
   let parent = tip;
@@ -105,24 +99,8 @@ class Writer {
     return oid;
   }
 
-  /** Writes an object unless it is there; its id. */
   write(type: 'blob' | 'tree' | 'commit', content: Buffer): string {
-    const store = Buffer.concat([Buffer.from(`${type} ${String(content.length)}\0`), content]);
-    const oid = createHash(this.#hash).update(store).digest('hex');
-    const folder = join(this.#dir, oid.slice(0, 2));
-    const path = join(folder, oid.slice(2));
-    if (existsSync(path)) return oid;
-    // Git recognises a file with this name as left half written, and prunes it.
-    const temporary = join(folder, `tmp_obj_${String(process.pid)}_${String(serial++)}`);
-    try {
-      mkdirSync(folder, { recursive: true });
-      writeFileSync(temporary, inZlib(store), { mode: 0o444, flag: 'wx' });
-      renameSync(temporary, path);
-    } catch (error) {
-      rmSync(temporary, { force: true });
-      throw error;
-    }
-    return oid;
+    return writeObject(this.#dir, this.#hash, type, content);
   }
 
   async #tree(oid: string): Promise<Tree> {

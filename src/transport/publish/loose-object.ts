@@ -1,0 +1,57 @@
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { deflateSync } from 'node:zlib';
+import { inZlib } from './zlib.ts';
+
+let serial = 0;
+
+/** The hash by which a repository names its objects, told by any id of it. */
+export function hashOf(id: string): 'sha1' | 'sha256' {
+  return id.length === 64 ? 'sha256' : 'sha1';
+}
+
+/** What git hashes and keeps: the content behind a line of its type and its size. */
+function stored(type: string, content: Buffer): Buffer {
+  return Buffer.concat([Buffer.from(`${type} ${String(content.length)}\0`), content]);
+}
+
+/** The id of a file's content. */
+export function blobId(hash: string, content: Buffer): string {
+  return createHash(hash).update(stored('blob', content)).digest('hex');
+}
+
+/**
+ * Writes an object into a folder of loose objects, unless it is there.
+ *
+ * @param as `quick`: nothing is made smaller, which takes a tenth of the time; git does so when it packs
+ * @returns its id
+ * @throws Error when the disk does not take it
+ */
+export function writeObject(
+  dir: string,
+  hash: string,
+  type: 'blob' | 'tree' | 'commit',
+  content: Buffer,
+  as: 'small' | 'quick' = 'small',
+): string {
+  const store = stored(type, content);
+  const oid = createHash(hash).update(store).digest('hex');
+  const folder = join(dir, oid.slice(0, 2));
+  const path = join(folder, oid.slice(2));
+  if (existsSync(path)) return oid;
+  // Git recognises a file with this name as left half written, and prunes it.
+  const temporary = join(folder, `tmp_obj_${String(process.pid)}_${String(serial++)}`);
+  try {
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(temporary, as === 'quick' ? deflateSync(store, { level: 0 }) : inZlib(store), {
+      mode: 0o444,
+      flag: 'wx',
+    });
+    renameSync(temporary, path);
+  } catch (error) {
+    rmSync(temporary, { force: true });
+    throw error;
+  }
+  return oid;
+}
