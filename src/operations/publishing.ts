@@ -99,7 +99,7 @@ export function inTurns(turns: Turns): PublishTurns {
           optional === undefined &&
           requires.every(({ oid }) => oid === null),
       );
-      const taken = await turns.take(plain ? JSON.stringify(commits) : '', signal);
+      const taken = await turns.take(() => (plain ? JSON.stringify(commits) : ''), signal);
       if (taken?.kind !== 'turn') return taken;
       return {
         ...taken,

@@ -66,8 +66,12 @@ export class Turns {
     this.#contendedUntil = this.#now() + CONTENDED_MS;
   }
 
-  /** The turn, if turns are being taken and it can be had before `signal` is aborted. */
-  async take(offer: string, signal?: AbortSignal): Promise<Taken | undefined> {
+  /**
+   * The turn, if turns are being taken and it can be had before `signal` is aborted.
+   *
+   * @param offer what others may take along; asked for only where it has to be waited for
+   */
+  async take(offer: () => string, signal?: AbortSignal): Promise<Taken | undefined> {
     const board = this.#board;
     try {
       if (this.#now() > this.#contendedUntil && !(await board.isTaken())) return undefined;
@@ -94,7 +98,7 @@ export class Turns {
   }
 
   async #wait(
-    offer: string,
+    offer: () => string,
     signal: AbortSignal | undefined,
   ): Promise<
     { kind: 'free'; release: () => Promise<void> } | { kind: 'done'; tip: string } | undefined
@@ -106,11 +110,12 @@ export class Turns {
     }
     const begun = this.#now();
     const ticket = board.newTicket(begun);
+    const text = offer();
     try {
       for (let waited = 0; waited < LONGEST_WAIT_MS; waited = this.#now() - begun) {
         if (signal?.aborted === true) return undefined;
         // Under its first name again, if somebody slipped in when it was called: it stays the oldest.
-        await board.leave(ticket, offer);
+        await board.leave(ticket, text);
         await board.called(ticket, LOOK_MS);
         const tip = await board.doneAt(ticket);
         if (tip !== undefined) return { kind: 'done', tip };

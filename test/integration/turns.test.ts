@@ -10,14 +10,16 @@ import { until } from '../support/wait.ts';
 /** A turn that was waited for by somebody who knows that others push. */
 async function turn(turns: Turns, offer: string): Promise<Turn> {
   turns.lostRace();
-  const taken = await turns.take(offer);
+  const taken = await turns.take(() => offer);
   if (taken?.kind !== 'turn') throw new Error('no turn');
   return taken;
 }
 
 it('a lone writer takes no turns', async () => {
   const folder = scratch();
-  expect(await new Turns(new TurnFolder(folder, 'remote'), Date.now).take('mine')).toBeUndefined();
+  expect(
+    await new Turns(new TurnFolder(folder, 'remote'), Date.now).take(() => 'mine'),
+  ).toBeUndefined();
   expect(readdirSync(folder)).toEqual([]);
 });
 
@@ -44,17 +46,17 @@ it('turns are taken first come, first served, and each is told what the last lef
 it('whoever has the turn may push for those who wait, who are told', async () => {
   const folder = scratch();
   const first = await turn(new Turns(new TurnFolder(folder, 'remote'), Date.now), 'first');
-  const waiting = new Turns(new TurnFolder(folder, 'remote'), Date.now).take('second');
+  const waiting = new Turns(new TurnFolder(folder, 'remote'), Date.now).take(() => 'second');
   await until('its ticket', () => tickets(folder).length === 1 || undefined);
   await first.end();
   const second = await waiting;
   expect(second).toMatchObject({ kind: 'turn', tip: undefined, waiting: [] });
-  const third = new Turns(new TurnFolder(folder, 'remote'), Date.now).take('third');
+  const third = new Turns(new TurnFolder(folder, 'remote'), Date.now).take(() => 'third');
   await until('its ticket', () => tickets(folder).length === 1 || undefined);
   if (second?.kind === 'turn') await second.end();
   const holder = await third;
   if (holder?.kind !== 'turn') throw new Error('no turn');
-  const fourth = new Turns(new TurnFolder(folder, 'remote'), Date.now).take('fourth');
+  const fourth = new Turns(new TurnFolder(folder, 'remote'), Date.now).take(() => 'fourth');
   await until('its ticket', () => tickets(folder).length === 1 || undefined);
   const fifth = await seenBy(folder);
   expect(fifth).toEqual(['fourth']);
@@ -68,7 +70,7 @@ it('a folder that cannot be written and a holder that died stop nobody', async (
   writeFileSync(join(folder, 'file'), '');
   const without = new Turns(new TurnFolder(join(folder, 'file'), 'remote'), Date.now);
   without.lostRace();
-  expect(await without.take('x')).toBeUndefined();
+  expect(await without.take(() => 'x')).toBeUndefined();
   const turns = new Turns(new TurnFolder(folder, 'remote'), Date.now);
   await (await turn(turns, 'x')).end('tip');
   const [name = ''] = readdirSync(folder).filter((entry) => entry !== 'file');
