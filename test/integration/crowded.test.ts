@@ -96,6 +96,34 @@ it('a file that is there already, or a folder of such a name, is left to git', a
   git(bus.hub, 'fsck', '--strict', '--no-dangling');
 });
 
+it('a folder whose entries stand in an order that is not git’s is left to git', async () => {
+  const { bus, transport } = await crowd();
+  const listed = git(bus.hub, 'ls-tree', '-z', `main:${FOLDER}`).split('\0').slice(0, -1);
+  const rows = listed.map((line) => /^0?(\d+) \w+ (\w+)\t(.*)$/s.exec(line) ?? []);
+  // A stranger has put the last entry before all others.
+  const raw = Buffer.concat(
+    [...rows.slice(-1), ...rows.slice(0, -1)].flatMap(([, mode, oid = '', name]) => [
+      Buffer.from(`${mode ?? ''} ${name ?? ''}\0`),
+      Buffer.from(oid, 'hex'),
+    ]),
+  );
+  const options = { input: raw, encoding: 'utf8' } as const;
+  const odd = ['-C', bus.hub, 'hash-object', '-t', 'tree', '--literally', '-w', '--stdin'];
+  const oid = execFileSync('git', odd, options).trim();
+  const from = git(bus.hub, 'rev-parse', 'main').trim();
+  const author = 's <s@s> 0 +0000';
+  execFileSync('git', ['-C', bus.hub, 'fast-import', '--quiet', '--force'], {
+    input: `commit refs/heads/main\nauthor ${author}\ncommitter ${author}\ndata 3\nodd\nfrom ${from}\nM 040000 ${oid} ${FOLDER}\n`,
+  });
+  expect(git(bus.hub, 'rev-parse', `main:${FOLDER}`).trim()).toBe(oid);
+  const added = many(150, (n) => `n${String(n)}`);
+  await published(transport, [commit(added)]);
+  transport.close();
+  for (const name of [added[0] ?? '', 'm/inner', 'ü'])
+    git(bus.hub, 'cat-file', '-e', `main:${FOLDER}/${name}`);
+  expect(standing(bus).size).toBe(1602 + 150);
+});
+
 it('files of several folders, few files, and a folder that is emptied are left to git', async () => {
   const { bus, dir, transport } = await crowd();
   const { files, ...rest } = commit(many(150, (n) => `d${String(n)}`));

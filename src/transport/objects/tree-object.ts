@@ -59,7 +59,8 @@ function entryAt(content: Buffer, at: number, idBytes: number) {
  * take a few milliseconds.
  *
  * @param files the ids of the new files by name, latin1 as in {@link Tree}
- * @returns undefined where something of such a name is there
+ * @returns undefined where something of such a name is there, or where a stranger has written what is there
+ *   in another order than git's, in which git would not find what is put between it
  * @throws Error for bytes that are not a tree
  */
 export function withFiles(
@@ -69,7 +70,7 @@ export function withFiles(
 ): Buffer | undefined {
   const names = [...files.keys()].sort();
   const parts: Buffer[] = [];
-  let [copied, added] = [0, 0];
+  let [copied, added, last] = [0, 0, ''];
   const addUntil = (at: number, key?: string): void => {
     if (added === names.length || (key !== undefined && (names[added] ?? '') > key)) return;
     parts.push(content.subarray(copied, at));
@@ -85,8 +86,10 @@ export function withFiles(
   for (let at = 0; at < content.length;) {
     const { space, end, next } = entryAt(content, at, idBytes);
     const name = content.toString('latin1', space + 1, end);
-    if (files.has(name)) return undefined;
-    addUntil(at, content.toString('latin1', at, space) === FOLDER ? `${name}/` : name);
+    const key = content.toString('latin1', at, space) === FOLDER ? `${name}/` : name;
+    if (files.has(name) || key <= last) return undefined;
+    addUntil(at, key);
+    last = key;
     at = next;
   }
   addUntil(content.length);
