@@ -45,6 +45,7 @@ function whole(begun) {
 function isTold() {
   try {
     const { version } = JSON.parse(readFileSync(join(__dirname, '..', 'package.json'), 'utf8'));
+    if (typeof version !== 'string') return false;
     writeSync(1, `${version}\n`);
     return true;
   } catch {

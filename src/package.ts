@@ -1,17 +1,30 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { CrosstalkError } from './errors.ts';
 
-/** The package's own folder, whether this file runs from the sources or from a bundle. */
+const LACKING =
+  'the program lacks its own package.json beside its folders bin and dist; install it anew';
+
+/**
+ * The package's own folder, whether this file runs from the sources or from a bundle.
+ *
+ * @throws CrosstalkError `not_found` where somebody has moved a part of it
+ */
 export function packageRoot(): string {
   let dir = dirname(fileURLToPath(import.meta.url));
-  while (!existsSync(join(dir, 'package.json'))) dir = dirname(dir);
+  while (!existsSync(join(dir, 'package.json'))) {
+    if (dirname(dir) === dir) throw new CrosstalkError('not_found', LACKING);
+    dir = dirname(dir);
+  }
   return dir;
 }
 
 export function packageVersion(): string {
   const text = readFileSync(join(packageRoot(), 'package.json'), 'utf8');
-  return (JSON.parse(text) as { version: string }).version;
+  const { version } = JSON.parse(text) as { version?: unknown };
+  if (typeof version !== 'string') throw new CrosstalkError('not_found', LACKING);
+  return version;
 }
 
 /** The command line tool's entry file. */
