@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
 import { openTransport } from '../../src/operations/context.ts';
 import type { Commit, Transport } from '../../src/transport/transport.ts';
@@ -122,6 +122,23 @@ it('a folder whose entries stand in an order that is not git’s is left to git'
   for (const name of [added[0] ?? '', 'm/inner', 'ü'])
     git(bus.hub, 'cat-file', '-e', `main:${FOLDER}/${name}`);
   expect(standing(bus).size).toBe(1602 + 150);
+});
+
+it('a tree of ours that a power failure has emptied is written again', async () => {
+  const names = many(150, (n) => `n${String(n)}`);
+  const whole = await crowd();
+  await published(whole.transport, [commit(names)]);
+  whole.transport.close();
+  // The same files make the same tree on any bus.
+  const tree = git(whole.bus.hub, 'rev-parse', `main:${FOLDER}`).trim();
+  const { bus, dir, transport } = await crowd();
+  const path = join(dir, '.git', 'objects', tree.slice(0, 2), tree.slice(2));
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, '');
+  await published(transport, [commit(names)]);
+  transport.close();
+  expect(git(bus.hub, 'rev-parse', `main:${FOLDER}`).trim()).toBe(tree);
+  git(bus.hub, 'fsck', '--strict', '--no-dangling');
 });
 
 it('files of several folders, few files, and a folder that is emptied are left to git', async () => {

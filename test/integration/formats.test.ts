@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { openTransport } from '../../src/operations/context.ts';
 import { Bus, scratch, type Host } from '../support/bus.ts';
 import { command } from '../support/command.ts';
 import { git } from '../support/git.ts';
@@ -52,6 +53,29 @@ it.skipIf(!supports('--object-format=sha256'))(
     await second.once();
     expect(bus.from('helper')).toHaveLength(1);
     expect((await first.run('sync')).code).toBe(0);
+  },
+);
+
+it.skipIf(!supports('--object-format=sha256'))(
+  'many files at once, a large folder among them, go to a remote of SHA-256 objects',
+  async () => {
+    const bus = new FormattedBus('sha256');
+    const { dir, env } = await bus.host('first', { worker: 'echo done' });
+    const { transport } = await openTransport(dir, { ...process.env, ...env });
+    const names = Array.from({ length: 800 }, (_, n) => `x/crowd/${String(n).padStart(20, '0')}`);
+    for (const paths of [names, names.map((path) => `${path}.md`).slice(0, 150)]) {
+      const files = paths.map((path) => ({ path, content: path }));
+      const author = { name: 'a', email: 'a@b' };
+      const commit = { author, at: new Date(0).toISOString(), subject: 'many', files };
+      expect(await transport.publish([[commit]])).toMatchObject({ ok: true });
+    }
+    transport.close();
+    const listed = git(bus.hub, 'ls-tree', '-r', '--name-only', 'main', 'x/').trim().split('\n');
+    expect(listed).toHaveLength(950);
+    git(bus.hub, 'fsck', '--strict', '--no-dangling');
+    // The tree was written by us.
+    const tree = git(bus.hub, 'rev-parse', 'main:x/crowd').trim();
+    expect(existsSync(join(dir, '.git', 'objects', tree.slice(0, 2), tree.slice(2)))).toBe(true);
   },
 );
 

@@ -29,6 +29,8 @@ export interface Repository {
   channel?: string;
   /** `crosstalk.agent`, the operator's own agent CLI. */
   agent?: string;
+  /** Whether its objects are named by SHA-256, in 64 digits. */
+  isSha256?: boolean;
   /** Whether objects may be missing from the clone, and are fetched when they are read. */
   partial?: boolean;
   /** `crosstalk.window`: how many days of messages the checkout shows. */

@@ -157,6 +157,7 @@ export async function openRepository(
     warmMemory: settings.get('crosstalk.warmmemory'),
     limits: remoteLimits(origin, settings),
     objectsDir: isShared ? undefined : clone.objectsDir,
+    isSha256: settings.get('extensions.objectformat') === 'sha256' ? true : undefined,
     partial: settings.get('remote.origin.promisor') === 'true' ? true : undefined,
   };
   return {

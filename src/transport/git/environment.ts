@@ -23,7 +23,7 @@ const FOREIGN = [
 ];
 
 /**
- * Settings of glibc's allocator for a git that does its work and ends. With each object that git makes smaller it asks for
+ * Settings of glibc's allocator for a git that does its work here and ends. With each object that git makes smaller it asks for
  * a quarter of a megabyte and gives it back, and glibc would give that back to the system every time: a
  * thousand messages take git 65 ms so and 19 ms without. These are the values that glibc comes to by itself once a program has
  * freed a large block. Another allocator knows nothing of them.

@@ -144,7 +144,9 @@ export class Git {
   async run(args: readonly string[], options: GitOptions = {}): Promise<GitOutcome> {
     const { signal, network = false, progress = false, most = Infinity } = options;
     throwIfAborted(signal);
-    const child = this.#spawn(args, { ...KEEPING_MEMORY, ...this.#env, ...options.env });
+    // What talks to a remote starts hooks, helpers and ssh, which may go on for long.
+    const keeping = network ? {} : KEEPING_MEMORY;
+    const child = this.#spawn(args, { ...keeping, ...this.#env, ...options.env });
     const stdout: Buffer[] = [];
     const stderr: Buffer[] = [];
     let size = 0;

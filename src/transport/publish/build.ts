@@ -7,9 +7,6 @@ import type { Repository } from '../clone/handle.ts';
 
 let serial = 0;
 
-/** What git calls a ref's value when there is none. */
-const NO_COMMIT = '0'.repeat(40);
-
 /** More files than this are left to fast-import, which packs what it writes. */
 const MAX_LOOSE_FILES = 4;
 
@@ -41,13 +38,18 @@ export async function build(
     tip === undefined || objectsDir === undefined
       ? undefined
       : await writeCrowded(objectsDir, objects, tip, commits).catch(() => undefined);
-  const commands = (ref: string): string =>
-    commits
-      .map((commit, index) =>
-        importCommand(ref, { commit, index, crowded: crowded?.[index] }, repository.committer, tip),
-      )
-      .join('');
-  return fastImport(repository, commands, commits.length);
+  const imported = (finished?: readonly Crowded[]) => {
+    const commands = (ref: string): string =>
+      commits
+        .map((commit, index) =>
+          importCommand(ref, { commit, index, crowded: finished?.[index] }, committer, tip),
+        )
+        .join('');
+    return fastImport(repository, commands, commits.length);
+  };
+  const built = await imported(crowded);
+  // A tree that somebody removed in between is no reason to fail.
+  return built.ok || crowded === undefined ? built : imported();
 }
 
 /**
@@ -67,7 +69,9 @@ export async function fastImport(
   // fast-import wants a ref to build on. The ref belongs to this attempt alone, so no lock of a
   // dead process is in its way, and it is reset before it is written.
   const ref = `refs/crosstalk/staging-${String(process.pid)}-${String(serial++)}`;
-  const end = `get-mark :${String(last)}\nreset ${ref}\nfrom ${NO_COMMIT}\n\ndone\n`;
+  // What git calls a ref's value when there is none.
+  const none = '0'.repeat(repository.isSha256 === true ? 64 : 40);
+  const end = `get-mark :${String(last)}\nreset ${ref}\nfrom ${none}\n\ndone\n`;
   const outcome = await repository.git.run(
     ['fast-import', '--quiet', '--force', '--date-format=raw'],
     {

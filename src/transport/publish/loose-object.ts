@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { deflateSync } from 'node:zlib';
 import { inZlib } from './zlib.ts';
@@ -39,7 +39,8 @@ export function writeObject(
   const oid = createHash(hash).update(store).digest('hex');
   const folder = join(dir, oid.slice(0, 2));
   const path = join(folder, oid.slice(2));
-  if (existsSync(path)) return oid;
+  // One that a power failure has emptied is written again.
+  if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0) return oid;
   // Git recognises a file with this name as left half written, and prunes it.
   const temporary = join(folder, `tmp_obj_${String(process.pid)}_${String(serial++)}`);
   try {
