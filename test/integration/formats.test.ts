@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { openTransport } from '../../src/operations/context.ts';
 import { Bus, scratch, type Host } from '../support/bus.ts';
@@ -60,16 +61,22 @@ it.skipIf(!supports('--object-format=sha256'))(
   'many files at once, a large folder among them, go to a remote of SHA-256 objects',
   async () => {
     const bus = new FormattedBus('sha256');
-    const { dir, env } = await bus.host('first', { worker: 'echo done' });
-    const { transport } = await openTransport(dir, { ...process.env, ...env });
+    const host = await bus.host('first', { worker: 'echo done' });
+    const { dir, env } = host;
+    // What git says of its settings is kept once their files are a second old.
+    await sleep(1100);
+    await host.run('status');
+    expect(existsSync(join(host.state, 'git-listing.json'))).toBe(true);
     const names = Array.from({ length: 800 }, (_, n) => `x/crowd/${String(n).padStart(20, '0')}`);
     for (const paths of [names, names.map((path) => `${path}.md`).slice(0, 150)]) {
       const files = paths.map((path) => ({ path, content: path }));
       const author = { name: 'a', email: 'a@b' };
       const commit = { author, at: new Date(0).toISOString(), subject: 'many', files };
+      // As another command, which knows the settings of the one before.
+      const { transport } = await openTransport(dir, { ...process.env, ...env });
       expect(await transport.publish([[commit]])).toMatchObject({ ok: true });
+      transport.close();
     }
-    transport.close();
     const listed = git(bus.hub, 'ls-tree', '-r', '--name-only', 'main', 'x/').trim().split('\n');
     expect(listed).toHaveLength(950);
     git(bus.hub, 'fsck', '--strict', '--no-dangling');

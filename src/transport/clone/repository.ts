@@ -141,6 +141,7 @@ export async function openRepository(
   const url = record.recorded.find(([name]) => name === 'remote.origin.url')?.[1];
   const origin = url === undefined ? undefined : accessOf(url, clone.dir).url;
   const isShared = valueOf(record.recorded, 'core.sharedrepository') !== undefined;
+  const isSha256 = valueOf(record.recorded, 'extensions.objectformat') === 'sha256';
   const optional = {
     origin,
     from: settings.get('crosstalk.from'),
@@ -157,7 +158,7 @@ export async function openRepository(
     warmMemory: settings.get('crosstalk.warmmemory'),
     limits: remoteLimits(origin, settings),
     objectsDir: isShared ? undefined : clone.objectsDir,
-    isSha256: settings.get('extensions.objectformat') === 'sha256' ? true : undefined,
+    isSha256: isSha256 ? true : undefined,
     partial: settings.get('remote.origin.promisor') === 'true' ? true : undefined,
   };
   return {
