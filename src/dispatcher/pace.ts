@@ -6,10 +6,12 @@ import type { Transport } from '../transport/transport.ts';
 /** Milliseconds between polls of an idle machine that serves one transport. */
 const QUIET_MS = 5000;
 /**
- * What each transport of this machine adds to that time. A poll takes 12 to 15 ms of one core, all git
- * processes included, so that this keeps those of all transports below half a percent of it.
+ * The time for each transport where this machine serves several: it keeps the polls of all of them below half
+ * a percent of one core. A poll takes 20 ms of it, 29 over HTTP, all git processes included (docs/performance.md).
  */
-const EACH_MS = 3000;
+const EACH_MS = 6000;
+/** The same while a bell works, which for ten transports takes 0.16 % by itself; polls find what it has lost. */
+const EACH_WITH_BELL_MS = 9000;
 /** Polling is allowed this share of the reads that a forge asks a repository to keep to. */
 const SHARE_OF_READS = 0.5;
 /** However many hosts a repository has, none of them polls more slowly for their sake. */
@@ -41,7 +43,8 @@ interface Sharers {
 
 /** The time between polls of an idle machine. */
 export function intervalFor({ serving, hosts, reads, isTold }: Sharers): Interval {
-  const forMachine = Math.max(QUIET_MS, EACH_MS * serving);
+  const each = isTold === true ? EACH_WITH_BELL_MS : EACH_MS;
+  const forMachine = serving > 1 ? each * serving : QUIET_MS;
   const allowed = reads === undefined ? 0 : (1000 * hosts) / (reads * SHARE_OF_READS);
   const slowest = isTold === true ? SLOWEST_WITH_BELL_MS : SLOWEST_FOR_HOSTS_MS;
   const forRemote = Math.min(slowest, Math.round(allowed));
