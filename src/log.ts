@@ -19,6 +19,7 @@ export type EventName =
   | 'session_ended'
   | 'host_change_held'
   | 'fetch_failed'
+  | 'clone_mended'
   | 'tick'
   | 'message_malformed'
   | 'message_changed'
@@ -99,6 +100,7 @@ const LEVELS: Partial<Record<EventName, Level>> = {
   mcp_left_out: 'warn',
   host_change_held: 'warn',
   fetch_failed: 'warn',
+  clone_mended: 'warn',
   message_malformed: 'warn',
   message_changed: 'warn',
   foreign_path: 'warn',

@@ -129,7 +129,11 @@ function sameHostname(declared: string | undefined, actual: string): boolean {
   return declared?.toLowerCase() === actual.toLowerCase();
 }
 
-/** Why a transport's version is not supported, or undefined (protocol.md §1). */
+/**
+ * Why a transport's version is not supported, or undefined (protocol.md §1).
+ *
+ * @throws CrosstalkError `git_failed` when git cannot read whether it says one
+ */
 export async function checkVersion(
   transport: Transport,
   tip: string | undefined,

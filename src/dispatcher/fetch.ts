@@ -1,6 +1,6 @@
 import { passed } from '../crash-points.ts';
 import type { Log } from '../log.ts';
-import type { Failure, Transport } from '../transport/transport.ts';
+import type { Failure, Refreshed, Transport } from '../transport/transport.ts';
 import type { Deliveries } from './intake/deliveries.ts';
 import type { TickMeter } from './tick-meter.ts';
 
@@ -39,12 +39,13 @@ export async function fetchNews(
   if (fetch) await parts.mayRead();
   await deliveries.foresee();
   meter.asks();
-  const refreshed = fetch
+  const refreshed: Refreshed = fetch
     ? await transport.refresh(signal)
-    : { ok: true as const, tip: await transport.tip() };
+    : { ok: true, tip: await transport.tip() };
   meter.hasAsked();
   passed('fetched');
-  const { tip } = refreshed;
+  const { tip, mended } = refreshed;
+  if (mended !== undefined) log('clone_mended', { objects: mended });
   const isNew = tip !== undefined && tip !== deliveries.mailboxes.scanned;
   if (refreshed.ok) return { tip, isNew, isNews: fetch };
   const { failure } = refreshed;

@@ -185,7 +185,8 @@ export async function openTransport(
 
 async function requireVersion(context: Context, isTold: boolean): Promise<void> {
   const { transport, isFollowed, started } = context;
-  const problem = await checkVersion(transport, await transport.tip());
+  // What cannot be read because it is damaged comes with the next fetch.
+  const problem = await checkVersion(transport, await transport.tip()).catch(reasonOf);
   if (problem === undefined) return;
   if (isFollowed !== true) await refreshed(context);
   const still = await checkVersion(transport, await transport.tip());

@@ -18,6 +18,8 @@ export interface Synced {
   /** Days of messages that the checkout shows, as `7d`, or `all`. */
   window: string;
   tip: string | null;
+  /** How many damaged objects of the clone were removed, to come again from the remote; absent for none. */
+  mended?: number;
 }
 
 /**
@@ -69,6 +71,7 @@ export async function sync(
     checkout: await context.checkout.follow(),
     window: transport.window ?? 'all',
     tip: (await transport.tip()) ?? null,
+    ...(news.mended !== undefined && { mended: news.mended }),
   };
 }
 

@@ -16,7 +16,8 @@ import {
 } from './publish/publish.ts';
 import { inGit } from './publish/blobs.ts';
 import { upstreamOf } from './publish/upstream.ts';
-import { bring, fetchBranch, knownTip, mirror, pushCommit, trackedTip } from './clone/remote.ts';
+import { fetchMending } from './clone/mend.ts';
+import { bring, knownTip, mirror, pushCommit, trackedTip } from './clone/remote.ts';
 import { maintainIfDue, type Maintained } from './maintenance.ts';
 import { Epochs } from './publish/epoch.ts';
 import { acceptChanges, openRepository, prepare, type OpenOptions } from './clone/repository.ts';
@@ -27,8 +28,10 @@ import { setInClone } from './checkout/sparse.ts';
 import { Reading } from './reading.ts';
 import type { TreeEntry } from './objects/tree.ts';
 
-export type Refreshed =
-  { ok: true; tip: string | undefined } | { ok: false; failure: Failure; tip: string | undefined };
+/** `mended`: how many damaged objects of the clone were removed, to come again from the remote. */
+export type Refreshed = { tip: string | undefined; mended?: number } & (
+  { ok: true } | { ok: false; failure: Failure }
+);
 
 /**
  * A transport as git sees it: reads from the object store, writes commits on the bus's tip.
@@ -119,14 +122,13 @@ export class Transport extends Reading {
   async refresh(signal?: AbortSignal): Promise<Refreshed> {
     await this.reread();
     if (this.#repository.origin === undefined) return { ok: true, tip: await this.tip() };
-    const fetched = await fetchBranch(this.#repository, signal);
+    const fetched = await fetchMending(this.#repository, signal);
     const tip = await this.tip();
     if (fetched.ok) {
       if (tip !== undefined) await mirror(this.#repository, tip);
-      return { ok: true, tip };
+      return { ...fetched, tip };
     }
-    if (fetched.failure.kind !== 'no_branch' || tip === undefined)
-      return { ok: false, failure: fetched.failure, tip };
+    if (fetched.failure.kind !== 'no_branch' || tip === undefined) return { ...fetched, tip };
     const hadIt = (await trackedTip(this.#repository, this.objects)) !== undefined;
     const failure = await makeBranch(this.#repository, tip, signal, hadIt);
     if (failure !== undefined) return { ok: false, failure, tip };

@@ -124,7 +124,10 @@ it('a folder whose entries stand in an order that is not git’s is left to git'
   expect(standing(bus).size).toBe(1602 + 150);
 });
 
-it('a tree of ours that a power failure has emptied is written again', async () => {
+it.each([
+  ['emptied', ''],
+  ['filled with zeros', '\0'.repeat(9000)],
+])('a tree of ours that a power failure has %s is written again', async (_, left) => {
   const names = many(150, (n) => `n${String(n)}`);
   const whole = await crowd();
   await published(whole.transport, [commit(names)]);
@@ -134,7 +137,7 @@ it('a tree of ours that a power failure has emptied is written again', async () 
   const { bus, dir, transport } = await crowd();
   const path = join(dir, '.git', 'objects', tree.slice(0, 2), tree.slice(2));
   mkdirSync(dirname(path), { recursive: true });
-  writeFileSync(path, '');
+  writeFileSync(path, left);
   await published(transport, [commit(names)]);
   transport.close();
   expect(git(bus.hub, 'rev-parse', `main:${FOLDER}`).trim()).toBe(tree);

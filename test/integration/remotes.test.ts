@@ -311,50 +311,58 @@ it.skipIf(process.getuid?.() === 0)(
   },
 );
 
-it.each([
-  [
-    'missing',
-    (path: string): void => {
-      rmSync(path, { force: true });
-    },
-  ],
-  [
-    'corrupt',
-    (path: string): void => {
-      damage(path);
-    },
-  ],
-])(
-  'a message whose object is %s in the clone stops nothing, and is delivered once it is back',
-  async (_, harm) => {
-    const bus = new Bus();
-    const host = await bus.host('front', { worker: 'echo done' });
-    await host.once();
-    const relPath = '2026/06/09/190000000Z-0123456789ab.md';
-    const path = `data/channels/${host.channel()}/${relPath}`;
-    host.edit({
-      [path]:
-        '---\nfrom: a\nto: worker\ntype: text\ntimestamp: 2026-06-09T19:00:00Z\n---\n\nlost\n',
-    });
-    await host.run('sync');
-    const oid = git(host.dir, 'rev-parse', `origin/main:${path}`).trim();
-    const object = join(host.dir, '.git', 'objects', oid.slice(0, 2), oid.slice(2));
-    harm(object);
-    const question = await host.send('worker', 'hello');
-    const running = host.start();
-    const said = await running.saw('message_malformed', (event) => event['path'] === path);
-    expect(said['reason']).toContain('missing from this clone');
-    await running.saw('push_done');
-    expect((await host.run('replies', question)).out).toContain('  done');
-    expect((await host.run('status')).out).toMatch(/^stuck: .*missing from this clone/);
-    await running.stop();
-    rmSync(object, { force: true });
-    git(host.dir, 'fetch', '--quiet', '--refetch', 'origin');
-    await host.once();
-    expect((await host.run('replies', relPath)).out).toContain('  done');
-    expect((await host.run('replies', question)).out.match(/ {2}done/g)).toHaveLength(1);
-  },
-);
+it('a message whose object is missing in the clone stops nothing, and is delivered once it is back', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: 'echo done' });
+  await host.once();
+  const { relPath, path, object } = await oddMessage(host);
+  rmSync(object, { force: true });
+  const question = await host.send('worker', 'hello');
+  const running = host.start();
+  const said = await running.saw('message_malformed', (event) => event['path'] === path);
+  expect(said['reason']).toContain('missing from this clone');
+  await running.saw('push_done');
+  expect((await host.run('replies', question)).out).toContain('  done');
+  expect((await host.run('status')).out).toMatch(/^stuck: .*missing from this clone/);
+  await running.stop();
+  git(host.dir, 'fetch', '--quiet', '--refetch', 'origin');
+  await host.once();
+  expect((await host.run('replies', relPath)).out).toContain('  done');
+  expect((await host.run('replies', question)).out.match(/ {2}done/g)).toHaveLength(1);
+});
+
+it('a message whose object is corrupt in the clone stops nothing, comes again, and is delivered', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: 'echo done' });
+  await host.once();
+  const { relPath, object } = await oddMessage(host);
+  damage(object);
+  const question = await host.send('worker', 'hello');
+  const running = host.start('--interval', '1');
+  await running.saw('clone_mended');
+  const sent = [relPath, question];
+  await until('the answers', () => sent.every((one) => answered(bus).includes(one)));
+  await running.stop();
+  expect(answered(bus).toSorted()).toEqual(sent.toSorted());
+});
+
+const answered = (bus: Bus): string[] => bus.from('worker').flatMap(({ message }) => message.re);
+
+/** A message on the bus, and the file of its object in the clone. */
+async function oddMessage(host: Host): Promise<{ relPath: string; path: string; object: string }> {
+  const relPath = '2026/06/09/190000000Z-0123456789ab.md';
+  const path = `data/channels/${host.channel()}/${relPath}`;
+  host.edit({
+    [path]: '---\nfrom: a\nto: worker\ntype: text\ntimestamp: 2026-06-09T19:00:00Z\n---\n\nlost\n',
+  });
+  await host.run('sync');
+  const oid = git(host.dir, 'rev-parse', `origin/main:${path}`).trim();
+  return {
+    relPath,
+    path,
+    object: join(host.dir, '.git', 'objects', oid.slice(0, 2), oid.slice(2)),
+  };
+}
 
 /**
  * Keeps the header of a loose object and damages the rest: git finds it, and fails when reading it.

@@ -9,6 +9,11 @@ export function run(call: Call): Promise<number> {
         window: text(call, 'window'),
         retry: flag(call, 'retry'),
       });
+      if (synced.mended !== undefined)
+        note(
+          call,
+          `damaged objects of the clone that were removed and asked for again: ${String(synced.mended)}`,
+        );
       if (synced.reason !== null) note(call, `${synced.reason}; nothing is lost, try again later`);
       if (synced.held > 0)
         note(

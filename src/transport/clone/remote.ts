@@ -72,12 +72,22 @@ const FETCH_WAIT_MS = 40;
  * clone may fetch at the same moment; whoever loses that race for the ref tries again. So does a
  * process that finds a ref of ours damaged, as a power failure may leave it, once the ref is out of
  * the way.
+ *
+ * @param what `all` has the remote send what is here already, too
  */
-export async function fetchBranch(repository: Repository, signal?: AbortSignal): Promise<Fetched> {
-  const { git, branch } = repository;
+export async function fetchBranch(
+  repository: Repository,
+  signal?: AbortSignal,
+  what: 'news' | 'all' = 'news',
+): Promise<Fetched> {
+  const { git, branch, partial } = repository;
+  const filter =
+    what === 'news'
+      ? ['--no-filter']
+      : ['--refetch', partial === true ? '--filter=blob:none' : '--no-filter'];
   for (let tries = 1; ; tries++) {
     // In a partial clone new messages come with their contents, because they are read at once.
-    const outcome = await transfer(git, (pace) => fetching(branch, '--no-filter', pace), signal);
+    const outcome = await transfer(git, (pace) => fetching(branch, filter, pace), signal);
     if (outcome.ok) return { ok: true };
     const damaged = damagedRefs(outcome.stderr, branch);
     const mayHelp = damaged.length > 0 || outcome.failure.kind === 'contention';
@@ -114,7 +124,7 @@ async function transfer(
 }
 
 /** The arguments of a fetch of the bus, and of nothing else, into our tracking branch. */
-function fetching(branch: string, filter: string, pace: Pace = 'usual'): string[] {
+function fetching(branch: string, filter: readonly string[], pace: Pace = 'usual'): string[] {
   return [
     // Git tells how many bytes have come only when it keeps them as one pack.
     ...(pace === 'slowly' ? ['-c', 'fetch.unpackLimit=1'] : []),
@@ -124,7 +134,7 @@ function fetching(branch: string, filter: string, pace: Pace = 'usual'): string[
     '--no-auto-maintenance',
     '--no-write-fetch-head',
     '--no-recurse-submodules',
-    filter,
+    ...filter,
     'origin',
     `+refs/heads/${branch}:${tracking(branch)}`,
   ];
@@ -148,7 +158,7 @@ const CLONE_LIMIT_MS = 30 * 60_000;
 /** The first fetch of a clone: all commits and trees, and no file. The failure, if any. */
 export async function bring({ git, branch }: Repository): Promise<Failure | undefined> {
   // A remote that does not support filters sends everything.
-  const fetched = await git.run(fetching(branch, '--filter=blob:none'), {
+  const fetched = await git.run(fetching(branch, ['--filter=blob:none']), {
     network: true,
     timeout: CLONE_LIMIT_MS,
   });

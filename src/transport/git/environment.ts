@@ -63,3 +63,11 @@ export function gitEnvironment(
     ...(place && { GIT_DIR: place.gitDir, GIT_OBJECT_DIRECTORY: place.objectsDir }),
   };
 }
+
+/**
+ * The milliseconds of a number of seconds in the environment; undefined when it is not a number.
+ */
+export function secondsOf(value: string | undefined): number | undefined {
+  const seconds = Number(value);
+  return seconds > 0 ? seconds * 1000 : undefined;
+}

@@ -3,8 +3,9 @@ import { readdir, rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { CrosstalkError } from '../../errors.ts';
 import { end, ended } from './child.ts';
+import { hasMet, noteDamage } from './damage.ts';
 import { classify, isAnswer, type Failure } from './failure.ts';
-import { gitEnvironment, KEEPING_MEMORY, type GitPlace } from './environment.ts';
+import { gitEnvironment, KEEPING_MEMORY, secondsOf, type GitPlace } from './environment.ts';
 import { TimeLimit, withoutSteps } from './time-limit.ts';
 import { withPipes } from '../../with-pipes.ts';
 
@@ -186,6 +187,7 @@ export class Git {
       : startError === undefined
         ? classify(`${err}\n${args.includes('--porcelain') ? out.toString('utf8') : ''}`)
         : { kind: 'not_started', reason: `git could not be started: ${startError.message}` };
+    this.heard(err);
     const answered = !time.passed && isAnswer(code, err);
     return { ok: false, stdout: out, stderr: err, failure, code: answered ? code : null };
   }
@@ -195,6 +197,15 @@ export class Git {
     const outcome = await this.run(args, options);
     if (outcome.ok) return outcome.stdout;
     throw failed(this.dir, commandIn(args), outcome.failure);
+  }
+
+  /** What a git that failed has said; see {@link noteDamage}. */
+  heard(said: string): void {
+    if (this.#cwd !== this.dir) noteDamage(this.#cwd, said);
+  }
+  /** Whether objects of the clone may be damaged or missing; see {@link hasMet}. */
+  get hasMetDamage(): boolean {
+    return this.#cwd !== this.dir && hasMet(this.#cwd);
   }
 
   /** Starts a git process that stays open, such as `cat-file --batch`. */
@@ -218,14 +229,6 @@ export class Git {
       }),
     );
   }
-}
-
-/**
- * The milliseconds of a number of seconds in the environment; undefined when it is not a number.
- */
-function secondsOf(value: string | undefined): number | undefined {
-  const seconds = Number(value);
-  return seconds > 0 ? seconds * 1000 : undefined;
 }
 
 /** The command among its arguments, which may begin with settings. */

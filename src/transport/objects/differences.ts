@@ -1,8 +1,8 @@
-import { CrosstalkError } from '../../errors.ts';
 import type { Git } from '../git/git.ts';
 import type { GitObject, Objects } from './objects.ts';
 import { fieldsOf } from './stream.ts';
 import { parseTree, type Tree } from './tree-object.ts';
+import { unreadable } from './way.ts';
 
 /** What a name in a folder stands for; the mode in six digits. */
 export interface Side {
@@ -60,10 +60,7 @@ async function readFolder(
   if (object?.type === 'tree') return object;
   // A path of a commit may lead nowhere; an object that a tree names has to be there.
   if (name.includes(':')) return undefined;
-  throw new CrosstalkError(
-    'git_failed',
-    `the folder ${name} cannot be read in ${git.dir}; check the repository with: git -C ${git.dir} fsck`,
-  );
+  throw unreadable(git.dir, name);
 }
 
 function treeOf(object: GitObject | undefined): Tree {

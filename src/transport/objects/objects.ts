@@ -1,8 +1,9 @@
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import type { Socket } from 'node:net';
-import { CrosstalkError } from '../../errors.ts';
+import { setImmediate as immediate } from 'node:timers/promises';
 import { isAnswer, summary } from '../git/failure.ts';
 import type { Git } from '../git/git.ts';
+import { broken, unreadable, unreadFolder } from './way.ts';
 
 export interface GitObject {
   oid: string;
@@ -67,10 +68,23 @@ export class Objects {
   /**
    * Reads an object by id, or by a name such as `<commit>:<path>`; undefined when there is none.
    *
-   * @throws CrosstalkError `git_failed` when git could not say
+   * @throws CrosstalkError `git_failed` when git could not say, or a folder on the way cannot be read:
+   *   to git that looks as if nothing were in it
    */
-  read(name: string): Promise<GitObject | undefined> {
-    if (name.includes('\n')) return Promise.resolve(undefined);
+  async read(name: string): Promise<GitObject | undefined> {
+    if (name.includes('\n')) return undefined;
+    const object = await this.#request(name);
+    if (object !== undefined || !name.includes(':')) return object;
+    // What git says of damage comes another way than its answers, and may come later by a turn.
+    await immediate();
+    const unread = this.#git.hasMetDamage
+      ? await unreadFolder((one) => this.#request(one), name)
+      : undefined;
+    if (unread !== undefined) throw unreadable(this.#git.dir, unread);
+    return undefined;
+  }
+
+  #request(name: string): Promise<GitObject | undefined> {
     this.#reads++;
     return new Promise((resolve, reject) => {
       this.#ask({ name, deaths: 0, resolve, reject });
@@ -135,6 +149,7 @@ export class Objects {
     this.#said = '';
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
       this.#said = (this.#said + text).slice(-MOST_SAID);
+      this.#git.heard(this.#said);
     });
     child.stdin.on('error', () => undefined);
     child.once('error', (error) => {
@@ -228,11 +243,4 @@ export class Objects {
     this.#waiting.shift()?.resolve({ ...object, content });
     return chunk.subarray(part.length);
   }
-}
-
-function broken(dir: string, why: string): CrosstalkError {
-  return new CrosstalkError(
-    'git_failed',
-    `git cat-file did not answer in ${dir}: ${why || 'no reason given'}; nothing is lost, try again`,
-  );
 }

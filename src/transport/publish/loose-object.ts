@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { deflateSync } from 'node:zlib';
+import { deflateSync, inflateSync } from 'node:zlib';
 import { inZlib } from './zlib.ts';
 
 let serial = 0;
@@ -39,8 +39,7 @@ export function writeObject(
   const oid = createHash(hash).update(store).digest('hex');
   const folder = join(dir, oid.slice(0, 2));
   const path = join(folder, oid.slice(2));
-  // One that a power failure has emptied is written again.
-  if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0) return oid;
+  if (isThere(path, store)) return oid;
   // Git recognises a file with this name as left half written, and prunes it.
   const temporary = join(folder, `tmp_obj_${String(process.pid)}_${String(serial++)}`);
   try {
@@ -55,4 +54,14 @@ export function writeObject(
     throw error;
   }
   return oid;
+}
+
+/** Whether an object is there as it should be: one that a power failure has emptied or filled with zeros is not. */
+function isThere(path: string, store: Buffer): boolean {
+  if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) return false;
+  try {
+    return inflateSync(readFileSync(path), { maxOutputLength: store.length }).equals(store);
+  } catch {
+    return false;
+  }
 }

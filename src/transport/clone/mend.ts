@@ -1,0 +1,77 @@
+import { createHash } from 'node:crypto';
+import { createReadStream, lstatSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { createInflate } from 'node:zlib';
+import { hasMet, markOf } from '../git/damage.ts';
+import { OID } from './refs.ts';
+import { fetchBranch, type Fetched } from './remote.ts';
+import type { Repository } from './handle.ts';
+
+/** What the mark says once objects were removed, until the remote has sent them again. */
+const REMOVED = 'removed\n';
+
+/** The outcome of a fetch, and how many damaged objects were removed before it. */
+export type Mended = Fetched & { mended?: number };
+
+/**
+ * Fetches the bus. Where git has met a damaged object since the last fetch, such as a power failure leaves
+ * of one that was not written out yet, the damaged ones are removed before, and the remote sends all that it
+ * has: git takes what it has a name of for whole, and would never ask for it again.
+ */
+export async function fetchMending(repository: Repository, signal?: AbortSignal): Promise<Mended> {
+  const { gitDir, objectsDir } = repository;
+  if (!hasMet(gitDir)) {
+    const fetched = await fetchBranch(repository, signal);
+    if (!hasMet(gitDir)) return fetched;
+  }
+  const mark = markOf(gitDir);
+  const mended =
+    objectsDir === undefined ? 0 : await removeDamaged(objectsDir, mark).catch(() => 0);
+  if ((lstatSync(mark, { throwIfNoEntry: false })?.size ?? 0) === 0) {
+    // Nothing that could be mended: the next one that git meets is looked for again.
+    rmSync(mark, { force: true });
+    return fetchBranch(repository, signal);
+  }
+  const fetched = await fetchBranch(repository, signal, 'all');
+  // A git older than 2.36 cannot ask for all; what is missing is named by whoever needs it.
+  const isOld = !fetched.ok && /unknown option .refetch/.test(fetched.failure.reason);
+  if (fetched.ok || isOld) rmSync(mark, { force: true });
+  return {
+    ...(isOld ? await fetchBranch(repository, signal) : fetched),
+    ...(mended > 0 && { mended }),
+  };
+}
+
+/** Removes the damaged ones, and marks before that something is missing now; returns how many. */
+async function removeDamaged(objectsDir: string, mark: string): Promise<number> {
+  const damaged = await damagedIn(objectsDir);
+  if (damaged.length > 0) writeFileSync(mark, REMOVED);
+  for (const path of damaged) rmSync(path, { force: true });
+  return damaged.length;
+}
+
+/** The files of the loose objects whose content is not what they are named by. */
+async function damagedIn(objectsDir: string): Promise<string[]> {
+  const damaged: string[] = [];
+  for (const folder of readdirSync(objectsDir).filter((name) => /^[0-9a-f]{2}$/.test(name)))
+    for (const name of readdirSync(join(objectsDir, folder))) {
+      const path = join(objectsDir, folder, name);
+      if (OID.test(folder + name) && !(await isWhole(path, folder + name))) damaged.push(path);
+    }
+  return damaged;
+}
+
+async function isWhole(path: string, oid: string): Promise<boolean> {
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  // What is gone by now, or is no file, is left to git.
+  if (found?.isFile() !== true) return true;
+  const hash = createHash(oid.length === 64 ? 'sha256' : 'sha1');
+  try {
+    await pipeline(createReadStream(path), createInflate(), hash);
+    return hash.digest('hex') === oid;
+  } catch (error) {
+    // A disk that cannot be read now may be read later.
+    return (error as NodeJS.ErrnoException).code?.startsWith('Z_') !== true;
+  }
+}
