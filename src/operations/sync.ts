@@ -36,9 +36,9 @@ export async function sync(
   const { outbox, transport, paths } = context;
   if (retry) await outbox.restore();
   if (window !== undefined) await setWindow(context, window);
-  const news = await refreshed(context);
+  let news = await refreshed(context);
   const waiting = await outbox.all();
-  let reason = news.ok ? null : news.failure.reason;
+  let reason: string | null = null;
   if (waiting.length > 0) {
     const ids = waiting.map(({ id }) => id);
     const op = publishOp(waiting.some(hasFiles) ? 'with files' : 'plain');
@@ -55,6 +55,13 @@ export async function sync(
       }
     }
   }
+  // What kept the fetch from working may be over by now, such as a lock that somebody left.
+  if (!news.ok && waiting.length > 0 && reason === null)
+    news = {
+      ...(await refreshed(context)),
+      ...(news.mended !== undefined && { mended: news.mended }),
+    };
+  if (!news.ok) reason ??= news.failure.reason;
   const asked = new Set(waiting.map(({ id }) => id));
   const aside = (await outbox.aside()).filter(({ id }) => asked.has(id));
   const held = await outbox.held();

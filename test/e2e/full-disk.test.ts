@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import {
   existsSync,
   mkdirSync,
+  readdirSync,
   rmSync,
   statfsSync,
   statSync,
@@ -12,7 +13,7 @@ import {
 import { join } from 'node:path';
 import { ulid } from 'ulid';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { isFullAt } from '../../src/state/place/room.ts';
+import { roomAt } from '../../src/state/place/room.ts';
 import { Transcripts } from '../../src/state/transcripts/transcripts.ts';
 import { Bus } from '../support/bus.ts';
 import { git } from '../support/git.ts';
@@ -35,6 +36,13 @@ function onFullDisk(folder: string, size: string): string {
 }
 
 const NO_ROOM = /No space left on device|Out of diskspace|unable to write file/;
+
+/** What git has begun to write among its objects. */
+function unfinished(objects: string): string[] {
+  return readdirSync(objects, { recursive: true })
+    .map(String)
+    .filter((name) => /(?:^|\/)(?:tmp_|\.tmp-)/.test(name));
+}
 
 /** Leaves room for a few blocks. */
 function leave(filler: string, blocks: number): void {
@@ -111,6 +119,25 @@ describe.skipIf(!canMount())(
       expect(project.original).toBe(before);
     });
 
+    it('a file that finds no room in the clone takes none with each try, and goes once there is some', async () => {
+      const bus = new Bus();
+      const host = await bus.host('front', { worker: 'true' });
+      const file = join(bus.root, 'attached');
+      writeFileSync(file, randomBytes(1_000_000));
+      const objects = join(host.dir, '.git', 'objects');
+      const filler = onFullDisk(objects, '8m');
+      leave(filler, 150);
+      const free = statfsSync(objects).bavail;
+      const sent = await host.run('send', '--to', 'worker', '--attach', file, 'with a file');
+      expect([sent.code, sent.out.slice(0, 8)]).toEqual([0, 'Queued: ']);
+      for (let tries = 0; tries < 3; tries++) expect((await host.run('sync')).code).toBe(1);
+      expect(unfinished(objects)).toEqual([]);
+      // What was made of the message itself may stay.
+      expect(free - statfsSync(objects).bavail).toBeLessThan(40);
+      rmSync(filler);
+      expect((await host.run('sync')).out).toContain('Pushed: 1\n');
+    });
+
     it('a transcript that finds no room goes on as soon as there is some, and says what is missing', async () => {
       const folder = join(new Bus().root, 'transcripts');
       const transcripts = new Transcripts(folder);
@@ -163,9 +190,9 @@ describe.skipIf(!canMount())(
         if (state === 'is not there yet')
           for (const part of ['', '-wal', '-shm'])
             rmSync(join(host.state, `index.db${part}`), { force: true });
-        expect(await isFullAt(host.state)).toBe(false);
+        expect(await roomAt(host.state)).not.toBe('none');
         const filler = onFullDisk(host.state, '16m');
-        expect(await isFullAt(host.state)).toBe(true);
+        expect(await roomAt(host.state)).toBe('none');
         const reads = {
           'search before': 'before',
           'search later': 'later',

@@ -1,5 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import { chmodSync, mkdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Bus, type Host } from '../support/bus.ts';
@@ -298,6 +306,24 @@ it('stale locks of a dead git stop no mail', async () => {
     expect.stringContaining(`broken locks: ${old} of a git`),
   ]);
   expect(ill.out).toContain(`if no git runs there: rm ${old}`);
+});
+
+it('a lock that a killed git has just left on our own branch keeps nothing from being fetched', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: 'true' });
+  const own = join(host.state, 'git', 'refs', 'remotes', 'origin', 'main.lock');
+  bus.unplug();
+  expect((await host.run('send', '--to', 'worker', 'queued')).out).toMatch(/^Queued: /);
+  bus.plug();
+  host.edit({ news: 'of another machine\n' });
+  writeFileSync(own, '');
+  const synced = await host.run('sync');
+  expect([synced.code, synced.err, synced.out]).toEqual([
+    0,
+    '',
+    expect.stringContaining('Pushed: 1\n'),
+  ]);
+  expect(existsSync(own)).toBe(false);
 });
 
 it.skipIf(process.getuid?.() === 0)(

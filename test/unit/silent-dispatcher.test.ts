@@ -1,10 +1,11 @@
 import { expect, it } from 'vitest';
 import { judge } from '../../src/operations/health/health.ts';
+import type { Room } from '../../src/state/place/room.ts';
 
 type Facts = Parameters<typeof judge>[0];
 
 /** What is stuck while a dispatcher has not reported for some seconds. */
-function problems(age: number, full: boolean, since?: string): string[] {
+function problems(age: number, room: Room, since?: string, host: unknown = null): string[] {
   const facts = {
     version_problem: null,
     state_dir: '/state',
@@ -12,29 +13,40 @@ function problems(age: number, full: boolean, since?: string): string[] {
       ...{ pid: 7, interval: 1, age_s: age, parked: [] },
       ...(since !== undefined && { record_failing_since: since, record_error: 'ENOSPC' }),
     },
-    ...{ host: null, host_problem: null, unserved: [], paused: null, holds: [], outbox: [] },
+    ...{ host, host_problem: null, unserved: [], paused: null, holds: [], outbox: [] },
     ...{ set_aside: [], held_secrets: [], dead_letters: [], push_budget: null, held: [] },
     ...{ broken_state_files: [], transport: '/transport' },
   } as unknown as Facts;
-  const { health } = judge(facts, { now: new Date(), locked: true, full, served: undefined });
+  const { health } = judge(facts, { now: new Date(), locked: true, room, served: undefined });
   expect(health.ok).toBe(health.problems.length === 0);
   return health.problems;
 }
 
-const [isFull, hasRoom] = [true, false];
+/** A host without anything odd. */
+const SERVED = { alias: 'a', path: 'hosts/a.md', others: [] };
 
 it('a dispatcher that is silent on a full disk is not to be restarted, and one that is silent otherwise is', () => {
-  expect(problems(40, hasRoom)).toEqual([
+  expect(problems(40, 'enough')).toEqual([
     'the dispatcher (process 7) has not reported for 40 s; restart it',
   ]);
-  expect(problems(40, isFull)).toEqual([
+  expect(problems(40, 'none')).toEqual([
     'the disk with /state is full, and the dispatcher (process 7) has not reported for 40 s: it may hold answers that it cannot record; make room, and do not stop it before',
   ]);
-  expect(problems(5, isFull)).toEqual([]);
+});
+
+it('a full disk is told at once, and one without room for a run before any is tried', () => {
+  expect(problems(5, 'none')).toEqual([
+    'the disk with /state is full: nothing can be sent, fetched or recorded; make room, and do not stop the dispatcher before',
+  ]);
+  expect(problems(5, 'little')).toEqual([]);
+  expect(problems(5, 'little', undefined, SERVED)).toEqual([
+    'less than 8 MiB is free on the disk with /state: no run can begin; make room',
+  ]);
+  expect(problems(5, 'enough', undefined, SERVED)).toEqual([]);
 });
 
 it('what the dispatcher itself said of the disk comes after that', () => {
-  expect(problems(40, isFull, '2026-06-09T19:00:00Z')).toEqual([
+  expect(problems(40, 'none', '2026-06-09T19:00:00Z')).toEqual([
     expect.stringMatching(/^the disk with \/state is full/),
     expect.stringMatching(/^what a run has said cannot be written .* do not stop the dispatcher/),
   ]);

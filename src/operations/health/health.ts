@@ -7,11 +7,13 @@ import { toolProblems } from './actor-tools.ts';
 import { letterFindings } from './letter-findings.ts';
 import { foreignClaim } from '../../bus/host.ts';
 import { parkedFinding } from './parked-finding.ts';
+import { diskProblems } from './disk-problems.ts';
 import { act, wait, type Finding } from './finding.ts';
 import { secretProblems } from './held-secrets.ts';
 import { automationProblems } from './automation-problems.ts';
 import { unservedProblems } from './nobody.ts';
 import { silenceLimit } from '../../state/heartbeat.ts';
+import type { Room } from '../../state/place/room.ts';
 import type { Status } from './report.ts';
 
 /** Messages that wait longer than this in the outbox are stuck. */
@@ -20,13 +22,15 @@ const OUTBOX_LIMIT_S = 60;
 /**
  * The verdict: healthy only while nothing is stuck (invariant 8). Every problem says what to do.
  *
- * @param known `locked`: whether a dispatcher process holds the lock; `full`: whether the disk of the
- *   state directory takes nothing; `served`: the alias whose messages this machine serves, if it is known
+ * @param known `locked`: whether a dispatcher process holds the lock; `room`: how much the disk of the
+ *   state directory has; `served`: the alias whose messages this machine serves, if it is known
  */
 export function judge(facts: Facts, known: Known): Pick<Status, 'health' | 'findings'> {
-  const { version_problem: version } = facts;
+  const { version_problem: version, dispatcher } = facts;
+  const isSilentHere = known.locked && dispatcher !== null && isSilent(dispatcher);
   const findings = [
     ...(version === null ? [] : [act(`${version}; until then nothing is delivered here`)]),
+    ...diskProblems(facts, { room: known.room, isTold: isSilentHere, isServed: known.locked }),
     ...dispatcherProblems(facts, known),
     ...claimProblems(facts),
     ...mailProblems(facts),
@@ -42,9 +46,12 @@ type Facts = Omit<Status, 'health' | 'findings'>;
 interface Known {
   now: Date;
   locked: boolean;
-  full: boolean;
+  room: Room;
   served: string | undefined;
 }
+
+/** What git says of a disk without room. */
+const NO_ROOM = /No space left on device|Disk quota exceeded/i;
 
 /** The most files claiming to be this machine's that are named. */
 const NAMED_CLAIMS = 5;
@@ -66,7 +73,7 @@ export function isSilent({ age_s: age, interval }: { age_s: number; interval: nu
 
 function dispatcherProblems(
   { dispatcher, host, host_problem: hostProblem, state_dir: folder }: Facts,
-  { locked, full, served }: Known,
+  { locked, room, served }: Known,
 ): Finding[] {
   const problems: Finding[] = [];
   if (!locked) {
@@ -83,16 +90,20 @@ function dispatcherProblems(
       const silence = `the dispatcher (process ${String(dispatcher.pid)}) has not reported for ${String(dispatcher.age_s)} s`;
       problems.push(
         act(
-          full
+          room === 'none'
             ? `the disk with ${folder} is full, and ${silence}: it may hold answers that it cannot record; make room, and do not stop it before`
             : `${silence}; restart it`,
         ),
       );
     }
     if (dispatcher.fetch_failing_since !== undefined) {
+      const { fetch_failing_since: since, fetch_error: error = '' } = dispatcher;
+      const what = NO_ROOM.test(error)
+        ? 'nothing can be fetched, for want of room here,'
+        : 'the remote cannot be reached';
       problems.push(
         act(
-          `the remote cannot be reached since ${dispatcher.fetch_failing_since}: ${dispatcher.fetch_error ?? ''}; it is tried again automatically`,
+          `${what} since ${since}: ${error}; it is tried again automatically`,
           'crosstalk doctor',
         ),
       );

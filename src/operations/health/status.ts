@@ -7,7 +7,7 @@ import { Cursors } from '../../state/cursors.ts';
 import { loadHeartbeat } from '../../state/heartbeat.ts';
 import { holderOf } from '../../state/lock.ts';
 import type { Commit } from '../../protocol/commit.ts';
-import { isFullAt } from '../../state/place/room.ts';
+import { roomAt } from '../../state/place/room.ts';
 import { OpenPermissions } from '../../state/permissions/open-permissions.ts';
 import { readPause } from '../../state/pause.ts';
 import { knownHost } from '../setup/approvals.ts';
@@ -19,7 +19,7 @@ import { type Context } from '../context.ts';
 import { channelsOf, hostsOf } from '../view.ts';
 import type { IndexOptions } from '../index/indexing.ts';
 import { listGated } from '../lookup/gated.ts';
-import { isSilent, judge } from './health.ts';
+import { judge } from './health.ts';
 import { listHeld } from './held-secrets.ts';
 import { heldAgents } from './held-agents.ts';
 import { keptSessions } from './kept-sessions.ts';
@@ -128,11 +128,10 @@ export async function status(
     malformed_total: census.malformedTotal,
     broken_state_files: [...(await outbox.broken()), ...(await deadLetters.broken())],
   };
-  const { dispatcher } = facts;
   const known = {
     now: context.now(),
     locked: inRun || holder !== undefined,
-    full: dispatcher !== null && isSilent(dispatcher) && (await isFullAt(paths.root)),
+    room: await roomAt(paths.root),
     served: host.served,
   };
   return { ...facts, ...judge(facts, known) };

@@ -2,12 +2,19 @@ import { statfs } from 'node:fs/promises';
 
 /** With less than this a folder's disk counts as full: room comes and goes while others write. */
 const LEAST = 64 * 1024;
+/** The room that a run needs for what it says. */
+export const ROOM_OF_RUN = 8 * 1024 * 1024;
+
+/** How much room a disk has: none, less than a run needs, or enough. */
+export type Room = 'none' | 'little' | 'enough';
 
 /**
- * Whether the disk of a folder has next to no room. Nothing is written to find out: whoever watches the
- * folder would be called each time.
+ * How much room the disk of a folder has. Nothing is written to find out: whoever watches the folder would
+ * be called each time.
  */
-export async function isFullAt(folder: string): Promise<boolean> {
-  const free = await statfs(folder).catch(() => undefined);
-  return free !== undefined && free.bavail * free.bsize < LEAST;
+export async function roomAt(folder: string): Promise<Room> {
+  const found = await statfs(folder).catch(() => undefined);
+  const free = found === undefined ? Infinity : found.bavail * found.bsize;
+  if (free < LEAST) return 'none';
+  return free < ROOM_OF_RUN ? 'little' : 'enough';
 }

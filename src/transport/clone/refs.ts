@@ -196,14 +196,16 @@ function removeEmpty(folder: string): void {
 /**
  * Takes away the lock of a ref if the git that made it was killed; returns whether it did. Others may do so
  * at the same time, and one of them has a new lock by then: what is not the old one is put back.
+ *
+ * @param oldest milliseconds after which nobody holds it any more
  */
-export async function removeStaleLock(lock: string): Promise<boolean> {
-  if (!(await isStale(lock))) return false;
+export async function removeStaleLock(lock: string, oldest = STALE_LOCK_MS): Promise<boolean> {
+  if (!(await isStale(lock, oldest))) return false;
   // Git takes no file of such a name for a ref.
   const aside = `${lock.slice(0, -'.lock'.length)}.${randomOfSystem(4).toString('hex')}.lock`;
   try {
     await rename(lock, aside);
-    const isOld = await isStale(aside);
+    const isOld = await isStale(aside, oldest);
     if (!isOld) await putBack(aside, lock);
     // What is no file there, as a folder that somebody made, is in nobody's way under its new name.
     await rm(aside, { force: true }).catch(() => rmdir(aside).catch(() => undefined));
@@ -225,7 +227,7 @@ async function putBack(aside: string, lock: string): Promise<void> {
 }
 
 /** Whether a lock is too old, or from a time that has not come: then the clock was ahead when it was made. */
-async function isStale(lock: string): Promise<boolean> {
+async function isStale(lock: string, oldest: number): Promise<boolean> {
   const { mtimeMs } = await lstat(lock).catch(() => ({ mtimeMs: Date.now() }));
-  return Math.abs(Date.now() - mtimeMs) > STALE_LOCK_MS;
+  return Math.abs(Date.now() - mtimeMs) > oldest;
 }

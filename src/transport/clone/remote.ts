@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Failure } from '../git/failure.ts';
 import type { Objects } from '../objects/objects.ts';
@@ -93,7 +94,7 @@ export async function fetchBranch(
     const mayHelp = damaged.length > 0 || outcome.failure.kind === 'contention';
     if (!mayHelp || tries === FETCH_TRIES) return { ok: false, failure: outcome.failure };
     for (const name of damaged) await mendRef(repository, name);
-    await removeLock(outcome.stderr, branch);
+    await passLock(outcome.stderr, branch);
     await sleep(Math.random() * tries * FETCH_WAIT_MS);
   }
 }
@@ -204,7 +205,16 @@ export async function pushCommit(
   return pushed.ok ? undefined : pushed.failure;
 }
 
-async function removeLock(stderr: string, branch: string): Promise<void> {
+/** A lock of our own tracking branch is held for milliseconds; this old, it is of a git that was killed. */
+const LOCK_MS = 5000;
+
+/** Waits until the lock that was in the way is gone, or takes it away once it is too old. */
+async function passLock(stderr: string, branch: string): Promise<void> {
   const path = /Unable to create '(.+\.lock)': File exists/.exec(stderr)?.[1] ?? '';
-  if (path.endsWith(`/${tracking(branch)}.lock`)) await removeStaleLock(path);
+  if (!path.endsWith(`/${tracking(branch)}.lock`)) return;
+  const until = performance.now() + LOCK_MS + 1000;
+  while (existsSync(path) && performance.now() < until) {
+    if (await removeStaleLock(path, LOCK_MS)) return;
+    await sleep(FETCH_WAIT_MS);
+  }
 }

@@ -6,6 +6,7 @@ import { end, ended } from './child.ts';
 import { hasMet, noteDamage } from './damage.ts';
 import { classify, isAnswer, type Failure } from './failure.ts';
 import { gitEnvironment, KEEPING_MEMORY, secondsOf, type GitPlace } from './environment.ts';
+import { removeLeftovers } from './leftovers.ts';
 import { TimeLimit, withoutSteps } from './time-limit.ts';
 import { withPipes } from '../../with-pipes.ts';
 
@@ -69,6 +70,7 @@ export class Git {
   readonly #environment: NodeJS.ProcessEnv;
   readonly #networkLimit: number;
   readonly #localLimit: number;
+  readonly #objects: string | undefined;
   #started = 0;
   #batchSsh = false;
 
@@ -80,6 +82,7 @@ export class Git {
     this.dir = dir;
     this.#environment = environment;
     this.#cwd = place?.gitDir ?? dir;
+    this.#objects = place?.objectsDir;
     this.#networkLimit = secondsOf(environment['CROSSTALK_NETWORK_TIMEOUT']) ?? NETWORK_LIMIT;
     this.#localLimit = secondsOf(environment['CROSSTALK_GIT_TIMEOUT']) ?? LOCAL_LIMIT;
     this.#env = gitEnvironment(environment, place);
@@ -146,8 +149,8 @@ export class Git {
     const { signal, network = false, progress = false, most = Infinity } = options;
     throwIfAborted(signal);
     // What talks to a remote starts hooks, helpers and ssh, which may go on for long.
-    const keeping = network ? {} : KEEPING_MEMORY;
-    const child = this.#spawn(args, { ...keeping, ...this.#env, ...options.env });
+    const env = { ...(network ? {} : KEEPING_MEMORY), ...this.#env, ...options.env };
+    const child = this.#spawn(args, env);
     const stdout: Buffer[] = [];
     const stderr: Buffer[] = [];
     let size = 0;
@@ -164,12 +167,8 @@ export class Git {
     child.stdin.on('error', () => undefined);
     child.stdin.end(options.input);
     const limit = options.timeout ?? (network ? this.#networkLimit : this.#localLimit);
-    const time = new TimeLimit(limit, progress, () => {
-      end(child);
-    });
-    const abort = (): void => {
-      end(child);
-    };
+    const abort = end.bind(undefined, child);
+    const time = new TimeLimit(limit, progress, abort);
     signal?.addEventListener('abort', abort, { once: true });
     const { code, startError } = await ended(child);
     time.over();
@@ -188,6 +187,7 @@ export class Git {
         ? classify(`${err}\n${args.includes('--porcelain') ? out.toString('utf8') : ''}`)
         : { kind: 'not_started', reason: `git could not be started: ${startError.message}` };
     this.heard(err);
+    removeLeftovers(this.#objects, said, time.begun);
     const answered = !time.passed && isAnswer(code, err);
     return { ok: false, stdout: out, stderr: err, failure, code: answered ? code : null };
   }

@@ -14,6 +14,8 @@ const STEP = /(?:^|[\r\n])(?:Receiving objects|Resolving deltas|Writing objects)
 export class TimeLimit {
   readonly #limit: number;
   readonly #progress: boolean;
+  /** When the process was started, in milliseconds since 1970. */
+  readonly begun = Date.now();
   readonly #last = performance.now() + TRANSFER_LIMIT;
   readonly #end: () => void;
   #timer: NodeJS.Timeout;
