@@ -326,6 +326,23 @@ it('a lock that a killed git has just left on our own branch keeps nothing from 
   expect(existsSync(own)).toBe(false);
 });
 
+it('a lock that a killed git has left at the remote is named, and not run against without a pause', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: 'true' });
+  const [lock, tried] = [join(bus.hub, 'refs', 'heads', 'main.lock'), join(bus.root, 'tried')];
+  const hook = join(bus.hub, 'hooks', 'pre-receive');
+  writeFileSync(hook, `#!/bin/sh\necho x >> '${tried}'\n`, { mode: 0o755 });
+  writeFileSync(lock, '');
+  const sent = await host.run('send', '--to', 'worker', 'queued');
+  expect([sent.code, sent.out.slice(0, 8)]).toEqual([0, 'Queued: ']);
+  expect(sent.err).toMatch(
+    /the remote has a lock, \S+\/refs\/heads\/main\.lock; if it stays, a git was killed there: remove it/,
+  );
+  expect(readFileSync(tried, 'utf8').length / 2).toBeLessThanOrEqual(6);
+  rmSync(lock);
+  expect((await host.run('sync')).out).toContain('Pushed: 1\n');
+});
+
 it.skipIf(process.getuid?.() === 0)(
   'a hub that may not be written queues the message',
   async () => {

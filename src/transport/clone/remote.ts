@@ -202,7 +202,11 @@ export async function pushCommit(
     ],
     signal,
   );
-  return pushed.ok ? undefined : pushed.failure;
+  if (pushed.ok) return undefined;
+  const { failure } = pushed;
+  if (failure.lock === undefined) return failure;
+  const reason = `the remote has a lock, ${failure.lock}; if it stays, a git was killed there: remove it`;
+  return { ...failure, reason };
 }
 
 /** A lock of our own tracking branch is held for milliseconds; this old, it is of a git that was killed. */

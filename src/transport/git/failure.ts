@@ -33,6 +33,8 @@ export interface Failure {
   kind: FailureKind;
   /** What git said, on one line, without credentials. */
   reason: string;
+  /** The lock that was in git's way, as it was named. */
+  lock?: string;
 }
 
 /** Checked in order against stderr and the porcelain lines of push; git runs with LC_ALL=C. */
@@ -85,7 +87,8 @@ export function isAnswer(code: number | null, stderr: string): boolean {
 /** Names the failure behind what git printed; the one place that reads git's stderr. */
 export function classify(output: string): Failure {
   const kind = TABLE.find(([, pattern]) => pattern.test(output))?.[0] ?? 'other';
-  return { kind, reason: summary(output) };
+  const lock = /Unable to create '([^'\n]+\.lock)': File exists/.exec(output)?.[1];
+  return { kind, reason: summary(output), ...(lock !== undefined && { lock }) };
 }
 
 const TELLING =

@@ -58,6 +58,8 @@ interface Turn {
 
 /** A publish that lost this many races gives up; its entries stay in the outbox. */
 export const MAX_ATTEMPTS = 20;
+/** One that found a lock at the remote this often: locks are held for milliseconds, and this one may stay. */
+const MAX_LOCKED = 6;
 const MAX_BACKOFF_MS = 1000;
 /** Files of one push among which git's search for what is alike takes longer than the rest of the push. */
 const MUCH = 500;
@@ -83,8 +85,11 @@ export async function publish(
   const parts = { upstream, entries, options };
   // A push that was refused may have been refused for what it took along: the next one goes alone.
   let alone = false;
+  let locked = 0;
   for (let attempt = 1; ; attempt++) {
     if (attempt > 1) {
+      // Not within a turn, for which others wait.
+      if (locked > 0) await backOff(attempt, options);
       await options.permit?.('read');
       await options.permit?.('push');
     }
@@ -104,6 +109,8 @@ export async function publish(
     if (!tried.pushed) return { ok: false, failure, attempts: attempt - 1 };
     const lostRace = failure.kind === 'behind' || failure.kind === 'contention';
     if (lostRace) turns?.lostRace();
+    if (failure.lock !== undefined && ++locked === MAX_LOCKED)
+      return { ok: false, failure, attempts: attempt };
     const again = lostRace || tried.along;
     if (!again || attempt >= MAX_ATTEMPTS) return { ok: false, failure, attempts: attempt };
     alone = !lostRace;
