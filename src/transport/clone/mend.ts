@@ -54,11 +54,15 @@ async function removeDamaged(objectsDir: string, mark: string): Promise<number> 
 /** The files of the loose objects whose content is not what they are named by. */
 async function damagedIn(objectsDir: string): Promise<string[]> {
   const damaged: string[] = [];
-  for (const folder of readdirSync(objectsDir).filter((name) => /^[0-9a-f]{2}$/.test(name)))
+  for (const folder of readdirSync(objectsDir)) {
+    // A link would lead out of the clone.
+    if (!/^[0-9a-f]{2}$/.test(folder) || !lstatSync(join(objectsDir, folder)).isDirectory())
+      continue;
     for (const name of readdirSync(join(objectsDir, folder))) {
       const path = join(objectsDir, folder, name);
       if (OID.test(folder + name) && !(await isWhole(path, folder + name))) damaged.push(path);
     }
+  }
   return damaged;
 }
 
