@@ -1,7 +1,8 @@
 import { CrosstalkError } from '../../errors.ts';
-import type { GitObject } from './objects.ts';
-import { parseTree } from './tree-object.ts';
-import { FOLDER_MODE } from './walk.ts';
+import { FOLDER, parseTree } from './tree-object.ts';
+
+/** What is read of a folder; its content is left out where it is too large to be kept in memory. */
+type Read = (name: string) => Promise<{ oid: string; content: Buffer | undefined } | undefined>;
 
 /**
  * The folder on the way to a path that is in its parent and cannot be read, because it is damaged or missing
@@ -10,10 +11,7 @@ import { FOLDER_MODE } from './walk.ts';
  * @param read one object by a name without a path
  * @param name `<commit>:<path>`
  */
-export async function unreadFolder(
-  read: (name: string) => Promise<GitObject | undefined>,
-  name: string,
-): Promise<string | undefined> {
+export async function unreadFolder(read: Read, name: string): Promise<string | undefined> {
   const colon = name.indexOf(':');
   const commit = name.slice(0, colon);
   let folder = await read(`${commit}^{tree}`);
@@ -24,7 +22,7 @@ export async function unreadFolder(
     if (folder.content === undefined) return undefined;
     const entries = parseTree(folder.content, folder.oid.length / 2);
     const entry = entries.get(Buffer.from(part, 'utf8').toString('latin1'));
-    if (entry?.mode.padStart(6, '0') !== FOLDER_MODE) return undefined;
+    if (entry?.mode !== FOLDER) return undefined;
     const inner = await read(entry.oid);
     if (inner === undefined) return entry.oid;
     folder = inner;
