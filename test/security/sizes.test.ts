@@ -8,7 +8,7 @@ import { parseMessage } from '../../src/protocol/message.ts';
 import { knownActors } from '../../src/operations/setup/actors.ts';
 import { openTransport, type Context } from '../../src/operations/context.ts';
 import type { Transport } from '../../src/transport/transport.ts';
-import { changesCapped } from '../../src/transport/objects/tree.ts';
+import { changesIn } from '../../src/transport/checkout/changes.ts';
 import { Git } from '../../src/transport/git/git.ts';
 import { blob, nested, plant, tree, type Entry } from '../support/bomb.ts';
 import { Bus, type Event, type Host } from '../support/bus.ts';
@@ -187,11 +187,12 @@ describe('a kilobyte of nested folders', () => {
     plant(bus.hub, { 'local/junk': { mode: FOLDER, oid: bomb(bus.hub) } });
     const to = git(bus.hub, 'rev-parse', 'main').trim();
     const transport = await atHub(bus);
-    const capped = (paths: string[], cap: number): Promise<unknown> =>
-      changesCapped(new Git(bus.hub, process.env), transport.objects, from, to, paths, cap);
+    const repository = { git: new Git(bus.hub, process.env) };
+    const inside = (folders: string[]): Promise<unknown> =>
+      changesIn(repository, transport.objects, from, to, { files: [], folders });
     try {
-      expect(await capped(['local'], 1_000_000)).toBeUndefined();
-      expect(await capped(['hosts', 'upstream'], 10)).toEqual([]);
+      expect(await inside(['local'])).toMatchObject({ ok: false });
+      expect(await inside(['hosts', 'upstream'])).toEqual({ ok: true, changes: [] });
     } finally {
       transport.close();
     }

@@ -1,6 +1,7 @@
 import { lstat, readFile, realpath, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { forgetCheckoutSize, changesIn } from './size.ts';
+import { changesIn } from './changes.ts';
+import { forgetCheckoutSize } from './size.ts';
 import { shows, statusOf } from './status.ts';
 import type { Objects } from '../objects/objects.ts';
 import { emptyTree, onCheckout, patternFile, readPatterns, whileLocked } from './on-checkout.ts';
@@ -75,9 +76,13 @@ export async function finishMove(
   const busy = await whileLocked(repository, async () => {
     if (!(await isThere())) return;
     const [arrived, begun] = [await staged(repository, move.to), await staged(repository, start)];
-    if (arrived === undefined || begun === undefined) failed = 'git cannot read its index';
-    if (arrived?.length === 0) await writeRef(clone, `refs/heads/${branch}`, move.to, move.from);
-    if (arrived === undefined || begun?.length !== 0) return;
+    if (isSame(arrived)) await writeRef(clone, `refs/heads/${branch}`, move.to, move.from);
+    if (!isSame(begun)) {
+      const unread = [begun, arrived].find((compared) => !compared.ok);
+      if (unread?.ok === false) failed = `git cannot compare its index: ${unread.reason}`;
+      return;
+    }
+    // The index is where it was. Nothing of the move is in it, even if git cannot read its target.
     failed = await takeBackParts(repository, objects, move);
     if (failed === undefined) await replace(patternFile(repository), move.shown);
   });
@@ -99,7 +104,8 @@ async function putBack(
   start: string,
   to: string,
 ): Promise<void> {
-  const missing = (await staged(repository, start)) ?? [];
+  const compared = await staged(repository, start);
+  const missing = compared.ok ? compared.changes : [];
   if (missing.length === 0 || missing.some(({ status }) => status !== 'D')) return;
   if (await isIndexAt(repository, to)) return;
   const patterns = await readPatterns(repository);
@@ -110,22 +116,27 @@ async function putBack(
 
 /** Whether the index holds exactly what a commit does. */
 export async function isIndexAt(repository: Repository, commit: string): Promise<boolean> {
-  return (await staged(repository, commit))?.length === 0;
+  return isSame(await staged(repository, commit));
 }
 
-/** The paths in which the index differs from a commit; undefined when git cannot tell. */
-async function staged(
-  repository: Repository,
-  commit: string,
-): Promise<{ status: string; path: string }[] | undefined> {
+/** The paths in which the index differs from a commit; or why git cannot tell. */
+type Staged =
+  { ok: true; changes: { status: string; path: string }[] } | { ok: false; reason: string };
+
+function isSame(staged: Staged): boolean {
+  return staged.ok && staged.changes.length === 0;
+}
+
+async function staged(repository: Repository, commit: string): Promise<Staged> {
   const args = ['diff-index', '--cached', '--name-status', '--no-renames', '-z', commit, '--'];
   const said = await onCheckout(repository, args, { cone: false });
-  if (!said.ok) return undefined;
+  if (!said.ok) return { ok: false, reason: said.failure.reason };
   const fields = said.stdout.toString('utf8').split('\0');
-  return Array.from({ length: Math.floor(fields.length / 2) }, (_, at) => ({
+  const changes = Array.from({ length: Math.floor(fields.length / 2) }, (_, at) => ({
     status: fields[2 * at] ?? '',
     path: fields[2 * at + 1] ?? '',
   }));
+  return { ok: true, changes };
 }
 
 /**
@@ -143,8 +154,10 @@ async function takeBackParts(
   const patterns = await readPatterns(repository);
   const before = from === '' ? undefined : from;
   const showing = await showingOf(objects, to);
-  const changes = await changesIn(repository, objects, before, to, showing);
-  if (changes === undefined) return undefined;
+  const found = await changesIn(repository, objects, before, to, showing);
+  // Nothing can have been written of what git never could be asked for.
+  if (!found.ok) return undefined;
+  const { changes } = found;
   for (const change of changes.filter(({ status }) => status === 'A'))
     if ((await partOf(repository, change.path, change.oid)) === 'part')
       await rm(join(clone.dir, change.path));

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { hasCode, reasonOf } from '../../errors.ts';
 import { isPlain } from '../clone/clone-file.ts';
+import type { Failure } from '../git/failure.ts';
 import type { GitOutcome } from '../git/git.ts';
 import { findPipe, knownPipe } from './pipes.ts';
 import type { Repository } from '../clone/handle.ts';
@@ -39,12 +40,26 @@ export async function onCheckout(
     },
     ...(input !== undefined && { input }),
   });
-  if (outcome.ok || outcome.failure.kind !== 'timed_out') return outcome;
+  if (outcome.ok) return outcome;
+  if (outcome.failure.reason === '') return { ...outcome, failure: silent(args[0] ?? '', outcome) };
+  if (outcome.failure.kind !== 'timed_out') return outcome;
   const pipe = await findPipe(clone.dir, gitDir);
   return pipe === undefined ? outcome : refused(pipe);
 }
 
-/** The result of a git that was not started, or that said nothing. */
+/** The failure of a git that has not said why; see `isAnswer`. */
+function silent(
+  command: string,
+  { code, failure }: { code: number | null; failure: Failure },
+): Failure {
+  const how =
+    code === null
+      ? 'was ended by a signal, or gave up without a word'
+      : `ended with exit code ${String(code)} without a word`;
+  return { ...failure, reason: `git ${command} ${how}` };
+}
+
+/** The result of a git that was not started. */
 function refused(reason: string): GitOutcome {
   const nothing = { stdout: Buffer.alloc(0), stderr: reason };
   return { ok: false, ...nothing, code: null, failure: { kind: 'other', reason } };

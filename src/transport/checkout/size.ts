@@ -1,17 +1,18 @@
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { changesIn, MOST_FILES, tooMany, type NotHeld } from './changes.ts';
+import { deepFolder, deepReason } from './deep.ts';
 import type { Objects } from '../objects/objects.ts';
 import { prefetch } from '../clone/partial.ts';
 import type { Repository } from '../clone/handle.ts';
 import type { Showing } from './showing.ts';
-import { changesCapped, readFolder } from '../objects/tree.ts';
 import type { FileChange } from '../objects/walk.ts';
 
 /**
  * What a checkout may hold; past this it stays where it is. A window (`crosstalk.window`) shows
  * less.
  */
-const CHECKOUT_LIMITS = { files: 1_000_000, bytes: 256 * 1024 * 1024 };
+const CHECKOUT_LIMITS = { files: MOST_FILES, bytes: 256 * 1024 * 1024 };
 
 /**
  * How many sizes are asked for through the open process; more of them get a process of their own.
@@ -27,7 +28,7 @@ export type Measured =
       /** Remembers the size of the checkout, once it has it. */
       keep: () => Promise<void>;
     }
-  | { ok: false; reason: string };
+  | NotHeld;
 
 /** What the checkout holds, as it was last brought along here. */
 export interface CheckoutSize {
@@ -55,27 +56,23 @@ export async function measure(
   showing: Showing,
   known: CheckoutSize | undefined,
 ): Promise<Measured> {
-  const added = await changesIn(repository, objects, from, to, showing);
-  if (added === undefined) return tooMany();
-  const size =
-    known === undefined
-      ? undefined
-      : sum(known, added, await sizesOf(repository, objects, written(added)));
-  const all =
-    size === undefined || isOver(size) ? await whole(repository, objects, to, showing) : undefined;
-  const exact = all?.counted ?? size;
-  if (exact === undefined) return tooMany();
-  if (isOver(exact)) {
-    const mib = (bytes: number): string => `${String(Math.ceil(bytes / 1024 / 1024))} MiB`;
-    return {
-      ok: false,
-      reason: `it would hold ${String(exact.files)} files of ${mib(exact.bytes)}, more than ${mib(CHECKOUT_LIMITS.bytes)}; show less with: crosstalk sync --window 7d`,
-    };
+  const found = await changesIn(repository, objects, from, to, showing);
+  if (!found.ok) return found;
+  const added = found.changes;
+  const deep = await deepFolder(repository.git, objects, from, to, showing.folders);
+  if (deep !== undefined) return { ok: false, reason: deepReason(deep) };
+  let exact = known && sum(known, added, await sizesOf(repository, objects, written(added)));
+  let files: FileChange[] = [];
+  if (exact === undefined || isOver(exact)) {
+    const all = await whole(repository, objects, to, showing);
+    if (!all.ok) return all;
+    [exact, files] = [all.counted, all.files];
   }
+  if (isOver(exact)) return exact.files > MOST_FILES ? tooMany() : tooLarge(exact);
   return {
     ok: true,
     changes: added,
-    unusual: [...(all?.files ?? []).filter(isUnusual), ...added.filter(isUnusual)],
+    unusual: [...files.filter(isUnusual), ...added.filter(isUnusual)],
     keep: () => saveCheckoutSize(repository, { ...exact, commit: to }),
   };
 }
@@ -85,15 +82,16 @@ function isUnusual({ mode, status }: FileChange): boolean {
   return status !== 'D' && (mode !== '100644' || status !== 'A');
 }
 
-function tooMany(): Measured {
+function tooLarge({ files, bytes }: Counted): NotHeld {
+  const mib = (count: number): string => `${String(Math.ceil(count / 1024 / 1024))} MiB`;
   return {
     ok: false,
-    reason: `it would hold more than ${String(CHECKOUT_LIMITS.files)} files; show less with: crosstalk sync --window 7d`,
+    reason: `it would hold ${String(files)} files of ${mib(bytes)}, more than ${mib(CHECKOUT_LIMITS.bytes)}; show less with: crosstalk sync --window 7d`,
   };
 }
 
 function isOver({ files, bytes }: Counted): boolean {
-  return files > CHECKOUT_LIMITS.files || bytes > CHECKOUT_LIMITS.bytes;
+  return files > MOST_FILES || bytes > CHECKOUT_LIMITS.bytes;
 }
 
 function written(changes: readonly FileChange[]): FileChange[] {
@@ -114,38 +112,12 @@ async function whole(
   objects: Objects,
   tip: string,
   showing: Showing,
-): Promise<{ counted: Counted; files: FileChange[] } | undefined> {
+): Promise<{ ok: true; counted: Counted; files: FileChange[] } | NotHeld> {
   const all = await changesIn(repository, objects, undefined, tip, showing);
-  if (all === undefined) return undefined;
-  const sizes = await sizesOf(repository, undefined, written(all));
-  return { counted: sum({ files: 0, bytes: 0 }, all, sizes), files: all };
-}
-
-/** What differs in the paths shown; undefined when that is more than a checkout may hold. */
-export async function changesIn(
-  { git }: Repository,
-  objects: Objects,
-  from: string | undefined,
-  to: string,
-  { files, folders }: Showing,
-): Promise<FileChange[] | undefined> {
-  const limit = CHECKOUT_LIMITS.files;
-  const [before, after, inside] = await Promise.all([
-    from === undefined ? [] : readFolder(objects, from, ''),
-    readFolder(objects, to, ''),
-    changesCapped(git, objects, from, to, folders, limit),
-  ]);
-  if (inside === undefined) return undefined;
-  // A folder or a submodule of that name was not shown: what arrives there is new.
-  const blobs = (before ?? []).filter(({ type }) => type === 'blob');
-  const known = new Map(blobs.map(({ path, oid, mode }) => [path, `${mode} ${oid}`]));
-  const changed = (after ?? [])
-    .filter(({ path }) => files.includes(path))
-    .filter(({ path, oid, mode }) => known.get(path) !== `${mode} ${oid}`)
-    .map(({ path, oid, mode }): FileChange => {
-      return { path, oid, mode, status: known.has(path) ? 'M' : 'A' };
-    });
-  return [...changed, ...inside];
+  if (!all.ok) return all;
+  const sizes = await sizesOf(repository, undefined, written(all.changes));
+  const counted = sum({ files: 0, bytes: 0 }, all.changes, sizes);
+  return { ok: true, counted, files: all.changes };
 }
 
 async function sizesOf(

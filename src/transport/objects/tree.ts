@@ -24,38 +24,6 @@ export function changesBetween(
   return compareTrees(git, objects, paths.length === 0 ? [whole] : parts, use);
 }
 
-/** Folders deeper than this are taken for endless. */
-const MAX_DEPTH = 32;
-
-/**
- * Changes between two commits below some folders, in any folders there; undefined when there are more
- * than `cap`, or when the same folder stands at many places.
- *
- * @param from undefined for what is there at `to`
- */
-export async function changesCapped(
-  git: Git,
-  objects: Objects,
-  from: string | undefined,
-  to: string,
-  paths: readonly string[],
-  cap: number,
-): Promise<FileChange[] | undefined> {
-  const changes: FileChange[] = [];
-  const steps = paths.map((path) => ({
-    path,
-    from: from === undefined ? undefined : `${from}:${path}`,
-    to: `${to}:${path}`,
-  }));
-  const use: FolderUse = (path) => (path.split('/').length <= MAX_DEPTH ? 'enter' : 'name');
-  for await (const some of compareTrees(git, objects, steps, use)) {
-    if (changes.length + some.length > cap || some.some(({ mode }) => mode === FOLDER_MODE))
-      return undefined;
-    for (const change of some) changes.push(change);
-  }
-  return changes;
-}
-
 /** An entry that a walk found. */
 export interface WalkedEntry extends TreeEntry {
   /** Why a folder where files of ours could be was not entered. */
