@@ -20,6 +20,7 @@ import { Retries } from './retries.ts';
 import { GatedMail } from './gated-mail.ts';
 import { startFacts, type Job } from './run/job.ts';
 import { atTheGate } from './run/plan.ts';
+import { Stalls } from './stalls.ts';
 import { SteeredMail } from './steered-mail.ts';
 import { Tidings } from './tidings.ts';
 import { Troubles } from '../bus/troubles.ts';
@@ -52,13 +53,13 @@ export class Dispatcher {
   /** Runs whose outcome cannot be written to disk. */
   readonly unrecorded: Troubles;
   /** Jobs that fail through no fault of their CLI. */
-  readonly stalled: Troubles;
+  readonly stalled: Stalls;
   readonly events: Emitter<DispatcherEvents>;
 
   constructor(parts: DispatcherParts) {
     this.#parts = parts;
     this.unrecorded = new Troubles(parts.now);
-    this.stalled = new Troubles(parts.now);
+    this.stalled = new Stalls(parts.now);
     this.events = new Emitter((error) => {
       parts.log('internal_error', { error: reasonOf(error) });
     });
@@ -149,6 +150,7 @@ export class Dispatcher {
 
   async #startIfRoom(host: ActiveHost, startable: Startable): Promise<void> {
     const { actor, untried, fanIn, tip } = startable;
+    if (this.stalled.isGivenUp(startable)) return;
     if (!(await this.#fanIns.mayBegin(fanIn, tip))) return;
     const isRead = await this.#fanIns.hasRead(fanIn, startable);
     const tier = await this.#parts.guards.choose(untried, startable);

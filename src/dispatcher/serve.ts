@@ -9,6 +9,7 @@ import { Answers } from './socket/answers.ts';
 import { Bell } from './socket/bell.ts';
 import { News } from './socket/news.ts';
 import { Pace } from './pace.ts';
+import { problemOfPass } from './pass-problem.ts';
 import { pulse } from './pulse.ts';
 import type { ServeResult, ServeOptions } from './serve-options.ts';
 import { becomeSole } from './socket/sole.ts';
@@ -132,24 +133,14 @@ class Service {
   }
 
   async #once(): Promise<ServeResult> {
-    const { dispatcher, hosts, publisher, outbox } = this.#parts;
+    const { dispatcher, publisher } = this.#parts;
+    dispatcher.stalled.isPass = true;
     const ticked = await this.#tick();
     if (ticked === undefined) return {};
     await dispatcher.drain();
     await publisher.flush();
-    const left = (await outbox.all()).length;
-    if (ticked.failure !== undefined)
-      return {
-        problem: `could not ask the remote: ${ticked.failure.reason}; nothing is lost, try again`,
-      };
-    if (hosts.active === undefined) return { problem: hosts.problem ?? 'no host file' };
-    if (left > 0) {
-      const reason = publisher.failing?.reason ?? 'the push was not tried';
-      return {
-        problem: `still in the outbox: ${String(left)}, because ${reason}; pushed at the next run`,
-      };
-    }
-    return {};
+    const problem = await problemOfPass(this.#parts, ticked);
+    return problem === undefined ? {} : { problem };
   }
 
   async #loop(): Promise<ServeResult> {

@@ -1,6 +1,7 @@
 import { appendFile, readdir, readFile, rm, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { hasCode } from '../errors.ts';
+import { ROOM_OF_RUN } from './place/room.ts';
 import { makeFolder } from '../folder.ts';
 import type { MessageRef } from '../protocol/message-ref.ts';
 import { formatMessage, parseMessage, type Located } from '../protocol/message.ts';
@@ -44,8 +45,6 @@ export interface RunRecord extends CountedFor {
   process: ProcessIdentity;
 }
 
-/** Bytes: an answer of 1 MiB, escaped as JSON, and what else is written meanwhile. */
-const ROOM = 8 * 1024 * 1024;
 const RUN_ID = /^[0-9A-HJKMNP-TV-Z]{26}$/;
 
 /** The runs of one machine, and the messages each has sent so far. */
@@ -73,7 +72,7 @@ export class Runs {
   async begin(run: Omit<RunRecord, 'process'>, pid: number): Promise<ProcessIdentity> {
     await makeFolder(this.#folder, 0o700);
     const { bavail, bsize } = await statfs(this.#folder);
-    if (bavail * bsize < ROOM) {
+    if (bavail * bsize < ROOM_OF_RUN) {
       throw new Error(`ENOSPC: less than 8 MiB is free at ${this.#folder}; make room`);
     }
     const process = await identify(pid);

@@ -2,6 +2,7 @@ import { ask, type Asked } from '../../operations/sending/ask.ts';
 import type { AskEvents } from '../../operations/sending/await-answer.ts';
 import type { SendInput } from '../../operations/sending/input.ts';
 import { firstPath, newMarks } from '../../operations/sending/marks.ts';
+import type { Reached } from '../../operations/sending/way.ts';
 import { timeAndChanceOf } from '../../operations/time-and-chance.ts';
 import { messageJson, repliedJson } from '../../operations/shapes/as-json.ts';
 import { isAnswer } from '../../protocol/owed.ts';
@@ -48,8 +49,12 @@ export async function run(asGiven: Call): Promise<number> {
   };
   const noteLeftOut = lookAtStdin(words);
   let leftOut = Promise.resolve();
+  let reached: Reached | undefined;
   const events: AskEvents = {
     ...talk.events,
+    onInterrupted: (where) => {
+      reached = where;
+    },
     onSent: (...sent) => {
       talk.events.onSent?.(...sent);
       leftOut = noteLeftOut();
@@ -61,8 +66,8 @@ export async function run(asGiven: Call): Promise<number> {
     await leftOut;
     return report(call, asked);
   } catch (error) {
-    if (!io.stop.aborted) throw error;
-    return interrupted(call, firstPath(marks), talk.isSent);
+    if (reached === undefined) throw error;
+    return interrupted(call, firstPath(marks), reached);
   } finally {
     talk.end();
   }
@@ -88,12 +93,14 @@ function bodyOf({ io }: Call, text: string): string {
   return io.outIsTty ? body(painter(io), text) : text.replace(/\n$/, '');
 }
 
-/** What Ctrl-C leaves: the question stands, and its answer can be waited for again. */
-function interrupted(call: Call, relPath: string, isSent: boolean): number {
-  const what = isSent ? 'the question stays' : 'the question may be on its way';
-  note(
-    call,
-    `interrupted; ${what}: go on waiting with: crosstalk wait ${relPath}, or take it back with: crosstalk cancel ${relPath}`,
-  );
+/** What Ctrl-C leaves: a question that is sent stands, and its answer can be waited for again. */
+function interrupted(call: Call, relPath: string, reached: Reached): number {
+  const after = `go on waiting with: crosstalk wait ${relPath}, or take it back with: crosstalk cancel ${relPath}`;
+  const what = {
+    nowhere: 'nothing was sent',
+    handed: `the question may be on its way: ${after}`,
+    recorded: `the question stays: ${after}`,
+  };
+  note(call, `interrupted; ${what[reached]}`);
   return EXIT.interrupted;
 }

@@ -61,7 +61,15 @@ export async function askToSend(
   onAsked?: () => void,
 ): Promise<Answered> {
   const question = { op: sendOp(request.input), request: { ...request, dir } };
-  const asked = await ask(state.socket, question, ANSWER_LIMIT_MS, undefined, onAsked);
+  let isNobody = false;
+  // A request that cannot be written calls back as well, when it is known that nobody is there.
+  const onWritten = (): void => {
+    setImmediate(() => {
+      if (!isNobody) onAsked?.();
+    });
+  };
+  const asked = await ask(state.socket, question, ANSWER_LIMIT_MS, undefined, onWritten);
+  isNobody = asked.kind === 'nobody';
   if (asked.kind === 'answered') return parseSendAnswer(asked.answer.send);
   return asked.kind === 'timeout' ? 'timeout' : undefined;
 }

@@ -6,6 +6,7 @@ import type { AskEvents } from './await-answer.ts';
 import { earlyAnswer, type DispatcherPlace } from './early-answer.ts';
 import type { SendInput, Sent } from './input.ts';
 import { send, type Sender, type SendOptions } from './send.ts';
+import { Way } from './way.ts';
 
 /** A question, and what became of it. */
 export interface Asked {
@@ -31,13 +32,36 @@ const AT_FIRST_MS = 500;
 export async function ask(
   sender: Sender,
   input: SendInput,
-  limits: { timeout: number; signal: AbortSignal; atFirst?: number } & Pick<
-    SendOptions,
-    'marks' | 'attachments'
-  >,
+  limits: AskLimits,
   events: AskEvents = {},
 ): Promise<Asked> {
+  const way = new Way(limits.signal);
+  try {
+    return await askOn(way, sender, input, limits, events);
+  } catch (error) {
+    if (limits.signal.aborted) {
+      const reached = await way.reached();
+      events.onInterrupted?.(reached);
+    }
+    throw error;
+  }
+}
+
+type AskLimits = { timeout: number; signal: AbortSignal; atFirst?: number } & Pick<
+  SendOptions,
+  'marks' | 'attachments'
+>;
+
+async function askOn(
+  way: Way,
+  sender: Sender,
+  input: SendInput,
+  limits: AskLimits,
+  events: AskEvents,
+): Promise<Asked> {
   const { timeout, signal, atFirst = AT_FIRST_MS, ...beside } = limits;
+  // What was begun before is with a dispatcher already.
+  if (sender.begun === undefined) signal.throwIfAborted();
   let opened: (context: Context) => void = () => undefined;
   const opening = new Promise<Context>((resolve) => (opened = resolve));
   let onOpen: () => void = () => undefined;
@@ -50,16 +74,37 @@ export async function ask(
   const { onDurable } = events;
   const sending = new Promise<Sent>((resolve, reject) => {
     const open = async <T>(work: Work<T>): Promise<T> => {
+      way.alone();
       onOpen();
       return work(await opening);
     };
     const theirs = { ...sender, open };
     const onAsked = (place: DispatcherPlace): void => {
       dispatcher = place;
+      way.handed();
     };
-    // What follows the sending, as the checkout does, need not be awaited.
-    const options = { onSent: resolve, onAsked, ...(onDurable && { onDurable }), ...beside };
-    void send(theirs, { ...input, awaited: true }, options).catch(reject);
+    const options: SendOptions = {
+      onAsked,
+      onRecording: () => {
+        way.recording();
+      },
+      onDurable: (messages) => {
+        way.recorded();
+        onDurable?.(messages);
+      },
+      // What follows the sending, as the checkout does, need not be awaited.
+      onSent: (sent) => {
+        way.recorded();
+        resolve(sent);
+      },
+      ...beside,
+    };
+    way.handing();
+    const done = send(theirs, { ...input, awaited: true }, options);
+    void done.catch((error: unknown) => {
+      way.failed(error);
+    });
+    void done.catch(reject);
   });
   const handed = await unlessAborted(Promise.race([sending, opens]), signal);
   if (handed !== undefined) events.onSent?.(questionIn(handed), handed);
@@ -73,6 +118,7 @@ export async function ask(
   return sender.open(async (context) => {
     const { tipOf } = await import('../context.ts');
     const since = handed?.since ?? (await tipOf(context));
+    signal.throwIfAborted();
     opened(context);
     const waiting = import('./await-answer.ts');
     const sent = await unlessAborted(sending, signal);

@@ -6,10 +6,13 @@ import { replies, type Ending, type Replied } from '../reading/replies.ts';
 import { interimOf } from '../waiting/standing.ts';
 import type { Sent } from './input.ts';
 import { send, senderIn, type SendOptions } from './send.ts';
+import type { Reached } from './way.ts';
 
 /** What happens between a question and its answer. */
 export interface AskEvents {
   onDurable?: SendOptions['onDurable'];
+  /** Called when the asker is interrupted, before the asking ends, with where the question is. */
+  onInterrupted?: (reached: Reached) => void;
   /** The question is on the bus, or safely queued. */
   onSent?: (question: MessageRef, sent: Sent) => void;
   /** Something holds the answer up, in one line; each line comes once. */

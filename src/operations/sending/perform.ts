@@ -20,7 +20,8 @@ import { noteSurprises, surprisesOf } from './surprises.ts';
  *
  * @param options `bytesFor`: where the bytes of attached files are, unless they are kept under this id
  *   already; `unanswered`: why no dispatcher is asked to push now (one that took too long
- *   continues with it); `onDurable`: called once it is safe on disk; `sign`: given only by the process
+ *   continues with it); `onRecording`: called just before it is written to disk, nothing of which happens
+ *   when this throws; `onDurable`: called once it is safe on disk; `sign`: given only by the process
  *   of whoever writes, so that a dispatcher never signs what a run says
  * @throws CrosstalkError `usage` for invalid input; nothing is written then. `held` for a secret: it is
  *   in the outbox, and counts as nothing that a run has sent
@@ -31,6 +32,7 @@ export async function perform(
   marks: Marks,
   options: {
     unanswered?: string;
+    onRecording?: () => void;
     onDurable?: (messages: readonly MessageRef[]) => void;
     bytesFor?: BytesFor | undefined;
     sign?: (prepared: Prepared) => Promise<Prepared>;
@@ -49,6 +51,7 @@ export async function perform(
   const blobs = await keepFiles(context, marks.id, input.files ?? [], options.bytesFor);
   const commits = messages.map(({ commit }) => commit);
   const allowSecret = input.allowSecret === true;
+  options.onRecording?.();
   await recordEntry(context, marks.id, withBlobs(commits, blobs), { allowSecret });
   if (dispatch !== undefined)
     for (const one of messages) await noteSent(context, dispatch, one.channel, one);

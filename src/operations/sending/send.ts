@@ -35,6 +35,8 @@ export interface SendOptions {
   attachments?: readonly Attachment[];
   /** Called once a dispatcher was asked to take it over; it is on its way then. */
   onAsked?: (dispatcher: DispatcherPlace) => void;
+  /** Called just before this process writes it to disk, if it does; nothing is sent when this throws. */
+  onRecording?: () => void;
   /** Called once it is safe on this machine's disk, if this process writes it. */
   onDurable?: (messages: readonly MessageRef[]) => void;
   /** Receives the result before the housekeeping. */
@@ -68,6 +70,7 @@ export async function send(
     marks = sender.begun?.marks ?? newMarks(timeAndChanceOf(sender.surroundings)),
     attachments = [],
     onAsked,
+    onRecording,
     onDurable,
     onSent,
   }: SendOptions = {},
@@ -83,6 +86,7 @@ export async function send(
   return sender.open(async (context) => {
     const { perform } = await import('./perform.ts');
     const sent = await perform(context, input, marks, {
+      ...(onRecording && { onRecording }),
       ...(onDurable && { onDurable }),
       bytesFor: ({ sha256 }) =>
         Promise.resolve(attachments.find(({ file }) => file.sha256 === sha256)?.bytes),
@@ -138,6 +142,8 @@ function isSigning({ transport, agentMode, dispatch }: Context): boolean {
   return signingKey !== '' && agentMode === undefined && dispatch.id === undefined;
 }
 
+const NOT_YET = Promise.resolve('not yet' as const);
+
 /** The answer of the dispatcher that took the message over; `timeout` when it has not answered. */
 async function takenOver(
   { surroundings, transport, note, hands, begun }: Sender,
@@ -150,6 +156,9 @@ async function takenOver(
   // A dispatcher of an older version would send it without saying what it is for.
   if (input.steers !== undefined) return undefined;
   if (begun !== undefined) {
+    // Where nobody was there to be asked, that is known by now.
+    const early = await Promise.race([begun.answer, NOT_YET]);
+    if (early === undefined) return undefined;
     onAsked?.(begun.dispatcher);
     return outcomeOf(await begun.answer, note);
   }

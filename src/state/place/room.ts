@@ -2,7 +2,7 @@ import { statfs } from 'node:fs/promises';
 
 /** With less than this a folder's disk counts as full: room comes and goes while others write. */
 const LEAST = 64 * 1024;
-/** The room that a run needs for what it says. */
+/** The bytes that a run needs: an answer of 1 MiB, escaped as JSON, and what else is written meanwhile. */
 export const ROOM_OF_RUN = 8 * 1024 * 1024;
 
 /** How much room a disk has: none, less than a run needs, or enough. */
