@@ -20,7 +20,7 @@ import { Retries } from './retries.ts';
 import { GatedMail } from './gated-mail.ts';
 import { startFacts, type Job } from './run/job.ts';
 import { atTheGate } from './run/plan.ts';
-import { Stalls } from './stalls.ts';
+import { Stalls } from '../bus/stalls.ts';
 import { SteeredMail } from './steered-mail.ts';
 import { Tidings } from './tidings.ts';
 import { Troubles } from '../bus/troubles.ts';

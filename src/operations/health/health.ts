@@ -67,7 +67,7 @@ function claimProblems({ host }: Facts): Finding[] {
 }
 
 /** Whether a dispatcher's last report is too old: it hangs, or the disk takes no report. */
-export function isSilent({ age_s: age, interval }: { age_s: number; interval: number }): boolean {
+function isSilent({ age_s: age, interval }: { age_s: number; interval: number }): boolean {
   return age > silenceLimit(interval);
 }
 

@@ -1,4 +1,4 @@
-import { Troubles } from '../bus/troubles.ts';
+import { Troubles } from './troubles.ts';
 
 /** How often a pass tries what fails through no fault of a CLI, as a broken read may not break twice. */
 const MOST_TRIES = 3;
