@@ -33,14 +33,12 @@ export async function fetchMending(repository: Repository, signal?: AbortSignal)
     rmSync(mark, { force: true });
     return fetchBranch(repository, signal);
   }
-  const fetched = await fetchBranch(repository, signal, 'all');
-  // A git older than 2.36 cannot ask for all; what is missing is named by whoever needs it.
-  const isOld = !fetched.ok && /unknown option .refetch/.test(fetched.failure.reason);
-  if (fetched.ok || isOld) rmSync(mark, { force: true });
-  return {
-    ...(isOld ? await fetchBranch(repository, signal) : fetched),
-    ...(mended > 0 && { mended }),
-  };
+  let fetched = await fetchBranch(repository, signal, 'all');
+  if (fetched.ok) rmSync(mark, { force: true });
+  // A git older than 2.36 cannot ask for all: whoever needs what is missing is told that it cannot be read.
+  else if (/unknown option .refetch/.test(fetched.failure.reason))
+    fetched = await fetchBranch(repository, signal);
+  return { ...fetched, ...(mended > 0 && { mended }) };
 }
 
 /** Removes the damaged ones, and marks before that something is missing now; returns how many. */

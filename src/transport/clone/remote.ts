@@ -94,7 +94,7 @@ export async function fetchBranch(
     const mayHelp = damaged.length > 0 || outcome.failure.kind === 'contention';
     if (!mayHelp || tries === FETCH_TRIES) return { ok: false, failure: outcome.failure };
     for (const name of damaged) await mendRef(repository, name);
-    await passLock(outcome.stderr, branch);
+    await passLock(outcome.stderr, branch, signal);
     await sleep(Math.random() * tries * FETCH_WAIT_MS);
   }
 }
@@ -213,11 +213,15 @@ export async function pushCommit(
 const LOCK_MS = 5000;
 
 /** Waits until the lock that was in the way is gone, or takes it away once it is too old. */
-async function passLock(stderr: string, branch: string): Promise<void> {
+async function passLock(
+  stderr: string,
+  branch: string,
+  signal: AbortSignal | undefined,
+): Promise<void> {
   const path = /Unable to create '(.+\.lock)': File exists/.exec(stderr)?.[1] ?? '';
   if (!path.endsWith(`/${tracking(branch)}.lock`)) return;
   const until = performance.now() + LOCK_MS + 1000;
-  while (existsSync(path) && performance.now() < until) {
+  while (existsSync(path) && performance.now() < until && signal?.aborted !== true) {
     if (await removeStaleLock(path, LOCK_MS)) return;
     await sleep(FETCH_WAIT_MS);
   }

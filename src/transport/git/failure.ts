@@ -87,7 +87,7 @@ export function isAnswer(code: number | null, stderr: string): boolean {
 /** Names the failure behind what git printed; the one place that reads git's stderr. */
 export function classify(output: string): Failure {
   const kind = TABLE.find(([, pattern]) => pattern.test(output))?.[0] ?? 'other';
-  const lock = /Unable to create '([^'\n]+\.lock)': File exists/.exec(output)?.[1];
+  const lock = /Unable to create '([^'\n]{1,300}\.lock)': File exists/.exec(output)?.[1];
   return { kind, reason: summary(output), ...(lock !== undefined && { lock }) };
 }
 
