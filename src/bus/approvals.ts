@@ -4,8 +4,13 @@ import { tierOf, type Approved } from '../protocol/approval/record.ts';
 import type { McpServer } from '../protocol/files/mcp-servers.ts';
 import type { HostFile, Tier } from '../protocol/files/host-file.ts';
 import { approvalHash } from '../state/keys/approval-key.ts';
-import { approvedFor, loadApprovals, updateApprovals, type Approvals } from '../state/approvals.ts';
-import type { Started } from '../state/clone-id.ts';
+import {
+  approvedFor,
+  hasApproved,
+  loadApprovals,
+  updateApprovals,
+  type Approvals,
+} from '../state/approvals.ts';
 import type { Transport } from '../transport/transport.ts';
 import { refusalsOf } from './transport-files.ts';
 
@@ -16,11 +21,6 @@ export interface Approving {
   approvals: string;
   /** HOME, which command lines may name. */
   home: string;
-  /**
-   * Whether anything was approved for the clone: when its approvals are lost, or are in another
-   * state directory, this is not a first start, and everything is held.
-   */
-  clone: Started;
 }
 
 /** The host file as it runs here, with the changes that wait for approval. */
@@ -31,13 +31,6 @@ export interface ActiveHost {
   /** The MCP servers of an actor that are approved. */
   serversOf: (actor: string) => readonly McpServer[];
   held: HeldChange[];
-  /**
-   * False while nothing has been approved on this machine: the next start approves the file as it
-   * is.
-   */
-  started: boolean;
-  /** What this start has approved, if it is the first. */
-  adopted?: Map<string, Tier[]>;
 }
 
 interface Found {
@@ -50,10 +43,7 @@ export interface JudgedFile {
   file: HostFile;
   /** The approvals by which the file runs as it stands, except for what is refused. */
   whole: () => Approved;
-  /**
-   * The file as it runs here, and the changes that wait. Where nothing was approved yet, this is as it
-   * would be after the first start.
-   */
+  /** The file as it runs here, and the changes that wait. */
   inForce: (approvals: Approvals) => { host: HostFile; held: HeldChange[] };
 }
 
@@ -77,10 +67,7 @@ export async function judge(
   return {
     file,
     whole,
-    inForce: (approvals) => {
-      const approved = approvals.started ? approvedFor(approvals, file.alias) : whole();
-      return inForce(file, approved, hash, refusal);
-    },
+    inForce: (approvals) => inForce(file, approvedFor(approvals, file.alias), hash, refusal),
   };
 }
 
@@ -89,10 +76,9 @@ export async function weigh(
   parts: Approving,
   { path, file }: Found,
 ): Promise<ActiveHost & { approvals: Approvals; judged: JudgedFile }> {
-  const approvals = await loadApprovals(parts.approvals, parts.clone);
+  const approvals = await loadApprovals(parts.approvals);
   const judged = await judge(parts, file, approvals);
   const { host, held } = judged.inForce(approvals);
-  const { started } = approvals;
   const approved = approvedFor(approvals, file.alias);
   const serversOf = (actor: string): readonly McpServer[] => approvedServers(approved, actor);
   return {
@@ -101,16 +87,14 @@ export async function weigh(
     actors: host.actors,
     serversOf,
     held,
-    started,
     approvals,
     judged,
   };
 }
 
 /**
- * Starts with a host file: the first start on a clone for which nobody approved anything approves
- * the file as it is; afterwards only what was approved runs, unless every change is trusted. The
- * alias is remembered as the one this clone serves.
+ * Starts with a host file: only what was approved runs, unless every change is trusted. The alias is
+ * remembered as the one this clone serves once something of it is approved, or the operator names it.
  *
  * @param how `trust`: every change is trusted; `named`: the operator has named this host, so it
  *   replaces the one that was remembered
@@ -122,28 +106,20 @@ export async function activate(
 ): Promise<ActiveHost> {
   const { alias } = found.file;
   const trust = how.trust === true;
+  const named = how.named === true;
   const before = await weigh(parts, found);
-  const isFirst = !before.started;
+  const { approvals: known } = before;
   const isRemembered =
-    before.approvals.alias === alias ||
-    (before.approvals.alias !== undefined && how.named !== true);
-  if (!isFirst && !trust && isRemembered) return before;
-  await updateApprovals(
-    parts.approvals,
-    (approvals) => ({
-      ...approvals,
-      started: true,
-      alias: how.named === true ? alias : (approvals.alias ?? alias),
-      hosts:
-        trust || !approvals.started
-          ? {
-              ...approvals.hosts,
-              [alias]: keepingServers(approvedFor(approvals, alias), before.judged.whole()),
-            }
-          : approvals.hosts,
-    }),
-    parts.clone,
-  );
-  const active = await weigh(parts, found);
-  return isFirst && !trust ? { ...active, adopted: active.actors } : active;
+    known.alias === alias || (!named && (known.alias !== undefined || !hasApproved(known, alias)));
+  if (!trust && isRemembered) return before;
+  await updateApprovals(parts.approvals, (approvals) => ({
+    alias: named ? alias : (approvals.alias ?? alias),
+    hosts: trust
+      ? {
+          ...approvals.hosts,
+          [alias]: keepingServers(approvedFor(approvals, alias), before.judged.whole()),
+        }
+      : approvals.hosts,
+  }));
+  return weigh(parts, found);
 }

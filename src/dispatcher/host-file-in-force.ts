@@ -2,7 +2,6 @@ import { readFile, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { parseHostFile, type Tier } from '../protocol/files/host-file.ts';
 import { writeDurably } from '../state/files.ts';
-import { optionsOf } from '../protocol/approval/record.ts';
 import type { HeldChange } from '../protocol/approval/approval.ts';
 import { loadApprovals } from '../state/approvals.ts';
 import { serversThatWait } from '../bus/approvable-servers.ts';
@@ -65,7 +64,7 @@ export class HostFileInForce {
     const { approving, machine, lastGood } = this.#parts;
     const { transport } = approving;
     // This comes first: approvals of 6.0.0 are completed from the host file that was last in force.
-    const { alias } = await loadApprovals(approving.approvals, approving.clone);
+    const { alias } = await loadApprovals(approving.approvals);
     this.#remembered = alias;
     const found = findHost(await readHosts(transport, tip), {
       ...machine,
@@ -122,13 +121,12 @@ export class HostFileInForce {
     const named = machine.alias !== undefined;
     this.#active = await activate(approving, found, { trust, named });
     this.#found = found;
-    const { alias, path, actors, held, adopted } = this.#active;
-    if (adopted !== undefined || JSON.stringify([...actors]) !== before) {
+    const { alias, path, actors, held } = this.#active;
+    if (JSON.stringify([...actors]) !== before) {
       log('host_file_loaded', {
         alias,
         path,
         actors: namesOf(actors),
-        ...(adopted === undefined ? {} : { first_start: true, approved: textsOf(adopted) }),
       });
     }
     this.#report(alias, held);
@@ -169,7 +167,7 @@ export class HostFileInForce {
     }
     const file = this.#found?.file;
     if (file === undefined) return;
-    const approvals = await loadApprovals(approving.approvals, approving.clone);
+    const approvals = await loadApprovals(approving.approvals);
     const servers = await serversThatWait(approving, file, { place, tip });
     this.#report(file.alias, servers.held(approvals));
   }
@@ -194,12 +192,5 @@ export class HostFileInForce {
 function namesOf(actors: Map<string, Tier[]>): Record<string, string[]> {
   return Object.fromEntries(
     [...actors].map(([actor, tiers]) => [actor, tiers.map(({ name }) => name)]),
-  );
-}
-
-/** The complete commands that a first start has approved. */
-function textsOf(actors: Map<string, Tier[]>): unknown[] {
-  return [...actors].flatMap(([actor, tiers]) =>
-    tiers.map((tier) => ({ actor, tier: tier.name, ...optionsOf(tier) })),
   );
 }

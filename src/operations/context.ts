@@ -14,8 +14,8 @@ import { CrosstalkError, reasonOf } from '../errors.ts';
 import { MAX_MESSAGE_BYTES } from '../protocol/message.ts';
 import type { Screen } from '../secrets/screen.ts';
 import { DeadLetters } from '../state/dead-letters.ts';
-import type { Started } from '../state/clone-id.ts';
-import { stateDirectory, stateHome, forgetClone, type CloneState } from '../state/directory.ts';
+import { loadApprovals } from '../state/approvals.ts';
+import { stateDirectory, stateHome, forgetClone } from '../state/directory.ts';
 import type { StatePaths } from '../state/state-paths.ts';
 import { acquire } from '../state/lock.ts';
 import { Outbox } from '../state/outbox.ts';
@@ -42,8 +42,6 @@ export interface Context extends Surroundings, TimeAndChance {
   /** Says whose messages are signed. */
   verifier: Verifier;
   paths: StatePaths;
-  /** Whether something was approved on this machine for this clone (trust.md §2). */
-  started: Started;
   outbox: Outbox;
   /** What this machine has written itself. */
   written: Written;
@@ -90,7 +88,7 @@ export async function withContext<T>(
     transport?: string;
     note: (line: string) => void;
     /**
-     * `told`: a clone that was in use is opened in spite of its version, for commands that report
+     * `told`: a clone for which something is approved is opened in spite of its version, for commands that report
      * problems.
      */
     anyVersion?: boolean | 'told';
@@ -99,7 +97,7 @@ export async function withContext<T>(
 ): Promise<T> {
   const dir = locateTransport(surroundings, options.transport);
   const env = withoutWebToken(surroundings.env);
-  const { paths, started, transport } = await openTransport(dir, env);
+  const { paths, transport } = await openTransport(dir, env);
   const written = new Written(paths.written, paths.pins);
   const given = timeAndChanceOf(surroundings);
   const now = (): number => given.now().getTime();
@@ -114,7 +112,6 @@ export async function withContext<T>(
       reader: new MessageReader(transport),
       verifier: new Verifier({ transport, ...paths, env }),
       paths,
-      started,
       outbox,
       written,
       decided: new Decided(paths.decided),
@@ -157,12 +154,13 @@ export async function openTransport(
   dir: string,
   environment: NodeJS.ProcessEnv,
   { isMade = false }: { isMade?: boolean } = {},
-): Promise<CloneState & { transport: Transport }> {
+): Promise<{ paths: StatePaths; transport: Transport }> {
   const clone = await findClone(dir);
   let root = stateHome(environment);
   try {
-    const state = await stateDirectory(environment, clone, () => stateNames(clone, environment));
-    const { paths, started } = state;
+    const { paths, started } = await stateDirectory(environment, clone, () =>
+      stateNames(clone, environment),
+    );
     root = paths.root;
     if (isMade) await forgetClone(paths);
     const opening = {
@@ -172,7 +170,10 @@ export async function openTransport(
       own: paths.git,
       fresh: isMade || !started.was,
     };
-    return { ...state, transport: await Transport.open(opening, MAX_MESSAGE_BYTES) };
+    const transport = await Transport.open(opening, MAX_MESSAGE_BYTES);
+    // Where nothing can be written, this is remembered at the next look.
+    await started.mark().catch(() => undefined);
+    return { paths, transport };
   } catch (error) {
     if (error instanceof CrosstalkError) throw error;
     throw new CrosstalkError(
@@ -184,13 +185,14 @@ export async function openTransport(
 }
 
 async function requireVersion(context: Context, isTold: boolean): Promise<void> {
-  const { transport, isFollowed, started } = context;
+  const { transport, isFollowed, paths } = context;
   // What cannot be read because it is damaged comes with the next fetch.
   const problem = await checkVersion(transport, await transport.tip()).catch(reasonOf);
   if (problem === undefined) return;
   if (isFollowed !== true) await refreshed(context);
   const still = await checkVersion(transport, await transport.tip());
-  if (still !== undefined && !(isTold && started.was))
+  const isInUse = Object.keys((await loadApprovals(paths.approvals)).hosts).length > 0;
+  if (still !== undefined && !(isTold && isInUse))
     throw new CrosstalkError('unsupported_version', still);
 }
 

@@ -1,4 +1,4 @@
-import { access, readFile, rm } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { CrosstalkError } from '../errors.ts';
 import { parseMcpServers } from '../protocol/files/mcp-servers.ts';
@@ -9,17 +9,11 @@ import { WORKTREE_OPTIONS } from '../protocol/files/tier-worktree.ts';
 import { fromCommands, type Approved, type ApprovedOptions } from '../protocol/approval/record.ts';
 import { parseHostFile } from '../protocol/files/host-file.ts';
 import { isName } from '../protocol/names.ts';
-import type { Started } from './clone-id.ts';
 import { isRecord, readJson, writeDurably } from './files.ts';
 import { acquire } from './lock.ts';
 
 /** What this machine has approved (trust.md §2). */
 export interface Approvals {
-  /**
-   * False until something was approved on this machine: the first start approves the host file as
-   * it is.
-   */
-  started: boolean;
   /** The host this clone serves when none is named. */
   alias?: string;
   /** By alias. */
@@ -32,17 +26,14 @@ export const LAST_HOST_FILE = 'host-file.md';
 const WAIT_MS = 10_000;
 
 /**
- * The approvals on disk. A file that cannot be read approves nothing: this is not a first start,
- * and everything waits for `crosstalk host approve`. A file of 6.0.0 is brought to the present form
- * once.
- *
- * @param clone whether anything was approved for the clone: then a missing file was lost
+ * The approvals on disk. A file that is missing or cannot be read approves nothing. A file of 6.0.0 is
+ * brought to the present form once.
  */
-export async function loadApprovals(path: string, clone?: Started): Promise<Approvals> {
-  const { approvals, isOld } = await read(path, clone);
+export async function loadApprovals(path: string): Promise<Approvals> {
+  const { approvals, isOld } = await read(path);
   if (!isOld) return approvals;
   // Where nothing can be written, the file is brought to the present form at the next look.
-  return updateApprovals(path, (found) => found, clone).catch(() => approvals);
+  return updateApprovals(path, (found) => found).catch(() => approvals);
 }
 
 /**
@@ -55,7 +46,6 @@ export async function loadApprovals(path: string, clone?: Started): Promise<Appr
 export async function updateApprovals(
   path: string,
   change: (approvals: Approvals) => Approvals,
-  clone?: Started,
 ): Promise<Approvals> {
   const lock = await acquire(dirname(path), 'approvals', { wait: WAIT_MS });
   if (!lock.ok)
@@ -64,10 +54,9 @@ export async function updateApprovals(
       `process ${String(lock.holder.pid)} is writing ${path}; try again when it has ended`,
     );
   try {
-    const approvals = change((await read(path, clone)).approvals);
+    const approvals = change((await read(path)).approvals);
     await writeDurably(path, `${JSON.stringify({ version: 2, ...approvals }, undefined, 1)}\n`);
     await rm(`${path}.broken`, { force: true });
-    if (approvals.started) await clone?.mark();
     return approvals;
   } finally {
     await lock.release();
@@ -79,21 +68,19 @@ export function approvedFor({ hosts }: Approvals, alias: string): Approved {
   return Object.hasOwn(hosts, alias) ? (hosts[alias] ?? {}) : {};
 }
 
-const NOTHING: Approvals = { started: true, hosts: {} };
+/** Whether anything of one host's file is approved; until then a start asks, or holds it all. */
+export function hasApproved(approvals: Approvals, alias: string): boolean {
+  return Object.keys(approvedFor(approvals, alias)).length > 0;
+}
 
-async function read(
-  path: string,
-  clone: Started | undefined,
-): Promise<{ approvals: Approvals; isOld: boolean }> {
+const NOTHING: Approvals = { hosts: {} };
+
+async function read(path: string): Promise<{ approvals: Approvals; isOld: boolean }> {
   const file = await readJson(path);
-  if (file === undefined) {
-    const started = clone?.was === true || (await exists(`${path}.broken`));
-    return { approvals: { started, hosts: {} }, isOld: false };
-  }
-  if (!isRecord(file.value)) return { approvals: NOTHING, isOld: false };
-  const { version, started, alias, hosts } = file.value;
+  if (!isRecord(file?.value)) return { approvals: NOTHING, isOld: false };
+  const { version, alias, hosts } = file.value;
   if (version === 1 || version === undefined) {
-    const approvals = await migrated(path, hosts, started !== false);
+    const approvals = await migrated(path, hosts);
     return approvals === undefined
       ? { approvals: NOTHING, isOld: false }
       : { approvals, isOld: true };
@@ -102,7 +89,6 @@ async function read(
     return { approvals: NOTHING, isOld: false };
   return {
     approvals: {
-      started: started !== false,
       ...(isName(alias) ? { alias } : {}),
       hosts: hosts as Record<string, Approved>,
     },
@@ -111,11 +97,7 @@ async function read(
 }
 
 /** The form of 6.0.0: alias → actor → tier → command. */
-async function migrated(
-  path: string,
-  hosts: unknown,
-  started: boolean,
-): Promise<Approvals | undefined> {
+async function migrated(path: string, hosts: unknown): Promise<Approvals | undefined> {
   if (!isRecord(hosts) || !Object.values(hosts).every(isCommands)) return undefined;
   const text = await readFile(join(dirname(path), LAST_HOST_FILE), 'utf8').catch(() => '');
   const last = parseHostFile(text);
@@ -127,7 +109,6 @@ async function migrated(
       [alias, fromCommands(commands, file?.alias === alias ? file : undefined)] as const,
   );
   return {
-    started,
     ...(aliases.length === 1 && isName(only) ? { alias: only } : {}),
     hosts: Object.fromEntries(converted),
   };
@@ -183,11 +164,4 @@ function isServers(value: unknown): boolean {
 
 function isTexts(value: unknown): boolean {
   return Array.isArray(value) && value.every((one) => typeof one === 'string');
-}
-
-async function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  );
 }

@@ -29,7 +29,7 @@ interface OwnParts {
   settings: string;
 }
 
-/** The places of a clone's id and of the mark of its first start. */
+/** The places of a clone's id and of the mark that it was used. */
 interface Marks {
   id: string;
   started: string;
@@ -37,9 +37,10 @@ interface Marks {
 }
 
 /**
- * Whether something was approved for a clone already, so that no later start counts as its first.
+ * Whether this machine has used a clone before. A record of its settings that is missing then was lost, and what
+ * the clone says now may be a run's.
  */
-export interface Started {
+interface Started {
   was: boolean;
   /** Remembers this in the clone and beside it. */
   mark: () => Promise<void>;
@@ -105,7 +106,7 @@ export async function cloneId(
   return { id, isNew: kept === undefined };
 }
 
-/** Whether anything was approved for a clone. */
+/** Whether this machine has used a clone before. */
 export async function startedOf(home: string, clone: CloneFolder, state: string): Promise<Started> {
   const marks = marksOf(home, clone);
   const registered = await readRegistry(marks.registry, clone);
@@ -115,9 +116,9 @@ export async function startedOf(home: string, clone: CloneFolder, state: string)
   const mark = async (): Promise<void> => {
     if (isMarked) return;
     isMarked = true;
-    await writeFileIn(marks.started, '');
     const now = await readRegistry(marks.registry, clone);
     await writeRegistry(marks.registry, clone, { ...now, started: true }, state);
+    await writeFileIn(marks.started, '');
   };
   return { was, mark };
 }
@@ -188,7 +189,7 @@ async function isFree(home: string, name: string, clone: CloneFolder): Promise<b
   return owner === undefined || owner === clone.commonDir;
 }
 
-/** Whether something was approved for a clone whose git directory was in the work tree itself. */
+/** Whether a clone was used whose git directory was in the work tree itself. */
 async function wasStartedAt(home: string, { dir }: CloneFolder): Promise<boolean> {
   if (dir === undefined) return false;
   const { registry } = marksOf(home, { commonDir: join(dir, '.git') });

@@ -3,16 +3,7 @@ import { homedir, userInfo } from 'node:os';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { CrosstalkError, reasonOf } from '../errors.ts';
 import { makeFolder } from '../folder.ts';
-import {
-  assertOurs,
-  claim,
-  clear,
-  cloneId,
-  isTaken,
-  readId,
-  startedOf,
-  type Started,
-} from './clone-id.ts';
+import { assertOurs, claim, clear, cloneId, isTaken, readId, startedOf } from './clone-id.ts';
 import { assertOwnContent, assertOwnHome, assertOwnState } from './place/owner.ts';
 import { foreignHand, tighten } from './place/private.ts';
 import { registryFile, type CloneFolder } from './registry.ts';
@@ -71,10 +62,10 @@ function absolute(path = ''): string | undefined {
   return isAbsolute(path) ? path : undefined;
 }
 
-/** A clone's state directory. */
+/** A clone's state directory, and whether this machine has used the clone before. */
 export interface CloneState {
   paths: StatePaths;
-  started: Started;
+  started: Awaited<ReturnType<typeof startedOf>>;
 }
 
 /**

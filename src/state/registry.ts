@@ -23,7 +23,7 @@ export interface CloneFolder {
 
 export interface Registered {
   id?: string;
-  /** Whether something was approved for the clone. */
+  /** Whether the clone was used. */
   started: boolean;
   /** The state directories that were used for it. */
   states: Place[];
@@ -43,8 +43,7 @@ export function registryFile(home: string, commonDir: string): string {
 
 /**
  * What is remembered of the clone at a path: the id unless another git directory is there now,
- * because a run can put another one in its place; in any case, whether something was approved
- * there.
+ * because a run can put another one in its place; in any case, whether a clone was used there.
  */
 export async function readRegistry(path: string, clone: CloneFolder): Promise<Registered> {
   const value = await readJsonFile(path);
@@ -81,8 +80,8 @@ export async function writeRegistry(
 
 /**
  * Forgets clones of which nothing is left: neither their git directory nor anything in a state
- * directory that they had. That something was approved for a clone must never be forgotten while it
- * may come back, or its return would be a first start. So an entry stays while its clone, or one of
+ * directory that they had. That a clone was used must never be forgotten while it may come back, or what a
+ * run has set in it would be recorded as its operator's. So an entry stays while its clone, or one of
  * its state directories, may be on a disk that is not mounted just now: a path counts as gone only
  * where the nearest folder above it that exists is on the file system that the path was on. An
  * entry that does not say where it was stays too.

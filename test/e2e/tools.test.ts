@@ -98,10 +98,12 @@ it('a changed, an added and a removed tool are held, and the approved set stays 
   expect(await held(host)).toEqual([]);
 });
 
-it('a first start, a trusted host file and another tier approve no tools', async () => {
+it('a tier that is approved, a trusted host file and another tier approve no tools', async () => {
   const host = await worker();
   host.neverStarted();
   tools(host, vault({ ONE: 'aaa' }));
+  const tier = (await held(host)).find(({ kind }) => kind === 'tier');
+  await host.run('host', 'approve', '--host', host.alias, tier!.digest);
   expect((await ask(host)).text).toContain('no tools');
   await approve(host);
   expect((await ask(host)).text).toContain('ends in aaa');

@@ -111,7 +111,7 @@ it('the whole state directory may be deleted: what is unanswered is delivered, n
   execFileSync('rm', ['-rf', host.state]);
   const log = await host.once();
   expect(log.filter(({ event }) => event === 'dispatch_start')).toEqual([]);
-  // The clone remembers that something was approved for it, so this was not a first start.
+  // Nothing is approved here any more.
   expect(log.find(({ event }) => event === 'host_change_held')).toBeDefined();
   await host.approve();
   await works(host);

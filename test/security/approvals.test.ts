@@ -227,44 +227,13 @@ describe('the first start', () => {
     expect(bus.from('concierge').map(({ message }) => message.body)).not.toContain('sneaked in\n');
   });
 
-  it('is the first open as well: a second one does not run what was pushed in between', async () => {
-    const host = await new Bus().host('front', { worker: 'exit 50' });
-    host.neverStarted();
-    const open = (): ReturnType<Host['run']> =>
-      host.run('open', '--host', 'front', '--actor', 'worker');
-    const first = await open();
-    expect(first.code).toBe(50);
-    expect(first.err).toContain('the first start of front on this machine approves its host file');
-    expect(first.err).toContain('worker.default: {"cli":"exit 50"}');
-    host.declare({ worker: 'exit 51' });
-    const second = await open();
-    expect([second.code, second.err]).toEqual([
-      50,
-      expect.stringContaining('this is the approved one'),
-    ]);
-  });
-
-  it('prints what it approves, all of it', async () => {
-    const host = await new Bus().host('front', { worker: { default: { cli: 'true', count: 7 } } });
-    host.neverStarted();
-    const log = await host.once();
-    expect(log.find(({ event }) => event === 'host_file_loaded')).toMatchObject({
-      first_start: true,
-      approved: [{ actor: 'worker', tier: 'default', cli: 'true', count: 7 }],
-    });
-    expect(
-      (await host.once()).find(({ event }) => event === 'host_file_loaded'),
-    ).not.toHaveProperty('first_start');
-  });
-
   it('is none where the clone’s record is missing: everything is held', async () => {
     const host = await new Bus().host('front', { worker: 'echo mine' });
     rmSync(join(host.state, 'approvals.json'));
     const log = await host.once();
     expect(log.find(({ event }) => event === 'host_change_held')).toBeDefined();
     expect(await answer(host)).toMatch(/^PENDING /);
-    // It is not a first start in another state directory either, or with the clone's mark removed.
-    rmSync(join(host.dir, '.git', 'crosstalk', 'started'), { force: true });
+    // Nor is there anything to run by in another state directory.
     host.env['CROSSTALK_STATE_DIR'] = `${host.state}-other`;
     expect(await answer(host)).toMatch(/^PENDING /);
     await host.approve();
@@ -407,7 +376,6 @@ describe('what 6.0.0 left', () => {
     expect(await answer(host)).toContain('  mine');
     expect(JSON.parse(readFileSync(path, 'utf8'))).toEqual({
       version: 2,
-      started: true,
       alias: 'front',
       hosts: {
         front: {

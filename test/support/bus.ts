@@ -4,7 +4,6 @@ import { dirname, join } from 'node:path';
 import { afterEach } from 'vitest';
 import { stringify } from 'yaml';
 import { parseMessage, type Message } from '../../src/protocol/message.ts';
-import { stateHome } from '../../src/state/directory.ts';
 import { openTransport } from '../../src/operations/context.ts';
 import { placeOf } from '../../src/protocol/layout.ts';
 import type { Transport } from '../../src/transport/transport.ts';
@@ -188,15 +187,9 @@ export class Host {
     this.edit({ [`hosts/${this.alias}.md`]: `---\n${stringify(fields, { lineWidth: 0 })}---\n` });
   }
 
-  /** Turns the machine into one on which nothing was ever approved for this clone. */
+  /** Turns the machine into one on which nothing was ever approved. */
   neverStarted(): void {
-    const clones = join(stateHome({ ...process.env, ...this.env }), 'clones');
-    for (const path of [
-      join(this.state, 'approvals.json'),
-      join(this.dir, '.git', 'crosstalk', 'started'),
-      clones,
-    ])
-      rmSync(path, { recursive: true, force: true });
+    rmSync(join(this.state, 'approvals.json'), { force: true });
   }
 
   /** Gives the machine another remote, as an operator who intends this would do. */

@@ -8,6 +8,7 @@ import { RotatingLog } from '../../operations/tracing/logs.ts';
 import { flag, given, inTransport, note, text, type Call } from '../command/command.ts';
 import { durationOf } from '../command/duration.ts';
 import { EXIT } from '../command/exit.ts';
+import { agreedToRun, NOT_AGREED } from '../command/first-start.ts';
 import { liveView } from '../view/live.ts';
 
 const DAY_MS = 86_400_000;
@@ -21,6 +22,10 @@ export function run(call: Call): Promise<number> {
   const grace = durationOf(call, 'grace', { fallback: '10', least: 0, most: DAY_MS });
   const log = logger(call);
   return inTransport(call, async (context) => {
+    if (!flag(call, 'trustHostFile') && !(await agreedToRun(call, context))) {
+      note(call, NOT_AGREED);
+      return EXIT.failed;
+    }
     const { problem, successor } = await dispatch(context, {
       ...interval,
       grace,

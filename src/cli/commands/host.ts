@@ -47,10 +47,8 @@ async function list(call: Call, context: Context): Promise<number> {
 async function show(call: Call, context: Context): Promise<number> {
   const shown = await showHost(context, text(call, 'host'));
   if (shown.problem !== undefined) note(call, shown.problem);
-  return printed(
-    call,
-    { ...facts(shown), approved: shown.started && shown.held.length === 0 },
-    () => renderShown(shown),
+  return printed(call, { ...facts(shown), approved: shown.held.length === 0 }, () =>
+    renderShown(shown),
   );
 }
 
@@ -126,9 +124,7 @@ function renderShown({ host, held, started, servers }: HostShown): string {
       ...toolsLine(tier, servers?.(actor) ?? []),
     ]),
   );
-  const first = started
-    ? ''
-    : ' (nothing is approved here yet; the first start, by dispatch or open, approves these)';
+  const first = started ? '' : ' (nothing of it is approved here, so nothing of it runs)';
   return [
     ...(host === undefined
       ? []

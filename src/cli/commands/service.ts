@@ -23,6 +23,7 @@ import {
   type Call,
 } from '../command/command.ts';
 import { EXIT } from '../command/exit.ts';
+import { agreedToRun, NOT_AGREED } from '../command/first-start.ts';
 import { indent } from '../view/render.ts';
 import { renderStatus } from '../view/service.ts';
 
@@ -101,6 +102,9 @@ async function installation(
   for (const warning of plan.warnings) note(call, `warning: ${warning}`);
   if (dry) return EXIT.ok;
   if (!(await agreed(call, input))) return EXIT.failed;
+  // What is approved for another user is that user's to say.
+  if (input.system === undefined && !(await agreedToRun(call, context)))
+    throw new CrosstalkError('refused', NOT_AGREED);
   const done = await install(context, machine, input, plan, call.io.stop);
   return print(call, { ...planJson(plan), ...done }, () =>
     done.state === null

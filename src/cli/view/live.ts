@@ -1,8 +1,7 @@
 import type { EventName, LogFields, Log } from '../../log.ts';
 import { levelOf } from '../../log.ts';
-import type { ApprovedOptions } from '../../protocol/approval/record.ts';
 import type { HeldChange } from '../../protocol/approval/approval.ts';
-import { changeText, nameText, valueText } from '../../protocol/approval/text.ts';
+import { changeText } from '../../protocol/approval/text.ts';
 import { reasonInWords } from '../../protocol/text/reasons.ts';
 import { asAsciiJson } from '../../protocol/text/quoted.ts';
 import type { Io } from '../command/io.ts';
@@ -40,7 +39,7 @@ export function lineOf(event: string, fields: LogFields): string | undefined {
     case 'dispatcher_started':
       return `serving ${word('transport')}, process ${word('pid')}`;
     case 'host_file_loaded':
-      return [`host ${word('alias')} from ${word('path')}`, ...firstStart(fields)].join('\n');
+      return `host ${word('alias')} from ${word('path')}`;
     case 'host_change_held':
       return heldLine(fields);
     case 'dispatch_start':
@@ -91,15 +90,6 @@ function runsOf({ running }: LogFields): string {
     return many === 1 ? name : `${String(many)} of ${name}`;
   });
   return counted.join(', ');
-}
-
-/** The commands that a first start has approved, one line each. */
-function firstStart({ approved }: LogFields): string[] {
-  if (!Array.isArray(approved)) return [];
-  const tiers = (approved as (ApprovedOptions & { actor: string; tier: string })[]).map(
-    ({ actor, tier, ...options }) => `  ${nameText(`${actor}.${tier}`)} ${valueText(options)}`,
-  );
-  return ['the first start on this machine approves it as it stands:', ...tiers];
 }
 
 function heldLine(fields: LogFields): string {

@@ -82,6 +82,11 @@ async function sandboxOf(context: Context, { actor, tier }: SandboxInput): Promi
       `this machine does not serve ${shown(actor)}${didYouMean(actor, served)}; it serves ${served.join(', ') || 'nobody'}`,
     );
   }
+  if (tiers.length === 0)
+    throw new CrosstalkError(
+      'refused',
+      `nothing of ${actor} is approved on this machine; see it with: crosstalk host show`,
+    );
   const found = tier === undefined ? tiers[0] : tiers.find(({ name }) => name === tier);
   if (found?.sandbox !== undefined) return found.sandbox;
   const names = tiers.map(({ name }) => name);

@@ -18,6 +18,7 @@ import type { ManagerKind, ServiceSpec } from '../../service/spec.ts';
 import { stepsOf, type ManagerCall, type Target } from '../../service/steps.ts';
 import { systemdUnit } from '../../service/unit.ts';
 import { refreshOrNote, type Context } from '../context.ts';
+import { knownHost } from '../setup/approvals.ts';
 import { findThisHost } from '../setup/hosts.ts';
 import { findClis, whereIs } from './clis.ts';
 import type { Machine } from './machine.ts';
@@ -116,7 +117,14 @@ export async function planInstall(
     steps: stepsOf(target, input.start ? 'install' : 'installOnly'),
     former,
     left: captured.left,
-    warnings: await warningsOf(context, machine, captured, host.actors, manager.kind),
+    warnings: [
+      ...((await knownHost(context, alias)).started
+        ? []
+        : [
+            `nothing that the host file of ${alias} runs is approved here, so its mail waits until you have looked at it: crosstalk host show`,
+          ]),
+      ...(await warningsOf(context, machine, captured, host.actors, manager.kind)),
+    ],
   };
 }
 

@@ -1,5 +1,5 @@
 import { withoutDispatch } from '../../agents/dispatch-variables.ts';
-import { activate, type ActiveHost } from '../../bus/approvals.ts';
+import { activate } from '../../bus/approvals.ts';
 import { join } from 'node:path';
 import { withoutOurs } from '../../dispatcher/run/environment.ts';
 import { profileInForce } from '../../bus/profiles.ts';
@@ -7,8 +7,6 @@ import { profilesOf } from '../setup/actors.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { agentOf, KNOWN_AGENTS } from '../../agents/agents.ts';
 import { namesVariable } from '../../agents/command-line.ts';
-import { optionsOf } from '../../protocol/approval/record.ts';
-import { nameText, valueText } from '../../protocol/approval/text.ts';
 import type { Tier } from '../../protocol/files/host-file.ts';
 import { OPERATOR_FILE, PROTOCOL_FILE } from '../../protocol/layout.ts';
 import { isName } from '../../protocol/names.ts';
@@ -76,17 +74,13 @@ function standIns(command: string, dir: string): NodeJS.ProcessEnv {
   return Object.fromEntries(named.map((name) => [name, dir]));
 }
 
-/**
- * The approved tier in which a session runs. Opening a session counts as a start: the first one on
- * this clone approves the current host file, and reports that.
- */
+/** The approved tier in which a session runs. */
 async function approvedTier(
   context: Context,
   { actor, tier: wanted, host }: { actor: string; tier?: string; host?: string },
 ): Promise<Tier> {
   const found = await thisHost(context, host);
   const active = await activate(approvingIn(context), found);
-  noteFirstStart(context, active);
   const { alias, held } = active;
   const declared = found.file.actors.get(actor);
   if (declared === undefined) {
@@ -117,14 +111,6 @@ async function approvedTier(
   if (change !== undefined)
     context.note('its command was changed; this is the approved one. See: crosstalk host show');
   return inForce;
-}
-
-function noteFirstStart({ note }: Context, { alias, adopted }: ActiveHost): void {
-  if (adopted === undefined) return;
-  note(`the first start of ${alias} on this machine approves its host file as it stands:`);
-  for (const [actor, tiers] of adopted)
-    for (const tier of tiers)
-      note(`  ${nameText(`${actor}.${tier.name}`)}: ${valueText(optionsOf(tier))}`);
 }
 
 /**

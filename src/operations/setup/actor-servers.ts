@@ -89,26 +89,22 @@ export async function approveWrittenServers(
   const { held } = await knownHost(context, undefined);
   const change = held.find((one) => one.kind === 'mcps' && one.actor === actor);
   if (!isOwn || change?.refused !== undefined) return false;
-  await updateApprovals(
-    context.paths.approvals,
-    (approvals) => ({
-      ...approvals,
-      hosts: {
-        ...approvals.hosts,
-        [alias]: withServers(approvedFor(approvals, alias), actor, now),
-      },
-    }),
-    context.started,
-  );
+  await updateApprovals(context.paths.approvals, (approvals) => ({
+    ...approvals,
+    hosts: {
+      ...approvals.hosts,
+      [alias]: withServers(approvedFor(approvals, alias), actor, now),
+    },
+  }));
   return true;
 }
 
 async function approvedHere(
-  { paths, started }: Context,
+  { paths }: Context,
   alias: string,
   actor: string,
 ): Promise<readonly McpServer[]> {
-  const approvals = await loadApprovals(paths.approvals, started);
+  const approvals = await loadApprovals(paths.approvals);
   return approvedServers(approvedFor(approvals, alias), actor);
 }
 

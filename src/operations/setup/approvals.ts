@@ -12,6 +12,7 @@ import { nameText } from '../../protocol/approval/text.ts';
 import { shown } from '../../protocol/text/result.ts';
 import {
   approvedFor,
+  hasApproved,
   loadApprovals,
   updateApprovals,
   type Approvals,
@@ -21,8 +22,8 @@ import { findServed, findThisHost } from './hosts.ts';
 import { approvedSlot, type TierSlot } from './tier-slot.ts';
 
 /** The data with which this clone judges approvals. */
-export function approvingIn({ transport, paths, started, env }: Context): Approving {
-  return { transport, approvals: paths.approvals, clone: started, home: env['HOME'] ?? '' };
+export function approvingIn({ transport, paths, env }: Context): Approving {
+  return { transport, approvals: paths.approvals, home: env['HOME'] ?? '' };
 }
 
 async function profilesAt({ transport, paths, now, view }: Context): Promise<ProfilesAt> {
@@ -39,10 +40,7 @@ export interface HostShown {
   served?: string;
   /** Paths of other files that claim to be this machine's; they have no effect. */
   others: string[];
-  /**
-   * False while nothing has been approved on this machine: the first start approves the file as it
-   * is.
-   */
+  /** False while nothing of the host file is approved here: a start on a terminal asks about it all. */
   started: boolean;
   held: HeldChange[];
   /** The MCP servers of an actor that are in force here; absent without a host file. */
@@ -70,7 +68,7 @@ export async function knownHost(context: Context, alias: string | undefined): Pr
     host: { alias: active.alias, path: found.path, file: found.file, inForce: active.actors },
     served: active.alias,
     others: found.others,
-    started: active.started,
+    started: hasApproved(approvals, active.alias),
     held: heldOf(things, approvals),
     servers: active.serversOf,
   };
@@ -105,7 +103,7 @@ export async function approve(
   const approving = approvingIn(context);
   const found = await findThisHost(context, alias);
   const file = found.kind === 'found' ? found.file : undefined;
-  const known = await loadApprovals(approving.approvals, approving.clone);
+  const known = await loadApprovals(approving.approvals);
   const judged = file && (await judge(approving, file, known));
   const things = await approvables(approving, judged, await profilesAt(context));
   let chosen: HeldChange[] = [];
@@ -115,14 +113,10 @@ export async function approve(
   };
   if (things.every((thing) => thing.accept === undefined)) choose(known);
   else {
-    await updateApprovals(
-      approving.approvals,
-      (approvals) => {
-        choose(approvals);
-        return things.reduce((all, { accept }) => accept?.(all, chosen) ?? all, approvals);
-      },
-      approving.clone,
-    );
+    await updateApprovals(approving.approvals, (approvals) => {
+      choose(approvals);
+      return things.reduce((all, { accept }) => accept?.(all, chosen) ?? all, approvals);
+    });
   }
   for (const thing of things) await thing.record?.(chosen);
   await ask(context.paths.socket, { op: 'wake' }, 2000);
@@ -180,16 +174,10 @@ async function changeApprovals(
   change: (approved: Approved) => Approved,
   { joins = false }: { joins?: boolean } = {},
 ): Promise<void> {
-  await updateApprovals(
-    context.paths.approvals,
-    (approvals) => ({
-      ...approvals,
-      alias: joins ? alias : (approvals.alias ?? alias),
-      started: true,
-      hosts: { ...approvals.hosts, [alias]: change(approvedFor(approvals, alias)) },
-    }),
-    context.started,
-  );
+  await updateApprovals(context.paths.approvals, (approvals) => ({
+    alias: joins ? alias : (approvals.alias ?? alias),
+    hosts: { ...approvals.hosts, [alias]: change(approvedFor(approvals, alias)) },
+  }));
 }
 
 /**

@@ -33,7 +33,7 @@ export async function findServed(
   const [entries, heartbeat, { alias: remembered }] = await Promise.all([
     hostsOf(context),
     loadHeartbeat(context.paths.heartbeat),
-    loadApprovals(context.paths.approvals, context.started),
+    loadApprovals(context.paths.approvals),
   ]);
   const served = alias ?? heartbeat?.host ?? undefined;
   const found = findHost(entries, {

@@ -146,12 +146,8 @@ export async function removeActor(
   return { host: alias, tiers: gone, left };
 }
 
-async function approvedTiers(
-  { paths, started }: Context,
-  alias: string,
-  name: string,
-): Promise<string[]> {
-  const approved = approvedFor(await loadApprovals(paths.approvals, started), alias);
+async function approvedTiers({ paths }: Context, alias: string, name: string): Promise<string[]> {
+  const approved = approvedFor(await loadApprovals(paths.approvals), alias);
   return Object.hasOwn(approved, name) ? Object.keys(approved[name]?.tiers ?? {}) : [];
 }
 
