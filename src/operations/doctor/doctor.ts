@@ -11,10 +11,12 @@ import { refreshed, type Context } from '../context.ts';
 import { permission } from '../publishing.ts';
 import { copiesOfRepositories } from './copies.ts';
 import { attachedFiles } from './files.ts';
+import { openHere } from './open.ts';
 import { runnerChecks } from './warm.ts';
 import { serviceChecks } from './service.ts';
 import { heldProblems } from '../health/held-agents.ts';
 import { firstOnPath } from '../path.ts';
+import { knownHost } from '../setup/approvals.ts';
 import { status } from '../health/status.ts';
 import type { Status } from '../health/report.ts';
 import { newsChecks } from './news.ts';
@@ -45,6 +47,7 @@ export async function doctor(context: Context, alias: string | undefined): Promi
     ...(await runnerChecks(context)),
     ...(await copiesOfRepositories(context)),
     ...(await bellCheck(context)),
+    ...openHere(context, await knownHost(context, alias)),
   );
   checks.unshift(...transportChecks(facts), ...newsChecks(facts));
   const backlog: Check = {
