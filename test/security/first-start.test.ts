@@ -6,6 +6,7 @@ import { stringify } from 'yaml';
 import { Bus, Host, type Event, type Held } from '../support/bus.ts';
 import { git } from '../support/git.ts';
 import { OnTerminal } from '../support/pty.ts';
+import { standIn } from '../support/service.ts';
 import { until } from '../support/wait.ts';
 
 /** A host file for this very machine, which somebody has pushed under a name of their choice. */
@@ -157,6 +158,22 @@ describe('on a terminal', () => {
     const yes = await asked(host, 'open', '--actor', 'worker');
     type(yes, 'y\r');
     expect([await yes.ended, ran(marks)]).toEqual([0, true]);
+  });
+
+  it('service install asks as well, and warns where there is nobody to ask', async () => {
+    const { host } = await cloned();
+    const env = { ...standIn().env, ...host.env };
+    const install = ['service', 'install', '--yes', '--no-start'];
+    const terminal = await asked(Object.assign(new Host(host.bus, 'laptop'), { env }), ...install);
+    terminal.pty.write(Buffer.from('n\r'));
+    expect(await terminal.ended).toBe(1);
+    expect(existsSync(join(host.state, 'service.env'))).toBe(false);
+    const unasked = await host.runWith({ env }, ...install);
+    expect([unasked.code, unasked.err]).toEqual([
+      0,
+      expect.stringContaining('nothing that the host file of laptop runs is approved here'),
+    ]);
+    expect(await held(host)).toHaveLength(1);
   });
 
   it('shows all that would run, and no character of it controls the terminal', async () => {
