@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { accept, heldSettings, type HeldChange } from '../protocol/approval/approval.ts';
 import { approvalHash } from '../state/keys/approval-key.ts';
 import { approvedFor, type Approvals } from '../state/approvals.ts';
@@ -45,7 +47,12 @@ export async function settingsThatWait({
   transport,
   approvals,
 }: Approving): Promise<Approvable & { held: () => readonly HeldChange[] }> {
-  const changes = await transport.changedSettings();
+  const settings = await transport.changedSettings();
+  const { signingKey } = transport.defaults;
+  // Which transport it is concerns only what is signed.
+  const isSigning = signingKey !== undefined || existsSync(join(dirname(approvals), 'pins.json'));
+  const identity = isSigning ? await transport.identityChange() : undefined;
+  const changes = identity === undefined ? settings : [...settings, identity];
   const held = changes.length === 0 ? [] : heldSettings(changes, await approvalHash(approvals));
   return {
     held: () => held,

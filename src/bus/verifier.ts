@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { messageFile } from '../protocol/layout.ts';
 import type { Located } from '../protocol/message.ts';
-import { publicKeyIn, signedIn, signerOf, type Signed } from '../protocol/signed.ts';
+import { placeSigned, publicKeyIn, signedIn, signerOf, type Signed } from '../protocol/signed.ts';
 import { loadPins, type Pin } from '../state/keys/pins.ts';
 import { CrosstalkError } from '../errors.ts';
 import { verify, type Attempt } from '../state/keys/ssh-keygen.ts';
@@ -17,6 +17,8 @@ export interface Claim extends Pick<Located, 'relPath' | 'message'> {
   /** Its file, if it waits in the outbox here instead of being on the bus. */
   queued?: string;
 }
+
+type VerifiedIn = Pick<Transport, 'objects' | 'identity'>;
 
 /** Processes of `ssh-keygen` at a time. */
 const AT_A_TIME = 4;
@@ -38,12 +40,12 @@ interface Doubt extends Question {
  * nothing more. A process is started once for each file that is signed by a pinned key of its writer.
  */
 export class Verifier {
-  readonly #parts: { transport: Pick<Transport, 'objects'>; pins: string; env: NodeJS.ProcessEnv };
+  readonly #parts: { transport: VerifiedIn; pins: string; env: NodeJS.ProcessEnv };
   readonly #verdicts: Verdicts;
   #started = 0;
 
   constructor(parts: {
-    transport: Pick<Transport, 'objects'>;
+    transport: VerifiedIn;
     /** The file of the pinned keys. */
     pins: string;
     /** The file of what was verified before. */
@@ -83,6 +85,8 @@ export class Verifier {
       const pin = pinOf(pins, claim);
       return pin === undefined ? [] : [{ claim, at, pin }];
     });
+    if (signed.length === 0) return found;
+    const identity = await this.#parts.transport.identity();
     const oids = await this.#oids(
       commit,
       signed.map(({ claim }) => claim),
@@ -90,8 +94,8 @@ export class Verifier {
     for (const [index, { claim, at, pin }] of signed.entries()) {
       const { oid, text } = oids[index] ?? {};
       if (oid === undefined) continue;
-      const ref = `${claim.channel}/${claim.relPath}`;
-      const question = { ref, oid, key: keyOf(pin) };
+      const place = placeSigned(identity, claim);
+      const question = { place, oid, key: keyOf(pin) };
       const known = await this.#verdicts.get(question);
       if (known !== undefined) found[at] = known;
       else
@@ -101,7 +105,7 @@ export class Verifier {
           pin,
           signed: async () => {
             const file = text ?? (await this.#textOf(oid));
-            const taken = file === undefined ? undefined : signedIn(ref, file);
+            const taken = file === undefined ? undefined : signedIn(place, file);
             return taken?.sig === claim.message.sig ? taken : undefined;
           },
         });
@@ -122,12 +126,12 @@ export class Verifier {
     for (let from = 0; from < doubts.length; from += AT_A_TIME) {
       const some = doubts.slice(from, from + AT_A_TIME);
       const settled = await Promise.all(some.map((doubt) => this.#verify(doubt)));
-      for (const [index, { at, ref, oid, key }] of some.entries()) {
+      for (const [index, { at, place, oid, key }] of some.entries()) {
         const said = settled[index];
         if (said?.ok === false) unsure = said.why;
         if (said?.ok !== true) continue;
         found[at] = said.value;
-        kept.push({ ref, oid, key, good: said.value });
+        kept.push({ place, oid, key, good: said.value });
       }
       if (kept.length < TOGETHER && from + AT_A_TIME < doubts.length) continue;
       await this.#verdicts.add(kept);

@@ -177,7 +177,7 @@ export class Cancellations {
       passed('letter_written');
       log('cancelled', { id: letter.id, actor, channel, messages: letter.messages, ended });
     }
-    if (isOpen) deliveries.mailboxes.settle(actor, channel, [relPath]);
+    if (isOpen) await deliveries.settle(actor, channel, [relPath]);
     // Not sooner: it has been paid for, and without the letter it would be run again.
     jobs.end(actor, target);
   }

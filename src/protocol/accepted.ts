@@ -10,9 +10,15 @@ export type Descent = { ok: true; chain: Located[]; roots: Located[] } | { ok: f
 /**
  * Everything from which a delivery descends by `re` and `cause`, with the messages that descend from
  * nothing, which began its thread. A link is a claim of whoever pushed the message: it counts only
- * if its writer had to do with what it names, having written it or being addressed by it.
+ * if its writer had to do with what it names ({@link involves}).
+ *
+ * @param isOwn whether a name is that of an actor of this machine, which knows what that one has written
  */
-export function descentOf(delivered: Located, lookup: Lookup): Descent {
+export function descentOf(
+  delivered: Located,
+  lookup: Lookup,
+  isOwn: (name: string) => boolean,
+): Descent {
   const chain = new Map<string, Located>([[delivered.relPath, delivered]]);
   const roots: Located[] = [];
   for (const located of chain.values()) {
@@ -23,22 +29,35 @@ export function descentOf(delivered: Located, lookup: Lookup): Descent {
     for (const ref of named) {
       const message = lookup(ref);
       if (message === undefined) return { ok: false, why: `${ref}, which led to it, is not there` };
-      isPart ||= message.from === from || isTo(message, from);
+      isPart ||= involves(message, from, isOwn(from));
       chain.set(ref, chain.get(ref) ?? { relPath: ref, message });
       if (chain.size > MAX_MESSAGES) return { ok: false, why: 'its thread is too long' };
     }
     if (!isPart)
-      return { ok: false, why: `nothing that ${located.relPath} names was to ${from}, or from it` };
+      return {
+        ok: false,
+        why: `nothing that ${located.relPath} names was to ${from} by name, or from it`,
+      };
   }
   if (roots.length === 0) return { ok: false, why: 'its thread has no beginning' };
   return { ok: true, chain: [...chain.values()], roots };
 }
 
 /**
- * Whether everybody who wrote something behind a delivery, and whoever wrote it, took part in what came before:
- * had written some of it, or was addressed by it. A message that reacts to nothing begins a thread of its own.
+ * Whether a message makes somebody a participant of what is built on it: its writer, and whoever it names. A
+ * message to `all` names nobody, or one announcement would let every stranger in; it reaches the actors of
+ * this machine all the same.
  */
-export function isAmongItsOwn(delivered: Located, lookup: Lookup): boolean {
+function involves(message: Message, name: string, isOwn: boolean): boolean {
+  if (message.from === name || (isOwn && isTo(message, name))) return true;
+  return message.type === 'text' && message.to.some((address) => address.name === name);
+}
+
+/**
+ * Whether everybody who wrote something behind a delivery to an actor, and whoever wrote it, took part in what
+ * came before ({@link involves}). A message that reacts to nothing begins a thread of its own.
+ */
+export function isAmongItsOwn(delivered: Located, actor: string, lookup: Lookup): boolean {
   const chain = new Map<string, Message>([[delivered.relPath, delivered.message]]);
   for (const [, { re, cause }] of chain)
     for (const ref of [...re, ...cause]) {
@@ -46,17 +65,21 @@ export function isAmongItsOwn(delivered: Located, lookup: Lookup): boolean {
       if (message === undefined || chain.size > MAX_MESSAGES) return false;
       if (!chain.has(ref)) chain.set(ref, message);
     }
-  return [...chain.values()].every((message) => tookPart(message, chain));
+  return [...chain.values()].every((message) => tookPart(message, actor, chain));
 }
 
-/** Whether the writer of a message wrote something of what led to it, or was addressed by it. */
-function tookPart({ from, re, cause }: Message, chain: ReadonlyMap<string, Message>): boolean {
+/** Whether something of what led to a message involves its writer. */
+function tookPart(
+  { from, re, cause }: Message,
+  actor: string,
+  chain: ReadonlyMap<string, Message>,
+): boolean {
   const behind = new Set([...re, ...cause]);
   if (behind.size === 0) return true;
   for (const ref of behind) {
     const message = chain.get(ref);
     if (message === undefined) continue;
-    if (message.from === from || isTo(message, from)) return true;
+    if (involves(message, from, from === actor)) return true;
     for (const further of [...message.re, ...message.cause]) behind.add(further);
   }
   return false;

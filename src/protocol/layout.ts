@@ -7,6 +7,8 @@ import { isChannelId, isName, isRelPath } from './names.ts';
 const PROTOCOL_VERSION = '6.0';
 
 export const VERSION_FILE = 'upstream/CROSSTALK-VERSION';
+/** Which transport it is, and where it was made: `local/` is left alone by `upgrade`. */
+export const IDENTITY_FILE = 'local/IDENTITY';
 export const PROTOCOL_FILE = 'upstream/PROTOCOL.md';
 export const OPERATOR_FILE = 'upstream/OPERATOR.md';
 export const UPSTREAM = 'upstream';

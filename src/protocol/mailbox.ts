@@ -7,7 +7,7 @@ export interface Delivery extends Located {
   /** The size of its body, which is read again when it is delivered. */
   bytes?: number;
   /** An answer met with silence that was gone since: delivered again once no other answer is due. */
-  rest?: true;
+  rest?: boolean;
   /** Handled before, while its question was missing: nothing runs if the question is answered. */
   dealt?: true;
   /** Its content is missing from this clone, so that it is not known whom it wakes. */

@@ -1,6 +1,8 @@
+import type { MessageRef } from './message-ref.ts';
+
 /**
  * The signature of a message (decision 42): made and verified by `ssh-keygen -Y`, over the whole file
- * but its own line, together with the place of the file. So it covers recipients, links, options and
+ * but its own line, together with the place of the file and the identity of its transport. So it covers recipients, links, options and
  * body as they stand, and nothing has to be written in the same way again to be verified.
  */
 
@@ -8,7 +10,7 @@
 export const NAMESPACE = 'crosstalk';
 
 /** The first line of what is signed: its last word is the version of this form. */
-const FIRST_LINE = 'crosstalk signed message 1';
+const FIRST_LINE = 'crosstalk signed message 2';
 /** Characters of a signature in a header; one of RSA with 16384 bits has some 5600. */
 const MAX_SIG = 8192;
 const SIG = /^[A-Za-z0-9+/]+={0,2}$/;
@@ -29,30 +31,44 @@ export interface Signed {
   sig: string;
 }
 
+/** Characters of the place of a repository. */
+const IDENTITY = /^([0-9A-Za-z]{16,64}) ([\x21-\x7e]{1,2000})\n?$/;
+
+/** The identity in a transport's file: an id, and the place of the repository; undefined where it is none. */
+export function identityIn(text: string): { id: string; whole: string } | undefined {
+  const [, id, place] = IDENTITY.exec(text) ?? [];
+  return id === undefined ? undefined : { id, whole: `${id} ${place ?? ''}` };
+}
+
+/** Where a message is: its transport's identity, and `<channel id>/<relPath>`, each on a line. */
+export function placeSigned(identity: string, { channel, relPath }: MessageRef): string {
+  return `${identity}\n${channel}/${relPath}`;
+}
+
 /**
  * The text that is signed for a file without a signature.
  *
- * @param ref its place, as `<channel id>/<relPath>`
+ * @param place as {@link placeSigned} gives it
  * @param text the whole file
  */
-export function payloadOf(ref: string, text: string): string {
-  return `${FIRST_LINE}\n${ref}\n${text}`;
+export function payloadOf(place: string, text: string): string {
+  return `${FIRST_LINE}\n${place}\n${text}`;
 }
 
 /**
  * Takes the signature out of a file. It counts only as the last line of the header: then there is one
  * place for it, and nobody can change what a header means by moving it.
  *
- * @param ref as for {@link payloadOf}
+ * @param place as for {@link payloadOf}
  * @returns undefined when the file carries no signature
  */
-export function signedIn(ref: string, text: string): Signed | undefined {
+export function signedIn(place: string, text: string): Signed | undefined {
   const end = text.indexOf(END);
   const start = text.lastIndexOf('\n', end - 1) + 1;
   if (end < 0 || start === 0 || !text.startsWith(SIG_KEY, start)) return undefined;
   const sig = text.slice(start + SIG_KEY.length, end);
   if (!isSignature(sig)) return undefined;
-  return { payload: payloadOf(ref, text.slice(0, start) + text.slice(end + 1)), sig };
+  return { payload: payloadOf(place, text.slice(0, start) + text.slice(end + 1)), sig };
 }
 
 /**

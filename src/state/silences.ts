@@ -1,7 +1,8 @@
+import type { MessageRef } from '../protocol/message-ref.ts';
 import { JsonLines } from './json-lines.ts';
 
-/** The size in bytes at which the older half is forgotten: some 60,000 silences. */
-const MAX_BYTES = 8 * 1024 * 1024;
+/** The size in bytes at which the older half is forgotten: some 120,000 messages. */
+const MAX_BYTES = 16 * 1024 * 1024;
 
 /** A run that lacked messages which are named by those it dealt with. */
 export interface IncompleteRun {
@@ -17,11 +18,14 @@ function strings(value: unknown): string[] {
   return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
 }
 
+/** In which way a message is on record. */
+export type Settled = 'silent' | 'again' | 'settled' | 'answered';
+
 /**
- * What was settled by silence (protocol.md §5): a line of JSON for each silent run. No message on
- * the bus says so, and a cursor says it only as long as the history it belongs to is there. It also
- * holds what was dealt with while the question behind it was not on the bus, because the question
- * may come back.
+ * What this machine has settled (protocol.md §5), by lines of JSON. The bus says it only as long as nobody
+ * takes an answer off it, and never of silence; a cursor says it only as long as the history it belongs to is
+ * there. It also holds what was dealt with while the question behind it was not on the bus, because the
+ * question may come back.
  */
 export class Silences {
   readonly #lines: JsonLines;
@@ -33,6 +37,21 @@ export class Silences {
   /** Puts on record that an actor had nothing to say to messages of a channel; durable when it returns. */
   note(actor: string, channel: string, messages: readonly string[]): Promise<void> {
     return this.#lines.add([{ actor, channel, messages }]);
+  }
+
+  /**
+   * Puts on record that an actor is done with messages of a channel, whatever came of it; durable.
+   *
+   * @param answered the questions that were answered by this, wherever they are
+   */
+  settled(
+    actor: string,
+    channel: string,
+    settled: readonly string[],
+    answered: readonly MessageRef[],
+  ): Promise<void> {
+    const lines = answered.map((one) => ({ actor, channel: one.channel, answered: [one.relPath] }));
+    return this.#lines.add([{ actor, channel, settled }, ...lines]);
   }
 
   /** Puts on record that an actor dealt with messages without others that are named; durable. */
@@ -62,18 +81,15 @@ export class Silences {
     return found.filter(({ incomplete }) => incomplete.length > 0);
   }
 
-  /**
-   * Calls back for everything that is on record.
-   *
-   * @param visit `isAgain`: the messages have been dealt with again
-   */
+  /** Calls back for everything that is on record. */
   async each(
-    visit: (actor: string, channel: string, relPath: string, how: { isAgain: boolean }) => void,
+    visit: (actor: string, channel: string, relPath: string, how: Settled) => void,
   ): Promise<void> {
-    for (const { actor, channel, messages, again } of await this.#lines.all()) {
+    for (const { actor, channel, messages, ...more } of await this.#lines.all()) {
       if (typeof actor !== 'string' || typeof channel !== 'string') continue;
-      for (const relPath of strings(messages)) visit(actor, channel, relPath, { isAgain: false });
-      for (const relPath of strings(again)) visit(actor, channel, relPath, { isAgain: true });
+      for (const relPath of strings(messages)) visit(actor, channel, relPath, 'silent');
+      for (const how of ['again', 'settled', 'answered'] as const)
+        for (const relPath of strings(more[how])) visit(actor, channel, relPath, how);
     }
   }
 }

@@ -17,6 +17,7 @@ import {
 import { looseObjects, staleLocks } from './maintenance.ts';
 import type { Objects } from './objects/objects.ts';
 import { commitOrder } from './objects/order.ts';
+import { identityChange, identityOf } from './clone/bus-identity.ts';
 import { prefetch } from './clone/partial.ts';
 import {
   leftBehind,
@@ -27,6 +28,7 @@ import {
   type LogPlace,
   type RefMove,
 } from './clone/ref-log.ts';
+import type { SettingChange } from './clone/settings.ts';
 import type { Repository } from './clone/handle.ts';
 import { watchTracked } from './clone/moves.ts';
 import {
@@ -54,6 +56,14 @@ export abstract class Reading {
   /** See {@link watchTracked}. */
   watch(moved: () => void, over: AbortSignal): void {
     watchTracked(this.repository, moved, over);
+  }
+  /** Which transport this is, for what is signed in it; see {@link identityOf}. */
+  identity(): Promise<string> {
+    return identityOf(this.repository, this.objects);
+  }
+  /** See {@link identityChange}. */
+  identityChange(): Promise<SettingChange | undefined> {
+    return identityChange(this.repository, this.objects);
   }
   /** How large attached files may be here, by `git config crosstalk.maxFileBytes`. */
   get fileLimits(): FileLimits {

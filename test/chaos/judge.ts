@@ -43,7 +43,7 @@ export async function judge(world: World): Promise<Judged> {
       const meant = answers.filter((answer) => !world.dropped.has(answer.relPath));
       if (meant.length > 1) judged.problems.push({ kind: 'twice', text });
       if (answers.length > 0 || isTwins(world, question, host, actor, messages)) continue;
-      if (isTakenOut(world, question, host)) continue;
+      if (isTakenOut(world, question, messages)) continue;
       if (isDead(question, host, dead, messages)) judged.deadLetters++;
       else judged.problems.push({ kind: 'lost', text });
     }
@@ -91,14 +91,13 @@ function isTwins(
 }
 
 /**
- * Whether the answer was removed by what looks like an ordinary commit to this machine, as it had seen
- * nothing of the history that was rewritten: that is reported, and not answered again.
+ * Whether its answer, or that to a part of it, was taken off the bus: what a machine has settled is not run
+ * again for that.
  */
-function isTakenOut({ machines, dropped }: World, { relPath }: Stored, host: string): boolean {
-  const machine = machines.find((one) => one.host.alias === host);
-  return [...dropped].some(
-    ([answer, re]) => re.includes(relPath) && machine?.reportedDeleted.has(answer) === true,
-  );
+function isTakenOut({ dropped }: World, { relPath }: Stored, messages: readonly Stored[]): boolean {
+  const parts = messages.filter(({ message }) => message.cause.includes(relPath));
+  const about = new Set([relPath, ...parts.map((part) => part.relPath)]);
+  return [...dropped.values()].some((re) => re.some((named) => about.has(named)));
 }
 
 /** Whether an answer names exactly the messages it answers, and goes to the asker. */

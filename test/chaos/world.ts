@@ -41,8 +41,6 @@ export class Machine {
    * its own.
    */
   hasLost = false;
-  /** Messages whose removal by an ordinary commit was reported. */
-  readonly reportedDeleted = new Set<string>();
   /** Dispatchers that ended although nobody killed them. */
   readonly ends: string[] = [];
   last: Event | undefined;
@@ -107,8 +105,6 @@ export class Machine {
 
   #hear(event: Event, line: string): void {
     this.counts.set(event.event, (this.counts.get(event.event) ?? 0) + 1);
-    if (event.event === 'message_changed' && event['change'] === 'deleted')
-      this.reportedDeleted.add(String(event['path']).split('/').slice(3).join('/'));
     if (event.event === 'cursor_lost') this.hasLost = true;
     if (event.event === 'cursor_lost') this.gone += Number(event['gone'] ?? 0);
     if (event.event !== 'tick') {

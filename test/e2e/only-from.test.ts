@@ -118,6 +118,34 @@ describe.skipIf(!hasSshKeygen)(`a tier with only_from ${WITH_SSH_KEYGEN}`, () =>
     expect(prompts()).not.toContain('evil');
   });
 
+  it('serves nobody who builds on a signed message to all, in whatever way it is named', async () => {
+    await signs(host, anna);
+    const [news, listed] = [
+      await host.send('all', 'honest'),
+      await host.send('worker,lead', 'listed'),
+    ];
+    await bus.rest([host]);
+    const to = [{ name: 'worker' }];
+    const [answer] = bus.from('worker').filter(({ message }) => message.re.includes(news));
+    const by = (from: string, said: Partial<Message>): string =>
+      put(host, { from, to, re: [], body: 'evil\n', ...said });
+    by('mallory', { cause: [news] });
+    by('mallory', { re: [news], asks: true });
+    by('mallory', { cause: [listed] });
+    by('mallory', { cause: [`${host.channel()}/${news}`] });
+    // An actor of another machine that only heard of it hands nothing on either.
+    const heard = by('elsewhere', { cause: [news], to: [{ name: 'mallory' }] });
+    by('mallory', { re: [heard], asks: true });
+    const joined = by('mallory', { re: [news], to: [{ name: 'all' }, { name: 'mallory' }] });
+    by('mallory', { re: [joined], asks: true });
+    await bus.rest([host]);
+    expect(prompts()).toContain('honest');
+    expect(prompts()).not.toContain('evil');
+    await host.run('reply', answer?.relPath ?? '', 'what they say to the answer');
+    await bus.rest([host]);
+    expect(prompts()).toContain('what they say to the answer');
+  });
+
   it('serves nobody who forges what an actor of this machine has said, to get into its thread', async () => {
     await signs(host, anna);
     const signed = await host.send('worker', 'honest');

@@ -99,7 +99,7 @@ describe.skipIf(!hasSshKeygen)(`with a key, what a person writes ${WITH_SSH_KEYG
     const dir = join(bus.root, 'by-hand');
     mkdirSync(dir);
     writeFileSync(join(dir, 'anna.pub'), `${key.line}\n`);
-    symlinkSync(join(host.dir, 'data'), join(dir, 'data'));
+    for (const name of ['data', 'local']) symlinkSync(join(host.dir, name), join(dir, name));
     const script = lines.replace(/^m=.*$/m, `m=${host.channel()}/${relPath}`);
     const said = execFileSync('sh', ['-ec', script], { cwd: dir, encoding: 'utf8' });
     expect(said).toMatch(/^Good "crosstalk" signature for anna/);

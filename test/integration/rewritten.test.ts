@@ -62,7 +62,7 @@ it('what is removed and reverted while the dispatcher runs is not answered again
   expect(answered(bus)).toEqual([...sent, last].sort());
 });
 
-it('a question that comes back alone, while its answer stayed, is not answered again; one whose answer is gone is', async () => {
+it('a question that comes back alone, while its answer stayed, is not answered again, nor is one whose answer is gone', async () => {
   const bus = new Bus();
   const { host, running, runs } = await machine(bus);
   const [first, second] = await ask(bus, host, 'one', 'two');
@@ -77,10 +77,10 @@ it('a question that comes back alone, while its answer stayed, is not answered a
   clone('checkout', '--quiet', 'HEAD~1', '--', ...removed.slice(0, 2));
   clone('commit', '--quiet', '--message', 'put the questions back');
   clone('push', '--quiet');
-  await until('the second answer', () => answered(bus).includes(second ?? ''));
-  await ask(bus, host, 'three');
-  expect(runs()).toBe(4);
-  expect(answered(bus)).toHaveLength(3);
+  await seen(bus, running);
+  const [last] = await ask(bus, host, 'three');
+  expect(runs()).toBe(3);
+  expect(answered(bus)).toEqual([first, last].sort());
 });
 
 it('what this machine has sent and answered is published again when the branch was set back, and not paid for twice', async () => {
@@ -140,7 +140,7 @@ it('an answer that is on the bus before the task it answers is back wakes whoeve
   expect(answers.map(({ message }) => message.body.trim())).toEqual(['boss reports: done']);
 });
 
-it('a message that was taken out of the history on purpose stays out, and a question whose answer was is asked again', async () => {
+it('a message that was taken out of the history on purpose stays out, and a question whose answer was is not asked again', async () => {
   const bus = new Bus();
   const { host, running, runs } = await machine(bus);
   const [, second = ''] = await ask(bus, host, 'one', 'two', 'three');
@@ -154,9 +154,10 @@ it('a message that was taken out of the history on purpose stays out, and a ques
   clone('commit', '--quiet', '--message', 'without the secret');
   clone('push', '--quiet', '--force');
   expect(await running.saw('cursor_lost')).toMatchObject({ published_again: 0, gone: 2 });
-  await until('the second answer', () => answered(bus).includes(second));
+  await seen(bus, running);
   await ask(bus, host, 'four');
-  expect(runs()).toBe(5);
+  expect(runs()).toBe(4);
+  expect(answered(bus)).not.toContain(second);
   expect(bus.messages().map(({ relPath }) => relPath)).not.toContain(secret);
 });
 
@@ -319,8 +320,8 @@ it('an answer that was taken out of the history stays out, although some cursor 
   const lost = (await host.once()).filter(({ event }) => event === 'cursor_lost');
   expect(lost).toMatchObject([{ published_again: 0, gone: 1 }]);
   expect(bus.messages().map(({ relPath }) => relPath)).not.toContain(answer?.relPath);
-  expect(answered(bus)).toContain(first);
-  expect(readFileSync(ledger, 'utf8')).toBe('run\n'.repeat(3));
+  expect(answered(bus)).not.toContain(first);
+  expect(readFileSync(ledger, 'utf8')).toBe('run\n'.repeat(2));
 });
 
 it('what another process of this machine has sent is missed too, though no dispatcher has seen it on the bus', async () => {

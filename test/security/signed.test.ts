@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { formatMessage, type Message } from '../../src/protocol/message.ts';
-import { payloadOf, withSignature } from '../../src/protocol/signed.ts';
+import { payloadOf, placeSigned, withSignature } from '../../src/protocol/signed.ts';
 import { Bus, type Host } from '../support/bus.ts';
 import {
   counts,
@@ -157,7 +157,7 @@ describe.skipIf(!hasSshKeygen)(`whoever can push ${WITH_SSH_KEYGEN}`, () => {
       extra: {},
       ...said(),
     });
-    const payload = payloadOf(`${channel}/${FIRST}`, text);
+    const payload = payloadOf(placeSigned(anna.identity, { channel, relPath: FIRST }), text);
     const started = counts(host);
     const odd = [
       'A'.repeat(8192),

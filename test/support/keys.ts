@@ -1,9 +1,9 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { messageFile } from '../../src/protocol/layout.ts';
+import { IDENTITY_FILE, messageFile } from '../../src/protocol/layout.ts';
 import { formatMessage, type Message } from '../../src/protocol/message.ts';
-import { payloadOf, signatureIn, withSignature } from '../../src/protocol/signed.ts';
+import { payloadOf, placeSigned, signatureIn, withSignature } from '../../src/protocol/signed.ts';
 import { git } from './git.ts';
 import type { Host, Stored } from './bus.ts';
 
@@ -17,9 +17,11 @@ export const WITH_SSH_KEYGEN = '(skipped where ssh-keygen is not installed)';
 export class Key {
   /** The private one. */
   readonly file: string;
+  readonly #hub: string;
 
   constructor(host: Host, name: string, type = 'ed25519') {
     this.file = join(host.bus.root, `key-of-${name}`);
+    this.#hub = host.bus.hub;
     const options = ['-q', '-t', type, '-N', '', '-C', name, '-f', this.file];
     execFileSync('ssh-keygen', options);
   }
@@ -31,6 +33,11 @@ export class Key {
   /** The line of the public key. */
   get line(): string {
     return readFileSync(this.pub, 'utf8').trim();
+  }
+
+  /** The identity of the transport of its owner. */
+  get identity(): string {
+    return git(this.#hub, 'show', `main:${IDENTITY_FILE}`).trim();
   }
 
   /** A signature over a text, in base64, as anybody could make it by hand. */
@@ -86,7 +93,10 @@ export function signedFile(
     ...said,
   };
   const text = formatMessage(message);
-  return withSignature(text, key.sign(payloadOf(`${channel}/${relPath}`, text)));
+  return withSignature(
+    text,
+    key.sign(payloadOf(placeSigned(key.identity, { channel, relPath }), text)),
+  );
 }
 
 /** Lets a machine count how often it starts `ssh-keygen`. */

@@ -15,6 +15,12 @@ const THREAD: Record<string, [from: string, to: string, ...links: string[]]> = {
   own: ['mallory', 'worker'],
   lost: ['anna', 'worker', 'nothing'],
   loop: ['anna', 'worker', 'loop'],
+  announced: ['anna', 'all'],
+  heard: ['worker', 'anna', 'announced'],
+  further: ['anna', 'worker', 'heard'],
+  uninvited: ['mallory', 'worker', 'announced'],
+  answered: ['boss', 'mallory', 'announced'],
+  onward: ['mallory', 'worker', 'answered'],
 };
 
 function message(name: string): Message | undefined {
@@ -29,10 +35,10 @@ function message(name: string): Message | undefined {
 
 it('whoever took part in a thread may go on with it, by any of its messages, and nobody else', () => {
   const isOne = (name: string): boolean =>
-    isAmongItsOwn({ relPath: name, message: message(name)! }, message);
-  for (const name of ['question', 'answer', 'task', 'more', 'done', 'own', 'loop'])
+    isAmongItsOwn({ relPath: name, message: message(name)! }, 'worker', message);
+  for (const name of ['question', 'answer', 'task', 'more', 'done', 'own', 'loop', 'further'])
     expect([name, isOne(name)]).toEqual([name, true]);
-  for (const name of ['forged', 'twice', 'lost'])
+  for (const name of ['forged', 'twice', 'lost', 'uninvited', 'onward'])
     expect([name, isOne(name)]).toEqual([name, false]);
   // It has two beginnings, so that it goes on with the session of none.
   expect(isOne('mixed')).toBe(true);

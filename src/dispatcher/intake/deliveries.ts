@@ -65,7 +65,6 @@ export class Deliveries {
   async foresee(): Promise<void> {
     const { known, departed, transport } = this.#parts;
     this.#asked = this.#pastTips.length;
-    known.asked();
     const isFirst = this.mailboxes.scanned === undefined;
     if (isFirst) this.#before ??= await transport.tip();
     if (isFirst || departed.any) await known.foresee();
@@ -175,8 +174,7 @@ export class Deliveries {
 
   /**
    * Ignores everything scanned so far (protocol.md §5): delivers what is unanswered by the current
-   * record, and publishes again what this machine wrote and the rewritten history no longer
-   * contains.
+   * record and was not settled here, and publishes again what this machine wrote and the new history lacks.
    */
   async #afterRewrite(
     audience: { host: string; actors: string[] },
@@ -186,16 +184,15 @@ export class Deliveries {
   ): Promise<Scan> {
     for (const from of lost) await this.#lost.bringBack(audience.host, from, tip);
     const { known, lacking } = this.#parts;
-    const { found, stateOf } = await known.during(async () => ({
-      scan: await scanUnanswered(this.#parts, audience, tip),
-      due: await lacking.dueFor(audience, tip),
-    }));
-    await lacking.markOpen(found.scan.deliveries);
+    const scan = await scanUnanswered(this.#parts, audience, tip);
+    const due = await lacking.dueFor(audience, tip);
+    await lacking.markOpen(scan.deliveries, tip);
+    const stateOf = await known.states();
     this.mailboxes.forgetSettled();
-    lacking.deliver(this.mailboxes, found.due, stateOf);
-    this.#take('', tip, found.scan, orRest(stateOf));
+    lacking.deliver(this.mailboxes, due, stateOf);
+    this.#take('', tip, scan, orRest(stateOf));
     this.#lost.over();
-    return { ...found.scan, configured: true, added: news.added };
+    return { ...scan, configured: true, added: news.added };
   }
 
   /**
@@ -219,12 +216,15 @@ export class Deliveries {
     this.reports.say(scan);
   }
 
-  /** Marks deliveries as settled and moves the cursors; durable when it returns. */
-  async settle(actor: string, channel: string, relPaths: readonly string[]): Promise<void> {
-    const { known } = this.#parts;
-    known.settledLate(actor, channel, relPaths);
-    if (!this.#active.has(actor)) known.settledEarly(actor, channel, relPaths);
-    await this.leave(actor, channel, relPaths);
+  /** Marks deliveries as settled for good, with the questions that this has answered, and moves the cursors. */
+  async settle(
+    actor: string,
+    channel: string,
+    relPaths: readonly string[],
+    answered: readonly MessageRef[] = [],
+  ): Promise<void> {
+    const recorded = this.#parts.known.settle(actor, channel, relPaths, answered);
+    await recorded.finally(() => this.leave(actor, channel, relPaths));
   }
 
   /** Settles what is not on the bus: nothing was made of it, so a scan that finds it back delivers it. */

@@ -1,3 +1,4 @@
+import type { MessageRef } from '../../protocol/message-ref.ts';
 import type { Delivery, DeliveryState } from '../../protocol/mailbox.ts';
 import type { DeadLetters } from '../../state/dead-letters.ts';
 import { settledBy, type Outbox, type OutboxEntry } from '../../state/outbox.ts';
@@ -12,16 +13,14 @@ export interface KnownParts {
 }
 
 /**
- * What this machine's own state knows about deliveries: their answer is in the outbox, they are
- * dead letters, or the actor chose silence. What the bus shows of them is examined in
- * `still-open.ts`.
+ * What this machine's own state knows about deliveries: they are settled, whatever became of their answers
+ * on the bus; their answer is in the outbox, or they are dead letters. What the bus shows of them is
+ * examined in `still-open.ts`.
  */
 export class Known {
   readonly #parts: KnownParts;
-  /** Settled before their mailbox existed, by a push that the first scan may be too early to see. */
-  readonly #early = new Set<string>();
-  /** Settled since the bus was last asked, whose answer may be older than their push. */
-  readonly #late = new Set<string>();
+  /** Settled since the states were determined last. */
+  #since = new Set<string>();
   #foreseen: OutboxEntry[] = [];
 
   constructor(parts: KnownParts) {
@@ -36,41 +35,25 @@ export class Known {
     this.#foreseen = await this.#parts.outbox.all();
   }
 
-  /** Called when the bus is asked: everything settled before is visible in its answer. */
-  asked(): void {
-    this.#late.clear();
-  }
-
-  settledLate(actor: string, channel: string, relPaths: readonly string[]): void {
-    for (const relPath of relPaths) this.#late.add(keyOf({ actor, channel, relPath }));
-  }
-
-  settledEarly(actor: string, channel: string, relPaths: readonly string[]): void {
-    for (const relPath of relPaths) this.#early.add(keyOf({ actor, channel, relPath }));
-  }
-
-  /**
-   * Runs a look at the record, then determines the states; what is settled meanwhile counts as
-   * settled.
-   */
-  async during<T>(
-    look: () => Promise<T>,
-  ): Promise<{ found: T; stateOf: (delivery: Delivery) => DeliveryState }> {
-    const before = await this.states();
-    const found = await look();
-    const after = await this.states();
-    const isOver = (one: Delivery): boolean =>
-      after(one) === 'pending' && before(one) !== 'pending';
-    return { found, stateOf: (one) => (isOver(one) ? 'settled' : after(one)) };
+  /** Puts on record what is settled; see {@link Silences.settled}. */
+  settle(
+    actor: string,
+    channel: string,
+    relPaths: readonly string[],
+    answered: readonly MessageRef[],
+  ): Promise<void> {
+    for (const relPath of relPaths) this.#since.add(keyOf({ actor, channel, relPath }));
+    return this.#parts.silences.settled(actor, channel, relPaths, answered);
   }
 
   /** The state of each delivery, as far as it is known; otherwise `pending`. */
   async states(): Promise<(delivery: Delivery) => DeliveryState> {
     const { outbox, deadLetters, silences, expect } = this.#parts;
+    const settled = (this.#since = new Set());
     const entries = await outbox.all();
     const states = new Map<string, DeliveryState>();
-    await silences.each((actor, channel, relPath) => {
-      states.set(keyOf({ actor, channel, relPath }), 'settled');
+    await silences.each((actor, channel, relPath, how) => {
+      if (how !== 'answered') settled.add(keyOf({ actor, channel, relPath }));
     });
     // Both are decided by a person, and no CLI is run for them again.
     const aside = [...(await outbox.aside()), ...(await outbox.held())].flatMap(({ delivery }) =>
@@ -87,8 +70,7 @@ export class Known {
     }
     return (delivery) => {
       const key = keyOf(delivery);
-      const isSettled = this.#early.has(key) || this.#late.has(key);
-      return isSettled ? 'settled' : (states.get(key) ?? 'pending');
+      return settled.has(key) ? 'settled' : (states.get(key) ?? 'pending');
     };
   }
 }

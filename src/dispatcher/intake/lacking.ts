@@ -1,6 +1,7 @@
-import { isQuestion } from '../../protocol/causality.ts';
+import { isQuestion, openQuestions } from '../../protocol/causality.ts';
 import { messageFile, placeOf } from '../../protocol/layout.ts';
 import type { Delivery, DeliveryState, Mailboxes } from '../../protocol/mailbox.ts';
+import { placeOfRef } from '../../protocol/reference.ts';
 import type { Departed } from '../../state/departed.ts';
 import type { DeadLetters } from '../../state/dead-letters.ts';
 import type { Outbox } from '../../state/outbox.ts';
@@ -144,39 +145,54 @@ export class Lacking {
    * Marks answers that are back and open: those that the actor met with silence may complete their
    * goal.
    */
-  markBack(back: Iterable<Delivery>): Promise<void> {
-    return this.#mark([...back], () => true);
+  markBack(back: Iterable<Delivery>, tip: string): Promise<void> {
+    return this.#mark([...back], tip, () => true);
   }
 
   /**
    * As {@link markBack}, for everything open: answers that were once gone and were not handled
    * since.
    */
-  markOpen(open: readonly Delivery[]): Promise<void> {
+  markOpen(open: readonly Delivery[], tip: string): Promise<void> {
     const { departed } = this.#parts;
     const gone = open.filter(({ channel, relPath }) => departed.has(messageFile(channel, relPath)));
-    return this.#mark(gone, (isAgain) => !isAgain);
+    return this.#mark(gone, tip, (isAgain) => !isAgain);
   }
 
   /** @param isMeant decides by whether it was handled again */
-  async #mark(back: readonly Delivery[], isMeant: (isAgain: boolean) => boolean): Promise<void> {
+  async #mark(
+    back: readonly Delivery[],
+    tip: string,
+    isMeant: (isAgain: boolean) => boolean,
+  ): Promise<void> {
     const answers = back.filter(({ message }) => !isQuestion(message));
     if (answers.length === 0) return;
     const met = new Map<string, boolean>();
-    await this.#parts.silences.each((actor, channel, relPath, { isAgain }) => {
+    await this.#parts.silences.each((actor, channel, relPath, how) => {
       const key = keyOf({ actor, channel, relPath });
-      if (!isAgain || met.has(key)) met.set(key, isAgain || met.get(key) === true);
+      if (how === 'silent' || how === 'again')
+        met.set(key, how === 'again' || met.get(key) === true);
     });
+    const answered = await this.#answered();
     for (const one of answers) {
       const isAgain = met.get(keyOf(one));
-      if (isAgain !== undefined && isMeant(isAgain)) one.rest = true;
+      if (isAgain === undefined || !isMeant(isAgain)) continue;
+      // What this machine has answered is not completed anew, though its answer be gone.
+      const lookup = await this.#parts.reader.chain(tip, one.channel, [one]);
+      one.rest = openQuestions(one, one.actor, lookup).some(({ relPath }) => {
+        const place = placeOfRef(one.channel, relPath);
+        return !answered.has(`${one.actor} ${messageFile(place.channel, place.relPath)}`);
+      });
     }
   }
 
-  /** By actor, the questions whose answers are recorded but not on the bus. */
+  /** By actor, the questions whose answers are on record, whether or not they are on the bus. */
   async #answered(): Promise<Set<string>> {
-    const { outbox } = this.#parts;
+    const { outbox, silences } = this.#parts;
     const answered = new Set<string>();
+    await silences.each((actor, channel, relPath, how) => {
+      if (how === 'answered') answered.add(`${actor} ${messageFile(channel, relPath)}`);
+    });
     const recorded = [await outbox.all(), await outbox.aside(), await outbox.held()].flat();
     for (const { delivery, commits } of recorded)
       for (const file of delivery === undefined ? [] : commits.flatMap(({ files }) => files))

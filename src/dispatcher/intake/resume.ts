@@ -71,7 +71,7 @@ export async function catchUp(
       const scan = isNew ? undefined : await scanUnanswered(parts, audience, tip);
       const deliveries = scan?.deliveries ?? [];
       const due = isNew ? [] : await parts.lacking.dueFor(audience, tip);
-      await parts.lacking.markOpen(deliveries);
+      await parts.lacking.markOpen(deliveries, tip);
       found.push({ since: '', scan, deliveries, due, recorded: stateOf, stateOf: orRest(stateOf) });
       continue;
     }
@@ -88,8 +88,11 @@ export async function catchUp(
         ? new Set(deliveries)
         : await openSince(parts, deliveries, { scan, back }, { host, since: commit, tip });
       const due = whole || back.size > 0 ? await parts.lacking.dueFor(audience, tip) : [];
-      if (whole) await parts.lacking.markOpen(deliveries);
-      else await parts.lacking.markBack(deliveries.filter((one) => open.has(one) && back.has(one)));
+      if (whole) await parts.lacking.markOpen(deliveries, tip);
+      else {
+        const openAndBack = deliveries.filter((one) => open.has(one) && back.has(one));
+        await parts.lacking.markBack(openAndBack, tip);
+      }
       const isSettled = (delivery: Delivery): boolean =>
         !open.has(delivery) ||
         cursorOf(cursor, delivery.channel)?.settled.includes(delivery.relPath) === true;

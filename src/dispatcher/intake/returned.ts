@@ -42,7 +42,7 @@ export async function lookAtReturned(
     return { isHandled: () => false, open: [], due: [], stateOf: () => 'pending' };
   const unanswered = await openAgain(parts, [...again], audience.host, tip);
   const stateOf = await parts.known.states();
-  await parts.lacking.markBack(unanswered);
+  await parts.lacking.markBack(unanswered, tip);
   const isHandled = (one: Delivery): boolean =>
     again.has(one) && one.rest !== true && (!unanswered.has(one) || stateOf(one) !== 'pending');
   const open = [...unanswered].filter((one) => !isHandled(one));

@@ -27,9 +27,10 @@ export async function unaccepted(
 ): Promise<Unaccepted | undefined> {
   const { onlyFrom } = job.tier;
   if (onlyFrom === undefined) return undefined;
+  const isOwn = isServedBy(parts, job);
   const refused: { relPath: string; why: string }[] = [];
   for (const located of batch) {
-    const descent = descentOf(located, lookup);
+    const descent = descentOf(located, lookup, isOwn);
     const why = descent.ok
       ? notAccepted(descent, onlyFrom, await knownOf(parts, job, descent.chain))
       : descent.why;
@@ -39,22 +40,30 @@ export async function unaccepted(
   return first && { messages: refused.map(({ relPath }) => relPath), why: first.why };
 }
 
+/** Whether a name is that of an actor of this machine. */
+function isServedBy({ hosts }: AcceptanceParts, { actor }: Job): (name: string) => boolean {
+  return (name) => name === actor || hosts.active?.actors.has(name) === true;
+}
+
 /** What this machine knows of who wrote some messages, whose names are relative to the job's channel. */
 async function knownOf(
-  { verifier, written, transport, hosts }: AcceptanceParts,
-  { tip, channel, actor }: Job,
+  parts: AcceptanceParts,
+  job: Job,
   chain: readonly Located[],
 ): Promise<(located: Located) => Known> {
+  const { verifier, written, transport } = parts;
+  const { tip, channel } = job;
   const claims = chain.map(({ relPath, message }) => ({
     ...placeOfRef(channel, relPath),
     message,
   }));
   const verdicts = await verifier.verdicts(tip, claims, { sure: true });
+  const isOwn = isServedBy(parts, job);
   const isOurs = await written.look();
   const known = new Map<string, Known>();
   for (const [at, { message, ...place }] of claims.entries()) {
     const path = messageFile(place.channel, place.relPath);
-    const isServed = message.from === actor || hosts.active?.actors.has(message.from) === true;
+    const isServed = isOwn(message.from);
     const text = isServed ? await transport.objects.text(tip, path) : undefined;
     known.set(chain[at]?.relPath ?? '', {
       verified: verdicts[at],

@@ -36,6 +36,7 @@ export interface RecordParts {
   gated: Gated;
   subscriptions: Pick<Subscriptions, 'after'>;
   settle: (actor: string, channel: string, relPaths: readonly string[]) => Promise<void>;
+  leave: (actor: string, channel: string, relPaths: readonly string[]) => Promise<void>;
   giveBack: (actor: string, channel: string, relPaths: readonly string[]) => void;
   awaitContent: (actor: string, channel: string, relPaths: readonly string[]) => void;
   /** Outcomes, by dispatch id, that could not be written to disk yet. */
@@ -111,11 +112,13 @@ export async function recordRun(
     case 'gone': {
       const forgotten = (): Promise<void> =>
         letter === undefined ? Promise.resolve() : parts.deadLetters.remove(letter.id);
-      // A missing message may come back, so do not record that the actor had no answer to it.
-      const noted = (): Promise<void> =>
-        outcome.kind === 'gone' ? Promise.resolve() : parts.silences.note(actor, channel, messages);
+      // A missing message may come back, so do not record that the actor is done with it.
+      if (outcome.kind === 'gone') {
+        await afterwards(() => parts.leave(actor, channel, messages), forgotten, ended);
+        return {};
+      }
+      const noted = (): Promise<void> => parts.silences.note(actor, channel, messages);
       await afterwards(noted, settled, forgotten, ended);
-      if (outcome.kind === 'gone') return {};
       const { duration } = outcome.result;
       parts.log('dispatch_silent', { ...facts, ...stderrOf(outcome.result) });
       parts.log('dispatch_done', { ...facts, replied: false, duration_ms: duration });

@@ -16,7 +16,15 @@ export interface WorkParts
     RunParts,
     Omit<
       RecordParts,
-      'budgets' | 'ledger' | 'settle' | 'giveBack' | 'awaitContent' | 'log' | 'now' | 'runs'
+      | 'budgets'
+      | 'ledger'
+      | 'settle'
+      | 'leave'
+      | 'giveBack'
+      | 'awaitContent'
+      | 'log'
+      | 'now'
+      | 'runs'
     > {
   deliveries: Deliveries;
   guards: Guards;
@@ -65,6 +73,7 @@ export async function work(
     const recorded: RecordParts = {
       ...parts,
       settle: (...of) => deliveries.settle(...of),
+      leave: (...of) => deliveries.leave(...of),
       giveBack: (...of) => {
         mailboxes.giveBack(...of);
       },

@@ -33,7 +33,7 @@ export async function inSession(
   if (session === undefined || job.plans || threadRoots(batch, lookup).length !== 1)
     return run(undefined);
   // A session knows what is on no bus: a link by somebody who had nothing to do with its thread opens none.
-  if (!batch.every((located) => isAmongItsOwn(located, lookup))) return run(undefined);
+  if (!batch.every((located) => isAmongItsOwn(located, job.actor, lookup))) return run(undefined);
   return session === 'warm'
     ? inWarmSession(parts, job, about, run)
     : inKeptSession(parts, job, about, run);

@@ -3,6 +3,7 @@ import { Publisher } from '../../bus/publisher.ts';
 import { passed } from '../../crash-points.ts';
 import type { Deliveries } from '../../dispatcher/intake/deliveries.ts';
 import type { Log } from '../../log.ts';
+import { questionsOf } from '../../protocol/outgoing.ts';
 import { acquire } from '../../state/lock.ts';
 import { settledBy } from '../../state/outbox.ts';
 import type { Context } from '../context.ts';
@@ -26,10 +27,11 @@ export function publisherOf(
     mayPush: () => context.budget.push(),
     lock: (signal) => acquire(paths.root, 'writer', { wait: WRITER_WAIT_MS, signal }),
     now: context.now,
-    onPublished: async ({ delivery }) => {
+    onPublished: async ({ delivery, commits }) => {
       if (delivery === undefined) return;
+      const answered = commits.flatMap(({ files }) => files.flatMap(questionsOf));
       for (const { actor, channel, messages } of settledBy(delivery))
-        await deliveries.settle(actor, channel, messages);
+        await deliveries.settle(actor, channel, messages, answered.splice(0));
       passed('settled');
       if (delivery.deadLetter === undefined) return;
       await deadLetters.remove(delivery.deadLetter);

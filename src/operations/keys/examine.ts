@@ -1,4 +1,4 @@
-import { armored, publicKeyIn, signedIn, signerOf } from '../../protocol/signed.ts';
+import { armored, placeSigned, publicKeyIn, signedIn, signerOf } from '../../protocol/signed.ts';
 import { loadPins } from '../../state/keys/pins.ts';
 import type { Context } from '../context.ts';
 import { findFile, shownMessage } from '../reading/read.ts';
@@ -27,7 +27,9 @@ export async function examine(context: Context, given: string): Promise<Examined
   const read = await shownMessage(context, given);
   const ref = `${read.channel.id}/${read.relPath}`;
   const { bytes } = await findFile(context, ref);
-  const taken = signedIn(ref, bytes.toString('utf8'));
+  const place = { channel: read.channel.id, relPath: read.relPath };
+  const identity = await context.transport.identity();
+  const taken = signedIn(placeSigned(identity, place), bytes.toString('utf8'));
   const { from } = read.message;
   return {
     channel: read.channel.id,

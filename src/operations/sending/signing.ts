@@ -4,7 +4,7 @@ import { CrosstalkError } from '../../errors.ts';
 import type { Commit } from '../../protocol/commit.ts';
 import { messageFile } from '../../protocol/layout.ts';
 import { MAX_MESSAGE_BYTES, parseMessage } from '../../protocol/message.ts';
-import { payloadOf, signedIn, withSignature } from '../../protocol/signed.ts';
+import { payloadOf, placeSigned, signedIn, withSignature } from '../../protocol/signed.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { sign } from '../../state/keys/ssh-keygen.ts';
 import { tipOf, type Context } from '../context.ts';
@@ -33,11 +33,12 @@ export function signingKeyOf({ transport, env }: Pick<Context, 'transport' | 'en
  */
 export async function signed(context: Context, prepared: Prepared): Promise<Prepared> {
   const key = signingKeyOf(context);
+  const identity = await context.transport.identity();
   const messages = [];
   for (const one of prepared.messages) {
-    const ref = `${one.channel}/${one.relPath}`;
+    const place = placeSigned(identity, one);
     const path = messageFile(one.channel, one.relPath);
-    const commit = await signedCommit(context, key, { ref, path }, one.commit);
+    const commit = await signedCommit(context, key, { place, path }, one.commit);
     messages.push({ ...one, commit });
   }
   return { ...prepared, messages };
@@ -46,14 +47,14 @@ export async function signed(context: Context, prepared: Prepared): Promise<Prep
 async function signedCommit(
   context: Context,
   key: string,
-  { ref, path }: { ref: string; path: string },
+  { place, path }: { place: string; path: string },
   commit: Commit,
 ): Promise<Commit> {
   const files = await Promise.all(
     commit.files.map(async (file) => {
       if (file.path !== path) return file;
-      const payload = payloadOf(ref, file.content);
-      const before = await signedBefore(context, ref, path, payload);
+      const payload = payloadOf(place, file.content);
+      const before = await signedBefore(context, place, path, payload);
       return {
         ...file,
         content: before ?? (await signedText(context, key, payload, file.content)),
@@ -91,12 +92,12 @@ async function signedText(
  */
 async function signedBefore(
   context: Context,
-  ref: string,
+  place: string,
   path: string,
   payload: string,
 ): Promise<string | undefined> {
   const object = await context.transport.objects.read(`${await tipOf(context)}:${path}`);
   const waiting = (await queuedFiles(context)).find((file) => file.path === path);
   const text = object?.content?.toString('utf8') ?? waiting?.content;
-  return text !== undefined && signedIn(ref, text)?.payload === payload ? text : undefined;
+  return text !== undefined && signedIn(place, text)?.payload === payload ? text : undefined;
 }

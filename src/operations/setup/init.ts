@@ -27,7 +27,7 @@ import type { Surroundings } from '../locate.ts';
 import { assertNoSecret } from '../screening.ts';
 import { daysOf } from '../sync.ts';
 import { firstOnPath } from '../path.ts';
-import { hostText, newActor, newChannel } from './starter-files.ts';
+import { hostText, newActor, newChannel, newIdentity } from './starter-files.ts';
 import { chooseSandbox } from './sandbox-option.ts';
 import { noteMissingProgram } from './missing-program.ts';
 import { slotIn, type TierSlot } from './tier-slot.ts';
@@ -111,7 +111,8 @@ async function create(
     path: hostFile(alias),
     content: hostText(alias, hostname(), input.actor, slotIn(input)),
   });
-  files.push(newChannel(channel, from, timeAndChanceOf(surroundings)));
+  const chance = timeAndChanceOf(surroundings);
+  files.push(newIdentity(remote?.url, dir, chance), newChannel(channel, from, chance));
   await assertNoSecret(files);
   for (const { path, content } of files) {
     await makeFolder(dirname(join(dir, path)));
@@ -140,6 +141,7 @@ async function create(
       surroundings,
       { transport: dir, note: input.note },
       async (context) => {
+        await context.transport.identity();
         await approveWritten(context, alias, input.actor, 'default', slotIn(input), {
           joins: true,
         });

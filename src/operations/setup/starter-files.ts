@@ -1,6 +1,7 @@
 import { formatChannel } from '../../protocol/files/channel.ts';
 import { formatDocument } from '../../protocol/text/frontmatter.ts';
-import { channelFile, profileFiles } from '../../protocol/layout.ts';
+import { channelFile, IDENTITY_FILE, profileFiles } from '../../protocol/layout.ts';
+import { placeOfRemote } from '../../transport/clone/bus-identity.ts';
 import type { TimeAndChance } from '../time-and-chance.ts';
 import { profileText } from './actors.ts';
 import type { TemplateFile } from './template.ts';
@@ -11,6 +12,15 @@ export function newActor(actor: string, existing: readonly { path: string }[]): 
   const [local, upstream] = profileFiles(actor);
   const known = existing.some(({ path }) => path === local || path === upstream);
   return known ? [] : [{ path: local, content: profileText(actor) }];
+}
+
+/** The file by which a new transport says which one it is, and where it was made. */
+export function newIdentity(
+  remote: string | undefined,
+  dir: string,
+  { newId }: Pick<TimeAndChance, 'newId'>,
+): TemplateFile {
+  return { path: IDENTITY_FILE, content: `${newId()} ${placeOfRemote(remote, dir)}\n` };
 }
 
 /** The `CHANNEL.md` of a new channel with a random id. */

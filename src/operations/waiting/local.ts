@@ -71,8 +71,8 @@ export async function silentHere(
   { channel, relPath }: MessageRef,
 ): Promise<Set<string>> {
   const silent = new Set<string>();
-  await new Silences(paths.silences).each((actor, where, path, { isAgain }) => {
-    if (where === channel && path === relPath && !isAgain) silent.add(actor);
+  await new Silences(paths.silences).each((actor, where, path, how) => {
+    if (where === channel && path === relPath && how === 'silent') silent.add(actor);
   });
   return silent;
 }

@@ -6,8 +6,8 @@ const MAX_BYTES = 4 * 1024 * 1024;
 
 /** A file at its place, and the key by which it says it was signed. */
 export interface Question {
-  /** `<channel id>/<relPath>`. */
-  ref: string;
+  /** Where it is, with the identity of its transport. */
+  place: string;
   /** Of git. */
   oid: string;
   /** The public key, in base64. */
@@ -49,7 +49,7 @@ export class Verdicts {
   }
 }
 
-function nameOf({ ref, oid, key }: Question): string {
-  const digest = createHash('sha256').update(JSON.stringify([ref, oid, key]));
+function nameOf({ place, oid, key }: Question): string {
+  const digest = createHash('sha256').update(JSON.stringify([place, oid, key]));
   return digest.digest('base64url');
 }

@@ -6,6 +6,9 @@ import type { SettingChange } from './settings.ts';
 /** What belongs to `crosstalk.bell`, by the end of its name. */
 export const OF_BELL = ['name', 'credentials', 'ca', 'cert', 'key'] as const;
 
+/** The name under which a change of the transport's identity is held. */
+export const IDENTITY = 'transport.identity';
+
 /**
  * A transport as git for the bus sees it: our own git directory, the operator's clone beside it, and
  * what is in force of that clone's settings.
@@ -19,6 +22,10 @@ export interface Repository {
   gitDir: string;
   /** Where the program may write objects itself; absent in a repository with rules of its own. */
   objectsDir?: string;
+  /** The file with what was recorded of the clone. */
+  record: string;
+  /** Which transport it is, once that is recorded; see `identityOf`. */
+  identity?: string;
   /** The remote's URL without a password; absent in solo mode. */
   origin?: string;
   /** `user.name` and `user.email`, or the stated default. */

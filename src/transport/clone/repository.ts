@@ -1,6 +1,6 @@
 import { dirname, join } from 'node:path';
 import { makeFolder } from '../../folder.ts';
-import { OF_BELL, type Repository } from './handle.ts';
+import { IDENTITY, OF_BELL, type Repository } from './handle.ts';
 import { accessOf, assertOrigin, type Setting } from './access.ts';
 import { configStamp, type Clone } from './clone.ts';
 import { remoteLimits } from './forges.ts';
@@ -83,7 +83,10 @@ export async function acceptChanges(
 ): Promise<void> {
   const record = await loadRecord(path);
   if (record === undefined) return;
-  const recorded = accepted(record.recorded, changes);
+  const settings = changes.filter(({ name }) => name !== IDENTITY);
+  const [identity = record.identity] =
+    changes.find(({ name }) => name === IDENTITY)?.proposed ?? [];
+  const recorded = accepted(record.recorded, settings);
   assertUsable(recorded);
   const [from, to] = [branchOf(record), valueOf(recorded, 'crosstalk.branch')];
   if (from !== undefined && to !== undefined && from !== to) {
@@ -93,7 +96,12 @@ export async function acceptChanges(
   }
   await writeOwnGit(ownGitAt(own), clone, recorded, to);
   // The clone is read again, and compared with what is in force now.
-  await saveRecord(path, { ...record, recorded, seen: { ...record.seen, stamp: '' } });
+  await saveRecord(path, {
+    ...record,
+    ...(identity && { identity }),
+    recorded,
+    seen: { ...record.seen, stamp: '' },
+  });
 }
 
 async function recordAnew(
@@ -158,6 +166,7 @@ export async function openRepository(
     warmMemory: settings.get('crosstalk.warmmemory'),
     limits: remoteLimits(origin, settings),
     objectsDir: isShared ? undefined : clone.objectsDir,
+    identity: record.identity,
     isSha256: isSha256 ? true : undefined,
     partial: settings.get('remote.origin.promisor') === 'true' ? true : undefined,
   };
@@ -166,6 +175,7 @@ export async function openRepository(
     clone,
     dir: clone.dir,
     gitDir: own,
+    record: beside,
     committer: committerOf(settings, environment),
     branch: branchOf(record) ?? 'main',
     changes: record.seen.changes,

@@ -21,6 +21,8 @@ export interface SettingChange {
 /** What is kept of the clone's configuration: one file in the state directory. */
 export interface Recording {
   version: 1;
+  /** Which transport it is; see `identityOf`. */
+  identity?: string;
   /** In force, in git's order. */
   recorded: Setting[];
   /** The configuration as it was read last. */

@@ -90,12 +90,17 @@ function unanswered(
         message.re.includes(relPath) &&
         !message.body.startsWith('part '),
     );
-    if (role === 'silent' || isAnswered || isSaid(alias)) return [];
+    if (role === 'silent' || isAnswered || isSaid(alias) || isTakenOut(world, token)) return [];
     if (dead.has(`${alias}/${actor}/${channel}/${relPath}`)) return [];
     const runs = world.ledger().filter((line) => line.actor === actor && line.alias === alias);
     const own = runs.filter(({ refs }) => refs.includes(relPath)).map(({ what }) => what);
     return [`without an answer: ${token} of ${who}; its runs: ${own.join() || 'none'}`];
   });
+}
+
+/** Whether an answer about it was taken off the bus: what is settled is not run again for that. */
+function isTakenOut({ dropped, ever }: World, token: string): boolean {
+  return [...dropped].some((path) => tokensOf(ever.get(path)?.message.body ?? '').includes(token));
 }
 
 /**
@@ -138,7 +143,9 @@ function paidTwice(world: World): Twice[] {
   return [...ends].flatMap(([key, count]) => {
     const [alias = '', actor = '', , ...path] = key.split('/');
     const ref = path.join('/');
-    const allowed = 1 + (world.kills.get(alias) ?? 0) + (again.has(ref) ? world.dropped.size : 0);
+    // A machine whose state is from before the answer goes by the bus.
+    const isForgotten = again.has(ref) && world.restored.has(alias);
+    const allowed = 1 + (world.kills.get(alias) ?? 0) + (isForgotten ? world.dropped.size : 0);
     if (count <= allowed) return [];
     return [{ alias, text: `paid for ${String(count)} times: ${ref} by ${actor}@${alias}` }];
   });

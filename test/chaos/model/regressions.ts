@@ -55,7 +55,7 @@ export const REGRESSIONS: Record<string, Regression> = {
       'ask front ann worker, start front, start back, pass front, pass back, remove, pass front, pass back, revert, pass front, pass back',
     ),
   },
-  'a question whose answer is taken out of the history is asked again': {
+  'a question whose answer is taken out of the history is not asked again': {
     fault: '8',
     steps: steps(
       'ask front ann worker@back, pass back, ask front ben helper, pass back, drop 1, pass back',

@@ -1,0 +1,88 @@
+import { IDENTITY_FILE } from '../../protocol/layout.ts';
+import { identityIn } from '../../protocol/signed.ts';
+import type { Objects } from '../objects/objects.ts';
+import { accessOf } from './access.ts';
+import { IDENTITY, type Repository } from './handle.ts';
+import { knownTip } from './remote.ts';
+import { loadRecord, saveRecord, type SettingChange } from './settings.ts';
+
+/**
+ * Which transport this is, for what is signed in it (decision 42): the id that `init` made, and the place of
+ * the repository. The id stands in the transport, where whoever can push may write another one, that of
+ * another transport above all. So the place is the one by which this machine reaches it, and both are
+ * recorded when it joins; what the transport says otherwise is held like a changed setting.
+ */
+
+const DEFAULT_PORTS = new Map([
+  ['http', '80'],
+  ['https', '443'],
+  ['ssh', '22'],
+  ['git', '9418'],
+]);
+
+/**
+ * The place of a repository, the same for all spellings of its address and without any password: a path of
+ * this machine, or `host/path`. The user of an ssh address is part of it unless it is `git`, as forges have
+ * it, since paths may begin at that user's home.
+ *
+ * @param remote undefined where there is none
+ * @param dir where a relative path starts
+ */
+export function placeOfRemote(remote: string | undefined, dir: string): string {
+  if (remote === undefined) return '-';
+  const { server, path } = takenApart(accessOf(remote, dir).url);
+  const plain = `${server}${path}`
+    .replace(/\/+/g, '/')
+    .replace(/\/$/, '')
+    .replace(/\.git$/, '');
+  return plain.replace(/[^\x21-\x7e]|%/gu, encodeURIComponent);
+}
+
+function takenApart(url: string): { server: string; path: string } {
+  const scheme = /^([a-z][\w+.-]*):\/\//i.exec(url)?.[1]?.toLowerCase();
+  const rest = scheme === undefined ? url : url.slice(scheme.length + '://'.length);
+  const end = rest.indexOf(scheme === undefined ? ':' : '/');
+  if (scheme === undefined && (end < 0 || rest.startsWith('/'))) return { server: '', path: url };
+  const authority = end < 0 ? rest : rest.slice(0, end);
+  const at = authority.lastIndexOf('@');
+  const named = authority.slice(0, Math.max(at, 0)).split(':')[0] ?? '';
+  const user = named === 'git' || scheme?.startsWith('http') === true ? '' : named;
+  const host = authority.slice(at + 1).toLowerCase();
+  const port = `:${DEFAULT_PORTS.get(scheme ?? '') ?? ''}`;
+  const server = `${user && `${user}@`}${host.endsWith(port) ? host.slice(0, -port.length) : host}`;
+  if (scheme !== undefined) return { server, path: end < 0 ? '' : rest.slice(end) };
+  const path = rest.slice(end + 1);
+  // Elsewhere than at a forge it begins at the home of that user.
+  const isAtHome = named !== 'git' && !/^[/~]/.test(path);
+  return { server, path: `/${isAtHome ? '~/' : ''}${path}` };
+}
+
+/** What the transport says of itself at its tip; undefined where it says nothing. */
+async function saidAt(objects: Objects, tip: string): Promise<ReturnType<typeof identityIn>> {
+  return identityIn((await objects.text(tip, IDENTITY_FILE)) ?? '');
+}
+
+/** The identity in force; recorded the first time that anything of the transport is known here. */
+export async function identityOf(repository: Repository, objects: Objects): Promise<string> {
+  if (repository.identity !== undefined) return repository.identity;
+  const { record: path, origin, dir } = repository;
+  const [tip, record] = [await knownTip(repository, objects), await loadRecord(path)];
+  if (record?.identity !== undefined) return record.identity;
+  const said = tip === undefined ? undefined : await saidAt(objects, tip);
+  const identity = `${said?.id ?? '-'} ${placeOfRemote(origin, dir)}`;
+  if (tip !== undefined && record !== undefined)
+    await saveRecord(path, { ...record, identity }).catch(() => undefined);
+  return identity;
+}
+
+/** What the transport says of itself otherwise than what is in force here. */
+export async function identityChange(
+  repository: Repository,
+  objects: Objects,
+): Promise<SettingChange | undefined> {
+  const tip = await knownTip(repository, objects);
+  const said = tip === undefined ? undefined : await saidAt(objects, tip);
+  const recorded = await identityOf(repository, objects);
+  if (said === undefined || said.whole === recorded) return undefined;
+  return { name: IDENTITY, recorded: [recorded], proposed: [said.whole] };
+}
