@@ -1,5 +1,5 @@
 import { accept, heldSettings, type HeldChange } from '../protocol/approval/approval.ts';
-import { approvalHash } from '../state/keys/approval-key.ts';
+import { approvalHash } from '../state/keys/seal.ts';
 import { approvedFor, type Approvals } from '../state/approvals.ts';
 import type { Approvable } from './approvable.ts';
 import { serversThatWait, type ProfilesAt } from './approvable-servers.ts';
@@ -46,7 +46,7 @@ export async function settingsThatWait({
   approvals,
 }: Approving): Promise<Approvable & { held: () => readonly HeldChange[] }> {
   const changes = await transport.changedSettings();
-  const held = changes.length === 0 ? [] : heldSettings(changes, await approvalHash(approvals));
+  const held = changes.length === 0 ? [] : heldSettings(changes, approvalHash(approvals));
   return {
     held: () => held,
     record: async (chosen) => {

@@ -10,7 +10,7 @@ import { fromCommands, type Approved, type ApprovedOptions } from '../protocol/a
 import { parseHostFile } from '../protocol/files/host-file.ts';
 import { isName } from '../protocol/names.ts';
 import type { Started } from './clone-id.ts';
-import { isRecord, readJson, writeDurably } from './files.ts';
+import { isRecord, readSealed, writeSealed } from './files.ts';
 import { acquire } from './lock.ts';
 
 /** What this machine has approved (trust.md §2). */
@@ -65,7 +65,7 @@ export async function updateApprovals(
     );
   try {
     const approvals = change((await read(path, clone)).approvals);
-    await writeDurably(path, `${JSON.stringify({ version: 2, ...approvals }, undefined, 1)}\n`);
+    await writeSealed(path, { version: 2, ...approvals });
     await rm(`${path}.broken`, { force: true });
     if (approvals.started) await clone?.mark();
     return approvals;
@@ -85,7 +85,7 @@ async function read(
   path: string,
   clone: Started | undefined,
 ): Promise<{ approvals: Approvals; isOld: boolean }> {
-  const file = await readJson(path);
+  const file = await readSealed(path);
   if (file === undefined) {
     const started = clone?.was === true || (await exists(`${path}.broken`));
     return { approvals: { started, hosts: {} }, isOld: false };

@@ -14,7 +14,9 @@ import {
   type Started,
 } from './clone-id.ts';
 import { assertOwnContent, assertOwnHome, assertOwnState } from './place/owner.ts';
+import { hasKey } from './keys/seal.ts';
 import { foreignHand, tighten } from './place/private.ts';
+import { makeStateKey } from './records.ts';
 import { registryFile, type CloneFolder } from './registry.ts';
 import { namesOf, statePaths, type StatePaths } from './state-paths.ts';
 
@@ -139,6 +141,7 @@ async function create(
   const place = await realpath(root);
   await assertOwnContent(place, namesOf(paths), variable);
   await tighten(place, namesOf(paths));
+  if (!hasKey(root)) await makeStateKey(paths);
   return paths;
 }
 

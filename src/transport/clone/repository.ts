@@ -31,6 +31,11 @@ export interface OpenOptions {
   environment: NodeJS.ProcessEnv;
   /** The file that keeps what was recorded of the clone; what git lists is kept beside it. */
   record: string;
+  /** By which that file counts as written by this machine. */
+  seal: {
+    close: (id: string, value: object) => string;
+    open: (id: string, text: string) => string | undefined;
+  };
   /** The folder of our own git directory. */
   own: string;
   /** False when this clone had a record that is gone (trust.md §2). */
@@ -57,7 +62,7 @@ export async function prepare(opening: OpenOptions, known?: Git): Promise<Prepar
   const git = known ?? new Git(clone.dir, environment, place);
   const [stamp, recorded, made] = await Promise.all([
     configStamp(clone),
-    loadRecord(opening.record),
+    loadRecord(opening.record, (text) => opening.seal.open('', text)),
     isMade(own),
     followShallow(own, clone).catch(() => undefined),
   ]);
@@ -66,7 +71,7 @@ export async function prepare(opening: OpenOptions, known?: Git): Promise<Prepar
   // The first time there was no directory yet to put it into.
   await followShallow(own, clone).catch(() => undefined);
   // A run that may only read goes on without keeping what it has read.
-  await saveRecord(opening.record, record).catch((error: unknown) => {
+  await saveRecord(opening.record, opening.seal.close('', record)).catch((error: unknown) => {
     if (recorded === undefined) throw error;
   });
   return { git, record };
@@ -78,10 +83,10 @@ export async function prepare(opening: OpenOptions, known?: Git): Promise<Prepar
  * @throws CrosstalkError `refused` for a remote that git would run a command for
  */
 export async function acceptChanges(
-  { clone, own, record: path, environment }: OpenOptions,
+  { clone, own, record: path, seal, environment }: OpenOptions,
   changes: readonly SettingChange[],
 ): Promise<void> {
-  const record = await loadRecord(path);
+  const record = await loadRecord(path, (text) => seal.open('', text));
   if (record === undefined) return;
   const recorded = accepted(record.recorded, changes);
   assertUsable(recorded);
@@ -93,7 +98,8 @@ export async function acceptChanges(
   }
   await writeOwnGit(ownGitAt(own), clone, recorded, to);
   // The clone is read again, and compared with what is in force now.
-  await saveRecord(path, { ...record, recorded, seen: { ...record.seen, stamp: '' } });
+  const seen = { ...record.seen, stamp: '' };
+  await saveRecord(path, seal.close('', { ...record, recorded, seen }));
 }
 
 async function recordAnew(

@@ -219,10 +219,13 @@ export function seenAgain(
   };
 }
 
-/** The recorded settings in a file; undefined when it is missing or cannot be read. */
-export async function loadRecord(path: string): Promise<Recording | undefined> {
+/** The recorded settings in a file; undefined without one that this machine wrote. */
+export async function loadRecord(
+  path: string,
+  open: (text: string) => string | undefined,
+): Promise<Recording | undefined> {
   try {
-    const value = JSON.parse(await readFile(path, 'utf8')) as Recording;
+    const value = JSON.parse(open(await readFile(path, 'utf8')) ?? '') as Recording;
     return Array.isArray(value.recorded) && Array.isArray(value.seen.live) ? value : undefined;
   } catch {
     return undefined;
@@ -231,15 +234,12 @@ export async function loadRecord(path: string): Promise<Recording | undefined> {
 
 let serial = 0;
 
-/**
- * The file is complete at any moment and safe on disk, because a record that is lost is not made
- * anew without asking.
- */
-export async function saveRecord(path: string, record: Recording): Promise<void> {
+/** Complete at any moment and safe on disk: a record that is lost is not made anew without asking. */
+export async function saveRecord(path: string, text: string): Promise<void> {
   const temporary = `${path}.${String(process.pid)}.${String(serial++)}.tmp`;
   const file = await open(temporary, 'w', 0o600);
   try {
-    await file.writeFile(`${JSON.stringify(record, undefined, 1)}\n`);
+    await file.writeFile(text);
     await file.sync();
   } finally {
     await file.close();

@@ -1,0 +1,24 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { basename, dirname } from 'node:path';
+import { Seal } from '../../src/state/keys/seal.ts';
+
+/** What a file of the state holds, sealed or not. */
+export function recordIn(path: string): Record<string, unknown> {
+  if (!existsSync(path)) throw new Error(`there is no ${path}`);
+  const { seal: _seal, ...record } = JSON.parse(readFileSync(path, 'utf8')) as Record<
+    string,
+    unknown
+  >;
+  return record;
+}
+
+/** Writes an item of a folder of the state as this machine does. */
+export function putItem(path: string, item: object): void {
+  const id = basename(path, '.json');
+  writeFileSync(path, Seal.of(dirname(path)).close(id, item));
+}
+
+/** Writes a file of the state as this machine does. */
+export function putFile(path: string, value: object): void {
+  writeFileSync(path, Seal.of(path).close('', value));
+}
