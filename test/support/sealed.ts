@@ -17,8 +17,3 @@ export function putItem(path: string, item: object): void {
   const id = basename(path, '.json');
   writeFileSync(path, Seal.of(dirname(path)).close(id, item));
 }
-
-/** Writes a file of the state as this machine does. */
-export function putFile(path: string, value: object): void {
-  writeFileSync(path, Seal.of(path).close('', value));
-}
