@@ -1,5 +1,5 @@
 import { accept, heldSettings, type HeldChange } from '../protocol/approval/approval.ts';
-import { approvalHash } from '../state/keys/seal.ts';
+import { approvalHash } from '../state/place/seal.ts';
 import { approvedFor, type Approvals } from '../state/approvals.ts';
 import type { Approvable } from './approvable.ts';
 import { serversThatWait, type ProfilesAt } from './approvable-servers.ts';

@@ -3,7 +3,7 @@ import { approvedServers, keepingServers } from '../protocol/approval/mcp-server
 import { tierOf, type Approved } from '../protocol/approval/record.ts';
 import type { McpServer } from '../protocol/files/mcp-servers.ts';
 import type { HostFile, Tier } from '../protocol/files/host-file.ts';
-import { approvalHash } from '../state/keys/seal.ts';
+import { approvalHash } from '../state/place/seal.ts';
 import { approvedFor, loadApprovals, updateApprovals, type Approvals } from '../state/approvals.ts';
 import type { Started } from '../state/clone-id.ts';
 import type { Transport } from '../transport/transport.ts';

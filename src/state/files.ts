@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { passed } from '../crash-points.ts';
 import { CrosstalkError, hasCode } from '../errors.ts';
 import { makeFolder } from '../folder.ts';
-import { Seal } from './keys/seal.ts';
+import { Seal } from './place/seal.ts';
 import { isOwn } from './place/private.ts';
 import { isAlive, runsFor } from './process-identity.ts';
 

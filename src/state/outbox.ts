@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { passed } from '../crash-points.ts';
 import { Emitter } from '../emitter.ts';
 import { isRecord, JsonFolder, readSealed, writeSealed } from './files.ts';
-import { Seal } from './keys/seal.ts';
+import { Seal } from './place/seal.ts';
 import {
   hasFiles,
   parseAside,

@@ -10,7 +10,7 @@ import type { Commit } from '../../protocol/commit.ts';
 import { roomAt } from '../../state/place/room.ts';
 import { OpenPermissions } from '../../state/permissions/open-permissions.ts';
 import { readPause } from '../../state/pause.ts';
-import { brokenRecords } from '../../state/records.ts';
+import { brokenRecords } from '../../state/directory.ts';
 import { knownHost } from '../setup/approvals.ts';
 import { secretsOf } from '../setup/secrets.ts';
 import { toolsOf } from './actor-tools.ts';

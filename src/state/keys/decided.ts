@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { placeOf } from '../../protocol/layout.ts';
 import { JsonLines } from '../json-lines.ts';
-import { Seal } from './seal.ts';
+import { Seal } from '../place/seal.ts';
 
 /** Bytes; a decision has some 60, and the older half is forgotten beyond it. */
 const MAX_BYTES = 1024 * 1024;

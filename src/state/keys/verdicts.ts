@@ -1,5 +1,5 @@
 import { JsonLines } from '../json-lines.ts';
-import { Seal } from './seal.ts';
+import { Seal } from '../place/seal.ts';
 
 /** Bytes; a verdict has some 60, and the older half is forgotten beyond it. */
 const MAX_BYTES = 4 * 1024 * 1024;

@@ -2,7 +2,7 @@ import { access } from 'node:fs/promises';
 import { placeOf } from '../../protocol/layout.ts';
 import { JsonLines } from '../json-lines.ts';
 import type { OutboxEntry } from '../outbox-entry.ts';
-import { Seal } from './seal.ts';
+import { Seal } from '../place/seal.ts';
 
 /** Bytes; a message has some 60, and the older half is forgotten beyond it. */
 const MAX_BYTES = 2 * 1024 * 1024;
