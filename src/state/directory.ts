@@ -155,11 +155,12 @@ async function exists(path: string): Promise<boolean> {
 const ITEM = /^([A-Za-z0-9-]{1,64})\.json$/;
 
 /**
- * Makes the key of a state directory, and seals what 6.0.0 has left there: what was approved, and mail that is on
- * its way, failed or being worked on. From then on nothing without a seal counts.
+ * Makes the key of a state directory, and seals what 6.0.0 has left there, which wrote no `clone.json`: what was
+ * approved, and mail that is on its way, failed or being worked on. Nothing else counts without a seal.
  */
 async function makeStateKey(paths: StatePaths): Promise<void> {
   makeKey(paths.root);
+  if (await exists(join(paths.root, 'clone.json'))) return;
   for (const path of [paths.approvals, paths.settings]) await sealed(path, Seal.of(path), '');
   for (const folder of [paths.outbox, paths.deadLetters, paths.runs])
     for (const name of await readdir(folder).catch(() => [])) {

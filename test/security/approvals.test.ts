@@ -333,7 +333,7 @@ describe('a command that names a file inside the transport', () => {
       hosts: { front: { worker: { default: RELATIVE } } },
     };
     writeFileSync(join(host.state, 'approvals.json'), JSON.stringify(approvals));
-    rmSync(join(host.state, 'state.key'));
+    for (const name of ['state.key', 'clone.json']) rmSync(join(host.state, name));
     host.edit({ 'local/run.sh': 'echo pushed by somebody\n' });
     expect(await answer(host)).toMatch(/^PENDING/);
     const status = await host.run('status', '--host', 'front');
@@ -404,7 +404,7 @@ describe('what 6.0.0 left', () => {
       hosts: { front: { worker: { default: 'echo mine' } } },
     };
     writeFileSync(path, JSON.stringify(old));
-    rmSync(join(host.state, 'state.key'));
+    for (const name of ['state.key', 'clone.json']) rmSync(join(host.state, name));
     expect(await held(host)).toEqual([]);
     expect(await answer(host)).toContain('  mine');
     expect(recordIn(path)).toEqual({
@@ -428,7 +428,7 @@ describe('what 6.0.0 left', () => {
       hosts: { front: { worker: { default: 'echo mine' } } },
     };
     writeFileSync(join(host.state, 'approvals.json'), JSON.stringify(old));
-    rmSync(join(host.state, 'state.key'));
+    for (const name of ['state.key', 'clone.json']) rmSync(join(host.state, name));
     host.declare({ worker: { default: { cli: 'echo mine', count: 100_000 } } });
     await host.once();
     expect(await held(host)).toMatchObject([

@@ -60,13 +60,13 @@ export function makeKey(root: string): Buffer {
   const whole = `${path}.${String(process.pid)}.0.tmp`;
   try {
     const file = openSync(whole, 'wx', 0o600);
-    writeFileSync(file, `${randomBytes(32).toString('hex')}\n`);
-    fsyncSync(file);
-    closeSync(file);
-    linkSync(whole, path);
-  } catch (error) {
-    // There are file systems without hard links.
-    if (!hasCode(error, 'EEXIST')) renameSync(whole, path);
+    try {
+      writeFileSync(file, `${randomBytes(32).toString('hex')}\n`);
+      fsyncSync(file);
+    } finally {
+      closeSync(file);
+    }
+    putInPlace(whole, path);
   } finally {
     rmSync(whole, { force: true });
   }
@@ -78,6 +78,16 @@ export function makeKey(root: string): Buffer {
 /** Whether a state directory has a key, as all have that this version has opened. */
 export function hasKey(root: string): boolean {
   return readKey(root) !== undefined;
+}
+
+/** Leaves alone what another process has put there. */
+function putInPlace(whole: string, path: string): void {
+  try {
+    linkSync(whole, path);
+  } catch (error) {
+    // There are file systems without hard links.
+    if (!hasCode(error, 'EEXIST')) renameSync(whole, path);
+  }
 }
 
 function codeOf(key: Buffer, ...parts: readonly string[]): string {
