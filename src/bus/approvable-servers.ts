@@ -3,7 +3,7 @@ import type { HeldChange } from '../protocol/approval/approval.ts';
 import type { HostFile } from '../protocol/files/host-file.ts';
 import type { McpServer } from '../protocol/files/mcp-servers.ts';
 import { shellWord } from '../protocol/text/shell-word.ts';
-import { approvalHash } from '../state/keys/approval-key.ts';
+import { approvalHash } from '../state/place/seal.ts';
 import { approvedFor } from '../state/approvals.ts';
 import type { Approvable } from './approvable.ts';
 import type { Approving } from './approvals.ts';
@@ -34,7 +34,7 @@ export async function serversThatWait(
     }
     proposed.set(actor, { servers, refused });
   }
-  const hash = await approvalHash(path);
+  const hash = approvalHash(path);
   return {
     held: (approvals): HeldChange[] => {
       const approved = approvedFor(approvals, alias);

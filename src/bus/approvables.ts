@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { accept, heldSettings, type HeldChange } from '../protocol/approval/approval.ts';
-import { approvalHash } from '../state/keys/approval-key.ts';
+import { approvalHash } from '../state/place/seal.ts';
 import { approvedFor, type Approvals } from '../state/approvals.ts';
 import type { Approvable } from './approvable.ts';
 import { serversThatWait, type ProfilesAt } from './approvable-servers.ts';
@@ -53,7 +53,7 @@ export async function settingsThatWait({
   const isSigning = signingKey !== undefined || existsSync(join(dirname(approvals), 'pins.json'));
   const identity = isSigning ? await transport.identityChange() : undefined;
   const changes = identity === undefined ? settings : [...settings, identity];
-  const held = changes.length === 0 ? [] : heldSettings(changes, await approvalHash(approvals));
+  const held = changes.length === 0 ? [] : heldSettings(changes, approvalHash(approvals));
   return {
     held: () => held,
     record: async (chosen) => {

@@ -3,7 +3,7 @@ import { approvedServers, keepingServers } from '../protocol/approval/mcp-server
 import { tierOf, type Approved } from '../protocol/approval/record.ts';
 import type { McpServer } from '../protocol/files/mcp-servers.ts';
 import type { HostFile, Tier } from '../protocol/files/host-file.ts';
-import { approvalHash } from '../state/keys/approval-key.ts';
+import { approvalHash } from '../state/place/seal.ts';
 import {
   approvedFor,
   hasApproved,
@@ -61,7 +61,7 @@ export async function judge(
     Object.entries(tiers).map(([name, options]) => tierOf(name, options)),
   );
   const declared = [...file.actors.values()].flat();
-  const hash = await approvalHash(path);
+  const hash = approvalHash(path);
   const refusal = await refusalsOf(transport, home, [...declared, ...recorded]);
   const whole = (): Approved => acceptWhole(file, hash, refusal);
   return {

@@ -1,10 +1,11 @@
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { makeFolder } from '../folder.ts';
 import { parseProfile, type Profile } from '../protocol/files/actor.ts';
 import { parseMcpServers } from '../protocol/files/mcp-servers.ts';
 import { isSkillName } from '../protocol/text/skill-call.ts';
 import { profileFiles } from '../protocol/layout.ts';
-import { isRecord, readJson, writeDurably } from '../state/files.ts';
+import { isRecord, readSealed, writeSealed } from '../state/files.ts';
+import { Seal } from '../state/place/seal.ts';
 import type { Transport } from '../transport/transport.ts';
 
 /** A profile and the path from which it was read. */
@@ -155,11 +156,15 @@ async function readAt(
   return { text: object.content.toString('utf8') };
 }
 
+function named(file: string): [Seal, string] {
+  return [Seal.of(dirname(file)), basename(file)];
+}
+
 /** What is kept of an actor; without `profile`, it had none. */
 type Kept = Pick<ProfileInForce, 'profile' | 'seen'>;
 
 async function keptIn(file: string): Promise<Kept | undefined> {
-  const { value } = (await readJson(file).catch(() => undefined)) ?? {};
+  const { value } = (await readSealed(file, ...named(file)).catch(() => undefined)) ?? {};
   if (!isRecord(value)) return undefined;
   const { path, description, body, seen, wake, joinTimeout, peers, skills, mcps, memories } = value;
   const { history } = value;
@@ -192,7 +197,7 @@ function isSeen(value: unknown): value is ProfileSeen {
 async function keep(file: string, { profile, seen }: Kept): Promise<void> {
   try {
     await makeFolder(dirname(file), 0o700);
-    await writeDurably(file, JSON.stringify({ ...profile, ...(seen && { seen }) }));
+    await writeSealed(file, { kept: true, ...profile, ...(seen && { seen }) }, ...named(file));
   } catch {
     // A full disk is reported by writes that are necessary.
   }

@@ -63,14 +63,23 @@ export function isLookUp({ io, spec }: { io: Io; spec: CommandSpec }): boolean {
   return isRun && !REQUESTS.includes(spec.name);
 }
 
-/** What an option takes that names a file or a folder. */
-const NAMES_FILE = /<(?:file|dir|path|repository|bundle)>/;
+/** What options and arguments of commands for runs take that names no file; all else counts as naming one. */
+const NAMES_NO_FILE = [
+  ...['-', 'actor', 'alias', 'body', 'channel', 'id', 'kind', 'memory', 'message', 'messages', 'n'],
+  ...['name', 'names', 'reason', 'scope', 'skill', 'slug', 'text', 'tier', 'time', 'when', 'word'],
+  'words',
+];
 
-/** The options of a command that name files or folders. */
+function namesFile(words: string): boolean {
+  const taken = words.match(/[<[][^<>[\]]+/g) ?? [];
+  return taken.some((word) => !NAMES_NO_FILE.includes(word.slice(1).replace('...', '')));
+}
+
+/** The options of a command that may name files or folders. */
 export function fileOptions(spec: CommandSpec): string[] {
   return optionsOf(spec).flatMap(([flags]) => {
     const name = longName(flags);
-    return NAMES_FILE.test(flags) && name !== 'transport' ? [name] : [];
+    return namesFile(flags) && name !== 'transport' ? [name] : [];
   });
 }
 
@@ -80,7 +89,7 @@ export function fileOptions(spec: CommandSpec): string[] {
  */
 function assertLooksUp({ spec, options }: Chosen): void {
   if (REQUESTS.includes(spec.name)) throw notForRuns('whose dispatcher sends for it');
-  if (NAMES_FILE.test(spec.args ?? '')) throw notForRuns('a file is for its own process');
+  if (namesFile(spec.args ?? '')) throw notForRuns('a file is for its own process');
   if (options['transport'] !== undefined) throw notForRuns('--transport: it has one');
   for (const name of fileOptions(spec)) {
     if (options[camelCase(name)] !== undefined)

@@ -1,5 +1,6 @@
 import { lstat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
+import { atPath } from '../at-path.ts';
 import { readDispatch } from '../agents/dispatch-variables.ts';
 import { hasCode } from '../errors.ts';
 
@@ -85,12 +86,11 @@ export async function readAgentMode(
   const ended = found === 'gone';
   const runDir = ended ? undefined : found?.dir;
   const by = fixed.actor ?? (runDir && said.actor);
-  const workdir = onLine
-    ? (nonEmpty(folder) ??
-      (runDir && (await recordedWorkdir(runDir).catch(() => undefined))) ??
-      inSandbox(env))
-    : nonEmpty(env['CROSSTALK_WORKDIR']);
   const stateDir = fixed.state ?? (runDir === undefined ? undefined : dirname(dirname(runDir)));
+  const workdir =
+    (onLine ? nonEmpty(folder) : undefined) ??
+    (runDir && (await recordedWorkdir(runDir).catch(() => undefined))) ??
+    (onLine ? inSandbox(stateDir, env) : undefined);
   return {
     mode: {
       ...(stateDir !== undefined && { state: stateDir }),
@@ -104,8 +104,13 @@ export async function readAgentMode(
   };
 }
 
-/** In a sandbox the record of the run is not there, and the sandbox is what keeps a run from other files. */
-function inSandbox(env: NodeJS.ProcessEnv): string | undefined {
+/**
+ * In a sandbox the records of the runs are not there, and the sandbox is what keeps a run from other files.
+ * Where they are there, no variable says where a run works.
+ */
+function inSandbox(state: string | undefined, env: NodeJS.ProcessEnv): string | undefined {
+  if (state === undefined || atPath(join(state, 'runs'), { follow: false }) !== undefined)
+    return undefined;
   return env['CROSSTALK_SANDBOX'] === '1' ? nonEmpty(env['CROSSTALK_WORKDIR']) : undefined;
 }
 

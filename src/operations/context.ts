@@ -21,6 +21,7 @@ import { acquire } from '../state/lock.ts';
 import { Outbox } from '../state/outbox.ts';
 import type { RemoteBudget } from '../state/remote-budget.ts';
 import { Decided } from '../state/keys/decided.ts';
+import { Seal } from '../state/place/seal.ts';
 import { Written } from '../state/keys/written.ts';
 import { Runs } from '../state/runs.ts';
 import type { Turns } from '../state/turn.ts';
@@ -167,6 +168,7 @@ export async function openTransport(
       clone,
       environment,
       record: paths.settings,
+      seal: Seal.of(paths.settings),
       own: paths.git,
       fresh: isMade || !started.was,
     };

@@ -9,7 +9,7 @@ import { WORKTREE_OPTIONS } from '../protocol/files/tier-worktree.ts';
 import { fromCommands, type Approved, type ApprovedOptions } from '../protocol/approval/record.ts';
 import { parseHostFile } from '../protocol/files/host-file.ts';
 import { isName } from '../protocol/names.ts';
-import { isRecord, readJson, writeDurably } from './files.ts';
+import { isRecord, readSealed, writeSealed } from './files.ts';
 import { acquire } from './lock.ts';
 
 /** What this machine has approved (trust.md §2). */
@@ -55,7 +55,7 @@ export async function updateApprovals(
     );
   try {
     const approvals = change((await read(path)).approvals);
-    await writeDurably(path, `${JSON.stringify({ version: 2, ...approvals }, undefined, 1)}\n`);
+    await writeSealed(path, { version: 2, ...approvals });
     await rm(`${path}.broken`, { force: true });
     return approvals;
   } finally {
@@ -76,7 +76,7 @@ export function hasApproved(approvals: Approvals, alias: string): boolean {
 const NOTHING: Approvals = { hosts: {} };
 
 async function read(path: string): Promise<{ approvals: Approvals; isOld: boolean }> {
-  const file = await readJson(path);
+  const file = await readSealed(path);
   if (!isRecord(file?.value)) return { approvals: NOTHING, isOld: false };
   const { version, alias, hosts } = file.value;
   if (version === 1 || version === undefined) {

@@ -82,9 +82,6 @@ export class DeadLetters {
   remove(id: string): Promise<void> {
     return this.#folder.remove(id);
   }
-  broken(): Promise<string[]> {
-    return this.#folder.broken();
-  }
 }
 
 function parseDeadLetter(value: unknown): DeadLetter | undefined {

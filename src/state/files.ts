@@ -3,8 +3,9 @@ import { access, lstat, readFile, readdir, rename, rm, stat } from 'node:fs/prom
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { passed } from '../crash-points.ts';
-import { hasCode } from '../errors.ts';
+import { CrosstalkError, hasCode } from '../errors.ts';
 import { makeFolder } from '../folder.ts';
+import { Seal } from './place/seal.ts';
 import { isOwn } from './place/private.ts';
 import { isAlive, runsFor } from './process-identity.ts';
 
@@ -89,8 +90,13 @@ async function mayWrite(pid: number, path: string, now: Date): Promise<boolean> 
 /**
  * A state file's JSON; undefined when there is no such file. A file that is not JSON is moved aside
  * to `<name>.broken`, and its value is undefined.
+ *
+ * @param open takes the seal away; undefined for what is not sealed, which then counts as broken
  */
-export async function readJson(path: string): Promise<{ value: unknown } | undefined> {
+export async function readJson(
+  path: string,
+  open: (text: string) => string | undefined = (text) => text,
+): Promise<{ value: unknown } | undefined> {
   let text: string;
   try {
     text = await readFile(path, 'utf8');
@@ -99,11 +105,32 @@ export async function readJson(path: string): Promise<{ value: unknown } | undef
     throw error;
   }
   try {
-    return { value: JSON.parse(text) };
-  } catch {
+    return { value: JSON.parse(open(text) ?? '') };
+  } catch (error) {
+    // Without the key nothing can be told of it.
+    if (error instanceof CrosstalkError) throw error;
     await rename(path, `${path}.broken`);
     return { value: undefined };
   }
+}
+
+/** As {@link readJson}, of a file that {@link writeSealed} has written under this name. */
+export function readSealed(
+  path: string,
+  seal = Seal.of(path),
+  id = '',
+): Promise<{ value: unknown } | undefined> {
+  return readJson(path, (text) => seal.open(id, text));
+}
+
+/** Writes an object that counts because this machine wrote it, as {@link writeDurably} does. */
+export function writeSealed(
+  path: string,
+  value: object,
+  seal = Seal.of(path),
+  id = '',
+): Promise<void> {
+  return writeDurably(path, seal.close(id, value));
 }
 
 /** Files that are open at a time: a process has a limited number, and git needs some. */
@@ -113,26 +140,30 @@ const OPEN_FILES = 64;
 const ITEM = /^([A-Za-z0-9-]{1,64})\.json$/;
 
 /**
- * A folder of JSON files, one item each, named by id. An item that `parse` does not accept is moved
- * aside to `<id>.json.broken`, where {@link broken} finds it: it is kept, and in nobody's way.
+ * A folder of JSON files, one item each, named by id and sealed. An item that `parse` does not accept, or that
+ * this machine has not sealed, is moved aside to `<id>.json.broken`: it is kept, and in nobody's way.
  */
 export class JsonFolder<T extends { id: string }> {
   readonly #folder: string;
   readonly #parse: (value: unknown) => T | undefined;
+  readonly #seal: Seal;
 
-  constructor(folder: string, parse: (value: unknown) => T | undefined) {
+  /** @param seal the same for folders among which items move */
+  constructor(folder: string, parse: (value: unknown) => T | undefined, seal = Seal.of(folder)) {
     this.#folder = folder;
     this.#parse = parse;
+    this.#seal = seal;
   }
 
   async put(item: T): Promise<void> {
     await makeFolder(this.#folder, 0o700);
-    await writeDurably(this.#path(item.id), `${JSON.stringify(item, undefined, 1)}\n`);
+    await writeDurably(this.#path(item.id), this.#seal.close(item.id, item));
   }
 
   async get(id: string): Promise<T | undefined> {
     if (!ITEM.test(`${id}.json`)) return undefined;
-    const read = await readJson(this.#path(id)).catch((error: unknown) => {
+    const open = (text: string): string | undefined => this.#seal.open(id, text);
+    const read = await readJson(this.#path(id), open).catch((error: unknown) => {
       // A folder in the place of an item is none, and is moved aside like one that is broken.
       if (hasCode(error, 'EISDIR')) return { value: undefined };
       throw error;
@@ -189,13 +220,6 @@ export class JsonFolder<T extends { id: string }> {
 
   async remove(id: string): Promise<void> {
     await rm(this.#path(id), { force: true });
-  }
-
-  /** Files that could not be read as an item. */
-  async broken(): Promise<string[]> {
-    return (await this.#names())
-      .filter((name) => name.endsWith('.broken'))
-      .map((name) => join(this.#folder, name));
   }
 
   #path(id: string): string {

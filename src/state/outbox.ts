@@ -2,7 +2,8 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { passed } from '../crash-points.ts';
 import { Emitter } from '../emitter.ts';
-import { JsonFolder, readJson, writeDurably } from './files.ts';
+import { isRecord, JsonFolder, readSealed, writeSealed } from './files.ts';
+import { Seal } from './place/seal.ts';
 import {
   hasFiles,
   parseAside,
@@ -61,9 +62,10 @@ export class Outbox {
   /** @param written where what this machine writes is recorded; not what it publishes again */
   constructor(folder: string, written?: Recorder) {
     this.#written = written;
-    this.#plain = shelfAt(folder);
-    this.#withFiles = shelfAt(join(folder, WITH_FILES));
-    this.#held = new JsonFolder(join(folder, HELD), parseHeld);
+    const seal = Seal.of(folder);
+    this.#plain = shelfAt(folder, seal);
+    this.#withFiles = shelfAt(join(folder, WITH_FILES), seal);
+    this.#held = new JsonFolder(join(folder, HELD), parseHeld, seal);
     this.#together = `${folder}${TOGETHER}`;
     this.files = new SideFiles(join(folder, SIDE_FILES));
     const inside = [WITH_FILES, HELD, SIDE_FILES].map((name) => join(folder, name));
@@ -85,13 +87,14 @@ export class Outbox {
   /** Puts entries of which none may stay away: when this process is killed, {@link finish} goes on. */
   async putAll(entries: readonly OutboxEntry[]): Promise<void> {
     if (entries.length === 0) return;
-    await writeDurably(this.#together, JSON.stringify(entries));
+    await writeSealed(this.#together, { entries });
     await this.finish();
   }
   /** Puts what {@link putAll} was putting; what was published meanwhile is found there once more. */
   async finish(): Promise<void> {
-    const value = (await readJson(this.#together))?.value;
-    for (const one of Array.isArray(value) ? (value as unknown[]) : []) {
+    const value = (await readSealed(this.#together))?.value;
+    const entries = isRecord(value) ? value['entries'] : undefined;
+    for (const one of Array.isArray(entries) ? (entries as unknown[]) : []) {
       const entry = parseEntry(one);
       if (entry !== undefined) await this.#putAgain(entry);
     }
@@ -195,11 +198,6 @@ export class Outbox {
       for (const { id } of await aside.all()) if (await aside.move(id, waiting)) restored++;
     return restored;
   }
-  async broken(): Promise<string[]> {
-    const [plain, withFiles] = [this.#plain.waiting, this.#withFiles.waiting];
-    const folders = [plain, withFiles, this.#held];
-    return (await Promise.all(folders.map((folder) => folder.broken()))).flat();
-  }
   #shelfOf(entry: OutboxEntry): Shelf {
     return hasFiles(entry) ? this.#withFiles : this.#plain;
   }
@@ -211,10 +209,10 @@ interface Shelf {
   aside: JsonFolder<SetAside>;
 }
 
-function shelfAt(folder: string): Shelf {
+function shelfAt(folder: string, seal: Seal): Shelf {
   return {
-    waiting: new JsonFolder(folder, parseEntry),
-    aside: new JsonFolder(`${folder}${ASIDE}`, parseAside),
+    waiting: new JsonFolder(folder, parseEntry, seal),
+    aside: new JsonFolder(`${folder}${ASIDE}`, parseAside, seal),
   };
 }
 

@@ -82,6 +82,15 @@ export interface StatePaths {
 /** Room for what ssh adds: /ssh/, a digest of 40 characters, and 17 while it makes the socket. */
 const MAX_CONNECTION_FOLDER = 40;
 
+/** Names of what is kept there by modules that know the state directory alone. */
+const OTHER_NAMES = [
+  ...['clone.json', 'git-listing.json', 'host-file.md', 'state.key'],
+  ...['schedules.json', 'schedules.key', 'subscriptions.json', 'web.html'],
+  ...['outbox-set-aside', 'outbox-together.json', 'profiles', 'sandbox', 'secrets'],
+];
+/** The state directories of other clones, for which this one was given too. */
+const CLONES = 'clones';
+
 /** Where all of it is below a state directory. */
 export function statePaths(root: string): StatePaths {
   return {
@@ -133,7 +142,10 @@ export function statePaths(root: string): StatePaths {
   };
 }
 
-/** What a state directory holds, by its paths; what has no extension is a folder. */
+/**
+ * What a state directory holds, and nothing else: what has no extension is a folder. This is the only list of
+ * it.
+ */
 export function namesOf({
   root,
   work,
@@ -142,10 +154,11 @@ export function namesOf({
   connections,
   ...paths
 }: StatePaths): StateNames {
-  const names = Object.values(paths).map(
+  const own = Object.values(paths).map(
     (path) => path.slice(root.length + 1).split('/', 1)[0] ?? '',
   );
-  const shared = [work, worktrees, run, connections].map((path) => basename(path));
+  const names = [...own, ...OTHER_NAMES];
+  const shared = [CLONES, ...[work, worktrees, run, connections].map((path) => basename(path))];
   return {
     files: names.filter((name) => extname(name) !== ''),
     full: names.filter((name) => extname(name) === ''),

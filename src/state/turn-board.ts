@@ -4,6 +4,7 @@ import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeFolder } from '../folder.ts';
 import { writeWhole } from './files.ts';
+import { Seal } from './place/seal.ts';
 import { acquire, isHeld } from './lock.ts';
 
 /**
@@ -50,6 +51,7 @@ let serial = 0;
 export class TurnFolder implements TurnBoard {
   readonly #folder: string;
   readonly #queue: string;
+  readonly #seal: Seal;
   readonly #last: string;
 
   /**
@@ -60,6 +62,7 @@ export class TurnFolder implements TurnBoard {
     const name = createHash('sha256').update(remote).digest('hex').slice(0, 16);
     this.#folder = join(parent, name);
     this.#queue = join(parent, name, 'queue');
+    this.#seal = Seal.of(this.#folder);
     this.#last = join(parent, name, 'tip');
   }
 
@@ -95,11 +98,14 @@ export class TurnFolder implements TurnBoard {
   }
 
   leave(ticket: string, offer: string): Promise<void> {
-    return writeWhole(this.#path(ticket), offer);
+    return writeWhole(this.#path(ticket), this.#seal.close(ticket, { offer }));
   }
 
-  offer(ticket: string): Promise<string> {
-    return readFile(this.#path(ticket), 'utf8').catch(() => '');
+  async offer(ticket: string): Promise<string> {
+    const text = await readFile(this.#path(ticket), 'utf8').catch(() => '');
+    // Another process would publish what somebody has laid there.
+    const { offer } = JSON.parse(this.#seal.open(ticket, text) ?? '{}') as { offer?: string };
+    return offer ?? '';
   }
 
   /** Waits until the ticket's file is removed, or for a while. */

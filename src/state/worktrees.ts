@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import { lstat, readdir, realpath, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { hasCode } from '../errors.ts';
 import { makeFolder } from '../folder.ts';
-import { isRecord, readJson, writeDurably } from './files.ts';
+import { isRecord, readSealed, writeSealed } from './files.ts';
+import { Seal } from './place/seal.ts';
 
 /** What a copy of a repository is for, and how far it is; kept beside it under these names. */
 export interface WorktreeRecord {
@@ -55,12 +56,14 @@ const MOST = 100;
  */
 export class Worktrees {
   readonly folder: string;
+  readonly #seal: Seal;
   /** The copies in which a run is at work. */
   readonly #busy = new Set<string>();
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(folder: string) {
     this.folder = folder;
+    this.#seal = Seal.of(folder);
   }
 
   /**
@@ -115,7 +118,7 @@ export class Worktrees {
   /** Writes down how far a copy is. */
   async note(tree: Worktree, news: Partial<WorktreeRecord>): Promise<Worktree> {
     const record = { ...tree.record, ...news };
-    await writeDurably(`${tree.dir}.json`, `${JSON.stringify(record, undefined, 1)}\n`);
+    await writeSealed(`${tree.dir}.json`, record, this.#seal, idOf(tree.dir));
     return { ...tree, record };
   }
 
@@ -164,9 +167,13 @@ export class Worktrees {
   }
 
   async #record(dir: string): Promise<WorktreeRecord | undefined> {
-    const value = (await readJson(`${dir}.json`))?.value;
+    const value = (await readSealed(`${dir}.json`, this.#seal, idOf(dir)))?.value;
     return isRecord(value) && isWhole(value) ? value : undefined;
   }
+}
+
+function idOf(dir: string): string {
+  return join(basename(dirname(dir)), basename(dir));
 }
 
 function isFor(record: WorktreeRecord, { actor, channel, root, source }: Wanted): boolean {

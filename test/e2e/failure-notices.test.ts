@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readFileSync, utimesSync, writeFileSync } from '
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { Bus, type Host, type Stored } from '../support/bus.ts';
+import { putItem, recordIn } from '../support/sealed.ts';
 
 const notices = (bus: Bus): Stored[] =>
   bus.messages().filter(({ message }) => message.failed !== undefined);
@@ -131,9 +132,9 @@ it('dead letters of an older version tell nobody', async () => {
   await host.once();
   const [letter] = await letters(host);
   const file = join(host.state, 'dead-letters', `${letter?.id ?? ''}.json`);
-  const written = JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>;
+  const written = recordIn(file);
   delete written['next_retry_at'];
-  writeFileSync(file, JSON.stringify({ ...written, state: 'quarantined' }));
+  putItem(file, { ...written, state: 'quarantined' });
 
   await host.once();
 

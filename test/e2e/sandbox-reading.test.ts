@@ -115,8 +115,8 @@ can(`a run in a sandbox takes the files of a message itself${UNLESS}`, async () 
   ]);
   expect(inside[0]).toMatchObject({ code: 0, err: '' });
   expect(inside[0]?.out).toContain('the bytes of the report');
-  expect(inside[1]?.code).toBe(1);
-  expect(inside[1]?.err).toContain('cannot be written');
+  expect(inside[1]?.code).toBe(2);
+  expect(inside[1]?.err).toContain('is not for a run: it lies elsewhere');
   expect(readdirSync(outside)).toEqual([]);
   expect(JSON.parse(inside[2]?.out ?? '')).toMatchObject([{ name: 'report.txt', problem: null }]);
   expect(inside[3]?.out).toBe('');

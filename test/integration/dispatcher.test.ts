@@ -6,6 +6,7 @@ import { Bus } from '../support/bus.ts';
 import { git } from '../support/git.ts';
 import { exists, Program } from '../support/process.ts';
 import { until } from '../support/wait.ts';
+import { putItem } from '../support/sealed.ts';
 
 const dispatch = ['dispatch', '--interval', '0.2', '--host'];
 
@@ -155,7 +156,7 @@ it('a reply that reached the remote before a crash is recognised there by its pa
       },
     ],
   };
-  writeFileSync(join(host.state, 'outbox', `${entry.id}.json`), JSON.stringify(entry));
+  putItem(join(host.state, 'outbox', `${entry.id}.json`), entry);
   const before = git(bus.hub, 'rev-parse', 'main');
   await host.run('sync');
   expect(git(bus.hub, 'rev-parse', 'main')).toBe(before);

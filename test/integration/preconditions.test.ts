@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { openTransport } from '../../src/operations/context.ts';
@@ -6,6 +6,7 @@ import { Outbox } from '../../src/state/outbox.ts';
 import type { Commit, Transport } from '../../src/transport/transport.ts';
 import { Bus, scratch, type Host } from '../support/bus.ts';
 import { git } from '../support/git.ts';
+import { putItem } from '../support/sealed.ts';
 
 const opened = async (host: Host): Promise<Transport> =>
   (await openTransport(host.dir, { ...process.env, ...host.env })).transport;
@@ -163,7 +164,7 @@ it('a message whose place is taken by other bytes is kept aside, said, and overw
   const content = read(bus, path).replace('the first', 'another');
   const author = { name: 'operator', email: 'o@x' };
   const entry = { id, commits: [{ at, author, subject: 'x', files: [{ path, content }] }] };
-  writeFileSync(join(host.state, 'outbox', `${id}.json`), JSON.stringify(entry));
+  putItem(join(host.state, 'outbox', `${id}.json`), entry);
   const before = git(bus.hub, 'rev-parse', 'main');
   const synced = await host.run('sync');
   expect(synced.code).toBe(1);

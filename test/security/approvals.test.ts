@@ -1,9 +1,10 @@
-import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { Transport } from '../../src/transport/transport.ts';
 import { Bus, type Held, type Host } from '../support/bus.ts';
+import { recordIn } from '../support/sealed.ts';
 
 /** Printable ASCII, and the dot that separates the problems of doctor. */
 const PLAIN = /^[\n\x20-\x7e·]*$/;
@@ -301,6 +302,7 @@ describe('a command that names a file inside the transport', () => {
       hosts: { front: { worker: { default: RELATIVE } } },
     };
     writeFileSync(join(host.state, 'approvals.json'), JSON.stringify(approvals));
+    for (const name of ['state.key', 'clone.json']) rmSync(join(host.state, name));
     host.edit({ 'local/run.sh': 'echo pushed by somebody\n' });
     expect(await answer(host)).toMatch(/^PENDING/);
     const status = await host.run('status', '--host', 'front');
@@ -371,10 +373,10 @@ describe('what 6.0.0 left', () => {
       hosts: { front: { worker: { default: 'echo mine' } } },
     };
     writeFileSync(path, JSON.stringify(old));
-    rmSync(join(host.state, 'approval-key'));
+    for (const name of ['state.key', 'clone.json']) rmSync(join(host.state, name));
     expect(await held(host)).toEqual([]);
     expect(await answer(host)).toContain('  mine');
-    expect(JSON.parse(readFileSync(path, 'utf8'))).toEqual({
+    expect(recordIn(path)).toEqual({
       version: 2,
       alias: 'front',
       hosts: {
@@ -394,6 +396,7 @@ describe('what 6.0.0 left', () => {
       hosts: { front: { worker: { default: 'echo mine' } } },
     };
     writeFileSync(join(host.state, 'approvals.json'), JSON.stringify(old));
+    for (const name of ['state.key', 'clone.json']) rmSync(join(host.state, name));
     host.declare({ worker: { default: { cli: 'echo mine', count: 100_000 } } });
     await host.once();
     expect(await held(host)).toMatchObject([

@@ -185,7 +185,7 @@ it('the state of 6.0.0 is taken over as it is, with what was approved and what w
   // The state of 6.0.0: no id in the clone, and a state without the later parts.
   const [name = ''] = machine.states();
   const state = join(machine.home, 'crosstalk', name);
-  for (const path of ['git', 'git-settings.json', 'clone.json', 'approval-key', 'host-file.md'])
+  for (const path of ['git', 'git-settings.json', 'clone.json', 'state.key', 'host-file.md'])
     rmSync(join(state, path), { recursive: true, force: true });
   rmSync(join(machine.dir, '.git', 'crosstalk'), { recursive: true });
   rmSync(join(machine.home, 'crosstalk', 'clones'), { recursive: true });

@@ -1,10 +1,10 @@
 import { basename } from 'node:path';
 import { CrosstalkError } from '../../errors.ts';
+import { bytesInRun } from '../../operations/run-files.ts';
 import { attachmentOf, type Attachment } from '../../operations/sending/attachment.ts';
 import { bytesOnDisk } from '../../operations/sending/file-on-disk.ts';
 import { HIGHEST_BYTES, MAX_FILES } from '../../protocol/attached.ts';
 import type { Call } from './command.ts';
-import { bytesInRun } from './run-files.ts';
 
 /**
  * The files that `--attach` names, with their bytes as they are now. A symlink is followed to a regular file,

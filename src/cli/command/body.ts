@@ -4,9 +4,11 @@ import { Socket } from 'node:net';
 import { resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { CrosstalkError, reasonOf } from '../../errors.ts';
+import type { AgentMode } from '../../operations/agent-mode.ts';
+import { MAX_MESSAGE_BYTES } from '../../protocol/message.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { note, text, type Call } from './command.ts';
-import { readText } from './stdin.ts';
+import { readText, utf8 } from './stdin.ts';
 
 /**
  * The text for a command: its argument; stdin for `-`, or when there is no argument and stdin is
@@ -29,10 +31,7 @@ export async function readBody(call: Call, what: string): Promise<string> {
     throw new CrosstalkError('usage', 'both a text and --file were given; give one of them');
   }
   if (file !== undefined) {
-    if (io.agentMode !== undefined && file !== '-') {
-      const { readInRun } = await import('./run-files.ts');
-      return readInRun(io.agentMode, io.cwd, file);
-    }
+    if (io.agentMode !== undefined && file !== '-') return readInRun(io.agentMode, io.cwd, file);
     return readFileOrStdin(call, file);
   }
   if (argument !== undefined && argument !== '-' && more === undefined) return argument;
@@ -74,6 +73,18 @@ export function lookAtStdin(call: Call): () => Promise<void> {
     const what = held === 'something' ? 'what is' : 'whatever may be';
     note(call, `${what} on stdin was left out; to send it, ${form}`);
   };
+}
+
+/** The text of a file that a run sends; see `bytesInRun`. @throws CrosstalkError `usage` for any other file */
+export async function readInRun(
+  mode: AgentMode,
+  cwd: string,
+  file: string,
+  option: '--file' | '--schema' = '--file',
+): Promise<string> {
+  const { bytesInRun } = await import('../../operations/run-files.ts');
+  const bytes = await bytesInRun(mode, cwd, file, { option, limit: MAX_MESSAGE_BYTES });
+  return utf8(bytes, `${option} ${shown(file)}`);
 }
 
 /** The text of a file, or of stdin for `-`. @throws CrosstalkError `usage` where there is none */

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { readTextFile } from './body.ts';
+import { readInRun, readTextFile } from './body.ts';
 import { text, type Call } from './command.ts';
 
 /**
@@ -13,6 +13,5 @@ export async function readSchema(call: Call): Promise<{ schema?: string }> {
   if (file === undefined) return {};
   if (agentMode === undefined)
     return { schema: await readTextFile(resolve(cwd, file), `--schema ${file}`, 'name another') };
-  const { readInRun } = await import('./run-files.ts');
   return { schema: await readInRun(agentMode, cwd, file, '--schema') };
 }

@@ -41,7 +41,8 @@ export async function inSandbox(call: Call): Promise<number | undefined> {
   const tell = (line: string): void => {
     note(call, line);
   };
-  return report(call, await takeLaidFiles(agentMode.runDir, marks, { message, dir, cwd }, tell));
+  const surroundings = { agentMode, cwd, runDir: agentMode.runDir };
+  return report(call, await takeLaidFiles(surroundings, marks, { message, dir }, tell));
 }
 
 function assertOptions(call: Call): void {

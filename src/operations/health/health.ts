@@ -206,7 +206,11 @@ function mailProblems({
   problems.push(...letterFindings(letters), ...toolProblems(host?.actors ?? []));
   problems.push(...changeProblems(held));
   for (const path of broken)
-    problems.push(act(`${path} could not be read and was set aside; look into it by hand`));
+    problems.push(
+      act(
+        `${path} could not be read, or was not written by this machine, and was set aside; look into it by hand`,
+      ),
+    );
   return problems;
 }
 

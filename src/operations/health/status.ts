@@ -10,6 +10,7 @@ import type { Commit } from '../../protocol/commit.ts';
 import { roomAt } from '../../state/place/room.ts';
 import { OpenPermissions } from '../../state/permissions/open-permissions.ts';
 import { readPause } from '../../state/pause.ts';
+import { brokenRecords } from '../../state/directory.ts';
 import { knownHost } from '../setup/approvals.ts';
 import { secretsOf } from '../setup/secrets.ts';
 import { toolsOf } from './actor-tools.ts';
@@ -126,7 +127,7 @@ export async function status(
     push_budget: (await context.budget.headroom()) ?? null,
     malformed: Object.entries(census.malformed).map(([path, reason]) => ({ path, reason })),
     malformed_total: census.malformedTotal,
-    broken_state_files: [...(await outbox.broken()), ...(await deadLetters.broken())],
+    broken_state_files: await brokenRecords(paths),
   };
   const known = {
     now: context.now(),

@@ -1,11 +1,12 @@
-import { mkdir } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { takeFiles, type TakenFile } from '../../bus/attached-files.ts';
-import { CrosstalkError, hasCode, reasonOf } from '../../errors.ts';
+import { hasCode, reasonOf } from '../../errors.ts';
 import { holdsBytes, writeNewFile } from '../../plain-file.ts';
 import { harmlessName, type AttachedFile } from '../../protocol/attached.ts';
 import type { Outbox } from '../../state/outbox.ts';
+import type { OpenFolder } from '../../without-links.ts';
 import { tipOf, type Context } from '../context.ts';
+import { folderToWrite } from '../run-files.ts';
 import type { ReadMessage } from './read.ts';
 
 /**
@@ -58,30 +59,21 @@ export async function putFiles(
   read: ReadMessage,
   dir: string,
 ): Promise<PutFile[]> {
-  const folder = await folderFor(context.cwd, dir);
+  const folder = await folderToWrite(context, dir, '--files');
   const files = read.message.files ?? [];
   const put = new Map<AttachedFile, PutFile>();
-  for await (const taken of filesOfMessage(context, read)) {
-    const { file } = taken;
-    const done = taken.ok
-      ? await putFile(folder, files.indexOf(file), file, taken.bytes)
-      : { file, problem: taken.problem };
-    put.set(file, done);
+  try {
+    for await (const taken of filesOfMessage(context, read)) {
+      const { file } = taken;
+      const done = taken.ok
+        ? await putFile(folder, files.indexOf(file), file, taken.bytes)
+        : { file, problem: taken.problem };
+      put.set(file, done);
+    }
+  } finally {
+    await folder.close();
   }
   return files.map((file) => put.get(file) ?? { file, problem: 'could not be read' });
-}
-
-/** Makes the folder for the files of a message, if there is none. */
-export async function folderFor(cwd: string, dir: string): Promise<string> {
-  const folder = resolve(cwd, dir);
-  await mkdir(folder, { recursive: true }).catch((error: unknown) => {
-    throw new CrosstalkError(
-      'usage',
-      `--files ${folder} cannot be made: ${reasonOf(error)}; name another folder`,
-      { cause: error },
-    );
-  });
-  return folder;
 }
 
 /**
@@ -90,25 +82,27 @@ export async function folderFor(cwd: string, dir: string): Promise<string> {
  * @param index its place among the files of the message, from 0
  */
 export async function putFile(
-  folder: string,
+  folder: OpenFolder,
   index: number,
   file: AttachedFile,
   bytes: Buffer,
 ): Promise<PutFile> {
-  const path = join(folder, harmlessName(index + 1, file.name));
-  const problem = await write(path, bytes);
+  const name = harmlessName(index + 1, file.name);
+  const path = join(folder.path, name);
+  const problem = await write(folder, name, bytes);
   return problem === undefined ? { file, path } : { file, problem };
 }
 
 /** The problem, if any; a file that is there already with these bytes is none. */
-async function write(path: string, bytes: Buffer): Promise<string | undefined> {
+async function write(folder: OpenFolder, name: string, bytes: Buffer): Promise<string | undefined> {
+  const path = join(folder.path, name);
   try {
-    await writeNewFile(path, bytes, 0o600);
+    await writeNewFile(join(folder.at, name), bytes, 0o600);
     return undefined;
   } catch (error) {
     if (!hasCode(error, 'EEXIST')) return `cannot be written to ${path}: ${reasonOf(error)}`;
   }
-  return (await holdsBytes(path, bytes))
+  return (await holdsBytes(join(folder.at, name), bytes))
     ? undefined
     : `is not written: ${path} is another file; name an empty folder`;
 }

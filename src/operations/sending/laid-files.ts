@@ -7,8 +7,10 @@ import { filesIn, HIGHEST_BYTES, type AttachedFile } from '../../protocol/attach
 import { sha256Of } from '../../state/side-files.ts';
 import { droppedName } from '../../state/drop-folder.ts';
 import type { Context } from '../context.ts';
-import { filesOfMessage, folderFor, putFile, type PutFile } from '../reading/message-files.ts';
+import { filesOfMessage, putFile, type PutFile } from '../reading/message-files.ts';
 import { shownMessage } from '../reading/read.ts';
+import { folderToWrite } from '../run-files.ts';
+import type { Surroundings } from '../locate.ts';
 import { askDispatcher } from './in-run.ts';
 import type { Marks } from './marks.ts';
 
@@ -55,29 +57,38 @@ export async function laidFiles(
  *   and whatever the dispatcher threw
  */
 export async function takeLaidFiles(
-  runDir: string,
+  surroundings: Pick<Surroundings, 'agentMode' | 'cwd'> & { runDir: string },
   marks: Marks,
-  { message, dir, cwd }: { message: string; dir: string; cwd: string },
+  { message, dir }: { message: string; dir: string },
   note: (line: string) => void,
 ): Promise<PutFile[]> {
-  const folder = await folderFor(cwd, dir);
-  const asked = await askDispatcher(runDir, { kind: 'files', ...marks, input: { message } }, note);
-  if (asked === undefined)
-    throw new CrosstalkError('timed_out', 'the dispatcher has not answered; try again');
-  const { files: said, problems } = asked.result as Laid;
-  const files = filesIn(said) ?? [];
-  const put: PutFile[] = [];
-  for (const [index, file] of files.entries()) {
-    const path = join(runDir, 'drop', droppedName(marks.id, file.sha256));
-    const problem = problems[String(index)];
-    const bytes = problem === undefined ? await taken(path, file) : undefined;
-    if (bytes === undefined)
-      put.push({ file, problem: problem ?? 'was not handed over; try again' });
-    else put.push(await putFile(folder, index, file, bytes));
+  const { runDir } = surroundings;
+  const folder = await folderToWrite(surroundings, dir, '--files');
+  try {
+    const asked = await askDispatcher(
+      runDir,
+      { kind: 'files', ...marks, input: { message } },
+      note,
+    );
+    if (asked === undefined)
+      throw new CrosstalkError('timed_out', 'the dispatcher has not answered; try again');
+    const { files: said, problems } = asked.result as Laid;
+    const files = filesIn(said) ?? [];
+    const put: PutFile[] = [];
+    for (const [index, file] of files.entries()) {
+      const path = join(runDir, 'drop', droppedName(marks.id, file.sha256));
+      const problem = problems[String(index)];
+      const bytes = problem === undefined ? await taken(path, file) : undefined;
+      if (bytes === undefined)
+        put.push({ file, problem: problem ?? 'was not handed over; try again' });
+      else put.push(await putFile(folder, index, file, bytes));
+    }
+    for (const { sha256 } of files)
+      await rm(join(runDir, 'drop', droppedName(marks.id, sha256)), { force: true });
+    return put;
+  } finally {
+    await folder.close();
   }
-  for (const { sha256 } of files)
-    await rm(join(runDir, 'drop', droppedName(marks.id, sha256)), { force: true });
-  return put;
 }
 
 async function taken(path: string, { sha256, bytes }: AttachedFile): Promise<Buffer | undefined> {

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { join } from 'node:path';
-import { isRecord, isTime, readJson, writeDurably } from '../files.ts';
+import { isRecord, isTime, readJson, readSealed, writeDurably, writeSealed } from '../files.ts';
 
 /** What became of an occurrence: sent, or why not. */
 export type Occurred = 'sent' | 'missed' | 'unanswered' | 'refused';
@@ -42,16 +42,16 @@ export class ScheduleRecords {
 
   /** By name; a file that is damaged counts as none, and occurrences are found on the bus again. */
   async load(): Promise<Map<string, ScheduleRecord>> {
-    const { value } = (await readJson(this.#path)) ?? {};
+    const { value } = (await readSealed(this.#path)) ?? {};
     const records = new Map<string, ScheduleRecord>();
-    if (!isRecord(value)) return records;
-    for (const [name, one] of Object.entries(value))
+    const kept = isRecord(value) ? value['schedules'] : undefined;
+    for (const [name, one] of Object.entries(isRecord(kept) ? kept : {}))
       if (isScheduleRecord(one)) records.set(name, one);
     return records;
   }
 
   save(records: ReadonlyMap<string, ScheduleRecord>): Promise<void> {
-    return writeDurably(this.#path, `${JSON.stringify(Object.fromEntries(records), null, 1)}\n`);
+    return writeSealed(this.#path, { schedules: Object.fromEntries(records) });
   }
 
   /**

@@ -1,4 +1,4 @@
-import { isRecord, isTime, readJson, writeDurably } from '../files.ts';
+import { isRecord, isTime, readSealed, writeSealed } from '../files.ts';
 
 /** A message that waits because a budget is spent. Stored under these names; times are ISO 8601 UTC. */
 export interface BudgetHold {
@@ -41,7 +41,7 @@ export class BudgetHolds {
 
   /** A file that cannot be read holds nothing. */
   async load(): Promise<BudgetRecord> {
-    const { value } = (await readJson(this.#path)) ?? {};
+    const { value } = (await readSealed(this.#path)) ?? {};
     const { held, told, passed } = isRecord(value) ? value : {};
     return {
       held: Array.isArray(held) ? held.filter(isHold) : [],
@@ -56,7 +56,7 @@ export class BudgetHolds {
         Object.entries(times).filter(([, at]) => Date.parse(at) > now.getTime() - KEPT_MS),
       );
     const record = { version: 1, held, told: recent(told), passed: recent(passed) };
-    await writeDurably(this.#path, `${JSON.stringify(record, undefined, 1)}\n`);
+    await writeSealed(this.#path, record);
   }
 }
 
@@ -68,8 +68,8 @@ function timesIn(value: unknown): Record<string, string> {
 
 /** Until when an operator lets an actor's mail pass whatever it costs: actor → ISO 8601 UTC. */
 export async function loadPasses(path: string): Promise<Map<string, string>> {
-  const { value } = (await readJson(path)) ?? {};
-  return new Map(Object.entries(timesIn(value)));
+  const { value } = (await readSealed(path)) ?? {};
+  return new Map(Object.entries(timesIn(isRecord(value) ? value['until'] : undefined)));
 }
 
 /**
@@ -86,7 +86,7 @@ export async function letPass(
   const passes = await loadPasses(path);
   const [last = ''] = [...waiting.map(({ since }) => since), now.toISOString()].sort().slice(-1);
   passes.set(actor, last);
-  await writeDurably(path, `${JSON.stringify(Object.fromEntries(passes))}\n`);
+  await writeSealed(path, { until: Object.fromEntries(passes) });
 }
 
 function isHold(value: unknown): value is BudgetHold {

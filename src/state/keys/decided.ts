@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { placeOf } from '../../protocol/layout.ts';
 import { JsonLines } from '../json-lines.ts';
+import { Seal } from '../place/seal.ts';
 
 /** Bytes; a decision has some 60, and the older half is forgotten beyond it. */
 const MAX_BYTES = 1024 * 1024;
@@ -20,15 +21,17 @@ interface File {
  */
 export class Decided {
   readonly #lines: JsonLines;
+  readonly #seal: Seal;
 
   constructor(path: string) {
     this.#lines = new JsonLines(path, MAX_BYTES);
+    this.#seal = Seal.of(path);
   }
 
   /** Called before they are put into the outbox. */
   async note(files: readonly File[]): Promise<void> {
     const messages = files.filter(({ path }) => placeOf(path).kind === 'message');
-    await this.#lines.add(messages.map((file) => ({ of: nameOfDecision(file) })));
+    await this.#lines.add(messages.map((file) => ({ of: this.#seal.name(nameOfDecision(file)) })));
   }
 
   /** @returns tells of a file whether it is on record */
@@ -40,7 +43,7 @@ export class Decided {
   /** @returns tells of a file by its {@link nameOfDecision} whether it is on record */
   async lookForNames(): Promise<(name: string) => boolean> {
     const known = new Set((await this.#lines.all()).map(({ of }) => of));
-    return (name) => known.has(name);
+    return (name) => known.has(this.#seal.name(name));
   }
 }
 

@@ -3,8 +3,9 @@ import { dirname } from 'node:path';
 import { CrosstalkError, hasCode, reasonOf } from '../../errors.ts';
 import { isName } from '../../protocol/names.ts';
 import { publicKeyIn } from '../../protocol/signed.ts';
-import { isRecord, writeDurably } from '../files.ts';
+import { isRecord, writeSealed } from '../files.ts';
 import { acquire } from '../lock.ts';
+import { Seal } from '../place/seal.ts';
 
 /** A key by which this machine knows the words of a name (trust.md). */
 export interface Pin {
@@ -37,7 +38,9 @@ export async function loadPins(path: string): Promise<Pin[]> {
     if (hasCode(error, 'ENOENT')) return [];
     throw broken(path, reasonOf(error));
   }
-  const pins = pinsIn(text);
+  const whole = Seal.of(path).open('', text);
+  if (whole === undefined) throw broken(path, 'this machine has not written it');
+  const pins = pinsIn(whole);
   if (pins === undefined) throw broken(path, 'it is no list of keys');
   return pins;
 }
@@ -84,7 +87,7 @@ export async function changePins(
     );
   try {
     const pins = change(await loadPins(path));
-    await writeDurably(path, `${JSON.stringify({ version: 1, pins }, undefined, 1)}\n`);
+    await writeSealed(path, { version: 1, pins });
   } finally {
     await lock.release();
   }

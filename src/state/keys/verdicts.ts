@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto';
 import { JsonLines } from '../json-lines.ts';
+import { Seal } from '../place/seal.ts';
 
-/** Bytes; a verdict has some 110, and the older half is forgotten beyond it. */
+/** Bytes; a verdict has some 60, and the older half is forgotten beyond it. */
 const MAX_BYTES = 4 * 1024 * 1024;
 
 /** A file at its place, and the key by which it says it was signed. */
@@ -20,36 +20,34 @@ export interface Question {
  */
 export class Verdicts {
   readonly #lines: JsonLines;
-  #known: Promise<Map<string, boolean>> | undefined;
+  readonly #seal: Seal;
+  #known: Promise<Set<unknown>> | undefined;
 
   constructor(path: string) {
     this.#lines = new JsonLines(path, MAX_BYTES);
+    this.#seal = Seal.of(path);
   }
 
   async get(question: Question): Promise<boolean | undefined> {
-    this.#known ??= this.#load();
-    return (await this.#known).get(nameOf(question));
+    const known = await (this.#known ??= this.#load());
+    return [true, false].find((good) => known.has(this.#nameOf({ ...question, good })));
   }
 
   /** Keeps verdicts; where the disk does not take them, they are found again. */
   async add(found: readonly (Question & { good: boolean })[]): Promise<void> {
-    const named = found.map((one) => ({ of: nameOf(one), good: one.good }));
+    const named = found.map((one) => ({ of: this.#nameOf(one) }));
     const known = await (this.#known ??= this.#load());
-    for (const { of, good } of named) known.set(of, good);
+    for (const { of } of named) known.add(of);
     await this.#lines.add(named).catch(() => undefined);
   }
 
-  async #load(): Promise<Map<string, boolean>> {
+  async #load(): Promise<Set<unknown>> {
     const lines = await this.#lines.all().catch(() => []);
-    return new Map(
-      lines.flatMap(({ of, good }) =>
-        typeof of === 'string' && typeof good === 'boolean' ? [[of, good] as const] : [],
-      ),
-    );
+    return new Set(lines.map(({ of }) => of));
   }
-}
 
-function nameOf({ place, oid, key }: Question): string {
-  const digest = createHash('sha256').update(JSON.stringify([place, oid, key]));
-  return digest.digest('base64url');
+  /** The name of a verdict: nobody without the key makes one. */
+  #nameOf({ place, oid, key, good }: Question & { good: boolean }): string {
+    return this.#seal.name(place, oid, key, String(good));
+  }
 }

@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto';
 import { access } from 'node:fs/promises';
 import { placeOf } from '../../protocol/layout.ts';
 import { JsonLines } from '../json-lines.ts';
 import type { OutboxEntry } from '../outbox-entry.ts';
+import { Seal } from '../place/seal.ts';
 
 /** Bytes; a message has some 60, and the older half is forgotten beyond it. */
 const MAX_BYTES = 2 * 1024 * 1024;
@@ -15,11 +15,13 @@ const MAX_BYTES = 2 * 1024 * 1024;
 export class Written {
   readonly #lines: JsonLines;
   readonly #pins: string;
+  readonly #seal: Seal;
 
   /** @param pins the file of the pinned keys */
   constructor(path: string, pins: string) {
     this.#lines = new JsonLines(path, MAX_BYTES);
     this.#pins = pins;
+    this.#seal = Seal.of(path);
   }
 
   /** Called before an entry is put into the outbox. */
@@ -31,17 +33,14 @@ export class Written {
     if (!isPinning) return;
     const files = commits.flatMap((commit) => commit.files);
     const messages = files.filter(({ path }) => placeOf(path).kind === 'message');
-    await this.#lines.add(messages.map(({ path, content }) => ({ of: nameOf(path, content) })));
+    await this.#lines.add(
+      messages.map(({ path, content }) => ({ of: this.#seal.name(path, content) })),
+    );
   }
 
   /** @returns tells of a file, by its path in the transport and its text, whether it is on record */
   async look(): Promise<(path: string, text: string) => boolean> {
     const known = new Set((await this.#lines.all()).map(({ of }) => of));
-    return (path, text) => known.has(nameOf(path, text));
+    return (path, text) => known.has(this.#seal.name(path, text));
   }
-}
-
-function nameOf(path: string, text: string): string {
-  const digest = createHash('sha256').update(JSON.stringify([path, text]));
-  return digest.digest('base64url');
 }

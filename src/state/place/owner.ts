@@ -48,7 +48,7 @@ export async function assertOwnContent(
   names: StateNames,
   variable: Variable,
 ): Promise<void> {
-  const found = await foreignContent(root, names);
+  const found = await foreignContent(root, names.shared);
   if (found !== undefined) throw refusal('in the state directory', root, found, variable);
 }
 

@@ -40,15 +40,9 @@ export function foreignHand(
     : `${path} is open to other users (mode ${(found.mode & 0o777).toString(8)})`;
 }
 
-/** What is in a state directory besides what has a path of its own, of any version. */
-const BESIDE =
-  /^(clone|git-listing|schedules|subscriptions)\.json(\..*)?$|^(clones|profiles|secrets)$|^index\.db.*$|^(web\.html|host-file\.md|approval-key)(\..*)?$|^(dispatcher|writer|approvals|turn|budget|index)\.(lock|guard).*$/;
-/** Folders of it that hold nothing but files of ours. */
-const FULL_BESIDE = ['profiles', 'secrets'];
-
 /** What a state directory holds. */
 export interface StateNames {
-  /** Names of its files; what is written in their place begins with such a name and a dot. */
+  /** Names of its files; what is written beside them begins with such a name and a dot or a dash. */
   files: readonly string[];
   /** Folders that hold nothing but files of ours. */
   full: readonly string[];
@@ -71,11 +65,10 @@ export async function tighten(root: string, names: StateNames): Promise<void> {
   if (found?.isDirectory() !== true || !isOwn(found) || (found.mode & OTHERS) === 0) return;
   const there = await readdir(root).catch(() => undefined);
   if (there === undefined) return;
-  const full = [...names.full, ...FULL_BESIDE];
   const ours = there.filter((name) => isOneOf(name, names));
   for (const name of ours) {
     const path = join(root, name);
-    if (full.includes(name) && (await openMode(path)) !== undefined) await closeAll(path);
+    if (names.full.includes(name) && (await openMode(path)) !== undefined) await closeAll(path);
     await close(path);
   }
   const isOthersToo = COMMON.has(root) || ours.length < there.length;
@@ -91,31 +84,21 @@ export interface Foreign {
 const ROOT = 0;
 
 /**
- * What another user may have put into a state directory under a name of ours, while that was open to others. What
+ * What another user may have put into a state directory while that was open to others, under whatever name. What
  * a user who may become anybody has made there counts as ours. A socket is left to whoever speaks to it; see
  * {@link foreignHand}.
+ *
+ * @param shared names of folders whose content is not ours alone
  */
 export async function foreignContent(
-  root: string,
-  names: StateNames,
+  folder: string,
+  shared: readonly string[] = [],
 ): Promise<Foreign | undefined> {
-  if (!(await mayOthersWrite(root))) return undefined;
-  const full = [...names.full, ...FULL_BESIDE];
-  for (const name of await readdir(root).catch(() => [])) {
-    if (!isOneOf(name, names)) continue;
-    const path = join(root, name);
-    const found =
-      (await foreignAt(path)) ?? (full.includes(name) ? await foreignIn(path) : undefined);
-    if (found !== undefined) return found;
-  }
-  return undefined;
-}
-
-async function foreignIn(folder: string): Promise<Foreign | undefined> {
   if (!(await mayOthersWrite(folder))) return undefined;
   for (const name of await readdir(folder).catch(() => [])) {
     const path = join(folder, name);
-    const found = (await foreignAt(path)) ?? (await foreignIn(path));
+    const found =
+      (await foreignAt(path)) ?? (shared.includes(name) ? undefined : await foreignContent(path));
     if (found !== undefined) return found;
   }
   return undefined;
@@ -134,10 +117,17 @@ async function mayOthersWrite(folder: string): Promise<boolean> {
   return found?.isDirectory() === true && (found.mode & OTHERS_WRITE) !== 0;
 }
 
+/** What a process holds while it does something alone. */
+const LOCK = /^[a-z]+\.(?:lock|guard)(?:\.|$)/;
+
 /** Whether a name in a state directory is one of ours: with anything else in it, the folder is not ours alone. */
 function isOneOf(name: string, { files, full, shared }: StateNames): boolean {
-  if (BESIDE.test(name) || full.includes(name) || shared.includes(name)) return true;
-  return files.some((file) => name === file || name.startsWith(`${file}.`));
+  if (LOCK.test(name) || full.includes(name) || shared.includes(name)) return true;
+  return files.some(
+    (file) =>
+      name === file ||
+      (['.', '-'].includes(name.slice(file.length, file.length + 1)) && name.startsWith(file)),
+  );
 }
 
 /** Takes the rights of others away from all that is in a folder; no symlink is followed. */

@@ -65,13 +65,13 @@ async function saidAt(objects: Objects, tip: string): Promise<ReturnType<typeof 
 /** The identity in force; recorded the first time that anything of the transport is known here. */
 export async function identityOf(repository: Repository, objects: Objects): Promise<string> {
   if (repository.identity !== undefined) return repository.identity;
-  const { record: path, origin, dir } = repository;
-  const [tip, record] = [await knownTip(repository, objects), await loadRecord(path)];
+  const { origin, dir } = repository;
+  const [tip, record] = [await knownTip(repository, objects), await loadRecord(repository)];
   if (record?.identity !== undefined) return record.identity;
   const said = tip === undefined ? undefined : await saidAt(objects, tip);
   const identity = `${said?.id ?? '-'} ${placeOfRemote(origin, dir)}`;
   if (tip !== undefined && record !== undefined)
-    await saveRecord(path, { ...record, identity }).catch(() => undefined);
+    await saveRecord(repository, { ...record, identity }).catch(() => undefined);
   return identity;
 }
 

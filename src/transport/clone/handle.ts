@@ -1,7 +1,7 @@
 import type { Clone } from './clone.ts';
 import type { RemoteLimits } from './forges.ts';
 import type { Git } from '../git/git.ts';
-import type { SettingChange } from './settings.ts';
+import type { RecordFile, SettingChange } from './settings.ts';
 
 /** What belongs to `crosstalk.bell`, by the end of its name. */
 export const OF_BELL = ['name', 'credentials', 'ca', 'cert', 'key'] as const;
@@ -13,7 +13,7 @@ export const IDENTITY = 'transport.identity';
  * A transport as git for the bus sees it: our own git directory, the operator's clone beside it, and
  * what is in force of that clone's settings.
  */
-export interface Repository {
+export interface Repository extends RecordFile {
   git: Git;
   clone: Clone;
   /** Absolute path of the work tree. */
@@ -22,8 +22,6 @@ export interface Repository {
   gitDir: string;
   /** Where the program may write objects itself; absent in a repository with rules of its own. */
   objectsDir?: string;
-  /** The file with what was recorded of the clone. */
-  record: string;
   /** Which transport it is, once that is recorded; see `identityOf`. */
   identity?: string;
   /** The remote's URL without a password; absent in solo mode. */

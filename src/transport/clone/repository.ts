@@ -19,6 +19,7 @@ import {
   saveRecord,
   seenAgain,
   valueOf,
+  type RecordFile,
   type Recording,
   type SettingChange,
 } from './settings.ts';
@@ -26,11 +27,9 @@ import {
 export const DEFAULT_COMMITTER = { name: 'crosstalk', email: 'crosstalk@crosstalk.local' };
 
 /** What a transport is opened with. */
-export interface OpenOptions {
+export interface OpenOptions extends RecordFile {
   clone: Clone;
   environment: NodeJS.ProcessEnv;
-  /** The file that keeps what was recorded of the clone; what git lists is kept beside it. */
-  record: string;
   /** The folder of our own git directory. */
   own: string;
   /** False when this clone had a record that is gone (trust.md §2). */
@@ -57,7 +56,7 @@ export async function prepare(opening: OpenOptions, known?: Git): Promise<Prepar
   const git = known ?? new Git(clone.dir, environment, place);
   const [stamp, recorded, made] = await Promise.all([
     configStamp(clone),
-    loadRecord(opening.record),
+    loadRecord(opening),
     isMade(own),
     followShallow(own, clone).catch(() => undefined),
   ]);
@@ -66,7 +65,7 @@ export async function prepare(opening: OpenOptions, known?: Git): Promise<Prepar
   // The first time there was no directory yet to put it into.
   await followShallow(own, clone).catch(() => undefined);
   // A run that may only read goes on without keeping what it has read.
-  await saveRecord(opening.record, record).catch((error: unknown) => {
+  await saveRecord(opening, record).catch((error: unknown) => {
     if (recorded === undefined) throw error;
   });
   return { git, record };
@@ -78,10 +77,11 @@ export async function prepare(opening: OpenOptions, known?: Git): Promise<Prepar
  * @throws CrosstalkError `refused` for a remote that git would run a command for
  */
 export async function acceptChanges(
-  { clone, own, record: path, environment }: OpenOptions,
+  opening: OpenOptions,
   changes: readonly SettingChange[],
 ): Promise<void> {
-  const record = await loadRecord(path);
+  const { clone, own, environment } = opening;
+  const record = await loadRecord(opening);
   if (record === undefined) return;
   const settings = changes.filter(({ name }) => name !== IDENTITY);
   const [identity = record.identity] =
@@ -96,7 +96,7 @@ export async function acceptChanges(
   }
   await writeOwnGit(ownGitAt(own), clone, recorded, to);
   // The clone is read again, and compared with what is in force now.
-  await saveRecord(path, {
+  await saveRecord(opening, {
     ...record,
     ...(identity && { identity }),
     recorded,
@@ -133,7 +133,7 @@ function branchOf({ recorded }: Recording): string | undefined {
 
 /** Opens what {@link prepare} has made ready. */
 export async function openRepository(
-  { clone, environment, own, record: beside }: OpenOptions,
+  { clone, environment, own, record: beside, seal }: OpenOptions,
   { git, record }: Prepared,
 ): Promise<Repository> {
   const settings = new Map<string, string>();
@@ -176,6 +176,7 @@ export async function openRepository(
     dir: clone.dir,
     gitDir: own,
     record: beside,
+    seal,
     committer: committerOf(settings, environment),
     branch: branchOf(record) ?? 'main',
     changes: record.seen.changes,

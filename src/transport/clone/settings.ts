@@ -221,10 +221,20 @@ export function seenAgain(
   };
 }
 
-/** The recorded settings in a file; undefined when it is missing or cannot be read. */
-export async function loadRecord(path: string): Promise<Recording | undefined> {
+/** The file that keeps what was recorded of a clone, and by which it counts as written by this machine. */
+export interface RecordFile {
+  record: string;
+  seal: {
+    close: (id: string, value: object) => string;
+    open: (id: string, text: string) => string | undefined;
+  };
+}
+
+/** The recorded settings in a file; undefined without one that this machine wrote. */
+export async function loadRecord({ record, seal }: RecordFile): Promise<Recording | undefined> {
   try {
-    const value = JSON.parse(await readFile(path, 'utf8')) as Recording;
+    const text = seal.open('', await readFile(record, 'utf8'));
+    const value = JSON.parse(text ?? '') as Recording;
     return Array.isArray(value.recorded) && Array.isArray(value.seen.live) ? value : undefined;
   } catch {
     return undefined;
@@ -233,15 +243,15 @@ export async function loadRecord(path: string): Promise<Recording | undefined> {
 
 let serial = 0;
 
-/**
- * The file is complete at any moment and safe on disk, because a record that is lost is not made
- * anew without asking.
- */
-export async function saveRecord(path: string, record: Recording): Promise<void> {
+/** Complete at any moment and safe on disk: a record that is lost is not made anew without asking. */
+export async function saveRecord(
+  { record: path, seal }: RecordFile,
+  value: Recording,
+): Promise<void> {
   const temporary = `${path}.${String(process.pid)}.${String(serial++)}.tmp`;
   const file = await open(temporary, 'w', 0o600);
   try {
-    await file.writeFile(`${JSON.stringify(record, undefined, 1)}\n`);
+    await file.writeFile(seal.close('', value));
     await file.sync();
   } finally {
     await file.close();
