@@ -48,6 +48,8 @@ export function tellerOf(
     const { from, body } = added.message;
     parts.transcribing.tell(job.id, `${from}, meanwhile: ${inLine(body).slice(0, MOST_SHOWN)}`);
     if (cli.steer === undefined) {
+      // What it used would not be known, and count as all that it was handed.
+      if (allowed.handed !== undefined) return { no: 'a budget would lose what it was handed' };
       // A process for one prompt cannot be told anything.
       cli.cancel();
       await parts.guards.told(job);
