@@ -24,8 +24,6 @@ export interface BudgetedRun {
   id: string;
   actor: string;
   tier: Tier;
-  /** Set where it is under way, and its agent is to be told something. */
-  isTold?: true;
 }
 
 /** A run under way, with what it was handed. */
@@ -65,12 +63,12 @@ export class Budgets {
   }
 
   /**
-   * Whether a run may begin, or its agent be told something; if so, it counts as under way until {@link end}.
+   * Whether a run may begin; if so, it counts as under way until {@link end}.
    *
    * @param isPassed whether an operator lets it pass whatever it costs
    */
   async begin(
-    { id, actor, tier, isTold }: BudgetedRun,
+    { id, actor, tier }: BudgetedRun,
     thread: MessageRef,
     { isPassed }: { isPassed: boolean },
   ): Promise<Allowed> {
@@ -92,9 +90,6 @@ export class Budgets {
     ];
     const spent = isPassed ? undefined : budgets.find((one) => one.spent >= one.limit);
     if (spent !== undefined) return this.#spent(spent);
-    const under = this.#under.get(id);
-    // What its agent is told is paid from what the run was handed.
-    if (isTold === true && under !== undefined) return freeWith(under.handed);
     // Where an operator lets it pass whatever it costs, no more is known of that than the budget.
     const handed = handedOf(tier, budgets, isPassed ? ({ limit }) => limit : leftOf);
     if (Object.values(handed).some((amount) => amount <= 0)) return { kind: 'later' };

@@ -144,7 +144,8 @@ async function runCli(
   const told = (skills: string[]): void => void Object.assign(counted, { skills });
   let result: InvocationResult;
   let branch: BranchOnRecord | undefined;
-  const about = { briefing, root, dir: place.dir, tools };
+  const isLimited = allowed.handed !== undefined;
+  const about = { briefing, root, dir: place.dir, tools, isLimited };
   try {
     const run = (turn?: Turn) =>
       runIn(parts, job, place, {
