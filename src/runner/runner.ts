@@ -86,6 +86,8 @@ export interface InvocationResult {
   /** Its JSON was asked for, and contains no answer. */
   unreadable?: true;
   usage?: Usage;
+  /** Whether its JSON has come to its end: what it states is all that it used. */
+  isFinal?: boolean;
   /** The id of its session, where it says one. */
   session?: string;
   /** Whether it went on with a session; absent where its tier keeps none. */

@@ -9,6 +9,7 @@ import type { CountedFor } from '../protocol/automation/counted-for.ts';
 import type { SessionKind } from '../protocol/files/tier-session.ts';
 import type { Steered } from '../protocol/steered.ts';
 import type { Usage } from '../protocol/usage.ts';
+import type { Handed } from './bills/ledger.ts';
 import { JsonFolder, isRecord } from './files.ts';
 import { identify, isAlive, type ProcessIdentity } from './process-identity.ts';
 
@@ -41,6 +42,8 @@ export interface RunRecord extends CountedFor {
   desk?: string;
   /** Which of its messages it was given while it was under way. */
   steered?: Steered[];
+  /** What it may use at most; absent where no budget was in force. */
+  handed?: Handed;
   /** The leader of the CLI's process group. */
   process: ProcessIdentity;
 }

@@ -295,17 +295,9 @@ describe('words for work under way', () => {
     expect(watched.out).not.toContain('\u001b[31m');
   });
 
-  it.each([
-    ['the runs that its tier may start in an hour', { max_runs_per_hour: 2 }, /start/],
-    ['the budget that its tier has', { max_tokens_per_day: 40 }, /budget/],
-  ])('go no further than %s', async (_what, limits, why) => {
-    await serve(limits);
+  it('go no further than the runs that its tier may start in an hour', async () => {
+    await serve({ max_runs_per_hour: 2 });
     const running = host.start();
-    if ('max_tokens_per_day' in limits) {
-      // What a run is likely to use is known from those before.
-      await host.send('worker', 'ABOUT-figs');
-      await until('the first answer', () => answers().length === 1);
-    }
     const before = prompts().length;
     const question = await askLong('please stay ABOUT-apples');
     const taken = await sayNow('please stay ABOUT-pears');
@@ -316,12 +308,28 @@ describe('words for work under way', () => {
       return found.length > 0 && found;
     });
     expect(late).toMatchObject({ message: left });
-    expect(String(late?.['reason'])).toMatch(why);
+    expect(String(late?.['reason'])).toMatch(/start/);
     go();
     await until('the answer', () => answers().some(({ message }) => message.re.includes(question)));
     const answer = answers().find(({ message }) => message.re.includes(question));
     expect(answer?.message.re).toEqual([question, taken]);
     expect(prompts()).toHaveLength(before + 2);
+  });
+
+  it('wait for the next run where the tier has a budget, from which each run is handed what is left once', async () => {
+    await serve({ max_tokens_per_day: 40_000 });
+    const running = host.start();
+    const question = await askLong('please stay ABOUT-apples');
+    const left = await sayNow('and ABOUT-plums');
+    const [late] = await until('the reason', () => {
+      const found = said(running, 'steering_late');
+      return found.length > 0 && found;
+    });
+    expect(late).toMatchObject({ message: left });
+    expect(String(late?.['reason'])).toMatch(/budget/);
+    go();
+    await until('both answers', () => answers().length === 2);
+    expect(answers().map(({ message }) => message.re)).toEqual([[question], [left]]);
   });
 
   it('are said by explain to have gone into which run, and how', async () => {

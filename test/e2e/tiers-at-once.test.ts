@@ -18,8 +18,11 @@ class Lanes {
   readonly #begun = join(this.bus.root, 'begun');
   readonly #kept: Kept;
 
-  constructor(kept: Kept) {
+  readonly #cap: string;
+
+  constructor(kept: Kept, cap = '') {
     this.#kept = kept;
+    this.#cap = cap;
   }
 
   async host(): Promise<Host> {
@@ -28,7 +31,7 @@ class Lanes {
       ...{ type: 'result', result: 'It is done.', total_cost_usd: 0.25 },
       usage: { input_tokens: 30, output_tokens: 12 },
     };
-    const cli = `${printing(this.bus, 'claude', result, 0, wait)} -p`;
+    const cli = `${printing(this.bus, 'claude', result, 0, wait)} -p${this.#cap}`;
     const day = { max_usd_per_day: '0.50' };
     const tiers =
       this.#kept === 'count'
@@ -71,32 +74,45 @@ class Lanes {
 }
 
 it.each<Kept>(['machine', 'count'])(
-  'four runs at once with money for two exceed it by what is under way, and the rest waits (%s)',
+  'of four runs at once with money for two, one holds all of it until it says what it used (%s)',
   async (kept) => {
     const lanes = new Lanes(kept);
     const host = await lanes.host();
     await lanes.ask(host, 'first');
-    // Nobody knows yet what a run costs, so all of them begin.
     const running = host.start();
-    await until('four runs at once', () => lanes.begun === 4);
-    await lanes.ask(host, 'second');
+    await until('a run', () => lanes.begun === 1);
+    await running.saw('tick');
+    expect(lanes.begun).toBe(1);
     lanes.open();
-    await until('everybody is told', () => lanes.told.length === 4);
+    await until('those are told whose mail waits', () => lanes.told.length === 2);
     await running.stop();
-    expect(lanes.told).toEqual(TIERS.map((tier) => `second-${tier}`));
-    expect([lanes.begun, lanes.answers]).toEqual([4, 4]);
+    expect([lanes.begun, lanes.answers]).toEqual([2, 2]);
     await pass(host);
-    expect(lanes.begun).toBe(4);
+    expect(lanes.begun).toBe(2);
 
     // The next day has money for two again; nobody is told twice that it waits.
+    await lanes.ask(host, 'second');
     await pass(host, DAY_MS);
-    expect([lanes.begun, lanes.answers, lanes.told.length]).toEqual([6, 6, 4]);
-    expect((await host.run('resume', '--for', 'worker')).out).toContain('2 messages');
+    expect([lanes.begun, lanes.answers]).toEqual([4, 4]);
+    expect(lanes.told).toHaveLength(6);
+    expect((await host.run('resume', '--for', 'worker')).out).toContain('4 messages');
     await pass(host, DAY_MS);
-    expect([lanes.begun, lanes.answers, lanes.told.length]).toEqual([8, 8, 4]);
+    expect([lanes.begun, lanes.answers, lanes.told.length]).toEqual([8, 8, 6]);
     expect(billedRuns(host)).toHaveLength(8);
   },
 );
+
+it('a command that caps its own runs lets so many begin at once as there is money for', async () => {
+  const lanes = new Lanes('count', ' --max-budget-usd 0.25');
+  const host = await lanes.host();
+  await lanes.ask(host, 'first');
+  const running = host.start();
+  await until('two runs at once', () => lanes.begun === 2);
+  lanes.open();
+  await until('those are told whose mail waits', () => lanes.told.length === 2);
+  await running.stop();
+  expect([lanes.begun, lanes.answers]).toEqual([2, 2]);
+});
 
 it('each of four tiers has its own budget, and one that is spent stops no other', async () => {
   const lanes = new Lanes('tier');

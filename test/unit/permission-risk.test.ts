@@ -1,9 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { riskOf } from '../../src/agents/permission/risk.ts';
-import { simpleCommands } from '../../src/agents/permission/simple-commands.ts';
+import { riskOf as riskBy } from '../../src/agents/permission/risk.ts';
+import type { Place, Risk } from '../../src/agents/permission/mark.ts';
 
 const place = { workdir: '/home/u/app', home: '/home/u' };
+const riskOf = (tool: string, input: Record<string, unknown>, at: Place): Risk =>
+  riskBy('claude', tool, input, at);
 const bash = (command: string): string => riskOf('Bash', { command }, place).mark;
 const file = (tool: string, path: string): string =>
   riskOf(tool, { file_path: path, ...(tool === 'Write' && { content: 'x' }) }, place).mark;
@@ -12,29 +14,27 @@ describe('the mark of a tool call', () => {
   it.each([
     'ls -la',
     'cat src/a.ts | grep -n "x" | head -5',
-    'git status && git diff --stat',
-    "sed -n '1,20p' README.md",
-    'rg -n needle src',
-    'FOO=1 pwd',
-    'timeout 5 wc -l < a.txt',
-    'ls 2>/dev/null',
+    "grep -rn 'a needle' src && wc -l README.md",
+    'tail -n +3 a.txt',
     'find . -name "*.ts"',
-    'echo hello # and rm -rf nothing'.replace(' rm -rf nothing', ' more'),
+    'echo hello, more',
   ])('says of %j that it reads', (command) => {
     expect(bash(command)).toBe('reads');
   });
 
   it.each([
-    'touch a.txt',
-    'echo x > out/a.txt',
-    'mkdir -p a/b && cp a.txt a/b',
-    'npm test',
-    'git add -A && git commit -m "x"',
-    "sed -i 's/a/b/' a.txt",
-    'cat a.txt | tee b.txt',
-    'rm a.txt',
-  ])('says of %j that it writes', (command) => {
-    expect(bash(command)).toBe('writes');
+    ...[
+      'touch a.txt',
+      'echo x > out/a.txt',
+      'mkdir -p a/b && cp a.txt a/b',
+      'npm test',
+      'rm a.txt',
+    ],
+    ...['git add -A && git commit -m "x"', "sed -i 's/a/b/' a.txt", 'cat a.txt | tee b.txt'],
+    ...['git status', 'git diff --stat', 'git log', 'FOO=1 pwd', 'timeout 5 wc -l < a.txt'],
+    ...['ls 2>/dev/null', "sed -n '1,20p' README.md", 'rg -n needle src', 'echo a # b', 'ls *'],
+  ])('does not say of %j that it reads, as it may start or write something', (command) => {
+    expect(bash(command)).toBe('unknown');
   });
 
   it.each([
@@ -147,11 +147,21 @@ describe('the mark of a tool call', () => {
   });
 
   it('says why', () => {
-    expect(riskOf('Bash', { command: 'sudo rm -rf /x' }, place).because).toEqual([
+    const { because } = riskOf('Bash', { command: 'sudo rm -rf /x' }, place);
+    expect([...because].sort()).toEqual([
       'it asks for the rights of another user',
-      'it removes by force or whole folders',
+      'it is no line that is known to read only',
       'it names a path outside of the working directory',
+      'it removes by force or whole folders',
     ]);
+  });
+
+  it('takes the names of tools for those of claude only where claude asks', () => {
+    for (const agent of [undefined, 'gemini', 'opencode'])
+      expect(riskBy(agent, 'Read', { file_path: 'a.txt' }, place).mark).toBe('unknown');
+    for (const tool of ['mcp__files__Read', 'read', 'PowerShell'])
+      expect(riskOf(tool, { file_path: 'a.txt', command: 'ls' }, place).mark).toBe('unknown');
+    expect(riskBy('gemini', 'Bash', { command: 'sudo id' }, place).mark).toBe('dangerous');
   });
 
   it('is no lower for what stands before or after something dangerous', () => {
@@ -177,7 +187,6 @@ describe('the mark of a tool call', () => {
     fc.assert(
       fc.property(fc.string(), (text) => {
         bash(text);
-        simpleCommands(text);
       }),
     );
     for (const part of [

@@ -48,7 +48,9 @@ export function acp(): OutputReader {
             [text, message] = ['', undefined];
             return;
           case 'usage_update':
-            usd = costOf(update) ?? usd;
+            // It is that of a session, which never gets cheaper.
+            usd = Math.max(costOf(update) ?? usd ?? -1, usd ?? -1);
+            if (usd < 0) usd = undefined;
             context = contextOf(update) ?? context;
         }
       } else if (textIn(result['stopReason']) !== undefined) {
@@ -69,6 +71,7 @@ export function acp(): OutputReader {
         ...(stop !== undefined && { text }),
         ...(failed !== undefined && { error: failed }),
         ...(used && { usage: used }),
+        isFinal: used !== undefined && stop !== 'cancelled',
         ...(context && { context }),
       };
     },

@@ -11,14 +11,24 @@ import {
 } from './reader.ts';
 import { money, named, together } from './sums.ts';
 
-/** The last `result` states everything; what the messages say stands in for what it leaves out. */
+/**
+ * The last `result` states everything; what the messages say stands in for what it leaves out. Of several, the
+ * most that one of them states is what was used: another line of that form cannot make it less.
+ */
 export function claude(): OutputReader {
   let [result, model, said] = [undefined as Json | undefined, '', ''];
+  const results: Usage[] = [];
   const messages = new Map<string, Usage>();
   return jsonLines(
     (event) => {
       if (event['type'] === 'system') model = textIn(event['model']) ?? model;
-      if (event['type'] === 'result') result = event;
+      if (event['type'] === 'result') {
+        result = event;
+        results.push({
+          ...anthropicUsage(objectIn(event['usage'])),
+          ...money(event['total_cost_usd']),
+        });
+      }
       // What a helper of its own says is in its result only.
       if (event['type'] !== 'assistant') return;
       const { id, content, usage } = objectIn(event['message']);
@@ -28,19 +38,21 @@ export function claude(): OutputReader {
     () => {
       if (result === undefined) {
         const usage = together([...messages.values()], model);
-        return { ...(said !== '' && { text: said }), ...(usage && { usage }) };
+        const isFinal = usage === undefined;
+        return { ...(said !== '' && { text: said }), ...(usage && { usage }), isFinal };
       }
-      const { is_error: isError, result: text, usage, total_cost_usd: cost } = result;
+      const { is_error: isError, result: text, usage } = result;
       const stated = usage === undefined ? together([...messages.values()], '') : undefined;
       const used: Usage = {
-        ...(stated ?? anthropicUsage(objectIn(usage))),
+        ...most(results),
+        ...stated,
         ...named(dearest(objectIn(result['modelUsage'])) ?? model),
-        ...money(cost),
         turns: tokens(result['num_turns']),
       };
       const answer = textIn(text) ?? '';
-      if (isError === true) return { error: answer, usage: used };
-      return { text: answer === '' && 'errors' in result ? said : answer, usage: used };
+      const isFinal = used.usd !== undefined || messages.size === 0;
+      if (isError === true) return { error: answer, usage: used, isFinal };
+      return { text: answer === '' && 'errors' in result ? said : answer, usage: used, isFinal };
     },
   );
 }
@@ -51,6 +63,17 @@ export function anthropicUsage(usage: Json): Usage {
     input: tokens(usage['input_tokens']) + tokens(usage['cache_creation_input_tokens']),
     cached: tokens(usage['cache_read_input_tokens']),
     output: tokens(usage['output_tokens']),
+  };
+}
+
+/** The most of each that one of some results states. */
+function most(results: readonly Usage[]): Usage {
+  const of = (name: 'input' | 'cached' | 'output'): number =>
+    Math.max(...results.map((one) => one[name]));
+  const usd = Math.max(...results.map((one) => one.usd ?? -1));
+  return {
+    ...{ input: of('input'), cached: of('cached'), output: of('output') },
+    ...(usd >= 0 && { usd }),
   };
 }
 

@@ -7,16 +7,19 @@ export function codex(): OutputReader {
   let [said, error] = [undefined as string | undefined, undefined as string | undefined];
   const turns: Usage[] = [];
   let session: string | undefined;
+  let isOpen = false;
   return jsonLines(
     (event) => {
       const item = objectIn(event['item']);
       if (event['type'] === 'thread.started') session ??= textIn(event['thread_id']);
       if (event['type'] === 'item.completed' && item['type'] === 'agent_message')
         said = textIn(item['text']) ?? said;
+      // A turn that fails before anything came of it has cost nothing.
+      if (textIn(event['type'])?.startsWith('item.') === true) isOpen = true;
       if (event['type'] === 'turn.failed') error = textIn(objectIn(event['error'])['message']);
       if (event['type'] === 'error') error = textIn(event['message']) ?? error;
       if (event['type'] !== 'turn.completed') return;
-      error = undefined;
+      [error, isOpen] = [undefined, false];
       turns.push(codexUsage(objectIn(event['usage'])));
       said ??= '';
     },
@@ -29,6 +32,7 @@ export function codex(): OutputReader {
         ...(said !== undefined && { text: said }),
         ...failed,
         ...(usage && { usage }),
+        isFinal: !isOpen,
         ...(session !== undefined && { session }),
       };
     },

@@ -23,6 +23,7 @@ export function gemini(): OutputReader {
         ...(text !== undefined && { text }),
         ...(message !== undefined && { error: message }),
         ...(usage && { usage }),
+        isFinal: usage !== undefined,
       };
     },
   };

@@ -6,7 +6,7 @@ import { money, together } from './sums.ts';
 export function opencode(): OutputReader {
   const texts = new Map<string, string>();
   let error: string | undefined;
-  let isSeen = false;
+  let [isSeen, isOpen] = [false, false];
   let session: string | undefined;
   const steps: Usage[] = [];
   return jsonLines(
@@ -14,6 +14,9 @@ export function opencode(): OutputReader {
       const part = objectIn(event['part']);
       session ??= textIn(event['sessionID']);
       if (event['type'] === 'text') texts.set(textIn(part['id']) ?? '', textIn(part['text']) ?? '');
+      // Another step follows one that ended with tools.
+      if (event['type'] !== 'error')
+        isOpen = part['reason'] === 'tool-calls' || event['type'] !== 'step_finish';
       if (event['type'] === 'error') error = opencodeError(objectIn(event['error']));
       if (event['type'] !== 'step_finish') return;
       isSeen = true;
@@ -27,6 +30,7 @@ export function opencode(): OutputReader {
         ...((isSeen || text !== '') && { text }),
         ...(error !== undefined && { error }),
         ...(usage && { usage }),
+        isFinal: !isOpen,
         ...(session !== undefined && { session }),
       };
     },

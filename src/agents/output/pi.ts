@@ -12,6 +12,7 @@ import { money, together } from './sums.ts';
 
 /** Ends with exit code 0 whatever happens; its last message says whether it failed. */
 export function pi(): OutputReader {
+  let isOpen = false;
   let last: Json | undefined;
   let model = '';
   let session: string | undefined;
@@ -20,14 +21,21 @@ export function pi(): OutputReader {
     (event) => {
       const message = objectIn(event['message']);
       if (event['type'] === 'session') session ??= textIn(event['id']);
+      if (event['type'] === 'message_start') isOpen = true;
       if (event['type'] !== 'message_end' || message['role'] !== 'assistant') return;
       last = message;
+      // Another message follows one that calls tools.
+      isOpen = message['stopReason'] === 'toolUse';
       model = textIn(message['model']) ?? model;
       messages.push(piUsage(objectIn(message['usage'])));
     },
     () => {
       const usage = together(messages, model);
-      const used = { ...(usage && { usage }), ...(session !== undefined && { session }) };
+      const used = {
+        ...(usage && { usage }),
+        isFinal: !isOpen,
+        ...(session !== undefined && { session }),
+      };
       if (last === undefined) return used;
       const error = piError(last);
       return error === undefined ? { text: textsOf(last['content']), ...used } : { error, ...used };

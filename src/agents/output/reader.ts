@@ -8,6 +8,8 @@ export interface ReadOutput {
   /** Why it failed, as the CLI says. */
   error?: string;
   usage?: Usage;
+  /** Whether nothing follows that costs: it has said what the whole run used, or never got to the model. */
+  isFinal?: boolean;
   /** The id of its session, where it says one before it asks the model. */
   session?: string;
   /** How full the context of its session is, in tokens, where it says that. */

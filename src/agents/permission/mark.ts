@@ -1,6 +1,6 @@
 /** How dangerous something is that a tool asks for, from the least to the most. */
 const MARKS = ['reads', 'writes', 'unknown', 'dangerous'] as const;
-export type Mark = (typeof MARKS)[number];
+type Mark = (typeof MARKS)[number];
 
 /** A mark, and why it is not lower, each reason in a few words. */
 export interface Risk {

@@ -39,35 +39,44 @@ const FILE_TOOLS: Readonly<Record<string, FileTool>> = {
   },
 };
 
-/** The tools that hand a text to a shell, and the argument with the text. */
-const SHELL_TOOLS: Readonly<Record<string, string>> = { Bash: 'command', PowerShell: 'command' };
-/** Their other arguments. */
+/** Beside its command, the arguments of the tool that hands a text to a shell. */
 const BESIDE_COMMAND = ['description', 'timeout', 'run_in_background', 'dangerouslyDisableSandbox'];
+
+const FOREIGN = 'it is by another CLI than the one whose tools are known here';
 
 /**
  * How dangerous it is to let a tool do what it asks for (work.md, "A person in the loop"). It is told from
  * the input alone: no file is looked at, so what a symlink leads to is not known. It helps a person to
  * read, and decides nothing.
  *
- * A tool or a command that is not known, or not understood, is `unknown`: it is never said to read only.
+ * A tool or a command that is not known, or not understood, is `unknown`: it is never said to read only. The names
+ * of tools are those of one CLI: what another one calls so may be anything, such as a tool of some server.
  *
+ * @param agent the CLI that asks
  * @param input the arguments of the tool, as the model gave them
  * @param place where the run works, and its HOME
  */
-export function riskOf(tool: string, input: Readonly<Record<string, unknown>>, place: Place): Risk {
-  const argument = Object.hasOwn(SHELL_TOOLS, tool) ? SHELL_TOOLS[tool] : undefined;
-  if (argument !== undefined) {
-    const text = input[argument];
+export function riskOf(
+  agent: string | undefined,
+  tool: string,
+  input: Readonly<Record<string, unknown>>,
+  place: Place,
+): Risk {
+  const risk = riskByName(tool, input, place);
+  return agent === 'claude' ? risk : higher({ mark: 'unknown', because: [FOREIGN] }, risk);
+}
+
+function riskByName(tool: string, input: Readonly<Record<string, unknown>>, place: Place): Risk {
+  if (tool === 'Bash') {
+    const text = input['command'];
     if (typeof text !== 'string') return { mark: 'unknown', because: ['it names no command'] };
-    const found = asFarAsKnown(shellRisk(text, place), input, [argument, ...BESIDE_COMMAND]);
+    const found = asFarAsKnown(shellRisk(text, place), input, ['command', ...BESIDE_COMMAND]);
     return input['dangerouslyDisableSandbox'] === true
       ? higher(found, { mark: 'dangerous', because: ['it leaves the sandbox of its CLI'] })
       : found;
   }
   const files = Object.hasOwn(FILE_TOOLS, tool) ? FILE_TOOLS[tool] : undefined;
   if (files !== undefined) return fileRisk(files, input, place);
-  if (tool === 'WebFetch' || tool === 'WebSearch')
-    return { mark: 'unknown', because: ['it reaches the network'] };
   return { mark: 'unknown', because: ['it is not a tool that is known here'] };
 }
 

@@ -5,7 +5,7 @@ import type { Log } from '../../log.ts';
 import type { MessageRef } from '../../protocol/message-ref.ts';
 import type { InvocationResult } from '../../runner/runner.ts';
 import type { CountedFor } from '../../protocol/automation/counted-for.ts';
-import type { Ledger, LedgerLine, RunEnding } from '../../state/bills/ledger.ts';
+import type { Handed, Ledger, LedgerLine, RunEnding } from '../../state/bills/ledger.ts';
 import type { RunRecord, Runs } from '../../state/runs.ts';
 import { usageSince } from '../sessions/sessions.ts';
 import type { Job, JobResult } from './job.ts';
@@ -17,6 +17,8 @@ export interface Ran {
   /** The first message of its thread. */
   thread: MessageRef;
   counted: CountedFor;
+  /** What it might use at most, as far as a budget limits it. */
+  handed: Handed | undefined;
 }
 
 interface BillParts {
@@ -33,7 +35,7 @@ export async function bill(
   parts: BillParts,
   job: Job,
   begun: Date,
-  { result, thread, counted }: Ran,
+  { result, thread, counted, handed }: Ran,
   ended: JobResult | undefined,
 ): Promise<void> {
   const { id, actor, host, channel, tier } = job;
@@ -47,6 +49,7 @@ export async function bill(
     ms: result.duration,
     ...(result.sessionKind && { session: result.sessionKind }),
     ...(result.usage && { usage: result.usage }),
+    ...handedOf(handed, result),
   });
   passed('ledger_written');
 }
@@ -57,7 +60,7 @@ export async function billLeftover(
   run: RunRecord,
 ): Promise<void> {
   const { id, actor, host, channel, tier, thread, agent, since, skills, subscription } = run;
-  const { session, before, desk } = run;
+  const { session, before, desk, handed } = run;
   // Earlier versions have written no more of a run.
   if (host === undefined || tier === undefined || thread === undefined || since === undefined)
     return;
@@ -79,7 +82,35 @@ export async function billLeftover(
     ms,
     ...(session && { session }),
     ...(usage && { usage }),
+    // It was ended, and nobody saw how.
+    ...(handed && { handed, presumed: true }),
   });
+}
+
+/** From here on an exit code stands for a signal that ended the program of a shell. */
+const BY_SIGNAL = 128;
+
+/** What a run was handed; nothing for one that never got to its model. */
+function handedOf(
+  handed: Handed | undefined,
+  result: InvocationResult,
+): Pick<LedgerLine, 'handed' | 'presumed'> {
+  if (handed === undefined) return {};
+  if (!isStated(result)) return { handed, presumed: true };
+  return result.usage === undefined ? {} : { handed };
+}
+
+/**
+ * Whether a run has stated all that it used. Its CLI has to have come to its end by itself, and its output too: what
+ * a run prints before it is called off, killed or cut is a part of what it used.
+ */
+function isStated({ raw, reported, usage, ...result }: InvocationResult): boolean {
+  const { exitCode, timedOut, aborted, tooMuchOutput, startError, unsent, isFinal } = result;
+  if (startError !== undefined || unsent === true) return true;
+  if (aborted || timedOut || tooMuchOutput || exitCode === null) return false;
+  if (exitCode >= BY_SIGNAL || isFinal !== true) return false;
+  // An error before the model was asked; a program that prints no JSON may have asked it.
+  return usage !== undefined || reported !== undefined || (exitCode !== 0 && raw?.bytes === 0);
 }
 
 async function write({ ledger, log }: BillParts, line: LedgerLine): Promise<void> {

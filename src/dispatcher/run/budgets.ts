@@ -1,19 +1,21 @@
+import { ownCapOf } from '../../agents/output/cap.ts';
 import { plainCall } from '../../agents/output/plain-call.ts';
 import type { Tier } from '../../protocol/files/host-file.ts';
 import { A_USD, usdOf } from '../../protocol/files/tier-budgets.ts';
 import type { MessageRef } from '../../protocol/message-ref.ts';
 import { shown } from '../../protocol/text/result.ts';
 import type { BudgetHold } from '../../state/bills/budget-holds.ts';
-import { sum, type Amount, type Spending } from './spending.ts';
+import type { Handed, LedgerLine } from '../../state/bills/ledger.ts';
+import { sum, type Amount, type Spending, type Spent as Sum } from './spending.ts';
 
 /** A spent budget; see {@link BudgetHold}. */
 export type Spent = Pick<BudgetHold, 'reason' | 'said' | 'until'>;
 
 /** Whether a run may begin. */
 export type Allowed =
-  /** `rest`: how much money it may use at most. */
-  | { kind: 'free'; rest?: number }
-  /** The runs under way are likely to use the rest; it is looked at again when one of them ends. */
+  /** `handed`: what it may use at most; `rest`: how much money its CLI is told. */
+  | { kind: 'free'; handed?: Handed; rest?: number }
+  /** The runs under way were handed the rest; it is looked at again when one of them ends. */
   | { kind: 'later' }
   | ({ kind: 'spent' } & Spent);
 
@@ -22,19 +24,10 @@ export interface BudgetedRun {
   id: string;
   actor: string;
   tier: Tier;
-  /** Set where it is under way, and its agent is to be told something. */
-  isTold?: true;
 }
 
-/** A run under way, with what it is likely to cost. */
-interface Under extends Amount {
-  id: string;
-  /** How often it has begun: once, and each time that its agent was told something. */
-  times: number;
-  actor: string;
-  tier: string;
-  thread: MessageRef;
-}
+/** A run under way, with what it was handed. */
+type Under = Pick<LedgerLine, 'id' | 'actor' | 'tier' | 'thread'> & { handed: Handed };
 
 /** A budget that applies to a run. */
 interface Budget {
@@ -43,18 +36,20 @@ interface Budget {
   limit: number;
   reason: Spent['reason'];
   spent: number;
-  likely: number;
+  /** How much of that was not stated. */
+  presumed: number;
+  /** What the runs under way were handed. */
+  reserved: number;
 }
 
 /** A time that never comes: the budget of a thread does not return. */
 const NEVER = '9999-12-31T00:00:00.000Z';
-/** Less than this is no amount to begin a run with. */
-const LEAST_USD = 0.0001;
 const MACHINE = 'git config crosstalk.maxUsdPerDay';
 
 /**
- * What runs may use (bills.md, "Budgets"), judged by the ledger before each run, together with what
- * the runs under way are likely to use. No message and no model can influence it.
+ * What runs may use (bills.md, "Budgets"), judged by the ledger before each run. A run is handed what is
+ * left, or as much as its command says itself, and until it has stated what it used, that is reserved: so all runs
+ * together are never handed more than there is. No message and no model can influence it.
  */
 export class Budgets {
   readonly #spending: Spending;
@@ -68,12 +63,12 @@ export class Budgets {
   }
 
   /**
-   * Whether a run may begin, or its agent be told something; if so, it counts as under way until {@link end}.
+   * Whether a run may begin; if so, it counts as under way until {@link end}.
    *
    * @param isPassed whether an operator lets it pass whatever it costs
    */
   async begin(
-    { id, actor, tier, isTold }: BudgetedRun,
+    { id, actor, tier }: BudgetedRun,
     thread: MessageRef,
     { isPassed }: { isPassed: boolean },
   ): Promise<Allowed> {
@@ -83,32 +78,23 @@ export class Budgets {
     const before = [...this.#under.values()];
     const ofThread =
       tier.maxUsdPerThread === undefined ? undefined : await this.#spending.ofThread(thread);
-    const once = this.#spending.likely(actor, plainCall(tier.cli)?.agent);
-    const { times: begun = 0 } = this.#under.get(id) ?? {};
-    const times = Math.max(1, isTold === true ? begun + 1 : begun);
-    const likely = { usd: once.usd * times, tokens: once.tokens * times };
-    const run: Under = { id, times, actor, tier: tier.name, thread, ...likely };
-    if (isPassed) {
-      this.#under.set(id, run);
-      return { kind: 'free' };
-    }
-    const wrong = unkept(tier, machine);
+    const wrong = isPassed ? undefined : unkept(tier, machine);
     if (wrong !== undefined)
       return { kind: 'spent', reason: 'thread_budget', said: wrong, until: NEVER };
     const budgets = [
-      ...this.#ofTier(actor, tier),
-      ...this.#ofMachine(machine),
-      ...(ofThread === undefined ? [] : [this.#ofThread(run, tier, ofThread, before)]),
+      ...this.#ofTier(id, actor, tier),
+      ...this.#ofMachine(id, machine),
+      ...(ofThread === undefined
+        ? []
+        : [this.#ofThread({ id, actor, tier, thread }, ofThread, before)]),
     ];
-    const spent = budgets.find((one) => one.spent >= one.limit);
+    const spent = isPassed ? undefined : budgets.find((one) => one.spent >= one.limit);
     if (spent !== undefined) return this.#spent(spent);
-    if (budgets.some((one) => one.likely > 0 && one.spent + one.likely >= one.limit))
-      return { kind: 'later' };
-    this.#under.set(id, run);
-    const rests = budgets
-      .filter(({ unit }) => unit === 'usd')
-      .map(({ limit, spent: used, likely }) => limit - used - likely);
-    return { kind: 'free', ...(rests.length > 0 && { rest: Math.min(...rests) }) };
+    // Where an operator lets it pass whatever it costs, no more is known of that than the budget.
+    const handed = handedOf(tier, budgets, isPassed ? ({ limit }) => limit : leftOf);
+    if (Object.values(handed).some((amount) => amount <= 0)) return { kind: 'later' };
+    this.#under.set(id, { id, actor, tier: tier.name, thread, handed });
+    return freeWith(handed, isPassed ? undefined : handed.usd);
   }
 
   /** Whether runs are under way that count. */
@@ -127,18 +113,25 @@ export class Budgets {
     return this.#under.delete(id);
   }
 
-  #likely(isMeant: (run: Under) => boolean, before: readonly Under[] = []): Amount {
+  /** What other runs under way were handed. */
+  #reserved(id: string, isMeant: (run: Under) => boolean, before: readonly Under[] = []): Amount {
     const all = new Map([...before, ...this.#under.values()].map((run) => [run.id, run]));
-    return sum([...all.values()].filter(isMeant));
+    all.delete(id);
+    const meant = [...all.values()].filter(isMeant);
+    return sum(meant.map(({ handed: { usd = 0, tokens = 0 } }) => ({ usd, tokens })));
   }
 
-  #ofTier(actor: string, { name, maxUsdPerDay: usd, maxTokensPerDay: tokens }: Tier): Budget[] {
+  #ofTier(
+    id: string,
+    actor: string,
+    { name, maxUsdPerDay: usd, maxTokensPerDay: tokens }: Tier,
+  ): Budget[] {
     const isOwn = (one: { actor: string; tier: string }): boolean =>
       one.actor === actor && one.tier === name;
-    const [spent, likely] = [this.#spending.today(isOwn), this.#likely(isOwn)];
+    const [spent, reserved] = [this.#spending.today(isOwn), this.#reserved(id, isOwn)];
     const of = (option: string, unit: Budget['unit'], limit: number): Budget => ({
       ...{ name: `${option} of ${actor}.${name}`, unit, limit, reason: 'budget' },
-      ...{ spent: spent[unit], likely: likely[unit] },
+      ...amountsIn(unit, spent, reserved),
     });
     return [
       ...(usd === undefined ? [] : [of('max_usd_per_day', 'usd', usd)]),
@@ -146,39 +139,78 @@ export class Budgets {
     ];
   }
 
-  #ofMachine(machine: string | undefined): Budget[] {
+  #ofMachine(id: string, machine: string | undefined): Budget[] {
     const limit = usdOf(machine);
     if (limit === undefined) return [];
     const all = (): boolean => true;
-    const [spent, likely] = [this.#spending.today(all).usd, this.#likely(all).usd];
-    return [{ name: MACHINE, unit: 'usd', limit, reason: 'budget', spent, likely }];
+    const amounts = amountsIn('usd', this.#spending.today(all), this.#reserved(id, all));
+    return [{ name: MACHINE, unit: 'usd', limit, reason: 'budget', ...amounts }];
   }
 
   #ofThread(
-    { actor, tier: name, thread }: Under,
-    { maxUsdPerThread: limit = 0 }: Tier,
-    spent: Amount & { ids: ReadonlySet<string> },
+    { id, actor, tier, thread }: { id: string; actor: string; tier: Tier; thread: MessageRef },
+    spent: Sum & { ids: ReadonlySet<string> },
     before: readonly Under[],
   ): Budget {
+    const { name, maxUsdPerThread: limit = 0 } = tier;
     const isOwn = (one: Under): boolean =>
       one.thread.relPath === thread.relPath &&
       one.thread.channel === thread.channel &&
       !spent.ids.has(one.id);
     return {
       ...{ name: `max_usd_per_thread of ${actor}.${name}`, unit: 'usd', limit },
-      ...{ reason: 'thread_budget', spent: spent.usd, likely: this.#likely(isOwn, before).usd },
+      ...{ reason: 'thread_budget', ...amountsIn('usd', spent, this.#reserved(id, isOwn, before)) },
     };
   }
 
-  #spent({ name, unit, limit, reason, spent }: Budget): Allowed {
+  #spent({ name, unit, limit, reason, spent, presumed }: Budget): Allowed {
     const text = (amount: number): string =>
       unit === 'usd' ? `$${String(amount)}` : `${String(amount)} tokens`;
     const until = reason === 'budget' ? nextDay(this.#spending.day) : NEVER;
+    const unsaid =
+      presumed === 0
+        ? ''
+        : ` (${text(presumed)} of it is what runs were handed that ended before they stated what they used)`;
     return {
       ...{ kind: 'spent', reason, until },
-      said: `${name} is ${text(limit)}, and ${text(spent)} are spent`,
+      said: `${name} is ${text(limit)}, and ${text(spent)} are spent${unsaid}`,
     };
   }
+}
+
+function freeWith(handed: Handed, rest?: number): Allowed {
+  if (Object.keys(handed).length === 0) return { kind: 'free' };
+  return { kind: 'free', handed, ...(rest !== undefined && { rest }) };
+}
+
+function amountsIn(
+  unit: Budget['unit'],
+  spent: Sum,
+  reserved: Amount,
+): Pick<Budget, 'spent' | 'presumed' | 'reserved'> {
+  return { spent: spent[unit], presumed: spent.presumed[unit], reserved: reserved[unit] };
+}
+
+function leftOf({ limit, spent, reserved }: Budget): number {
+  return Math.round((limit - spent - reserved) * 1e6) / 1e6;
+}
+
+/** What a run is handed of each unit that its command states: the least of some budgets, or of its own cap. */
+function handedOf(
+  { cli, session }: Tier,
+  budgets: readonly Budget[],
+  amountOf: (budget: Budget) => number,
+): Handed {
+  const format = plainCall(cli)?.format;
+  const least = (unit: Budget['unit']): number =>
+    Math.min(...budgets.filter((one) => one.unit === unit).map(amountOf));
+  // A process that is kept is not started with these words.
+  const own = session === 'warm' ? Infinity : ownCapOf(cli);
+  const [usd, tokens] = [Math.min(least('usd'), own), least('tokens')];
+  return {
+    ...(usd < Infinity && format?.money === true && { usd }),
+    ...(tokens < Infinity && format !== undefined && { tokens }),
+  };
 }
 
 function isLimited({ maxUsdPerDay, maxTokensPerDay, maxUsdPerThread }: Tier): boolean {
@@ -207,11 +239,4 @@ export function unkept(
 
 function nextDay(day: string): string {
   return new Date(Date.parse(`${day}T00:00:00Z`) + 86_400_000).toISOString();
-}
-
-/** The option by which an agent CLI itself is told what it may use, or nothing. */
-export function capOf(command: string, rest: number | undefined): string {
-  const option = plainCall(command)?.format.cap;
-  if (option === undefined || rest === undefined || command.includes(option)) return '';
-  return ` ${option} ${Math.max(LEAST_USD, Math.floor(rest * 1e4 + 1e-6) / 1e4).toFixed(4)}`;
 }

@@ -77,7 +77,7 @@ export async function runIn(
   place: Workplace,
   given: RunInput,
 ): Promise<InvocationResult> {
-  const { input, batch, maxOutput, thread, counted, tools, permitting, turn } = given;
+  const { input, batch, maxOutput, thread, counted, handed, tools, permitting, turn } = given;
   const { id, actor, host, channel, messages, tip, tier } = job;
   const kept = turn?.kept;
   const files = batch.map(({ relPath, message }, index) => ({
@@ -119,7 +119,14 @@ export async function runIn(
         passed('cli_started');
         const since = parts.now().toISOString();
         const agent = form && { agent: form.agent };
-        const bill = { tier: tier.name, thread, since, ...agent, ...counted };
+        const bill = {
+          tier: tier.name,
+          thread,
+          since,
+          ...agent,
+          ...counted,
+          ...(handed && { handed }),
+        };
         const head = { id, actor, host, channel, tier: tier.name, messages, since };
         const session = turn && { session: turn.kind, ...(turn.before && { before: turn.before }) };
         const of = { id, actor, host, channel, messages, tip, workdir: place.dir };

@@ -21,6 +21,7 @@ export async function readOutput(
     text = form === 'acp' ? undefined : raw.plainText(),
     error,
     usage,
+    isFinal,
     session,
     context,
   } = await readLines(form, raw.lines(), stderrTail);
@@ -31,6 +32,7 @@ export async function readOutput(
     ...(error !== undefined && { reported: result.reported ?? error }),
     ...(text === undefined && raw.bytes > 0 && { unreadable: true as const }),
     ...(usage && { usage }),
+    ...(isFinal !== undefined && { isFinal }),
     ...(session !== undefined && { session }),
     ...(context && { context }),
   };

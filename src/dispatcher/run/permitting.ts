@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { serverFile, SERVER_FILE, type Asking } from '../../agents/permission/asking.ts';
+import { accountOf } from '../../agents/account.ts';
 import { toolOfCall } from '../../agents/permission/acp-call.ts';
 import { askingOfTier } from '../../agents/sessions/asking-of-tier.ts';
 import { riskOf } from '../../agents/permission/risk.ts';
@@ -79,7 +80,7 @@ export function runPermission(
   return new RunPermission(
     {
       ...{ id, actor, host, channel, messages, approver, re, timeout },
-      markOf: (tool, input) => riskOf(tool, input, where),
+      markOf: (tool, input) => riskOf(accountOf(tier.cli)?.agent.name, tool, input, where),
       tell: (text) => {
         parts.transcribing.tell(id, text);
       },

@@ -1,5 +1,6 @@
 import type { CountedFor } from '../../protocol/automation/counted-for.ts';
 import type { MessageRef } from '../../protocol/message-ref.ts';
+import type { Handed } from '../../state/bills/ledger.ts';
 import type { Located } from '../../protocol/message.ts';
 import type { BatchFiles } from '../../protocol/prompt/prompt-files.ts';
 import type { ServersOfRun } from '../laying/mcp-servers.ts';
@@ -21,6 +22,8 @@ export interface RunInput {
   counted: CountedFor;
   /** US dollars that it may use at most. */
   rest: number | undefined;
+  /** What it may use at most, by the budgets in force. */
+  handed: Handed | undefined;
   /** The MCP servers that it is given. */
   tools: ServersOfRun;
   /** Whom it asks for permission, if its tier says so. */

@@ -144,7 +144,8 @@ async function runCli(
   const told = (skills: string[]): void => void Object.assign(counted, { skills });
   let result: InvocationResult;
   let branch: BranchOnRecord | undefined;
-  const about = { briefing, root, dir: place.dir, tools };
+  const isLimited = allowed.handed !== undefined;
+  const about = { briefing, root, dir: place.dir, tools, isLimited };
   try {
     const run = (turn?: Turn) =>
       runIn(parts, job, place, {
@@ -155,17 +156,17 @@ async function runCli(
         thread: root,
         counted,
         rest: allowed.rest,
+        handed: allowed.handed,
         tools,
         tell: (cli) => tellerOf(parts, job, about, cli),
         ...(asking && { permitting: permittingOf(parts, job, briefing, root, asking.flags) }),
         ...(turn && { turn }),
       });
     result = await inSession(parts, job, about, run);
+    // Whatever comes of what it has left behind, it is on the bill.
+    onRan({ result, thread: root, counted, handed: allowed.handed });
     const isAgain = await job.steering?.end(result.aborted);
-    if (isAgain === true && !job.cancel.aborted && !parts.signal.aborted) {
-      onRan({ result, thread: root, counted });
-      return AGAIN;
-    }
+    if (isAgain === true && !job.cancel.aborted && !parts.signal.aborted) return AGAIN;
     if (place.copy !== undefined)
       branch = await bringBack(parts, place.copy, job.tier, parts.signal);
     if (place.workspace)
@@ -177,7 +178,6 @@ async function runCli(
     else await leaveWorktree(parts, place.copy);
   }
   const outcome = outcomeOf(result, { timeout: job.tier.timeout, maxOutput });
-  onRan({ result, thread: root, counted });
   if (outcome.kind === 'stopped') return { kind: 'stopped' };
   if (outcome.kind === 'failed') return { kind: 'failed', failure: outcome, result };
   const usage = usageOfBoth(used, result.usage);

@@ -1,3 +1,4 @@
+import { capOf } from '../../agents/output/cap.ts';
 import { plainCall } from '../../agents/output/plain-call.ts';
 import { findClone } from '../../transport/clone/clone.ts';
 import { removeRunDirectory } from '../../state/run-directory.ts';
@@ -7,7 +8,6 @@ import { layAcpServers, layServers } from '../laying/mcp-servers.ts';
 import { confine, type Confined } from '../sandbox/confine.ts';
 import type { Confinement } from '../sandbox/view.ts';
 import type { Kept, Seat } from '../sessions/kept.ts';
-import { capOf } from './budgets.ts';
 import { runEnvironment } from './environment.ts';
 import type { Job, RunParts } from './job.ts';
 import { layServer } from './permitting.ts';

@@ -1,4 +1,3 @@
-import { OUTPUT_FORMATS } from '../../agents/output/formats.ts';
 import type { MessageRef } from '../../protocol/message-ref.ts';
 import { linesIn, type Ledger, type LedgerLine } from '../../state/bills/ledger.ts';
 
@@ -8,9 +7,10 @@ export interface Amount {
   tokens: number;
 }
 
-const NOTHING: Amount = { usd: 0, tokens: 0 };
-/** The runs of an actor by which the next one is judged. */
-const RECENT = 21;
+/** What some runs count as, and how much of it is presumed, as they did not state it. */
+export interface Spent extends Amount {
+  presumed: Amount;
+}
 
 /**
  * What the runs of this machine have cost today, by its ledger. The day only goes forward: a clock that
@@ -25,8 +25,6 @@ export class Spending {
   #meanwhile: LedgerLine[] = [];
   #day = '';
   #today: LedgerLine[] = [];
-  /** By actor, what its last runs cost that stated it. */
-  readonly #recent = new Map<string, Amount[]>();
   readonly #seen = new Set<string>();
 
   constructor(ledger: Ledger, now: () => Date) {
@@ -59,18 +57,14 @@ export class Spending {
   }
 
   #note(line: LedgerLine): void {
-    if (this.#seen.has(line.id)) return;
-    this.#seen.add(line.id);
+    // A run that was begun again has a line for each time.
+    const key = `${line.id} ${line.at}`;
+    if (this.#seen.has(key)) return;
+    this.#seen.add(key);
     const day = dayOf(line);
     if (day > this.#day) this.#turn(day);
     // One with an earlier time came after the clock was set back, or is of a run over midnight.
     this.#today.push(line);
-    const { ended, usage } = line;
-    // What is refused is hardly ever paid, and says nothing of the next run.
-    if (usage === undefined || ended === 'refused') return;
-    const recent = this.#recent.get(line.actor) ?? [];
-    const amount = { usd: usage.usd ?? Number.NaN, tokens: usage.input + usage.output };
-    this.#recent.set(line.actor, [...recent, amount].slice(-RECENT));
   }
 
   /** The day (UTC), such as `2026-11-24`. */
@@ -91,13 +85,13 @@ export class Spending {
   }
 
   /** What the runs of this day have cost that are chosen. */
-  today(isMeant: (line: LedgerLine) => boolean): Amount {
+  today(isMeant: (line: LedgerLine) => boolean): Spent {
     this.#advance();
-    return sum(this.#today.filter(isMeant).map((line) => this.#amountOf(line)));
+    return spentBy(this.#today.filter(isMeant));
   }
 
   /** What all runs of a thread have cost, and which they were. */
-  async ofThread({ channel, relPath }: MessageRef): Promise<Amount & { ids: ReadonlySet<string> }> {
+  async ofThread({ channel, relPath }: MessageRef): Promise<Spent & { ids: ReadonlySet<string> }> {
     const lines = [...this.#ledger.unwritten];
     for (const month of await this.#ledger.months()) {
       const text = await this.#ledger.text(month);
@@ -107,40 +101,31 @@ export class Spending {
     const own = lines.filter(
       ({ thread }) => thread.relPath === relPath && thread.channel === channel,
     );
-    const byId = new Map(own.map((line) => [line.id, line]));
+    const each = new Map(own.map((line) => [`${line.id} ${line.at}`, line]));
     return {
-      ...sum([...byId.values()].map((line) => this.#amountOf(line))),
-      ids: new Set(byId.keys()),
+      ...spentBy([...each.values()]),
+      ids: new Set(own.map(({ id }) => id)),
     };
   }
+}
 
-  /**
-   * What a run of an actor is likely to cost: the median of its last ones, or of all actors'.
-   *
-   * @param agent the known agent CLI that it starts; any other command states nothing, and costs nothing
-   */
-  likely(actor: string, agent: string | undefined): Amount {
-    if (agent === undefined) return NOTHING;
-    const recent = this.#recent.get(actor) ?? [...this.#recent.values()].flat();
-    const usd = recent.map((one) => one.usd).filter((one) => !Number.isNaN(one));
-    return {
-      usd: OUTPUT_FORMATS[agent]?.money === true ? median(usd) : 0,
-      tokens: median(recent.map(({ tokens }) => tokens)),
-    };
-  }
+function spentBy(lines: readonly LedgerLine[]): Spent {
+  const presumed = lines.filter((line) => line.presumed === true || line.usage === undefined);
+  return { ...sum(lines.map(amountOf)), presumed: sum(presumed.map(amountOf)) };
+}
 
-  /**
-   * A run that was ended before it stated what it cost is taken to have cost what is likely. One that was
-   * refused costs what it states: an account may reach its limit in the middle of the work.
-   */
-  #amountOf({ actor, agent, ended, reason, usage }: LedgerLine): Amount {
-    const isPaid = ended !== 'refused' && reason !== 'not_started';
-    if (usage === undefined) return isPaid ? this.likely(actor, agent) : NOTHING;
+/**
+ * What a run counts as. What it did not state counts as what it was handed, unless more was seen of it: whoever ends
+ * it earlier, or keeps it from saying what it used, makes it no cheaper.
+ */
+function amountOf({ usage, handed, presumed }: LedgerLine): Amount {
+  const tokens = (usage?.input ?? 0) + (usage?.output ?? 0);
+  if (usage === undefined || presumed === true)
     return {
-      usd: usage.usd ?? (isPaid ? this.likely(actor, agent).usd : 0),
-      tokens: usage.input + usage.output,
+      usd: Math.max(usage?.usd ?? 0, handed?.usd ?? 0),
+      tokens: Math.max(tokens, handed?.tokens ?? 0),
     };
-  }
+  return { usd: usage.usd ?? (tokens + usage.cached === 0 ? 0 : (handed?.usd ?? 0)), tokens };
 }
 
 function dayOf({ at }: LedgerLine): string {
@@ -154,9 +139,4 @@ export function sum(amounts: readonly Amount[]): Amount {
     usd: Math.round(usd * 1e6) / 1e6,
     tokens: amounts.reduce((all, one) => all + one.tokens, 0),
   };
-}
-
-function median(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)] ?? 0;
 }

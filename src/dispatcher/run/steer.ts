@@ -1,5 +1,4 @@
 import { MAX_BATCH_BYTES } from '../../protocol/conversation.ts';
-import type { MessageRef } from '../../protocol/message-ref.ts';
 import { steeringPrompt } from '../../protocol/prompt/steering-prompt.ts';
 import { inLine } from '../../protocol/text/structure.ts';
 import type { RunningCli } from '../../runner/runner.ts';
@@ -13,15 +12,15 @@ const MOST_SHOWN = 500;
 
 /**
  * How the agent of a run is told a message of the same run, which came while it was at work. The message is one that
- * the run might have begun with: whose tasks its tier serves, how much one run is given, how often it may start and
- * what it may cost, holds for it too. An agent that is told something often begins again, so it counts as a start.
+ * the run might have begun with: whose tasks its tier serves, how much one run is given, and how often it may start,
+ * holds for it too. An agent that is told something often begins again, so it counts as a start.
  *
- * @param about `briefing` is that of the run with all that it was told
+ * @param about `briefing` is that of the run with all that it was told; `isLimited`: whether a budget applies to it
  */
 export function tellerOf(
   parts: RunParts,
   job: Job,
-  about: { briefing: Briefing; root: MessageRef },
+  about: { briefing: Briefing; isLimited: boolean },
   cli: RunningCli,
 ): Tell {
   return async (message) => {
@@ -32,6 +31,9 @@ export function tellerOf(
     if (briefing.cancelled.has(message)) return { no: 'it was taken back' };
     const turnedAway = await unaccepted(parts, job, { ...briefing, batch: [added] });
     if (turnedAway !== undefined) return { no: turnedAway.why };
+    // What is told costs more, and nothing bounds how much: a run is handed what is left of a budget once.
+    if (about.isLimited)
+      return { no: 'its tier has a budget, from which each run is paid by itself' };
     const bytes = briefing.batch.reduce(
       (sum, { message: { body } }) => sum + Buffer.byteLength(body),
       0,
@@ -40,9 +42,6 @@ export function tellerOf(
       return { no: 'the run has been given as much as one run is given' };
     if (!(await parts.guards.mayTell(job)))
       return { no: 'its tier may not start anything just now' };
-    const telling = { ...job, messages: [message], isTold: true as const };
-    const allowed = await parts.budgets.begin(telling, about.root);
-    if (allowed.kind !== 'free') return { no: 'a budget is spent, or may be by now' };
     const { batch, plans: answers } = briefing;
     const words = steeringPrompt({ word: parts.secret(8), added, batch, answers });
     const { from, body } = added.message;

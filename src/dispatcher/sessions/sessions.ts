@@ -76,10 +76,12 @@ export function usageSince(total: Usage, before: Usage | undefined): Usage | und
   if (input === undefined || cached === undefined || output === undefined) return undefined;
   // What is read of the cache may be counted as read anew at another time, and never less of both.
   if (input + cached < 0 || output < 0) return undefined;
-  const usd = total.usd === undefined ? undefined : addMoney(total.usd, -(before.usd ?? 0));
+  const { usd: sum, ...rest } = total;
+  const usd = sum === undefined ? -1 : addMoney(sum, -(before.usd ?? 0));
   return {
-    ...total,
+    ...rest,
     ...{ input: Math.max(0, input), cached: Math.max(0, cached), output },
-    ...(usd !== undefined && { usd: Math.max(0, usd) }),
+    // What a session used in all gets no less: less than before states nothing.
+    ...(usd >= 0 && { usd }),
   };
 }

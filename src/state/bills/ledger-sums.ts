@@ -11,7 +11,7 @@ export interface DaySum extends UsageSum {
   day: string;
   runs: number;
   failed: number;
-  /** Runs whose CLI stated no usage. */
+  /** Runs whose CLI stated no usage, or ended before it had stated all of it. */
   unstated: number;
   /** Milliseconds. */
   ms: number;
@@ -71,12 +71,12 @@ export class Sums {
     // Most runs are of the latest day that there is.
     let sum = group.days.findLast((one) => one.day === day);
     if (sum === undefined) group.days.push((sum = { day, ...NO_RUNS }));
-    const { ended, ms, usage } = run;
+    const { ended, ms, usage, presumed } = run;
     sum.runs++;
     if (ended !== 'answered' && ended !== 'silent') sum.failed++;
     sum.ms += ms;
-    if (usage === undefined) sum.unstated++;
-    else addUsage(sum, usage);
+    if (usage === undefined || presumed === true) sum.unstated++;
+    if (usage !== undefined) addUsage(sum, usage);
     return this;
   }
 

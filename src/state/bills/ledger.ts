@@ -12,6 +12,12 @@ import type { Usage } from '../../protocol/usage.ts';
 /** How a run ended: `interrupted` when its dispatcher died. */
 export type RunEnding = 'answered' | 'silent' | 'failed' | 'stopped' | 'refused' | 'interrupted';
 
+/** What a run is allowed to use at most, as far as a budget limits it: US dollars, and tokens without cached ones. */
+export interface Handed {
+  usd?: number;
+  tokens?: number;
+}
+
 /** One run, as the bill has it (bills.md). Stored and shown under these names. */
 export interface LedgerLine extends CountedFor {
   /** When it began, in ISO form, UTC. */
@@ -35,6 +41,10 @@ export interface LedgerLine extends CountedFor {
   ms: number;
   /** Absent when its CLI states none. */
   usage?: Usage;
+  /** What it was handed; absent where no budget was in force. */
+  handed?: Handed;
+  /** Set where it ended before it stated all that it used: it counts as what it was handed, if that is more. */
+  presumed?: true;
 }
 
 const MONTH = /^(\d{4}-\d{2})\.jsonl$/;
@@ -163,7 +173,7 @@ const NAMES = ['id', 'actor', 'host', 'channel', 'tier', 'ended'] as const;
 /** Budgets and sums are made of these lines, so one that is damaged must not spoil all the others. */
 function lineIn(value: unknown): LedgerLine | undefined {
   if (!isRecord(value)) return undefined;
-  const { at, ms, thread, usage } = value;
+  const { at, ms, thread, usage, handed } = value;
   const isWhole =
     isTime(at) &&
     isCount(ms) &&
@@ -175,6 +185,7 @@ function lineIn(value: unknown): LedgerLine | undefined {
   // The run was made, whatever is left of what it stated.
   const run = { ...value } as unknown as LedgerLine;
   if (usage !== undefined && !isUsage(usage)) delete run.usage;
+  if (!isHanded(handed)) delete run.handed;
   if (!isTexts(value['skills'])) delete run.skills;
   if (typeof value['subscription'] !== 'string') delete run.subscription;
   return run;
@@ -188,6 +199,10 @@ function isUsage(value: unknown): boolean {
   if (!isRecord(value)) return false;
   const { input, cached, output, usd = 0 } = value;
   return isCount(input) && isCount(cached) && isCount(output) && isCount(usd);
+}
+
+function isHanded(value: unknown): boolean {
+  return isRecord(value) && isCount(value['usd'] ?? 0) && isCount(value['tokens'] ?? 0);
 }
 
 function isCount(value: unknown): boolean {
