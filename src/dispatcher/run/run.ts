@@ -160,7 +160,9 @@ async function runCli(
         ...(asking && { permitting: permittingOf(parts, job, briefing, root, asking.flags) }),
         ...(turn && { turn }),
       });
-    result = await inSession(parts, job, about, run);
+    const made = await unlessConfined(inSession(parts, job, about, run));
+    if ('kind' in made) return made;
+    result = made;
     const isAgain = await job.steering?.end(result.aborted);
     if (isAgain === true && !job.cancel.aborted && !parts.signal.aborted) {
       onRan({ result, thread: root, counted });
@@ -184,6 +186,21 @@ async function runCli(
   const whole = usage === undefined ? result : { ...result, usage };
   const concluded = await conclude(parts, job, about.briefing, outcome, whole);
   return branch === undefined ? concluded : withBranch(concluded, branch);
+}
+
+/** What came of a run, or of what keeps its sandbox from being made. */
+async function unlessConfined(run: Promise<InvocationResult>): Promise<InvocationResult | JobResult> {
+  return run.catch((error: unknown) => {
+    const ended = error instanceof CrosstalkError ? confinedAs(error) : undefined;
+    if (ended === undefined) throw error;
+    return ended;
+  });
+}
+
+/** What becomes of a job whose sandbox cannot be made: it waits, or its command needs what is not shown. */
+function confinedAs({ data, message }: CrosstalkError): JobResult | undefined {
+  if (data['kind'] === 'no_sandbox') return { kind: 'parked', detail: message, reason: 'no_sandbox' };
+  return data['kind'] === 'not_shown' ? failed(NOTHING_RAN, 'misconfigured', message) : undefined;
 }
 
 /** Answers tell of the branch on which their run worked. */
@@ -218,6 +235,8 @@ async function placeOf(
   } catch (error) {
     if (!(error instanceof CrosstalkError)) throw error;
     if (error.code === 'aborted') return { kind: 'stopped' };
+    const unconfined = confinedAs(error);
+    if (unconfined !== undefined) return unconfined;
     // It is tried again by the clock, as with all that a full disk keeps from beginning.
     if (error.data['kind'] === 'no_space') throw error;
     return failed(NOTHING_RAN, 'bad_workdir', error.message);
