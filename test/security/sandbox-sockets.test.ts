@@ -93,7 +93,12 @@ async function sshServer(folder: string): Promise<{ port: number; key: string }>
   });
   const settings = {
     ...{ Port: port, ListenAddress: '127.0.0.1', HostKey: join(folder, 'host'), PidFile: 'none' },
-    ...{ AuthorizedKeysFile: `${key}.pub`, StrictModes: 'no', UsePAM: 'no', PermitRootLogin: 'yes' },
+    ...{
+      AuthorizedKeysFile: `${key}.pub`,
+      StrictModes: 'no',
+      UsePAM: 'no',
+      PermitRootLogin: 'yes',
+    },
   };
   const lines = Object.entries(settings).map(([name, value]) => `${name} ${String(value)}\n`);
   writeFileSync(join(folder, 'config'), lines.join(''));

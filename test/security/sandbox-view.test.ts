@@ -82,7 +82,8 @@ can(
       'the login of a CLI that is not known': 'grep -q secret ~/.newcli/login.json',
       'a file of the operator’s': 'grep -q secret ~/notes/today',
       'a token in the settings of git': 'git config --global --list | grep -q token',
-      'a command in the settings of git': 'git config --get core.sshCommand || git config --get alias.leak',
+      'a command in the settings of git':
+        'git config --get core.sshCommand || git config --get alias.leak',
       '(who writes commits)': 'test "$(git config user.name)" = Olga',
       '(a program in a usual place)': 'test "$(sh ~/.local/bin/helper)" = helped',
       '(a program of the system)': 'perl -e 1 && ls /etc/passwd',
@@ -159,7 +160,7 @@ it.skipIf(!backend.ok || process.getuid?.() !== 0)(
     const host = await bus.host('front', {});
     const isThere = spawnSync('test', ['-s', '/etc/shadow']).status === 0;
     const commands = {
-      ...(isThere && { 'passwords': 'test -s /etc/shadow' }),
+      ...(isThere && { passwords: 'test -s /etc/shadow' }),
       'anything that is private': `find /etc /opt /usr/local -type f ! -perm -004 -size +0 | grep -q .`,
       '(what is public)': 'grep -q root /etc/passwd && ls /etc/ssl/certs',
     };

@@ -189,7 +189,9 @@ async function runCli(
 }
 
 /** What came of a run, or of what keeps its sandbox from being made. */
-async function unlessConfined(run: Promise<InvocationResult>): Promise<InvocationResult | JobResult> {
+async function unlessConfined(
+  run: Promise<InvocationResult>,
+): Promise<InvocationResult | JobResult> {
   return run.catch((error: unknown) => {
     const ended = error instanceof CrosstalkError ? confinedAs(error) : undefined;
     if (ended === undefined) throw error;
@@ -199,7 +201,8 @@ async function unlessConfined(run: Promise<InvocationResult>): Promise<Invocatio
 
 /** What becomes of a job whose sandbox cannot be made: it waits, or its command needs what is not shown. */
 function confinedAs({ data, message }: CrosstalkError): JobResult | undefined {
-  if (data['kind'] === 'no_sandbox') return { kind: 'parked', detail: message, reason: 'no_sandbox' };
+  if (data['kind'] === 'no_sandbox')
+    return { kind: 'parked', detail: message, reason: 'no_sandbox' };
   return data['kind'] === 'not_shown' ? failed(NOTHING_RAN, 'misconfigured', message) : undefined;
 }
 

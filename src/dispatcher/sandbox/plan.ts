@@ -41,7 +41,10 @@ export async function planOf(what: Confinement, home: string, own: Own): Promise
   const system = await systemPlaces();
   const shown = await shownBeside(what, home, [...writable, ...read], system.show);
   const show = [...system.show, ...shown, ...read.map((path) => ({ path, from: path }))];
-  const secrets = [...hide, ...(await Promise.all([...(await secretsOf(what, home)), ...state].map(real)))];
+  const secrets = [
+    ...hide,
+    ...(await Promise.all([...(await secretsOf(what, home)), ...state].map(real))),
+  ];
   const explicit = [...writable, ...read];
   const hidden = [...secrets, ...what.transport.gitDirs].filter(
     (path) => !explicit.includes(path) && !own.some((one) => isWithin(path, one.path)),
@@ -87,7 +90,11 @@ async function shownBeside(
 ): Promise<Shown[]> {
   const isSeen = (path: string): boolean =>
     [...explicit, ...system.map((one) => one.path)].some((one) => isWithin(path, one));
-  const ours = [what.transport.dir, await real(packageRoot()), dirname(await real(process.execPath))];
+  const ours = [
+    what.transport.dir,
+    await real(packageRoot()),
+    dirname(await real(process.execPath)),
+  ];
   const settings = { path: `${home}/.gitconfig`, from: await settingsOfGit(what) };
   return [
     ...[...(await toolsOf(home, what.env)), settings].filter(({ path }) => !isSeen(path)),
@@ -109,7 +116,11 @@ const MOST_TOLD = 20;
 async function lookAgain(
   { stateDir, actor, log }: Confinement,
   before: ReadonlyMap<string, string>,
-  { roots, skip, known }: { roots: Root[]; skip: ReadonlySet<string>; known: Survey['repositories'] },
+  {
+    roots,
+    skip,
+    known,
+  }: { roots: Root[]; skip: ReadonlySet<string>; known: Survey['repositories'] },
 ): Promise<void> {
   if (roots.length === 0) return;
   for (const path of await holdMoved(stateDir, before)) log('repository_moved', { actor, path });
@@ -117,6 +128,8 @@ async function lookAgain(
   // The next run does not begin where there is too much now.
   if ('problem' in found) return;
   const paths = new Set(known.map((one) => one.path));
-  for (const { path } of found.repositories.filter((one) => !paths.has(one.path)).slice(0, MOST_TOLD))
+  for (const { path } of found.repositories
+    .filter((one) => !paths.has(one.path))
+    .slice(0, MOST_TOLD))
     log('repository_new', { actor, path });
 }

@@ -124,7 +124,13 @@ function failureOf(
 ): Promise<string | undefined> {
   return new Promise((resolve) => {
     const between = Array.from({ length: 6 }, () => 'ignore' as const);
-    const stdio = ['ignore' as const, 'ignore' as const, 'pipe' as const, ...between, 'pipe' as const];
+    const stdio = [
+      'ignore' as const,
+      'ignore' as const,
+      'pipe' as const,
+      ...between,
+      'pipe' as const,
+    ];
     const child: ChildProcess = withPipes(spawn(program, args, { stdio, timeout: TRY_MS }));
     const given = (child.stdio as readonly unknown[])[9];
     if (given instanceof Writable) given.on('error', () => undefined).end(filter);

@@ -58,10 +58,7 @@ export function callFilter(processor: string): Buffer | undefined {
   if (kinds === undefined) return undefined;
   const refuse: Instruction = [RETURN, 0, 0, REFUSE];
   const allow: Instruction = [RETURN, 0, 0, ALLOW];
-  const ifFamily = FAMILIES.flatMap((family): Instruction[] => [
-    [IF_EQUAL, 0, 1, family],
-    allow,
-  ]);
+  const ifFamily = FAMILIES.flatMap((family): Instruction[] => [[IF_EQUAL, 0, 1, family], allow]);
   const socket: Instruction[] = [[LOAD, 0, 0, AT.first], ...ifFamily, refuse];
   const program = kinds.flatMap(({ arch, ioctl, sockets, never }): Instruction[] => {
     const calls: Instruction[] = [

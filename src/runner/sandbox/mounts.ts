@@ -88,13 +88,12 @@ function planned(view: View): Mount[] {
     ...view.write.map((path) => ({ ...bound(5, { path, from: path }, true), lasts: true })),
   ];
   const inside = (path: string): boolean => deepest(path, seen)?.from !== undefined;
-  const fixed = view.fixed
-    .filter(inside)
-    .map((path) => bound(2, { path, from: path }, false));
+  const fixed = view.fixed.filter(inside).map((path) => bound(2, { path, from: path }, false));
   const covers = view.cover
     .filter(({ path }) => inside(path))
     .map(({ path, kind }): Mount => {
-      const args = kind === 'folder' ? ['--tmpfs', path, 'sealed'] : ['--ro-bind', '/dev/null', path];
+      const args =
+        kind === 'folder' ? ['--tmpfs', path, 'sealed'] : ['--ro-bind', '/dev/null', path];
       return { path, rank: 2.5, args };
     });
   return [...seen, ...fixed, ...covers];

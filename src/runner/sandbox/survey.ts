@@ -85,12 +85,20 @@ export async function survey(
 
 /** What is in a folder; undefined where this user cannot look, and nothing where there is no folder. */
 async function namesIn(folder: string): Promise<Dirent[] | undefined> {
-  try {
-    return await readdir(folder, { withFileTypes: true });
-  } catch (error) {
-    return ['ENOENT', 'ENOTDIR'].some((code) => hasCode(error, code)) ? [] : undefined;
+  for (let times = 0; times < MOST_TIMES; times++) {
+    try {
+      return await readdir(folder, { withFileTypes: true });
+    } catch (error) {
+      // Where the file system does not say of what kind entries are, one of them may be gone by then.
+      const isGone = hasCode(error, 'ENOENT') || hasCode(error, 'ENOTDIR');
+      if (!isGone) return undefined;
+      if (lstatSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) return [];
+    }
   }
+  return undefined;
 }
+
+const MOST_TIMES = 5;
 
 function kindOf(entry: Dirent): 'folder' | 'file' | 'link' | 'odd' {
   if (entry.isDirectory()) return 'folder';

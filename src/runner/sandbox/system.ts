@@ -40,10 +40,11 @@ export async function systemPlaces(): Promise<Pick<View, 'links' | 'show' | 'pro
  */
 async function sharedOfProc(): Promise<string[]> {
   if (process.getuid?.() !== 0) return [];
-  const entries = await readdir('/proc', { withFileTypes: true });
-  return entries
-    .filter((entry) => !/^\d+$/.test(entry.name) && !entry.isSymbolicLink())
-    .map(({ name }) => `/proc/${name}`);
+  const names = (await readdir('/proc')).filter((name) => !/^\d+$/.test(name));
+  const kinds = await Promise.all(names.map(async (name) => kindOf(`/proc/${name}`)));
+  return names
+    .filter((_, at) => !['link', 'none'].includes(kinds[at] ?? ''))
+    .map((name) => `/proc/${name}`);
 }
 
 /**
@@ -58,7 +59,7 @@ export async function follow(
 ): Promise<{ at: string } | { link: string } | undefined> {
   let rest = namesOf(path);
   let at = '';
-  for (let links = 0; rest.length > 0; ) {
+  for (let links = 0; rest.length > 0;) {
     const [name = '', ...after] = rest;
     const next = name === '..' ? dirname(at) : `${at}/${name}`;
     const kind = await kindOf(next);
