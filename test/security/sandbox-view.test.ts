@@ -139,7 +139,7 @@ can(
       await host.approve();
       await host.send('dev', 'go on');
       const log = await host.once();
-      return log.map((line) => String(line['detail'] ?? '')).join('\n');
+      return JSON.stringify(log);
     };
     expect(await pass([])).toContain(`the sandbox does not show ${join(bin, 'my-tool')}`);
     // A symlink that is shown needs what it leads to.

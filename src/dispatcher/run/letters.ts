@@ -133,10 +133,7 @@ export function interruptedLetter(
 export function parkedLetter(
   parts: Now,
   job: Job,
-  {
-    detail,
-    reason = 'too_deep',
-  }: { detail: string; reason?: 'too_deep' | ParkedFor },
+  { detail, reason = 'too_deep' }: { detail: string; reason?: 'too_deep' | ParkedFor },
 ): DeadLetter {
   const { actor, channel, messages, tier, tiers } = job;
   const [asked = tier] = tiers;

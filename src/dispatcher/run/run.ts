@@ -25,6 +25,7 @@ import { overBudget } from './over-budget.ts';
 import { permitOf, permittingOf } from './permitting.ts';
 import { refusedIfSo } from './refusals.ts';
 import { NOTHING_RAN, prepare, runIn } from './cli.ts';
+import { confinedAs, unlessConfined } from './confined-as.ts';
 import { answersOf, stillOpen } from '../intake/still-open.ts';
 import { serversForRun } from '../laying/mcp-servers.ts';
 import type { Turn } from '../sessions/session-of-run.ts';
@@ -186,24 +187,6 @@ async function runCli(
   const whole = usage === undefined ? result : { ...result, usage };
   const concluded = await conclude(parts, job, about.briefing, outcome, whole);
   return branch === undefined ? concluded : withBranch(concluded, branch);
-}
-
-/** What came of a run, or of what keeps its sandbox from being made. */
-async function unlessConfined(
-  run: Promise<InvocationResult>,
-): Promise<InvocationResult | JobResult> {
-  return run.catch((error: unknown) => {
-    const ended = error instanceof CrosstalkError ? confinedAs(error) : undefined;
-    if (ended === undefined) throw error;
-    return ended;
-  });
-}
-
-/** What becomes of a job whose sandbox cannot be made: it waits, or its command needs what is not shown. */
-function confinedAs({ data, message }: CrosstalkError): JobResult | undefined {
-  if (data['kind'] === 'no_sandbox')
-    return { kind: 'parked', detail: message, reason: 'no_sandbox' };
-  return data['kind'] === 'not_shown' ? failed(NOTHING_RAN, 'misconfigured', message) : undefined;
 }
 
 /** Answers tell of the branch on which their run worked. */

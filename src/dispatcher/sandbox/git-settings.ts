@@ -70,7 +70,7 @@ function keysIn(line: string): string[] {
   return words.flatMap(({ text }, at) => {
     const before = words[at - 1]?.text ?? '';
     if (before === '-i') return [text];
-    const [, given] = /^(?:-o)?IdentityFile[= ]\s*(.+)$/i.exec(text) ?? [];
-    return given !== undefined ? [given] : /^-i./.test(text) ? [text.slice(2)] : [];
+    const [, given] = /^(?:-o)?IdentityFile[= ](.+)$/i.exec(text) ?? [];
+    return given !== undefined ? [given.trim()] : /^-i./.test(text) ? [text.slice(2)] : [];
   });
 }

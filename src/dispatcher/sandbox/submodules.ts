@@ -26,7 +26,7 @@ export async function submodulesIn(git: string): Promise<string[]> {
     const bytes = size > MOST_BYTES ? undefined : await readFile(path);
     // Hardly any repository has submodules.
     if (bytes?.includes(Buffer.from([0, 0, 0xe0, 0])) === false) continue;
-    const hash = /^\s*objectformat\s*=\s*"?sha256/im.test(await settingsOf(git)) ? 32 : 20;
+    const hash = /objectformat *= *"?sha256/i.test(await settingsOf(git)) ? 32 : 20;
     const listed = bytes && listedIn(bytes, hash);
     if (listed === undefined)
       throw unsafe(

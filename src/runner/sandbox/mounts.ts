@@ -39,7 +39,7 @@ interface Mount {
 }
 
 /** Folders of its own that lie where other programs keep sockets and files. */
-export const OWN_FOLDERS: readonly string[] = ['/tmp', '/var/tmp', '/run'];
+const OWN_FOLDERS: readonly string[] = ['/tmp', '/var/tmp', '/run'];
 
 /**
  * The arguments by which bubblewrap makes a view, from nothing: what is deeper is put over what is above it.
@@ -74,21 +74,23 @@ export function placeOf(path: string, view: View): string | undefined {
 
 function planned(view: View): Mount[] {
   const memory = [...OWN_FOLDERS, ...(view.home === undefined ? [] : [view.home])];
-  const bound = (rank: number, { path, from }: Shown, writable: boolean): Mount => {
-    return { path, rank, args: [writable ? '--bind' : '--ro-bind', from, path], from };
+  const bound = (rank: number, { path, from }: Shown, way: '--bind' | '--ro-bind'): Mount => {
+    return { path, rank, args: [way, from, path], from };
   };
   const seen: Mount[] = [
     ...memory.map((path) => ({ path, rank: 1, args: ['--tmpfs', path] })),
     ...view.links.map(({ path, target }) => {
       return { path, rank: 1, args: ['--symlink', target, path], from: path };
     }),
-    ...view.proc.map((path) => bound(1, { path, from: path }, false)),
-    ...view.show.map((one) => bound(3, one, false)),
-    ...view.own.map((one) => bound(4, one, one.writable)),
-    ...view.write.map((path) => ({ ...bound(5, { path, from: path }, true), lasts: true })),
+    ...view.proc.map((path) => bound(1, { path, from: path }, '--ro-bind')),
+    ...view.show.map((one) => bound(3, one, '--ro-bind')),
+    ...view.own.map((one) => bound(4, one, one.writable ? '--bind' : '--ro-bind')),
+    ...view.write.map((path) => ({ ...bound(5, { path, from: path }, '--bind'), lasts: true })),
   ];
   const inside = (path: string): boolean => deepest(path, seen)?.from !== undefined;
-  const fixed = view.fixed.filter(inside).map((path) => bound(2, { path, from: path }, false));
+  const fixed = view.fixed
+    .filter(inside)
+    .map((path) => bound(2, { path, from: path }, '--ro-bind'));
   const covers = view.cover
     .filter(({ path }) => inside(path))
     .map(({ path, kind }): Mount => {
