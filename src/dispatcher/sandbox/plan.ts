@@ -39,12 +39,12 @@ export async function planOf(what: Confinement, home: string, own: Own): Promise
   const read = await named(sandbox.read);
   const hide = await named(sandbox.hide);
   const system = await systemPlaces();
-  const shown = await shownBeside(what, home, [...writable, ...read], system.show);
+  const [shown, known] = await Promise.all([
+    shownBeside(what, home, [...writable, ...read], system.show),
+    secretsOf(what, home),
+  ]);
   const show = [...system.show, ...shown, ...read.map((path) => ({ path, from: path }))];
-  const secrets = [
-    ...hide,
-    ...(await Promise.all([...(await secretsOf(what, home)), ...state].map(real))),
-  ];
+  const secrets = [...hide, ...(await Promise.all([...known, ...state].map(real)))];
   const explicit = [...writable, ...read];
   const hidden = [...secrets, ...what.transport.gitDirs].filter(
     (path) => !explicit.includes(path) && !own.some((one) => isWithin(path, one.path)),

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { lstat, readdir, readFile, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { makeFolder } from '../../folder.ts';
+import { plainFileAt } from '../../plain-file.ts';
 import { isWithin } from '../../runner/sandbox/mounts.ts';
 import type { Survey } from '../../runner/sandbox/survey.ts';
 import { kindOf, real } from '../../runner/sandbox/system.ts';
@@ -33,9 +34,9 @@ export async function fixedIn(places: readonly string[], found: Found): Promise<
       throw unsafe(
         `${path} is a symlink in a folder that runs may write, so that one of them could put another repository in its place; have a file say where it is instead, as git init --separate-git-dir writes it, or give the actor a worktree`,
       );
-    const git = kind === 'file' ? await namedBy(path) : path;
+    const git = kind === 'file' ? namedBy(path) : path;
     if (git === undefined) continue;
-    const common = await commonOf(git);
+    const common = commonOf(git);
     for (const one of kind === 'file' ? [git, common] : [common]) {
       const place = await real(one);
       if (!isIn(place) || fixed.includes(place)) continue;
@@ -65,21 +66,20 @@ export async function fixedIn(places: readonly string[], found: Found): Promise<
 /** A file of a repository is not read if it is larger. */
 const MOST_BYTES = 4096;
 
-async function smallText(path: string): Promise<string> {
-  const found = await lstat(path).catch(() => undefined);
-  if (found?.isFile() !== true || found.size > MOST_BYTES) return '';
-  return readFile(path, 'utf8').catch(() => '');
+function smallText(path: string): string {
+  const found = plainFileAt(path, MOST_BYTES, { follow: false });
+  return found.kind === 'text' ? found.text : '';
 }
 
 /** The git directory that a file stands for. */
-async function namedBy(file: string): Promise<string | undefined> {
-  const named = /^gitdir: ([^\n]+)/.exec(await smallText(file))?.[1]?.trim() ?? '';
+function namedBy(file: string): string | undefined {
+  const named = /^gitdir: ([^\n]+)/.exec(smallText(file))?.[1]?.trim() ?? '';
   return named === '' ? undefined : resolve(dirname(file), named);
 }
 
 /** The git directory with the settings of one. */
-async function commonOf(git: string): Promise<string> {
-  const named = (await smallText(join(git, 'commondir'))).trim();
+function commonOf(git: string): string {
+  const named = smallText(join(git, 'commondir')).trim();
   return named === '' ? git : resolve(git, named);
 }
 

@@ -1,9 +1,12 @@
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { plainFileAt } from '../../plain-file.ts';
 import { unsafe } from './places.ts';
 
 /** An index of a million files is smaller. */
 const MOST_BYTES = 200 * 1024 * 1024;
+const MOST_SETTINGS = 1024 * 1024;
 /** The mode of a submodule in an index, and where in an entry the mode, and the name of the object, stand. */
 const SUBMODULE = 0o160000;
 const AT = { mode: 24, object: 40 };
@@ -22,11 +25,10 @@ export async function submodulesIn(git: string): Promise<string[]> {
   const found: string[] = [];
   for (const name of indexes) {
     const path = join(git, name);
-    const size = await stat(path).then((one) => (one.isFile() ? one.size : Infinity));
-    const bytes = size > MOST_BYTES ? undefined : await readFile(path);
+    const bytes = await bytesOf(path).catch(() => undefined);
     // Hardly any repository has submodules.
     if (bytes?.includes(Buffer.from([0, 0, 0xe0, 0])) === false) continue;
-    const hash = /objectformat *= *"?sha256/i.test(await settingsOf(git)) ? 32 : 20;
+    const hash = /objectformat *= *"?sha256/i.test(settingsOf(git)) ? 32 : 20;
     const listed = bytes && listedIn(bytes, hash);
     if (listed === undefined)
       throw unsafe(
@@ -37,8 +39,21 @@ export async function submodulesIn(git: string): Promise<string[]> {
   return found;
 }
 
-async function settingsOf(git: string): Promise<string> {
-  return readFile(join(git, 'config'), 'utf8').catch(() => '');
+/** The content of a plain file that is not too large; a run may have put a pipe in its place. */
+async function bytesOf(path: string): Promise<Buffer | undefined> {
+  const { O_RDONLY, O_NONBLOCK, O_NOFOLLOW } = constants;
+  const file = await open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW);
+  try {
+    const found = await file.stat();
+    return found.isFile() && found.size <= MOST_BYTES ? await file.readFile() : undefined;
+  } finally {
+    await file.close();
+  }
+}
+
+function settingsOf(git: string): string {
+  const found = plainFileAt(join(git, 'config'), MOST_SETTINGS);
+  return found.kind === 'text' ? found.text : '';
 }
 
 /** The names of submodules in an index; undefined if it is none that is known. */
