@@ -59,6 +59,8 @@ export type EventName =
   | 'worktrees_removed'
   | 'branch_held'
   | 'sandbox_refused'
+  | 'repository_moved'
+  | 'repository_new'
   | 'drop_refused'
   | 'permission_asked'
   | 'permission_answered'
@@ -120,6 +122,8 @@ const LEVELS: Partial<Record<EventName, Level>> = {
   workspace_cleaned: 'warn',
   branch_held: 'warn',
   sandbox_refused: 'warn',
+  repository_moved: 'warn',
+  repository_new: 'warn',
   drop_refused: 'warn',
   permission_denied: 'warn',
   subscription_invalid: 'warn',

@@ -19,6 +19,7 @@ type FailureReason =
   | 'too_deep'
   | 'no_planning'
   | 'missing_secret'
+  | 'no_sandbox'
   | 'secret'
   | 'cancelled';
 

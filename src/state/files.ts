@@ -23,6 +23,25 @@ export async function writeDurably(path: string, content: string | Uint8Array): 
 /** The steps between are done at once, which takes less time than to wait for each. */
 const synced = promisify(fsync);
 
+/**
+ * Writes a file for the programs of a sandbox, if it has another content.
+ *
+ * @returns its path
+ */
+export async function keptFile(
+  stateDir: string,
+  name: string,
+  content: string | Buffer,
+): Promise<string> {
+  // No actor has such a name.
+  const path = join(stateDir, 'sandbox', `.${name}`);
+  const there = await readFile(path).catch(() => undefined);
+  if (there?.equals(Buffer.from(content)) === true) return path;
+  await makeFolder(dirname(path), 0o700);
+  await writeDurably(path, content);
+  return path;
+}
+
 /** Writes a file that is whole at any moment, and need not outlive a crash of the machine. */
 export function writeWhole(path: string, content: string): Promise<void> {
   return replace(path, content, { sync: false });

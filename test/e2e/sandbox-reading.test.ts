@@ -1,5 +1,4 @@
-import { mkdtempSync, readdirSync, realpathSync, writeFileSync } from 'node:fs';
-import { homedir } from 'node:os';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { COMMANDS } from '../../src/cli/tables/table.ts';
@@ -104,7 +103,8 @@ can(`what a run may read it reads in a sandbox too, with the same result${UNLESS
 
 can(`a run in a sandbox takes the files of a message itself${UNLESS}`, async () => {
   const { bus, host, first } = await world();
-  const outside = realpathSync(mkdtempSync(join(homedir(), 'elsewhere-')));
+  // HOME is in memory there.
+  const outside = '/usr/local';
   const inside = await inSandbox({ bus, host }, [
     `crosstalk read ${first} --files got && cat got/1-report.txt`,
     `crosstalk read ${first} --files ${outside}`,
@@ -117,7 +117,7 @@ can(`a run in a sandbox takes the files of a message itself${UNLESS}`, async () 
   expect(inside[0]?.out).toContain('the bytes of the report');
   expect(inside[1]?.code).toBe(2);
   expect(inside[1]?.err).toContain('is not for a run: it lies elsewhere');
-  expect(readdirSync(outside)).toEqual([]);
+  expect(existsSync(join(outside, '1-report.txt'))).toBe(false);
   expect(JSON.parse(inside[2]?.out ?? '')).toMatchObject([{ name: 'report.txt', problem: null }]);
   expect(inside[3]?.out).toBe('');
   expect(inside[4]).toMatchObject({ code: 1 });

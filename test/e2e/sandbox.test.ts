@@ -181,7 +181,9 @@ can(`sandbox run shows what an actor would reach${UNLESS}`, async () => {
     expect(none.err).toMatch(why);
   }
   const text = await host.run('actor', 'set', 'dev', 'sandbox={net: all}');
-  expect(text.err).toContain('a mapping of write, hide, net, env, which is written into the host');
+  expect(text.err).toContain(
+    'a mapping of write, read, hide, net, env, which is written into the host',
+  );
   host.declare({
     dev: {
       default: {

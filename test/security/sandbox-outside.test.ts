@@ -13,32 +13,13 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { binPath } from '../../src/package.ts';
 import { findBackend } from '../../src/runner/sandbox/bubblewrap.ts';
-import { Bus, type Host } from '../support/bus.ts';
+import { Bus } from '../support/bus.ts';
 import { git } from '../support/git.ts';
-import { Persuaded } from '../support/run-commands.ts';
+import { tried } from '../support/sandboxed.ts';
 
 const backend = await findBackend(process.env);
 const UNLESS = backend.ok ? '' : ` (skipped: ${backend.problem})`;
 const can = it.skipIf(!backend.ok);
-
-/** Which of some commands succeed in a run of a tier with these options. */
-async function tried(
-  { bus, host }: { bus: Bus; host: Host },
-  commands: Record<string, string>,
-  { sandbox, ...rest }: { workdir?: string; sandbox?: { net: string[]; write?: string[] } },
-): Promise<{ succeeded: string[]; cli: Persuaded }> {
-  const cli = new Persuaded(bus, ...Object.values(commands));
-  const written = sandbox && { ...sandbox, write: [cli.folder, ...(sandbox.write ?? [])] };
-  host.declare({
-    dev: { default: { cli: cli.cli, ...rest, ...(written && { sandbox: written }) } },
-  });
-  await host.approve();
-  await host.send('dev', 'go on');
-  const log = await host.once();
-  expect(log.filter(({ event }) => /failed|error/.test(event))).toEqual([]);
-  const names = Object.keys(commands);
-  return { cli, succeeded: names.filter((_, at) => cli.given[at]?.code === 0) };
-}
 
 /** A socket on which a program of the operator's listens. */
 async function listening(path: string): Promise<void> {

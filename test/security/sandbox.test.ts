@@ -36,7 +36,7 @@ function attempts(of: Record<string, string | number>): [what: string, line: str
     ['write a git configuration', `echo '# x' >> ${at('transport')}/.git/config`],
     ['write the git configuration of the user', 'echo "# x" >> "$HOME/.gitconfig"'],
     ['write the checkout', `echo x > ${at('transport')}/local/x`],
-    ['write a start-up file', 'echo "# x" >> "$HOME/.profile" && grep -q x "$HOME/.profile"'],
+    ['write a start-up file', 'grep -q mine "$HOME/.profile" && echo "# x" >> "$HOME/.profile"'],
     ['write the copy of another thread', `echo x > ${at('state')}/worktrees/other/x`],
     ['write the original repository', `echo x > ${at('app')}/x`],
     ['write a folder that all share', `echo x > ${at('shared')}/x`],
@@ -94,7 +94,7 @@ can(
       '.config/gh/hosts.yml': 'secret',
       '.config/mine': 'visible',
       '.gitconfig': '',
-      '.profile': '',
+      '.profile': 'mine\n',
       visible: 'visible',
     })) {
       mkdirSync(dirname(join(home, path)), { recursive: true });
@@ -132,10 +132,7 @@ can(
       port: (listener.address() as AddressInfo).port,
       outside: (outside.address() as AddressInfo).port,
     });
-    all.push([
-      '(see what is not secret)',
-      'grep -q visible "$HOME/visible" && grep -q visible "$HOME/.config/mine"',
-    ]);
+    all.push(['read what is in HOME', 'grep -q visible "$HOME/visible" "$HOME/.config/mine"']);
     all.push([
       '(work where it works)',
       'echo x > new && git add new && git -c user.name=a -c user.email=a@b commit -qm x',
@@ -154,7 +151,7 @@ can(
     for (const [what] of all) expect(caught, what).toMatchObject({ [what]: what.startsWith('(') });
     expect(existsSync(join(shared, 'x'))).toBe(true);
     rmSync(shared, { recursive: true });
-    expect(readFileSync(join(home, '.profile'), 'utf8')).toBe('# x\n');
+    expect(readFileSync(join(home, '.profile'), 'utf8')).toBe('mine\n# x\n');
   },
 );
 

@@ -1,4 +1,3 @@
-import { SECRET_PLACES } from '../sandbox.ts';
 import { isAgentSetting } from '../settings.ts';
 import { insideOf, type Place, type Risk } from './mark.ts';
 
@@ -8,7 +7,7 @@ const SECRET_FILE =
 /** How dangerous it is to read or write at a path, by its text. */
 export function pathRisk(path: string, kind: 'reads' | 'writes', place: Place): Risk {
   const { absolute, inside, parts } = insideOf(path, place);
-  if (isSecret(absolute, place))
+  if (isSecret(absolute, inside))
     return { mark: 'dangerous', because: ['it names a place in which secrets are kept'] };
   if (kind === 'reads') return { mark: 'reads', because: [] };
   if (!inside)
@@ -18,12 +17,14 @@ export function pathRisk(path: string, kind: 'reads' | 'writes', place: Place): 
     : { mark: 'writes', because: [] };
 }
 
-/** A secret place of any home: a text may name that of another user. */
-function isSecret(absolute: string, { home }: Place): boolean {
-  if (SECRET_FILE.test(absolute) || /^\/etc\/(?:g?shadow|sudoers|ssh)\b/.test(absolute))
-    return true;
-  const below = absolute.startsWith(`${home}/`) ? absolute.slice(home.length) : absolute;
-  return SECRET_PLACES.some(
-    (secret) => below.endsWith(`/${secret}`) || below.includes(`/${secret}/`),
+/**
+ * Programs keep keys, logins and histories under names that begin with a dot, in any home. In a working directory
+ * such names are common.
+ */
+function isSecret(absolute: string, inside: boolean): boolean {
+  return (
+    SECRET_FILE.test(absolute) ||
+    /^\/etc\/(?:g?shadow|sudoers|ssh)\b/.test(absolute) ||
+    (!inside && absolute.includes('/.'))
   );
 }

@@ -2,16 +2,17 @@ import { ask, invoke } from '../../runner/invoke.ts';
 import type { InvocationResult } from '../../runner/runner.ts';
 import { readOutput } from './output.ts';
 import { passed } from '../../crash-points.ts';
-import { reasonOf } from '../../errors.ts';
+import { CrosstalkError, reasonOf } from '../../errors.ts';
 import { formatMessage } from '../../protocol/message.ts';
 import { Concealer } from '../../protocol/text/concealed.ts';
 import { suffixOf } from '../../protocol/names.ts';
 import { makeFolder } from '../../folder.ts';
 import { removeRunDirectory, runDirectory } from '../../state/run-directory.ts';
+import { failed } from './conclude.ts';
 import { RunDesk } from './desk.ts';
 import { layFiles } from '../laying/files.ts';
 import { withoutOurs } from './environment.ts';
-import type { Job, RunParts } from './job.ts';
+import type { Job, JobResult, RunParts } from './job.ts';
 import { permitOverAcp, runPermission } from './permitting.ts';
 import type { RunInput } from './run-input.ts';
 import { confinedIn, outputForm, takeSeat, type RunSeat } from './seat.ts';
@@ -166,4 +167,22 @@ function concealed(concealer: Concealer, result: InvocationResult): InvocationRe
     stderrTail: concealer.text(stderrTail),
     ...(reported !== undefined && { reported: concealer.text(reported) }),
   };
+}
+
+/** What came of a run, or of what keeps its sandbox from being made. */
+export async function unlessConfined(
+  run: Promise<InvocationResult>,
+): Promise<InvocationResult | JobResult> {
+  return run.catch((error: unknown) => {
+    const ended = error instanceof CrosstalkError ? confinedAs(error) : undefined;
+    if (ended === undefined) throw error;
+    return ended;
+  });
+}
+
+/** What becomes of a job whose sandbox cannot be made: it waits, or its command needs what is not shown. */
+export function confinedAs({ data, message }: CrosstalkError): JobResult | undefined {
+  if (data['kind'] === 'no_sandbox')
+    return { kind: 'parked', detail: message, reason: 'no_sandbox' };
+  return data['kind'] === 'not_shown' ? failed(NOTHING_RAN, 'misconfigured', message) : undefined;
 }

@@ -60,6 +60,9 @@ export interface Job {
   steering?: RunSteering;
 }
 
+/** Why mail is parked, but for the depth of its thread. */
+export type ParkedFor = 'no_planning' | 'missing_secret' | 'no_sandbox';
+
 /**
  * How a job ended. `answers` are complete messages, one per asker, with their destination;
  * `lacking` are paths of messages that were missing; `absent` are those of the batch that did not
@@ -81,7 +84,7 @@ export type JobResult =
    * from this clone.
    */
   | { kind: 'unread'; messages: string[] }
-  | { kind: 'parked'; detail: string; reason?: 'no_planning' | 'missing_secret' }
+  | { kind: 'parked'; detail: string; reason?: ParkedFor }
   /**
    * It made a plan, on which the approver decides: the first of the messages asks for that. `open` are the
    * questions that are open now.
@@ -128,7 +131,7 @@ export interface RunParts extends WorktreeParts {
   hosts: {
     readonly active:
       | {
-          actors: ReadonlyMap<string, unknown>;
+          actors: ReadonlyMap<string, readonly Tier[]>;
           serversOf: (actor: string) => readonly McpServer[];
         }
       | undefined;

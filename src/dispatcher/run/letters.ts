@@ -7,7 +7,7 @@ import { retryDelay, type DeadLetter } from '../../state/dead-letters.ts';
 import type { RunRecord } from '../../state/runs.ts';
 import type { Log } from '../../log.ts';
 import { isHopeless } from './hopeless.ts';
-import type { FailedJob, Job } from './job.ts';
+import type { FailedJob, Job, ParkedFor } from './job.ts';
 import { afterFailure } from './tier-choice.ts';
 
 /** The source of a letter's id, time and random delay. */
@@ -133,10 +133,7 @@ export function interruptedLetter(
 export function parkedLetter(
   parts: Now,
   job: Job,
-  {
-    detail,
-    reason = 'too_deep',
-  }: { detail: string; reason?: 'too_deep' | 'no_planning' | 'missing_secret' },
+  { detail, reason = 'too_deep' }: { detail: string; reason?: 'too_deep' | ParkedFor },
 ): DeadLetter {
   const { actor, channel, messages, tier, tiers } = job;
   const [asked = tier] = tiers;

@@ -24,7 +24,7 @@ import { asItsCliSays } from './hopeless.ts';
 import { overBudget } from './over-budget.ts';
 import { permitOf, permittingOf } from './permitting.ts';
 import { refusedIfSo } from './refusals.ts';
-import { NOTHING_RAN, prepare, runIn } from './cli.ts';
+import { confinedAs, NOTHING_RAN, prepare, runIn, unlessConfined } from './cli.ts';
 import { answersOf, stillOpen } from '../intake/still-open.ts';
 import { serversForRun } from '../laying/mcp-servers.ts';
 import type { Turn } from '../sessions/session-of-run.ts';
@@ -162,7 +162,9 @@ async function runCli(
         ...(asking && { permitting: permittingOf(parts, job, briefing, root, asking.flags) }),
         ...(turn && { turn }),
       });
-    result = await inSession(parts, job, about, run);
+    const made = await unlessConfined(inSession(parts, job, about, run));
+    if ('kind' in made) return made;
+    result = made;
     // Whatever comes of what it has left behind, it is on the bill.
     onRan({ result, thread: root, counted, handed: allowed.handed });
     const isAgain = await job.steering?.end(result.aborted);
@@ -218,6 +220,8 @@ async function placeOf(
   } catch (error) {
     if (!(error instanceof CrosstalkError)) throw error;
     if (error.code === 'aborted') return { kind: 'stopped' };
+    const unconfined = confinedAs(error);
+    if (unconfined !== undefined) return unconfined;
     // It is tried again by the clock, as with all that a full disk keeps from beginning.
     if (error.data['kind'] === 'no_space') throw error;
     return failed(NOTHING_RAN, 'bad_workdir', error.message);

@@ -171,12 +171,13 @@ export async function confinedIn(
   const backend = await parts.sandboxes.backend();
   // Nothing is begun where none can be made; it may have been removed since.
   if (!backend.ok) throw new Error(`${backend.problem}; ${backend.fix}`);
-  const { dir, stateDir, environment, binDir, log } = parts;
+  const { dir, stateDir, environment, binDir, log, hosts } = parts;
   const clone = await findClone(dir);
   return confine({
     ...what,
     ...{ sandbox, program: backend.program, runDir, binDir, stateDir, log },
     stateHome: stateHome(environment),
     transport: { dir, gitDirs: [clone.gitDir, clone.commonDir] },
+    commands: [...(hosts.active?.actors.values() ?? [])].flat().map(({ cli }) => cli),
   });
 }

@@ -2,21 +2,22 @@ import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { accountOf, type AgentAccount } from '../../agents/account.ts';
 import { needsOf, USUAL_VARIABLES } from '../../agents/sandbox.ts';
-import { makeFolder } from '../../folder.ts';
 import { allowedOf, hostsIn } from '../../runner/sandbox/allowed.ts';
 import { proxyVariables, wrapped, type Network } from '../../runner/sandbox/bubblewrap.ts';
-import { thisMachine } from '../../runner/sandbox/machine.ts';
 import { mountsOf } from '../../runner/sandbox/mounts.ts';
 import { callFilter } from '../../runner/sandbox/filter.ts';
 import { openProxy } from '../../runner/sandbox/proxy.ts';
-import { writeDurably } from '../../state/files.ts';
-import { ownPlaces, real, viewOf, type Confinement, type Own } from './view.ts';
+import { real } from '../../runner/sandbox/system.ts';
+import { keptFile } from '../../state/files.ts';
+import { planOf } from './plan.ts';
+import { checkProgram } from './program.ts';
+import { ownPlaces, type Confinement, type Own } from './view.ts';
 
 /** A command line in a sandbox: the words before it, and its variables. */
 export interface Confined {
   wrap: readonly string[];
   env: NodeJS.ProcessEnv;
-  /** Ends its way to the network. */
+  /** Ends its way to the network, and looks at what it has left. */
   close: () => Promise<void>;
 }
 
@@ -26,10 +27,13 @@ export async function confine(what: Confinement): Promise<Confined> {
   const home = await real(env['HOME'] ?? '/');
   const account = accountOf(what.command);
   const own = await ownPlaces(what, account, home);
-  const view = await viewOf(what, home, own);
+  const { view, lookAgain } = await planOf(what, home, own);
+  await checkProgram(view, what);
+  // Nothing begins with a filter that is empty.
+  const calls = await keptFile(stateDir, 'calls', callFilter(process.arch) ?? '');
   const { network, close } = await networkOf(what, account, own, runDir);
   return {
-    wrap: wrapped(program, mountsOf(view, thisMachine), cwd, network, await filterIn(stateDir)),
+    wrap: wrapped(program, mountsOf(view), cwd, network, calls),
     env: {
       ...kept(withoutGitConfig(env), [
         ...USUAL_VARIABLES,
@@ -40,21 +44,11 @@ export async function confine(what: Confinement): Promise<Confined> {
       CROSSTALK_SANDBOX: '1',
       TMPDIR: '/tmp',
     },
-    close,
+    close: async () => {
+      await close();
+      await lookAgain();
+    },
   };
-}
-
-/** The file with the filter of system calls; undefined on a kind of processor for which there is none. */
-async function filterIn(stateDir: string): Promise<string | undefined> {
-  const filter = callFilter(process.arch);
-  if (filter === undefined) return undefined;
-  // No actor has such a name.
-  const path = join(stateDir, 'sandbox', '.calls');
-  const there = await readFile(path).catch(() => undefined);
-  if (there?.equals(filter) === true) return path;
-  await makeFolder(join(stateDir, 'sandbox'), 0o700);
-  await writeDurably(path, filter);
-  return path;
 }
 
 /** A settings file of this size is not read for the hosts it names. */
@@ -106,7 +100,7 @@ async function smallFile(path: string): Promise<string> {
 
 /** What this program tells git by variables (`workplace.ts`), without what the operator does, such as a token. */
 function withoutGitConfig(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  const given = /^GIT_CONFIG_(?:COUNT|PARAMETERS|KEY_\d+|VALUE_\d+)$/;
+  const given = /^GIT_CONFIG_(?:COUNT|PARAMETERS|GLOBAL|KEY_\d+|VALUE_\d+)$/;
   const rest = Object.entries(env).filter(([name]) => !given.test(name));
   const [key, value] = ['safe.bareRepository', 'explicit'];
   const isGuarded = Object.values(env).includes(key);

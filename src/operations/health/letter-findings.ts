@@ -31,7 +31,15 @@ export function letterFindings(
         'crosstalk dlq',
       ),
     );
-  const deep = parked.length - lacking.length - planless;
+  const unconfined = parked.filter(({ reason }) => reason === 'no_sandbox').length;
+  if (unconfined > 0)
+    problems.push(
+      act(
+        `parked deliveries whose sandbox cannot be made: ${String(unconfined)}; see why with: crosstalk dlq, and then let them run with: crosstalk dlq --retry <id>`,
+        'crosstalk dlq',
+      ),
+    );
+  const deep = parked.length - lacking.length - planless - unconfined;
   if (deep > 0)
     problems.push(
       act(

@@ -9,6 +9,7 @@ import { shown } from '../../protocol/text/result.ts';
 import { runPlain } from '../../runner/plain-session.ts';
 import { findBackend } from '../../runner/sandbox/bubblewrap.ts';
 import { USUAL_SANDBOX, type Sandbox } from '../../protocol/files/tier-sandbox.ts';
+import type { EventName, LogFields } from '../../log.ts';
 import { stateHome } from '../../state/directory.ts';
 import { findClone } from '../../transport/clone/clone.ts';
 import { knownHost } from '../setup/approvals.ts';
@@ -25,6 +26,14 @@ export interface SandboxInput {
 
 const GRACE_MS = 5000;
 
+/** What is said of the sandbox on the terminal. */
+const SAID: Partial<Record<EventName, (fields: LogFields) => string>> = {
+  sandbox_refused: ({ host }) => `the sandbox does not reach ${String(host)}`,
+  repository_moved: ({ path }) => `the repository ${String(path)} is not where it was`,
+  repository_new: ({ path }) =>
+    `${String(path)} is new: git executes what its settings say, so look at them before you use it`,
+};
+
 /**
  * Runs a command on the terminal in the sandbox in which an actor's runs would be, with the current folder
  * to work in.
@@ -39,6 +48,7 @@ export async function runInSandbox(context: Context, input: SandboxInput): Promi
   if (!backend.ok) throw new CrosstalkError('refused', `${backend.problem}; ${backend.fix}`);
   const sandbox = await sandboxOf(context, input);
   const clone = await findClone(transport.dir);
+  const { host } = await knownHost(context, undefined).catch(() => ({ host: undefined }));
   await makeFolder(paths.run, 0o700);
   const runDir = await mkdtemp(join(paths.run, 'sandbox-'));
   const command = input.words.map(quoted).join(' ');
@@ -50,8 +60,9 @@ export async function runInSandbox(context: Context, input: SandboxInput): Promi
     stateDir: paths.root,
     stateHome: stateHome(env),
     transport: { dir: transport.dir, gitDirs: [clone.gitDir, clone.commonDir] },
-    log: (_, fields) => {
-      note(`the sandbox does not reach ${String(fields?.['host'])}`);
+    commands: [...(host?.inForce.values() ?? [])].flat().map(({ cli }) => cli),
+    log: (event, fields) => {
+      note(SAID[event]?.(fields ?? {}) ?? event);
     },
   });
   try {

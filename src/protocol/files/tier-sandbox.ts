@@ -5,7 +5,9 @@ import { isWorkdir } from './workdir.ts';
 export interface Sandbox {
   /** Folders that it may write to besides its own, absolute or below `~`. */
   write: readonly string[];
-  /** Files and folders that it does not see besides those that are secret anyway. */
+  /** Files and folders that it sees, of HOME and of the machine, besides those that every run does. */
+  read: readonly string[];
+  /** Files and folders in what it sees that it does not see. */
   hide: readonly string[];
   /**
    * The hosts that it reaches: `none`, `all`, `model` for those of its model, or names of hosts, which may
@@ -24,8 +26,8 @@ export interface TierSandbox {
 export const SANDBOX_OPTIONS: readonly string[] = ['sandbox'];
 
 /** The sandbox that `default` names. */
-export const USUAL_SANDBOX: Sandbox = { write: [], hide: [], net: ['model'], env: [] };
-const KEYS = ['write', 'hide', 'net', 'env'];
+export const USUAL_SANDBOX: Sandbox = { write: [], read: [], hide: [], net: ['model'], env: [] };
+const KEYS = ['write', 'read', 'hide', 'net', 'env'];
 const VARIABLE = /^[A-Za-z_]\w*\*?$/;
 const HOST = /^(?:\*\.)?(?:[A-Za-z0-9-]+\.)*[A-Za-z0-9-]+(?::\d{1,5})?$/;
 const MOST = 100;
@@ -74,6 +76,7 @@ export function tierSandbox(
   return {
     sandbox: {
       write: list('write', isWorkdir, paths),
+      read: list('read', isWorkdir, paths),
       hide: list('hide', isWorkdir, paths),
       net: net.length === 0 ? USUAL_SANDBOX.net : net,
       env: list('env', (text) => VARIABLE.test(text), 'a list of variables'),

@@ -1,7 +1,11 @@
-import { spawn } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { access, constants } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Writable } from 'node:stream';
 import { FORWARDER_PORT, withForwarder } from './forwarder.ts';
+import { callFilter } from './filter.ts';
+import { mountsOf } from './mounts.ts';
+import { systemPlaces } from './system.ts';
 import { withPipes } from '../../with-pipes.ts';
 
 /** Whether this machine can make a sandbox, and what is to be done if it cannot. */
@@ -26,33 +30,23 @@ export type Network = 'all' | 'none' | { socket: string };
  *
  * @param mounts as {@link mountsOf} gives them
  * @param cwd where it works; seen in the sandbox under the same path
- * @param filter the file of the filter of system calls (`filter.ts`), where there is one
+ * @param filter the file of the filter of system calls (`filter.ts`)
  */
 export function wrapped(
   program: string,
   mounts: readonly string[],
   cwd: string,
   network: Network,
-  filter?: string,
+  filter: string,
 ): string[] {
   const net = network === 'all' ? [] : ['--unshare-net'];
   const inside = typeof network === 'string' ? [] : withForwarder(network.socket);
+  return ['/bin/sh', '-c', OPENED, 'sh', filter, program, ...options(mounts, cwd, net), ...inside];
+}
+
+function options(mounts: readonly string[], cwd: string, net: readonly string[]): string[] {
   const who = process.getuid?.() === 0 ? NOBODY : [];
-  const filtered = filter === undefined ? [] : ['/bin/sh', '-c', OPENED, 'sh', filter];
-  const calls = filter === undefined ? [] : ['--seccomp', '9'];
-  return [
-    ...filtered,
-    program,
-    ...calls,
-    ...APART,
-    ...who,
-    ...net,
-    ...mounts,
-    '--chdir',
-    cwd,
-    '--',
-    ...inside,
-  ];
+  return ['--seccomp', '9', ...APART, ...who, ...net, ...mounts, '--chdir', cwd, '--'];
 }
 
 /** The variables by which programs find the proxy. */
@@ -70,6 +64,9 @@ export function proxyVariables(network: Network): Record<string, string> {
 }
 
 const TRY_MS = 10_000;
+/** What must not be writable in a sandbox, whoever makes it. */
+const PROMISES =
+  'for file in /proc/sys/kernel/core_pattern /proc/sysrq-trigger /etc; do test ! -w "$file" || { echo "$file can be written in it" >&2; exit 1; }; done';
 
 /** Tries whether a sandbox can be made here. */
 export async function findBackend(environment: NodeJS.ProcessEnv): Promise<Backend> {
@@ -86,8 +83,19 @@ export async function findBackend(environment: NodeJS.ProcessEnv): Promise<Backe
       problem: 'bubblewrap (bwrap) is not installed',
       fix: 'install it, as with: apt-get install bubblewrap',
     };
-  const mounts = ['--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc', '--tmpfs', '/tmp'];
-  const said = await failureOf([...wrapped(program, mounts, '/', 'none'), 'true']);
+  const filter = callFilter(process.arch);
+  if (filter === undefined)
+    return {
+      ok: false,
+      problem: `no filter of system calls is known for processors of the kind ${process.arch}`,
+      fix: 'run this actor on a machine with x64 or arm64, or take sandbox out of its tier',
+    };
+  const mounts = mountsOf({
+    ...(await systemPlaces()),
+    ...{ own: [], write: [], cover: [], fixed: [] },
+  });
+  const tried = [...options(mounts, '/', ['--unshare-net']), '/bin/sh', '-c', PROMISES];
+  const said = await failureOf(program, tried, filter);
   if (said === undefined) return { ok: true, program };
   return {
     ok: false,
@@ -109,14 +117,26 @@ async function onPath(name: string, path: string): Promise<string | undefined> {
 }
 
 /** What a program says that fails; undefined when it does not. */
-function failureOf([program = '', ...args]: readonly string[]): Promise<string | undefined> {
+function failureOf(
+  program: string,
+  args: readonly string[],
+  filter: Buffer,
+): Promise<string | undefined> {
   return new Promise((resolve) => {
-    const child = withPipes(
-      spawn(program, args, { stdio: ['ignore', 'ignore', 'pipe'], timeout: TRY_MS }),
-    );
+    const between = Array.from({ length: 6 }, () => 'ignore' as const);
+    const stdio = [
+      'ignore' as const,
+      'ignore' as const,
+      'pipe' as const,
+      ...between,
+      'pipe' as const,
+    ];
+    const child: ChildProcess = withPipes(spawn(program, args, { stdio, timeout: TRY_MS }));
+    const given = (child.stdio as readonly unknown[])[9];
+    if (given instanceof Writable) given.on('error', () => undefined).end(filter);
     let said = '';
     child.stderr
-      .setEncoding('utf8')
+      ?.setEncoding('utf8')
       .on('data', (text: string) => (said = (said + text).slice(-500)));
     child.once('error', (error) => {
       resolve(error.message);

@@ -6,22 +6,34 @@ interface Calls {
   /** As the kernel names it (`AUDIT_ARCH_*` in linux/audit.h). */
   arch: number;
   ioctl: number;
-  /** add_key, request_key and keyctl: the kernel's keyrings are shared with the user's other programs. */
-  keys: readonly number[];
+  /** socket and socketpair. */
+  sockets: readonly number[];
+  /**
+   * add_key, request_key and keyctl: the kernel's keyrings are shared with the user's other programs. And
+   * socketcall of 32-bit programs, which would hide from the filter what kind of socket is asked for.
+   */
+  never: readonly number[];
 }
 
 /** In which order they stand decides nothing; the second of a pair is what runs 32-bit programs. */
 const CALLS: Readonly<Record<string, readonly Calls[]>> = {
   x64: [
-    { arch: 0xc000003e, ioctl: 16, keys: [248, 249, 250] },
-    { arch: 0x40000003, ioctl: 54, keys: [286, 287, 288] },
+    { arch: 0xc000003e, ioctl: 16, sockets: [41, 53], never: [248, 249, 250] },
+    { arch: 0x40000003, ioctl: 54, sockets: [359, 360], never: [286, 287, 288, 102] },
   ],
   arm64: [
-    { arch: 0xc00000b7, ioctl: 29, keys: [217, 218, 219] },
-    { arch: 0x40000028, ioctl: 54, keys: [309, 310, 311] },
+    { arch: 0xc00000b7, ioctl: 29, sockets: [198, 199], never: [217, 218, 219] },
+    { arch: 0x40000028, ioctl: 54, sockets: [281, 288], never: [309, 310, 311, 102] },
   ],
 };
 
+/** io_uring_setup, _enter and _register, on all of them: what is done by it passes no filter. */
+const IO_URING = [425, 426, 427];
+/**
+ * The kinds of sockets that namespaces and mounts keep apart: AF_UNIX, AF_INET, AF_INET6 and AF_NETLINK. Any
+ * other may lead out, as AF_VSOCK does to the machine around a virtual one.
+ */
+const FAMILIES = [1, 2, 10, 16];
 /** TIOCSTI and TIOCLINUX put characters into a terminal as if they had been typed. */
 const TYPING = [0x5412, 0x541c];
 
@@ -32,8 +44,8 @@ const RETURN = 0x06;
 const ALLOW = 0x7fff0000;
 /** EPERM. */
 const REFUSE = 0x00050001;
-/** Where the kernel puts the number of the call, the kind of processor, and the second argument's low half. */
-const AT = { call: 0, arch: 4, request: 24 };
+/** Where the kernel puts the call's number, the kind of processor, and the low halves of two arguments. */
+const AT = { call: 0, arch: 4, first: 16, second: 24 };
 /** On x64, calls of the x32 kind begin there; nothing uses them. */
 const X32 = 0x40000000;
 
@@ -46,15 +58,18 @@ export function callFilter(processor: string): Buffer | undefined {
   if (kinds === undefined) return undefined;
   const refuse: Instruction = [RETURN, 0, 0, REFUSE];
   const allow: Instruction = [RETURN, 0, 0, ALLOW];
-  const program = kinds.flatMap(({ arch, ioctl, keys }): Instruction[] => {
+  const ifFamily = FAMILIES.flatMap((family): Instruction[] => [[IF_EQUAL, 0, 1, family], allow]);
+  const socket: Instruction[] = [[LOAD, 0, 0, AT.first], ...ifFamily, refuse];
+  const program = kinds.flatMap(({ arch, ioctl, sockets, never }): Instruction[] => {
     const calls: Instruction[] = [
       [LOAD, 0, 0, AT.call],
       ...(arch === 0xc000003e ? jumpOver(IF_AT_LEAST, X32) : []),
-      ...keys.flatMap((call) => jumpOver(IF_EQUAL, call)),
+      ...[...never, ...IO_URING].flatMap((call) => jumpOver(IF_EQUAL, call)),
+      ...sockets.flatMap((call): Instruction[] => [[IF_EQUAL, 0, socket.length, call], ...socket]),
       // What is no ioctl is allowed; it is looked at no further.
       [IF_EQUAL, 1, 0, ioctl],
       allow,
-      [LOAD, 0, 0, AT.request],
+      [LOAD, 0, 0, AT.second],
       ...TYPING.flatMap((request) => jumpOver(IF_EQUAL, request)),
       allow,
     ];

@@ -1,32 +1,30 @@
-/** What a process in a sandbox sees. All paths are absolute and have no symlinks. */
+/** A folder or file of the sandbox, and where on the machine it is. */
+export interface Shown {
+  path: string;
+  from: string;
+}
+
+/**
+ * What a process in a sandbox sees. Everything it names exists, and no path has symlinks. What is not named is
+ * not there.
+ */
 export interface View {
-  home: string;
+  /** A folder in memory, in which things of HOME are shown. */
+  home?: string | undefined;
+  /** Symlinks of the system, such as /bin. */
+  links: readonly { path: string; target: string }[];
+  /** Unwritable. */
+  show: readonly Shown[];
   /** Bound as they are, and may be written. */
   write: readonly string[];
-  /** Bound as they are, where something above them is hidden. */
-  read: readonly string[];
-  /** Not there, or empty. */
-  hide: readonly string[];
-  /** Folders and files of its own, in the place of others: `from` is what is there. */
-  own: readonly { path: string; from: string; writable: boolean }[];
-  /** The folder in which it may connect to sockets of others. */
-  talk?: string | undefined;
-}
-
-/** What is in a folder of this machine. */
-export interface Entry {
-  name: string;
-  kind: 'folder' | 'file' | 'link';
-  /** Of a link. */
-  target?: string;
-}
-
-/** How the planner looks at this machine. */
-export interface Machine {
-  entries: (folder: string) => Entry[];
-  kindOf: (path: string) => 'folder' | 'file' | 'none';
-  /** The paths of sockets to which this user may connect. */
-  sockets: () => string[];
+  /** Folders and files of its own, in the place of others. */
+  own: readonly (Shown & { writable: boolean })[];
+  /** Empty, wherever they would be seen. */
+  cover: readonly { path: string; kind: 'folder' | 'file' }[];
+  /** Unwritable in what may be written. */
+  fixed: readonly string[];
+  /** What of /proc is not about processes. */
+  proc: readonly string[];
 }
 
 interface Mount {
@@ -34,87 +32,92 @@ interface Mount {
   /** In which order mounts of one path are made. */
   rank: number;
   args: readonly string[];
+  /** What of the machine is in it; undefined for memory and for what is covered. */
+  from?: string;
+  /** Whether a run may change what is in it for the next run. */
+  lasts?: boolean;
 }
 
-/** Folders that hold sockets and files of other programs. */
-const OWN_FOLDERS = ['/tmp', '/var/tmp', '/run'];
-/** More entries of a folder are not shown. */
-const MOST_ENTRIES = 3000;
+/** Folders of its own that lie where other programs keep sockets and files. */
+const OWN_FOLDERS: readonly string[] = ['/tmp', '/var/tmp', '/run'];
 
 /**
- * The arguments by which bubblewrap makes a view: the whole machine, unwritable, in which what is deeper
- * is put over what is above it. A folder that has something hidden, or of its own, in it is made anew, with
- * everything else that is in it.
+ * The arguments by which bubblewrap makes a view, from nothing: what is deeper is put over what is above it.
+ * A mount cannot be moved, but a folder above it can, and what it covers or keeps unwritable would be there
+ * again in the next run. So in what may be written each folder above a mount is made a mount too.
  */
-export function mountsOf(view: View, machine: Machine): string[] {
-  const mounts: Mount[] = [];
-  const add = (rank: number, path: string, ...args: string[]): void => {
-    mounts.push({ path, rank, args });
-  };
-  for (const path of OWN_FOLDERS)
-    if (machine.kindOf(path) === 'folder') add(1, path, '--tmpfs', path);
-  const special = [...view.hide, ...view.own.map(({ path }) => path)];
-  const sealed: string[] = [];
-  const isOpen = openHome(view, special, machine, add);
-  for (const path of view.hide) {
-    if (isOpen(path)) continue;
-    const kind = machine.kindOf(path);
-    if (kind === 'folder') {
-      add(2, path, '--tmpfs', path);
-      // Once everything that is put into it is there.
-      sealed.push('--remount-ro', path);
-    } else if (kind === 'file') add(2, path, '--ro-bind', '/dev/null', path);
+export function mountsOf(view: View): string[] {
+  const mounts = planned(view);
+  for (const { path } of [...mounts]) {
+    for (let above = parentOf(path); above !== ''; above = parentOf(above)) {
+      const under = deepest(above, mounts);
+      if (under?.from === undefined || under.path === above || under.lasts !== true) break;
+      const from = `${under.from}${above.slice(under.path.length)}`;
+      mounts.push({ path: above, rank: 0, args: ['--bind', from, above], from, lasts: true });
+    }
   }
-  for (const { path, from, writable } of view.own)
-    add(3, path, writable ? '--bind' : '--ro-bind', from, path);
-  for (const path of view.read) add(4, path, '--ro-bind-try', path, path);
-  for (const path of view.write) add(5, path, '--bind-try', path, path);
-  // That it may not write there does not keep a process from connecting to a socket.
-  for (const path of machine.sockets())
-    if (isSeen(path, view) && !isOpen(path)) add(6, path, '--ro-bind', '/dev/null', path);
   mounts.sort((a, b) => depth(a.path) - depth(b.path) || a.rank - b.rank);
+  // Once everything that is put into them is there.
+  const sealed = mounts.filter(({ args }) => args[0] === '--tmpfs' && args.length > 2);
   return [
-    ...['--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc'],
-    ...mounts.flatMap(({ args }) => args),
-    ...sealed,
+    ...['--dev', '/dev', '--proc', '/proc'],
+    ...mounts.flatMap(({ args }) => args.slice(0, args[0] === '--tmpfs' ? 2 : 3)),
+    ...[...sealed.map(({ path }) => path), '/'].flatMap((path) => ['--remount-ro', path]),
   ];
 }
 
-/**
- * Makes the home folder anew, and the folders in it that have something special in them.
- *
- * @returns whether a path is left out by that, so that nothing has to be put over it
- */
-function openHome(
-  { home }: View,
-  special: readonly string[],
-  machine: Machine,
-  add: (rank: number, path: string, ...args: string[]) => void,
-): (path: string) => boolean {
-  const opened = new Set<string>();
-  const open = (folder: string): void => {
-    opened.add(folder);
-    add(1, folder, '--tmpfs', folder);
-    for (const { name, kind, target = '' } of machine.entries(folder).slice(0, MOST_ENTRIES)) {
-      const path = `${folder}/${name}`;
-      if (special.includes(path)) continue;
-      if (kind === 'link') add(2, path, '--symlink', target, path);
-      else if (kind === 'folder' && special.some((one) => one.startsWith(`${path}/`))) open(path);
-      else add(2, path, '--ro-bind-try', path, path);
-    }
-  };
-  if (home !== '/' && machine.kindOf(home) === 'folder') open(home);
-  return (path) => opened.has(path.slice(0, path.lastIndexOf('/')));
+/** Where on the machine a path of the sandbox is; undefined where nothing of the machine is there. */
+export function placeOf(path: string, view: View): string | undefined {
+  const under = deepest(path, planned(view));
+  return under?.from === undefined ? undefined : `${under.from}${path.slice(under.path.length)}`;
 }
 
-/** Whether a path outside of the sandbox is what is there in it, and belongs to others. */
-function isSeen(path: string, { home, hide, own, read, write, talk }: View): boolean {
-  const isBelow = (folder: string): boolean => path === folder || path.startsWith(`${folder}/`);
-  if (talk !== undefined && isBelow(talk)) return false;
-  const deepest = (folders: readonly string[]): number =>
-    Math.max(0, ...folders.filter(isBelow).map(depth));
-  const replaced = deepest([...OWN_FOLDERS, ...hide, ...own.map((one) => one.path)]);
-  return replaced === 0 || deepest([home, ...read, ...write]) >= replaced;
+function planned(view: View): Mount[] {
+  const memory = [...OWN_FOLDERS, ...(view.home === undefined ? [] : [view.home])];
+  const bound = (rank: number, { path, from }: Shown, way: '--bind' | '--ro-bind'): Mount => {
+    return { path, rank, args: [way, from, path], from };
+  };
+  const seen: Mount[] = [
+    ...memory.map((path) => ({ path, rank: 1, args: ['--tmpfs', path] })),
+    ...view.links.map(({ path, target }) => {
+      return { path, rank: 1, args: ['--symlink', target, path], from: path };
+    }),
+    ...view.proc.map((path) => bound(1, { path, from: path }, '--ro-bind')),
+    ...view.show.map((one) => bound(3, one, '--ro-bind')),
+    ...view.own.map((one) => bound(4, one, one.writable ? '--bind' : '--ro-bind')),
+    ...view.write.map((path) => ({ ...bound(5, { path, from: path }, '--bind'), lasts: true })),
+  ];
+  const inside = (path: string): boolean => deepest(path, seen)?.from !== undefined;
+  const fixed = view.fixed
+    .filter(inside)
+    .map((path) => bound(2, { path, from: path }, '--ro-bind'));
+  const covers = view.cover
+    .filter(({ path }) => inside(path))
+    .map(({ path, kind }): Mount => {
+      const args =
+        kind === 'folder' ? ['--tmpfs', path, 'sealed'] : ['--ro-bind', '/dev/null', path];
+      return { path, rank: 2.5, args };
+    });
+  return [...seen, ...fixed, ...covers];
+}
+
+/** The mount that decides what is at a path. */
+function deepest(path: string, mounts: readonly Mount[]): Mount | undefined {
+  return mounts
+    .filter((one) => isWithin(path, one.path))
+    .reduce<Mount | undefined>((found, one) => {
+      if (found === undefined || one.path.length > found.path.length) return one;
+      return one.path.length === found.path.length && one.rank >= found.rank ? one : found;
+    }, undefined);
+}
+
+/** Whether a path is a folder, or lies in it. */
+export function isWithin(path: string, folder: string): boolean {
+  return path === folder || path.startsWith(folder.endsWith('/') ? folder : `${folder}/`);
+}
+
+function parentOf(path: string): string {
+  return path.slice(0, path.lastIndexOf('/'));
 }
 
 function depth(path: string): number {

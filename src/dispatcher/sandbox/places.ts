@@ -1,0 +1,66 @@
+import { realpath } from 'node:fs/promises';
+import { dirname, relative } from 'node:path';
+import { CrosstalkError } from '../../errors.ts';
+import { isWithin, type Shown, type View } from '../../runner/sandbox/mounts.ts';
+import { follow, kindOf } from '../../runner/sandbox/system.ts';
+
+/** Folders of HOME into which installers and version managers put programs, and nothing else. */
+const TOOLCHAINS = [
+  ...['bin', '.local/bin', '.local/lib', '.local/pipx', '.local/share/pipx', '.local/share/uv'],
+  ...['.local/share/claude', '.local/share/mise', '.local/share/fnm', '.local/share/pnpm'],
+  ...['.nvm', '.fnm', '.volta', '.nodenv', '.npm-global', '.bun', '.deno', '.opencode/bin'],
+  ...['.cargo/bin', '.rustup', 'go/bin', '.pyenv', '.rbenv', '.asdf', '.sdkman', '.nix-profile'],
+];
+
+/** Variables that name certificates. */
+const CERTIFICATES = ['SSL_CERT_FILE', 'SSL_CERT_DIR', 'NODE_EXTRA_CA_CERTS'];
+
+/** Programs in HOME, and certificates that the variables name. */
+export async function toolsOf(home: string, env: NodeJS.ProcessEnv): Promise<Shown[]> {
+  const named = CERTIFICATES.map((name) => env[name] ?? '').filter((path) => path.startsWith('/'));
+  const paths = [...TOOLCHAINS.map((path) => `${home}/${path}`), ...named];
+  const found = await Promise.all(
+    paths.map(async (path) => {
+      const from = await realpath(path).catch(() => undefined);
+      return from === undefined ? [] : [{ path, from }];
+    }),
+  );
+  return found.flat();
+}
+
+/** The symlink by which HOME is found where it is spelled with one. */
+export function homeLink(spelled: string | undefined, home: string): View['links'] {
+  if (spelled === undefined || spelled === home || !spelled.startsWith('/')) return [];
+  // One that began with / would lead out of the sandbox while that is made.
+  return [{ path: spelled, target: relative(dirname(spelled), home) }];
+}
+
+/**
+ * A path that a tier names, without symlinks. In a folder that runs may write, a symlink may be theirs, and
+ * lead to what the tier does not name.
+ *
+ * @param places folders that runs may write, without symlinks
+ * @returns undefined where no folder and no file is
+ * @throws CrosstalkError `refused` for such a symlink, and for what the kernel shows as files
+ */
+export async function namedPlace(
+  path: string,
+  places: readonly string[],
+): Promise<string | undefined> {
+  const found = await follow(path, (link) => !places.some((place) => isWithin(link, place)));
+  if (found === undefined) return undefined;
+  if ('link' in found)
+    throw unsafe(
+      `${path} of the sandbox leads by the symlink ${found.link}, in a folder that runs may write; name the place that is meant itself`,
+    );
+  const { at } = found;
+  if (at === '/' || ['/proc', '/sys', '/dev'].some((kernel) => isWithin(at, kernel)))
+    throw unsafe(`${path} cannot be shown in a sandbox; name the folders that are needed`);
+  const kind = await kindOf(at);
+  return kind === 'folder' || kind === 'file' ? at : undefined;
+}
+
+/** Why no run may begin in a sandbox; its mail waits. */
+export function unsafe(problem: string): CrosstalkError {
+  return new CrosstalkError('refused', problem, { data: { kind: 'no_sandbox' } });
+}

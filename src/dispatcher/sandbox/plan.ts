@@ -1,0 +1,135 @@
+import { dirname } from 'node:path';
+import { inHome } from '../../agents/command-line.ts';
+import { packageRoot } from '../../package.ts';
+import { isWithin, type Shown, type View } from '../../runner/sandbox/mounts.ts';
+import { survey, type Root, type Survey } from '../../runner/sandbox/survey.ts';
+import { KEPT_BY_HAND, kindOf, real, systemPlaces } from '../../runner/sandbox/system.ts';
+import { settingsOfGit, secretsOf } from './git-settings.ts';
+import { homeLink, namedPlace, toolsOf, unsafe } from './places.ts';
+import { checkHeld, fixedIn, holdMoved, identitiesOf } from './repositories.ts';
+import type { Confinement, Own } from './view.ts';
+
+/** What a sandbox shows of this machine, and what is to be done after a run in it. */
+export interface Plan {
+  view: View;
+  /** Says which repositories are not where they were, and which are new. */
+  lookAgain: () => Promise<void>;
+}
+
+/**
+ * What a sandbox shows of this machine: what is named here, and nothing else. Where others than the packages of
+ * the system write, it is looked through for what cannot be shown as it is.
+ *
+ * @throws CrosstalkError `refused` where that cannot be done; nothing may run then
+ */
+export async function planOf(what: Confinement, home: string, own: Own): Promise<Plan> {
+  const { sandbox, cwd, env, runDir } = what;
+  const state = [what.stateDir, what.stateHome];
+  const ofState = [...state, ...(await Promise.all(state.map(real)))];
+  const isOurs = (path: string): boolean => ofState.some((one) => isWithin(path, one));
+  const writable = [cwd];
+  const named = async (paths: readonly string[]): Promise<string[]> => {
+    const found = paths.map((path) => namedPlace(inHome(path, home), writable));
+    return (await Promise.all(found)).filter((path) => path !== undefined);
+  };
+  for (const path of sandbox.write) writable.push(...(await named([path])));
+  /** Folders of the operator's; in the others are runs alone. */
+  const places = writable.filter((path) => !isOurs(path));
+  await checkHeld(what.stateDir, places);
+  const read = await named(sandbox.read);
+  const hide = await named(sandbox.hide);
+  const system = await systemPlaces();
+  const [shown, known] = await Promise.all([
+    shownBeside(what, home, [...writable, ...read], system.show),
+    secretsOf(what, home),
+  ]);
+  const show = [...system.show, ...shown, ...read.map((path) => ({ path, from: path }))];
+  const secrets = [...hide, ...(await Promise.all([...known, ...state].map(real)))];
+  const explicit = [...writable, ...read];
+  const hidden = [...secrets, ...what.transport.gitDirs].filter(
+    (path) => !explicit.includes(path) && !own.some((one) => isWithin(path, one.path)),
+  );
+  const roots: Root[] = [
+    ...places.map((path) => ({ path, writable: true })),
+    ...KEPT_BY_HAND.map((path) => ({ path, writable: false, isPublic: true })),
+    ...[...shown, ...own, ...read.map((path) => ({ path, from: path }))]
+      .filter(({ path, from }) => !isOurs(from) && !places.includes(path))
+      .map(({ path }) => ({ path, writable: false })),
+  ];
+  const skip = new Set([...roots.map(({ path }) => path), ...hidden]);
+  const found = await survey(roots, skip);
+  if ('problem' in found)
+    throw unsafe(`${found.problem}; name smaller folders in workdir, write and read of the tier`);
+  const fixed = await fixedIn(places, found.repositories);
+  const kinds = await Promise.all(hidden.map(async (path) => ({ path, kind: await kindOf(path) })));
+  const cover = kinds.flatMap(({ path, kind }): View['cover'][number][] =>
+    kind === 'folder' || kind === 'file' ? [{ path, kind }] : [],
+  );
+  const view: View = {
+    ...system,
+    ...(home !== '/' && (await kindOf(home)) === 'folder' && { home }),
+    links: [...system.links, ...homeLink(env['HOME'], home)],
+    ...{ show, own, fixed },
+    write: [...writable, ...(runDir === undefined ? [] : [runDir])],
+    cover: [...cover, ...found.cover],
+  };
+  for (const { path } of own.filter((one) => places.some((place) => isWithin(one.path, place))))
+    if (!(await isThere(path, own)))
+      throw unsafe(`${path} has to be there before a run that may write around it; make it`);
+  const before = await identitiesOf(fixed);
+  const again = { roots: roots.filter((root) => root.writable), skip, known: found.repositories };
+  return { view, lookAgain: () => lookAgain(what, before, again) };
+}
+
+/** What every run is shown besides the system: programs in HOME, and what a run needs of this program. */
+async function shownBeside(
+  what: Confinement,
+  home: string,
+  explicit: readonly string[],
+  system: readonly Shown[],
+): Promise<Shown[]> {
+  const isSeen = (path: string): boolean =>
+    [...explicit, ...system.map((one) => one.path)].some((one) => isWithin(path, one));
+  const ours = [
+    what.transport.dir,
+    await real(packageRoot()),
+    dirname(await real(process.execPath)),
+  ];
+  const settings = { path: `${home}/.gitconfig`, from: await settingsOfGit(what) };
+  return [
+    ...[...(await toolsOf(home, what.env)), settings].filter(({ path }) => !isSeen(path)),
+    ...[...ours, ...(what.binDir === undefined ? [] : [what.binDir])]
+      .filter((path) => !system.some((one) => isWithin(path, one.path)))
+      .map((path) => ({ path, from: path })),
+  ];
+}
+
+/** Whether something can be put over a path, without that anything is made in a folder of the operator's. */
+async function isThere(path: string, own: Own): Promise<boolean> {
+  if (own.some((one) => one.path !== path && isWithin(path, one.path))) return true;
+  return (await real(path)) === path && ['folder', 'file'].includes(await kindOf(path));
+}
+
+/** New repositories of one run that are told of. */
+const MOST_TOLD = 20;
+
+async function lookAgain(
+  { stateDir, actor, log }: Confinement,
+  before: ReadonlyMap<string, string>,
+  {
+    roots,
+    skip,
+    known,
+  }: { roots: Root[]; skip: ReadonlySet<string>; known: Survey['repositories'] },
+): Promise<void> {
+  if (roots.length === 0) return;
+  for (const path of await holdMoved(stateDir, before)) log('repository_moved', { actor, path });
+  const found = await survey(roots, skip);
+  // The next run does not begin where there is too much now.
+  if ('problem' in found) return;
+  const paths = new Set(known.map((one) => one.path));
+  for (const { path } of found.repositories
+    .filter((one) => !paths.has(one.path))
+    .slice(0, MOST_TOLD))
+    log('repository_new', { actor, path });
+}
