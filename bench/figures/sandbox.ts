@@ -28,6 +28,7 @@ export async function sandbox({ rounds }: Scale): Promise<Figure[]> {
         ...{ actor: 'bench', cwd, runDir, env: world.env, stateDir: state, stateHome: state },
         transport: { dir: world.root, gitDirs: [] },
         log: () => undefined,
+        now: () => new Date(),
       });
       try {
         const words = [...confined.wrap, '/bin/sh', '-c', 'true'];

@@ -10,13 +10,14 @@ import { mountsOf } from '../../runner/sandbox/mounts.ts';
 import { callFilter } from '../../runner/sandbox/filter.ts';
 import { openProxy } from '../../runner/sandbox/proxy.ts';
 import { writeDurably } from '../../state/files.ts';
-import { ownPlaces, real, viewOf, type Confinement, type Own } from './view.ts';
+import { cliHome } from './cli-home.ts';
+import { real, viewOf, type Confinement, type Own } from './view.ts';
 
 /** A command line in a sandbox: the words before it, and its variables. */
 export interface Confined {
   wrap: readonly string[];
   env: NodeJS.ProcessEnv;
-  /** Ends its way to the network. */
+  /** Ends its way to the network, and what was made for it. */
   close: () => Promise<void>;
 }
 
@@ -25,9 +26,9 @@ export async function confine(what: Confinement): Promise<Confined> {
   const { program, cwd, env, runDir, stateDir } = what;
   const home = await real(env['HOME'] ?? '/');
   const account = accountOf(what.command);
-  const own = await ownPlaces(what, account, home);
-  const view = await viewOf(what, home, own);
-  const { network, close } = await networkOf(what, account, own, runDir);
+  const cli = await cliHome(what, account, home);
+  const view = await viewOf(what, home, cli.own);
+  const { network, close } = await networkOf(what, account, cli.own, runDir);
   return {
     wrap: wrapped(program, mountsOf(view, thisMachine), cwd, network, await filterIn(stateDir)),
     env: {
@@ -40,7 +41,9 @@ export async function confine(what: Confinement): Promise<Confined> {
       CROSSTALK_SANDBOX: '1',
       TMPDIR: '/tmp',
     },
-    close,
+    close: async () => {
+      await close().finally(() => cli.close());
+    },
   };
 }
 

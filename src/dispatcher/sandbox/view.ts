@@ -1,12 +1,9 @@
 import { realpath } from 'node:fs/promises';
 import { userInfo } from 'node:os';
-import { dirname, join } from 'node:path';
-import type { AgentAccount } from '../../agents/account.ts';
+import { dirname } from 'node:path';
 import { inHome } from '../../agents/command-line.ts';
-import { needsOf, SECRET_PLACES } from '../../agents/sandbox.ts';
-import { makeFolder } from '../../folder.ts';
+import { SECRET_PLACES } from '../../agents/sandbox.ts';
 import { packageRoot } from '../../package.ts';
-import { buryBelow, clearGraveyard } from '../../state/removal.ts';
 import { thisMachine } from '../../runner/sandbox/machine.ts';
 import type { View } from '../../runner/sandbox/mounts.ts';
 import type { Log } from '../../log.ts';
@@ -32,6 +29,9 @@ export interface Confinement {
   stateHome: string;
   /** The transport's checkout, and its git directories. */
   transport: { dir: string; gitDirs: readonly string[] };
+  /** The session of its CLI: its name here, and whether it is gone on with. */
+  session?: { key: string; goesOn: boolean };
+  now: () => Date;
   log: Log;
 }
 
@@ -42,58 +42,6 @@ const SYSTEM_SECRETS = [
   ...['/etc/shadow', '/etc/gshadow', '/etc/sudoers', '/etc/sudoers.d', '/etc/ssh'],
   ...['/var/spool/cron', '/var/lib/docker', '/var/lib/private'],
 ];
-
-/** The folders of the CLI, which are the actor's own here, with the operator's settings and login in them. */
-export async function ownPlaces(
-  { stateDir, actor, env }: Confinement,
-  account: AgentAccount | undefined,
-  home: string,
-): Promise<Own> {
-  const needs = account && needsOf(account.agent);
-  if (account === undefined || needs === undefined) return [];
-  const { variable, folder } = account.agent.account;
-  const named = account.folder ?? (variable === undefined ? undefined : env[variable]);
-  const prefix = folder === '' ? '' : `${folder}/`;
-  const root = named === undefined || named === '' ? undefined : await real(inHome(named, home));
-  /** A login folder of another name has the same things in it. */
-  const placeOf = (path: string): string => {
-    if (root === undefined) return `${home}/${path}`;
-    if (path === folder) return root;
-    return path.startsWith(prefix) ? `${root}/${path.slice(prefix.length)}` : `${home}/${path}`;
-  };
-  const own: { path: string; from: string; writable: boolean }[] = [];
-  for (const path of needs.folders) {
-    const from = join(stateDir, 'sandbox', actor, path);
-    await makeFolder(from, 0o700);
-    own.push({ path: placeOf(path), from, writable: true });
-  }
-  const shared = [
-    ...needs.settings.map((path) => ({ path, writable: false })),
-    ...needs.logins.map((path) => ({ path, writable: true })),
-  ];
-  for (const { path, writable } of shared) {
-    const from = await realpath(placeOf(path)).catch(() => undefined);
-    if (from !== undefined) own.push({ path: placeOf(path), from, writable });
-    else if (!writable) await forget(join(stateDir, 'sandbox'), actor, needs.folders, path);
-  }
-  return own;
-}
-
-/** Removes settings that an earlier run has left where the operator has none, as from a workspace. */
-async function forget(
-  root: string,
-  actor: string,
-  folders: readonly string[],
-  path: string,
-): Promise<void> {
-  const folder = folders.find((one) => path.startsWith(`${one}/`));
-  if (folder === undefined) return;
-  // No actor has such a name.
-  const graveyard = join(root, `.${actor}.gone`);
-  const names = path.slice(folder.length + 1).split('/');
-  await buryBelow(join(root, actor, folder), names, graveyard);
-  await clearGraveyard(graveyard);
-}
 
 /** What a sandbox shows of this machine. */
 export async function viewOf(what: Confinement, home: string, own: Own): Promise<View> {
