@@ -1,16 +1,22 @@
 import type { AgentCli } from './agents.ts';
+import type { Login } from './login.ts';
 
 /** What a known agent CLI needs in a sandbox. Paths are relative to HOME. */
 export interface SandboxNeeds {
   /**
-   * Its folders. In a sandbox each is one of its own, kept for the actor, because what is written there
-   * would be in force the next time the operator starts the CLI.
+   * Its folders. In a sandbox each is made for the run, and gone with it: what is written there would be in
+   * force the next time that the operator, or a later run, starts the CLI.
    */
   folders: readonly string[];
   /** Files and folders of the operator's in them that it sees and cannot change. */
   settings: readonly string[];
-  /** Files in them that it may write, since a login is renewed there. */
-  logins: readonly string[];
+  /** Of which it has a copy in them. */
+  login: Login;
+  /**
+   * Its sessions: the files that the next run of a session gets; `*` is any name, or a part of one. The CLI reads
+   * what was said in them, and neither settings nor instructions nor programs.
+   */
+  sessions: readonly string[];
   /** Hosts of its model, and of its login. */
   hosts: readonly string[];
   /** Variables that are its own; `*` at the end for any ending. */
@@ -24,6 +30,14 @@ export const USUAL_VARIABLES: readonly string[] = [
   ...['SSL_CERT_FILE', 'SSL_CERT_DIR', 'NODE_EXTRA_CA_CERTS'],
 ];
 
+/** Of pi and opencode. An entry of another type is a command to be run, or an address from which settings come. */
+const ENTRIES: Login['renewal'] = {
+  entries: true,
+  tokens: [['access'], ['refresh']],
+  time: ['expires'],
+  same: [['accountId'], ['enterpriseUrl']],
+};
+
 const NEEDS: Readonly<Record<string, SandboxNeeds>> = {
   claude: {
     folders: ['.claude'],
@@ -32,7 +46,22 @@ const NEEDS: Readonly<Record<string, SandboxNeeds>> = {
       ...['.claude/agents', '.claude/commands', '.claude/skills', '.claude/plugins'],
       '.claude/output-styles',
     ],
-    logins: ['.claude/.credentials.json'],
+    login: {
+      file: '.claude/.credentials.json',
+      renewal: {
+        tokens: [
+          ['claudeAiOauth', 'accessToken'],
+          ['claudeAiOauth', 'refreshToken'],
+        ],
+        time: ['claudeAiOauth', 'expiresAt'],
+        same: [['organizationUuid']],
+      },
+    },
+    // Beside these it keeps notes to itself, `memory`.
+    sessions: [
+      '.claude/projects/*/*.jsonl',
+      ...['subagents', 'tool-results'].map((name) => `.claude/projects/*/*/${name}/*`),
+    ],
     hosts: ['api.anthropic.com', 'console.anthropic.com', 'platform.claude.com', 'claude.ai'],
     env: ['ANTHROPIC_*', 'CLAUDE_*', 'DISABLE_*', 'API_TIMEOUT_MS', 'MAX_THINKING_TOKENS'],
   },
@@ -42,7 +71,15 @@ const NEEDS: Readonly<Record<string, SandboxNeeds>> = {
       ...['.codex/config.toml', '.codex/AGENTS.md', '.codex/prompts', '.codex/skills'],
       '.codex/rules',
     ],
-    logins: ['.codex/auth.json'],
+    login: {
+      file: '.codex/auth.json',
+      renewal: {
+        tokens: ['id_token', 'access_token', 'refresh_token'].map((name) => ['tokens', name]),
+        time: ['last_refresh'],
+        same: [['auth_mode'], ['tokens', 'account_id']],
+      },
+    },
+    sessions: ['.codex/sessions/*/*/*/rollout-*'],
     hosts: ['api.openai.com', 'chatgpt.com', 'auth.openai.com'],
     env: ['OPENAI_*', 'CODEX_*'],
   },
@@ -53,7 +90,12 @@ const NEEDS: Readonly<Record<string, SandboxNeeds>> = {
       ...['.gemini/commands', '.gemini/trustedFolders.json', '.gemini/google_accounts.json'],
       '.gemini/installation_id',
     ],
-    logins: ['.gemini/oauth_creds.json'],
+    // What renews a login of Google stays valid.
+    login: { file: '.gemini/oauth_creds.json' },
+    // Beside these it keeps programs, `bin`, and notes to itself, `memory`.
+    sessions: ['.project_root', 'chats/*.json', 'chats/*.jsonl'].map(
+      (name) => `.gemini/tmp/*/${name}`,
+    ),
     hosts: [
       ...['generativelanguage.googleapis.com', 'cloudcode-pa.googleapis.com'],
       ...['oauth2.googleapis.com', 'aiplatform.googleapis.com', '*.aiplatform.googleapis.com'],
@@ -69,7 +111,8 @@ const NEEDS: Readonly<Record<string, SandboxNeeds>> = {
       ...['opencode.json', 'opencode.jsonc', 'config.json', 'AGENTS.md', 'agent', 'agents'],
       ...['command', 'commands', 'plugin', 'plugins', 'skills', 'themes', 'modes'],
     ].map((name) => `.config/opencode/${name}`),
-    logins: ['.local/share/opencode/auth.json'],
+    login: { file: '.local/share/opencode/auth.json', renewal: ENTRIES },
+    sessions: ['opencode*.db', 'opencode*.db-wal'].map((name) => `.local/share/opencode/${name}`),
     hosts: [
       ...['api.anthropic.com', 'api.openai.com', 'generativelanguage.googleapis.com'],
       ...['openrouter.ai', 'opencode.ai', 'models.dev'],
@@ -79,7 +122,15 @@ const NEEDS: Readonly<Record<string, SandboxNeeds>> = {
   qwen: {
     folders: ['.qwen'],
     settings: ['.qwen/settings.json', '.qwen/.env', '.qwen/QWEN.md'],
-    logins: ['.qwen/oauth_creds.json'],
+    login: {
+      file: '.qwen/oauth_creds.json',
+      renewal: {
+        tokens: [['access_token'], ['refresh_token']],
+        time: ['expiry_date'],
+        same: [['resource_url']],
+      },
+    },
+    sessions: [],
     hosts: [
       'chat.qwen.ai',
       'portal.qwen.ai',
@@ -89,12 +140,13 @@ const NEEDS: Readonly<Record<string, SandboxNeeds>> = {
     env: ['OPENAI_*', 'DASHSCOPE_*', 'QWEN_*'],
   },
   pi: {
-    folders: ['.pi'],
+    folders: ['.pi/agent'],
     settings: [
       ...['.pi/agent/models.json', '.pi/agent/settings.json', '.pi/agent/AGENTS.md'],
       ...['.pi/agent/prompts', '.pi/agent/skills', '.pi/agent/extensions', '.pi/agent/themes'],
     ],
-    logins: ['.pi/agent/auth.json'],
+    login: { file: '.pi/agent/auth.json', renewal: ENTRIES },
+    sessions: ['.pi/agent/sessions/*/*.jsonl'],
     hosts: ['api.anthropic.com', 'api.openai.com', 'generativelanguage.googleapis.com'],
     env: ['PI_*', 'ANTHROPIC_*', 'OPENAI_*', 'GEMINI_*'],
   },

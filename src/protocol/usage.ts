@@ -21,6 +21,12 @@ export interface UsageOnRecord extends Usage {
   ms: number;
 }
 
+/** What a run is allowed to use at most, as far as a budget limits it: US dollars, and tokens without cached ones. */
+export interface Handed {
+  usd?: number;
+  tokens?: number;
+}
+
 const MODEL = /^[\w.:/@[\]+ -]{1,100}$/;
 /** No run uses more; what claims to is not believed, so that one line cannot spoil every sum. */
 const MAX_TOKENS = 1e10;

@@ -1,15 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
-import {
-  chmod,
-  lstat,
-  open,
-  readdir,
-  rename,
-  rmdir,
-  unlink,
-  type FileHandle,
-} from 'node:fs/promises';
+import { chmod, lstat, open, readdir, rename, rmdir, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { hasCode } from '../errors.ts';
 import { makeFolder } from '../folder.ts';
@@ -46,34 +37,6 @@ export async function bury(path: string, graveyard: string): Promise<string | un
     await rename(path, grave);
   }
   return grave;
-}
-
-/**
- * Moves what is below a folder to a graveyard, on Linux, where a run may put a symlink in the place of any
- * folder on the way: then nothing is moved.
- *
- * @param folder not reachable by a run itself
- */
-export async function buryBelow(
-  folder: string,
-  names: readonly string[],
-  graveyard: string,
-): Promise<void> {
-  const { O_RDONLY, O_NOFOLLOW, O_DIRECTORY } = constants;
-  const directory = (path: string): Promise<FileHandle | undefined> =>
-    open(path, O_RDONLY | O_NOFOLLOW | O_DIRECTORY).catch(() => undefined);
-  let handle = await directory(folder);
-  try {
-    for (const name of names.slice(0, -1)) {
-      const above = handle;
-      handle = above && (await directory(`/proc/self/fd/${String(above.fd)}/${name}`));
-      await above?.close();
-    }
-    if (handle !== undefined)
-      await bury(`/proc/self/fd/${String(handle.fd)}/${names.at(-1) ?? ''}`, graveyard);
-  } finally {
-    await handle?.close();
-  }
 }
 
 /** Removes a graveyard with everything in it; what would take too long stays for the next time. */

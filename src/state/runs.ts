@@ -8,8 +8,7 @@ import { formatMessage, parseMessage, type Located } from '../protocol/message.t
 import type { CountedFor } from '../protocol/automation/counted-for.ts';
 import type { SessionKind } from '../protocol/files/tier-session.ts';
 import type { Steered } from '../protocol/steered.ts';
-import type { Usage } from '../protocol/usage.ts';
-import type { Handed } from './bills/ledger.ts';
+import type { Handed, Usage } from '../protocol/usage.ts';
 import { JsonFolder, isRecord } from './files.ts';
 import { identify, isAlive, type ProcessIdentity } from './process-identity.ts';
 

@@ -13,8 +13,8 @@ import {
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { parseJsonc, valueOf } from '../../src/mcp/install/jsonc.ts';
-import { parseToml } from '../../src/mcp/install/toml.ts';
+import { parseJsonc, valueOf } from '../../src/protocol/text/jsonc.ts';
+import { parseToml } from '../../src/protocol/text/toml.ts';
 import { scratch } from '../support/bus.ts';
 import { command, type Ran, type RunOptions } from '../support/command.ts';
 

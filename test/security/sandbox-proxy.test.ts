@@ -1,11 +1,16 @@
-import { mkdtempSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { allowedOf } from '../../src/runner/sandbox/allowed.ts';
+import { findBackend } from '../../src/runner/sandbox/bubblewrap.ts';
 import { openProxy } from '../../src/runner/sandbox/proxy.ts';
+import { Bus } from '../support/bus.ts';
+
+const backend = await findBackend(process.env);
+const UNLESS = backend.ok ? '' : ` (skipped: ${backend.problem})`;
 
 /** Web servers of this machine, of which a sandbox may reach the first one. */
 async function servers(): Promise<{ open: number; closed: number; asked: string[] }> {
@@ -117,3 +122,36 @@ it('the proxy of a sandbox cannot be talked into another host, by no spelling', 
   expect(asked.filter((one) => one.startsWith('closed'))).toEqual([]);
   expect(refused).toContain(there);
 });
+
+it.skipIf(!backend.ok)(
+  `an address in the instructions of a CLI opens no host, and that of its model does${UNLESS}`,
+  async () => {
+    const { open, closed } = await servers();
+    const url = (port: number): string => `http://127.0.0.1:${String(port)}/`;
+    const bus = new Bus();
+    const [home, bin] = [join(bus.root, 'home'), join(bus.root, 'home/bin')];
+    for (const folder of ['.claude/skills/x', 'bin'])
+      mkdirSync(join(home, folder), { recursive: true });
+    for (const path of ['CLAUDE.md', 'skills/x/SKILL.md', 'settings.local.json'])
+      writeFileSync(join(home, '.claude', path), `"The test server is ${url(closed)}."`);
+    writeFileSync(
+      join(home, '.claude/settings.json'),
+      JSON.stringify({
+        env: { ANTHROPIC_BASE_URL: url(open), NOTES: url(closed) },
+        statusLine: { type: 'command', command: `curl ${url(closed)}` },
+      }),
+    );
+    const code = `const http=require('http'),p=new URL(process.env.HTTP_PROXY);const ask=(u,then)=>http.get({host:p.hostname,port:p.port,path:u},r=>{r.resume();then(r.statusCode)});ask('${url(closed)}',a=>ask('${url(open)}',b=>console.log(a,b)))`;
+    writeFileSync(join(bin, 'ask.cjs'), code);
+    const script = `#!/bin/sh\ncat > /dev/null; node ${join(bin, 'ask.cjs')}\n`;
+    writeFileSync(join(bin, 'claude'), script, { mode: 0o755 });
+    const cli = `claude --append-system-prompt 'see ${url(closed)}' '${url(closed)}'`;
+    const host = await bus.host('front', {});
+    host.declare({ dev: { default: { cli, sandbox: { net: ['model'], write: [bin] } } } });
+    await host.approve();
+    Object.assign(host.env, { HOME: home, PATH: `${bin}:${process.env['PATH'] ?? ''}` });
+    await host.send('dev', 'one');
+    const log = await host.once();
+    expect(bus.from('dev')[0]?.message.body.trim(), JSON.stringify(log)).toBe('403 200');
+  },
+);

@@ -215,7 +215,7 @@ ls "$HOME/.claude" | tr '\\n' ' '
     expect(said).toContain('hook');
     expect(said).not.toContain('history');
     expect(readFileSync(join(home, '.claude/settings.json'), 'utf8')).toBe('{"model":"mine"}');
-    expect(readFileSync(join(home, '.claude/.credentials.json'), 'utf8')).toBe('renewed\n');
+    expect(readFileSync(join(home, '.claude/.credentials.json'), 'utf8')).toBe('login');
     expect(readdirSync(join(home, '.claude')).sort()).toEqual([
       '.credentials.json',
       'commands',
@@ -235,29 +235,25 @@ can(
     mkdirSync(bin, { recursive: true });
     mkdirSync(join(home, 'mine'));
     writeFileSync(join(home, 'mine/models.json'), 'mine');
-    // Settings, a session that stays, and a symlink in the place of a folder with settings in it.
+    // Settings, and a symlink in the place of a folder with settings in it.
     const script = `#!/bin/sh
-grep -q plant-them && { cd "$HOME/.pi" && mkdir -p agent/prompts && echo evil > agent/settings.json && echo x > session; mv agent agent2; echo; ln -s "$HOME/mine" agent; echo left; exit; }
-cd "$HOME/.pi"; ls; rm agent; mv agent2 agent; ls agent
+cd "$HOME/.pi/agent"
+grep -q plant-them && { mkdir prompts && echo evil > settings.json && ln -s "$HOME/mine" skills && echo left; exit; }
+ls -A; echo looked
 `;
     writeFileSync(join(bin, 'pi'), script, { mode: 0o755 });
     const host = await bus.host('front', { dev: 'pi --odd' });
     Object.assign(host.env, { HOME: home, PATH: `${bin}:${process.env['PATH'] ?? ''}` });
     expect((await host.run('actor', 'set', 'dev', 'sandbox=default')).code).toBe(0);
     const said: string[] = [];
-    for (const body of ['plant-them', 'look', 'look again']) {
+    for (const body of ['plant-them', 'look']) {
       await host.send('dev', body);
       await host.once();
       said.push(bus.from('dev').at(-1)?.message.body.trim() ?? '');
     }
-    expect(said[0]).toBe('left');
-    // What the symlink leads to is not touched, and what it hid is removed as soon as it is there again.
-    expect(said[1]).toContain('session');
-    expect(said[1]).toContain('settings.json');
+    expect(said).toEqual(['left', 'looked']);
+    // What the symlink leads to is not touched.
     expect(readFileSync(join(home, 'mine/models.json'), 'utf8')).toBe('mine');
-    expect(said[2]).toContain('session');
-    expect(said[2]).not.toContain('settings.json');
-    expect(said[2]).not.toContain('prompts');
   },
 );
 

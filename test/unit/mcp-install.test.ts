@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { diffOf } from '../../src/mcp/install/diff.ts';
 import { editJsonc } from '../../src/mcp/install/edit-jsonc.ts';
 import { editToml } from '../../src/mcp/install/edit-toml.ts';
-import { parseJsonc, valueOf } from '../../src/mcp/install/jsonc.ts';
-import { parseToml } from '../../src/mcp/install/toml.ts';
+import { parseJsonc, valueOf } from '../../src/protocol/text/jsonc.ts';
+import { parseToml } from '../../src/protocol/text/toml.ts';
 
 const value = { command: 'crosstalk', args: ['mcp'] };
 const set = (text: string): string => editJsonc(text, [{ path: ['servers', 'crosstalk'], value }]);

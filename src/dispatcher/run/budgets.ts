@@ -5,7 +5,8 @@ import { A_USD, usdOf } from '../../protocol/files/tier-budgets.ts';
 import type { MessageRef } from '../../protocol/message-ref.ts';
 import { shown } from '../../protocol/text/result.ts';
 import type { BudgetHold } from '../../state/bills/budget-holds.ts';
-import type { Handed, LedgerLine } from '../../state/bills/ledger.ts';
+import type { Handed } from '../../protocol/usage.ts';
+import type { LedgerLine } from '../../state/bills/ledger.ts';
 import { sum, type Amount, type Spending, type Spent as Sum } from './spending.ts';
 
 /** A spent budget; see {@link BudgetHold}. */

@@ -1,6 +1,6 @@
 import type { CountedFor } from '../../protocol/automation/counted-for.ts';
 import type { MessageRef } from '../../protocol/message-ref.ts';
-import type { Handed } from '../../state/bills/ledger.ts';
+import type { Handed } from '../../protocol/usage.ts';
 import type { Located } from '../../protocol/message.ts';
 import type { BatchFiles } from '../../protocol/prompt/prompt-files.ts';
 import type { ServersOfRun } from '../laying/mcp-servers.ts';

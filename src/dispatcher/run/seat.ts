@@ -1,6 +1,7 @@
 import { capOf } from '../../agents/output/cap.ts';
 import { plainCall } from '../../agents/output/plain-call.ts';
 import { findClone } from '../../transport/clone/clone.ts';
+import { messageKey } from '../../protocol/message-ref.ts';
 import { removeRunDirectory } from '../../state/run-directory.ts';
 import { stateHome } from '../../state/directory.ts';
 import type { ProcessIdentity } from '../../state/process-identity.ts';
@@ -62,7 +63,7 @@ async function seatOfRun(
   job: Job,
   place: Workplace,
   runDir: string,
-  { tools, permitting, turn, rest }: RunInput,
+  { tools, permitting, turn, rest, thread }: RunInput,
 ): Promise<RunSeat> {
   const { id, actor, tier } = job;
   if (permitting !== undefined) await layServer(parts, job, runDir);
@@ -70,7 +71,9 @@ async function seatOfRun(
   const where = { runDir, env: usual, asks: permitting !== undefined, place };
   const servers = await layServers(parts, job, tools, where);
   const env = { ...usual, ...servers.env };
-  const what = { actor, tier, command: tier.cli, cwd: place.dir, env };
+  const key = `${actor}/${messageKey(thread)}`;
+  const session = turn && { key, goesOn: turn.kind === 'resumed' };
+  const what = { actor, tier, command: tier.cli, cwd: place.dir, env, ...(session && { session }) };
   const confined = await confinedIn(parts, what, runDir);
   const begins = turn?.command ?? plainCall(tier.cli)?.command ?? tier.cli;
   const asks = permitting === undefined ? '' : ` ${permitting.flags}`;
@@ -163,7 +166,10 @@ async function endRest(
 /** The sandbox of a tier for a command line; undefined for a tier without one. */
 export async function confinedIn(
   parts: RunParts,
-  { tier, ...what }: Pick<Confinement, 'actor' | 'command' | 'cwd' | 'env'> & Pick<Job, 'tier'>,
+  {
+    tier,
+    ...what
+  }: Pick<Confinement, 'actor' | 'command' | 'cwd' | 'env' | 'session'> & Pick<Job, 'tier'>,
   runDir: string,
 ): Promise<Confined | undefined> {
   const { sandbox } = tier;
@@ -171,11 +177,11 @@ export async function confinedIn(
   const backend = await parts.sandboxes.backend();
   // Nothing is begun where none can be made; it may have been removed since.
   if (!backend.ok) throw new Error(`${backend.problem}; ${backend.fix}`);
-  const { dir, stateDir, environment, binDir, log, hosts } = parts;
+  const { dir, stateDir, environment, binDir, log, hosts, now } = parts;
   const clone = await findClone(dir);
   return confine({
     ...what,
-    ...{ sandbox, program: backend.program, runDir, binDir, stateDir, log },
+    ...{ sandbox, program: backend.program, runDir, binDir, stateDir, log, now },
     stateHome: stateHome(environment),
     transport: { dir, gitDirs: [clone.gitDir, clone.commonDir] },
     commands: [...(hosts.active?.actors.values() ?? [])].flat().map(({ cli }) => cli),

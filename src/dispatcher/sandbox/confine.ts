@@ -1,23 +1,25 @@
-import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { accountOf, type AgentAccount } from '../../agents/account.ts';
+import { modelHosts } from '../../agents/addresses.ts';
 import { needsOf, USUAL_VARIABLES } from '../../agents/sandbox.ts';
-import { allowedOf, hostsIn } from '../../runner/sandbox/allowed.ts';
+import { plainFileAt } from '../../plain-file.ts';
+import { allowedOf } from '../../runner/sandbox/allowed.ts';
 import { proxyVariables, wrapped, type Network } from '../../runner/sandbox/bubblewrap.ts';
 import { mountsOf } from '../../runner/sandbox/mounts.ts';
 import { callFilter } from '../../runner/sandbox/filter.ts';
 import { openProxy } from '../../runner/sandbox/proxy.ts';
 import { real } from '../../runner/sandbox/system.ts';
 import { keptFile } from '../../state/files.ts';
+import { cliHome, placesOf } from './cli-home.ts';
 import { planOf } from './plan.ts';
 import { checkProgram } from './program.ts';
-import { ownPlaces, type Confinement, type Own } from './view.ts';
+import type { Confinement } from './view.ts';
 
 /** A command line in a sandbox: the words before it, and its variables. */
 export interface Confined {
   wrap: readonly string[];
   env: NodeJS.ProcessEnv;
-  /** Ends its way to the network, and looks at what it has left. */
+  /** Ends its way to the network and what was made for it, and looks at what it has left. */
   close: () => Promise<void>;
 }
 
@@ -26,29 +28,31 @@ export async function confine(what: Confinement): Promise<Confined> {
   const { program, cwd, env, runDir, stateDir } = what;
   const home = await real(env['HOME'] ?? '/');
   const account = accountOf(what.command);
-  const own = await ownPlaces(what, account, home);
-  const { view, lookAgain } = await planOf(what, home, own);
-  await checkProgram(view, what);
-  // Nothing begins with a filter that is empty.
-  const calls = await keptFile(stateDir, 'calls', callFilter(process.arch) ?? '');
-  const { network, close } = await networkOf(what, account, own, runDir);
-  return {
-    wrap: wrapped(program, mountsOf(view), cwd, network, calls),
-    env: {
-      ...kept(withoutGitConfig(env), [
-        ...USUAL_VARIABLES,
-        ...((account && needsOf(account.agent)?.env) ?? []),
-        ...what.sandbox.env,
-      ]),
-      ...proxyVariables(network),
-      CROSSTALK_SANDBOX: '1',
-      TMPDIR: '/tmp',
-    },
-    close: async () => {
-      await close();
-      await lookAgain();
-    },
-  };
+  const cli = await cliHome(what, account, home);
+  try {
+    const { view, lookAgain } = await planOf(what, home, cli.own);
+    await checkProgram(view, what);
+    // Nothing begins with a filter that is empty.
+    const calls = await keptFile(stateDir, 'calls', callFilter(process.arch) ?? '');
+    const { network, close } = await networkOf(what, account, home, runDir);
+    return {
+      wrap: wrapped(program, mountsOf(view), cwd, network, calls),
+      env: {
+        ...kept(withoutGitConfig(env), [
+          ...USUAL_VARIABLES,
+          ...((account && needsOf(account.agent)?.env) ?? []),
+          ...what.sandbox.env,
+        ]),
+        ...proxyVariables(network),
+        CROSSTALK_SANDBOX: '1',
+        TMPDIR: '/tmp',
+      },
+      close: () => close().finally(cli.close).finally(lookAgain),
+    };
+  } catch (error) {
+    await cli.close();
+    throw error;
+  }
 }
 
 /** A settings file of this size is not read for the hosts it names. */
@@ -57,7 +61,7 @@ const MOST_SETTINGS = 256 * 1024;
 async function networkOf(
   { sandbox, command, env, actor, log }: Confinement,
   account: AgentAccount | undefined,
-  own: Own,
+  home: string,
   runDir: string | undefined,
 ): Promise<{ network: Network; close: () => Promise<void> }> {
   const close = (): Promise<void> => Promise.resolve();
@@ -65,15 +69,13 @@ async function networkOf(
   if (net.includes('all')) return { network: 'all', close };
   const hosts = net.filter((one) => one !== 'model' && one !== 'none');
   const needs = account && needsOf(account.agent);
-  if (net.includes('model') && needs !== undefined) {
-    hosts.push(...needs.hosts, ...hostsIn(command));
-    for (const [name, value] of Object.entries(kept(env, needs.env)))
-      if (/URL|ENDPOINT|HOST/.test(name)) hosts.push(...hostsIn(value ?? ''));
-    // What the operator has set for the CLI names its model's host too; it cannot be changed from inside.
-    const files = own.filter(({ writable }) => !writable).map(({ from }) => from);
-    const config = env['OPENCODE_CONFIG'];
-    if (account?.agent.name === 'opencode' && config !== undefined) files.push(config);
-    for (const file of files) hosts.push(...hostsIn(await smallFile(file)));
+  if (net.includes('model') && account !== undefined && needs !== undefined) {
+    const placeOf = await placesOf(account, env, home);
+    const read = (path: string): string => {
+      const found = plainFileAt(path.startsWith('/') ? path : placeOf(path), MOST_SETTINGS);
+      return found.kind === 'text' ? found.text : '';
+    };
+    hosts.push(...needs.hosts, ...modelHosts(account, command, env, read));
   }
   if (hosts.length === 0 || runDir === undefined) return { network: 'none', close };
   const socket = join(runDir, 'n');
@@ -89,14 +91,6 @@ async function networkOf(
 
 /** More hosts of one run are not told of. */
 const MOST_TOLD = 20;
-
-async function smallFile(path: string): Promise<string> {
-  const size = await stat(path).then(
-    (found) => (found.isFile() ? found.size : Infinity),
-    () => Infinity,
-  );
-  return size <= MOST_SETTINGS ? readFile(path, 'utf8').catch(() => '') : '';
-}
 
 /** What this program tells git by variables (`workplace.ts`), without what the operator does, such as a token. */
 function withoutGitConfig(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { editJsonc, removeJsonc, type JsonMember } from './edit-jsonc.ts';
 import { editToml, removeToml } from './edit-toml.ts';
-import { member, parseJsonc } from './jsonc.ts';
+import { member, parseJsonc } from '../../protocol/text/jsonc.ts';
 
 /** To what the settings belong: to a project's folder, or to a user. */
 export type Scope = 'project' | 'user';

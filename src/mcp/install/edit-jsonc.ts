@@ -1,7 +1,14 @@
 import { isDeepStrictEqual } from 'node:util';
 import { applyEdits, modify } from 'jsonc-parser';
 import { CrosstalkError } from '../../errors.ts';
-import { commaAfter, endOf, member, parseJsonc, valueOf, type Node } from './jsonc.ts';
+import {
+  commaAfter,
+  endOf,
+  member,
+  parseJsonc,
+  valueOf,
+  type Node,
+} from '../../protocol/text/jsonc.ts';
 
 /** A member to set: the names that lead to it, and its value. */
 export interface JsonMember {

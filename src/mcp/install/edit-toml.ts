@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { CrosstalkError } from '../../errors.ts';
-import { parseToml, type Statement } from './toml.ts';
+import { parseToml, type Statement } from '../../protocol/text/toml.ts';
 
 /** Texts, lists of texts, and at most one nested table of texts. */
 export type TomlEntry = Record<string, string | string[] | Record<string, string>>;

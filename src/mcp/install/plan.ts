@@ -10,7 +10,7 @@ import {
   type Scope,
 } from './clients.ts';
 import { diffOf } from './diff.ts';
-import { parseJsonc } from './jsonc.ts';
+import { parseJsonc } from '../../protocol/text/jsonc.ts';
 
 /** The change that would be written, in a form that can be shown first. */
 export interface SettingsPlan {

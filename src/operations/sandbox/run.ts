@@ -43,7 +43,7 @@ const SAID: Partial<Record<EventName, (fields: LogFields) => string>> = {
  *   a tier of no actor
  */
 export async function runInSandbox(context: Context, input: SandboxInput): Promise<number> {
-  const { env, paths, transport, cwd, note } = context;
+  const { env, paths, transport, cwd, note, now } = context;
   const backend = await findBackend(env);
   if (!backend.ok) throw new CrosstalkError('refused', `${backend.problem}; ${backend.fix}`);
   const sandbox = await sandboxOf(context, input);
@@ -53,7 +53,7 @@ export async function runInSandbox(context: Context, input: SandboxInput): Promi
   const runDir = await mkdtemp(join(paths.run, 'sandbox-'));
   const command = input.words.map(quoted).join(' ');
   const confined = await confine({
-    ...{ sandbox, program: backend.program, command, runDir },
+    ...{ sandbox, program: backend.program, command, runDir, now },
     actor: input.actor ?? 'sandbox',
     cwd: await realpath(cwd),
     env: withoutOurs(env),

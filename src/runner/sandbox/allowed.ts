@@ -23,15 +23,3 @@ export function mayReach(allowed: readonly Allowed[], host: string, port: number
       (one.port === undefined ? USUAL_PORTS.includes(port) : one.port === port),
   );
 }
-
-/** The hosts in the addresses of a text, such as a command line, with their ports. */
-export function hostsIn(text: string): string[] {
-  return Array.from(
-    text.matchAll(/\bhttps?:\/\/[^\s'"\\<>]{1,500}/g),
-    ([address]) => address,
-  ).flatMap((address) => {
-    if (!URL.canParse(address)) return [];
-    const { hostname, port, protocol } = new URL(address);
-    return [`${hostname}:${port === '' ? (protocol === 'http:' ? '80' : '443') : port}`];
-  });
-}

@@ -7,16 +7,10 @@ import type { CountedFor } from '../../protocol/automation/counted-for.ts';
 import type { MessageRef } from '../../protocol/message-ref.ts';
 import { isRecord, isTime } from '../files.ts';
 import type { SessionKind } from '../../protocol/files/tier-session.ts';
-import type { Usage } from '../../protocol/usage.ts';
+import type { Handed, Usage } from '../../protocol/usage.ts';
 
 /** How a run ended: `interrupted` when its dispatcher died. */
 export type RunEnding = 'answered' | 'silent' | 'failed' | 'stopped' | 'refused' | 'interrupted';
-
-/** What a run is allowed to use at most, as far as a budget limits it: US dollars, and tokens without cached ones. */
-export interface Handed {
-  usd?: number;
-  tokens?: number;
-}
 
 /** One run, as the bill has it (bills.md). Stored and shown under these names. */
 export interface LedgerLine extends CountedFor {
