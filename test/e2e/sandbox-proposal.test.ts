@@ -1,4 +1,11 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { findBackend } from '../../src/runner/sandbox/bubblewrap.ts';
@@ -115,3 +122,23 @@ can(`actor add suggests a sandbox for what is new, and only for that${UNLESS}`, 
   const shown = await host.run('host', 'show', '--json');
   expect((JSON.parse(shown.out) as { held: unknown[] }).held).toEqual([]);
 });
+
+can(
+  `a sandbox that would not show its CLI is not suggested, and says what to write${UNLESS}`,
+  async () => {
+    const bus = new Bus();
+    const host = await bus.host('front', { old: 'claude -p' });
+    const tool = join(bus.root, 'home-made');
+    mkdirSync(tool);
+    writeFileSync(join(tool, 'claude'), '#!/bin/sh\n', { mode: 0o755 });
+    const cli = `${join(tool, 'claude')} -p`;
+    const enter = person();
+    const add = (...words: string[]): Promise<Ran> =>
+      host.runWith({ ask: enter.ask }, 'actor', 'add', ...words);
+    const kept = await add('kept', '--cli', cli, '--sandbox');
+    expect(kept.code).toBe(1);
+    expect(kept.err).toContain(`would not show ${join(tool, 'claude')}`);
+    expect(kept.err).toContain(`sandbox: {read: [${JSON.stringify(tool)}]}`);
+    expect((await add('free', '--cli', cli)).out).not.toContain('sandbox=default');
+  },
+);

@@ -5,23 +5,37 @@ import { expect, it } from 'vitest';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-it.each([
-  ['docs/failures.md', 'what happens', 50],
-  ['docs/security.md', 'attack', 60],
-])('every row of %s names a test that exists', (document, heading, least) => {
+/** The last cells of the rows of a document's tables that have a heading. */
+function lastCells(document: string, heading: string): string[] {
+  return readFileSync(join(root, document), 'utf8')
+    .split(/\n(?=\| [^\n]+\n\| -)/)
+    .filter((table) => table.startsWith(`| ${heading} |`))
+    .flatMap((table) => table.split('\n').slice(2))
+    .filter((line) => line.startsWith('| '))
+    .map((row) => row.split('|').at(-2)?.trim() ?? '');
+}
+
+it('every row of docs/failures.md names a test that exists', () => {
   const tests = readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.test.ts'))
     .map((name) => readFileSync(join(root, 'test', name), 'utf8').replace(/\$\{[^}]*\}/g, '%s'))
     .join('\n');
-  // The tables of tests; other headings have other content.
-  const rows = readFileSync(join(root, document), 'utf8')
-    .split(/\n(?=\| [^\n]+\n\| -)/)
-    .filter((table) => table.startsWith(`| ${heading} |`))
-    .flatMap((table) => table.split('\n').slice(2))
-    .filter((line) => line.startsWith('| '));
-  const titles = rows.map((row) => row.split('|').at(-2)?.trim() ?? '');
-  expect(titles.length).toBeGreaterThan(least);
+  const titles = lastCells('docs/failures.md', 'what happens');
+  expect(titles.length).toBeGreaterThan(50);
   expect(titles.filter((title) => title === '' || !tests.includes(title))).toEqual([]);
+});
+
+it('every row of docs/security.md names files of tests that exist, and none of test/security is left out', () => {
+  const cells = lastCells('docs/security.md', 'rule');
+  expect(cells.length).toBeGreaterThan(30);
+  const named = cells.flatMap((cell) => cell.split(', '));
+  const missing = named.filter((name) => !existsSync(join(root, 'test', `${name}.test.ts`)));
+  expect(missing).toEqual([]);
+  const attacks = readdirSync(join(root, 'test/security')).filter((name) =>
+    name.endsWith('.test.ts'),
+  );
+  const files = attacks.map((name) => `security/${name.replace('.test.ts', '')}`);
+  expect(files.filter((name) => !named.includes(name))).toEqual([]);
 });
 
 it('every path that docs/contributing.md names exists', () => {

@@ -1,8 +1,17 @@
 import { access, constants } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { commandLine, programToFind } from '../../agents/command-line.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { isWithin, placeOf, type View } from '../../runner/sandbox/mounts.ts';
-import { follow, kindOf } from '../../runner/sandbox/system.ts';
+import { follow, kindOf, real, systemPlaces } from '../../runner/sandbox/system.ts';
+import { toolsOf } from './places.ts';
+
+/** A command, and what its shell knows. */
+interface Called {
+  command: string;
+  env: NodeJS.ProcessEnv;
+  cwd: string;
+}
 
 /**
  * Makes sure that a sandbox shows the program of a command, with every symlink on the way to it. Otherwise a
@@ -10,17 +19,33 @@ import { follow, kindOf } from '../../runner/sandbox/system.ts';
  *
  * @throws CrosstalkError `refused` with the path that has to be named
  */
-export async function checkProgram(
-  view: View,
-  { command, env, cwd }: { command: string; env: NodeJS.ProcessEnv; cwd: string },
-): Promise<void> {
+export async function checkProgram(view: View, called: Called): Promise<void> {
+  const hidden = await hiddenIn(view, called);
+  if (hidden !== undefined)
+    throw new CrosstalkError(
+      'refused',
+      `the sandbox does not show ${hidden}, which its command is or needs; name its folder in read: of the sandbox of the tier`,
+      { data: { kind: 'not_shown' } },
+    );
+}
+
+/** The path that a sandbox has to be told of before the program of a command is there in it; undefined where none is. */
+export async function hiddenProgram(called: Called): Promise<string | undefined> {
+  const home = await real(called.env['HOME'] ?? '/');
+  const system = await systemPlaces();
+  const node = dirname(await real(process.execPath));
+  const show = [...system.show, ...(await toolsOf(home, called.env)), { path: node, from: node }];
+  return hiddenIn({ ...system, show, write: [], own: [], cover: [], fixed: [] }, called);
+}
+
+async function hiddenIn(view: View, { command, env, cwd }: Called): Promise<string | undefined> {
   const program = programToFind(commandLine(command), env['HOME']);
-  if (program === undefined) return;
+  if (program === undefined) return undefined;
   const folders = (env['PATH'] ?? '').split(':').filter((one) => one.startsWith('/'));
   const paths = program.includes('/')
     ? [program.startsWith('/') ? program : `${cwd}/${program}`]
     : folders.map((folder) => `${folder}/${program}`);
-  const hidden: string[] = [];
+  let first: string | undefined;
   for (const path of paths) {
     const isThere = await access(path, constants.X_OK).then(
       () => true,
@@ -28,16 +53,10 @@ export async function checkProgram(
     );
     if (!isThere) continue;
     const missing = await hiddenOnTheWay(path, view);
-    if (missing === undefined) return;
-    hidden.push(missing);
+    if (missing === undefined) return undefined;
+    first ??= missing;
   }
-  const [first] = hidden;
-  if (first !== undefined)
-    throw new CrosstalkError(
-      'refused',
-      `the sandbox does not show ${first}, which ${program} is or needs; name its folder in read: of the sandbox of the tier`,
-      { data: { kind: 'not_shown' } },
-    );
+  return first;
 }
 
 /** The first path on the way to a file that the view does not show. */

@@ -20,13 +20,8 @@ export async function join(
   input: InitInput & TierSlot & { actor: string; dir: string },
 ): Promise<Initialised> {
   return withContext(surroundings, { transport: input.dir, note: input.note }, async (context) => {
-    const [said] = (await context.transport.identityChange())?.proposed ?? [];
-    if (said !== undefined) {
-      const place = said.slice(said.indexOf(' ') + 1);
-      input.note(
-        `this transport was made ${place === '-' ? 'without a remote' : `at ${place}`}, and is joined under another address: unless both are one repository, it is a copy, and what is signed in one counts for nothing in the other; if they are one, crosstalk host show tells how to say so, once a key is pinned or used here`,
-      );
-    }
+    // Before anybody pushes another one: what is signed here names it.
+    await context.transport.identity();
     const { alias, machine } = await identity(context, input.alias);
     await approveWritten(context, alias, input.actor, 'default', slotIn(input), { joins: true });
     const { files, channel } = await additions(context, input);

@@ -1,5 +1,7 @@
+import { dirname } from 'node:path';
 import { accountOf } from '../../agents/account.ts';
 import { needsOf } from '../../agents/sandbox.ts';
+import { hiddenProgram } from '../../dispatcher/sandbox/program.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { findBackend } from '../../runner/sandbox/bubblewrap.ts';
 import type { Surroundings } from '../locate.ts';
@@ -17,10 +19,10 @@ export interface SandboxChoice {
  * make one and the CLI is known, so that it works in one with its login and its model's hosts; but a
  * sandbox takes the network from an agent, so nobody gets one who has not asked for it.
  *
- * @throws CrosstalkError `refused` when it was asked for, and this machine can make none
+ * @throws CrosstalkError `refused` when it was asked for, and this machine can make none, or none that shows the CLI
  */
 export async function chooseSandbox(
-  { env }: Pick<Surroundings, 'env'>,
+  { env, cwd }: Pick<Surroundings, 'env' | 'cwd'>,
   { wantsSandbox, suggestSandbox }: SandboxChoice,
   cli: string,
 ): Promise<{ sandbox?: 'default' }> {
@@ -29,10 +31,16 @@ export async function chooseSandbox(
   const suggests = wantsSandbox === undefined && suggestSandbox !== undefined && isKnown;
   if (wantsSandbox !== true && !suggests) return {};
   const backend = await findBackend(env);
+  const hidden = backend.ok ? await hiddenProgram({ command: cli, env, cwd }) : undefined;
   if (wantsSandbox !== true) {
-    if (backend.ok) suggestSandbox?.();
+    if (backend.ok && hidden === undefined) suggestSandbox?.();
     return {};
   }
+  if (hidden !== undefined)
+    throw new CrosstalkError(
+      'refused',
+      `--sandbox: it would not show ${hidden}, which the command is or needs; leave --sandbox out, write into the host file instead: sandbox: {read: [${JSON.stringify(dirname(hidden))}]}, and accept that with: crosstalk host approve`,
+    );
   if (backend.ok) return { sandbox: 'default' };
   throw new CrosstalkError(
     'refused',
