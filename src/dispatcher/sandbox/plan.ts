@@ -49,14 +49,19 @@ export async function planOf(what: Confinement, home: string, own: Own): Promise
   const hidden = [...secrets, ...what.transport.gitDirs].filter(
     (path) => !explicit.includes(path) && !own.some((one) => isWithin(path, one.path)),
   );
+  const installed = await programsHere();
   const roots: Root[] = [
     ...places.map((path) => ({ path, writable: true })),
-    ...KEPT_BY_HAND.map((path) => ({ path, writable: false, isPublic: true })),
     ...[...shown, ...own, ...read.map((path) => ({ path, from: path }))]
-      .filter(({ path, from }) => !isOurs(from) && !places.includes(path))
+      .filter(({ path, from }) => !isOurs(from) && ![...places, ...installed].includes(path))
       .map(({ path }) => ({ path, writable: false })),
   ];
-  const skip = new Set([...roots.map(({ path }) => path), ...hidden]);
+  const skip = new Set([...roots.map(({ path }) => path), ...KEPT_BY_HAND, ...hidden]);
+  const ofSystem = KEPT_BY_HAND.map(async (path): Promise<View['cover']> => {
+    const looked = await survey([{ path, writable: false, isPublic: true }], skip);
+    // What is too much to look through is not shown; a part of it can be named.
+    return 'problem' in looked ? [{ path, kind: 'folder' }] : looked.cover;
+  });
   const found = await survey(roots, skip);
   if ('problem' in found)
     throw unsafe(`${found.problem}; name smaller folders in workdir, write and read of the tier`);
@@ -71,7 +76,7 @@ export async function planOf(what: Confinement, home: string, own: Own): Promise
     links: [...system.links, ...homeLink(env['HOME'], home)],
     ...{ show, own, fixed },
     write: [...writable, ...(runDir === undefined ? [] : [runDir])],
-    cover: [...cover, ...found.cover],
+    cover: [...cover, ...found.cover, ...(await Promise.all(ofSystem)).flat()],
   };
   for (const { path } of own.filter((one) => places.some((place) => isWithin(one.path, place))))
     if (!(await isThere(path, own)))
@@ -90,11 +95,7 @@ async function shownBeside(
 ): Promise<Shown[]> {
   const isSeen = (path: string): boolean =>
     [...explicit, ...system.map((one) => one.path)].some((one) => isWithin(path, one));
-  const ours = [
-    what.transport.dir,
-    await real(packageRoot()),
-    dirname(await real(process.execPath)),
-  ];
+  const ours = [what.transport.dir, ...(await programsHere())];
   const settings = { path: `${home}/.gitconfig`, from: await settingsOfGit(what) };
   return [
     ...[...(await toolsOf(home, what.env)), settings].filter(({ path }) => !isSeen(path)),
@@ -102,6 +103,11 @@ async function shownBeside(
       .filter((path) => !system.some((one) => isWithin(path, one.path)))
       .map((path) => ({ path, from: path })),
   ];
+}
+
+/** The folders of this program and of its node, which their installers fill. */
+async function programsHere(): Promise<string[]> {
+  return [await real(packageRoot()), dirname(await real(process.execPath))];
 }
 
 /** Whether something can be put over a path, without that anything is made in a folder of the operator's. */
