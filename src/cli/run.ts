@@ -26,7 +26,8 @@ export async function run(
     if (typeof chosen === 'number') return chosen;
     name = chosen.spec.name;
     if (io.agentMode !== undefined) await assertInRun(io.agentMode, io.cwd, chosen);
-    onChosen(chosen.spec);
+    // A pager is a program that a variable names.
+    onChosen(io.agentMode === undefined ? chosen.spec : { ...chosen.spec, paged: false });
     const call = { io, name, args: chosen.args, options: chosen.options };
     if (isLookUp({ io, spec: chosen.spec })) {
       const { lookUp } = await import('./command/look-up.ts');

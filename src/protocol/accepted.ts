@@ -39,7 +39,8 @@ export function descentOf(
         why: `nothing that ${located.relPath} names was to ${from} by name, or from it`,
       };
   }
-  if (roots.length === 0) return { ok: false, why: 'its thread has no beginning' };
+  const behind = new Map(Array.from(chain, ([ref, { message }]) => [ref, message]));
+  if (isCircular(behind)) return { ok: false, why: 'what led to it names itself' };
   return { ok: true, chain: [...chain.values()], roots };
 }
 
@@ -65,7 +66,34 @@ export function isAmongItsOwn(delivered: Located, actor: string, lookup: Lookup)
       if (message === undefined || chain.size > MAX_MESSAGES) return false;
       if (!chain.has(ref)) chain.set(ref, message);
     }
+  if (isCircular(chain)) return false;
   return [...chain.values()].every((message) => tookPart(message, actor, chain));
+}
+
+/**
+ * Whether some of the messages behind a delivery name themselves, by whatever way around. What was written after
+ * what it names never does; without this, a message could make its own writer a participant.
+ */
+function isCircular(chain: ReadonlyMap<string, Message>): boolean {
+  const followers = new Map<string, string[]>();
+  const waiting = new Map<string, number>();
+  for (const [ref, { re, cause }] of chain) {
+    const named = new Set([...re, ...cause]);
+    waiting.set(ref, named.size);
+    for (const one of named) {
+      const known = followers.get(one);
+      if (known === undefined) followers.set(one, [ref]);
+      else known.push(ref);
+    }
+  }
+  const ready = [...waiting.keys()].filter((ref) => waiting.get(ref) === 0);
+  for (const ref of ready)
+    for (const follower of followers.get(ref) ?? []) {
+      const left = (waiting.get(follower) ?? 0) - 1;
+      waiting.set(follower, left);
+      if (left === 0) ready.push(follower);
+    }
+  return ready.length < chain.size;
 }
 
 /** Whether something of what led to a message involves its writer. */

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { isAmongItsOwn } from '../../src/protocol/accepted.ts';
+import { descentOf, isAmongItsOwn } from '../../src/protocol/accepted.ts';
 import type { Message } from '../../src/protocol/message.ts';
 
 /** A thread: each message by its name, with its writer, its addressee and what it links to. */
@@ -21,6 +21,10 @@ const THREAD: Record<string, [from: string, to: string, ...links: string[]]> = {
   uninvited: ['mallory', 'worker', 'announced'],
   answered: ['boss', 'mallory', 'announced'],
   onward: ['mallory', 'worker', 'answered'],
+  itself: ['mallory', 'worker', 'question', 'itself'],
+  one: ['mallory', 'worker', 'question', 'other'],
+  other: ['mallory', 'worker', 'one'],
+  built: ['mallory', 'worker', 'one'],
 };
 
 function message(name: string): Message | undefined {
@@ -36,10 +40,20 @@ function message(name: string): Message | undefined {
 it('whoever took part in a thread may go on with it, by any of its messages, and nobody else', () => {
   const isOne = (name: string): boolean =>
     isAmongItsOwn({ relPath: name, message: message(name)! }, 'worker', message);
-  for (const name of ['question', 'answer', 'task', 'more', 'done', 'own', 'loop', 'further'])
+  for (const name of ['question', 'answer', 'task', 'more', 'done', 'own', 'further'])
     expect([name, isOne(name)]).toEqual([name, true]);
-  for (const name of ['forged', 'twice', 'lost', 'uninvited', 'onward'])
+  for (const name of [
+    ...['forged', 'twice', 'lost', 'uninvited', 'onward'],
+    ...['loop', 'itself', 'one', 'built'],
+  ])
     expect([name, isOne(name)]).toEqual([name, false]);
   // It has two beginnings, so that it goes on with the session of none.
   expect(isOne('mixed')).toBe(true);
+});
+
+it('what names itself, by whatever way around, descends from nobody’s task', () => {
+  const descent = (name: string): boolean =>
+    descentOf({ relPath: name, message: message(name)! }, message, (one) => one === 'worker').ok;
+  expect(['answer', 'done', 'forged'].map(descent)).toEqual([true, true, false]);
+  expect(['itself', 'one', 'built', 'loop'].map(descent)).toEqual([false, false, false, false]);
 });

@@ -42,15 +42,17 @@ export function claude(): OutputReader {
         return { ...(said !== '' && { text: said }), ...(usage && { usage }), isFinal };
       }
       const { is_error: isError, result: text, usage } = result;
-      const stated = usage === undefined ? together([...messages.values()], '') : undefined;
+      const seen = together([...messages.values()], '');
       const used: Usage = {
-        ...most(results),
-        ...stated,
+        ...most([...results, ...(seen === undefined ? [] : [seen])]),
         ...named(dearest(objectIn(result['modelUsage'])) ?? model),
         turns: tokens(result['num_turns']),
       };
       const answer = textIn(text) ?? '';
-      const isFinal = used.usd !== undefined || messages.size === 0;
+      // Another program that the run started may have written a result: it states less than was seen.
+      const isShort =
+        seen !== undefined && usage !== undefined && sizeOf(most(results)) < sizeOf(seen);
+      const isFinal = !isShort && (used.usd !== undefined || seen === undefined);
       if (isError === true) return { error: answer, usage: used, isFinal };
       return { text: answer === '' && 'errors' in result ? said : answer, usage: used, isFinal };
     },
@@ -64,6 +66,10 @@ export function anthropicUsage(usage: Json): Usage {
     cached: tokens(usage['cache_read_input_tokens']),
     output: tokens(usage['output_tokens']),
   };
+}
+
+function sizeOf({ input, cached, output }: Usage): number {
+  return input + cached + output;
 }
 
 /** The most of each that one of some results states. */

@@ -26,7 +26,7 @@ export interface CommandSpec {
   /** `clean`: stops cleanly when asked to. `child`: leaves Ctrl-C to the program it runs. */
   interrupt?: 'clean' | 'child';
   /** What it prints may be long, so that a terminal shows it with a pager. */
-  paged?: true;
+  paged?: boolean;
   load: () => Promise<CommandModule>;
 }
 
