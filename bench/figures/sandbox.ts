@@ -27,7 +27,7 @@ export async function sandbox({ rounds }: Scale): Promise<Figure[]> {
         ...{ sandbox: { ...USUAL_SANDBOX, net }, program: backend.program, command: 'true' },
         ...{ actor: 'bench', cwd, runDir, env: world.env, stateDir: state, stateHome: state },
         transport: { dir: world.root, gitDirs: [] },
-        ...{ commands: [], log: () => undefined, now: () => new Date() },
+        ...{ tiers: [], log: () => undefined, now: () => new Date() },
       });
       try {
         const words = [...confined.wrap, '/bin/sh', '-c', 'true'];

@@ -21,6 +21,8 @@ export interface SandboxNeeds {
   hosts: readonly string[];
   /** Variables that are its own; `*` at the end for any ending. */
   env: readonly string[];
+  /** Whether it makes sandboxes of its own for its tools, for which it needs user namespaces. */
+  nests?: true;
 }
 
 /** The variables of Crosstalk, git and the system that every run is given. */
@@ -66,6 +68,7 @@ const NEEDS: Readonly<Record<string, SandboxNeeds>> = {
     env: ['ANTHROPIC_*', 'CLAUDE_*', 'DISABLE_*', 'API_TIMEOUT_MS', 'MAX_THINKING_TOKENS'],
   },
   codex: {
+    nests: true,
     folders: ['.codex'],
     settings: [
       ...['.codex/config.toml', '.codex/AGENTS.md', '.codex/prompts', '.codex/skills'],

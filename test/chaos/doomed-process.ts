@@ -25,6 +25,8 @@ export async function buildDoomed(): Promise<void> {
     bundle: true,
     format: 'esm',
     platform: 'node',
+    // As in the build of the program: the other form of jsonc-parser cannot be bundled.
+    mainFields: ['module', 'main'],
     logLevel: 'warning',
     banner: {
       js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",

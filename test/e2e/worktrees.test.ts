@@ -10,9 +10,11 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { Seal } from '../../src/state/place/seal.ts';
 import { Bus, events, type Actors, type Event, type Host, type Stored } from '../support/bus.ts';
 import { digestOf } from '../support/folder-digest.ts';
 import { git } from '../support/git.ts';
+import { recordIn } from '../support/sealed.ts';
 import { SECRETS } from '../support/secrets.ts';
 
 type Tiers = Exclude<Actors[string], string>;
@@ -427,9 +429,9 @@ it('of what was never made nothing is kept, and what was made half is removed af
   expect((await host.run('worktree', 'prune')).out).toContain('Kept: ');
   expect((await host.run('worktree', 'remove', listed?.id ?? '')).code).toBe(1);
   const path = `${listed?.dir ?? ''}.json`;
-  const record = JSON.parse(readFileSync(path, 'utf8')) as Record<string, unknown>;
   const used = new Date(Date.now() - 2 * 86_400_000).toISOString();
-  writeFileSync(path, JSON.stringify({ ...record, used }));
+  const seal = Seal.of(join(host.state, 'worktrees'));
+  writeFileSync(path, seal.close(listed?.id ?? '', { ...recordIn(path), used }));
   expect((await host.run('worktree', 'prune')).out).toContain('Removed: ');
   expect(existsSync(listed?.dir ?? '')).toBe(false);
 });
@@ -484,8 +486,10 @@ it('a copy whose making was cut short is made anew, and one that was removed by 
   await pass(host);
   const [listed] = await list(host);
   const dir = listed?.dir ?? '';
-  const record = JSON.parse(readFileSync(`${dir}.json`, 'utf8')) as Record<string, unknown>;
-  writeFileSync(`${dir}.json`, JSON.stringify({ ...record, ready: false }));
+  const seal = Seal.of(join(host.state, 'worktrees'));
+  const record = recordIn(`${dir}.json`);
+  const half = { ...record, ready: false };
+  writeFileSync(`${dir}.json`, seal.close(listed?.id ?? '', half));
   mkdirSync(`${dir}.making`);
   writeFileSync(join(dir, 'half'), 'x');
   await host.run('reply', machine.bus.from('dev').at(-1)?.relPath ?? '', 'two');

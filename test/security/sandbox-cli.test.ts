@@ -172,13 +172,14 @@ async function homeOf(
       ...{ sandbox: USUAL_SANDBOX, program: 'bwrap', actor: 'dev', command: name, cwd: home },
       ...{ env: { HOME: home }, runDir, stateDir: join(root, 'state'), stateHome: root },
       transport: { dir: root, gitDirs: [] },
-      commands: [],
+      tiers: [],
       ...(session && { session }),
       now: () => new Date(),
       log: () => undefined,
     },
     accountOf(name),
     home,
+    [],
   );
   return {
     ...made,

@@ -184,6 +184,7 @@ export async function confinedIn(
     ...{ sandbox, program: backend.program, runDir, binDir, stateDir, log, now },
     stateHome: stateHome(environment),
     transport: { dir, gitDirs: [clone.gitDir, clone.commonDir] },
-    commands: [...(hosts.active?.actors.values() ?? [])].flat().map(({ cli }) => cli),
+    workdir: tier.workdir,
+    tiers: [...(hosts.active?.actors.values() ?? [])].flat(),
   });
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { access, chmod, lstat, readdir, realpath, rename, type FileHandle } from 'node:fs/promises';
+import { access, chmod, lstat, readdir, rename, type FileHandle } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { AgentAccount } from '../../agents/account.ts';
 import { inHome } from '../../agents/command-line.ts';
@@ -10,6 +10,7 @@ import { folderBelow, folderIn, pathOf } from '../../state/place/below.ts';
 import { real } from '../../runner/sandbox/system.ts';
 import { GONE, removeRunDirectory, runDirectories } from '../../state/run-directory.ts';
 import { lendLogin } from './lent-login.ts';
+import { ownPlace } from './places.ts';
 import type { Confinement, Own } from './view.ts';
 
 /*
@@ -38,6 +39,7 @@ export async function cliHome(
   { stateDir, runDir, session, env, log, actor, now }: Confinement,
   account: AgentAccount | undefined,
   home: string,
+  written: readonly string[],
 ): Promise<CliHome> {
   const needs = account && needsOf(account.agent);
   if (account === undefined || needs === undefined || runDir === undefined)
@@ -61,7 +63,7 @@ export async function cliHome(
     own.push({ path: placeOf(path), from: join(dir, path), writable: true });
   }
   for (const path of needs.settings) {
-    const from = await realpath(placeOf(path)).catch(() => undefined);
+    const from = await ownPlace(placeOf(path), written);
     if (from !== undefined) own.push({ path: placeOf(path), from, writable: false });
   }
   const lent = await lendLogin(await real(placeOf(needs.login.file)), {

@@ -11,6 +11,7 @@ import { openProxy } from '../../runner/sandbox/proxy.ts';
 import { real } from '../../runner/sandbox/system.ts';
 import { keptFile } from '../../state/files.ts';
 import { cliHome, placesOf } from './cli-home.ts';
+import { writtenBy } from './places.ts';
 import { planOf } from './plan.ts';
 import { checkProgram } from './program.ts';
 import type { Confinement } from './view.ts';
@@ -28,12 +29,18 @@ export async function confine(what: Confinement): Promise<Confined> {
   const { program, cwd, env, runDir, stateDir } = what;
   const home = await real(env['HOME'] ?? '/');
   const account = accountOf(what.command);
-  const cli = await cliHome(what, account, home);
+  const written = await writtenBy(what.tiers, home);
+  const cli = await cliHome(what, account, home, written);
   try {
-    const { view, lookAgain } = await planOf(what, home, cli.own);
+    const { view, lookAgain } = await planOf(what, home, cli.own, written);
     await checkProgram(view, what);
     // Nothing begins with a filter that is empty.
-    const calls = await keptFile(stateDir, 'calls', callFilter(process.arch) ?? '');
+    const nests = account !== undefined && needsOf(account.agent)?.nests === true;
+    const calls = await keptFile(
+      stateDir,
+      nests ? 'nesting-calls' : 'calls',
+      callFilter(process.arch, { nests }) ?? '',
+    );
     const { network, close } = await networkOf(what, account, home, runDir);
     return {
       wrap: wrapped(program, mountsOf(view), cwd, network, calls),

@@ -56,7 +56,7 @@ export async function secretsOf(what: Confinement, home: string): Promise<string
   });
   const accounts: AgentAccount[] = [
     ...KNOWN_AGENTS.map((agent) => ({ agent, id: agent.name })),
-    ...what.commands.map(accountOf).filter((account) => account !== undefined),
+    ...what.tiers.map(({ cli }) => accountOf(cli)).filter((account) => account !== undefined),
   ];
   const logins = accounts.flatMap((account) => loginFiles(account, { ...what.env, HOME: home }));
   return [...keys.map((path) => inHome(path, home)), ...logins.map((file) => dirname(file))].filter(

@@ -1,8 +1,9 @@
-import { realpath } from 'node:fs/promises';
 import { dirname, relative } from 'node:path';
 import { CrosstalkError } from '../../errors.ts';
 import { isWithin, type Shown, type View } from '../../runner/sandbox/mounts.ts';
-import { follow, kindOf } from '../../runner/sandbox/system.ts';
+import { follow, kindOf, real } from '../../runner/sandbox/system.ts';
+import { inHome } from '../../agents/command-line.ts';
+import type { Confinement } from './view.ts';
 
 /** Folders of HOME into which installers and version managers put programs, and nothing else. */
 const TOOLCHAINS = [
@@ -15,13 +16,38 @@ const TOOLCHAINS = [
 /** Variables that name certificates. */
 const CERTIFICATES = ['SSL_CERT_FILE', 'SSL_CERT_DIR', 'NODE_EXTRA_CA_CERTS'];
 
+/** The folders that runs of some tiers may write, without symlinks. */
+export async function writtenBy(tiers: Confinement['tiers'], home: string): Promise<string[]> {
+  const named = tiers.flatMap(({ workdir, sandbox }) => [
+    ...(workdir === undefined ? [] : [workdir]),
+    ...(sandbox?.write ?? []),
+  ]);
+  return Promise.all(named.map((path) => real(inHome(path, home))));
+}
+
+/**
+ * What is at a path of this machine, without symlinks; undefined where nothing is, or where a symlink on the way
+ * lies in a folder that runs may write, so that it may be theirs.
+ */
+export async function ownPlace(
+  path: string,
+  written: readonly string[],
+): Promise<string | undefined> {
+  const found = await follow(path, (link) => !written.some((place) => isWithin(link, place)));
+  return found !== undefined && 'at' in found ? found.at : undefined;
+}
+
 /** Programs in HOME, and certificates that the variables name. */
-export async function toolsOf(home: string, env: NodeJS.ProcessEnv): Promise<Shown[]> {
+export async function toolsOf(
+  home: string,
+  env: NodeJS.ProcessEnv,
+  written: readonly string[],
+): Promise<Shown[]> {
   const named = CERTIFICATES.map((name) => env[name] ?? '').filter((path) => path.startsWith('/'));
   const paths = [...TOOLCHAINS.map((path) => `${home}/${path}`), ...named];
   const found = await Promise.all(
     paths.map(async (path) => {
-      const from = await realpath(path).catch(() => undefined);
+      const from = await ownPlace(path, written);
       return from === undefined ? [] : [{ path, from }];
     }),
   );

@@ -22,14 +22,22 @@ export interface Plan {
  *
  * @throws CrosstalkError `refused` where that cannot be done; nothing may run then
  */
-export async function planOf(what: Confinement, home: string, own: Own): Promise<Plan> {
+export async function planOf(
+  what: Confinement,
+  home: string,
+  own: Own,
+  written: readonly string[],
+): Promise<Plan> {
   const { sandbox, cwd, env, runDir } = what;
   const state = [what.stateDir, what.stateHome];
   const ofState = [...state, ...(await Promise.all(state.map(real)))];
   const isOurs = (path: string): boolean => ofState.some((one) => isWithin(path, one));
+  const { workdir } = what;
+  if (workdir !== undefined && (await namedPlace(inHome(workdir, home), written)) !== cwd)
+    throw unsafe(`the working directory ${workdir} is no longer ${cwd}; try again`);
   const writable = [cwd];
   const named = async (paths: readonly string[]): Promise<string[]> => {
-    const found = paths.map((path) => namedPlace(inHome(path, home), writable));
+    const found = paths.map((path) => namedPlace(inHome(path, home), [...written, ...writable]));
     return (await Promise.all(found)).filter((path) => path !== undefined);
   };
   for (const path of sandbox.write) writable.push(...(await named([path])));
@@ -40,7 +48,7 @@ export async function planOf(what: Confinement, home: string, own: Own): Promise
   const hide = await named(sandbox.hide);
   const system = await systemPlaces();
   const [shown, known] = await Promise.all([
-    shownBeside(what, home, [...writable, ...read], system.show),
+    shownBeside(what, home, { explicit: [...writable, ...read], written }, system.show),
     secretsOf(what, home),
   ]);
   const show = [...system.show, ...shown, ...read.map((path) => ({ path, from: path }))];
@@ -51,7 +59,7 @@ export async function planOf(what: Confinement, home: string, own: Own): Promise
   );
   const installed = await programsHere();
   const roots: Root[] = [
-    ...places.map((path) => ({ path, writable: true })),
+    ...places.map((path) => ({ path, writable: true, mayBeRepository: path !== cwd })),
     ...[...shown, ...own, ...read.map((path) => ({ path, from: path }))]
       .filter(({ path, from }) => !isOurs(from) && ![...places, ...installed].includes(path))
       .map(({ path }) => ({ path, writable: false })),
@@ -90,7 +98,7 @@ export async function planOf(what: Confinement, home: string, own: Own): Promise
 async function shownBeside(
   what: Confinement,
   home: string,
-  explicit: readonly string[],
+  { explicit, written }: { explicit: readonly string[]; written: readonly string[] },
   system: readonly Shown[],
 ): Promise<Shown[]> {
   const isSeen = (path: string): boolean =>
@@ -98,7 +106,7 @@ async function shownBeside(
   const ours = [what.transport.dir, ...(await programsHere())];
   const settings = { path: `${home}/.gitconfig`, from: await settingsOfGit(what) };
   return [
-    ...[...(await toolsOf(home, what.env)), settings].filter(({ path }) => !isSeen(path)),
+    ...[...(await toolsOf(home, what.env, written)), settings].filter(({ path }) => !isSeen(path)),
     ...[...ours, ...(what.binDir === undefined ? [] : [what.binDir])]
       .filter((path) => !system.some((one) => isWithin(path, one.path)))
       .map((path) => ({ path, from: path })),

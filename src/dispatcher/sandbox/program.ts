@@ -34,7 +34,11 @@ export async function hiddenProgram(called: Called): Promise<string | undefined>
   const home = await real(called.env['HOME'] ?? '/');
   const system = await systemPlaces();
   const node = dirname(await real(process.execPath));
-  const show = [...system.show, ...(await toolsOf(home, called.env)), { path: node, from: node }];
+  const show = [
+    ...system.show,
+    ...(await toolsOf(home, called.env, [])),
+    { path: node, from: node },
+  ];
   return hiddenIn({ ...system, show, write: [], own: [], cover: [], fixed: [] }, called);
 }
 

@@ -1,5 +1,6 @@
 import type { View } from '../../runner/sandbox/mounts.ts';
 import type { Log } from '../../log.ts';
+import type { Tier } from '../../protocol/files/host-file.ts';
 import type { Sandbox } from '../../protocol/files/tier-sandbox.ts';
 
 /** What is to run in a sandbox, and where. */
@@ -22,8 +23,10 @@ export interface Confinement {
   stateHome: string;
   /** The transport's checkout, and its git directories. */
   transport: { dir: string; gitDirs: readonly string[] };
-  /** The command lines of all tiers of this machine, whose logins are not for this one. */
-  commands: readonly string[];
+  /** The folder that its tier names to work in, as it is written there. */
+  workdir?: string | undefined;
+  /** All tiers of this machine: the logins of others are not for this one, and their runs may write elsewhere. */
+  tiers: readonly Pick<Tier, 'cli' | 'workdir' | 'sandbox'>[];
   /** The session of its CLI: its name here, and whether it is gone on with. */
   session?: { key: string; goesOn: boolean };
   now: () => Date;

@@ -60,7 +60,7 @@ export async function runInSandbox(context: Context, input: SandboxInput): Promi
     stateDir: paths.root,
     stateHome: stateHome(env),
     transport: { dir: transport.dir, gitDirs: [clone.gitDir, clone.commonDir] },
-    commands: [...(host?.inForce.values() ?? [])].flat().map(({ cli }) => cli),
+    tiers: [...(host?.inForce.values() ?? [])].flat(),
     log: (event, fields) => {
       note(SAID[event]?.(fields ?? {}) ?? event);
     },

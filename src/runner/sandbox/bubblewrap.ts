@@ -83,7 +83,7 @@ export async function findBackend(environment: NodeJS.ProcessEnv): Promise<Backe
       problem: 'bubblewrap (bwrap) is not installed',
       fix: 'install it, as with: apt-get install bubblewrap',
     };
-  const filter = callFilter(process.arch);
+  const filter = callFilter(process.arch, { nests: false });
   if (filter === undefined)
     return {
       ok: false,

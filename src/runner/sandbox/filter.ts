@@ -8,6 +8,8 @@ interface Calls {
   ioctl: number;
   /** socket and socketpair. */
   sockets: readonly number[];
+  /** clone and unshare. */
+  spaces: readonly number[];
   /**
    * add_key, request_key and keyctl: the kernel's keyrings are shared with the user's other programs. And
    * socketcall of 32-bit programs, which would hide from the filter what kind of socket is asked for.
@@ -18,12 +20,24 @@ interface Calls {
 /** In which order they stand decides nothing; the second of a pair is what runs 32-bit programs. */
 const CALLS: Readonly<Record<string, readonly Calls[]>> = {
   x64: [
-    { arch: 0xc000003e, ioctl: 16, sockets: [41, 53], never: [248, 249, 250] },
-    { arch: 0x40000003, ioctl: 54, sockets: [359, 360], never: [286, 287, 288, 102] },
+    { arch: 0xc000003e, ioctl: 16, sockets: [41, 53], spaces: [56, 272], never: [248, 249, 250] },
+    {
+      arch: 0x40000003,
+      ioctl: 54,
+      sockets: [359, 360],
+      spaces: [120, 310],
+      never: [286, 287, 288, 102],
+    },
   ],
   arm64: [
-    { arch: 0xc00000b7, ioctl: 29, sockets: [198, 199], never: [217, 218, 219] },
-    { arch: 0x40000028, ioctl: 54, sockets: [281, 288], never: [309, 310, 311, 102] },
+    { arch: 0xc00000b7, ioctl: 29, sockets: [198, 199], spaces: [220, 97], never: [217, 218, 219] },
+    {
+      arch: 0x40000028,
+      ioctl: 54,
+      sockets: [281, 288],
+      spaces: [120, 337],
+      never: [309, 310, 311, 102],
+    },
   ],
 };
 
@@ -34,16 +48,25 @@ const IO_URING = [425, 426, 427];
  * other may lead out, as AF_VSOCK does to the machine around a virtual one.
  */
 const FAMILIES = [1, 2, 10, 16];
+/**
+ * Whoever is root of a user namespace of its own may leave the mounts of the sandbox behind, and then move what a
+ * mount keeps in its place. Of clone3 the filter sees no flags; without it the C library takes clone.
+ */
+const NEW_USER = 0x10000000;
+const CLONE3 = 435;
 /** TIOCSTI and TIOCLINUX put characters into a terminal as if they had been typed. */
 const TYPING = [0x5412, 0x541c];
 
 const LOAD = 0x20;
 const IF_EQUAL = 0x15;
 const IF_AT_LEAST = 0x35;
+const IF_ANY = 0x45;
 const RETURN = 0x06;
 const ALLOW = 0x7fff0000;
 /** EPERM. */
 const REFUSE = 0x00050001;
+/** ENOSYS: as if the kernel did not know the call. */
+const UNKNOWN = 0x00050026;
 /** Where the kernel puts the call's number, the kind of processor, and the low halves of two arguments. */
 const AT = { call: 0, arch: 4, first: 16, second: 24 };
 /** On x64, calls of the x32 kind begin there; nothing uses them. */
@@ -52,20 +75,29 @@ const X32 = 0x40000000;
 /**
  * The filter of system calls for a sandbox, as bubblewrap reads it: what namespaces do not keep apart is
  * refused with EPERM. On other kinds of processors there is none.
+ *
+ * @param nests whether programs in it may make user namespaces, as for sandboxes of their own
  */
-export function callFilter(processor: string): Buffer | undefined {
+export function callFilter(processor: string, { nests }: { nests: boolean }): Buffer | undefined {
   const kinds = CALLS[processor];
   if (kinds === undefined) return undefined;
   const refuse: Instruction = [RETURN, 0, 0, REFUSE];
   const allow: Instruction = [RETURN, 0, 0, ALLOW];
   const ifFamily = FAMILIES.flatMap((family): Instruction[] => [[IF_EQUAL, 0, 1, family], allow]);
   const socket: Instruction[] = [[LOAD, 0, 0, AT.first], ...ifFamily, refuse];
-  const program = kinds.flatMap(({ arch, ioctl, sockets, never }): Instruction[] => {
+  const space: Instruction[] = [[LOAD, 0, 0, AT.first], [IF_ANY, 0, 1, NEW_USER], refuse, allow];
+  const unknown: Instruction = [RETURN, 0, 0, UNKNOWN];
+  const program = kinds.flatMap(({ arch, ioctl, sockets, spaces, never }): Instruction[] => {
+    const nesting = spaces.flatMap((call): Instruction[] => [
+      [IF_EQUAL, 0, space.length, call],
+      ...space,
+    ]);
     const calls: Instruction[] = [
       [LOAD, 0, 0, AT.call],
       ...(arch === 0xc000003e ? jumpOver(IF_AT_LEAST, X32) : []),
       ...[...never, ...IO_URING].flatMap((call) => jumpOver(IF_EQUAL, call)),
       ...sockets.flatMap((call): Instruction[] => [[IF_EQUAL, 0, socket.length, call], ...socket]),
+      ...(nests ? [] : [...nesting, [IF_EQUAL, 0, 1, CLONE3] as const, unknown]),
       // What is no ioctl is allowed; it is looked at no further.
       [IF_EQUAL, 1, 0, ioctl],
       allow,

@@ -7,6 +7,8 @@ export interface Root {
   path: string;
   /** Whether runs may write there, so that repositories count. */
   writable: boolean;
+  /** Whether an operator has named it as a place to write though it is a repository to git. */
+  mayBeRepository?: boolean;
   /** Whether only what every user of the machine may read is shown. */
   isPublic?: boolean;
 }
@@ -40,6 +42,7 @@ export async function survey(
 ): Promise<Survey | { problem: string }> {
   const found: Survey = { cover: [], repositories: [] };
   let entries = 0;
+  let problem: string | undefined;
   for (const root of roots) {
     /** Folders to look through, and whether they are in a git directory. */
     const waiting: { path: string; inGit: boolean }[] = [];
@@ -50,12 +53,18 @@ export async function survey(
     };
     const sort = (names: Dirent[], { path, inGit }: { path: string; inGit: boolean }): number => {
       const counts = root.writable && !inGit;
-      const isBare = counts && path !== root.path && isRepository(names);
+      const isTop = path === root.path;
+      const isBare = counts && !(isTop && root.mayBeRepository === true) && isRepository(names);
+      if (isBare && isTop)
+        problem ??= `${path} is itself a repository to git, which executes what its settings name`;
       if (isBare) found.repositories.push({ path, kind: 'folder' });
       for (const entry of names) {
         const one = `${path}/${entry.name}`;
         const kind = kindOf(entry);
         if (skip.has(one)) continue;
+        // What a decoded name leads to may be something else, which a run has put there.
+        if (entry.name.includes('\ufffd') && (kind === 'odd' || kind === 'folder'))
+          problem ??= `${path} has something in it whose name is not UTF-8`;
         if (kind === 'odd') found.cover.push({ path: one, kind: 'file' });
         else if (root.isPublic === true && kind !== 'link' && !isForAll(one))
           found.cover.push({ path: one, kind });
@@ -70,6 +79,7 @@ export async function survey(
     await look({ path: root.path, inGit: false });
     while (waiting.length > 0) {
       await Promise.all(waiting.splice(-AT_ONCE).map(look));
+      if (problem !== undefined) return { problem };
       const count = found.cover.length + found.repositories.length;
       if (entries > MOST_ENTRIES || count > MOST_FOUND)
         return {
@@ -109,7 +119,7 @@ function kindOf(entry: Dirent): 'folder' | 'file' | 'link' | 'odd' {
 /** Whether git takes a folder for a repository without `.git`. */
 function isRepository(names: readonly Dirent[]): boolean {
   const has = (name: string): boolean => names.some((entry) => entry.name === name);
-  return has('HEAD') && has('objects') && has('refs');
+  return !has('.git') && has('HEAD') && (has('commondir') || (has('objects') && has('refs')));
 }
 
 /** Whether every user of the machine may read a file, or enter a folder. */
