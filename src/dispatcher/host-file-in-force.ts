@@ -63,7 +63,6 @@ export class HostFileInForce {
   async load(tip: string): Promise<void> {
     const { approving, machine, lastGood } = this.#parts;
     const { transport } = approving;
-    // This comes first: approvals of 6.0.0 are completed from the host file that was last in force.
     const { alias } = await loadApprovals(approving.approvals);
     this.#remembered = alias;
     const found = findHost(await readHosts(transport, tip), {

@@ -1,13 +1,12 @@
-import { readFile, rm } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { CrosstalkError } from '../errors.ts';
 import { parseMcpServers } from '../protocol/files/mcp-servers.ts';
 import { GATE_OPTIONS } from '../protocol/files/tier-gate.ts';
 import { TIER_OPTIONS } from '../protocol/files/tier-options.ts';
 import { isSandbox } from '../protocol/files/tier-sandbox.ts';
 import { WORKTREE_OPTIONS } from '../protocol/files/tier-worktree.ts';
-import { fromCommands, type Approved, type ApprovedOptions } from '../protocol/approval/record.ts';
-import { parseHostFile } from '../protocol/files/host-file.ts';
+import type { Approved, ApprovedOptions } from '../protocol/approval/record.ts';
 import { isName } from '../protocol/names.ts';
 import { isRecord, readSealed, writeSealed } from './files.ts';
 import { acquire } from './lock.ts';
@@ -20,20 +19,17 @@ export interface Approvals {
   hosts: Record<string, Approved>;
 }
 
-/** In the state directory: the last host file that could be read. */
-export const LAST_HOST_FILE = 'host-file.md';
+const NOTHING: Approvals = { hosts: {} };
 /** Milliseconds another process may take to write its approvals. */
 const WAIT_MS = 10_000;
 
-/**
- * The approvals on disk. A file that is missing or cannot be read approves nothing. A file of 6.0.0 is
- * brought to the present form once.
- */
+/** The approvals on disk. A file that is missing, cannot be read or is not sealed approves nothing. */
 export async function loadApprovals(path: string): Promise<Approvals> {
-  const { approvals, isOld } = await read(path);
-  if (!isOld) return approvals;
-  // Where nothing can be written, the file is brought to the present form at the next look.
-  return updateApprovals(path, (found) => found).catch(() => approvals);
+  const file = await readSealed(path);
+  if (!isRecord(file?.value)) return NOTHING;
+  const { version, alias, hosts } = file.value;
+  if (version !== 2 || !isRecord(hosts) || !Object.values(hosts).every(isApproved)) return NOTHING;
+  return { ...(isName(alias) ? { alias } : {}), hosts: hosts as Record<string, Approved> };
 }
 
 /**
@@ -54,9 +50,11 @@ export async function updateApprovals(
       `process ${String(lock.holder.pid)} is writing ${path}; try again when it has ended`,
     );
   try {
-    const approvals = change((await read(path)).approvals);
+    const approvals = change(await loadApprovals(path));
     await writeSealed(path, { version: 2, ...approvals });
-    await rm(`${path}.broken`, { force: true });
+    // What was set aside is of use until it is approved anew.
+    const isAnew = Object.values(approvals.hosts).some((host) => Object.keys(host).length > 0);
+    if (isAnew) await rm(`${path}.broken`, { force: true });
     return approvals;
   } finally {
     await lock.release();
@@ -71,58 +69,6 @@ export function approvedFor({ hosts }: Approvals, alias: string): Approved {
 /** Whether anything of one host's file is approved; until then a start asks, or holds it all. */
 export function hasApproved(approvals: Approvals, alias: string): boolean {
   return Object.keys(approvedFor(approvals, alias)).length > 0;
-}
-
-const NOTHING: Approvals = { hosts: {} };
-
-async function read(path: string): Promise<{ approvals: Approvals; isOld: boolean }> {
-  const file = await readSealed(path);
-  if (!isRecord(file?.value)) return { approvals: NOTHING, isOld: false };
-  const { version, alias, hosts } = file.value;
-  if (version === 1 || version === undefined) {
-    const approvals = await migrated(path, hosts);
-    return approvals === undefined
-      ? { approvals: NOTHING, isOld: false }
-      : { approvals, isOld: true };
-  }
-  if (version !== 2 || !isRecord(hosts) || !Object.values(hosts).every(isApproved))
-    return { approvals: NOTHING, isOld: false };
-  return {
-    approvals: {
-      ...(isName(alias) ? { alias } : {}),
-      hosts: hosts as Record<string, Approved>,
-    },
-    isOld: false,
-  };
-}
-
-/** The form of 6.0.0: alias → actor → tier → command. */
-async function migrated(path: string, hosts: unknown): Promise<Approvals | undefined> {
-  if (!isRecord(hosts) || !Object.values(hosts).every(isCommands)) return undefined;
-  const text = await readFile(join(dirname(path), LAST_HOST_FILE), 'utf8').catch(() => '');
-  const last = parseHostFile(text);
-  const file = last.ok ? last.value : undefined;
-  const aliases = Object.keys(hosts);
-  const [only] = aliases;
-  const converted = Object.entries(hosts as Record<string, Commands>).map(
-    ([alias, commands]) =>
-      [alias, fromCommands(commands, file?.alias === alias ? file : undefined)] as const,
-  );
-  return {
-    ...(aliases.length === 1 && isName(only) ? { alias: only } : {}),
-    hosts: Object.fromEntries(converted),
-  };
-}
-
-type Commands = Record<string, Record<string, string>>;
-
-function isCommands(value: unknown): value is Commands {
-  return (
-    isRecord(value) &&
-    Object.values(value).every(
-      (tiers) => isRecord(tiers) && Object.values(tiers).every((cli) => typeof cli === 'string'),
-    )
-  );
 }
 
 function isApproved(value: unknown): value is Approved {

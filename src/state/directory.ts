@@ -1,13 +1,12 @@
-import { access, readdir, readFile, realpath, rm } from 'node:fs/promises';
+import { access, readdir, realpath, rm } from 'node:fs/promises';
 import { homedir, userInfo } from 'node:os';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { CrosstalkError, reasonOf } from '../errors.ts';
 import { makeFolder } from '../folder.ts';
 import { assertOurs, claim, clear, cloneId, isTaken, readId, startedOf } from './clone-id.ts';
 import { assertOwnContent, assertOwnHome, assertOwnState } from './place/owner.ts';
-import { writeDurably } from './files.ts';
 import { foreignHand, tighten } from './place/private.ts';
-import { hasKey, makeKey, Seal } from './place/seal.ts';
+import { hasKey, makeKey } from './place/seal.ts';
 import { registryFile, type CloneFolder } from './registry.ts';
 import { namesOf, statePaths, type StatePaths } from './state-paths.ts';
 
@@ -132,7 +131,7 @@ async function create(
   const place = await realpath(root);
   await assertOwnContent(place, namesOf(paths), variable);
   await tighten(place, namesOf(paths));
-  if (!hasKey(root)) await makeStateKey(paths);
+  if (!hasKey(root)) makeKey(root);
   return paths;
 }
 
@@ -141,33 +140,6 @@ async function exists(path: string): Promise<boolean> {
     () => true,
     () => false,
   );
-}
-
-const ITEM = /^([A-Za-z0-9-]{1,64})\.json$/;
-
-/**
- * Makes the key of a state directory, and seals what 6.0.0 has left there, which wrote no `clone.json`: what was
- * approved, and mail that is on its way, failed or being worked on. Nothing else counts without a seal.
- */
-async function makeStateKey(paths: StatePaths): Promise<void> {
-  makeKey(paths.root);
-  if (await exists(join(paths.root, 'clone.json'))) return;
-  for (const path of [paths.approvals, paths.settings]) await sealed(path, Seal.of(path), '');
-  for (const folder of [paths.outbox, paths.deadLetters, paths.runs])
-    for (const name of await readdir(folder).catch(() => [])) {
-      const id = ITEM.exec(name)?.[1];
-      if (id !== undefined) await sealed(join(folder, name), Seal.of(folder), id);
-    }
-}
-
-async function sealed(path: string, seal: Seal, id: string): Promise<void> {
-  try {
-    const value: unknown = JSON.parse(await readFile(path, 'utf8'));
-    if (typeof value === 'object' && value !== null)
-      await writeDurably(path, seal.close(id, value));
-  } catch {
-    // What cannot be read is no record, and its reader says so.
-  }
 }
 
 /** The records that count for nothing, as they could not be read or are not sealed by this machine. */

@@ -128,7 +128,10 @@ export async function readJson(
   } catch (error) {
     // Without the key nothing can be told of it.
     if (error instanceof CrosstalkError) throw error;
-    await rename(path, `${path}.broken`);
+    // Another process may have moved it.
+    await rename(path, `${path}.broken`).catch((failed: unknown) => {
+      if (!hasCode(failed, 'ENOENT')) throw failed;
+    });
     return { value: undefined };
   }
 }

@@ -1,10 +1,10 @@
-import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
+import { writeSealed } from '../../src/state/files.ts';
 import { Transport } from '../../src/transport/transport.ts';
 import { Bus, type Held, type Host } from '../support/bus.ts';
-import { recordIn } from '../support/sealed.ts';
 
 /** Printable ASCII, and the dot that separates the problems of doctor. */
 const PLAIN = /^[\n\x20-\x7e·]*$/;
@@ -293,16 +293,12 @@ describe('a command that names a file inside the transport', () => {
     expect(await answer(host)).toContain('  mine');
   });
 
-  it('is not run where 6.0.0 approved it: its mail waits, and status says why', async () => {
+  it('is not run where it was approved before: its mail waits, and status says why', async () => {
     const host = await new Bus().host('front', { worker: 'echo mine' });
     host.declare({ worker: RELATIVE });
-    const approvals = {
-      version: 1,
-      started: true,
-      hosts: { front: { worker: { default: RELATIVE } } },
-    };
-    writeFileSync(join(host.state, 'approvals.json'), JSON.stringify(approvals));
-    for (const name of ['state.key', 'clone.json']) rmSync(join(host.state, name));
+    const tiers = { default: { cli: RELATIVE } };
+    const hosts = { front: { worker: { default: 'default', tiers } } };
+    await writeSealed(join(host.state, 'approvals.json'), { version: 2, hosts });
     host.edit({ 'local/run.sh': 'echo pushed by somebody\n' });
     expect(await answer(host)).toMatch(/^PENDING/);
     const status = await host.run('status', '--host', 'front');
@@ -360,47 +356,17 @@ describe('somebody claims this machine', () => {
   });
 });
 
-describe('what 6.0.0 left', () => {
-  it('stays approved without a question, with the options it ran with', async () => {
-    const host = await new Bus().host('front', {
-      worker: { default: { cli: 'echo mine', count: 3 } },
-    });
-    await host.once();
-    const path = join(host.state, 'approvals.json');
-    const old = {
-      version: 1,
-      started: true,
-      hosts: { front: { worker: { default: 'echo mine' } } },
-    };
-    writeFileSync(path, JSON.stringify(old));
-    for (const name of ['state.key', 'clone.json']) rmSync(join(host.state, name));
-    expect(await held(host)).toEqual([]);
-    expect(await answer(host)).toContain('  mine');
-    expect(recordIn(path)).toEqual({
-      version: 2,
-      alias: 'front',
-      hosts: {
-        front: {
-          worker: { default: 'default', tiers: { default: { cli: 'echo mine', count: 3 } } },
-        },
-      },
-    });
-  });
-
-  it('and options that are pushed before the first start of this version are held', async () => {
-    const host = await new Bus().host('front', { worker: 'echo mine' });
-    await host.once();
-    const old = {
-      version: 1,
-      started: true,
-      hosts: { front: { worker: { default: 'echo mine' } } },
-    };
-    writeFileSync(join(host.state, 'approvals.json'), JSON.stringify(old));
-    for (const name of ['state.key', 'clone.json']) rmSync(join(host.state, name));
-    host.declare({ worker: { default: { cli: 'echo mine', count: 100_000 } } });
-    await host.once();
-    expect(await held(host)).toMatchObject([
-      { changes: [{ option: 'count', approved: 1, proposed: 100_000 }] },
-    ]);
-  });
+it('a state that 6.0.0 left, or somebody has laid there, is not believed: what it approved is held', async () => {
+  const host = await new Bus().host('front', { worker: 'echo mine' });
+  const path = join(host.state, 'approvals.json');
+  const old = { version: 1, started: true, hosts: { front: { worker: { default: 'echo mine' } } } };
+  writeFileSync(path, JSON.stringify(old));
+  for (const name of ['state.key', 'clone.json']) rmSync(join(host.state, name));
+  expect(await answer(host)).toMatch(/^PENDING/);
+  expect(JSON.parse(readFileSync(`${path}.broken`, 'utf8'))).toEqual(old);
+  expect((await host.run('status', '--host', 'front')).out).toContain('approvals.json.broken');
+  const [change] = await held(host);
+  expect(change).toMatchObject({ proposed: 'echo mine' });
+  await host.run('host', 'approve', '--host', 'front', change!.digest);
+  expect(await answer(host)).toContain('  mine');
 });

@@ -175,7 +175,7 @@ it('an id that is no name of a folder is never part of a path', async () => {
   expect(readdirSync(join(machine.home, 'elsewhere'))).toEqual([]);
 });
 
-it('the state of 6.0.0 is taken over as it is, with what was approved and what waits in the outbox', async () => {
+it('the state of 6.0.0 is found again, and what it approved and had not sent is set aside and said, not believed', async () => {
   const machine = new Machine();
   await machine.make();
   machine.bus.unplug();
@@ -196,14 +196,17 @@ it('the state of 6.0.0 is taken over as it is, with what was approved and what w
     hosts: { here: { concierge: { default: 'echo approved' } } },
   };
   writeFileSync(join(state, 'approvals.json'), JSON.stringify(approved));
+  const [entry = ''] = readdirSync(join(state, 'outbox')).filter((file) => file.endsWith('.json'));
+  const text = readFileSync(join(state, 'outbox', entry), 'utf8');
 
   const ran = await machine.run('dispatch', '--once', '--host', 'here');
-  expect(ran.code).toBe(0);
-  expect(ran.err).not.toContain('host_change_held');
+  expect(ran.err).toContain('host_change_held');
   expect(machine.states()).toEqual([name]);
-  await machine.run('dispatch', '--once', '--host', 'here');
-  const relPath = queued.out.trim().slice('Queued: '.length);
-  expect((await machine.run('replies', relPath)).out).toContain('  approved');
+  expect(machine.bus.messages()).toEqual([]);
+  const { out } = await machine.run('status', '--host', 'here');
+  for (const record of ['approvals.json', `outbox/${entry}`])
+    expect(out).toContain(join(state, `${record}.broken`));
+  expect(readFileSync(join(state, 'outbox', `${entry}.broken`), 'utf8')).toBe(text);
 });
 
 it('init in a folder where another transport was means the remote it is given', async () => {

@@ -164,4 +164,17 @@ describe('the place of a repository', () => {
     expect(placeOfRemote('ssh://bob:secret@h/x', '/')).toBe('bob@h/x');
     expect(placeOfRemote(undefined, '/')).toBe('-');
   });
+
+  it('is another one for the same path on every machine, and the same for what a server holds', () => {
+    const [here, there] = ['1111111111111111', '2222222222222222'];
+    for (const url of ['/srv/bus.git', 'file:///srv/bus', 'file://srv/bus', '../srv/bus']) {
+      expect(placeOfRemote(url, '/home', here)).toBe(`${here}:/srv/bus`);
+      expect(placeOfRemote(url, '/home', there)).toBe(`${there}:/srv/bus`);
+    }
+    for (const url of ['https://example.org/o/r', 'bob@example.org:o/r', undefined])
+      expect(placeOfRemote(url, '/', here)).toBe(placeOfRemote(url, '/', there));
+    // An address of a server whose host is called like a machine and has an empty port.
+    expect(placeOfRemote(`ssh://${here}:/srv/bus`, '/', here)).toBe(`${here}/srv/bus`);
+    expect(placeOfRemote('/srv/bus', '/')).toMatch(/^[^/:]+:\/srv\/bus$/);
+  });
 });

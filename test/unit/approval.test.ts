@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { fromCommands, optionsOf, tierOf, withTier } from '../../src/protocol/approval/record.ts';
+import { optionsOf, tierOf, withTier } from '../../src/protocol/approval/record.ts';
 import { changeText } from '../../src/protocol/approval/text.ts';
 import {
   accept,
@@ -198,24 +198,6 @@ describe('laws of approval', () => {
         expect([running.actors, held]).toEqual([host.actors, []]);
       }),
     );
-  });
-});
-
-describe('approvals of 6.0.0', () => {
-  const last = value(
-    'alias: mac\nactors:\n  a: {one: {cli: x, count: 4}, two: {cli: y, count: 9}}\n',
-  );
-  it('take the other options from the host file that ran last, where it has the command', () => {
-    const approved = fromCommands({ a: { two: 'old', one: 'x' } }, last);
-    expect(approved['a']).toEqual({
-      default: 'one',
-      tiers: { one: { cli: 'x', count: 4 }, two: { cli: 'old' } },
-    });
-  });
-  it('are the commands alone without one', () => {
-    expect(fromCommands({ a: { two: 'y' } }, undefined)).toEqual({
-      a: { default: 'two', tiers: { two: { cli: 'y' } } },
-    });
   });
 });
 

@@ -19,7 +19,6 @@ import { WorkspaceSweep } from '../../dispatcher/workspace-sweep.ts';
 import { Sandboxes } from '../../runner/sandbox/sandboxes.ts';
 import { runners } from '../../runner/acp/runners.ts';
 import type { Log } from '../../log.ts';
-import { LAST_HOST_FILE } from '../../state/approvals.ts';
 import { Cursors } from '../../state/cursors.ts';
 import { Gates } from '../../state/gates.ts';
 import { Departed } from '../../state/departed.ts';
@@ -183,7 +182,7 @@ function hostFileOf(context: Context, { host, trustHostFile, log }: Choices): Ho
       hostname: context.hostname,
       ...(host === undefined ? {} : { alias: host }),
     },
-    lastGood: join(context.paths.root, LAST_HOST_FILE),
+    lastGood: join(context.paths.root, 'host-file.md'),
     trust: trustHostFile,
     now: context.now,
     log,

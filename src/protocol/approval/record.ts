@@ -1,5 +1,5 @@
 import type { McpServer } from '../files/mcp-servers.ts';
-import { TIER_DEFAULTS, type HostFile, type Tier } from '../files/host-file.ts';
+import { TIER_DEFAULTS, type Tier } from '../files/host-file.ts';
 
 /** A value of an option: anything that JSON can represent. */
 export type Value =
@@ -52,36 +52,6 @@ export function tierOf(name: string, options: ApprovedOptions): Tier {
     value,
   ]);
   return { ...TIER_DEFAULTS, ...(Object.fromEntries(recorded) as { cli: string }), name };
-}
-
-/**
- * Converts the record of 6.0.0, which contains commands alone. The other options of a command are
- * those with which it ran: they are taken from the host file that was last in force, if it has this
- * command.
- */
-export function fromCommands(
-  commands: Readonly<Record<string, Readonly<Record<string, string>>>>,
-  last: HostFile | undefined,
-): Approved {
-  const actors = Object.entries(commands).map(([actor, slots]): [string, ApprovedActor] => {
-    const declared = last?.actors.get(actor) ?? [];
-    const tiers = Object.entries(slots).map(([name, cli]) => {
-      const tier = declared.find((one) => one.name === name && one.cli === cli);
-      return [name, tier === undefined ? { cli } : optionsOf(tier)] as const;
-    });
-    const names = tiers.map(([name]) => name);
-    const first = [...declared.map(({ name }) => name), ...names].find((name) =>
-      names.includes(name),
-    );
-    return [
-      actor,
-      {
-        ...(first === undefined ? {} : { default: first }),
-        tiers: plain(Object.fromEntries(tiers)),
-      },
-    ];
-  });
-  return plain(Object.fromEntries(actors));
 }
 
 /** JSON with the keys of every object sorted, so that equal contents have the same text. */

@@ -1,3 +1,6 @@
+import { createHash } from 'node:crypto';
+import { hostname } from 'node:os';
+import { plainFileAt } from '../../plain-file.ts';
 import { IDENTITY_FILE } from '../../protocol/layout.ts';
 import { identityIn } from '../../protocol/signed.ts';
 import type { Objects } from '../objects/objects.ts';
@@ -20,17 +23,32 @@ const DEFAULT_PORTS = new Map([
   ['git', '9418'],
 ]);
 
+/** Bytes of a machine's id, with room for another form of it. */
+const MAX_MACHINE_ID = 1024;
+
+/** A name for this machine that its paths carry: a digest, since the id itself is not for others to see. */
+function thisMachine(): string {
+  const found = plainFileAt('/etc/machine-id', MAX_MACHINE_ID);
+  const id = found.kind === 'text' ? found.text.trim() : '';
+  return id === '' ? hostname() : createHash('sha256').update(id).digest('hex').slice(0, 16);
+}
+
 /**
- * The place of a repository, the same for all spellings of its address and without any password: a path of
- * this machine, or `host/path`. The user of an ssh address is part of it unless it is `git`, as forges have
+ * The place of a repository, the same for all spellings of its address and without any password:
+ * `machine:/path` for a path, which leads elsewhere on every other machine, or `host/path`. The user of an ssh address is part of it unless it is `git`, as forges have
  * it, since paths may begin at that user's home.
  *
  * @param remote undefined where there is none
  * @param dir where a relative path starts
+ * @param machine whose paths these are
  */
-export function placeOfRemote(remote: string | undefined, dir: string): string {
+export function placeOfRemote(
+  remote: string | undefined,
+  dir: string,
+  machine = thisMachine(),
+): string {
   if (remote === undefined) return '-';
-  const { server, path } = takenApart(accessOf(remote, dir).url);
+  const { server = `${machine}:`, path } = takenApart(accessOf(remote, dir).url);
   const plain = `${server}${path}`
     .replace(/\/+/g, '/')
     .replace(/\/$/, '')
@@ -38,16 +56,22 @@ export function placeOfRemote(remote: string | undefined, dir: string): string {
   return plain.replace(/[^\x21-\x7e]|%/gu, encodeURIComponent);
 }
 
-function takenApart(url: string): { server: string; path: string } {
+/** The parts of an address; a path of this machine has no server. */
+function takenApart(url: string): { server?: string; path: string } {
   const scheme = /^([a-z][\w+.-]*):\/\//i.exec(url)?.[1]?.toLowerCase();
   const rest = scheme === undefined ? url : url.slice(scheme.length + '://'.length);
   const end = rest.indexOf(scheme === undefined ? ':' : '/');
-  if (scheme === undefined && (end < 0 || rest.startsWith('/'))) return { server: '', path: url };
+  if (scheme === undefined && (end < 0 || rest.startsWith('/'))) return { path: url };
+  // As git reads it, a name in the place of a host begins the path.
+  if (scheme === 'file') return { path: `/${rest}` };
   const authority = end < 0 ? rest : rest.slice(0, end);
   const at = authority.lastIndexOf('@');
   const named = authority.slice(0, Math.max(at, 0)).split(':')[0] ?? '';
   const user = named === 'git' || scheme?.startsWith('http') === true ? '' : named;
-  const host = authority.slice(at + 1).toLowerCase();
+  const host = authority
+    .slice(at + 1)
+    .toLowerCase()
+    .replace(/:$/, '');
   const port = `:${DEFAULT_PORTS.get(scheme ?? '') ?? ''}`;
   const server = `${user && `${user}@`}${host.endsWith(port) ? host.slice(0, -port.length) : host}`;
   if (scheme !== undefined) return { server, path: end < 0 ? '' : rest.slice(end) };
