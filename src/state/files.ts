@@ -23,25 +23,6 @@ export async function writeDurably(path: string, content: string | Uint8Array): 
 /** The steps between are done at once, which takes less time than to wait for each. */
 const synced = promisify(fsync);
 
-/**
- * Writes a file for the programs of a sandbox, if it has another content.
- *
- * @returns its path
- */
-export async function keptFile(
-  stateDir: string,
-  name: string,
-  content: string | Buffer,
-): Promise<string> {
-  // No actor has such a name.
-  const path = join(stateDir, 'sandbox', `.${name}`);
-  const there = await readFile(path).catch(() => undefined);
-  if (there?.equals(Buffer.from(content)) === true) return path;
-  await makeFolder(dirname(path), 0o700);
-  await writeDurably(path, content);
-  return path;
-}
-
 /** Writes a file that is whole at any moment, and need not outlive a crash of the machine. */
 export function writeWhole(path: string, content: string): Promise<void> {
   return replace(path, content, { sync: false });
@@ -157,13 +138,11 @@ export function writeSealed(
 
 /** Files that are open at a time: a process has a limited number, and git needs some. */
 const OPEN_FILES = 64;
-
 /** The name of an item; whatever else is in its folder is nobody's item. */
 const ITEM = /^([A-Za-z0-9-]{1,64})\.json$/;
 
 /**
- * A folder of JSON files, one item each, named by id and sealed. An item that `parse` does not accept, or that
- * this machine has not sealed, is moved aside to `<id>.json.broken`: it is kept, and in nobody's way.
+ * A folder of JSON files, one item each, named by id and sealed. What is no item is kept as `<id>.json.broken`.
  */
 export class JsonFolder<T extends { id: string }> {
   readonly #folder: string;

@@ -9,7 +9,7 @@ import { mountsOf } from '../../runner/sandbox/mounts.ts';
 import { callFilter } from '../../runner/sandbox/filter.ts';
 import { openProxy } from '../../runner/sandbox/proxy.ts';
 import { real } from '../../runner/sandbox/system.ts';
-import { keptFile } from '../../state/files.ts';
+import { keptFile } from './git-settings.ts';
 import { cliHome, placesOf } from './cli-home.ts';
 import { writtenBy } from './places.ts';
 import { planOf } from './plan.ts';

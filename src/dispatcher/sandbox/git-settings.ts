@@ -1,8 +1,10 @@
-import { dirname } from 'node:path';
+import { readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { accountOf, loginFiles, type AgentAccount } from '../../agents/account.ts';
 import { KNOWN_AGENTS } from '../../agents/agents.ts';
 import { commandLine, inHome } from '../../agents/command-line.ts';
-import { keptFile } from '../../state/files.ts';
+import { makeFolder } from '../../folder.ts';
+import { writeDurably } from '../../state/files.ts';
 import { Git } from '../../transport/git/git.ts';
 import type { Confinement } from './view.ts';
 
@@ -73,4 +75,23 @@ function keysIn(line: string): string[] {
     const [, given] = /^(?:-o)?IdentityFile[= ](.+)$/i.exec(text) ?? [];
     return given !== undefined ? [given.trim()] : /^-i./.test(text) ? [text.slice(2)] : [];
   });
+}
+
+/**
+ * Writes a file for the programs of a sandbox, if it has another content.
+ *
+ * @returns its path
+ */
+export async function keptFile(
+  stateDir: string,
+  name: string,
+  content: string | Buffer,
+): Promise<string> {
+  // No actor has such a name.
+  const path = join(stateDir, 'sandbox', `.${name}`);
+  const there = await readFile(path).catch(() => undefined);
+  if (there?.equals(Buffer.from(content)) === true) return path;
+  await makeFolder(dirname(path), 0o700);
+  await writeDurably(path, content);
+  return path;
 }
