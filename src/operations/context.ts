@@ -88,10 +88,7 @@ export async function withContext<T>(
   options: {
     transport?: string;
     note: (line: string) => void;
-    /**
-     * `told`: a clone for which something is approved is opened in spite of its version, for commands that report
-     * problems.
-     */
+    /** `told`: one for which something is approved is opened all the same, by commands that report problems. */
     anyVersion?: boolean | 'told';
   },
   work: (context: Context) => Promise<T>,

@@ -7,7 +7,8 @@ import type { Objects } from '../objects/objects.ts';
 import { accessOf } from './access.ts';
 import { IDENTITY, type Repository } from './handle.ts';
 import { knownTip } from './remote.ts';
-import { loadRecord, saveRecord, type SettingChange } from './settings.ts';
+import { loadRecord, saveRecord } from './record-file.ts';
+import type { SettingChange } from './settings.ts';
 
 /**
  * Which transport this is, for what is signed in it (decision 42): the id that `init` made, and the place of

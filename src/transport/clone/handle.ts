@@ -1,7 +1,8 @@
 import type { Clone } from './clone.ts';
 import type { RemoteLimits } from './forges.ts';
 import type { Git } from '../git/git.ts';
-import type { RecordFile, SettingChange } from './settings.ts';
+import type { RecordFile } from './record-file.ts';
+import type { SettingChange } from './settings.ts';
 
 /** What belongs to `crosstalk.bell`, by the end of its name. */
 export const OF_BELL = ['name', 'credentials', 'ca', 'cert', 'key'] as const;

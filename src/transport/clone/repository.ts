@@ -9,17 +9,15 @@ import { followShallow, isMade, ownGitAt, writeOwnGit, type OwnGit } from './own
 import { chooseBranch } from './branches.ts';
 import { listOwn, settingsInForce } from './listing.ts';
 import { carryOver } from './renamed.ts';
+import { loadRecord, saveRecord, type RecordFile } from './record-file.ts';
 import {
   accepted,
   assertUsable,
   firstRecord,
-  loadRecord,
   ofClone,
   readClone,
-  saveRecord,
   seenAgain,
   valueOf,
-  type RecordFile,
   type Recording,
   type SettingChange,
 } from './settings.ts';
