@@ -86,7 +86,12 @@ export async function planOf(
     write: [...writable, ...(runDir === undefined ? [] : [runDir])],
     cover: [...cover, ...found.cover, ...(await Promise.all(ofSystem)).flat()],
   };
-  for (const { path } of own.filter((one) => places.some((place) => isWithin(one.path, place))))
+  /** HOME is in memory, unless it is such a place itself or a part of it is. */
+  const isInMemory = (path: string, place: string): boolean =>
+    isWithin(path, home) && home !== place && isWithin(home, place);
+  const isMadeIn = (path: string, place: string): boolean =>
+    isWithin(path, place) && !isInMemory(path, place);
+  for (const { path } of own.filter((one) => places.some((place) => isMadeIn(one.path, place))))
     if (!(await isThere(path, own)))
       throw unsafe(`${path} has to be there before a run that may write around it; make it`);
   const before = await identitiesOf(fixed);
