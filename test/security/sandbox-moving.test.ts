@@ -4,6 +4,7 @@ import {
   mkdirSync,
   readdirSync,
   renameSync,
+  rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
@@ -191,6 +192,78 @@ can(
     expect((await host.run('dlq', '--retry', 'all')).code).toBe(0);
     await host.once();
     expect(said()).toContain('done\n');
+  },
+);
+
+can(
+  `what a run puts beside a name that is not UTF-8, or makes of its folder, holds the next run${UNLESS}`,
+  async () => {
+    const at = await world();
+    const { work } = at;
+    const settings = join(at.home, '.claude');
+    repository(join(settings, 'plugins'));
+    // The decoded name of the folder is that of the link, which leads to the operator's settings.
+    const odd = "z/$(printf 'd\\351')";
+    const plant = `cat > /dev/null; mkdir -p "${odd}"; ln -s ../../.claude "z/$(printf 'd\\357\\277\\275')"; echo done`;
+    expect(why(await runOnce(at, plant))).toBe('');
+    expect(readdirSync(join(work, 'z'))).toHaveLength(2);
+    const held = await runOnce(
+      at,
+      'cat > /dev/null; cat ../.claude/plugins/readme; echo x > ../.claude/x',
+    );
+    expect(why(held)).toContain('whose name is not UTF-8');
+    expect(existsSync(join(settings, 'x'))).toBe(false);
+    rmSync(join(work, 'z'), { recursive: true });
+    const made =
+      'cat > /dev/null; mkdir objects refs; echo "ref: refs/heads/main" > HEAD; echo made';
+    expect(why(await runOnce(at, made))).toBe('');
+    expect(why(await runOnce(at, made))).toContain('is itself a repository to git');
+  },
+);
+
+can(
+  `a run in a sandbox is root of no user namespace, in which mounts could be left behind${UNLESS}`,
+  async () => {
+    const at = await world();
+    const { succeeded } = await tried(
+      at,
+      {
+        '(usual)': 'true',
+        '(threads)': "node -e \"new (require('worker_threads').Worker)('1', {eval: true})\"",
+        unshare: 'unshare --user true',
+        'root of it': 'unshare --map-root-user --mount true',
+        bubblewrap: 'bwrap --unshare-user --bind / / true',
+      },
+      { workdir: at.work, sandbox: { net: ['none'] } },
+    );
+    expect(succeeded).toEqual(['(usual)', '(threads)']);
+  },
+);
+
+can(
+  `a link in a folder that another actor may write stands for no folder of a sandbox${UNLESS}`,
+  async () => {
+    const at = await world();
+    const { host, home, work } = at;
+    mkdirSync(join(work, 'sub'));
+    mkdirSync(join(home, '.ssh'));
+    writeFileSync(join(home, '.ssh/id'), 'the key');
+    const cli = 'cat > /dev/null; cat .ssh/id ../.ssh/id docs/id; pwd';
+    const net = ['none'];
+    host.declare({
+      other: { default: { cli: 'cat > /dev/null; true', workdir: work, sandbox: { net } } },
+      below: { default: { cli, workdir: join(work, 'sub'), sandbox: { net } } },
+      reader: { default: { cli, sandbox: { net, read: [join(work, 'docs')] } } },
+    });
+    await host.approve();
+    rmSync(join(work, 'sub'), { recursive: true });
+    symlinkSync('..', join(work, 'sub'));
+    symlinkSync('../.ssh', join(work, 'docs'));
+    await host.send('below,reader', 'go on');
+    const log = await host.once();
+    expect(why(log)).toContain(`the symlink ${join(work, 'sub')}`);
+    expect(why(log)).toContain(`the symlink ${join(work, 'docs')}`);
+    expect(JSON.stringify(at.bus.messages())).not.toContain('the key');
   },
 );
 
