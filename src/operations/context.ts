@@ -185,8 +185,11 @@ export async function openTransport(
 
 async function requireVersion(context: Context, isTold: boolean): Promise<void> {
   const { transport, isFollowed, paths } = context;
-  // What cannot be read because it is damaged comes with the next fetch.
-  const problem = await checkVersion(transport, await transport.tip()).catch(reasonOf);
+  const problem = await checkVersion(transport, await transport.tip()).catch((error: unknown) => {
+    // What git cannot read because it is damaged comes with the next fetch.
+    if (error instanceof CrosstalkError) return error.message;
+    throw error;
+  });
   if (problem === undefined) return;
   if (isFollowed !== true) await refreshed(context);
   const still = await checkVersion(transport, await transport.tip());
