@@ -186,9 +186,8 @@ export async function openTransport(
 async function requireVersion(context: Context, isTold: boolean): Promise<void> {
   const { transport, isFollowed, paths } = context;
   const problem = await checkVersion(transport, await transport.tip()).catch((error: unknown) => {
-    // What git cannot read because it is damaged comes with the next fetch.
-    if (error instanceof CrosstalkError) return error.message;
-    throw error;
+    if (!(error instanceof CrosstalkError)) throw error;
+    return error.message; // What git cannot read because it is damaged comes with the next fetch.
   });
   if (problem === undefined) return;
   if (isFollowed !== true) await refreshed(context);

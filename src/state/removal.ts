@@ -11,7 +11,7 @@ import { makeFolder } from '../folder.ts';
  * a moment later, and removes what that leads to: files that the run's sandbox never let it touch. So it
  * is moved to a graveyard first, a folder of ours to which no run has a path. A move follows no symlink.
  * There each folder is taken out of the one it was in before it is looked into: the path of what is removed
- * never leads through a folder that a run can reach.
+ * never leads through a folder that a run can reach. Names are bytes: a run may give some that are no text.
  */
 
 /** Milliseconds after which the rest of a graveyard is left for another time: something may be adding to it. */
@@ -25,7 +25,7 @@ const O_PATH = 0o10000000;
  * @param graveyard in the same file system, out of reach of runs; made if need be
  * @returns where it is now; undefined where there was nothing
  */
-export async function bury(path: string, graveyard: string): Promise<string | undefined> {
+export async function bury(path: string | Buffer, graveyard: string): Promise<string | undefined> {
   await makeFolder(graveyard, 0o700);
   const grave = join(graveyard, randomBytes(8).toString('hex'));
   try {
@@ -61,7 +61,8 @@ async function clear(grave: string, graveyard: string, deadline: number): Promis
   if (!(await lstat(grave)).isDirectory()) return unlink(grave);
   await chmod(grave, 0o700);
   for (;;) {
-    for (const name of await readdir(grave)) await takeOut(join(grave, name), graveyard);
+    for (const name of await readdir(grave, { encoding: 'buffer' }))
+      await takeOut(Buffer.concat([Buffer.from(`${grave}/`), name]), graveyard);
     try {
       await rmdir(grave);
       return;
@@ -72,7 +73,7 @@ async function clear(grave: string, graveyard: string, deadline: number): Promis
   }
 }
 
-async function takeOut(path: string, graveyard: string): Promise<void> {
+async function takeOut(path: Buffer, graveyard: string): Promise<void> {
   try {
     await unlink(path);
   } catch (error) {
@@ -81,7 +82,7 @@ async function takeOut(path: string, graveyard: string): Promise<void> {
 }
 
 /** Gives us all rights to a folder; where a symlink has taken its place, nothing is changed. */
-async function permit(path: string): Promise<void> {
+async function permit(path: string | Buffer): Promise<void> {
   const { O_RDONLY, O_NOFOLLOW, O_DIRECTORY } = constants;
   const onLinux = process.platform === 'linux';
   const handle = await open(path, (onLinux ? O_PATH : O_RDONLY) | O_NOFOLLOW | O_DIRECTORY);

@@ -269,7 +269,7 @@ describe.skipIf(!hasSshKeygen)(`who is verified ${WITH_SSH_KEYGEN}`, () => {
     const verify = await host.run('key', 'verify', bad);
     expect(verify.code).toBe(1);
     expect(verify.out).toContain(
-      'unverified, not signed by a pinned key of anna; it carries no signature',
+      'unverified, no pinned key of anna has signed this text at this place in this transport; it carries no signature',
     );
     expect(await json('read', good)).toMatchObject({ verified: true });
     expect(await json('thread', bad)).toMatchObject({ roots: [{ verified: false }] });

@@ -56,7 +56,7 @@ test('what a run puts in the place of a setting while it is removed leads nowher
   expect(readdirSync(outside)).toHaveLength(NAMES.length);
 });
 
-test('a graveyard goes with whatever a run has made: deep, closed and linked', async () => {
+test('a graveyard goes with whatever a run has made: deep, closed, linked and of names that are no text', async () => {
   const root = scratch();
   const kept = join(root, 'kept');
   writeFileSync(kept, 'of the operator');
@@ -65,6 +65,9 @@ test('a graveyard goes with whatever a run has made: deep, closed and linked', a
   for (let depth = 0; depth < 300; depth++) deepest = join(deepest, 'd');
   mkdirSync(deepest, { recursive: true });
   mkdirSync(join(folder, 'closed', 'inner'), { recursive: true });
+  const unreadable = Buffer.from(`${folder}/r\xe9sidue`, 'latin1');
+  mkdirSync(unreadable);
+  writeFileSync(Buffer.concat([unreadable, Buffer.from('/file')]), '');
   chmodSync(join(folder, 'closed', 'inner'), 0);
   chmodSync(join(folder, 'closed'), 0o500);
   chmodSync(folder, 0o500);

@@ -259,11 +259,18 @@ it('nothing but plain files comes back as a session, and none from behind a syml
       mkdirSync(join(dir, day, 'rollout-x/rules'), { recursive: true });
       writeFileSync(join(dir, day, 'rollout-x/rules/x'), 'evil');
     },
+    'a folder with a name in it that is no text': (dir) => {
+      const folder = Buffer.from(`${join(dir, day)}/rollout-x/r\xe9sidue`, 'latin1');
+      mkdirSync(folder, { recursive: true });
+      writeFileSync(Buffer.concat([folder, Buffer.from('/AGENTS.md')]), 'evil');
+    },
   };
   for (const [what, attack] of Object.entries(attacks)) {
     const first = await homeOf(root, 'codex', 'r1', { key: 'a', goesOn: false });
     attack(first.dir);
     await first.close();
+    const left = readdirSync(root, { recursive: true, encoding: 'utf8' });
+    expect(left.filter((path) => /\.sessions\/.*(?:rollout-x|\.gone)/.test(path))).toEqual([]);
     const next = await homeOf(root, 'codex', 'r2', { key: 'a', goesOn: true });
     expect(filesIn(next.dir), what).toEqual([]);
     await next.close();

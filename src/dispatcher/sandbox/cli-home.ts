@@ -8,6 +8,7 @@ import { hasCode } from '../../errors.ts';
 import { makeFolder } from '../../folder.ts';
 import { folderBelow, folderIn, pathOf } from '../../state/place/below.ts';
 import { real } from '../../runner/sandbox/system.ts';
+import { bury } from '../../state/removal.ts';
 import { GONE, removeRunDirectory, runDirectories } from '../../state/run-directory.ts';
 import { lendLogin } from './lent-login.ts';
 import { ownPlace } from './places.ts';
@@ -139,7 +140,7 @@ async function keep(dir: string, patterns: readonly string[], kept: string): Pro
         if (rest.length > 0) {
           const inner = await folderIn(from, found);
           if (inner !== undefined) await take(inner, rest, join(to, found));
-        } else if (left-- > 0) await takeFile(join(pathOf(from), found), to);
+        } else if (left-- > 0) await takeFile(join(pathOf(from), found), to, `${dir}${GONE}`);
       }
     } finally {
       await from.close();
@@ -147,14 +148,17 @@ async function keep(dir: string, patterns: readonly string[], kept: string): Pro
   }
 }
 
-/** Moves what is under the name of a file: only where no run can reach it, it is certain what that is. */
-async function takeFile(path: string, folder: string): Promise<void> {
+/**
+ * Moves a plain file, and nothing else that is under its name. What that is, is certain only where no run can
+ * reach it, so it passes through the graveyard, where what is no file stays.
+ */
+async function takeFile(path: string, folder: string, graveyard: string): Promise<void> {
+  const grave = await bury(path, graveyard);
+  const found = grave === undefined ? undefined : await lstat(grave);
+  if (grave === undefined || found?.isFile() !== true || found.size > LONGEST) return;
+  await chmod(grave, 0o600);
   await makeFolder(folder, 0o700);
-  const to = join(folder, basename(path));
-  await rename(path, to);
-  const found = await lstat(to);
-  if (found.isFile() && found.size <= LONGEST) await chmod(to, 0o600);
-  else await removeRunDirectory(to);
+  await rename(grave, join(folder, basename(path)));
 }
 
 function fits(name: string, pattern: string): boolean {

@@ -2,16 +2,18 @@ import { join } from 'node:path';
 import { accountOf, type AgentAccount } from '../../agents/account.ts';
 import { modelHosts } from '../../agents/addresses.ts';
 import { needsOf, USUAL_VARIABLES } from '../../agents/sandbox.ts';
+import { reasonOf } from '../../errors.ts';
 import { plainFileAt } from '../../plain-file.ts';
 import { allowedOf } from '../../runner/sandbox/allowed.ts';
 import { proxyVariables, wrapped, type Network } from '../../runner/sandbox/bubblewrap.ts';
+import { toBeMade } from '../../runner/sandbox/made.ts';
 import { mountsOf } from '../../runner/sandbox/mounts.ts';
 import { callFilter } from '../../runner/sandbox/filter.ts';
 import { openProxy } from '../../runner/sandbox/proxy.ts';
 import { real } from '../../runner/sandbox/system.ts';
 import { keptFile } from './git-settings.ts';
 import { cliHome, placesOf } from './cli-home.ts';
-import { writtenBy } from './places.ts';
+import { unsafe, writtenBy } from './places.ts';
 import { planOf } from './plan.ts';
 import { checkProgram } from './program.ts';
 import type { Confinement } from './view.ts';
@@ -41,9 +43,13 @@ export async function confine(what: Confinement): Promise<Confined> {
       nests ? 'nesting-calls' : 'calls',
       callFilter(process.arch, { nests }) ?? '',
     );
+    const mounts = mountsOf(view);
+    const made = await toBeMade(mounts).catch((error: unknown) => {
+      throw unsafe(`what it shows was moved meanwhile: ${reasonOf(error)}; try again`);
+    });
     const { network, close } = await networkOf(what, account, home, runDir);
     return {
-      wrap: wrapped(program, mountsOf(view), cwd, network, calls),
+      wrap: wrapped(program, { mounts, made }, cwd, network, calls),
       env: {
         ...kept(withoutGitConfig(env), [
           ...USUAL_VARIABLES,

@@ -9,7 +9,17 @@ import type { Confinement } from './view.ts';
 const TOOLCHAINS = [
   ...['bin', '.local/bin', '.local/lib', '.local/pipx', '.local/share/pipx', '.local/share/uv'],
   ...['.local/share/claude', '.local/share/mise', '.local/share/fnm', '.local/share/pnpm'],
-  ...['.nvm', '.fnm', '.volta', '.nodenv', '.npm-global', '.bun', '.deno', '.opencode/bin'],
+  ...[
+    '.nvm',
+    '.config/nvm',
+    '.fnm',
+    '.volta',
+    '.nodenv',
+    '.npm-global',
+    '.bun',
+    '.deno',
+    '.opencode/bin',
+  ],
   ...['.cargo/bin', '.rustup', 'go/bin', '.pyenv', '.rbenv', '.asdf', '.sdkman', '.nix-profile'],
 ];
 

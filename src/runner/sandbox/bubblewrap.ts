@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { FORWARDER_PORT, withForwarder } from './forwarder.ts';
 import { callFilter } from './filter.ts';
+import type { Made } from './made.ts';
 import { mountsOf } from './mounts.ts';
 import { systemPlaces } from './system.ts';
 import { withPipes } from '../../with-pipes.ts';
@@ -19,6 +20,25 @@ const APART = [
 /** Root is nobody there: the sandboxes that agent CLIs make for their tools need a user that may make them. */
 const NOBODY = ['--uid', '65534', '--gid', '65534'];
 
+/**
+ * Goes on where each of some paths is a mount, and is what it should be: how many paths there are, for how many
+ * of them it is known, and what `stat` says of these come first. A newline stays escaped, as the kernel has it.
+ */
+const CHECK = [
+  'n=$1; (known=$2 want=$3; shift 3; PATH=/usr/bin:/bin:/run/current-system/sw/bin; list= i=0',
+  'points=$(printf "$(cut -d" " -f5 /proc/self/mountinfo | sed "s/%/%%/g; s/[\\\\]012/\\\\\\\\\\\\\\\\012/g")")',
+  'while [ "$i" -lt "$n" ]; do',
+  'i=$((i + 1)); eval "path=\\${$i}"; [ "$i" -gt "$known" ] || list="$list \\"\\${$i}\\""',
+  'case "',
+  '$points',
+  '" in *"',
+  '$path',
+  '"*) ;; *) exit 1 ;; esac; done',
+  'eval "found=\\$(stat -c %d:%i -- $list)"; [ "$found" = "$want" ]) ||',
+  '{ echo "crosstalk: what this sandbox shows was moved while it was made; nothing was run" >&2; exit 1; }',
+  'shift 3; shift "$n"; exec "$@"',
+].join('\n');
+
 /** Opens a file for the program that follows. */
 const OPENED = 'file=$1; shift; exec "$@" 9< "$file"';
 
@@ -28,20 +48,27 @@ export type Network = 'all' | 'none' | { socket: string };
 /**
  * The words before a command line that run it in a sandbox.
  *
- * @param mounts as {@link mountsOf} gives them
+ * @param view the mounts as {@link mountsOf} gives them, and what has to be where they are
  * @param cwd where it works; seen in the sandbox under the same path
  * @param filter the file of the filter of system calls (`filter.ts`)
  */
 export function wrapped(
   program: string,
-  mounts: readonly string[],
+  { mounts, made }: { mounts: readonly string[]; made: readonly Made[] },
   cwd: string,
   network: Network,
   filter: string,
 ): string[] {
   const net = network === 'all' ? [] : ['--unshare-net'];
   const inside = typeof network === 'string' ? [] : withForwarder(network.socket);
-  return ['/bin/sh', '-c', OPENED, 'sh', filter, program, ...options(mounts, cwd, net), ...inside];
+  const known = made.filter(({ identity }) => identity !== undefined);
+  const paths = new Set([...known, ...made].map(({ path }) => path));
+  const want = known.map(({ identity }) => identity).join('\n');
+  return [
+    ...['/bin/sh', '-c', OPENED, 'sh', filter, program, ...options(mounts, cwd, net)],
+    ...['/bin/sh', '-c', CHECK, 'sh', String(paths.size), String(known.length), want, ...paths],
+    ...inside,
+  ];
 }
 
 function options(mounts: readonly string[], cwd: string, net: readonly string[]): string[] {

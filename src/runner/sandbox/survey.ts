@@ -25,6 +25,8 @@ export interface Survey {
 const MOST_ENTRIES = 500_000;
 /** So many things may be found; each is a mount, of which bubblewrap takes some thousands. */
 const MOST_FOUND = 1000;
+/** Characters of a path, of those that the kernel takes as one argument. */
+const LONGEST = 1000;
 /** Folders that are read at once. */
 const AT_ONCE = 16;
 
@@ -65,6 +67,8 @@ export async function survey(
         // What a decoded name leads to may be something else, which a run has put there.
         if (entry.name.includes('\ufffd') && (kind === 'odd' || kind === 'folder'))
           problem ??= `${path} has something in it whose name is not UTF-8`;
+        if (kind === 'folder' && one.length > LONGEST)
+          problem ??= `${root.path} has folders in it whose paths are too long to be mounted`;
         if (kind === 'odd') found.cover.push({ path: one, kind: 'file' });
         else if (root.isPublic === true && kind !== 'link' && !isForAll(one))
           found.cover.push({ path: one, kind });

@@ -119,5 +119,5 @@ function words({ relPath, from, verified, signed_by: signer, signature }: Examin
   if (verified === null) return `${relPath}: no key of ${name} is pinned here; ${said}`;
   return verified
     ? `${relPath}: verified, signed by ${name} with ${signer ?? ''}`
-    : `${relPath}: unverified, not signed by a pinned key of ${name}; ${said}`;
+    : `${relPath}: unverified, no pinned key of ${name} has signed this text at this place in this transport; ${said}`;
 }
