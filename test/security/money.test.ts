@@ -24,7 +24,7 @@ const BEGUN = [
   { type: 'assistant', message: { id: 'm1', content: [], usage: { input_tokens: 7 } } },
 ];
 const result = (fields: object): string =>
-  json({ type: 'result', is_error: false, result: 'done', usage: { input_tokens: 1 }, ...fields });
+  json({ type: 'result', is_error: false, result: 'done', usage: { input_tokens: 7 }, ...fields });
 
 /** A `claude` that says that it has begun, notes that it was started, and then does as the script says. */
 function claude(...script: string[]): string {
@@ -64,6 +64,14 @@ it.each([
   [
     'prints a result of its own, and kills the CLI',
     [result({ total_cost_usd: 0.001 }), 'kill -9 $$'],
+  ],
+  [
+    'says little of money, and less than was seen of tokens',
+    [result({ total_cost_usd: 0.001, usage: { input_tokens: 1 } })],
+  ],
+  [
+    'says little of money, and nothing of tokens',
+    [result({ total_cost_usd: 0.001, usage: undefined })],
   ],
   ['prints an error of its own, and kills the CLI', [result({ is_error: true }), 'kill -9 $$']],
 ])('a run that %s counts as what it was handed', async (_, script) => {

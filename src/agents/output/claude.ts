@@ -41,7 +41,7 @@ export function claude(): OutputReader {
         const isFinal = usage === undefined;
         return { ...(said !== '' && { text: said }), ...(usage && { usage }), isFinal };
       }
-      const { is_error: isError, result: text, usage } = result;
+      const { is_error: isError, result: text } = result;
       const seen = together([...messages.values()], '');
       const used: Usage = {
         ...most([...results, ...(seen === undefined ? [] : [seen])]),
@@ -50,8 +50,7 @@ export function claude(): OutputReader {
       };
       const answer = textIn(text) ?? '';
       // Another program that the run started may have written a result: it states less than was seen.
-      const isShort =
-        seen !== undefined && usage !== undefined && sizeOf(most(results)) < sizeOf(seen);
+      const isShort = seen !== undefined && sizeOf(most(results)) < sizeOf(seen);
       const isFinal = !isShort && (used.usd !== undefined || seen === undefined);
       if (isError === true) return { error: answer, usage: used, isFinal };
       return { text: answer === '' && 'errors' in result ? said : answer, usage: used, isFinal };

@@ -44,6 +44,8 @@ export async function confine(what: Confinement): Promise<Confined> {
       callFilter(process.arch, { nests }) ?? '',
     );
     const mounts = mountsOf(view);
+    if (mounts.length > MOST_WORDS || mounts.join().length > MOST_CHARACTERS)
+      throw unsafe('it would need more mounts than can be made; name smaller folders in its tier');
     const made = await toBeMade(mounts).catch((error: unknown) => {
       throw unsafe(`what it shows was moved meanwhile: ${reasonOf(error)}; try again`);
     });
@@ -101,6 +103,10 @@ async function networkOf(
   });
   return { network: { socket }, close: () => proxy.close() };
 }
+
+/** bubblewrap takes 9000 words, and the kernel 2 MiB of them, the environment included. */
+const MOST_WORDS = 8000;
+const MOST_CHARACTERS = 500_000;
 
 /** More hosts of one run are not told of. */
 const MOST_TOLD = 20;

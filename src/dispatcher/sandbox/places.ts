@@ -85,6 +85,10 @@ export async function namedPlace(
 ): Promise<string | undefined> {
   const found = await follow(path, (link) => !places.some((place) => isWithin(link, place)));
   if (found === undefined) return undefined;
+  if ('closed' in found) {
+    if (places.some((place) => isWithin(found.closed, place))) throw closed(found.closed);
+    return undefined;
+  }
   if ('link' in found)
     throw unsafe(
       `${path} of the sandbox leads by the symlink ${found.link}, in a folder that runs may write; name the place that is meant itself`,
@@ -94,6 +98,13 @@ export async function namedPlace(
     throw unsafe(`${path} cannot be shown in a sandbox; name the folders that are needed`);
   const kind = await kindOf(at);
   return kind === 'folder' || kind === 'file' ? at : undefined;
+}
+
+/** Why no run may begin where a run may have changed the mode of a folder, and with that what is seen. */
+export function closed(path: string): CrosstalkError {
+  return unsafe(
+    `${path}, in a folder that runs may write, cannot be looked at; give its folder back the rights that it had`,
+  );
 }
 
 /** Why no run may begin in a sandbox; its mail waits. */

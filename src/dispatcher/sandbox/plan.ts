@@ -5,7 +5,7 @@ import { isWithin, type Shown, type View } from '../../runner/sandbox/mounts.ts'
 import { survey, type Root, type Survey } from '../../runner/sandbox/survey.ts';
 import { KEPT_BY_HAND, kindOf, real, systemPlaces } from '../../runner/sandbox/system.ts';
 import { settingsOfGit, secretsOf } from './git-settings.ts';
-import { homeLink, namedPlace, toolsOf, unsafe } from './places.ts';
+import { closed, homeLink, namedPlace, toolsOf, unsafe } from './places.ts';
 import { checkHeld, fixedIn, holdMoved, identitiesOf } from './repositories.ts';
 import type { Confinement, Own } from './view.ts';
 
@@ -78,6 +78,8 @@ export async function planOf(
   const cover = kinds.flatMap(({ path, kind }): View['cover'][number][] =>
     kind === 'folder' || kind === 'file' ? [{ path, kind }] : [],
   );
+  for (const { path, kind } of kinds)
+    if (kind === 'closed' && places.some((place) => isWithin(path, place))) throw closed(path);
   const view: View = {
     ...system,
     ...(home !== '/' && (await kindOf(home)) === 'folder' && { home }),
@@ -144,8 +146,13 @@ async function lookAgain(
   if (roots.length === 0) return;
   for (const path of await holdMoved(stateDir, before)) log('repository_moved', { actor, path });
   const found = await survey(roots, skip);
-  // The next run does not begin where there is too much now.
-  if ('problem' in found) return;
+  if ('problem' in found) {
+    log('internal_error', {
+      actor,
+      error: `its folders cannot be looked through: ${found.problem}`,
+    });
+    return;
+  }
   const paths = new Set(known.map((one) => one.path));
   for (const { path } of found.repositories
     .filter((one) => !paths.has(one.path))

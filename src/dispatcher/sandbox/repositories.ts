@@ -8,7 +8,7 @@ import type { Survey } from '../../runner/sandbox/survey.ts';
 import { kindOf, real } from '../../runner/sandbox/system.ts';
 import { writeDurably } from '../../state/files.ts';
 import { submodulesIn } from './submodules.ts';
-import { unsafe } from './places.ts';
+import { closed, unsafe } from './places.ts';
 
 /*
  * Git executes what stands in a repository. So in folders of the operator's that runs may write, each repository
@@ -68,6 +68,7 @@ const MOST_BYTES = 4096;
 
 function smallText(path: string): string {
   const found = plainFileAt(path, MOST_BYTES, { follow: false });
+  if (found.kind === 'odd') throw closed(path);
   return found.kind === 'text' ? found.text : '';
 }
 

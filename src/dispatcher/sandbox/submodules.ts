@@ -1,8 +1,9 @@
 import { constants } from 'node:fs';
 import { open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { hasCode } from '../../errors.ts';
 import { plainFileAt } from '../../plain-file.ts';
-import { unsafe } from './places.ts';
+import { closed, unsafe } from './places.ts';
 
 /** An index of a million files is smaller. */
 const MOST_BYTES = 200 * 1024 * 1024;
@@ -19,7 +20,10 @@ const AT = { mode: 24, object: 40 };
  * @throws CrosstalkError `refused` for an index that cannot be read
  */
 export async function submodulesIn(git: string): Promise<string[]> {
-  const names = await readdir(git).catch(() => []);
+  const names = await readdir(git).catch((error: unknown) => {
+    if (hasCode(error, 'ENOENT') || hasCode(error, 'ENOTDIR')) return [];
+    throw closed(git);
+  });
   // A split index has most entries in a file of its own.
   const indexes = names.filter((name) => name === 'index' || name.startsWith('sharedindex.'));
   const found: string[] = [];

@@ -25,7 +25,7 @@ const NOBODY = ['--uid', '65534', '--gid', '65534'];
  * of them it is known, and what `stat` says of these come first. A newline stays escaped, as the kernel has it.
  */
 const CHECK = [
-  'n=$1; (known=$2 want=$3; shift 3; PATH=/usr/bin:/bin:/run/current-system/sw/bin; list= i=0',
+  '(n=$1 known=$2 want=$3; shift 3; PATH=/usr/bin:/bin:/run/current-system/sw/bin; list= i=0',
   'points=$(printf "$(cut -d" " -f5 /proc/self/mountinfo | sed "s/%/%%/g; s/[\\\\]012/\\\\\\\\\\\\\\\\012/g")")',
   'while [ "$i" -lt "$n" ]; do',
   'i=$((i + 1)); eval "path=\\${$i}"; [ "$i" -gt "$known" ] || list="$list \\"\\${$i}\\""',
@@ -36,11 +36,11 @@ const CHECK = [
   '"*) ;; *) exit 1 ;; esac; done',
   'eval "found=\\$(stat -c %d:%i -- $list)"; [ "$found" = "$want" ]) ||',
   '{ echo "crosstalk: what this sandbox shows was moved while it was made; nothing was run" >&2; exit 1; }',
-  'shift 3; shift "$n"; exec "$@"',
+  'shift "$((3 + $1))"; exec "$@"',
 ].join('\n');
 
 /** Opens a file for the program that follows. */
-const OPENED = 'file=$1; shift; exec "$@" 9< "$file"';
+const OPENED = 'exec 9< "$1"; shift; exec "$@"';
 
 /** How a process in a sandbox reaches others: by the network of the machine, not at all, or by a proxy. */
 export type Network = 'all' | 'none' | { socket: string };

@@ -96,7 +96,7 @@ function planned(view: View): Mount[] {
     .map(({ path, kind }): Mount => {
       const args =
         kind === 'folder' ? ['--tmpfs', path, 'sealed'] : ['--ro-bind', '/dev/null', path];
-      return { path, rank: 2.5, args };
+      return { path, rank: 6, args };
     });
   return [...seen, ...fixed, ...covers];
 }

@@ -50,7 +50,9 @@ export async function survey(
     const waiting: { path: string; inGit: boolean }[] = [];
     const look = async (folder: { path: string; inGit: boolean }): Promise<void> => {
       const names = await namesIn(folder.path);
-      if (names === undefined) found.cover.push({ path: folder.path, kind: 'folder' });
+      if (names === undefined && folder.path === root.path)
+        problem ??= `${root.path} cannot be looked through by this user`;
+      else if (names === undefined) found.cover.push({ path: folder.path, kind: 'folder' });
       else entries += sort(names, folder);
     };
     const sort = (names: Dirent[], { path, inGit }: { path: string; inGit: boolean }): number => {
@@ -60,13 +62,19 @@ export async function survey(
       if (isBare && isTop)
         problem ??= `${path} is itself a repository to git, which executes what its settings name`;
       if (isBare) found.repositories.push({ path, kind: 'folder' });
+      // A decoded name says nothing of the file that has it.
+      if (root.isPublic === true && names.some(({ name }) => name.includes('\ufffd'))) {
+        if (isTop) problem ??= `${path} has something in it whose name is not UTF-8`;
+        found.cover.push({ path, kind: 'folder' });
+        return names.length;
+      }
       for (const entry of names) {
         const one = `${path}/${entry.name}`;
         const kind = kindOf(entry);
         if (skip.has(one)) continue;
         // What a decoded name leads to may be something else, which a run has put there.
-        if (entry.name.includes('\ufffd') && (kind === 'odd' || kind === 'folder'))
-          problem ??= `${path} has something in it whose name is not UTF-8`;
+        if (/[\n\ufffd]/.test(entry.name) && (kind === 'odd' || kind === 'folder'))
+          problem ??= `${path} has something in it whose name is not UTF-8, or has a line break`;
         if (kind === 'folder' && one.length > LONGEST)
           problem ??= `${root.path} has folders in it whose paths are too long to be mounted`;
         if (kind === 'odd') found.cover.push({ path: one, kind: 'file' });
@@ -80,7 +88,7 @@ export async function survey(
       }
       return names.length;
     };
-    await look({ path: root.path, inGit: false });
+    waiting.push({ path: root.path, inGit: false });
     while (waiting.length > 0) {
       await Promise.all(waiting.splice(-AT_ONCE).map(look));
       if (problem !== undefined) return { problem };
@@ -101,7 +109,10 @@ export async function survey(
 async function namesIn(folder: string): Promise<Dirent[] | undefined> {
   for (let times = 0; times < MOST_TIMES; times++) {
     try {
-      return await readdir(folder, { withFileTypes: true });
+      // In a sandbox, root has no more rights than others.
+      if (process.getuid?.() === 0 && !isOpen(folder)) return undefined;
+      // By the dot, a folder has to be open for what is in it, too.
+      return await readdir(`${folder}/.`, { withFileTypes: true });
     } catch (error) {
       // Where the file system does not say of what kind entries are, one of them may be gone by then.
       const isGone = hasCode(error, 'ENOENT') || hasCode(error, 'ENOTDIR');
@@ -124,6 +135,13 @@ function kindOf(entry: Dirent): 'folder' | 'file' | 'link' | 'odd' {
 function isRepository(names: readonly Dirent[]): boolean {
   const has = (name: string): boolean => names.some((entry) => entry.name === name);
   return !has('.git') && has('HEAD') && (has('commondir') || (has('objects') && has('refs')));
+}
+
+/** Whether whoever has no rights but those of its user may look through a folder. */
+function isOpen(folder: string): boolean {
+  const found = lstatSync(folder, { throwIfNoEntry: false });
+  const needs = found?.uid === process.getuid?.() ? 0o500 : 0o005;
+  return found?.isDirectory() !== true || (found.mode & needs) === needs;
 }
 
 /** Whether every user of the machine may read a file, or enter a folder. */

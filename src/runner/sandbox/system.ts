@@ -1,5 +1,6 @@
 import { lstat, readdir, readlink, realpath } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { hasCode } from '../../errors.ts';
 import { isWithin, type Shown, type View } from './mounts.ts';
 
 /**
@@ -25,7 +26,7 @@ export async function systemPlaces(): Promise<Pick<View, 'links' | 'show' | 'pro
   for (const path of SYSTEM) {
     const kind = await kindOf(path);
     if (kind === 'link') links.push({ path, target: await readlink(path) });
-    else if (kind !== 'none') show.push({ path, from: path });
+    else if (kind !== 'none' && kind !== 'closed') show.push({ path, from: path });
   }
   const names = await real('/etc/resolv.conf');
   if (!isWithin(names, '/etc') && (await kindOf(names)) === 'file')
@@ -51,12 +52,13 @@ async function sharedOfProc(): Promise<string[]> {
  * Follows a path, one symlink after the other.
  *
  * @param mayPass whether a symlink may be followed; its folder is given without symlinks
- * @returns what is at the end, or the first symlink that may not be followed; undefined where nothing is
+ * @returns what is at the end, the first symlink that may not be followed, or what cannot be looked at, as in a
+ *   folder whose mode a run has changed; undefined where nothing is
  */
 export async function follow(
   path: string,
   mayPass: (link: string) => boolean,
-): Promise<{ at: string } | { link: string } | undefined> {
+): Promise<{ at: string } | { link: string } | { closed: string } | undefined> {
   let rest = namesOf(path);
   let at = '';
   for (let links = 0; rest.length > 0;) {
@@ -64,6 +66,7 @@ export async function follow(
     const next = name === '..' ? dirname(at) : `${at}/${name}`;
     const kind = await kindOf(next);
     if (kind === 'none') return undefined;
+    if (kind === 'closed') return { closed: next };
     if (kind === 'link') {
       if (!mayPass(next)) return { link: next };
       if (links++ > MOST_LINKS) return undefined;
@@ -85,16 +88,26 @@ function namesOf(path: string): string[] {
   return path.split('/').filter((name) => name !== '' && name !== '.');
 }
 
-/** The kind of thing that is at a path; `odd` is a socket and the like. */
-export async function kindOf(path: string): Promise<'folder' | 'file' | 'link' | 'odd' | 'none'> {
-  const found = await lstat(path).catch(() => undefined);
-  if (found === undefined) return 'none';
+/** The kind of thing that is at a path; `odd` is a socket and the like, `closed` what cannot be looked at. */
+export async function kindOf(
+  path: string,
+): Promise<'folder' | 'file' | 'link' | 'odd' | 'none' | 'closed'> {
+  const found = await lstat(path).catch(isAbsent);
+  if (typeof found === 'boolean') return found ? 'none' : 'closed';
   if (found.isSymbolicLink()) return 'link';
   if (found.isDirectory()) return 'folder';
   return found.isFile() ? 'file' : 'odd';
 }
 
-/** A path without symlinks; as it is where nothing is there. */
+/** A path without symlinks; as it is where nothing is there, and as far as it can be looked at. */
 export async function real(path: string): Promise<string> {
-  return realpath(path).catch(() => path);
+  const found = await realpath(path).catch(isAbsent);
+  if (typeof found === 'string') return found;
+  const at = found ? undefined : await follow(path, () => true);
+  return at !== undefined && 'closed' in at ? at.closed : path;
+}
+
+/** Whether an error says that nothing is there, and not that it cannot be looked at. */
+function isAbsent(error: unknown): boolean {
+  return hasCode(error, 'ENOENT') || hasCode(error, 'ENOTDIR');
 }
