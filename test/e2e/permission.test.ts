@@ -282,8 +282,9 @@ describe('a tier that asks', () => {
     const { held } = JSON.parse(shown.out) as { held: { refused?: string }[] };
     expect(held[0]?.refused).toContain('it has permit, and no way is known in which this CLI asks');
     const running = host.start('--trust-host-file');
-    const relPath = await host.send('worker', 'anything');
     await running.saw('host_change_held');
+    await running.saw('tick');
+    const relPath = await host.send('worker', 'anything');
     await until('the message was scanned', () =>
       running.events.some(({ event, added }) => event === 'tick' && added === 1),
     );

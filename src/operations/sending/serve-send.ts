@@ -36,6 +36,8 @@ export async function serveSend(
     const sent = await perform(theirs, input, request);
     return { sent, notes, ...(since !== undefined && { since }) };
   } catch (error) {
+    // Whoever asks has files of its own to open, and does it itself.
+    if (/\bE[MN]FILE\b/.test(reasonOf(error))) return undefined;
     const code = error instanceof CrosstalkError ? error.code : 'internal';
     return { error: { code, message: reasonOf(error) }, notes };
   }
