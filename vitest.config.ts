@@ -1,19 +1,60 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { availableParallelism } from 'node:os';
-import { configDefaults, defineConfig } from 'vitest/config';
+import { defineConfig } from 'vitest/config';
 
-export default defineConfig({
-  test: {
-    include: ['test/**/*.test.ts'],
+/*
+ * Two forms of the tests. `npm test` (--mode short) proves each promise once, in minutes. `npm run
+ * test:long` (--mode long) runs what is tagged `long`, and all examples of what is tagged `sampled`.
+ * Without a mode everything runs, as for a file that is named on the command line.
+ */
+const FORMS: Record<string, { wanted: string; skips: RegExp } | undefined> = {
+  short: { wanted: '!long', skips: /@module-tag long$/m },
+  long: { wanted: 'long || sampled', skips: /^(?![^]*(?:@module-tag|tags: '(?:long|sampled)'))/ },
+};
+
+export default defineConfig(({ mode }) => {
+  const form = FORMS[mode];
+  const files = readdirSync('test', { recursive: true, encoding: 'utf8' })
     // Real agent CLIs: npm run test:agents.
-    exclude: [...configDefaults.exclude, 'test/agents/**'],
-    setupFiles: ['test/support/sandbox.ts'],
-    pool: 'forks',
-    // Tests wait for processes more than they compute: two side by side pay off on two cores too.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
-    // For what never comes: a test that passes is decided by states, however slow the machine is.
-    testTimeout: 240_000,
-    hookTimeout: 240_000,
-    sequence: { shuffle: true },
-    coverage: { include: ['src/**'], exclude: ['src/demo/agents/**'] },
-  },
+    .filter((name) => name.endsWith('.test.ts') && !name.startsWith('agents/'))
+    .map((name) => join('test', name))
+    // To load a file of which nothing is run takes a second.
+    .filter((name) => form?.skips.test(readFileSync(name, 'utf8')) !== true);
+  return {
+    test: {
+      include: files,
+      env: { TEST_FORM: mode },
+      tags: [
+        {
+          name: 'long',
+          timeout: 600_000,
+          description: 'not in npm test, but in npm run test:long',
+        },
+        {
+          name: 'sampled',
+          timeout: 120_000,
+          description: 'in npm test with a part of its examples',
+        },
+        { name: 'slow', timeout: 120_000, description: 'takes longer than other tests may' },
+      ],
+      ...(form && { tagsFilter: [form.wanted] }),
+      globalSetup: ['test/support/room.ts'],
+      setupFiles: ['test/support/sandbox.ts'],
+      pool: 'forks',
+      // Loading the program for each file would be a quarter of the time. It keeps no state in its modules
+      // but under paths, and test/support/sandbox.ts gives each file its own.
+      isolate: false,
+      // test/support/sandbox.ts has them free their memory: what a process starts costs time in
+      // proportion to it.
+      execArgv: ['--expose-gc'],
+      // Tests wait for processes more than they compute.
+      maxWorkers: availableParallelism() + 1,
+      // A test that hangs is to be seen. One that passes is decided by states, however slow the machine.
+      testTimeout: 30_000,
+      hookTimeout: 60_000,
+      sequence: { shuffle: true },
+      coverage: { include: ['src/**'], exclude: ['src/demo/agents/**'] },
+    },
+  };
 });

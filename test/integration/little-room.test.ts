@@ -1,16 +1,16 @@
-import type { statfs as Statfs } from 'node:fs/promises';
-import { expect, it, vi } from 'vitest';
+import fs from 'node:fs/promises';
+import { expect, it } from 'vitest';
+import { replaceBuiltin } from '../support/builtin.ts';
 import { Bus, events } from '../support/bus.ts';
 
-const disk = vi.hoisted(() => ({ free: Infinity }));
+const disk = { free: Infinity };
 
-vi.mock('node:fs/promises', async (original) => {
-  const real = await original<{ statfs: typeof Statfs }>();
+replaceBuiltin(fs, 'statfs', (real) => {
   const statfs = async (path: string): Promise<object> => {
-    const { bavail, bsize } = await real.statfs(path);
+    const { bavail, bsize } = await real(path);
     return { bsize: 1, bavail: Math.min(disk.free, bavail * bsize) };
   };
-  return { ...real, statfs };
+  return statfs as typeof real;
 });
 
 it('a single pass ends although there is too little room for a run, and the mail stays', async () => {

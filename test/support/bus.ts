@@ -1,13 +1,22 @@
-import { mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { afterEach } from 'vitest';
+import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { parseMessage, type Message } from '../../src/protocol/message.ts';
 import { openTransport } from '../../src/operations/context.ts';
 import { placeOf } from '../../src/protocol/layout.ts';
 import type { Transport } from '../../src/transport/transport.ts';
 import { command, type Ran, type RunOptions } from './command.ts';
+import { commitTo, copyMachine } from './copies.ts';
 import { git, readBlobs } from './git.ts';
 import { until } from './wait.ts';
 
@@ -39,9 +48,11 @@ export interface Stored {
 }
 
 const cleanups: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
+
+/** Ends what the tests have started, the newest first. */
+export async function cleanUp(): Promise<void> {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
-});
+}
 
 /** An empty folder that is removed together with the test file's own HOME. */
 export function scratch(): string {
@@ -50,12 +61,18 @@ export function scratch(): string {
 
 /** A bare remote and the machines that share it. */
 export class Bus {
-  readonly root = scratch();
-  readonly hub = join(this.root, 'hub.git');
+  readonly root: string;
+  readonly hub: string;
+  /** The aliases of the machines, in the order in which they joined. */
+  readonly #joined: string[] = [];
+  readonly #config: string | undefined;
 
-  constructor(branch = 'main') {
+  constructor(branch = 'main', root = scratch()) {
+    this.root = root;
+    this.hub = join(root, 'hub.git');
     mkdirSync(this.hub);
     git(this.hub, 'init', '--quiet', '--bare', `--initial-branch=${branch}`);
+    if (branch === 'main') this.#config = readFileSync(join(this.hub, 'config'), 'utf8');
   }
 
   /** Lets machines work in turn until none of them has anything to do. */
@@ -71,20 +88,30 @@ export class Bus {
   /** Joins a machine; its host file declares exactly these actors. */
   async host(alias: string, actors: Actors): Promise<Host> {
     const host = new Host(this, alias);
-    const made = await host.run(
-      'init',
-      host.dir,
-      '--remote',
-      this.hub,
-      '--alias',
-      alias,
-      '--cli',
-      'true',
-    );
-    if (made.code !== 0) throw new Error(made.err);
+    if (this.#isPlain()) {
+      await copyMachine(this.root, this.#joined, alias, makeMachines);
+    } else {
+      await init(host);
+    }
+    this.#joined.push(alias);
     host.declare(actors);
     await host.approve();
     return host;
+  }
+
+  /** Whether all that was done to the bus is that machines joined, which others can be copied from. */
+  #isPlain(): boolean {
+    const hub = join(this.root, 'hub.git');
+    if (this.hub !== hub || readFileSync(join(hub, 'config'), 'utf8') !== this.#config)
+      return false;
+    const isEmpty = !existsSync(join(hub, 'refs/heads/main'));
+    const settings = process.env['GIT_CONFIG_GLOBAL'] ?? '';
+    return (
+      isEmpty === (this.#joined.length === 0) &&
+      new Set(this.#joined).size === this.#joined.length &&
+      existsSync(settings) &&
+      statSync(settings).size === 0
+    );
   }
 
   /** Makes the remote unreachable until {@link plug}. */
@@ -120,6 +147,18 @@ export class Bus {
   from(name: string): Stored[] {
     return this.messages().filter(({ message }) => message.from === name);
   }
+}
+
+/** Makes the machines that others are copied from; see {@link copyMachine}. */
+async function makeMachines(root: string, aliases: readonly string[]): Promise<void> {
+  const bus = new Bus('main', root);
+  for (const alias of aliases) await init(new Host(bus, alias));
+}
+
+async function init(host: Host): Promise<void> {
+  const where = [host.dir, '--remote', host.bus.hub, '--alias', host.alias];
+  const made = await host.run('init', ...where, '--cli', 'true');
+  if (made.code !== 0) throw new Error(made.err);
 }
 
 /** A machine: a clone, a state directory, commands run in this process. */
@@ -177,7 +216,7 @@ export class Host {
     return running;
   }
 
-  /** Replaces the host file by hand, as an operator would, from a separate clone. */
+  /** Replaces the host file by hand, as an operator would in another clone. */
   declare(actors: Actors): void {
     const tiers = Object.entries(actors).map(([name, cli]) => [
       name,
@@ -230,29 +269,14 @@ export class Host {
     return held;
   }
 
-  /**
-   * Commits and pushes files from another clone, as the work of somebody else in the same
-   * transport.
-   */
+  /** Commits files on the remote, as the work of somebody else in the same transport. */
   edit(files: Record<string, string | Buffer>, branch = 'main'): void {
-    const clone = mkdtempSync(join(this.bus.root, 'clone-'));
-    git(clone, 'clone', '--quiet', '--branch', branch, this.bus.hub, '.');
-    for (const [path, content] of Object.entries(files)) {
-      mkdirSync(dirname(join(clone, path)), { recursive: true });
-      writeFileSync(join(clone, path), content);
-    }
-    git(clone, 'add', '--all');
-    git(clone, 'commit', '--quiet', '--message', 'by hand');
-    git(clone, 'push', '--quiet', 'origin', `HEAD:${branch}`);
+    commitTo(this.bus.hub.replace(/^file:\/\//, ''), files, { branch });
   }
 
-  /** Removes a file, from another clone. */
+  /** Removes a file, on the remote. */
   remove(path: string): void {
-    const clone = mkdtempSync(join(this.bus.root, 'clone-'));
-    git(clone, 'clone', '--quiet', this.bus.hub, '.');
-    git(clone, 'rm', '--quiet', path);
-    git(clone, 'commit', '--quiet', '--message', 'by hand');
-    git(clone, 'push', '--quiet');
+    commitTo(this.bus.hub, { [path]: undefined });
   }
 
   /**

@@ -1,12 +1,19 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll } from 'vitest';
+import { afterAll, afterEach, expect, vi } from 'vitest';
+import { cleanUp } from './bus.ts';
+import { givenCwd, givenEnv, givenTmp } from './given.ts';
 
-// Each test file has its own HOME, no git identity and none of the caller's settings.
-const home = realpathSync(mkdtempSync(join(tmpdir(), 'crosstalk-test-')));
-for (const name of Object.keys(process.env)) {
-  if (/^(CROSSTALK_|GIT_|XDG_)/.test(name)) Reflect.deleteProperty(process.env, name);
+// Each test file has its own HOME, no git identity and none of the caller's settings, nor what the
+// file before it in the same process has set.
+const { testPath = '' } = expect.getState();
+// The room may be below /dev, and a sandbox has a /dev of its own.
+const isInSandbox = /\bsandbox\b/.test(readFileSync(testPath, 'utf8'));
+const room = isInSandbox ? undefined : givenEnv['TEST_ROOM'];
+const home = realpathSync(mkdtempSync(room === undefined ? join(givenTmp, 'ct-') : `${room}/`));
+for (const name of Object.keys(process.env)) Reflect.deleteProperty(process.env, name);
+for (const [name, value] of Object.entries(givenEnv)) {
+  if (!/^(CROSSTALK_|GIT_|XDG_)/.test(name)) process.env[name] = value;
 }
 mkdirSync(join(home, 'tmp'));
 writeFileSync(join(home, 'gitconfig'), '');
@@ -17,6 +24,7 @@ Object.assign(process.env, {
   GIT_CONFIG_GLOBAL: join(home, 'gitconfig'),
   NO_COLOR: '1',
 });
+process.chdir(givenCwd);
 
 // CI decides by the same generated examples each time; elsewhere each run explores others.
 const seed = process.env['PROPERTY_SEED'];
@@ -28,6 +36,10 @@ if (seed !== undefined) {
 /** Milliseconds for cleaning up, because a long run of faults leaves many buses. */
 const CLEANING_MS = 600_000;
 
+afterEach(cleanUp);
 afterAll(() => {
+  vi.restoreAllMocks();
+  vi.useRealTimers();
+  globalThis.gc?.();
   rmSync(home, { recursive: true, force: true, maxRetries: 3 });
 }, CLEANING_MS);

@@ -1,17 +1,17 @@
+// @module-tag long
 import { rmSync } from 'node:fs';
+import os from 'node:os';
 import fc from 'fast-check';
-import { beforeAll, expect, it, vi } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
+import { replaceBuiltin } from '../../support/builtin.ts';
 import { buildDoomed } from '../doomed-process.ts';
 import { broken } from './promises.ts';
 import { REGRESSIONS } from './regressions.ts';
 import { runs, Step, type Plan } from './steps.ts';
-import { giveClocks } from './surroundings.ts';
+import { giveClocks, hostnameHere } from './surroundings.ts';
 import { World } from './world.ts';
 
-vi.mock('node:os', async (original) => {
-  const { hostnameHere } = await import('./surroundings.ts');
-  return { ...(await original<object>()), hostname: hostnameHere };
-});
+replaceBuiltin(os, 'hostname', () => hostnameHere);
 
 // CHAOS_MODEL_RUNS=<n>    so many random runs, instead of those that are kept
 // CHAOS_SEED=<n>          which ones
