@@ -1,7 +1,8 @@
 import { beforeAll, expect, it } from 'vitest';
 import { CRASH_POINTS } from '../../src/crash-points.ts';
-import { ChaosBus, PATIENCE_MS } from './chaos-bus.ts';
+import { ChaosBus } from './chaos-bus.ts';
 import { buildDoomed } from './doomed-process.ts';
+import { sample } from '../support/form.ts';
 
 beforeAll(buildDoomed);
 
@@ -22,8 +23,9 @@ const ELSEWHERE = [
   ...[...OF_SESSIONS, ...OF_WARM, ...OF_STEERING],
 ];
 
-it.each(CRASH_POINTS.filter((point) => !ELSEWHERE.includes(point)).map((point) => [point]))(
+it.each(sample(CRASH_POINTS.filter((point) => !ELSEWHERE.includes(point)).map((point) => [point])))(
   'a dispatcher that is killed at %s loses nothing and repeats nothing that was recorded',
+  { tags: 'sampled' },
   async (point) => {
     const chaos = new ChaosBus();
     const isInCopy = /^(?:tree|branch|transcript)_/.test(point);
@@ -39,11 +41,11 @@ it.each(CRASH_POINTS.filter((point) => !ELSEWHERE.includes(point)).map((point) =
     expect(died).toBeGreaterThan(0);
     expect((await chaos.verdict()).problems).toEqual([]);
   },
-  PATIENCE_MS,
 );
 
 it(
   'a word on the way that another process publishes for a killed dispatcher is not said, and paid for, again',
+  { tags: 'long' },
   async () => {
     const chaos = new ChaosBus();
     await chaos.open();
@@ -59,11 +61,11 @@ it(
     expect(words).toHaveLength(1);
     expect(problems).toEqual([]);
   },
-  PATIENCE_MS,
 );
 
 it(
   'a run whose output was recorded was not interrupted, however often it was before',
+  { tags: 'long' },
   async () => {
     const chaos = new ChaosBus();
     await chaos.open();
@@ -74,5 +76,4 @@ it(
 
     expect(await chaos.verdict()).toMatchObject({ answered: 1, deadLetters: 0, problems: [] });
   },
-  PATIENCE_MS,
 );

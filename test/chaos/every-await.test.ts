@@ -6,9 +6,10 @@ import type { Ran } from '../support/command.ts';
 import { until } from '../support/wait.ts';
 import { FaultyMachine } from './faulty-machine.ts';
 import { FaultyParts, SAID, type AwaitFault } from './faulty-parts.ts';
+import { isShort, sample } from '../support/form.ts';
 
 /** Only one fault in this many is tried; 1 for all of them. */
-const STRIDE = Number(process.env['CHAOS_AWAIT_STRIDE'] ?? '61');
+const STRIDE = Number(process.env['CHAOS_AWAIT_STRIDE'] ?? (isShort ? '305' : '61'));
 const ONLY = new RegExp(process.env['CHAOS_AWAIT_ONLY'] ?? '');
 /** The number of calls of one method that are tried. */
 const FIRST = Number(process.env['CHAOS_AWAIT_FIRST'] ?? '2');
@@ -171,8 +172,9 @@ const FOUND: (AwaitFault & { mode: Mode })[] = [
   { method: 'Runs.noteSent', n: 2, when: 'after', mode: 'one pass' },
 ];
 
-it.each(FOUND)(
+it.each(sample(FOUND))(
   'when $method fails $when its work, $mode: all is done, once, and it is said',
+  { tags: 'sampled' },
   async ({ mode, ...fault }) => {
     expect(await tried(fault, mode)).toEqual([]);
     expect(parts.hit).toBe(true);
@@ -181,6 +183,7 @@ it.each(FOUND)(
 
 it(
   'whatever a dispatcher waits for may fail once: all is done, once, and it is said',
+  { tags: 'sampled' },
   async () => {
     expect(await tried(undefined, 'going on')).toEqual([]);
     const counts = new Map(await counted());
@@ -208,7 +211,6 @@ it(
     process.stdout.write(`${String(faults.length)} awaits, ${String(looked.length)} tried\n`);
     expect(found).toEqual([]);
   },
-  STRIDE === 1 ? 7_200_000 : 600_000,
 );
 
 /** The calls for which a dispatcher waits when everything succeeds, by method. */

@@ -74,6 +74,7 @@ it.each([['gate_written'], ['proposal_queued'], ['pushed']] as const)(
 
 it.each([['decision_written'], ['output_recorded'], ['settled'], ['outbox_removed']] as const)(
   'a dispatcher that is killed at %s of an approved run answers once, with one run',
+  { tags: 'long' },
   async (point) => {
     const gated = new GatedBus();
     await gated.open();
@@ -84,11 +85,11 @@ it.each([['decision_written'], ['output_recorded'], ['settled'], ['outbox_remove
     expect([gated.runs('plan'), gated.runs('real'), gated.answers]).toEqual([1, 1, ['real']]);
     expect(JSON.parse((await gated.host.run('status', '--json')).out)).toMatchObject({ gated: [] });
   },
-  PATIENCE_MS,
 );
 
 it.each([['decision_written'], ['denial_queued'], ['pushed'], ['settled']] as const)(
   'a dispatcher that is killed at %s of a denial says so once, and runs nothing',
+  { tags: 'long' },
   async (point) => {
     const gated = new GatedBus();
     await gated.open();
@@ -99,11 +100,11 @@ it.each([['decision_written'], ['denial_queued'], ['pushed'], ['settled']] as co
     expect([gated.runs('plan'), gated.runs('real'), gated.answers]).toEqual([1, 0, ['so']]);
     expect(JSON.parse((await gated.host.run('status', '--json')).out)).toMatchObject({ gated: [] });
   },
-  PATIENCE_MS,
 );
 
 it(
   'a run that is killed before it has said anything is made again by the same approval',
+  { tags: 'long' },
   async () => {
     const gated = new GatedBus();
     await gated.open();
@@ -113,5 +114,4 @@ it(
     await gated.settle();
     expect([gated.runs('plan'), gated.runs('real'), gated.answers]).toEqual([1, 2, ['real']]);
   },
-  PATIENCE_MS,
 );

@@ -4,6 +4,7 @@ import { git } from '../support/git.ts';
 import { until } from '../support/wait.ts';
 import { FaultyMachine } from './faulty-machine.ts';
 import type { Kind, Which } from './git-shim.ts';
+import { sample } from '../support/form.ts';
 
 /** Only one fault in this many is tried; 1 for all of them. */
 const STRIDE = Number(process.env['CHAOS_GIT_STRIDE'] ?? '7');
@@ -12,8 +13,11 @@ const COMMANDS: Which[] = ['+1', '@fetch', '@push', '@cat-file', '@rev-list', '@
 const KINDS: Kind[] = ['killed', 'hung', 'said', 'silent', 'cut'];
 const FAULTS = COMMANDS.flatMap((which) => KINDS.map((kind) => ({ which, kind })));
 
-it.each(FAULTS.filter((_, index) => index % STRIDE === 0).map((fault) => [fault.which, fault]))(
+it.each(
+  sample(FAULTS.filter((_, index) => index % STRIDE === 0).map((fault) => [fault.which, fault])),
+)(
   'a running dispatcher whose git fails from now on (%s) goes on, and is not healthy while mail cannot move',
+  { tags: 'sampled' },
   async (_, fault) => {
     const machine = await new FaultyMachine().open();
     const { host } = machine;
@@ -44,27 +48,33 @@ it.each(FAULTS.filter((_, index) => index % STRIDE === 0).map((fault) => [fault.
   },
 );
 
-it('a dispatcher whose work fails inside reports it at once, and what it is', async () => {
-  const machine = await new FaultyMachine().open();
-  const running = await machine.under(undefined, async () => {
-    const started = machine.host.start();
-    await started.saw('tick');
-    return started;
-  });
-  machine.harm({ which: '@merge-base', kind: 'killed' });
-  pushMany(machine);
-  ask(machine);
-  const reported = async (): Promise<boolean> =>
-    /the dispatcher's work fails since .+: git merge-base failed/.test(await verdict(machine.host));
-  await until('the report', reported);
-  machine.heal();
-  await until('the answer', () => machine.count('worker', 'answered') === 1);
-  await until(
-    'a verdict that all is well',
-    async () => (await verdict(machine.host)) === 'healthy',
-  );
-  await running.stop();
-});
+it(
+  'a dispatcher whose work fails inside reports it at once, and what it is',
+  { tags: 'long' },
+  async () => {
+    const machine = await new FaultyMachine().open();
+    const running = await machine.under(undefined, async () => {
+      const started = machine.host.start();
+      await started.saw('tick');
+      return started;
+    });
+    machine.harm({ which: '@merge-base', kind: 'killed' });
+    pushMany(machine);
+    ask(machine);
+    const reported = async (): Promise<boolean> =>
+      /the dispatcher's work fails since .+: git merge-base failed/.test(
+        await verdict(machine.host),
+      );
+    await until('the report', reported);
+    machine.heal();
+    await until('the answer', () => machine.count('worker', 'answered') === 1);
+    await until(
+      'a verdict that all is well',
+      async () => (await verdict(machine.host)) === 'healthy',
+    );
+    await running.stop();
+  },
+);
 
 /** More commits in one push than are read one by one, so that git is asked what they go on from. */
 function pushMany({ host }: FaultyMachine): void {

@@ -4,8 +4,8 @@ import { beforeAll, expect, it } from 'vitest';
 import type { CrashPoint } from '../../src/crash-points.ts';
 import { agent } from '../support/agents.ts';
 import { Bus, type Host } from '../support/bus.ts';
-import { PATIENCE_MS } from './chaos-bus.ts';
 import { buildDoomed, startDoomed } from './doomed-process.ts';
+import { sample } from '../support/form.ts';
 
 beforeAll(buildDoomed);
 
@@ -70,8 +70,9 @@ class KeepingBus {
   }
 }
 
-it.each([['session_under'], ['run_recorded'], ['cli_ended'], ['raw_read']] as const)(
+it.each(sample([['session_under'], ['run_recorded'], ['cli_ended'], ['raw_read']] as const))(
   'a dispatcher that is killed at %s goes on with no session of which it does not know what it has read',
+  { tags: 'sampled' },
   async (point) => {
     const keeping = new KeepingBus();
     await keeping.open();
@@ -86,7 +87,6 @@ it.each([['session_under'], ['run_recorded'], ['cli_ended'], ['raw_read']] as co
     expect(keeping.kinds.at(-1)).toBe('resumed');
     expect(keeping.last).not.toContain('ASKED-2');
   },
-  PATIENCE_MS,
 );
 
 it.each([
@@ -95,6 +95,7 @@ it.each([
   ['session_kept', 'resumed'],
 ] as const)(
   'a dispatcher that is killed at %s answers once, with one run, and the next one is %s',
+  { tags: 'long' },
   async (point, next) => {
     const keeping = new KeepingBus();
     await keeping.open();
@@ -108,5 +109,4 @@ it.each([
     expect(keeping.kinds.at(-1)).toBe(next);
     expect(keeping.last.includes('ASKED-2')).toBe(next === 'fresh');
   },
-  PATIENCE_MS,
 );

@@ -1,3 +1,4 @@
+// @module-tag long
 import { beforeAll, expect, it } from 'vitest';
 import { ChaosBus } from './chaos-bus.ts';
 import { buildDoomed } from './doomed-process.ts';

@@ -10,6 +10,7 @@ import { until } from '../support/wait.ts';
 import { PATIENCE_MS } from './chaos-bus.ts';
 import { buildDoomed, settle, startDoomed, type Doomed } from './doomed-process.ts';
 import { Random } from './random.ts';
+import { sample } from '../support/form.ts';
 
 const KILLS = Number(process.env['CHAOS_KILLS'] ?? '10');
 const SEED = Number(process.env['CHAOS_SEED'] ?? String(Date.now() % 1_000_000));
@@ -116,19 +117,22 @@ function isAlive(pid: number, keeping: string): boolean {
   }
 }
 
-it.each([
-  ['warm_recorded', 1],
-  ['run_recorded', 1],
-  ['run_recorded', 2],
-  ['cli_ended', 2],
-  ['raw_recorded', 2],
-  ['output_recorded', 2],
-  ['session_kept', 1],
-  ['warm_waits', 1],
-  ['warm_waits', 2],
-  ['warm_ended', 1],
-] as const)(
+it.each(
+  sample([
+    ['warm_recorded', 1],
+    ['run_recorded', 1],
+    ['run_recorded', 2],
+    ['cli_ended', 2],
+    ['raw_recorded', 2],
+    ['output_recorded', 2],
+    ['session_kept', 1],
+    ['warm_waits', 1],
+    ['warm_waits', 2],
+    ['warm_ended', 1],
+  ] as const),
+)(
   'a dispatcher that is killed at %s, the %i. time, leaves no process, and every question has one answer',
+  { tags: 'sampled' },
   async (point, count) => {
     const warm = new WarmBus();
     await warm.open();
@@ -146,19 +150,21 @@ it.each([
     expect(warm.answered).toEqual(['ASKED-1', 'ASKED-2']);
     await warm.isEmpty();
   },
-  PATIENCE_MS,
 );
 
-it.each([
-  ['steers', 'steering_recorded'],
-  ['steers', 'steering_told'],
-  ['steers', 'output_recorded'],
-  ['', 'steering_recorded'],
-  ['', 'steering_told'],
-  ['', 'cli_ended'],
-  ['deaf', 'ledger_written'],
-] as const)(
+it.each(
+  sample([
+    ['steers', 'steering_recorded'],
+    ['steers', 'steering_told'],
+    ['steers', 'output_recorded'],
+    ['', 'steering_recorded'],
+    ['', 'steering_told'],
+    ['', 'cli_ended'],
+    ['deaf', 'ledger_written'],
+  ] as const),
+)(
   'a dispatcher whose agent is "%s" and that is killed at %s, as more is said while it works, gives one answer to both',
+  { tags: 'sampled' },
   async (mood, point) => {
     const warm = new WarmBus();
     await warm.open();
@@ -179,11 +185,11 @@ it.each([
     expect(new Set(warm.answers.map(({ relPath }) => relPath)).size).toBe(1);
     await warm.isEmpty();
   },
-  PATIENCE_MS,
 );
 
 it(
   `nothing is lost, answered twice or left behind by ${String(KILLS)} kills of kept processes and their dispatcher`,
+  { tags: 'long' },
   async () => {
     const random = new Random(SEED);
     const warm = new WarmBus();
@@ -218,5 +224,4 @@ it(
     expect(warm.answered, `seed ${String(SEED)}`).toEqual(asked);
     await warm.isEmpty();
   },
-  2 * PATIENCE_MS + KILLS * 4000,
 );

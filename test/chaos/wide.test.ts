@@ -1,3 +1,4 @@
+// @module-tag long
 import { cpSync, lstatSync } from 'node:fs';
 import { beforeAll, expect, it } from 'vitest';
 import { buildDoomed } from './doomed-process.ts';

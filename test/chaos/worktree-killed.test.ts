@@ -14,7 +14,6 @@ import type { Host } from '../support/bus.ts';
 import { git } from '../support/git.ts';
 import { OBEYS, Project, script } from '../support/project.ts';
 import { until } from '../support/wait.ts';
-import { PATIENCE_MS } from './chaos-bus.ts';
 import { buildDoomed, startDoomed } from './doomed-process.ts';
 
 beforeAll(buildDoomed);
@@ -48,6 +47,7 @@ class Machine {
 
 it(
   'a git that outlives its dispatcher while it makes a copy does no harm to the copy that is made anew',
+  { tags: 'long' },
   async () => {
     const machine = new Machine();
     const { project } = machine;
@@ -79,11 +79,11 @@ it(
     expect(project.original).toBe(before);
     git(project.app, 'fsck', '--strict');
   },
-  PATIENCE_MS,
 );
 
 it(
   'a copy whose preparation was cut off with its dispatcher is made anew, and what prepared it is ended',
+  { tags: 'long' },
   async () => {
     const machine = new Machine();
     const { project } = machine;
@@ -102,26 +102,29 @@ it(
     await until('the end of what prepared the first copy', () => !isAlive(pids[0] ?? 0));
     writeFileSync(machine.at('go'), '');
   },
-  PATIENCE_MS,
 );
 
-it('the lock of a branch that a killed process has left is taken away, and the branch is moved', async () => {
-  const { project } = new Machine();
-  const host = await project.host({ dev: { default: { cli: OBEYS, worktree: project.app } } });
-  await host.send('dev', script(COMMIT));
-  await project.pass(host);
-  const branch = project.branches()[0] ?? '';
-  const lock = join(project.app, '.git/refs/heads', `${branch}.lock`);
-  writeFileSync(lock, '');
-  const recently = new Date(Date.now() - 8000);
-  utimesSync(lock, recently, recently);
-  await host.run('reply', project.bus.from('dev')[0]?.relPath ?? '', script(COMMIT));
-  await project.pass(host);
-  const last = project.bus.from('dev').at(-1)?.message.branch;
-  expect(last?.held).toBeUndefined();
-  expect(git(project.app, 'rev-parse', branch).trim()).toBe(last?.commit);
-  expect(existsSync(lock)).toBe(false);
-});
+it(
+  'the lock of a branch that a killed process has left is taken away, and the branch is moved',
+  { tags: 'long' },
+  async () => {
+    const { project } = new Machine();
+    const host = await project.host({ dev: { default: { cli: OBEYS, worktree: project.app } } });
+    await host.send('dev', script(COMMIT));
+    await project.pass(host);
+    const branch = project.branches()[0] ?? '';
+    const lock = join(project.app, '.git/refs/heads', `${branch}.lock`);
+    writeFileSync(lock, '');
+    const recently = new Date(Date.now() - 8000);
+    utimesSync(lock, recently, recently);
+    await host.run('reply', project.bus.from('dev')[0]?.relPath ?? '', script(COMMIT));
+    await project.pass(host);
+    const last = project.bus.from('dev').at(-1)?.message.branch;
+    expect(last?.held).toBeUndefined();
+    expect(git(project.app, 'rev-parse', branch).trim()).toBe(last?.commit);
+    expect(existsSync(lock)).toBe(false);
+  },
+);
 
 it('a copy whose record was lost is left alone, and another one is made beside it', async () => {
   const machine = new Machine();

@@ -261,7 +261,7 @@ describe('completion', () => {
     spawnSync(shell, args, { input, env, cwd: host.dir, encoding: 'utf8', timeout: 30_000 }).stdout;
   const missing = (shell: string): boolean => spawnSync(shell, ['--version']).status !== 0;
 
-  it('works in bash, for ct as for crosstalk', () => {
+  it('works in bash, for ct as for crosstalk', { tags: 'long' }, () => {
     const script = [
       'source <(crosstalk completion bash)',
       'ct() { printf "<%s>" "$@"; echo; }',
@@ -297,24 +297,28 @@ describe('completion', () => {
     const out = ran('zsh', ['-f', '-c', script], typed);
     expect(lines(out)).toEqual(TYPED.map(([, words]) => shown(words)));
   });
-  it.skipIf(missing('fish'))('works in fish (skipped where fish is not installed)', () => {
-    const offered = (typed: string): string[] =>
-      ran(
-        'fish',
-        ['--no-config', '-c', 'source (crosstalk completion fish | psub); complete -C (cat)'],
-        typed,
-      )
-        .split('\n')
-        .filter(Boolean)
-        .map((line) => line.split('\t')[0]!);
-    expect(offered('ct ')).toContain('send');
-    expect(offered('crosstalk log ')).toContain(TRICKY);
-    expect(offered('ct log "rel')).toEqual(['release notes']);
-    expect(offered('ct log release\\ n')).toEqual(['release notes']);
-    expect(offered('ct send --channel=rel')).toEqual(['--channel=release notes']);
-    expect(offered('ct send --to helper,worker@')).toEqual(['helper,worker@front']);
-    expect(offered('ct send --file some')).toEqual(['some file.txt']);
-    expect(offered('ct send --file=some')).toEqual(['--file=some file.txt']);
-    expect(offered('ct dispatch --ho')).toEqual(['--host']);
-  });
+  it.skipIf(missing('fish'))(
+    'works in fish (skipped where fish is not installed)',
+    { tags: 'long' },
+    () => {
+      const offered = (typed: string): string[] =>
+        ran(
+          'fish',
+          ['--no-config', '-c', 'source (crosstalk completion fish | psub); complete -C (cat)'],
+          typed,
+        )
+          .split('\n')
+          .filter(Boolean)
+          .map((line) => line.split('\t')[0]!);
+      expect(offered('ct ')).toContain('send');
+      expect(offered('crosstalk log ')).toContain(TRICKY);
+      expect(offered('ct log "rel')).toEqual(['release notes']);
+      expect(offered('ct log release\\ n')).toEqual(['release notes']);
+      expect(offered('ct send --channel=rel')).toEqual(['--channel=release notes']);
+      expect(offered('ct send --to helper,worker@')).toEqual(['helper,worker@front']);
+      expect(offered('ct send --file some')).toEqual(['some file.txt']);
+      expect(offered('ct send --file=some')).toEqual(['--file=some file.txt']);
+      expect(offered('ct dispatch --ho')).toEqual(['--host']);
+    },
+  );
 });

@@ -64,20 +64,24 @@ it('init asks on a terminal for a name, and proposes the one git has', async () 
   expect(author).toBe('zoe-muller');
 });
 
-it('init takes another name than it proposes, and none that cannot be one', async () => {
-  const here = new Newcomer({ login: 'anna', answers: ['a b', 'all', 'concierge', 'bea'] });
-  const { code, err } = await here.init();
-  expect(code).toBe(0);
-  expect(here.asked).toEqual(
-    Array.from({ length: 4 }, () => 'Your name in messages, or just Enter for anna: '),
-  );
-  expect(err).toMatch(
-    /"a b" is not a name .*\n.*all means everybody.*\n.*concierge is the name of the actor.*\n$/,
-  );
-  expect(await here.writes()).toBe('bea');
-});
+it(
+  'init takes another name than it proposes, and none that cannot be one',
+  { tags: 'long' },
+  async () => {
+    const here = new Newcomer({ login: 'anna', answers: ['a b', 'all', 'concierge', 'bea'] });
+    const { code, err } = await here.init();
+    expect(code).toBe(0);
+    expect(here.asked).toEqual(
+      Array.from({ length: 4 }, () => 'Your name in messages, or just Enter for anna: '),
+    );
+    expect(err).toMatch(
+      /"a b" is not a name .*\n.*all means everybody.*\n.*concierge is the name of the actor.*\n$/,
+    );
+    expect(await here.writes()).toBe('bea');
+  },
+);
 
-it('init warns of a login that many people have, and of no other', async () => {
+it('init warns of a login that many people have, and of no other', { tags: 'long' }, async () => {
   const root = new Newcomer({ person: 'Anna', login: 'root' });
   const warned = await root.init();
   expect(warned.code).toBe(0);

@@ -113,7 +113,7 @@ it('archives what has ended, keeps what goes on, and wakes nobody on any host', 
   expect(paths(bus)).toContain(asked);
 });
 
-it('a new machine that joins afterwards finds nothing to do', async () => {
+it('a new machine that joins afterwards finds nothing to do', { tags: 'long' }, async () => {
   const { bus, front, ran } = await world();
   const bundle = join(bus.root, 'old.bundle');
   const args = ['--before', '2025-06-01', '--bundle', bundle, '--yes'];
@@ -124,65 +124,80 @@ it('a new machine that joins afterwards finds nothing to do', async () => {
   expect(runs(ran)).toBe(again);
 });
 
-it('takes what waits along only when told so, and counts without doing', async () => {
-  const { bus, front } = await world();
-  const all = paths(bus);
-  const dry = await front.run(
-    'archive',
-    '--before',
-    '2025-06-01',
-    '--with-waiting',
-    '--dry-run',
-    '--json',
-  );
-  expect(JSON.parse(dry.out)).toMatchObject({ archived: 3, waiting: 1, kept: 2 });
-  expect(paths(bus)).toEqual(all);
-  const bundle = join(bus.root, 'old.bundle');
-  const unsaid = await front.run('archive', '--before', '2025-06-01', '--bundle', bundle);
-  expect([unsaid.code, unsaid.err]).toEqual([2, expect.stringContaining('say so with --yes')]);
-  expect(existsSync(bundle)).toBe(false);
-});
+it(
+  'takes what waits along only when told so, and counts without doing',
+  { tags: 'long' },
+  async () => {
+    const { bus, front } = await world();
+    const all = paths(bus);
+    const dry = await front.run(
+      'archive',
+      '--before',
+      '2025-06-01',
+      '--with-waiting',
+      '--dry-run',
+      '--json',
+    );
+    expect(JSON.parse(dry.out)).toMatchObject({ archived: 3, waiting: 1, kept: 2 });
+    expect(paths(bus)).toEqual(all);
+    const bundle = join(bus.root, 'old.bundle');
+    const unsaid = await front.run('archive', '--before', '2025-06-01', '--bundle', bundle);
+    expect([unsaid.code, unsaid.err]).toEqual([2, expect.stringContaining('say so with --yes')]);
+    expect(existsSync(bundle)).toBe(false);
+  },
+);
 
-it('leaves everything as it is where the history cannot be replaced', async () => {
-  const { bus, front } = await world();
-  const all = paths(bus);
-  const bundle = join(bus.root, 'old.bundle');
-  const args = ['archive', '--before', '2025-06-01', '--yes', '--bundle'];
-  git(bus.hub, 'config', 'receive.denyNonFastForwards', 'true');
-  const refused = await front.run(...args, bundle);
-  expect([refused.code, refused.err]).toEqual([1, expect.stringContaining('nothing was changed')]);
-  const inside = await front.run(...args, join(front.dir, 'x.bundle'));
-  expect([inside.code, inside.err]).toEqual([2, expect.stringContaining('inside the transport')]);
-  git(front.dir, 'fetch', '--quiet', '--depth=1', 'origin', 'main');
-  const shallow = await front.run(...args, bundle);
-  expect([shallow.code, shallow.err]).toEqual([1, expect.stringContaining('would not be whole')]);
-  expect(existsSync(bundle)).toBe(false);
-  expect(paths(bus)).toEqual(all);
-});
+it(
+  'leaves everything as it is where the history cannot be replaced',
+  { tags: 'long' },
+  async () => {
+    const { bus, front } = await world();
+    const all = paths(bus);
+    const bundle = join(bus.root, 'old.bundle');
+    const args = ['archive', '--before', '2025-06-01', '--yes', '--bundle'];
+    git(bus.hub, 'config', 'receive.denyNonFastForwards', 'true');
+    const refused = await front.run(...args, bundle);
+    expect([refused.code, refused.err]).toEqual([
+      1,
+      expect.stringContaining('nothing was changed'),
+    ]);
+    const inside = await front.run(...args, join(front.dir, 'x.bundle'));
+    expect([inside.code, inside.err]).toEqual([2, expect.stringContaining('inside the transport')]);
+    git(front.dir, 'fetch', '--quiet', '--depth=1', 'origin', 'main');
+    const shallow = await front.run(...args, bundle);
+    expect([shallow.code, shallow.err]).toEqual([1, expect.stringContaining('would not be whole')]);
+    expect(existsSync(bundle)).toBe(false);
+    expect(paths(bus)).toEqual(all);
+  },
+);
 
-it('brings back messages, and no file that has the name of a folder with mail', async () => {
-  const { bus, front } = await world();
-  const stray = `data/channels/${front.channel()}/2025/02`;
-  front.edit({ [stray]: 'stray\n' });
-  const bundle = join(bus.root, 'old.bundle');
-  await front.run(
-    'archive',
-    '--before',
-    '2025-03-01',
-    '--bundle',
-    bundle,
-    '--with-waiting',
-    '--yes',
-  );
-  front.remove(stray);
-  const late = '2025/02/03/120000009Z-00000009.md';
-  write(front, { [late]: { from: 'somebody', to: 'stranger' } });
-  const restored = await front.run('archive', '--restore', bundle);
-  expect(restored.out).toMatch(/^Restored: \d+ messages$/m);
-  expect(paths(bus)).toEqual(expect.arrayContaining([late, ANSWERED, WAITING]));
-});
+it(
+  'brings back messages, and no file that has the name of a folder with mail',
+  { tags: 'long' },
+  async () => {
+    const { bus, front } = await world();
+    const stray = `data/channels/${front.channel()}/2025/02`;
+    front.edit({ [stray]: 'stray\n' });
+    const bundle = join(bus.root, 'old.bundle');
+    await front.run(
+      'archive',
+      '--before',
+      '2025-03-01',
+      '--bundle',
+      bundle,
+      '--with-waiting',
+      '--yes',
+    );
+    front.remove(stray);
+    const late = '2025/02/03/120000009Z-00000009.md';
+    write(front, { [late]: { from: 'somebody', to: 'stranger' } });
+    const restored = await front.run('archive', '--restore', bundle);
+    expect(restored.out).toMatch(/^Restored: \d+ messages$/m);
+    expect(paths(bus)).toEqual(expect.arrayContaining([late, ANSWERED, WAITING]));
+  },
+);
 
-it('says what is wrong with a day or a bundle', async () => {
+it('says what is wrong with a day or a bundle', { tags: 'long' }, async () => {
   const { front, bus } = await world();
   for (const [args, said] of [
     [['--before', '2025-6-1', '--dry-run'], 'is no day in the past'],

@@ -28,64 +28,72 @@ async function rowsOf(host: Host, by: string): Promise<[string, number][]> {
   return rows.map(({ what, runs }): [string, number] => [what, runs]).sort();
 }
 
-it('runs are counted for the skill that they are told, and for the subscription that led to them', async () => {
-  const bus = new Bus();
-  const host = await bus.host('front', { worker: billed(), next: billed(), last: billed() });
-  host.edit({
-    'local/skills/tidy/SKILL.md': SKILL,
-    'local/subscriptions/after.md': subscription('answer:worker', 'next', '/tidy'),
-    'local/subscriptions/build.md': subscription('event:red', 'last', 'look:'),
-  });
-  await host.send('worker', '/tidy the desk');
-  await settle(bus, host);
-  // A name that no skill has is none that was told.
-  await host.send('last', '/tmp is full', '--new');
-  expect((await host.run('event', 'publish', 'red', 'it is red')).code).toBe(0);
-  await settle(bus, host);
-  // What is damaged in a line costs nothing but that.
-  const folder = join(host.state, 'ledger');
-  const [month = ''] = readdirSync(folder).filter((name) => name.endsWith('.jsonl'));
-  const text = readFileSync(join(folder, month), 'utf8');
-  const line = text.split('\n').find((one) => one.includes('"skills"')) ?? '';
-  const odd = { ...(JSON.parse(line) as object), id: 'odd', skills: 'tidy', subscription: 7 };
-  appendFileSync(join(folder, month), `\n${JSON.stringify(odd)}\n`);
+it(
+  'runs are counted for the skill that they are told, and for the subscription that led to them',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const host = await bus.host('front', { worker: billed(), next: billed(), last: billed() });
+    host.edit({
+      'local/skills/tidy/SKILL.md': SKILL,
+      'local/subscriptions/after.md': subscription('answer:worker', 'next', '/tidy'),
+      'local/subscriptions/build.md': subscription('event:red', 'last', 'look:'),
+    });
+    await host.send('worker', '/tidy the desk');
+    await settle(bus, host);
+    // A name that no skill has is none that was told.
+    await host.send('last', '/tmp is full', '--new');
+    expect((await host.run('event', 'publish', 'red', 'it is red')).code).toBe(0);
+    await settle(bus, host);
+    // What is damaged in a line costs nothing but that.
+    const folder = join(host.state, 'ledger');
+    const [month = ''] = readdirSync(folder).filter((name) => name.endsWith('.jsonl'));
+    const text = readFileSync(join(folder, month), 'utf8');
+    const line = text.split('\n').find((one) => one.includes('"skills"')) ?? '';
+    const odd = { ...(JSON.parse(line) as object), id: 'odd', skills: 'tidy', subscription: 7 };
+    appendFileSync(join(folder, month), `\n${JSON.stringify(odd)}\n`);
 
-  expect(await rowsOf(host, 'skill')).toEqual([
-    ['(no skill)', 3],
-    ['tidy', 2],
-  ]);
-  expect(await rowsOf(host, 'subscription')).toEqual([
-    ['(no subscription)', 3],
-    ['after', 1],
-    ['build', 1],
-  ]);
-  // The line of a run that has nothing to do with either is as it was.
-  const plain = text.split('\n').filter((one) => one.includes('"actor":"last"'));
-  expect(plain.filter((one) => one.includes('"subscription":"build"'))).toHaveLength(1);
-  expect(plain.filter((one) => /skills|subscription/.test(one))).toHaveLength(1);
-  expect(plain).toHaveLength(2);
-});
+    expect(await rowsOf(host, 'skill')).toEqual([
+      ['(no skill)', 3],
+      ['tidy', 2],
+    ]);
+    expect(await rowsOf(host, 'subscription')).toEqual([
+      ['(no subscription)', 3],
+      ['after', 1],
+      ['build', 1],
+    ]);
+    // The line of a run that has nothing to do with either is as it was.
+    const plain = text.split('\n').filter((one) => one.includes('"actor":"last"'));
+    expect(plain.filter((one) => one.includes('"subscription":"build"'))).toHaveLength(1);
+    expect(plain.filter((one) => /skills|subscription/.test(one))).toHaveLength(1);
+    expect(plain).toHaveLength(2);
+  },
+);
 
-it('of other hosts a skill counts where it is there and was asked for', async () => {
-  const bus = new Bus();
-  const front = await bus.host('front', {});
-  const back = await bus.host('back', { worker: billed(), next: billed() });
-  front.edit({
-    'local/skills/tidy/SKILL.md': SKILL,
-    'local/subscriptions/after.md': subscription('answer:worker', 'next', 'go on:'),
-  });
-  await front.send('worker', '/tidy the desk');
-  await front.send('next', '/tmp is full', '--new');
-  await settle(bus, back);
-  expect(await rowsOf(front, 'skill')).toEqual([
-    ['(no skill)', 2],
-    ['tidy', 1],
-  ]);
-  expect(await rowsOf(front, 'subscription')).toEqual([
-    ['(no subscription)', 2],
-    ['after', 1],
-  ]);
-});
+it(
+  'of other hosts a skill counts where it is there and was asked for',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const front = await bus.host('front', {});
+    const back = await bus.host('back', { worker: billed(), next: billed() });
+    front.edit({
+      'local/skills/tidy/SKILL.md': SKILL,
+      'local/subscriptions/after.md': subscription('answer:worker', 'next', 'go on:'),
+    });
+    await front.send('worker', '/tidy the desk');
+    await front.send('next', '/tmp is full', '--new');
+    await settle(bus, back);
+    expect(await rowsOf(front, 'skill')).toEqual([
+      ['(no skill)', 2],
+      ['tidy', 1],
+    ]);
+    expect(await rowsOf(front, 'subscription')).toEqual([
+      ['(no subscription)', 2],
+      ['after', 1],
+    ]);
+  },
+);
 
 it('a message that asks for a skill is explained, with the file or with the reason why it is not told', async () => {
   const bus = new Bus();

@@ -27,24 +27,28 @@ function held(host: Host): Record<string, unknown>[] {
 
 const BUDGET = { max_usd_per_day: '0.25' };
 
-it('an operator lets mail pass also after the clock was set back, and then nothing that comes later', async () => {
-  const host = await spent(BUDGET);
-  const let1 = await runAt(host, -HOUR_MS, 'resume', '--for', 'worker');
-  expect(let1.out).toContain('for worker: 1 messages');
-  await pass(host, -HOUR_MS);
-  expect(billedRuns(host)).toHaveLength(2);
-  for (const text of ['three', 'four']) {
-    await host.send('worker', text);
-    for (let n = 0; n < 2; n++) await pass(host, -HOUR_MS);
-  }
-  expect(billedRuns(host)).toHaveLength(2);
-  expect(held(host)).toHaveLength(2);
+it(
+  'an operator lets mail pass also after the clock was set back, and then nothing that comes later',
+  { tags: 'long' },
+  async () => {
+    const host = await spent(BUDGET);
+    const let1 = await runAt(host, -HOUR_MS, 'resume', '--for', 'worker');
+    expect(let1.out).toContain('for worker: 1 messages');
+    await pass(host, -HOUR_MS);
+    expect(billedRuns(host)).toHaveLength(2);
+    for (const text of ['three', 'four']) {
+      await host.send('worker', text);
+      for (let n = 0; n < 2; n++) await pass(host, -HOUR_MS);
+    }
+    expect(billedRuns(host)).toHaveLength(2);
+    expect(held(host)).toHaveLength(2);
 
-  const let2 = await runAt(host, -2 * HOUR_MS, 'resume', '--for', 'worker');
-  expect(let2.out).toContain('for worker: 2 messages');
-  await pass(host, -2 * HOUR_MS);
-  expect(held(host)).toEqual([]);
-});
+    const let2 = await runAt(host, -2 * HOUR_MS, 'resume', '--for', 'worker');
+    expect(let2.out).toContain('for worker: 2 messages');
+    await pass(host, -2 * HOUR_MS);
+    expect(held(host)).toEqual([]);
+  },
+);
 
 it('what an operator has let pass runs after a restart too, if it had to wait for something else', async () => {
   const host = await spent(BUDGET);
@@ -63,36 +67,44 @@ it('what an operator has let pass runs after a restart too, if it had to wait fo
   expect(billedRuns(host)).toHaveLength(2);
 });
 
-it('a failed delivery that is dropped or taken back no longer waits for a budget', async () => {
-  for (const way of ['drop', 'cancel']) {
-    const tier = { cli: billed('fail'), max_usd_per_thread: '0.25', retry_delay: '10ms' };
-    const host = await new Bus().host('front', { worker: { default: tier } });
-    const question = await host.send('worker', 'one');
-    await pass(host);
-    await pass(host, 60_000);
-    expect(held(host)).toHaveLength(1);
-    await host.run(...(way === 'drop' ? ['dlq', '--clear', '--yes'] : ['cancel', question]));
-    await pass(host);
-    expect(held(host), way).toEqual([]);
-    expect((await host.run('status')).out).not.toContain('max_usd_per_thread of');
-  }
-});
+it(
+  'a failed delivery that is dropped or taken back no longer waits for a budget',
+  { tags: 'long' },
+  async () => {
+    for (const way of ['drop', 'cancel']) {
+      const tier = { cli: billed('fail'), max_usd_per_thread: '0.25', retry_delay: '10ms' };
+      const host = await new Bus().host('front', { worker: { default: tier } });
+      const question = await host.send('worker', 'one');
+      await pass(host);
+      await pass(host, 60_000);
+      expect(held(host)).toHaveLength(1);
+      await host.run(...(way === 'drop' ? ['dlq', '--clear', '--yes'] : ['cancel', question]));
+      await pass(host);
+      expect(held(host), way).toEqual([]);
+      expect((await host.run('status')).out).not.toContain('max_usd_per_thread of');
+    }
+  },
+);
 
-it('what waits is looked at again where its record is damaged, or an earlier version has written it', async () => {
-  const host = await spent(BUDGET);
-  const [hold] = held(host);
-  const earlier = { ...hold };
-  delete earlier['budgets'];
-  for (const record of [
-    { held: [{ ...hold, until: 'zzz' }, { ...hold, since: 'zzz' }, null] },
-    { version: 1, held: [earlier], told: { [`worker`]: 'zzz' } },
-    '[{',
-  ]) {
-    writeFileSync(file(host), typeof record === 'string' ? record : JSON.stringify(record));
-    const log = await pass(host);
-    expect(log.filter(({ event }) => event === 'parked')).toHaveLength(1);
-    expect(held(host)).toMatchObject([{ message: hold?.['message'], until: hold?.['until'] }]);
-  }
-  await pass(host, DAY_MS);
-  expect(billedRuns(host)).toHaveLength(2);
-});
+it(
+  'what waits is looked at again where its record is damaged, or an earlier version has written it',
+  { tags: 'long' },
+  async () => {
+    const host = await spent(BUDGET);
+    const [hold] = held(host);
+    const earlier = { ...hold };
+    delete earlier['budgets'];
+    for (const record of [
+      { held: [{ ...hold, until: 'zzz' }, { ...hold, since: 'zzz' }, null] },
+      { version: 1, held: [earlier], told: { [`worker`]: 'zzz' } },
+      '[{',
+    ]) {
+      writeFileSync(file(host), typeof record === 'string' ? record : JSON.stringify(record));
+      const log = await pass(host);
+      expect(log.filter(({ event }) => event === 'parked')).toHaveLength(1);
+      expect(held(host)).toMatchObject([{ message: hold?.['message'], until: hold?.['until'] }]);
+    }
+    await pass(host, DAY_MS);
+    expect(billedRuns(host)).toHaveLength(2);
+  },
+);

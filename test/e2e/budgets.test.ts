@@ -43,56 +43,64 @@ it('mail beyond the budget of a day waits, its asker is told once, and the next 
   expect(bodies(bus).filter((body) => body === 'It is done.\n')).toHaveLength(3);
 });
 
-it('status, explain and the log say what waits for a budget, and resume --for lets it run', async () => {
-  const { bus, host } = await world({ max_tokens_per_day: 42 });
-  await host.send('worker', 'one');
-  const running = host.start();
-  await running.saw('dispatch_done');
-  const question = await host.send('worker', 'two');
-  const parked = await running.saw('parked');
-  expect(parked).toMatchObject({
-    actor: 'worker',
-    tier: 'default',
-    reason: 'budget',
-    messages: [question],
-    said: 'max_tokens_per_day of worker.default is 42 tokens, and 42 tokens are spent',
-  });
-  await running.saw(
-    'tick',
-    (tick) => running.events.indexOf(tick) > running.events.indexOf(parked),
-  );
-  const status = (await host.run('status')).out;
-  expect(status).toContain('let it run now with: crosstalk resume --for worker');
-  expect((await host.run('explain', question, 'worker')).out).toContain(
-    'the budget of the day is spent, tried again at ',
-  );
-  // The note is no question.
-  expect((await host.run('inbox')).out).toContain('worker on front has not begun');
-  expect((await host.run('inbox', '--questions')).out).not.toContain('has not begun');
-  expect((await host.run('resume', '--for', 'nobody')).out).toContain('Nothing for nobody waits');
-  expect((await host.run('resume', '--for', 'worker')).out).toContain('for worker: 1 messages');
-  expect((await host.run('replies', '--wait', question)).out).toContain('It is done.');
-  expect(bodies(bus).filter((body) => body.startsWith('held: '))).toHaveLength(1);
+it(
+  'status, explain and the log say what waits for a budget, and resume --for lets it run',
+  { tags: 'long' },
+  async () => {
+    const { bus, host } = await world({ max_tokens_per_day: 42 });
+    await host.send('worker', 'one');
+    const running = host.start();
+    await running.saw('dispatch_done');
+    const question = await host.send('worker', 'two');
+    const parked = await running.saw('parked');
+    expect(parked).toMatchObject({
+      actor: 'worker',
+      tier: 'default',
+      reason: 'budget',
+      messages: [question],
+      said: 'max_tokens_per_day of worker.default is 42 tokens, and 42 tokens are spent',
+    });
+    await running.saw(
+      'tick',
+      (tick) => running.events.indexOf(tick) > running.events.indexOf(parked),
+    );
+    const status = (await host.run('status')).out;
+    expect(status).toContain('let it run now with: crosstalk resume --for worker');
+    expect((await host.run('explain', question, 'worker')).out).toContain(
+      'the budget of the day is spent, tried again at ',
+    );
+    // The note is no question.
+    expect((await host.run('inbox')).out).toContain('worker on front has not begun');
+    expect((await host.run('inbox', '--questions')).out).not.toContain('has not begun');
+    expect((await host.run('resume', '--for', 'nobody')).out).toContain('Nothing for nobody waits');
+    expect((await host.run('resume', '--for', 'worker')).out).toContain('for worker: 1 messages');
+    expect((await host.run('replies', '--wait', question)).out).toContain('It is done.');
+    expect(bodies(bus).filter((body) => body.startsWith('held: '))).toHaveLength(1);
 
-  // Only what waited was let go.
-  await host.send('worker', 'three');
-  await running.saw('parked', ({ messages }) => !(messages as string[]).includes(question));
-  expect(runs(host)).toBe(2);
-});
+    // Only what waited was let go.
+    await host.send('worker', 'three');
+    await running.saw('parked', ({ messages }) => !(messages as string[]).includes(question));
+    expect(runs(host)).toBe(2);
+  },
+);
 
-it('actors that begin at once stay within the machine’s budget once it is known what a run costs', async () => {
-  const bus = new Bus();
-  const names = ['one', 'two', 'three', 'four', 'five'];
-  const host = await bus.host('front', Object.fromEntries(names.map((name) => [name, billed()])));
-  git(host.dir, 'config', 'crosstalk.maxUsdPerDay', '0.75');
-  await host.send('one', 'first');
-  await pass(host);
-  for (const name of names.slice(1)) await host.send(name, 'task');
-  await pass(host);
-  expect(runs(host)).toBe(3);
-  const told = bus.messages().filter(({ message }) => message.interim === true);
-  expect(told).toHaveLength(2);
-});
+it(
+  'actors that begin at once stay within the machine’s budget once it is known what a run costs',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const names = ['one', 'two', 'three', 'four', 'five'];
+    const host = await bus.host('front', Object.fromEntries(names.map((name) => [name, billed()])));
+    git(host.dir, 'config', 'crosstalk.maxUsdPerDay', '0.75');
+    await host.send('one', 'first');
+    await pass(host);
+    for (const name of names.slice(1)) await host.send(name, 'task');
+    await pass(host);
+    expect(runs(host)).toBe(3);
+    const told = bus.messages().filter(({ message }) => message.interim === true);
+    expect(told).toHaveLength(2);
+  },
+);
 
 it('the budget of the machine holds for all tiers, and one that cannot be read lets nothing run', async () => {
   const bus = new Bus();
@@ -112,7 +120,7 @@ it('the budget of the machine holds for all tiers, and one that cannot be read l
   expect(runs(host)).toBe(1);
 });
 
-it('the budget of a thread holds in that thread alone', async () => {
+it('the budget of a thread holds in that thread alone', { tags: 'long' }, async () => {
   const { host } = await world({ max_usd_per_thread: '0.25' });
   const question = await host.send('worker', 'one');
   await pass(host);
@@ -130,7 +138,7 @@ it('the budget of a thread holds in that thread alone', async () => {
   expect(question).toBeTruthy();
 });
 
-it('claude is handed the rest of the budget as its own cap', async () => {
+it('claude is handed the rest of the budget as its own cap', { tags: 'long' }, async () => {
   const bus = new Bus();
   const caps = join(bus.root, 'caps');
   const cli = `CAPS=${caps} ${billed()}`;
@@ -142,60 +150,72 @@ it('claude is handed the rest of the budget as its own cap', async () => {
   expect(readFileSync(caps, 'utf8').trim().split('\n')).toEqual(['0.7000', '0.4500', '0.2000']);
 });
 
-it('a budget of money needs a CLI that states money, and a budget of tokens one that states them', async () => {
-  const { host } = await world({});
-  const set = async (...options: string[]): Promise<string> => {
-    const ran = await host.run('actor', 'set', 'worker', ...options);
-    expect(ran.code).toBe(2);
-    return ran.err;
-  };
-  expect(await set('cli=codex exec -', 'max_usd_per_day=1')).toContain(
-    'codex states no money; set max_tokens_per_day instead',
-  );
-  expect(await set('cli=cat | sort', 'max_tokens_per_day=1000')).toContain('is not known');
-  expect(await set('max_usd_per_day=much')).toContain('expected an amount of US dollars');
-  const done = await host.run(
-    'actor',
-    'set',
-    'worker',
-    'cli=codex exec -',
-    'max_tokens_per_day=1000',
-  );
-  expect(done.code, done.err).toBe(0);
-});
+it(
+  'a budget of money needs a CLI that states money, and a budget of tokens one that states them',
+  { tags: 'long' },
+  async () => {
+    const { host } = await world({});
+    const set = async (...options: string[]): Promise<string> => {
+      const ran = await host.run('actor', 'set', 'worker', ...options);
+      expect(ran.code).toBe(2);
+      return ran.err;
+    };
+    expect(await set('cli=codex exec -', 'max_usd_per_day=1')).toContain(
+      'codex states no money; set max_tokens_per_day instead',
+    );
+    expect(await set('cli=cat | sort', 'max_tokens_per_day=1000')).toContain('is not known');
+    expect(await set('max_usd_per_day=much')).toContain('expected an amount of US dollars');
+    const done = await host.run(
+      'actor',
+      'set',
+      'worker',
+      'cli=codex exec -',
+      'max_tokens_per_day=1000',
+    );
+    expect(done.code, done.err).toBe(0);
+  },
+);
 
-it('a budget that is raised lets go what waits for it, and cancelled mail waits for none', async () => {
-  const { bus, host } = await world({ max_usd_per_day: '0.25' });
-  for (const text of ['one', 'two']) {
-    await host.send('worker', text);
+it(
+  'a budget that is raised lets go what waits for it, and cancelled mail waits for none',
+  { tags: 'long' },
+  async () => {
+    const { bus, host } = await world({ max_usd_per_day: '0.25' });
+    for (const text of ['one', 'two']) {
+      await host.send('worker', text);
+      await pass(host);
+    }
+    expect(runs(host)).toBe(1);
+    const raised = await host.run('actor', 'set', 'worker', 'max_usd_per_day=0.50');
+    expect(raised.code, raised.err).toBe(0);
     await pass(host);
-  }
-  expect(runs(host)).toBe(1);
-  const raised = await host.run('actor', 'set', 'worker', 'max_usd_per_day=0.50');
-  expect(raised.code, raised.err).toBe(0);
-  await pass(host);
-  expect(runs(host)).toBe(2);
+    expect(runs(host)).toBe(2);
 
-  const third = await host.send('worker', 'three');
-  await pass(host);
-  await host.run('cancel', third);
-  await pass(host);
-  const kept = readFileSync(join(host.state, 'budget-holds.json'), 'utf8');
-  expect((JSON.parse(kept) as { held: unknown[] }).held).toEqual([]);
-  expect(runs(host)).toBe(2);
-  expect(bodies(bus).filter((body) => body.startsWith('held: '))).toHaveLength(2);
-});
+    const third = await host.send('worker', 'three');
+    await pass(host);
+    await host.run('cancel', third);
+    await pass(host);
+    const kept = readFileSync(join(host.state, 'budget-holds.json'), 'utf8');
+    expect((JSON.parse(kept) as { held: unknown[] }).held).toEqual([]);
+    expect(runs(host)).toBe(2);
+    expect(bodies(bus).filter((body) => body.startsWith('held: '))).toHaveLength(2);
+  },
+);
 
-it('a delivery that failed is not tried again beyond a budget, and is when the day is over', async () => {
-  const bus = new Bus();
-  const cli = billed('fail');
-  const tier = { cli, max_usd_per_day: '0.25', attempts: 2, retry_delay: '10ms' };
-  const host = await bus.host('front', { worker: { default: tier } });
-  await host.send('worker', 'one');
-  for (const off of [0, 60_000, 120_000]) await pass(host, off);
-  expect(runs(host)).toBe(1);
-  await pass(host, DAY_MS);
-  expect(bus.from('worker').some(({ message }) => message.failed?.reason === 'exit_code')).toBe(
-    true,
-  );
-});
+it(
+  'a delivery that failed is not tried again beyond a budget, and is when the day is over',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const cli = billed('fail');
+    const tier = { cli, max_usd_per_day: '0.25', attempts: 2, retry_delay: '10ms' };
+    const host = await bus.host('front', { worker: { default: tier } });
+    await host.send('worker', 'one');
+    for (const off of [0, 60_000, 120_000]) await pass(host, off);
+    expect(runs(host)).toBe(1);
+    await pass(host, DAY_MS);
+    expect(bus.from('worker').some(({ message }) => message.failed?.reason === 'exit_code')).toBe(
+      true,
+    );
+  },
+);

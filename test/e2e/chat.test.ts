@@ -44,6 +44,7 @@ function edit(host: Host, ...messages: [number, string, string, string, number?]
 
 it.skipIf(!hasTmux)(
   `a question is sent, waited for and answered on the screen, and the terminal is given back${unless}`,
+  { tags: 'long' },
   async () => {
     const bus = new Bus();
     const finish = join(bus.root, 'finish');
@@ -112,6 +113,7 @@ it.skipIf(!hasTmux)(
 
 it.skipIf(!hasTmux)(
   `names and commands are completed, mistakes stay typed, channels change, and drafts outlive the chat${unless}`,
+  { tags: 'long' },
   async () => {
     const bus = new Bus();
     const host = await bus.host('front', { concierge: 'true', tester: 'true' });
@@ -153,6 +155,7 @@ it.skipIf(!hasTmux)(
 
 it.skipIf(!hasTmux)(
   `a message that cannot leave is shown as queued, one that fails as a dead letter${unless}`,
+  { tags: 'long' },
   async () => {
     const bus = new Bus();
     const host = await bus.host('front', { worker: { default: { cli: 'exit 7', attempts: 1 } } });
@@ -175,6 +178,7 @@ it.skipIf(!hasTmux)(
 
 it.skipIf(!hasTmux)(
   `a message that asks is counted above the conversation, and a number chooses its answer${unless}`,
+  { tags: 'long' },
   async () => {
     const bus = new Bus();
     const host = await bus.host('front', { worker: 'echo done' });
@@ -206,6 +210,7 @@ it.skipIf(!hasTmux)(
 
 it.skipIf(!hasTmux)(
   `a file goes along, an answer is copied, and actors and notes are looked up${unless}`,
+  { tags: 'long' },
   async () => {
     const bus = new Bus();
     const host = await bus.host('front', { worker: `cat >/dev/null; echo 'It is done.'` });

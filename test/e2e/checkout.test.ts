@@ -54,20 +54,24 @@ it('a checkout that is dirty, on another branch and in the middle of a conflicti
   expect(picture(dir)).toEqual(before);
 });
 
-it('a clean checkout on the branch is fast-forwarded, so that files can be read there', async () => {
-  const bus = new Bus();
-  const front = await bus.host('front', { worker: 'echo done' });
-  const sent = await front.send('worker', 'hello');
-  expect(readFileSync(join(front.dir, 'data/channels', front.channel(), sent), 'utf8')).toContain(
-    'hello',
-  );
-  await front.once();
-  const [reply] = bus.from('worker');
-  expect(git(front.dir, 'status', '--porcelain')).toBe('');
-  expect(
-    readFileSync(join(front.dir, 'data/channels', front.channel(), reply?.relPath ?? ''), 'utf8'),
-  ).toContain('done');
-});
+it(
+  'a clean checkout on the branch is fast-forwarded, so that files can be read there',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const front = await bus.host('front', { worker: 'echo done' });
+    const sent = await front.send('worker', 'hello');
+    expect(readFileSync(join(front.dir, 'data/channels', front.channel(), sent), 'utf8')).toContain(
+      'hello',
+    );
+    await front.once();
+    const [reply] = bus.from('worker');
+    expect(git(front.dir, 'status', '--porcelain')).toBe('');
+    expect(
+      readFileSync(join(front.dir, 'data/channels', front.channel(), reply?.relPath ?? ''), 'utf8'),
+    ).toContain('done');
+  },
+);
 
 /** Replaces the history of the bus by another one, as anybody who can push may. */
 function rewrite(host: Host): void {
@@ -113,16 +117,20 @@ it.each([
     (dir: string) =>
       `set -- "${dir}"/data/channels/*; mv "$1" "${dir}/moved" && ln -s ../../moved "$1"`,
   ],
-])('%s while a message is pushed holds up its checkout as at any other time', async (_, change) => {
-  const host = await new Bus().host('front', { worker: 'echo done' });
-  await host.send('worker', 'first');
-  const head = git(host.dir, 'rev-parse', 'refs/heads/main');
-  // The checkout is planned while the push is under way; the hub takes its time for that.
-  const hook = join(host.bus.hub, 'hooks/pre-receive');
-  mkdirSync(join(host.bus.hub, 'hooks'), { recursive: true });
-  writeFileSync(hook, `#!/bin/sh\nsleep 0.5\n${change(host.dir)}\n`, { mode: 0o755 });
-  const sent = await host.send('worker', 'second', '--new');
-  rmSync(hook);
-  expect(git(host.bus.hub, 'ls-tree', '-r', '--name-only', 'main')).toContain(sent);
-  expect(git(host.dir, 'rev-parse', 'refs/heads/main')).toBe(head);
-});
+])(
+  '%s while a message is pushed holds up its checkout as at any other time',
+  { tags: 'long' },
+  async (_, change) => {
+    const host = await new Bus().host('front', { worker: 'echo done' });
+    await host.send('worker', 'first');
+    const head = git(host.dir, 'rev-parse', 'refs/heads/main');
+    // The checkout is planned while the push is under way; the hub takes its time for that.
+    const hook = join(host.bus.hub, 'hooks/pre-receive');
+    mkdirSync(join(host.bus.hub, 'hooks'), { recursive: true });
+    writeFileSync(hook, `#!/bin/sh\nsleep 0.5\n${change(host.dir)}\n`, { mode: 0o755 });
+    const sent = await host.send('worker', 'second', '--new');
+    rmSync(hook);
+    expect(git(host.bus.hub, 'ls-tree', '-r', '--name-only', 'main')).toContain(sent);
+    expect(git(host.dir, 'rev-parse', 'refs/heads/main')).toBe(head);
+  },
+);

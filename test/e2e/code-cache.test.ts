@@ -1,3 +1,4 @@
+// @module-tag long
 import { execFile, spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

@@ -24,33 +24,37 @@ function damage({ id, ...line }: Record<string, unknown>): string[] {
   return [...lines.map((one) => JSON.stringify(one)), `{"at":"${String(line['at'])}`];
 }
 
-it('damaged lines of the ledger buy nothing, stop nothing, and stay out of every sum', async () => {
-  const host = await machine({ max_usd_per_day: '2', max_usd_per_thread: '2' });
-  await host.send('worker', 'one');
-  await pass(host);
-  const [line] = billedRuns(host);
-  appendFileSync(ledgerFile(host), damage({ ...line }).join('\n'));
-  const question = await host.send('worker', 'two');
-  // Of three of them it is known that they were runs, and they count as what they were handed.
-  const [parked] = (await pass(host)).filter(({ event }) => event === 'parked');
-  expect(parked?.['said']).toMatch(
-    /^max_usd_per_day of worker.default is \$2, and \$6.25 are spent \(\$6 of it /,
-  );
-  await host.run('actor', 'set', 'worker', 'max_usd_per_day=20', 'max_usd_per_thread=20');
-  const log = await pass(host);
-  expect(log.filter(({ event }) => event === 'internal_error')).toEqual([]);
-  expect(log.some(({ event }) => event === 'dispatch_done')).toBe(true);
-  for (const by of ['actor', 'thread', 'day']) {
-    const cost = await host.run('cost', '--by', by, '--json');
-    expect(cost.code, cost.err).toBe(0);
-    const { total, unstated } = JSON.parse(cost.out) as {
-      total: { runs: number; usd: number };
-      unstated: number;
-    };
-    expect([total.runs, total.usd, unstated]).toEqual([5, 0.5, 3]);
-  }
-  expect((await host.run('replies', question)).out).toContain('It is done.');
-});
+it(
+  'damaged lines of the ledger buy nothing, stop nothing, and stay out of every sum',
+  { tags: 'long' },
+  async () => {
+    const host = await machine({ max_usd_per_day: '2', max_usd_per_thread: '2' });
+    await host.send('worker', 'one');
+    await pass(host);
+    const [line] = billedRuns(host);
+    appendFileSync(ledgerFile(host), damage({ ...line }).join('\n'));
+    const question = await host.send('worker', 'two');
+    // Of three of them it is known that they were runs, and they count as what they were handed.
+    const [parked] = (await pass(host)).filter(({ event }) => event === 'parked');
+    expect(parked?.['said']).toMatch(
+      /^max_usd_per_day of worker.default is \$2, and \$6.25 are spent \(\$6 of it /,
+    );
+    await host.run('actor', 'set', 'worker', 'max_usd_per_day=20', 'max_usd_per_thread=20');
+    const log = await pass(host);
+    expect(log.filter(({ event }) => event === 'internal_error')).toEqual([]);
+    expect(log.some(({ event }) => event === 'dispatch_done')).toBe(true);
+    for (const by of ['actor', 'thread', 'day']) {
+      const cost = await host.run('cost', '--by', by, '--json');
+      expect(cost.code, cost.err).toBe(0);
+      const { total, unstated } = JSON.parse(cost.out) as {
+        total: { runs: number; usd: number };
+        unstated: number;
+      };
+      expect([total.runs, total.usd, unstated]).toEqual([5, 0.5, 3]);
+    }
+    expect((await host.run('replies', question)).out).toContain('It is done.');
+  },
+);
 
 it('sums of the ledger that are damaged are made anew', async () => {
   const host = await machine({});
@@ -64,23 +68,27 @@ it('sums of the ledger that are damaged are made anew', async () => {
   }
 });
 
-it('with a ledger that cannot be read, nothing runs that has a budget', async () => {
-  const host = await machine({ max_usd_per_day: '0.25' });
-  await host.send('worker', 'one');
-  await pass(host);
-  await host.send('worker', 'two');
-  const folder = dirname(ledgerFile(host));
-  renameSync(folder, `${folder}.aside`);
-  writeFileSync(folder, '');
-  const running = host.start();
-  const failed = await running.saw('internal_error');
-  expect(failed['error']).toContain('ENOTDIR');
-  expect(running.count('dispatch_done')).toBe(0);
-  rmSync(folder);
-  renameSync(`${folder}.aside`, folder);
-  const parked = await running.saw('parked');
-  expect(parked['reason']).toBe('budget');
-});
+it(
+  'with a ledger that cannot be read, nothing runs that has a budget',
+  { tags: 'long' },
+  async () => {
+    const host = await machine({ max_usd_per_day: '0.25' });
+    await host.send('worker', 'one');
+    await pass(host);
+    await host.send('worker', 'two');
+    const folder = dirname(ledgerFile(host));
+    renameSync(folder, `${folder}.aside`);
+    writeFileSync(folder, '');
+    const running = host.start();
+    const failed = await running.saw('internal_error');
+    expect(failed['error']).toContain('ENOTDIR');
+    expect(running.count('dispatch_done')).toBe(0);
+    rmSync(folder);
+    renameSync(`${folder}.aside`, folder);
+    const parked = await running.saw('parked');
+    expect(parked['reason']).toBe('budget');
+  },
+);
 
 it('a run that a full disk kept from the ledger is written there as soon as its outcome is', async () => {
   const bus = new Bus();

@@ -79,7 +79,7 @@ describe('a proposal', () => {
     expect(relPaths()).toHaveLength(2);
   });
 
-  it('that somebody makes into something else is made once more', async () => {
+  it('that somebody makes into something else is made once more', { tags: 'long' }, async () => {
     const proposal = await planned(tower);
     const file = fileOf(tower, proposal);
     for (const change of [
@@ -101,7 +101,7 @@ describe('a proposal', () => {
     expect(answers(bus)).toEqual(['done']);
   });
 
-  it('that somebody removes is put back, as it was', async () => {
+  it('that somebody removes is put back, as it was', { tags: 'long' }, async () => {
     const proposal = await planned(tower);
     const file = fileOf(tower, proposal);
     tower.remove(messageFile(channel, proposal.relPath));
@@ -113,32 +113,36 @@ describe('a proposal', () => {
     expect(answers(bus)).toEqual(['done']);
   });
 
-  it('is not decided on, or planned, twice where the state directory is restored', async () => {
-    await tower.once();
-    const copy = (name: string): void => {
-      cpSync(tower.state, `${tower.state}-${name}`, { recursive: true });
-    };
-    const restore = (name: string): void => {
-      rmSync(tower.state, { recursive: true });
-      cpSync(`${tower.state}-${name}`, tower.state, { recursive: true });
-    };
-    copy('before');
-    const lost = await planned(tower);
-    restore('before');
-    await passes();
-    // The plan is lost, and its proposal with it; another one waits.
-    const [relPath = ''] = await asking(tower);
-    expect(relPath).not.toBe(lost.relPath);
-    const late = await tower.run('approve', lost.relPath, '--from', 'anna');
-    expect(late.err).toContain('nothing waits for a decision');
-    copy('planned');
-    await approve(tower, { relPath });
-    await passes();
-    restore('planned');
-    await passes();
-    expect(answers(bus)).toEqual(['done']);
-    expect(await asking(tower)).toEqual([]);
-  });
+  it(
+    'is not decided on, or planned, twice where the state directory is restored',
+    { tags: 'long' },
+    async () => {
+      await tower.once();
+      const copy = (name: string): void => {
+        cpSync(tower.state, `${tower.state}-${name}`, { recursive: true });
+      };
+      const restore = (name: string): void => {
+        rmSync(tower.state, { recursive: true });
+        cpSync(`${tower.state}-${name}`, tower.state, { recursive: true });
+      };
+      copy('before');
+      const lost = await planned(tower);
+      restore('before');
+      await passes();
+      // The plan is lost, and its proposal with it; another one waits.
+      const [relPath = ''] = await asking(tower);
+      expect(relPath).not.toBe(lost.relPath);
+      const late = await tower.run('approve', lost.relPath, '--from', 'anna');
+      expect(late.err).toContain('nothing waits for a decision');
+      copy('planned');
+      await approve(tower, { relPath });
+      await passes();
+      restore('planned');
+      await passes();
+      expect(answers(bus)).toEqual(['done']);
+      expect(await asking(tower)).toEqual([]);
+    },
+  );
 
   it('that is lost when the bus is set back is there again, once', async () => {
     await tower.send('builder', 'move the tables', '--from', 'carl');
@@ -164,6 +168,7 @@ describe('a proposal', () => {
 describe('a decision', () => {
   it.skipIf(!hasSshKeygen)(
     `that is lost before it was seen leaves its proposal open, and can be made again ${WITH_SSH_KEYGEN}`,
+    { tags: 'long' },
     async () => {
       const proposal = await planned(tower);
       const laptop = await bus.host('laptop', {});
@@ -212,6 +217,7 @@ describe('a decision', () => {
 
   it.skipIf(!hasSshKeygen)(
     `counts, and closes its proposal, whatever the clock of its machine says ${WITH_SSH_KEYGEN}`,
+    { tags: 'long' },
     async () => {
       const laptop = await bus.host('laptop', {});
       const key = new Key(laptop, 'anna');
@@ -235,7 +241,7 @@ describe('a decision', () => {
     },
   );
 
-  it('is made once, however many make one at the same time', async () => {
+  it('is made once, however many make one at the same time', { tags: 'long' }, async () => {
     const { relPath } = await planned(tower);
     const words = ['approve', 'deny', 'approve', 'deny'];
     const programs = words.map(
@@ -250,7 +256,7 @@ describe('a decision', () => {
       if (code === 1) expect(programs[at]?.err).toMatch(/is decided: \S+ (approves|denies) it/);
   });
 
-  it('is no reply with yes, whose writer is told how to decide', async () => {
+  it('is no reply with yes, whose writer is told how to decide', { tags: 'long' }, async () => {
     const { relPath } = await planned(tower);
     const [suffix = ''] = /[0-9a-f]+(?=\.md$)/.exec(relPath) ?? [];
     const ran = await tower.run('reply', suffix, 'yes', '--from', 'anna');

@@ -9,7 +9,7 @@ import { expect, it } from 'vitest';
 
 const bin = fileURLToPath(new URL('../../bin/crosstalk.js', import.meta.url));
 
-it('the demo answers, and leaves nothing below HOME', async () => {
+it('the demo answers, and leaves nothing below HOME', { tags: 'long' }, async () => {
   const root = mkdtempSync(join(tmpdir(), 'demo-'));
   const [home, tmp] = [join(root, 'home'), join(root, 'tmp')];
   for (const folder of [home, tmp]) mkdirSync(folder);

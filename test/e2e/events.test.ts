@@ -31,35 +31,41 @@ async function published(host: Host, ...argv: string[]): Promise<{ state: string
   return JSON.parse(ran.out) as { state: string };
 }
 
-it('an event becomes the task of each subscription to it, with the payload, and is worked on', async () => {
-  const { bus, host } = await world({ match: 'red' });
-  host.edit({
-    'local/subscriptions/other.md': subscription({ source: 'event:deploy' }),
-    'local/subscriptions/paused.md': subscription({ enabled: 'false' }),
-  });
-  expect(await published(host, 'build', 'all is green')).toMatchObject({ state: 'unheard' });
-  const piped = await host.runWith(
-    { stdin: 'the build is RED\n' },
-    'event',
-    'publish',
-    'build',
-    '-',
-  );
-  expect(piped.out).toMatch(/^Sent: \S+\.md \(red\)\n$/);
-  await host.once();
-  const [task, ...more] = tasksOf(bus);
-  expect(more).toEqual([]);
-  expect(task?.message).toMatchObject({
-    to: [{ name: 'worker' }],
-    re: [],
-    cause: [],
-    extra: { subscription: 'red', event: 'build' },
-    body: 'look:\n\nthe build is RED\n',
-  });
-  expect(bus.from('worker')[0]?.message.re).toEqual([task?.relPath]);
-  const explained = await host.run('explain', task?.relPath ?? '', 'worker');
-  expect(explained.out).toMatch(/\n {2}given by subscription red, following on the event build\n/);
-});
+it(
+  'an event becomes the task of each subscription to it, with the payload, and is worked on',
+  { tags: 'long' },
+  async () => {
+    const { bus, host } = await world({ match: 'red' });
+    host.edit({
+      'local/subscriptions/other.md': subscription({ source: 'event:deploy' }),
+      'local/subscriptions/paused.md': subscription({ enabled: 'false' }),
+    });
+    expect(await published(host, 'build', 'all is green')).toMatchObject({ state: 'unheard' });
+    const piped = await host.runWith(
+      { stdin: 'the build is RED\n' },
+      'event',
+      'publish',
+      'build',
+      '-',
+    );
+    expect(piped.out).toMatch(/^Sent: \S+\.md \(red\)\n$/);
+    await host.once();
+    const [task, ...more] = tasksOf(bus);
+    expect(more).toEqual([]);
+    expect(task?.message).toMatchObject({
+      to: [{ name: 'worker' }],
+      re: [],
+      cause: [],
+      extra: { subscription: 'red', event: 'build' },
+      body: 'look:\n\nthe build is RED\n',
+    });
+    expect(bus.from('worker')[0]?.message.re).toEqual([task?.relPath]);
+    const explained = await host.run('explain', task?.relPath ?? '', 'worker');
+    expect(explained.out).toMatch(
+      /\n {2}given by subscription red, following on the event build\n/,
+    );
+  },
+);
 
 it('an event with an id is one, on whatever machine it is published, and also at the same time', async () => {
   const { bus, host: front } = await world();
@@ -89,23 +95,27 @@ it('an event with an id is one, on whatever machine it is published, and also at
     expect((await host.run('status')).out).not.toMatch(/kept aside/);
 });
 
-it('an event that cannot be published says why, and one to a once-only subscription fires once', async () => {
-  const { bus, host } = await world({ once: 'true' });
-  await published(host, 'build', 'a');
-  expect(await published(host, 'build', 'b')).toMatchObject({ state: 'unheard' });
-  expect(tasksOf(bus)).toHaveLength(1);
-  for (const [argv, said] of [
-    [['no name', 'x'], '"no name" is no name of an event'],
-    [['build', 'x', '--id', 'a\nb'], 'the id is "a b", expected a text on one line'],
-    [
-      ['build', 'x'.repeat(1024 * 1024 + 1)],
-      'the payload has 1048577 bytes, expected at most 1 MiB',
-    ],
-  ] as const) {
-    const ran = await host.run('event', 'publish', ...argv);
-    expect([ran.code, ran.err]).toEqual([2, expect.stringContaining(said)]);
-  }
-});
+it(
+  'an event that cannot be published says why, and one to a once-only subscription fires once',
+  { tags: 'long' },
+  async () => {
+    const { bus, host } = await world({ once: 'true' });
+    await published(host, 'build', 'a');
+    expect(await published(host, 'build', 'b')).toMatchObject({ state: 'unheard' });
+    expect(tasksOf(bus)).toHaveLength(1);
+    for (const [argv, said] of [
+      [['no name', 'x'], '"no name" is no name of an event'],
+      [['build', 'x', '--id', 'a\nb'], 'the id is "a b", expected a text on one line'],
+      [
+        ['build', 'x'.repeat(1024 * 1024 + 1)],
+        'the payload has 1048577 bytes, expected at most 1 MiB',
+      ],
+    ] as const) {
+      const ran = await host.run('event', 'publish', ...argv);
+      expect([ran.code, ran.err]).toEqual([2, expect.stringContaining(said)]);
+    }
+  },
+);
 
 it('secrets are kept for this user alone, and neither shown nor written anywhere else', async () => {
   const { bus, host } = await world();
@@ -217,22 +227,28 @@ it('a webhook may bring 1 MiB and no more, and has to be text', async () => {
   expect(tasksOf(bus)).toHaveLength(1);
 });
 
-it('a server that only reads takes no events, and no more than 100 a second come in', async () => {
-  const reading = await withWeb('--read-only');
-  const bearer = { authorization: `Bearer ${SECRET}` };
-  expect((await reading.tell(bearer, 'x')).status).toBe(403);
-  const { tell, bus } = await withWeb();
-  const begun = performance.now();
-  const answers = await Promise.all(
-    Array.from({ length: 300 }, (_, at) => tell({ ...bearer, 'idempotency-key': String(at) }, 'x')),
-  );
-  const seconds = (performance.now() - begun) / 1000;
-  const taken = answers.filter(({ status }) => status === 202).length;
-  const refused = answers.filter(({ status }) => status === 429);
-  expect(taken + refused.length).toBe(300);
-  expect(taken).toBeGreaterThanOrEqual(100);
-  expect(taken).toBeLessThanOrEqual(100 * Math.ceil(seconds + 1));
-  for (const { headers } of refused) expect(headers['retry-after']).toBe('1');
-  // What was taken is not lost.
-  await until('all tasks', () => tasksOf(bus).length === taken);
-});
+it(
+  'a server that only reads takes no events, and no more than 100 a second come in',
+  { tags: 'slow' },
+  async () => {
+    const reading = await withWeb('--read-only');
+    const bearer = { authorization: `Bearer ${SECRET}` };
+    expect((await reading.tell(bearer, 'x')).status).toBe(403);
+    const { tell, bus } = await withWeb();
+    const begun = performance.now();
+    const answers = await Promise.all(
+      Array.from({ length: 300 }, (_, at) =>
+        tell({ ...bearer, 'idempotency-key': String(at) }, 'x'),
+      ),
+    );
+    const seconds = (performance.now() - begun) / 1000;
+    const taken = answers.filter(({ status }) => status === 202).length;
+    const refused = answers.filter(({ status }) => status === 429);
+    expect(taken + refused.length).toBe(300);
+    expect(taken).toBeGreaterThanOrEqual(100);
+    expect(taken).toBeLessThanOrEqual(100 * Math.ceil(seconds + 1));
+    for (const { headers } of refused) expect(headers['retry-after']).toBe('1');
+    // What was taken is not lost.
+    await until('all tasks', () => tasksOf(bus).length === taken);
+  },
+);

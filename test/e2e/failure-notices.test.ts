@@ -55,24 +55,28 @@ it('the asker on another machine is told once that a worker failed, and gets the
   expect(bus.from('worker')[1]?.message).toMatchObject({ re: [question], body: 'done\n' });
 });
 
-it('a coordinator is woken by the notice, and its answer goes to the first asker', async () => {
-  const bus = new Bus();
-  const boss = `p=$(cat); case $p in *'gives no answer:'*) echo 'the worker failed' ;; *) crosstalk send --to worker part >&2 ;; esac`;
-  const front = await bus.host('front', { boss });
-  const back = await bus.host('back', { worker: 'no-such-program' });
-  const question = await front.send('boss', 'goal');
+it(
+  'a coordinator is woken by the notice, and its answer goes to the first asker',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const boss = `p=$(cat); case $p in *'gives no answer:'*) echo 'the worker failed' ;; *) crosstalk send --to worker part >&2 ;; esac`;
+    const front = await bus.host('front', { boss });
+    const back = await bus.host('back', { worker: 'no-such-program' });
+    const question = await front.send('boss', 'goal');
 
-  await bus.rest([front, back]);
+    await bus.rest([front, back]);
 
-  expect(bus.from('boss').at(-1)?.message).toMatchObject({
-    to: [{ name: 'operator' }],
-    re: [question],
-    body: 'the worker failed\n',
-  });
-  const [task] = bus.from('boss');
-  expect(notices(bus).map(({ message }) => message.re)).toEqual([[task?.relPath]]);
-  expect(notices(bus)[0]?.message.to).toEqual([{ name: 'boss', host: 'front' }]);
-});
+    expect(bus.from('boss').at(-1)?.message).toMatchObject({
+      to: [{ name: 'operator' }],
+      re: [question],
+      body: 'the worker failed\n',
+    });
+    const [task] = bus.from('boss');
+    expect(notices(bus).map(({ message }) => message.re)).toEqual([[task?.relPath]]);
+    expect(notices(bus)[0]?.message.to).toEqual([{ name: 'boss', host: 'front' }]);
+  },
+);
 
 it('an actor that asks again each time it hears of a failure comes to rest, and the operator is told', async () => {
   const bus = new Bus();
@@ -94,21 +98,25 @@ it('an actor that asks again each time it hears of a failure comes to rest, and 
   expect(notices(bus)[2]?.message.re).toEqual([question]);
 });
 
-it('a thread that an actor began on its own comes to rest too, although that actor asks again', async () => {
-  const bus = new Bus();
-  const again = `*'gives no answer:'*) crosstalk send --to boss again >&2 ;;`;
-  const front = await bus.host('front', {
-    boss: 'cat >/dev/null; crosstalk send --to worker again >&2',
-    starter: `p=$(cat); case $p in ${again} *) crosstalk send --new --to boss go >&2; echo ok ;; esac`,
-  });
-  const back = await bus.host('back', { worker: 'no-such-program' });
-  await front.send('starter', 'begin');
-  await bus.rest([front, back]);
-  const told = notices(bus).map(({ message }) => message.to[0]?.name);
-  expect(told).toEqual(['boss', 'boss', 'starter', 'starter', 'starter', 'starter']);
-});
+it(
+  'a thread that an actor began on its own comes to rest too, although that actor asks again',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const again = `*'gives no answer:'*) crosstalk send --to boss again >&2 ;;`;
+    const front = await bus.host('front', {
+      boss: 'cat >/dev/null; crosstalk send --to worker again >&2',
+      starter: `p=$(cat); case $p in ${again} *) crosstalk send --new --to boss go >&2; echo ok ;; esac`,
+    });
+    const back = await bus.host('back', { worker: 'no-such-program' });
+    await front.send('starter', 'begin');
+    await bus.rest([front, back]);
+    const told = notices(bus).map(({ message }) => message.to[0]?.name);
+    expect(told).toEqual(['boss', 'boss', 'starter', 'starter', 'starter', 'starter']);
+  },
+);
 
-it('a thread that is too deep is parked, and its asker is told', async () => {
+it('a thread that is too deep is parked, and its asker is told', { tags: 'long' }, async () => {
   const bus = new Bus();
   const host = await bus.host('front', {
     a: 'cat >/dev/null; crosstalk send --to b deeper >&2',
@@ -125,7 +133,7 @@ it('a thread that is too deep is parked, and its asker is told', async () => {
   });
 });
 
-it('dead letters of an older version tell nobody', async () => {
+it('dead letters of an older version tell nobody', { tags: 'long' }, async () => {
   const bus = new Bus();
   const host = await bus.host('front', { worker: { default: { cli: 'exit 1', attempts: 2 } } });
   await host.send('worker', 'hello');
@@ -142,17 +150,21 @@ it('dead letters of an older version tell nobody', async () => {
   expect(notices(bus)).toEqual([]);
 });
 
-it('a notice waits for the remote, and is not written twice by a restart', async () => {
-  const bus = new Bus();
-  const host = await bus.host('front', { worker: 'no-such-program' });
-  await host.send('worker', 'hello');
-  const running = host.start();
-  await running.saw('failure_told');
-  await running.stop();
-  await host.once();
-  await host.once();
-  expect(notices(bus)).toHaveLength(1);
-});
+it(
+  'a notice waits for the remote, and is not written twice by a restart',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const host = await bus.host('front', { worker: 'no-such-program' });
+    await host.send('worker', 'hello');
+    const running = host.start();
+    await running.saw('failure_told');
+    await running.stop();
+    await host.once();
+    await host.once();
+    expect(notices(bus)).toHaveLength(1);
+  },
+);
 
 it.each([
   'notices',
@@ -164,6 +176,7 @@ it.each([
   'outbox',
 ])(
   'what a killed process was writing in %s is swept at the next start, also where its number is taken',
+  { tags: 'long' },
   async (folder) => {
     const host = await new Bus().host('front', { worker: 'true' });
     const other = spawn('sleep', ['60'], { stdio: 'ignore' });

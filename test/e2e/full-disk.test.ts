@@ -89,35 +89,40 @@ describe.skipIf(!canMount())(
       git(project.app, 'fsck', '--strict');
     });
 
-    it('an answer comes although its branch finds no room in the repository, and the next run brings it', async () => {
-      const project = new Project();
-      const cli = 'cat > /dev/null; head -c 300000 /dev/urandom > new; git add .; git commit -qm x';
-      const host = await project.host({
-        dev: { default: { cli: `${cli}; echo done`, worktree: project.app } },
-      });
-      const before = project.original;
-      const filler = onFullDisk(join(project.app, '.git', 'objects'), '4m');
-      leave(filler, 4);
-      await host.send('dev', 'go');
-      await project.pass(host);
-      const [first] = project.bus.from('dev');
-      expect(first?.message.body).toBe('done\n');
-      expect(first?.message.branch).toMatchObject({
-        changed: 1,
-        held: expect.stringContaining('No space left on device') as string,
-      });
-      expect(project.branches()).toEqual([]);
-      rmSync(filler);
-      git(project.app, 'fsck', '--strict');
-      await host.run('reply', first?.relPath ?? '', 'go on');
-      await project.pass(host);
-      const branch = project.bus.from('dev').at(-1)?.message.branch;
-      expect(branch?.held).toBeUndefined();
-      expect(git(project.app, 'rev-list', '--count', `main..${branch?.name ?? ''}`).trim()).toBe(
-        '2',
-      );
-      expect(project.original).toBe(before);
-    });
+    it(
+      'an answer comes although its branch finds no room in the repository, and the next run brings it',
+      { tags: 'long' },
+      async () => {
+        const project = new Project();
+        const cli =
+          'cat > /dev/null; head -c 300000 /dev/urandom > new; git add .; git commit -qm x';
+        const host = await project.host({
+          dev: { default: { cli: `${cli}; echo done`, worktree: project.app } },
+        });
+        const before = project.original;
+        const filler = onFullDisk(join(project.app, '.git', 'objects'), '4m');
+        leave(filler, 4);
+        await host.send('dev', 'go');
+        await project.pass(host);
+        const [first] = project.bus.from('dev');
+        expect(first?.message.body).toBe('done\n');
+        expect(first?.message.branch).toMatchObject({
+          changed: 1,
+          held: expect.stringContaining('No space left on device') as string,
+        });
+        expect(project.branches()).toEqual([]);
+        rmSync(filler);
+        git(project.app, 'fsck', '--strict');
+        await host.run('reply', first?.relPath ?? '', 'go on');
+        await project.pass(host);
+        const branch = project.bus.from('dev').at(-1)?.message.branch;
+        expect(branch?.held).toBeUndefined();
+        expect(git(project.app, 'rev-list', '--count', `main..${branch?.name ?? ''}`).trim()).toBe(
+          '2',
+        );
+        expect(project.original).toBe(before);
+      },
+    );
 
     it('a file that finds no room in the clone takes none with each try, and goes once there is some', async () => {
       const bus = new Bus();

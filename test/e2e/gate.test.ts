@@ -84,160 +84,194 @@ describe('a tier with a gate', () => {
     expect([prompts('plan').length, prompts('real').length]).toEqual([1, 1]);
   });
 
-  it('answers with the note of a denial, and plans anew when it is asked anew', async () => {
-    const question = await asks('move the tables');
-    await tower.once();
-    await tower.run('deny', proposals()[0]?.relPath ?? '', 'too risky', '--from', 'anna');
-    await tower.once();
-    expect(answers()).toEqual(['too risky']);
-    expect(prompts('real')).toEqual([]);
-    const [denial] = bus.from('builder').filter(({ message }) => message.interim !== true);
-    expect(denial?.message).toMatchObject({ re: [question], to: [{ name: 'anna' }] });
-    await tower.once();
-    expect(prompts('plan')).toHaveLength(1);
-    await tower.run('reply', denial?.relPath ?? '', 'then only one of them', '--from', 'anna');
-    await tower.once();
-    expect(proposals()).toHaveLength(2);
-    await tower.run('approve', proposals()[1]?.relPath ?? '', '--from', 'anna');
-    await tower.once();
-    expect(answers()).toEqual(['too risky', 'done 1']);
-  });
+  it(
+    'answers with the note of a denial, and plans anew when it is asked anew',
+    { tags: 'long' },
+    async () => {
+      const question = await asks('move the tables');
+      await tower.once();
+      await tower.run('deny', proposals()[0]?.relPath ?? '', 'too risky', '--from', 'anna');
+      await tower.once();
+      expect(answers()).toEqual(['too risky']);
+      expect(prompts('real')).toEqual([]);
+      const [denial] = bus.from('builder').filter(({ message }) => message.interim !== true);
+      expect(denial?.message).toMatchObject({ re: [question], to: [{ name: 'anna' }] });
+      await tower.once();
+      expect(prompts('plan')).toHaveLength(1);
+      await tower.run('reply', denial?.relPath ?? '', 'then only one of them', '--from', 'anna');
+      await tower.once();
+      expect(proposals()).toHaveLength(2);
+      await tower.run('approve', proposals()[1]?.relPath ?? '', '--from', 'anna');
+      await tower.once();
+      expect(answers()).toEqual(['too risky', 'done 1']);
+    },
+  );
 
-  it('lets nothing else slip into an approved run, and loses none of it', async () => {
-    await asks('move the tables');
-    await tower.once();
-    const [first] = proposals();
-    await tower.run('reply', first?.relPath ?? '', 'and drop the old ones', '--from', 'carl');
-    await tower.once();
-    expect(proposals()).toHaveLength(2);
-    await tower.run('approve', first?.relPath ?? '', '--from', 'anna');
-    await tower.once();
-    expect(prompts('real')).toHaveLength(1);
-    expect(prompts('real')[0]).not.toContain('drop the old ones');
-    expect(prompts('plan')[1]).toContain('drop the old ones');
-  });
+  it(
+    'lets nothing else slip into an approved run, and loses none of it',
+    { tags: 'long' },
+    async () => {
+      await asks('move the tables');
+      await tower.once();
+      const [first] = proposals();
+      await tower.run('reply', first?.relPath ?? '', 'and drop the old ones', '--from', 'carl');
+      await tower.once();
+      expect(proposals()).toHaveLength(2);
+      await tower.run('approve', first?.relPath ?? '', '--from', 'anna');
+      await tower.once();
+      expect(prompts('real')).toHaveLength(1);
+      expect(prompts('real')[0]).not.toContain('drop the old ones');
+      expect(prompts('plan')[1]).toContain('drop the old ones');
+    },
+  );
 
-  it('does what its plan has read, whatever somebody has put in the place of its mail since', async () => {
-    const question = await asks('move the tables');
-    await tower.once();
-    const file = fileOf(tower, { channel, relPath: question });
-    putFile(tower, channel, question, file.replace('move the tables', 'drop the tables'));
-    await tower.once();
-    await tower.run('approve', proposals()[0]?.relPath ?? '', '--from', 'anna');
-    await tower.once();
-    expect(prompts('real')[0]).toContain('move the tables');
-    expect(prompts('real')[0]).not.toContain('drop the tables');
-  });
+  it(
+    'does what its plan has read, whatever somebody has put in the place of its mail since',
+    { tags: 'long' },
+    async () => {
+      const question = await asks('move the tables');
+      await tower.once();
+      const file = fileOf(tower, { channel, relPath: question });
+      putFile(tower, channel, question, file.replace('move the tables', 'drop the tables'));
+      await tower.once();
+      await tower.run('approve', proposals()[0]?.relPath ?? '', '--from', 'anna');
+      await tower.once();
+      expect(prompts('real')[0]).toContain('move the tables');
+      expect(prompts('real')[0]).not.toContain('drop the tables');
+    },
+  );
 
-  it('is retried where it fails, a plan as a plan, and an approved run by the same approval', async () => {
-    const once = (kind: string, then: string): string =>
-      `[ -e ${bus.root}/${kind} ] || { touch ${bus.root}/${kind}; exit 1; }; ${then}`;
-    tower.declare({
-      builder: {
-        default: {
-          cli: once('failed-real', keeps('real', 'done')),
-          ...{ gate: 'anna', gate_plan: once('failed-plan', keeps('plan', 'my plan is')) },
-          retry_delay: '1ms',
+  it(
+    'is retried where it fails, a plan as a plan, and an approved run by the same approval',
+    { tags: 'long' },
+    async () => {
+      const once = (kind: string, then: string): string =>
+        `[ -e ${bus.root}/${kind} ] || { touch ${bus.root}/${kind}; exit 1; }; ${then}`;
+      tower.declare({
+        builder: {
+          default: {
+            cli: once('failed-real', keeps('real', 'done')),
+            ...{ gate: 'anna', gate_plan: once('failed-plan', keeps('plan', 'my plan is')) },
+            retry_delay: '1ms',
+          },
         },
-      },
-    });
-    await tower.approve();
-    await asks('move the tables');
-    const running = tower.start();
-    await running.saw('gated');
-    await running.saw('push_done', () => proposals().length === 1);
-    await tower.run('approve', proposals()[0]?.relPath ?? '', '--from', 'anna');
-    await running.saw('push_done', () => answers().length === 1);
-    await running.stop();
-    expect(running.count('dispatch_failed')).toBe(2);
-    expect([prompts('plan').length, answers()]).toEqual([1, ['done 1']]);
-    expect(JSON.parse((await tower.run('dlq', '--json')).out)).toEqual([]);
-  });
+      });
+      await tower.approve();
+      await asks('move the tables');
+      const running = tower.start();
+      await running.saw('gated');
+      await running.saw('push_done', () => proposals().length === 1);
+      await tower.run('approve', proposals()[0]?.relPath ?? '', '--from', 'anna');
+      await running.saw('push_done', () => answers().length === 1);
+      await running.stop();
+      expect(running.count('dispatch_failed')).toBe(2);
+      expect([prompts('plan').length, answers()]).toEqual([1, ['done 1']]);
+      expect(JSON.parse((await tower.run('dlq', '--json')).out)).toEqual([]);
+    },
+  );
 
-  it('waits over a restart and without limit, and is cancelled like any other mail', async () => {
-    const question = await asks('move the tables');
-    const running = tower.start();
-    await running.saw('gated');
-    await running.stop();
-    const status = JSON.parse((await tower.run('status', '--json')).out) as { gated: unknown[] };
-    expect(status.gated).toMatchObject([{ actor: 'builder', approver: 'anna' }]);
-    await tower.run('cancel', question, '--from', 'anna');
-    await tower.once();
-    const late = await tower.run('approve', proposals()[0]?.relPath ?? '', '--from', 'anna');
-    expect(late).toMatchObject({
-      code: 1,
-      err: expect.stringMatching(/waits for nobody any more: \S+ takes it back/) as string,
-    });
-    await tower.once();
-    expect(prompts('real')).toEqual([]);
-  });
+  it(
+    'waits over a restart and without limit, and is cancelled like any other mail',
+    { tags: 'long' },
+    async () => {
+      const question = await asks('move the tables');
+      const running = tower.start();
+      await running.saw('gated');
+      await running.stop();
+      const status = JSON.parse((await tower.run('status', '--json')).out) as { gated: unknown[] };
+      expect(status.gated).toMatchObject([{ actor: 'builder', approver: 'anna' }]);
+      await tower.run('cancel', question, '--from', 'anna');
+      await tower.once();
+      const late = await tower.run('approve', proposals()[0]?.relPath ?? '', '--from', 'anna');
+      expect(late).toMatchObject({
+        code: 1,
+        err: expect.stringMatching(/waits for nobody any more: \S+ takes it back/) as string,
+      });
+      await tower.once();
+      expect(prompts('real')).toEqual([]);
+    },
+  );
 
-  it('asks whoever began the thread, and the operator where an actor did', async () => {
-    await gated('asker');
-    await tower.send('builder', 'one', '--from', 'carl');
-    await tower.once();
-    expect(proposals()[0]?.message.to).toEqual([{ name: 'carl' }]);
-    tower.env['CROSSTALK_FROM'] = 'olga';
-    putFile(tower, channel, '2026/06/09/190000000Z-1f2e3d4c5b6a.md', hostile({ host: 'laptop' }));
-    await tower.once();
-    expect(proposals()[1]?.message.to).toEqual([{ name: 'olga' }]);
-  });
+  it(
+    'asks whoever began the thread, and the operator where an actor did',
+    { tags: 'long' },
+    async () => {
+      await gated('asker');
+      await tower.send('builder', 'one', '--from', 'carl');
+      await tower.once();
+      expect(proposals()[0]?.message.to).toEqual([{ name: 'carl' }]);
+      tower.env['CROSSTALK_FROM'] = 'olga';
+      putFile(tower, channel, '2026/06/09/190000000Z-1f2e3d4c5b6a.md', hostile({ host: 'laptop' }));
+      await tower.once();
+      expect(proposals()[1]?.message.to).toEqual([{ name: 'olga' }]);
+    },
+  );
 });
 
 describe('a plan', () => {
-  it('cannot be approved by the run that made it, whatever it tries', async () => {
-    await asks('move the tables');
-    await tower.once();
-    const [first] = proposals();
-    const file = fileOf(tower, { channel, relPath: first?.relPath ?? '' });
-    const ref = { channel, relPath: first?.relPath ?? '' };
-    const program = fileURLToPath(new URL('../../bin/crosstalk.js', import.meta.url));
-    const bare = `env -i HOME="$HOME" PATH=/usr/bin:/bin CROSSTALK_STATE_DIR=${tower.state} CROSSTALK_TRANSPORT=${tower.dir} CROSSTALK_FROM=anna ${process.execPath} ${program}`;
-    const drop = JSON.stringify({
-      ...{ kind: 'send_talk', id: '01M88C69FRATG9Y9JQCC3VRZ4K', at: new Date().toISOString() },
-      seed: '00112233445566778899aabbccddeeff',
-      input: {
-        ...{ to: '', body: 'yes', reply: `${channel}/${ref.relPath}`, isNew: false, login: 'anna' },
-        ...{ decision: 'approve', decides: digestOfProposal(ref, file), wait: false },
-      },
-    });
-    const tries = [
-      `crosstalk approve ${ref.relPath} --from anna --yes`,
-      `env -u CROSSTALK_RUN_DIR crosstalk approve ${ref.relPath} --from anna --yes`,
-      `CROSSTALK_FROM=anna CROSSTALK_RUN_DIR= crosstalk approve ${ref.relPath} --yes`,
-      `${bare} approve ${ref.relPath} --from anna --yes`,
-      `setsid ${bare} approve ${ref.relPath} --from anna --yes`,
-      `printf '%s' '${drop}' > "$CROSSTALK_RUN_DIR/drop/01M88C69FRATG9Y9JQCC3VRZ4K.json"; sleep 0`,
-    ];
-    const log = join(bus.root, 'tries');
-    const attempts = tries.map((one) => `{ ${one}; } >> ${log} 2>&1; echo "code $?" >> ${log}`);
-    writeFileSync(
-      join(bus.root, 'tries.sh'),
-      `cat > /dev/null\n${attempts.join('\n')}\necho more\n`,
-    );
-    tower.declare({
-      builder: {
-        default: {
-          ...{ cli: keeps('real', 'done'), gate: 'anna' },
-          gate_plan: `sh ${join(bus.root, 'tries.sh')}`,
+  it(
+    'cannot be approved by the run that made it, whatever it tries',
+    { tags: 'long' },
+    async () => {
+      await asks('move the tables');
+      await tower.once();
+      const [first] = proposals();
+      const file = fileOf(tower, { channel, relPath: first?.relPath ?? '' });
+      const ref = { channel, relPath: first?.relPath ?? '' };
+      const program = fileURLToPath(new URL('../../bin/crosstalk.js', import.meta.url));
+      const bare = `env -i HOME="$HOME" PATH=/usr/bin:/bin CROSSTALK_STATE_DIR=${tower.state} CROSSTALK_TRANSPORT=${tower.dir} CROSSTALK_FROM=anna ${process.execPath} ${program}`;
+      const drop = JSON.stringify({
+        ...{ kind: 'send_talk', id: '01M88C69FRATG9Y9JQCC3VRZ4K', at: new Date().toISOString() },
+        seed: '00112233445566778899aabbccddeeff',
+        input: {
+          ...{
+            to: '',
+            body: 'yes',
+            reply: `${channel}/${ref.relPath}`,
+            isNew: false,
+            login: 'anna',
+          },
+          ...{ decision: 'approve', decides: digestOfProposal(ref, file), wait: false },
         },
-      },
-    });
-    await tower.approve();
-    await tower.send('builder', 'something else', '--from', 'anna');
-    await tower.once();
-    await tower.once();
-    const said = readFileSync(log, 'utf8');
-    expect(said.match(/not for a run/g)).toHaveLength(5);
-    expect(said.match(/^code [12]$/gm)).toHaveLength(5);
-    expect(prompts('real')).toEqual([]);
-    const decisions = bus.messages().filter(({ message }) => message.decision !== undefined);
-    expect(decisions).toEqual([]);
-    // Only the person's own word is left.
-    await tower.run('approve', first?.relPath ?? '', '--from', 'anna');
-    await tower.once();
-    expect(prompts('real')).toHaveLength(1);
-  });
+      });
+      const tries = [
+        `crosstalk approve ${ref.relPath} --from anna --yes`,
+        `env -u CROSSTALK_RUN_DIR crosstalk approve ${ref.relPath} --from anna --yes`,
+        `CROSSTALK_FROM=anna CROSSTALK_RUN_DIR= crosstalk approve ${ref.relPath} --yes`,
+        `${bare} approve ${ref.relPath} --from anna --yes`,
+        `setsid ${bare} approve ${ref.relPath} --from anna --yes`,
+        `printf '%s' '${drop}' > "$CROSSTALK_RUN_DIR/drop/01M88C69FRATG9Y9JQCC3VRZ4K.json"; sleep 0`,
+      ];
+      const log = join(bus.root, 'tries');
+      const attempts = tries.map((one) => `{ ${one}; } >> ${log} 2>&1; echo "code $?" >> ${log}`);
+      writeFileSync(
+        join(bus.root, 'tries.sh'),
+        `cat > /dev/null\n${attempts.join('\n')}\necho more\n`,
+      );
+      tower.declare({
+        builder: {
+          default: {
+            ...{ cli: keeps('real', 'done'), gate: 'anna' },
+            gate_plan: `sh ${join(bus.root, 'tries.sh')}`,
+          },
+        },
+      });
+      await tower.approve();
+      await tower.send('builder', 'something else', '--from', 'anna');
+      await tower.once();
+      await tower.once();
+      const said = readFileSync(log, 'utf8');
+      expect(said.match(/not for a run/g)).toHaveLength(5);
+      expect(said.match(/^code [12]$/gm)).toHaveLength(5);
+      expect(prompts('real')).toEqual([]);
+      const decisions = bus.messages().filter(({ message }) => message.decision !== undefined);
+      expect(decisions).toEqual([]);
+      // Only the person's own word is left.
+      await tower.run('approve', first?.relPath ?? '', '--from', 'anna');
+      await tower.once();
+      expect(prompts('real')).toHaveLength(1);
+    },
+  );
 });
 
 function hostile(said: Partial<Message>): string {
@@ -324,60 +358,74 @@ describe.skipIf(!hasSshKeygen)(`from another machine ${WITH_SSH_KEYGEN}`, () => 
     expect(answers()).toEqual(['done 1']);
   });
 
-  it('nothing counts without a pinned key, and pinning one is enough later', async () => {
-    await laptop.send('builder', 'move the tables');
-    await tower.once();
-    await laptop.run('sync');
-    await laptop.run('approve', proposals()[0]?.relPath ?? '');
-    await tower.once();
-    expect(prompts('real')).toEqual([]);
-    await pins(tower, 'anna', key);
-    await tower.once();
-    expect(answers()).toEqual(['done 1']);
-  });
+  it(
+    'nothing counts without a pinned key, and pinning one is enough later',
+    { tags: 'long' },
+    async () => {
+      await laptop.send('builder', 'move the tables');
+      await tower.once();
+      await laptop.run('sync');
+      await laptop.run('approve', proposals()[0]?.relPath ?? '');
+      await tower.once();
+      expect(prompts('real')).toEqual([]);
+      await pins(tower, 'anna', key);
+      await tower.once();
+      expect(answers()).toEqual(['done 1']);
+    },
+  );
 
-  it('a signed approval approves nothing else, in whatever place it is put', async () => {
-    await pins(tower, 'anna', key);
-    await laptop.send('builder', 'move the tables');
-    await laptop.send('builder', 'drop the tables');
-    await tower.once();
-    await tower.once();
-    const [first, second] = proposals();
-    await laptop.run('sync');
-    expect((await laptop.run('approve', first?.relPath ?? '')).code).toBe(0);
-    const [approval] = bus.messages().filter(({ message }) => message.decision === 'approve');
-    const file = fileOf(tower, { channel, relPath: approval?.relPath ?? '' });
-    const moved = file.replaceAll(first?.relPath ?? '', second?.relPath ?? '');
-    const other = (await laptop.run('channel', 'create', '--name', 'other', '--json')).out;
-    const { id } = JSON.parse(other) as { id: string };
-    const place = '2026/06/09/190100000Z-aaaaaaaaaaaa.md';
-    putFile(tower, channel, place, moved);
-    putFile(tower, channel, '2026/06/09/190200000Z-aaaaaaaaaaaa.md', file);
-    putFile(tower, id, place, file);
-    const events = [...(await tower.once()), ...(await tower.once())];
-    expect(answers()).toEqual(['done 1']);
-    expect(prompts('real')[0]).toContain('move the tables');
-    expect(prompts('real')[0]).not.toContain('drop the tables');
-    const ignored = events.filter(({ event }) => event === 'decision_ignored');
-    expect(ignored).toContainEqual(expect.objectContaining({ message: place, reason: 'unsigned' }));
-  });
+  it(
+    'a signed approval approves nothing else, in whatever place it is put',
+    { tags: 'long' },
+    async () => {
+      await pins(tower, 'anna', key);
+      await laptop.send('builder', 'move the tables');
+      await laptop.send('builder', 'drop the tables');
+      await tower.once();
+      await tower.once();
+      const [first, second] = proposals();
+      await laptop.run('sync');
+      expect((await laptop.run('approve', first?.relPath ?? '')).code).toBe(0);
+      const [approval] = bus.messages().filter(({ message }) => message.decision === 'approve');
+      const file = fileOf(tower, { channel, relPath: approval?.relPath ?? '' });
+      const moved = file.replaceAll(first?.relPath ?? '', second?.relPath ?? '');
+      const other = (await laptop.run('channel', 'create', '--name', 'other', '--json')).out;
+      const { id } = JSON.parse(other) as { id: string };
+      const place = '2026/06/09/190100000Z-aaaaaaaaaaaa.md';
+      putFile(tower, channel, place, moved);
+      putFile(tower, channel, '2026/06/09/190200000Z-aaaaaaaaaaaa.md', file);
+      putFile(tower, id, place, file);
+      const events = [...(await tower.once()), ...(await tower.once())];
+      expect(answers()).toEqual(['done 1']);
+      expect(prompts('real')[0]).toContain('move the tables');
+      expect(prompts('real')[0]).not.toContain('drop the tables');
+      const ignored = events.filter(({ event }) => event === 'decision_ignored');
+      expect(ignored).toContainEqual(
+        expect.objectContaining({ message: place, reason: 'unsigned' }),
+      );
+    },
+  );
 
-  it('a proposal that somebody replaces is not the one that is approved', async () => {
-    await pins(tower, 'anna', key);
-    await laptop.send('builder', 'move the tables');
-    await tower.once();
-    const [proposal] = proposals();
-    const at = proposal?.relPath ?? '';
-    const file = fileOf(tower, { channel, relPath: at });
-    putFile(tower, channel, at, file.replace('my plan is', 'a harmless plan'));
-    await laptop.run('sync');
-    expect((await laptop.run('approve', at)).code).toBe(0);
-    const events = await tower.once();
-    expect(events.find(({ event }) => event === 'decision_ignored')).toMatchObject({
-      reason: 'stale',
-    });
-    expect(prompts('real')).toEqual([]);
-  });
+  it(
+    'a proposal that somebody replaces is not the one that is approved',
+    { tags: 'long' },
+    async () => {
+      await pins(tower, 'anna', key);
+      await laptop.send('builder', 'move the tables');
+      await tower.once();
+      const [proposal] = proposals();
+      const at = proposal?.relPath ?? '';
+      const file = fileOf(tower, { channel, relPath: at });
+      putFile(tower, channel, at, file.replace('my plan is', 'a harmless plan'));
+      await laptop.run('sync');
+      expect((await laptop.run('approve', at)).code).toBe(0);
+      const events = await tower.once();
+      expect(events.find(({ event }) => event === 'decision_ignored')).toMatchObject({
+        reason: 'stale',
+      });
+      expect(prompts('real')).toEqual([]);
+    },
+  );
 });
 
 function unsigned(said: Parameters<typeof signedFile>[3]): string {

@@ -33,22 +33,26 @@ async function ask(text: string, ...options: string[]): Promise<void> {
 /** The part of the prompt that shows what was said before. */
 const earlier = (): string => /^# Earlier, with [^#]*/m.exec(prompt())?.[0] ?? '';
 
-it('shows a new thread the last messages between its asker and the actor, and nobody else', async () => {
-  await serve({ history: 3 });
-  await ask('about apples', '--from', 'anna');
-  expect(earlier()).toBe('');
-  await ask('about pears', '--from', 'bert');
-  await ask('about plums', '--from', 'anna');
-  await ask('and the second one?', '--from', 'anna');
-  expect(earlier()).toMatch(/^# Earlier, with anna\n/);
-  // The last three of four: the answer about apples, and the question and answer about plums.
-  expect(earlier()).not.toContain('about apples');
-  expect(earlier().match(/^> > said \d+$/gm)).toHaveLength(2);
-  expect(earlier()).toContain('> > about plums');
-  expect(earlier()).not.toContain('pears');
-});
+it(
+  'shows a new thread the last messages between its asker and the actor, and nobody else',
+  { tags: 'long' },
+  async () => {
+    await serve({ history: 3 });
+    await ask('about apples', '--from', 'anna');
+    expect(earlier()).toBe('');
+    await ask('about pears', '--from', 'bert');
+    await ask('about plums', '--from', 'anna');
+    await ask('and the second one?', '--from', 'anna');
+    expect(earlier()).toMatch(/^# Earlier, with anna\n/);
+    // The last three of four: the answer about apples, and the question and answer about plums.
+    expect(earlier()).not.toContain('about apples');
+    expect(earlier().match(/^> > said \d+$/gm)).toHaveLength(2);
+    expect(earlier()).toContain('> > about plums');
+    expect(earlier()).not.toContain('pears');
+  },
+);
 
-it('shows nothing unasked, nor in a thread that goes on', async () => {
+it('shows nothing unasked, nor in a thread that goes on', { tags: 'long' }, async () => {
   await serve({});
   await ask('about apples');
   await ask('about plums');
@@ -60,7 +64,7 @@ it('shows nothing unasked, nor in a thread that goes on', async () => {
   expect(prompt()).not.toContain('# Earlier');
 });
 
-it('is asked for by a profile, of which a tier may think otherwise', async () => {
+it('is asked for by a profile, of which a tier may think otherwise', { tags: 'long' }, async () => {
   await serve({}, 'history: 2');
   await ask('about apples');
   await ask('about plums');
@@ -71,7 +75,7 @@ it('is asked for by a profile, of which a tier may think otherwise', async () =>
   expect(earlier().match(/^> > said/gm)).toHaveLength(1);
 });
 
-it('shows at most 64 KiB of it, the newest messages', async () => {
+it('shows at most 64 KiB of it, the newest messages', { tags: 'long' }, async () => {
   await serve({ history: 200 });
   const long = 'x'.repeat(7000);
   for (let at = 0; at < 12; at++) await host.send('worker', `${String(at)} ${long}`, '--new');

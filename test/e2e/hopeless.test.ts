@@ -50,7 +50,7 @@ it('a known CLI that names an error of its configuration is not run again, and i
 it.each([
   ['a command that fails', 'exit 1'],
   ['a program that is just being replaced', 'echo "sh: claude: Text file busy" >&2; exit 126'],
-])('%s is tried again', async (_, cli) => {
+])('%s is tried again', { tags: 'long' }, async (_, cli) => {
   const bus = new Bus();
   const host = await bus.host('front', { worker: cli });
   await host.send('worker', 'hello');

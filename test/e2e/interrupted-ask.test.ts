@@ -11,6 +11,7 @@ const MOMENTS = 12;
 
 it.each(['without a dispatcher', 'after a dispatcher was killed'])(
   'what an ask says that is interrupted at any moment is true, %s',
+  { tags: 'slow' },
   async (how) => {
     const bus = new Bus();
     const host = await bus.host('front', { worker: 'true' });
@@ -53,7 +54,7 @@ it.each(['without a dispatcher', 'after a dispatcher was killed'])(
   },
 );
 
-it('an ask that is interrupted before it sends anything says so', async () => {
+it('an ask that is interrupted before it sends anything says so', { tags: 'long' }, async () => {
   const bus = new Bus();
   const host = await bus.host('front', { worker: 'true' });
   const refused = await host.runWith({ stop: AbortSignal.abort() }, 'ask', 'worker', 'what?');

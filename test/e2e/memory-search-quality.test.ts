@@ -1,3 +1,4 @@
+// @module-tag long
 import { expect, it } from 'vitest';
 import { formatMemory, memoryFileAt } from '../../src/protocol/files/memory.ts';
 import { Bus } from '../support/bus.ts';

@@ -21,44 +21,54 @@ async function settled(host: Host): Promise<ReturnType<Host['start']>> {
   return running;
 }
 
-it('the dispatcher tells of a new tip: at once when it has one, else when another machine sends or it pushes', async () => {
-  const bus = new Bus();
-  const front = await bus.host('front', { worker: 'true' });
-  const back = await bus.host('back', { other: 'true' });
-  await settled(front);
-  const first = tipOf(front);
-  expect(await askNews(front, '0'.repeat(40))).toMatchObject({ answer: { tip: first } });
+it(
+  'the dispatcher tells of a new tip: at once when it has one, else when another machine sends or it pushes',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const front = await bus.host('front', { worker: 'true' });
+    const back = await bus.host('back', { other: 'true' });
+    await settled(front);
+    const first = tipOf(front);
+    expect(await askNews(front, '0'.repeat(40))).toMatchObject({ answer: { tip: first } });
 
-  const byPoll = askNews(front, first);
-  await back.send('nobody', 'from another machine');
-  expect(await byPoll).toMatchObject({ kind: 'answered', answer: { tip: tipOf(back) } });
+    const byPoll = askNews(front, first);
+    await back.send('nobody', 'from another machine');
+    expect(await byPoll).toMatchObject({ kind: 'answered', answer: { tip: tipOf(back) } });
 
-  const byPush = askNews(front, tipOf(front));
-  await front.send('nobody', 'from here');
-  expect(await byPush).toMatchObject({ answer: { tip: git(bus.hub, 'rev-parse', 'main').trim() } });
-});
+    const byPush = askNews(front, tipOf(front));
+    await front.send('nobody', 'from here');
+    expect(await byPush).toMatchObject({
+      answer: { tip: git(bus.hub, 'rev-parse', 'main').trim() },
+    });
+  },
+);
 
-it('a dispatcher that stops lets those who wait for news go before it waits for its runs', async () => {
-  const bus = new Bus();
-  const [begun, finish] = [join(bus.root, 'begun'), join(bus.root, 'finish')];
-  const cli = `touch ${begun}; while test ! -e ${finish}; do sleep 0.05; done; echo done`;
-  const host = await bus.host('front', { worker: cli });
-  const running = await settled(host);
-  await host.send('worker', 'take your time');
-  await until('the run', () => existsSync(begun));
+it(
+  'a dispatcher that stops lets those who wait for news go before it waits for its runs',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const [begun, finish] = [join(bus.root, 'begun'), join(bus.root, 'finish')];
+    const cli = `touch ${begun}; while test ! -e ${finish}; do sleep 0.05; done; echo done`;
+    const host = await bus.host('front', { worker: cli });
+    const running = await settled(host);
+    await host.send('worker', 'take your time');
+    await until('the run', () => existsSync(begun));
 
-  const waiting = askNews(host, tipOf(host));
-  // A request that arrives after the answer was known.
-  expect((await askNews(host, '0'.repeat(40))).kind).toBe('answered');
-  const ended = running.stop();
-  expect(await waiting).toEqual({ kind: 'nobody' });
-  expect(await askNews(host, tipOf(host))).toEqual({ kind: 'nobody' });
+    const waiting = askNews(host, tipOf(host));
+    // A request that arrives after the answer was known.
+    expect((await askNews(host, '0'.repeat(40))).kind).toBe('answered');
+    const ended = running.stop();
+    expect(await waiting).toEqual({ kind: 'nobody' });
+    expect(await askNews(host, tipOf(host))).toEqual({ kind: 'nobody' });
 
-  writeFileSync(finish, '');
-  await ended;
-  expect(running.events.at(-1)?.event).toBe('dispatcher_stopped');
-  expect(bus.from('worker')).toHaveLength(1);
-});
+    writeFileSync(finish, '');
+    await ended;
+    expect(running.events.at(-1)?.event).toBe('dispatcher_stopped');
+    expect(bus.from('worker')).toHaveLength(1);
+  },
+);
 
 it('one pass of a dispatcher does not let anybody wait for news', async () => {
   const bus = new Bus();
@@ -73,15 +83,19 @@ it('one pass of a dispatcher does not let anybody wait for news', async () => {
   await pass;
 });
 
-it('who waits for news and cannot be told any more, because the remote is out of reach, is let go', async () => {
-  const bus = new Bus();
-  const host = await bus.host('front', { worker: 'true' });
-  const running = await settled(host);
-  const waiting = askNews(host, tipOf(host));
-  await host.pointTo(join(bus.root, 'gone.git'));
-  expect(await waiting).toEqual({ kind: 'nobody' });
-  await running.saw('fetch_failed');
-});
+it(
+  'who waits for news and cannot be told any more, because the remote is out of reach, is let go',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const host = await bus.host('front', { worker: 'true' });
+    const running = await settled(host);
+    const waiting = askNews(host, tipOf(host));
+    await host.pointTo(join(bus.root, 'gone.git'));
+    expect(await waiting).toEqual({ kind: 'nobody' });
+    await running.saw('fetch_failed');
+  },
+);
 
 it('somebody who asked for news and went away leaves nothing behind', async () => {
   const path = join(scratch(), 'ear.sock');

@@ -16,6 +16,7 @@ import { digestOf } from '../support/folder-digest.ts';
 import { git } from '../support/git.ts';
 import { canMount, mounted } from '../support/mounts.ts';
 import { noOtherUser } from '../support/other-user.ts';
+import { sample } from '../support/form.ts';
 
 /** What may change in a repository, bare or not: its objects, and the branches of threads. */
 const OF_THREADS =
@@ -202,7 +203,7 @@ it.each<[string, (machine: Machine) => string, string[]?]>([
       return dir;
     },
   ],
-])('a thread works in a copy of %s', async (_, make, files = FILES) => {
+])('a thread works in a copy of %s', { tags: 'long' }, async (_, make, files = FILES) => {
   const machine = new Machine();
   const dir = make(machine);
   const host = await machine.host(dir);
@@ -219,64 +220,70 @@ it.each<[string, (machine: Machine) => string, string[]?]>([
   expect((await host.run('worktree', 'prune')).out).toMatch(/^Removed: /);
 });
 
-it('of a partial clone without its files no copy is made, until it is completed as the failure says', async () => {
-  const machine = new Machine();
-  const dir = cloned(machine.root, '--filter=blob:none', '--no-checkout');
-  const host = await machine.host(dir);
-  await machine.round(host);
-  const said = await machine.failure(host);
-  expect(said).toContain('the content of "one" and 2 more is not there');
-  const [, fix = ''] = / complete it with: (git -C \S+ fetch [-a-z ]*);/.exec(said) ?? [];
-  expect(git(dir, 'for-each-ref', 'refs/heads/crosstalk')).toBe('');
-  expect((await host.run('worktree', 'list', '--json')).out.trim()).toBe('[]');
-  execFileSync('sh', ['-c', fix]);
-  const letter = /^\S+/.exec(said)?.[0] ?? '';
-  expect((await host.run('dlq', '--retry', letter)).code).toBe(0);
-  await host.once();
-  const { body, branch } = machine.bus.from('dev').at(-1)?.message ?? {};
-  expect(body).toBe('one three two ');
-  expect(branch?.changed).toBe(1);
-});
+it(
+  'of a partial clone without its files no copy is made, until it is completed as the failure says',
+  { tags: 'long' },
+  async () => {
+    const machine = new Machine();
+    const dir = cloned(machine.root, '--filter=blob:none', '--no-checkout');
+    const host = await machine.host(dir);
+    await machine.round(host);
+    const said = await machine.failure(host);
+    expect(said).toContain('the content of "one" and 2 more is not there');
+    const [, fix = ''] = / complete it with: (git -C \S+ fetch [-a-z ]*);/.exec(said) ?? [];
+    expect(git(dir, 'for-each-ref', 'refs/heads/crosstalk')).toBe('');
+    expect((await host.run('worktree', 'list', '--json')).out.trim()).toBe('[]');
+    execFileSync('sh', ['-c', fix]);
+    const letter = /^\S+/.exec(said)?.[0] ?? '';
+    expect((await host.run('dlq', '--retry', letter)).code).toBe(0);
+    await host.once();
+    const { body, branch } = machine.bus.from('dev').at(-1)?.message ?? {};
+    expect(body).toBe('one three two ');
+    expect(branch?.changed).toBe(1);
+  },
+);
 
-it.each<[string, (dir: string, root: string) => void, RegExp]>([
-  [
-    'has no commit',
-    (dir) => {
-      rmSync(join(dir, '.git'), { recursive: true });
-      git(dir, 'init', '--quiet');
-    },
-    /has no commit yet; make one, or name a branch with worktree_from/,
-  ],
-  [
-    'lacks a file that was committed',
-    (dir) => {
-      const oid = git(dir, 'rev-parse', 'HEAD:one').trim();
-      rmSync(join(dir, '.git', 'objects', oid.slice(0, 2), oid.slice(2)));
-    },
-    /the content of "one" is not there .* check it with: git -C \S+\/app fsck/,
-  ],
-  [
-    'has settings that git does not understand',
-    (dir) => {
-      appendFileSync(join(dir, '.git', 'config'), '[x\n');
-    },
-    /no copy of the repository \S+\/app can be made: .*bad config line .*check the repository with: git -C \S+\/app fsck/,
-  ],
-  [
-    'keeps its branches in another format',
-    (dir) => {
-      writeFileSync(join(dir, '.git', 'HEAD'), 'ref: refs/heads/.invalid\n');
-    },
-    /in the reftable format, .* git -C \S+\/app refs migrate --ref-format=files/,
-  ],
-  [
-    'was moved away',
-    (dir, root) => {
-      renameSync(dir, join(root, 'elsewhere'));
-    },
-    /the repository \S+\/app" does not exist; make it, or change worktree in the host file/,
-  ],
-])('a repository that %s is told with what to do', async (_, spoil, words) => {
+it.each<[string, (dir: string, root: string) => void, RegExp]>(
+  sample([
+    [
+      'has no commit',
+      (dir) => {
+        rmSync(join(dir, '.git'), { recursive: true });
+        git(dir, 'init', '--quiet');
+      },
+      /has no commit yet; make one, or name a branch with worktree_from/,
+    ],
+    [
+      'lacks a file that was committed',
+      (dir) => {
+        const oid = git(dir, 'rev-parse', 'HEAD:one').trim();
+        rmSync(join(dir, '.git', 'objects', oid.slice(0, 2), oid.slice(2)));
+      },
+      /the content of "one" is not there .* check it with: git -C \S+\/app fsck/,
+    ],
+    [
+      'has settings that git does not understand',
+      (dir) => {
+        appendFileSync(join(dir, '.git', 'config'), '[x\n');
+      },
+      /no copy of the repository \S+\/app can be made: .*bad config line .*check the repository with: git -C \S+\/app fsck/,
+    ],
+    [
+      'keeps its branches in another format',
+      (dir) => {
+        writeFileSync(join(dir, '.git', 'HEAD'), 'ref: refs/heads/.invalid\n');
+      },
+      /in the reftable format, .* git -C \S+\/app refs migrate --ref-format=files/,
+    ],
+    [
+      'was moved away',
+      (dir, root) => {
+        renameSync(dir, join(root, 'elsewhere'));
+      },
+      /the repository \S+\/app" does not exist; make it, or change worktree in the host file/,
+    ],
+  ]),
+)('a repository that %s is told with what to do', { tags: 'sampled' }, async (_, spoil, words) => {
   const machine = new Machine();
   const dir = project(join(machine.root, 'app'));
   const host = await machine.host(dir);
@@ -288,6 +295,7 @@ it.each<[string, (dir: string, root: string) => void, RegExp]>([
 
 it.skipIf(noOtherUser !== '')(
   'a repository of another user is copied once the operator has allowed it, as the failure says',
+  { tags: 'long' },
   async () => {
     const machine = new Machine();
     const dir = project(join(machine.root, 'app'));
@@ -309,35 +317,40 @@ it.each([
     'moves what was not copied yet to where it was copied already',
     `"$real" "$@" && git -C "$app" repack -adq && for last; do :; done && rm -rf "$last"/.git/objects/[0-9a-f][0-9a-f]; exit`,
   ],
-])('a gc in the repository that %s does no harm to a copy', async (_, meanwhile) => {
-  const machine = new Machine();
-  const dir = project(join(machine.root, 'app'));
-  const host = await machine.host(dir);
-  const real = execFileSync('sh', ['-c', 'command -v git'], { encoding: 'utf8' }).trim();
-  const bin = join(machine.root, 'bin');
-  mkdirSync(bin);
-  writeFileSync(
-    join(bin, 'git'),
-    `#!/bin/sh\nreal='${real}'; app='${dir}'; case "$*" in *--no-hardlinks*) PATH=\${PATH#*:}; ${meanwhile};; esac\nexec "$real" "$@"\n`,
-    { mode: 0o755 },
-  );
-  host.env['PATH'] = `${bin}:${process.env['PATH'] ?? ''}`;
-  const answer = await machine.round(host);
-  expect(answer?.message.body).toBe('one three two ');
-  const [{ dir: copy }] = JSON.parse((await host.run('worktree', 'list', '--json')).out) as [
-    { dir: string },
-  ];
-  git(copy, 'fsck', '--strict', '--full');
-  expect(git(copy, 'rev-list', '--objects', '--count', 'HEAD').trim()).toBe(
-    git(dir, 'rev-list', '--objects', '--count', answer?.message.branch?.name ?? '').trim(),
-  );
-});
+])(
+  'a gc in the repository that %s does no harm to a copy',
+  { tags: 'long' },
+  async (_, meanwhile) => {
+    const machine = new Machine();
+    const dir = project(join(machine.root, 'app'));
+    const host = await machine.host(dir);
+    const real = execFileSync('sh', ['-c', 'command -v git'], { encoding: 'utf8' }).trim();
+    const bin = join(machine.root, 'bin');
+    mkdirSync(bin);
+    writeFileSync(
+      join(bin, 'git'),
+      `#!/bin/sh\nreal='${real}'; app='${dir}'; case "$*" in *--no-hardlinks*) PATH=\${PATH#*:}; ${meanwhile};; esac\nexec "$real" "$@"\n`,
+      { mode: 0o755 },
+    );
+    host.env['PATH'] = `${bin}:${process.env['PATH'] ?? ''}`;
+    const answer = await machine.round(host);
+    expect(answer?.message.body).toBe('one three two ');
+    const [{ dir: copy }] = JSON.parse((await host.run('worktree', 'list', '--json')).out) as [
+      { dir: string },
+    ];
+    git(copy, 'fsck', '--strict', '--full');
+    expect(git(copy, 'rev-list', '--objects', '--count', 'HEAD').trim()).toBe(
+      git(dir, 'rev-list', '--objects', '--count', answer?.message.branch?.name ?? '').trim(),
+    );
+  },
+);
 
 it.each([
   ['a file', false],
   ['the list of packed branches', true],
 ])(
   'a branch named crosstalk, in %s, is not damaged, and the answer says that it is in the way',
+  { tags: 'long' },
   async (_, isPacked) => {
     const machine = new Machine();
     const dir = project(join(machine.root, 'app'));
@@ -358,42 +371,51 @@ it.each([
   },
 );
 
-it('a thread goes on when its repository was moved away between two runs and is back', async () => {
-  const machine = new Machine();
-  const dir = project(join(machine.root, 'app'));
-  const host = await machine.host(dir);
-  await machine.round(host);
-  renameSync(dir, `${dir}-moved`);
-  const [kept] = JSON.parse((await host.run('worktree', 'list', '--json')).out) as unknown[];
-  expect(kept).toMatchObject({ problem: expect.stringContaining(dir) as string });
-  expect((await host.run('worktree', 'prune')).out).toContain('Kept: ');
-  await machine.round(host);
-  expect(await machine.failure(host)).toContain('does not exist; make it, or change worktree');
-  renameSync(`${dir}-moved`, dir);
-  const answer = await machine.round(host);
-  expect(answer?.message.branch).toMatchObject({ changed: 2 });
-  git(dir, 'fsck', '--strict');
-});
+it(
+  'a thread goes on when its repository was moved away between two runs and is back',
+  { tags: 'long' },
+  async () => {
+    const machine = new Machine();
+    const dir = project(join(machine.root, 'app'));
+    const host = await machine.host(dir);
+    await machine.round(host);
+    renameSync(dir, `${dir}-moved`);
+    const [kept] = JSON.parse((await host.run('worktree', 'list', '--json')).out) as unknown[];
+    expect(kept).toMatchObject({ problem: expect.stringContaining(dir) as string });
+    expect((await host.run('worktree', 'prune')).out).toContain('Kept: ');
+    await machine.round(host);
+    expect(await machine.failure(host)).toContain('does not exist; make it, or change worktree');
+    renameSync(`${dir}-moved`, dir);
+    const answer = await machine.round(host);
+    expect(answer?.message.branch).toMatchObject({ changed: 2 });
+    git(dir, 'fsck', '--strict');
+  },
+);
 
-it('what is committed is not lost when the repository was made anew between two runs, and the answer says so', async () => {
-  const machine = new Machine();
-  const dir = project(join(machine.root, 'app'));
-  const host = await machine.host(dir);
-  await machine.round(host);
-  renameSync(dir, `${dir}-old`);
-  mkdirSync(dir);
-  git(dir, 'init', '--quiet', '--initial-branch=main');
-  commit(dir, 'other');
-  const before = whole(dir);
-  const answer = await machine.round(host);
-  expect(answer?.message.body).toMatch(/^f-\d+ one three two/);
-  expect(answer?.message.branch?.held).toBeTruthy();
-  expect(whole(dir)).toBe(before);
-  expect((await host.run('worktree', 'prune')).out).toContain('Kept: ');
-});
+it(
+  'what is committed is not lost when the repository was made anew between two runs, and the answer says so',
+  { tags: 'long' },
+  async () => {
+    const machine = new Machine();
+    const dir = project(join(machine.root, 'app'));
+    const host = await machine.host(dir);
+    await machine.round(host);
+    renameSync(dir, `${dir}-old`);
+    mkdirSync(dir);
+    git(dir, 'init', '--quiet', '--initial-branch=main');
+    commit(dir, 'other');
+    const before = whole(dir);
+    const answer = await machine.round(host);
+    expect(answer?.message.body).toMatch(/^f-\d+ one three two/);
+    expect(answer?.message.branch?.held).toBeTruthy();
+    expect(whole(dir)).toBe(before);
+    expect((await host.run('worktree', 'prune')).out).toContain('Kept: ');
+  },
+);
 
 it.skipIf(!canMount())(
   'a repository that cannot be written to is worked on, and the answer says why its branch is not there',
+  { tags: 'long' },
   async () => {
     const machine = new Machine();
     const dir = project(join(machine.root, 'disk', 'app'));

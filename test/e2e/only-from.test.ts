@@ -62,122 +62,142 @@ describe.skipIf(!hasSshKeygen)(`a tier with only_from ${WITH_SSH_KEYGEN}`, () =>
     expect(letter?.detail).toMatch(/is from carl, and only anna may ask$/);
   });
 
-  it('serves nobody who only says so, and nobody whose key is not pinned', async () => {
-    await host.send('worker', 'forged', '--from', 'anna');
-    await bus.rest([host]);
-    await host.send('lead', 'not pinned', '--from', 'bob');
-    await bus.rest([host]);
-    expect(prompts()).toBe('');
-    expect(refusals()).toEqual([
-      ['anna', 'not_accepted', 1],
-      ['bob', 'not_accepted', 1],
-    ]);
-    const details = (await letters()).map(({ detail }) => detail);
-    expect(details[0]).toMatch(/says that it is from anna, and is not signed by that name$/);
-    expect(details[1]).toMatch(
-      /^no key of bob is pinned on this machine: crosstalk key pin bob <key>$/,
-    );
-  });
+  it(
+    'serves nobody who only says so, and nobody whose key is not pinned',
+    { tags: 'long' },
+    async () => {
+      await host.send('worker', 'forged', '--from', 'anna');
+      await bus.rest([host]);
+      await host.send('lead', 'not pinned', '--from', 'bob');
+      await bus.rest([host]);
+      expect(prompts()).toBe('');
+      expect(refusals()).toEqual([
+        ['anna', 'not_accepted', 1],
+        ['bob', 'not_accepted', 1],
+      ]);
+      const details = (await letters()).map(({ detail }) => detail);
+      expect(details[0]).toMatch(/says that it is from anna, and is not signed by that name$/);
+      expect(details[1]).toMatch(
+        /^no key of bob is pinned on this machine: crosstalk key pin bob <key>$/,
+      );
+    },
+  );
 
-  it('judges a thread by its beginning, so that what actors delegate is served', async () => {
-    await signs(host, anna);
-    await host.send('lead', 'the whole');
-    await bus.rest([host]);
-    expect(prompts()).toContain('a part');
-    expect(refusals()).toEqual([]);
-    await host.send('lead', 'by somebody else', '--from', 'carl');
-    await bus.rest([host]);
-    expect(refusals()).toEqual([['carl', 'not_accepted', 1]]);
-  });
+  it(
+    'judges a thread by its beginning, so that what actors delegate is served',
+    { tags: 'long' },
+    async () => {
+      await signs(host, anna);
+      await host.send('lead', 'the whole');
+      await bus.rest([host]);
+      expect(prompts()).toContain('a part');
+      expect(refusals()).toEqual([]);
+      await host.send('lead', 'by somebody else', '--from', 'carl');
+      await bus.rest([host]);
+      expect(refusals()).toEqual([['carl', 'not_accepted', 1]]);
+    },
+  );
 
-  it('serves nobody who names a signed message as the cause of a task, without having been asked', async () => {
-    await signs(host, anna);
-    const signed = await host.send('worker', 'honest');
-    await bus.rest([host]);
-    const to = [{ name: 'worker' }];
-    put(host, { from: 'mallory', to, re: [], cause: [signed], body: 'evil one\n' });
-    const [answer] = bus.from('worker');
-    put(host, { from: 'mallory', to, re: [answer?.relPath ?? ''], body: 'evil two\n' });
-    put(host, {
-      from: 'mallory',
-      to,
-      re: [answer?.relPath ?? ''],
-      asks: true,
-      body: 'evil three\n',
-    });
-    put(host, { from: 'anna', to, re: [answer?.relPath ?? ''], asks: true, body: 'evil four\n' });
-    put(host, {
-      from: 'mallory',
-      to,
-      re: ['2026/01/01/000000000Z-00000000.md'],
-      asks: true,
-      body: 'evil five\n',
-    });
-    await bus.rest([host]);
-    expect(prompts()).toContain('honest');
-    expect(prompts()).not.toContain('evil');
-  });
+  it(
+    'serves nobody who names a signed message as the cause of a task, without having been asked',
+    { tags: 'long' },
+    async () => {
+      await signs(host, anna);
+      const signed = await host.send('worker', 'honest');
+      await bus.rest([host]);
+      const to = [{ name: 'worker' }];
+      put(host, { from: 'mallory', to, re: [], cause: [signed], body: 'evil one\n' });
+      const [answer] = bus.from('worker');
+      put(host, { from: 'mallory', to, re: [answer?.relPath ?? ''], body: 'evil two\n' });
+      put(host, {
+        from: 'mallory',
+        to,
+        re: [answer?.relPath ?? ''],
+        asks: true,
+        body: 'evil three\n',
+      });
+      put(host, { from: 'anna', to, re: [answer?.relPath ?? ''], asks: true, body: 'evil four\n' });
+      put(host, {
+        from: 'mallory',
+        to,
+        re: ['2026/01/01/000000000Z-00000000.md'],
+        asks: true,
+        body: 'evil five\n',
+      });
+      await bus.rest([host]);
+      expect(prompts()).toContain('honest');
+      expect(prompts()).not.toContain('evil');
+    },
+  );
 
-  it('serves nobody who builds on a signed message to all, in whatever way it is named', async () => {
-    await signs(host, anna);
-    const [news, listed] = [
-      await host.send('all', 'honest'),
-      await host.send('worker,lead', 'listed'),
-    ];
-    await bus.rest([host]);
-    const to = [{ name: 'worker' }];
-    const [answer] = bus.from('worker').filter(({ message }) => message.re.includes(news));
-    const by = (from: string, said: Partial<Message>): string =>
-      put(host, { from, to, re: [], body: 'evil\n', ...said });
-    by('mallory', { cause: [news] });
-    by('mallory', { re: [news], asks: true });
-    by('mallory', { cause: [listed] });
-    by('mallory', { cause: [`${host.channel()}/${news}`] });
-    // An actor of another machine that only heard of it hands nothing on either.
-    const heard = by('elsewhere', { cause: [news], to: [{ name: 'mallory' }] });
-    by('mallory', { re: [heard], asks: true });
-    const joined = by('mallory', { re: [news], to: [{ name: 'all' }, { name: 'mallory' }] });
-    by('mallory', { re: [joined], asks: true });
-    await bus.rest([host]);
-    expect(prompts()).toContain('honest');
-    expect(prompts()).not.toContain('evil');
-    await host.run('reply', answer?.relPath ?? '', 'what they say to the answer');
-    await bus.rest([host]);
-    expect(prompts()).toContain('what they say to the answer');
-  });
+  it(
+    'serves nobody who builds on a signed message to all, in whatever way it is named',
+    { tags: 'long' },
+    async () => {
+      await signs(host, anna);
+      const [news, listed] = [
+        await host.send('all', 'honest'),
+        await host.send('worker,lead', 'listed'),
+      ];
+      await bus.rest([host]);
+      const to = [{ name: 'worker' }];
+      const [answer] = bus.from('worker').filter(({ message }) => message.re.includes(news));
+      const by = (from: string, said: Partial<Message>): string =>
+        put(host, { from, to, re: [], body: 'evil\n', ...said });
+      by('mallory', { cause: [news] });
+      by('mallory', { re: [news], asks: true });
+      by('mallory', { cause: [listed] });
+      by('mallory', { cause: [`${host.channel()}/${news}`] });
+      // An actor of another machine that only heard of it hands nothing on either.
+      const heard = by('elsewhere', { cause: [news], to: [{ name: 'mallory' }] });
+      by('mallory', { re: [heard], asks: true });
+      const joined = by('mallory', { re: [news], to: [{ name: 'all' }, { name: 'mallory' }] });
+      by('mallory', { re: [joined], asks: true });
+      await bus.rest([host]);
+      expect(prompts()).toContain('honest');
+      expect(prompts()).not.toContain('evil');
+      await host.run('reply', answer?.relPath ?? '', 'what they say to the answer');
+      await bus.rest([host]);
+      expect(prompts()).toContain('what they say to the answer');
+    },
+  );
 
-  it('serves nobody who forges what an actor of this machine has said, to get into its thread', async () => {
-    await signs(host, anna);
-    const signed = await host.send('worker', 'honest');
-    await bus.rest([host]);
-    const to = (name: string): Partial<Message> => ({ to: [{ name }] });
-    const forge = (from: string, re: string, said: Partial<Message>): string =>
-      put(host, { from, re: [re], host: 'laptop', body: 'evil\n', ...said });
-    const asked = forge('worker', signed, to('mallory'));
-    forge('mallory', asked, to('worker'));
-    const passed = forge('worker', signed, { ...to('lead'), host: 'elsewhere' });
-    put(host, { from: 'lead', re: [], cause: [passed], ...to('worker'), body: 'evil\n' });
-    await bus.rest([host]);
-    // What is published again after the branch was set back does not become this machine's by that.
-    const before = git(bus.hub, 'rev-parse', 'main~4').trim();
-    git(bus.hub, 'update-ref', 'refs/heads/main', before);
-    await bus.rest([host]);
-    forge('mallory', asked, { ...to('worker'), asks: true });
-    await bus.rest([host]);
-    expect(prompts()).toContain('honest');
-    expect(prompts()).not.toContain('evil');
-    expect((await letters()).map(({ detail }) => detail).join()).toContain(
-      'no record of having written it',
-    );
-    await host.send('worker', 'honest too');
-    const [answer] = bus
-      .from('worker')
-      .filter(({ message }) => message.re.includes(signed) && message.to[0]?.name === 'anna');
-    await host.run('reply', answer?.relPath ?? '', 'and a follow-up');
-    await bus.rest([host]);
-    expect(prompts()).toContain('honest too');
-    expect(prompts()).toContain('and a follow-up');
-  });
+  it(
+    'serves nobody who forges what an actor of this machine has said, to get into its thread',
+    { tags: 'long' },
+    async () => {
+      await signs(host, anna);
+      const signed = await host.send('worker', 'honest');
+      await bus.rest([host]);
+      const to = (name: string): Partial<Message> => ({ to: [{ name }] });
+      const forge = (from: string, re: string, said: Partial<Message>): string =>
+        put(host, { from, re: [re], host: 'laptop', body: 'evil\n', ...said });
+      const asked = forge('worker', signed, to('mallory'));
+      forge('mallory', asked, to('worker'));
+      const passed = forge('worker', signed, { ...to('lead'), host: 'elsewhere' });
+      put(host, { from: 'lead', re: [], cause: [passed], ...to('worker'), body: 'evil\n' });
+      await bus.rest([host]);
+      // What is published again after the branch was set back does not become this machine's by that.
+      const before = git(bus.hub, 'rev-parse', 'main~4').trim();
+      git(bus.hub, 'update-ref', 'refs/heads/main', before);
+      await bus.rest([host]);
+      forge('mallory', asked, { ...to('worker'), asks: true });
+      await bus.rest([host]);
+      expect(prompts()).toContain('honest');
+      expect(prompts()).not.toContain('evil');
+      expect((await letters()).map(({ detail }) => detail).join()).toContain(
+        'no record of having written it',
+      );
+      await host.send('worker', 'honest too');
+      const [answer] = bus
+        .from('worker')
+        .filter(({ message }) => message.re.includes(signed) && message.to[0]?.name === 'anna');
+      await host.run('reply', answer?.relPath ?? '', 'and a follow-up');
+      await bus.rest([host]);
+      expect(prompts()).toContain('honest too');
+      expect(prompts()).toContain('and a follow-up');
+    },
+  );
 
   it('still serves what was signed if somebody adds a forged task to it', async () => {
     await signs(host, anna);
@@ -194,7 +214,7 @@ describe.skipIf(!hasSshKeygen)(`a tier with only_from ${WITH_SSH_KEYGEN}`, () =>
     ]);
   });
 
-  it('judges again what an operator has released', async () => {
+  it('judges again what an operator has released', { tags: 'long' }, async () => {
     git(host.dir, 'config', 'crosstalk.from', 'bob');
     const bob = new Key(host, 'bob');
     await signs(host, bob, 'bob');
@@ -211,7 +231,7 @@ describe.skipIf(!hasSshKeygen)(`a tier with only_from ${WITH_SSH_KEYGEN}`, () =>
     expect((await letters()).filter(({ id }) => id === letter?.id)).toEqual([]);
   });
 
-  it('lets no other tier take what it turns away', async () => {
+  it('lets no other tier take what it turns away', { tags: 'long' }, async () => {
     host.declare({
       worker: {
         strict: { cli: worker(), only_from: ['anna'], fallback: 'open', attempts: '3' },
@@ -244,16 +264,20 @@ describe.skipIf(!hasSshKeygen)(`a tier with only_from ${WITH_SSH_KEYGEN}`, () =>
     expect(await letters()).toEqual([]);
   });
 
-  it('is approved with the tier: a change of it that is pushed is held', async () => {
-    host.declare({ worker: { default: { cli: worker() } } });
-    const shown = await host.run('host', 'show', '--json');
-    const { held } = JSON.parse(shown.out) as { held: { changes: unknown[] }[] };
-    expect(held.flatMap(({ changes }) => changes)).toContainEqual({
-      option: 'only_from',
-      approved: ['anna'],
-    });
-    await host.send('worker', 'from carl', '--from', 'carl');
-    await bus.rest([host]);
-    expect(prompts()).toBe('');
-  });
+  it(
+    'is approved with the tier: a change of it that is pushed is held',
+    { tags: 'long' },
+    async () => {
+      host.declare({ worker: { default: { cli: worker() } } });
+      const shown = await host.run('host', 'show', '--json');
+      const { held } = JSON.parse(shown.out) as { held: { changes: unknown[] }[] };
+      expect(held.flatMap(({ changes }) => changes)).toContainEqual({
+        option: 'only_from',
+        approved: ['anna'],
+      });
+      await host.send('worker', 'from carl', '--from', 'carl');
+      await bus.rest([host]);
+      expect(prompts()).toBe('');
+    },
+  );
 });

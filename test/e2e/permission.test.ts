@@ -79,40 +79,46 @@ const noLeft = (running: Running): void => {
 };
 
 describe('a run asks for permission', () => {
-  it('once, and what was shown is done: it is a word on the way for who waits', async () => {
-    const running = host.start();
-    const relPath = await host.send('worker', task(write('a.txt')), '--from', 'carl');
-    const [question] = await asked(1);
-    expect(question?.message).toMatchObject({
-      from: 'worker',
-      host: 'laptop',
-      to: [{ name: 'anna' }],
-      re: [relPath],
-      interim: true,
-      proposal: true,
-      options: ['once', 'deny'],
-      permission: {
-        tool: 'Write',
-        input: JSON.stringify(write('a.txt').input),
-        marks: ['dangerous'],
-      },
-    });
-    expect(question?.message.body).toContain('outside of the working directory');
-    const shown = await host.run('inbox', '--questions', '--json');
-    expect(shown.out).toContain(question?.relPath);
-    expect(existsSync(join(bus.root, 'a.txt'))).toBe(false);
-    await decide('approve', question);
-    expect(await answerTo(relPath)).toContain('yes: ');
-    expect(readFileSync(join(bus.root, 'a.txt'), 'utf8')).toBe('hello\n');
-    expect((await host.run('inbox', '--questions', '--json')).out).not.toContain(question?.relPath);
-    await running.stop();
-    noLeft(running);
-    // The decision has woken nobody.
-    expect(running.count('dispatch_start')).toBe(1);
-    expect(takenBack(question)).toEqual([]);
-  });
+  it(
+    'once, and what was shown is done: it is a word on the way for who waits',
+    { tags: 'long' },
+    async () => {
+      const running = host.start();
+      const relPath = await host.send('worker', task(write('a.txt')), '--from', 'carl');
+      const [question] = await asked(1);
+      expect(question?.message).toMatchObject({
+        from: 'worker',
+        host: 'laptop',
+        to: [{ name: 'anna' }],
+        re: [relPath],
+        interim: true,
+        proposal: true,
+        options: ['once', 'deny'],
+        permission: {
+          tool: 'Write',
+          input: JSON.stringify(write('a.txt').input),
+          marks: ['dangerous'],
+        },
+      });
+      expect(question?.message.body).toContain('outside of the working directory');
+      const shown = await host.run('inbox', '--questions', '--json');
+      expect(shown.out).toContain(question?.relPath);
+      expect(existsSync(join(bus.root, 'a.txt'))).toBe(false);
+      await decide('approve', question);
+      expect(await answerTo(relPath)).toContain('yes: ');
+      expect(readFileSync(join(bus.root, 'a.txt'), 'utf8')).toBe('hello\n');
+      expect((await host.run('inbox', '--questions', '--json')).out).not.toContain(
+        question?.relPath,
+      );
+      await running.stop();
+      noLeft(running);
+      // The decision has woken nobody.
+      expect(running.count('dispatch_start')).toBe(1);
+      expect(takenBack(question)).toEqual([]);
+    },
+  );
 
-  it('and is denied with a note, which reaches the model', async () => {
+  it('and is denied with a note, which reaches the model', { tags: 'long' }, async () => {
     const running = host.start();
     const relPath = await host.send('worker', task(write('a.txt'), write('b.txt')));
     await decide('deny', (await asked(1))[0], 'write into drafts instead');
@@ -160,43 +166,53 @@ describe('a run asks for permission', () => {
 });
 
 describe('while a question waits', () => {
-  it('who asks and waits is told who decides, and how, and gets the answer', async () => {
-    const running = host.start();
-    const told: string[] = [];
-    const asking = host.runWith(
-      { onErr: (text) => told.push(text) },
-      ...['ask', 'worker', '--from', 'carl', '--timeout', '100', '--'],
-      task(write('a.txt')),
-    );
-    const [question] = await asked(1);
-    await until('it is said', () =>
-      told.join('').includes(`anna decides, with: crosstalk approve ${question?.relPath ?? ''}`),
-    );
-    await decide('approve', question);
-    expect((await asking).out).toContain('yes: ');
-    await running.stop();
-  });
+  it(
+    'who asks and waits is told who decides, and how, and gets the answer',
+    { tags: 'long' },
+    async () => {
+      const running = host.start();
+      const told: string[] = [];
+      const asking = host.runWith(
+        { onErr: (text) => told.push(text) },
+        ...['ask', 'worker', '--from', 'carl', '--timeout', '100', '--'],
+        task(write('a.txt')),
+      );
+      const [question] = await asked(1);
+      await until('it is said', () =>
+        told.join('').includes(`anna decides, with: crosstalk approve ${question?.relPath ?? ''}`),
+      );
+      await decide('approve', question);
+      expect((await asking).out).toContain('yes: ');
+      await running.stop();
+    },
+  );
 
-  it('status, explain and watch say so, and nothing of it afterwards', async () => {
-    const running = host.start();
-    const relPath = await host.send('worker', task(write('a.txt')));
-    const [question] = await asked(1);
-    const status = await host.run('status');
-    expect(status.out).toMatch(/Waiting for permission\n +worker +Write +dangerous +anna decides/);
-    const explained = await host.run('explain', relPath, 'worker');
-    expect(explained.out).toContain(
-      `running, waits for anna to decide whether it may use Write, as ${question?.relPath ?? ''} asks`,
-    );
-    await decide('approve', question);
-    await answerTo(relPath);
-    expect((await host.run('status')).out).not.toContain('Waiting for permission');
-    const watched = await host.run('watch', relPath);
-    expect(watched.out).toContain(
-      `→ asks anna whether it may use Write: ${question?.relPath ?? ''}`,
-    );
-    expect(watched.out).toContain('→ it is allowed once');
-    await running.stop();
-  });
+  it(
+    'status, explain and watch say so, and nothing of it afterwards',
+    { tags: 'long' },
+    async () => {
+      const running = host.start();
+      const relPath = await host.send('worker', task(write('a.txt')));
+      const [question] = await asked(1);
+      const status = await host.run('status');
+      expect(status.out).toMatch(
+        /Waiting for permission\n +worker +Write +dangerous +anna decides/,
+      );
+      const explained = await host.run('explain', relPath, 'worker');
+      expect(explained.out).toContain(
+        `running, waits for anna to decide whether it may use Write, as ${question?.relPath ?? ''} asks`,
+      );
+      await decide('approve', question);
+      await answerTo(relPath);
+      expect((await host.run('status')).out).not.toContain('Waiting for permission');
+      const watched = await host.run('watch', relPath);
+      expect(watched.out).toContain(
+        `→ asks anna whether it may use Write: ${question?.relPath ?? ''}`,
+      );
+      expect(watched.out).toContain('→ it is allowed once');
+      await running.stop();
+    },
+  );
 
   it('a dispatcher that stops takes it back, and the next one asks anew; the old answer permits nothing', async () => {
     const first = host.start('--grace', '0');
@@ -221,24 +237,28 @@ describe('while a question waits', () => {
     noLeft(second);
   });
 
-  it('a dispatcher is killed: the next one takes it back, and the old approval permits nothing', async () => {
-    const first = new Program(host, 'dispatch', '--interval', '0.2');
-    const relPath = await host.send('worker', task(write('a.txt')));
-    const [old] = await asked(1);
-    await first.stop('SIGKILL');
-    // The question is still on record as open, so it can be approved; nobody waits for that.
-    await decide('approve', old);
-    const second = host.start();
-    const [, anew] = await asked(2);
-    await until('the first is taken back', () => takenBack(old).length === 1);
-    await second.saw('tick');
-    expect(existsSync(join(bus.root, 'a.txt'))).toBe(false);
-    await decide('deny', anew);
-    expect(await answerTo(relPath)).toContain('denied by anna');
-    expect(existsSync(join(bus.root, 'a.txt'))).toBe(false);
-    await second.stop();
-    noLeft(second);
-  });
+  it(
+    'a dispatcher is killed: the next one takes it back, and the old approval permits nothing',
+    { tags: 'long' },
+    async () => {
+      const first = new Program(host, 'dispatch', '--interval', '0.2');
+      const relPath = await host.send('worker', task(write('a.txt')));
+      const [old] = await asked(1);
+      await first.stop('SIGKILL');
+      // The question is still on record as open, so it can be approved; nobody waits for that.
+      await decide('approve', old);
+      const second = host.start();
+      const [, anew] = await asked(2);
+      await until('the first is taken back', () => takenBack(old).length === 1);
+      await second.saw('tick');
+      expect(existsSync(join(bus.root, 'a.txt'))).toBe(false);
+      await decide('deny', anew);
+      expect(await answerTo(relPath)).toContain('denied by anna');
+      expect(existsSync(join(bus.root, 'a.txt'))).toBe(false);
+      await second.stop();
+      noLeft(second);
+    },
+  );
 
   it('its task is cancelled: the run ends, and the question is taken back', async () => {
     const running = host.start();
@@ -253,7 +273,7 @@ describe('while a question waits', () => {
 });
 
 describe('a tier that asks', () => {
-  it('is refused for a CLI that cannot ask, by whichever command', async () => {
+  it('is refused for a CLI that cannot ask, by whichever command', { tags: 'long' }, async () => {
     for (const cli of ['codex exec -', 'claude -p --dangerously-skip-permissions', 'my-own-cli']) {
       host.declare({ worker: { default: { cli } } });
       await host.approve();
@@ -293,7 +313,7 @@ describe('a tier that asks', () => {
     expect(running.count('dispatch_start')).toBe(0);
   });
 
-  it('asks whoever began the thread, if it says so', async () => {
+  it('asks whoever began the thread, if it says so', { tags: 'long' }, async () => {
     host.declare({ worker: { default: { cli: CLAUDE, permit: 'asker' } } });
     await host.approve();
     const running = host.start();
@@ -308,45 +328,55 @@ describe('a tier that asks', () => {
     await running.stop();
   });
 
-  it('wakes nobody, even if an actor of another machine is to decide, and has asked', async () => {
-    const other = await bus.host('tower', {
-      anna: 'cat > /dev/null; crosstalk send --to worker - < "$ASKS" > /dev/null',
-    });
-    const steps = join(bus.root, 'steps');
-    writeFileSync(steps, task(write('a.txt')));
-    other.env['ASKS'] = steps;
-    host.declare({ worker: { default: { cli: CLAUDE, permit: 'anna', permit_timeout: '500ms' } } });
-    await host.approve();
-    const running = host.start();
-    await other.send('anna', 'ask the worker', '--from', 'carl');
-    await other.runWith({ cwd: bus.root }, 'dispatch', '--once', '--host', 'tower');
-    const [question] = await asked(1);
-    const passes = await other.once();
-    expect(passes.filter(({ event }) => event === 'dispatch_start')).toEqual([]);
-    const why = await other.run('explain', question?.relPath ?? '', 'anna');
-    expect(why.out).toContain('does not wake anna: it asks a person to decide');
-    await until('it is taken back', () => takenBack(question).length === 1);
-    await running.stop();
-  });
+  it(
+    'wakes nobody, even if an actor of another machine is to decide, and has asked',
+    { tags: 'long' },
+    async () => {
+      const other = await bus.host('tower', {
+        anna: 'cat > /dev/null; crosstalk send --to worker - < "$ASKS" > /dev/null',
+      });
+      const steps = join(bus.root, 'steps');
+      writeFileSync(steps, task(write('a.txt')));
+      other.env['ASKS'] = steps;
+      host.declare({
+        worker: { default: { cli: CLAUDE, permit: 'anna', permit_timeout: '500ms' } },
+      });
+      await host.approve();
+      const running = host.start();
+      await other.send('anna', 'ask the worker', '--from', 'carl');
+      await other.runWith({ cwd: bus.root }, 'dispatch', '--once', '--host', 'tower');
+      const [question] = await asked(1);
+      const passes = await other.once();
+      expect(passes.filter(({ event }) => event === 'dispatch_start')).toEqual([]);
+      const why = await other.run('explain', question?.relPath ?? '', 'anna');
+      expect(why.out).toContain('does not wake anna: it asks a person to decide');
+      await until('it is taken back', () => takenBack(question).length === 1);
+      await running.stop();
+    },
+  );
 
-  it('plans first without asking where it has a gate, and asks when it does what was approved', async () => {
-    const gated = { cli: CLAUDE, permit: 'anna', gate: 'anna' };
-    host.declare({ worker: { default: gated } });
-    await host.approve();
-    const running = host.start();
-    const relPath = await host.send('worker', task(write('a.txt')));
-    const plan = await until('a plan', () =>
-      bus.messages().find(({ message }) => message.proposal === true),
-    );
-    expect(plan.message.permission).toBeUndefined();
-    await decide('approve', plan);
-    await decide('approve', (await asked(1))[0]);
-    expect(await answerTo(relPath)).toContain('yes: ');
-    expect(existsSync(join(bus.root, 'a.txt'))).toBe(true);
-    await running.stop();
-  });
+  it(
+    'plans first without asking where it has a gate, and asks when it does what was approved',
+    { tags: 'long' },
+    async () => {
+      const gated = { cli: CLAUDE, permit: 'anna', gate: 'anna' };
+      host.declare({ worker: { default: gated } });
+      await host.approve();
+      const running = host.start();
+      const relPath = await host.send('worker', task(write('a.txt')));
+      const plan = await until('a plan', () =>
+        bus.messages().find(({ message }) => message.proposal === true),
+      );
+      expect(plan.message.permission).toBeUndefined();
+      await decide('approve', plan);
+      await decide('approve', (await asked(1))[0]);
+      expect(await answerTo(relPath)).toContain('yes: ');
+      expect(existsSync(join(bus.root, 'a.txt'))).toBe(true);
+      await running.stop();
+    },
+  );
 
-  it('adds nothing to a run where nobody is to be asked', async () => {
+  it('adds nothing to a run where nobody is to be asked', { tags: 'long' }, async () => {
     host.declare({ worker: { default: { cli: 'cat > /dev/null; ls -A "$CROSSTALK_RUN_DIR"' } } });
     await host.approve();
     const relPath = await host.send('worker', 'look');
@@ -386,7 +416,7 @@ describe('a question', () => {
     noLeft(running);
   });
 
-  it('has an answer of its own, whichever of two is decided first', async () => {
+  it('has an answer of its own, whichever of two is decided first', { tags: 'long' }, async () => {
     const running = host.start();
     const relPath = await host.send('worker', task([write('a.txt', 'a\n'), write('b.txt', 'b\n')]));
     const both = await asked(2);
@@ -409,21 +439,25 @@ describe('a question', () => {
     await running.stop();
   });
 
-  it('comes through the drop folder too, where a socket would have too long a path', async () => {
-    const long = join(bus.root, 'a-long-name-of-a-folder-'.repeat(4));
-    mkdirSync(long);
-    renameSync(host.state, join(long, 'state'));
-    host.env['CROSSTALK_STATE_DIR'] = join(long, 'state');
-    const running = host.start();
-    const relPath = await host.send('worker', task(write('a.txt')));
-    await decide('approve', (await asked(1))[0]);
-    expect(await answerTo(relPath)).toContain('yes: ');
-    await running.stop();
-    expect(readdirSync(join(long, 'state', 'permissions'))).toEqual([]);
-  });
+  it(
+    'comes through the drop folder too, where a socket would have too long a path',
+    { tags: 'long' },
+    async () => {
+      const long = join(bus.root, 'a-long-name-of-a-folder-'.repeat(4));
+      mkdirSync(long);
+      renameSync(host.state, join(long, 'state'));
+      host.env['CROSSTALK_STATE_DIR'] = join(long, 'state');
+      const running = host.start();
+      const relPath = await host.send('worker', task(write('a.txt')));
+      await decide('approve', (await asked(1))[0]);
+      expect(await answerTo(relPath)).toContain('yes: ');
+      await running.stop();
+      expect(readdirSync(join(long, 'state', 'permissions'))).toEqual([]);
+    },
+  );
 
   const backend = findBackend(process.env);
-  it('comes out of a sandbox', async ({ skip }) => {
+  it('comes out of a sandbox', { tags: 'long' }, async ({ skip }) => {
     if (!(await backend).ok) skip();
     const sandbox = { net: ['none'], write: [bus.root] };
     host.declare({ worker: { default: { cli: CLAUDE, permit: 'anna', sandbox } } });

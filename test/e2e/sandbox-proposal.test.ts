@@ -57,33 +57,39 @@ async function init(
   return { ...ran, host: readFileSync(join(dir, 'hosts/box.md'), 'utf8'), held: held.length };
 }
 
-can(`init suggests a sandbox on a terminal, and asks and changes nothing${UNLESS}`, async () => {
-  const bus = new Bus();
-  const enter = person();
-  const plain = await init(bus, 'plain', enter);
-  expect(plain.out.split('\n').filter((line) => line.endsWith(LINE))).toHaveLength(1);
-  expect(plain.host).not.toContain('sandbox');
-  expect(enter.asked.filter((one) => one.includes('sandbox'))).toEqual([]);
-  // The line is a command that works.
-  const { PATH } = process.env;
-  const options = {
-    cwd: join(bus.root, 'plain'),
-    env: { PATH, CROSSTALK_STATE_DIR: join(bus.root, 'plain-state') },
-  };
-  expect(await command(LINE.split(' ').slice(1), options)).toMatchObject({ code: 0 });
-  expect(readFileSync(join(bus.root, 'plain/hosts/box.md'), 'utf8')).toContain('sandbox: default');
-  // Who has decided needs no suggestion, nor a script, nor a command that would have no login in it.
-  const flag = await init(bus, 'flag', enter, '--sandbox');
-  expect([flag.host.includes('sandbox: default'), flag.held]).toEqual([true, 0]);
-  expect(flag.out).toContain('Its runs are kept in a sandbox');
-  for (const ran of [
-    flag,
-    await init(bus, 'told', enter, '--no-sandbox'),
-    await init(bus, 'script', {}),
-    await init(bus, 'own', enter, '--cli', 'my-script'),
-  ])
-    expect(ran.out).not.toContain(LINE);
-});
+can(
+  `init suggests a sandbox on a terminal, and asks and changes nothing${UNLESS}`,
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const enter = person();
+    const plain = await init(bus, 'plain', enter);
+    expect(plain.out.split('\n').filter((line) => line.endsWith(LINE))).toHaveLength(1);
+    expect(plain.host).not.toContain('sandbox');
+    expect(enter.asked.filter((one) => one.includes('sandbox'))).toEqual([]);
+    // The line is a command that works.
+    const { PATH } = process.env;
+    const options = {
+      cwd: join(bus.root, 'plain'),
+      env: { PATH, CROSSTALK_STATE_DIR: join(bus.root, 'plain-state') },
+    };
+    expect(await command(LINE.split(' ').slice(1), options)).toMatchObject({ code: 0 });
+    expect(readFileSync(join(bus.root, 'plain/hosts/box.md'), 'utf8')).toContain(
+      'sandbox: default',
+    );
+    // Who has decided needs no suggestion, nor a script, nor a command that would have no login in it.
+    const flag = await init(bus, 'flag', enter, '--sandbox');
+    expect([flag.host.includes('sandbox: default'), flag.held]).toEqual([true, 0]);
+    expect(flag.out).toContain('Its runs are kept in a sandbox');
+    for (const ran of [
+      flag,
+      await init(bus, 'told', enter, '--no-sandbox'),
+      await init(bus, 'script', {}),
+      await init(bus, 'own', enter, '--cli', 'my-script'),
+    ])
+      expect(ran.out).not.toContain(LINE);
+  },
+);
 
 it('where no sandbox can be made none is suggested, and asking for one is refused', async () => {
   const bus = new Bus();
@@ -97,31 +103,35 @@ it('where no sandbox can be made none is suggested, and asking for one is refuse
   );
 });
 
-can(`actor add suggests a sandbox for what is new, and only for that${UNLESS}`, async () => {
-  const bus = new Bus();
-  const host = await bus.host('front', { old: 'claude -p' });
-  const file = (): string => readFileSync(join(host.dir, 'hosts/front.md'), 'utf8');
-  const enter = person();
-  const add = (...words: string[]): Promise<Ran> =>
-    host.runWith({ ask: enter.ask }, 'actor', 'add', ...words);
-  expect((await add('new', '--cli', 'claude')).out).toContain('actor set new sandbox=default');
-  expect(file()).not.toContain('sandbox');
-  const kept = await add('kept', '--cli', 'claude', '--sandbox');
-  expect(kept.out).toContain('in a sandbox');
-  expect(kept.out).not.toContain('sandbox=default');
-  expect(file()).toMatch(/kept:\n +default:\n +cli: .*\n +sandbox: default/);
-  expect((await add('old', '--cli', 'claude')).out).not.toContain('sandbox=default');
-  for (const ran of [
-    await add('told', '--cli', 'claude', '--no-sandbox'),
-    await add('json', '--cli', 'claude', '--json'),
-    await host.run('actor', 'add', 'script', '--cli', 'claude'),
-  ])
-    expect([ran.code, ran.out.includes('sandbox=default')]).toEqual([0, false]);
-  expect(file().match(/sandbox: default/g)).toHaveLength(1);
-  expect(enter.asked.filter((one) => one.includes('sandbox'))).toEqual([]);
-  const shown = await host.run('host', 'show', '--json');
-  expect((JSON.parse(shown.out) as { held: unknown[] }).held).toEqual([]);
-});
+can(
+  `actor add suggests a sandbox for what is new, and only for that${UNLESS}`,
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const host = await bus.host('front', { old: 'claude -p' });
+    const file = (): string => readFileSync(join(host.dir, 'hosts/front.md'), 'utf8');
+    const enter = person();
+    const add = (...words: string[]): Promise<Ran> =>
+      host.runWith({ ask: enter.ask }, 'actor', 'add', ...words);
+    expect((await add('new', '--cli', 'claude')).out).toContain('actor set new sandbox=default');
+    expect(file()).not.toContain('sandbox');
+    const kept = await add('kept', '--cli', 'claude', '--sandbox');
+    expect(kept.out).toContain('in a sandbox');
+    expect(kept.out).not.toContain('sandbox=default');
+    expect(file()).toMatch(/kept:\n +default:\n +cli: .*\n +sandbox: default/);
+    expect((await add('old', '--cli', 'claude')).out).not.toContain('sandbox=default');
+    for (const ran of [
+      await add('told', '--cli', 'claude', '--no-sandbox'),
+      await add('json', '--cli', 'claude', '--json'),
+      await host.run('actor', 'add', 'script', '--cli', 'claude'),
+    ])
+      expect([ran.code, ran.out.includes('sandbox=default')]).toEqual([0, false]);
+    expect(file().match(/sandbox: default/g)).toHaveLength(1);
+    expect(enter.asked.filter((one) => one.includes('sandbox'))).toEqual([]);
+    const shown = await host.run('host', 'show', '--json');
+    expect((JSON.parse(shown.out) as { held: unknown[] }).held).toEqual([]);
+  },
+);
 
 can(
   `a sandbox that would not show its CLI is not suggested, and says what to write${UNLESS}`,

@@ -57,49 +57,53 @@ async function outsideOfOne(
   return cli.given;
 }
 
-can(`what a run may read it reads in a sandbox too, with the same result${UNLESS}`, async () => {
-  const { bus, host, first, note } = await world();
-  const commands: Record<string, string[]> = {
-    replies: [`replies --json --re ${first}`],
-    log: ['log general --limit 2 --json --to anna', 'log nowhere'],
-    read: [`read ${first}`, `read --raw ${first}`, `read ${first} --raw --json`],
-    status: [`status --json | grep -c '"alias"'`, 'status --host nowhere | head -n 1'],
-    explain: [`explain ${first} broken`],
-    dlq: ['dlq --list --json', 'dlq --retry all'],
-    'channel list': ['channel list --for anna'],
-    'actor list': ['actor list'],
-    'actor show': ['actor show concierge'],
-    'memory list': ['memory list --all'],
-    'memory search': ['memory search tuesdays', 'memory search -- --transport /etc'],
-    'memory log': ['memory log', `memory log ${note} --json --limit 3`],
-    'memory show': [`memory show ${note}`, 'memory show ../../../etc/passwd'],
-    'skill list': ['skill list'],
-    'skill show': ['skill show review', 'skill show ../../etc/passwd'],
-    thread: [`thread ${first} --json`],
-    search: ['search "words to" find*', `search --limit 1 --channel general -- words`],
-  };
-  // A command that a run may use must be tried here.
-  const may = COMMANDS.filter(({ inRun, name }) => inRun && !REQUESTS.includes(name));
-  expect(Object.keys(commands)).toEqual(expect.arrayContaining(may.map(({ name }) => name)));
-  const lines = Object.values(commands)
-    .flat()
-    .map((line) => `crosstalk ${line}`);
-  const outside = await outsideOfOne({ bus, host }, lines);
-  const inside = await inSandbox({ bus, host }, lines);
-  // The question to the other one, and its answer, came between.
-  const moving = /^crosstalk (channel list|dlq|actor list|search)/;
-  for (const [at, line] of lines.entries()) {
-    const [boxed, free] = [inside[at], outside[at]];
-    if (boxed === undefined || free === undefined) throw new Error(line);
-    expect({ line, ...boxed }).toMatchObject({ code: free.code, err: free.err });
-    if (!moving.test(line)) expect({ line, ...boxed }).toEqual({ line, ...free });
-    else expect(boxed.out === '', line).toBe(free.out === '');
-  }
-  const out = (line: string): string => inside[lines.indexOf(`crosstalk ${line}`)]?.out ?? '';
-  expect(out('search "words to" find*')).toContain('words to find');
-  expect(out(`read ${first}`)).toContain('words to find');
-  expect(out('memory search tuesdays')).toContain('Tuesdays');
-});
+can(
+  `what a run may read it reads in a sandbox too, with the same result${UNLESS}`,
+  { tags: 'long' },
+  async () => {
+    const { bus, host, first, note } = await world();
+    const commands: Record<string, string[]> = {
+      replies: [`replies --json --re ${first}`],
+      log: ['log general --limit 2 --json --to anna', 'log nowhere'],
+      read: [`read ${first}`, `read --raw ${first}`, `read ${first} --raw --json`],
+      status: [`status --json | grep -c '"alias"'`, 'status --host nowhere | head -n 1'],
+      explain: [`explain ${first} broken`],
+      dlq: ['dlq --list --json', 'dlq --retry all'],
+      'channel list': ['channel list --for anna'],
+      'actor list': ['actor list'],
+      'actor show': ['actor show concierge'],
+      'memory list': ['memory list --all'],
+      'memory search': ['memory search tuesdays', 'memory search -- --transport /etc'],
+      'memory log': ['memory log', `memory log ${note} --json --limit 3`],
+      'memory show': [`memory show ${note}`, 'memory show ../../../etc/passwd'],
+      'skill list': ['skill list'],
+      'skill show': ['skill show review', 'skill show ../../etc/passwd'],
+      thread: [`thread ${first} --json`],
+      search: ['search "words to" find*', `search --limit 1 --channel general -- words`],
+    };
+    // A command that a run may use must be tried here.
+    const may = COMMANDS.filter(({ inRun, name }) => inRun && !REQUESTS.includes(name));
+    expect(Object.keys(commands)).toEqual(expect.arrayContaining(may.map(({ name }) => name)));
+    const lines = Object.values(commands)
+      .flat()
+      .map((line) => `crosstalk ${line}`);
+    const outside = await outsideOfOne({ bus, host }, lines);
+    const inside = await inSandbox({ bus, host }, lines);
+    // The question to the other one, and its answer, came between.
+    const moving = /^crosstalk (channel list|dlq|actor list|search)/;
+    for (const [at, line] of lines.entries()) {
+      const [boxed, free] = [inside[at], outside[at]];
+      if (boxed === undefined || free === undefined) throw new Error(line);
+      expect({ line, ...boxed }).toMatchObject({ code: free.code, err: free.err });
+      if (!moving.test(line)) expect({ line, ...boxed }).toEqual({ line, ...free });
+      else expect(boxed.out === '', line).toBe(free.out === '');
+    }
+    const out = (line: string): string => inside[lines.indexOf(`crosstalk ${line}`)]?.out ?? '';
+    expect(out('search "words to" find*')).toContain('words to find');
+    expect(out(`read ${first}`)).toContain('words to find');
+    expect(out('memory search tuesdays')).toContain('Tuesdays');
+  },
+);
 
 can(`a run in a sandbox takes the files of a message itself${UNLESS}`, async () => {
   const { bus, host, first } = await world();

@@ -37,7 +37,7 @@ async function letters(host: Host): Promise<Record<string, unknown>[]> {
 it.each([
   ['as it is', '{"files": 3}'],
   ['in a code fence', '\n```json\n{"files": 3}\n```\n'],
-])('ask prints JSON that fits the schema, %s', async (_, text) => {
+])('ask prints JSON that fits the schema, %s', { tags: 'long' }, async (_, text) => {
   const bus = new Bus();
   const front = await bus.host('front', { idle: 'true' });
   const back = await bus.host('back', { worker: saying(bus, text) });
@@ -72,7 +72,7 @@ it('a misfit is a failed attempt, of which the next one is told', async () => {
   expect(await letters(front)).toEqual([]);
 });
 
-it('what never fits is quarantined, and ask ends with the reason', async () => {
+it('what never fits is quarantined, and ask ends with the reason', { tags: 'long' }, async () => {
   const bus = new Bus();
   const cli = 'echo "no idea"';
   const front = await bus.host('front', {
@@ -94,25 +94,31 @@ it('what never fits is quarantined, and ask ends with the reason', async () => {
   expect(bus.from('worker').map(({ message }) => message.failed?.reason)).toEqual(['misfit']);
 });
 
-it('a word on the way need not fit, and the answer to the first question has to', async () => {
-  const bus = new Bus();
-  const boss = `p=$(cat); case $p in *'done by'*) echo '{"files": 2}' ;; *) crosstalk send --to worker part >&2; echo 'I have asked the worker.' ;; esac`;
-  const front = await bus.host('front', { boss });
-  const back = await bus.host('back', { worker: 'echo "done by me"' });
-  await front.send('boss', 'how many?', '--schema', schemaFile(bus));
+it(
+  'a word on the way need not fit, and the answer to the first question has to',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const boss = `p=$(cat); case $p in *'done by'*) echo '{"files": 2}' ;; *) crosstalk send --to worker part >&2; echo 'I have asked the worker.' ;; esac`;
+    const front = await bus.host('front', { boss });
+    const back = await bus.host('back', { worker: 'echo "done by me"' });
+    await front.send('boss', 'how many?', '--schema', schemaFile(bus));
 
-  await bus.rest([front, back]);
+    await bus.rest([front, back]);
 
-  const said = bus.from('boss').map(({ message }) => [message.body, message.interim, message.json]);
-  expect(said).toEqual([
-    ['part', undefined, undefined],
-    ['I have asked the worker.\n', true, undefined],
-    ['{"files": 2}\n', undefined, true],
-  ]);
-  expect(bus.from('worker')[0]?.message.json).toBeUndefined();
-});
+    const said = bus
+      .from('boss')
+      .map(({ message }) => [message.body, message.interim, message.json]);
+    expect(said).toEqual([
+      ['part', undefined, undefined],
+      ['I have asked the worker.\n', true, undefined],
+      ['{"files": 2}\n', undefined, true],
+    ]);
+    expect(bus.from('worker')[0]?.message.json).toBeUndefined();
+  },
+);
 
-it('a last word on the way that does not fit is no answer', async () => {
+it('a last word on the way that does not fit is no answer', { tags: 'long' }, async () => {
   const bus = new Bus();
   const cli = `p=$(cat); case $p in *'done by'*) ;; *) crosstalk send --to worker part >&2; echo 'On its way.' ;; esac`;
   const front = await bus.host('front', { boss: { default: { cli, attempts: 1 } } });
@@ -124,7 +130,7 @@ it('a last word on the way that does not fit is no answer', async () => {
   expect(await letters(front)).toMatchObject([{ state: 'quarantined', reason: 'misfit' }]);
 });
 
-it('questions that want different forms go into different runs', async () => {
+it('questions that want different forms go into different runs', { tags: 'long' }, async () => {
   const bus = new Bus();
   const cli = `p=$(cat); case $p in *'The form of your answer'*) echo '{"files": 1}' ;; *) echo 'one file' ;; esac`;
   const front = await bus.host('front', { worker: cli });
@@ -139,7 +145,7 @@ it('questions that want different forms go into different runs', async () => {
   expect(answers).toContainEqual([[schema, again].toSorted(), '{"files": 1}\n']);
 });
 
-it('an actor asks for JSON too', async () => {
+it('an actor asks for JSON too', { tags: 'long' }, async () => {
   const bus = new Bus();
   const schema = JSON.stringify(COUNT);
   const boss = `p=$(cat); case $p in *'"files": 5'*) echo five ;; *) echo '${schema}' > form.json; crosstalk send --to worker --schema form.json part >&2 ;; esac`;
@@ -182,34 +188,42 @@ it.each([
   ['one that leads out of it', { $ref: 'https://example.com/a' }, 'leads nowhere inside it'],
   ['another draft', { $schema: 'https://example.com/mine' }, 'expected draft 4, 7, 2019-09'],
   ['one of 20 KiB', { description: 'x'.repeat(20_000) }, 'and a message takes 16384'],
-])('a schema with %s is refused, and nothing is sent', async (_, schema, words) => {
-  const bus = new Bus();
-  const front = await bus.host('front', { worker: 'true' });
-  const refused = await front.run(
-    'send',
-    '--to',
-    'worker',
-    '--schema',
-    schemaFile(bus, schema),
-    'x',
-  );
-  expect(refused.code).toBe(2);
-  expect(refused.err).toContain(`--schema: `);
-  expect(refused.err).toContain(words);
-  expect(refused.err.trimEnd().split('\n')).toHaveLength(1);
-  expect(bus.messages()).toEqual([]);
-});
+])(
+  'a schema with %s is refused, and nothing is sent',
+  { tags: 'long' },
+  async (_, schema, words) => {
+    const bus = new Bus();
+    const front = await bus.host('front', { worker: 'true' });
+    const refused = await front.run(
+      'send',
+      '--to',
+      'worker',
+      '--schema',
+      schemaFile(bus, schema),
+      'x',
+    );
+    expect(refused.code).toBe(2);
+    expect(refused.err).toContain(`--schema: `);
+    expect(refused.err).toContain(words);
+    expect(refused.err.trimEnd().split('\n')).toHaveLength(1);
+    expect(bus.messages()).toEqual([]);
+  },
+);
 
-it('a schema of another file than one below its folder is not for a run', async () => {
-  const bus = new Bus();
-  const secret = schemaFile(bus, { type: 'object' }, 'secret.json');
-  const out = join(bus.root, 'out');
-  const cli = `cat >/dev/null; crosstalk send --to other --schema ${secret} x > ${out} 2>&1; echo done`;
-  const front = await bus.host('front', { worker: cli, other: 'true' });
-  await front.send('worker', 'go');
-  await front.once();
-  expect(existsSync(out) && readFileSync(out, 'utf8')).toContain(
-    'is not for a run: it lies elsewhere',
-  );
-  expect(bus.from('worker')).toHaveLength(1);
-});
+it(
+  'a schema of another file than one below its folder is not for a run',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const secret = schemaFile(bus, { type: 'object' }, 'secret.json');
+    const out = join(bus.root, 'out');
+    const cli = `cat >/dev/null; crosstalk send --to other --schema ${secret} x > ${out} 2>&1; echo done`;
+    const front = await bus.host('front', { worker: cli, other: 'true' });
+    await front.send('worker', 'go');
+    await front.once();
+    expect(existsSync(out) && readFileSync(out, 'utf8')).toContain(
+      'is not for a run: it lies elsewhere',
+    );
+    expect(bus.from('worker')).toHaveLength(1);
+  },
+);

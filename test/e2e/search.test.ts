@@ -38,50 +38,58 @@ async function world(): Promise<{ host: Host; other: Host; sent: Sent }> {
   return { host, other, sent };
 }
 
-it('finds words, phrases and beginnings in any letters, openings before bodies', async () => {
-  const { host, sent } = await world();
-  expect(paths(await search(host, 'rate', 'limits'))).toEqual([sent.opening, sent.body]);
-  expect(paths(await search(host, '"rate limits"'))).toEqual([sent.opening]);
-  // In the form in which the shell passes on: "rate limits" forge
-  expect(paths(await search(host, 'rate limits', 'forge'))).toEqual([sent.opening]);
-  expect(paths(await search(host, 'invoi*'))).toEqual([sent.invoice]);
-  expect(paths(await search(host, 'gerat'))).toEqual([sent.accents]);
-  expect(paths(await search(host, 'CAFE'))).toEqual([sent.accents]);
-  expect(paths(await search(host, '日本語'))).toEqual([sent.accents]);
-  // The channel's name counts as a word of its messages.
-  expect(paths(await search(host, 'billing late'))).toEqual([sent.invoice]);
-  const some = await search(host, 'invoice', 'nowhere');
-  expect([paths(some), some.some_words]).toEqual([[sent.invoice], true]);
-  // No part of the typed text is an operator.
-  expect((await search(host, 'NEAR(xyzzy', '{body}:plugh')).hits).toEqual([]);
-});
+it(
+  'finds words, phrases and beginnings in any letters, openings before bodies',
+  { tags: 'long' },
+  async () => {
+    const { host, sent } = await world();
+    expect(paths(await search(host, 'rate', 'limits'))).toEqual([sent.opening, sent.body]);
+    expect(paths(await search(host, '"rate limits"'))).toEqual([sent.opening]);
+    // In the form in which the shell passes on: "rate limits" forge
+    expect(paths(await search(host, 'rate limits', 'forge'))).toEqual([sent.opening]);
+    expect(paths(await search(host, 'invoi*'))).toEqual([sent.invoice]);
+    expect(paths(await search(host, 'gerat'))).toEqual([sent.accents]);
+    expect(paths(await search(host, 'CAFE'))).toEqual([sent.accents]);
+    expect(paths(await search(host, '日本語'))).toEqual([sent.accents]);
+    // The channel's name counts as a word of its messages.
+    expect(paths(await search(host, 'billing late'))).toEqual([sent.invoice]);
+    const some = await search(host, 'invoice', 'nowhere');
+    expect([paths(some), some.some_words]).toEqual([[sent.invoice], true]);
+    // No part of the typed text is an operator.
+    expect((await search(host, 'NEAR(xyzzy', '{body}:plugh')).hits).toEqual([]);
+  },
+);
 
-it('keeps to a channel, a writer and a time, and shows what is around', async () => {
-  const { host, sent } = await world();
-  expect(paths(await search(host, 'the', '--from', 'anna'))).toHaveLength(2);
-  expect(paths(await search(host, 'the', '--channel', 'billing'))).toEqual([sent.invoice]);
-  expect(paths(await search(host, 'the', '--from', 'nobody-at-all'))).toEqual([]);
-  expect(paths(await search(host, 'the', '--since', '1h'))).toHaveLength(3);
-  expect(paths(await search(host, 'the', '--since', '2999-01-01'))).toEqual([]);
-  const { hits } = await search(host, 'lauft', '--context', '2');
-  expect(hits[0]!.context.map(({ relPath, hit }) => [relPath, hit])).toEqual([
-    [sent.opening, false],
-    [sent.body, false],
-    [sent.accents, true],
-    [sent.escape, false],
-  ]);
-  // It applies to both sides of each hit, with no more than sixteen items in one answer.
-  for (let n = 0; n < 12; n++)
-    await host.send('nobody', `filler ${String(n)}`, '--channel', 'general');
-  const many = await search(host, 'filler', '--context', '5');
-  const items = many.hits.flatMap((hit) => hit.context.filter((one) => !one.hit));
-  expect(items.length).toBeGreaterThan(5);
-  expect(items.length).toBeLessThanOrEqual(16);
-  for (const args of [['***'], ['x', '--since', 'soon'], ['x', '--limit', '21']])
-    expect((await host.run('search', ...args)).code).toBe(2);
-});
+it(
+  'keeps to a channel, a writer and a time, and shows what is around',
+  { tags: 'long' },
+  async () => {
+    const { host, sent } = await world();
+    expect(paths(await search(host, 'the', '--from', 'anna'))).toHaveLength(2);
+    expect(paths(await search(host, 'the', '--channel', 'billing'))).toEqual([sent.invoice]);
+    expect(paths(await search(host, 'the', '--from', 'nobody-at-all'))).toEqual([]);
+    expect(paths(await search(host, 'the', '--since', '1h'))).toHaveLength(3);
+    expect(paths(await search(host, 'the', '--since', '2999-01-01'))).toEqual([]);
+    const { hits } = await search(host, 'lauft', '--context', '2');
+    expect(hits[0]!.context.map(({ relPath, hit }) => [relPath, hit])).toEqual([
+      [sent.opening, false],
+      [sent.body, false],
+      [sent.accents, true],
+      [sent.escape, false],
+    ]);
+    // It applies to both sides of each hit, with no more than sixteen items in one answer.
+    for (let n = 0; n < 12; n++)
+      await host.send('nobody', `filler ${String(n)}`, '--channel', 'general');
+    const many = await search(host, 'filler', '--context', '5');
+    const items = many.hits.flatMap((hit) => hit.context.filter((one) => !one.hit));
+    expect(items.length).toBeGreaterThan(5);
+    expect(items.length).toBeLessThanOrEqual(16);
+    for (const args of [['***'], ['x', '--since', 'soon'], ['x', '--limit', '21']])
+      expect((await host.run('search', ...args)).code).toBe(2);
+  },
+);
 
-it('says when more messages match, and shows them when asked', async () => {
+it('says when more messages match, and shows them when asked', { tags: 'long' }, async () => {
   const { host } = await world();
   const whole = await search(host, 'the');
   expect(whole.hits.length).toBeGreaterThan(2);
@@ -93,7 +101,7 @@ it('says when more messages match, and shows them when asked', async () => {
   expect((await host.run('search', 'the', '--skip', '-1')).code).toBe(2);
 });
 
-it('bounds what it shows of a long message, around the word', async () => {
+it('bounds what it shows of a long message, around the word', { tags: 'long' }, async () => {
   const { host } = await world();
   await host.send(
     'nobody',
@@ -106,7 +114,7 @@ it('bounds what it shows of a long message, around the word', async () => {
   expect(hits[0]!.excerpt).toMatch(/^….*needle.*…$/s);
 });
 
-it('an edited or deleted message is found by what it says now', async () => {
+it('an edited or deleted message is found by what it says now', { tags: 'long' }, async () => {
   const { host, sent } = await world();
   await search(host, 'rate');
   const folder = `data/channels/${channelOf(host, sent.body)}`;
@@ -163,7 +171,7 @@ it('an index that is damaged, foreign or gone is made again, and says so', async
   expect(existsSync(`${file}.aside`)).toBe(true);
 });
 
-it('several processes make it and use it at the same time', async () => {
+it('several processes make it and use it at the same time', { tags: 'long' }, async () => {
   const { host, sent } = await world();
   for (let round = 0; round < 3; round++) {
     await host.send('nobody', `invoice of round ${String(round)}`, '--channel', 'general');
@@ -190,37 +198,41 @@ it('without a place to keep it, the index is made in memory', async () => {
   expect(ran.err).toContain('the search index cannot be kept in');
 });
 
-it('memories are found by subject, alias and text, superseded ones only when asked', async () => {
-  const { host, other } = await world();
-  const add = (...args: string[]): Promise<{ out: string }> =>
-    other.run('memory', 'add', '--from', 'anna', ...args);
-  const old = (await add('--subject', 'Releases', 'go out on Mondays')).out.split(' ')[1]!.trim();
-  await add(
-    '--subject',
-    'Releases',
-    '--supersedes',
-    old,
-    '--alias',
-    'deploy',
-    'go out on Tuesdays',
-  );
-  await add('--subject', 'Lunch', 'is at noon');
-  const find = async (...words: string[]): Promise<string[]> =>
-    (
-      JSON.parse((await host.run('memory', 'search', '--json', ...words)).out) as {
-        excerpt: string;
-      }[]
-    ).map(({ excerpt }) => excerpt);
-  expect(await find('releases')).toEqual(['go out on Tuesdays']);
-  expect(await find('deploy')).toEqual(['go out on Tuesdays']);
-  expect(await find('noon')).toEqual(['is at noon']);
-  expect((await find('releases', '--all')).sort()).toEqual([
-    'go out on Mondays',
-    'go out on Tuesdays',
-  ]);
-});
+it(
+  'memories are found by subject, alias and text, superseded ones only when asked',
+  { tags: 'long' },
+  async () => {
+    const { host, other } = await world();
+    const add = (...args: string[]): Promise<{ out: string }> =>
+      other.run('memory', 'add', '--from', 'anna', ...args);
+    const old = (await add('--subject', 'Releases', 'go out on Mondays')).out.split(' ')[1]!.trim();
+    await add(
+      '--subject',
+      'Releases',
+      '--supersedes',
+      old,
+      '--alias',
+      'deploy',
+      'go out on Tuesdays',
+    );
+    await add('--subject', 'Lunch', 'is at noon');
+    const find = async (...words: string[]): Promise<string[]> =>
+      (
+        JSON.parse((await host.run('memory', 'search', '--json', ...words)).out) as {
+          excerpt: string;
+        }[]
+      ).map(({ excerpt }) => excerpt);
+    expect(await find('releases')).toEqual(['go out on Tuesdays']);
+    expect(await find('deploy')).toEqual(['go out on Tuesdays']);
+    expect(await find('noon')).toEqual(['is at noon']);
+    expect((await find('releases', '--all')).sort()).toEqual([
+      'go out on Mondays',
+      'go out on Tuesdays',
+    ]);
+  },
+);
 
-it('lists channels as a tree, with what is unread for a name', async () => {
+it('lists channels as a tree, with what is unread for a name', { tags: 'long' }, async () => {
   const { host, other } = await world();
   await host.run('channel', 'create', 'invoices', '--parent', 'billing');
   await other.send('anna', 'for you', '--from', 'bert', '--channel', 'invoices');

@@ -87,7 +87,7 @@ const ledger = (): Record<string, unknown>[] => {
 };
 
 describe('a tier that goes on with sessions', () => {
-  it('tells the session what is new, and nothing twice', async () => {
+  it('tells the session what is new, and nothing twice', { tags: 'long' }, async () => {
     await ask('the first thing');
     await askOn('the second thing');
     await askOn('the third thing');
@@ -111,7 +111,7 @@ describe('a tier that goes on with sessions', () => {
     ]);
   });
 
-  it('shows the session what others said in its thread meanwhile', async () => {
+  it('shows the session what others said in its thread meanwhile', { tags: 'long' }, async () => {
     await ask('the first thing');
     host.declare({
       worker: { default: { cli: 'cat >/dev/null; echo by another', session: 'fresh' } },
@@ -127,20 +127,24 @@ describe('a tier that goes on with sessions', () => {
     expect(lastPrompt()).not.toContain('the first thing');
   });
 
-  it('keeps the sessions of two threads apart, and hands over one thread at a time', async () => {
-    await host.send('worker', 'about apples');
-    await ask('about pears');
-    expect(kinds()).toEqual(['fresh', 'fresh']);
-    expect(new Set(starts().map(({ id }) => id)).size).toBe(2);
-    for (const { id } of starts()) expect(promptsOf(id)).toHaveLength(1);
-    const apples = answers().find(({ message }) => message.re.length === 1)?.relPath ?? '';
-    await host.run('reply', apples, 'more of them');
-    await host.once();
-    expect(kinds()).toEqual(['fresh', 'fresh', 'resumed']);
-    expect(starts()[2]?.id).toBe(starts()[0]?.id);
-  });
+  it(
+    'keeps the sessions of two threads apart, and hands over one thread at a time',
+    { tags: 'long' },
+    async () => {
+      await host.send('worker', 'about apples');
+      await ask('about pears');
+      expect(kinds()).toEqual(['fresh', 'fresh']);
+      expect(new Set(starts().map(({ id }) => id)).size).toBe(2);
+      for (const { id } of starts()) expect(promptsOf(id)).toHaveLength(1);
+      const apples = answers().find(({ message }) => message.re.length === 1)?.relPath ?? '';
+      await host.run('reply', apples, 'more of them');
+      await host.once();
+      expect(kinds()).toEqual(['fresh', 'fresh', 'resumed']);
+      expect(starts()[2]?.id).toBe(starts()[0]?.id);
+    },
+  );
 
-  it('hands over together what waits together in one thread', async () => {
+  it('hands over together what waits together in one thread', { tags: 'long' }, async () => {
     await ask('the first thing');
     const answer = lastAnswer();
     for (const text of ['the second thing', 'the third thing', 'the fourth thing'])
@@ -185,7 +189,7 @@ describe('a tier that goes on with sessions', () => {
     expect(answers().map(({ message }) => message.body)).toEqual(['turn 1\n', 'turn 1\n']);
   });
 
-  it('begins a session anew after so many runs', async () => {
+  it('begins a session anew after so many runs', { tags: 'long' }, async () => {
     await serve({ session_max_turns: 2 });
     await ask('the first thing');
     await askOn('the second thing');
@@ -207,59 +211,71 @@ describe('a tier that goes on with sessions', () => {
         host.edit({ 'local/skills/x/SKILL.md': '---\nname: x\ndescription: y\n---\nz\n' });
       },
     ],
-  ])('begins a session anew when a %s has changed', async (_what, change) => {
+  ])('begins a session anew when a %s has changed', { tags: 'long' }, async (_what, change) => {
     await ask('the first thing');
     change();
     await askOn('the second thing');
     expect(kinds()).toEqual(['fresh', 'fresh']);
   });
 
-  it('begins a session anew when its command, or what is approved with it, has changed', async () => {
-    await ask('the first thing');
-    await serve({ timeout: 300 });
-    await askOn('the second thing');
-    await serve({ timeout: 300 }, `${CLAUDE} --model other`);
-    await askOn('the third thing');
-    expect(kinds()).toEqual(['fresh', 'fresh', 'fresh']);
-  });
+  it(
+    'begins a session anew when its command, or what is approved with it, has changed',
+    { tags: 'long' },
+    async () => {
+      await ask('the first thing');
+      await serve({ timeout: 300 });
+      await askOn('the second thing');
+      await serve({ timeout: 300 }, `${CLAUDE} --model other`);
+      await askOn('the third thing');
+      expect(kinds()).toEqual(['fresh', 'fresh', 'fresh']);
+    },
+  );
 
-  it('counts what each run used where the CLI states what the whole session used', async () => {
-    await serve({}, CODEX);
-    await ask('the first thing');
-    await askOn('the second thing');
-    await askOn('the third thing');
-    expect(kinds()).toEqual(['fresh', 'resumed', 'resumed']);
-    const usage = { input: 10, cached: 100, output: 5 };
-    expect(ledger()).toMatchObject([{ usage }, { usage }, { usage }]);
-    expect(answers().map(({ message }) => message.usage)).toMatchObject([usage, usage, usage]);
-    const shown = await host.run('cost', '--by', 'session', '--json');
-    const { rows } = JSON.parse(shown.out) as Cost;
-    expect(rows.map(({ what, runs, input, cached }) => [what, runs, input, cached])).toEqual([
-      ['resumed', 2, 20, 200],
-      ['fresh', 1, 10, 100],
-    ]);
-  });
+  it(
+    'counts what each run used where the CLI states what the whole session used',
+    { tags: 'long' },
+    async () => {
+      await serve({}, CODEX);
+      await ask('the first thing');
+      await askOn('the second thing');
+      await askOn('the third thing');
+      expect(kinds()).toEqual(['fresh', 'resumed', 'resumed']);
+      const usage = { input: 10, cached: 100, output: 5 };
+      expect(ledger()).toMatchObject([{ usage }, { usage }, { usage }]);
+      expect(answers().map(({ message }) => message.usage)).toMatchObject([usage, usage, usage]);
+      const shown = await host.run('cost', '--by', 'session', '--json');
+      const { rows } = JSON.parse(shown.out) as Cost;
+      expect(rows.map(({ what, runs, input, cached }) => [what, runs, input, cached])).toEqual([
+        ['resumed', 2, 20, 200],
+        ['fresh', 1, 10, 100],
+      ]);
+    },
+  );
 
-  it('ends a session of which the CLI knows less than the record says, as after a restored disk', async () => {
-    await serve({}, CODEX);
-    await ask('the first thing');
-    const file = join(folder, starts()[0]?.id ?? '');
-    const old = readFileSync(file);
-    await askOn('the second thing');
-    await askOn('the third thing');
-    writeFileSync(file, old);
-    await askOn('the fourth thing');
-    // It is told at once how to find out what it has missed, and nothing else is to be seen before it ran.
-    const before = bus.from('operator').at(-2)?.relPath ?? '';
-    expect(lastPrompt()).toContain(`crosstalk thread ${before}`);
-    // It says that its session used less than before: that is what there is to count.
-    expect(ledger().at(-1)?.['usage']).toMatchObject({ input: 20, cached: 200, output: 10 });
-    await askOn('the fifth thing');
-    expect(kinds()).toEqual(['fresh', 'resumed', 'resumed', 'resumed', 'fresh']);
-    expect(lastPrompt()).toContain('the second thing');
-  });
+  it(
+    'ends a session of which the CLI knows less than the record says, as after a restored disk',
+    { tags: 'long' },
+    async () => {
+      await serve({}, CODEX);
+      await ask('the first thing');
+      const file = join(folder, starts()[0]?.id ?? '');
+      const old = readFileSync(file);
+      await askOn('the second thing');
+      await askOn('the third thing');
+      writeFileSync(file, old);
+      await askOn('the fourth thing');
+      // It is told at once how to find out what it has missed, and nothing else is to be seen before it ran.
+      const before = bus.from('operator').at(-2)?.relPath ?? '';
+      expect(lastPrompt()).toContain(`crosstalk thread ${before}`);
+      // It says that its session used less than before: that is what there is to count.
+      expect(ledger().at(-1)?.['usage']).toMatchObject({ input: 20, cached: 200, output: 10 });
+      await askOn('the fifth thing');
+      expect(kinds()).toEqual(['fresh', 'resumed', 'resumed', 'resumed', 'fresh']);
+      expect(lastPrompt()).toContain('the second thing');
+    },
+  );
 
-  it('goes on in the copy of a repository that its thread has', async () => {
+  it('goes on in the copy of a repository that its thread has', { tags: 'long' }, async () => {
     const app = join(bus.root, 'app');
     mkdirSync(app);
     git(app, 'init', '--quiet');
@@ -272,7 +288,7 @@ describe('a tier that goes on with sessions', () => {
     expect(starts()[0]?.cwd).toContain('/worktrees/');
   });
 
-  it('takes no id of a session from a message', async () => {
+  it('takes no id of a session from a message', { tags: 'long' }, async () => {
     await ask('the first thing');
     const [{ id } = { id: '' }] = starts();
     const path = `data/channels/${host.channel()}/2026/01/01/000000000Z-00000001.md`;
@@ -304,7 +320,7 @@ describe('a tier that goes on with sessions', () => {
         writeFileSync(file, said.replace(/"session": "[^"]*"/, '"session": "--dangerously"'));
       },
     ],
-  ])('begins anew where the record of a session %s', async (_, harm) => {
+  ])('begins anew where the record of a session %s', { tags: 'long' }, async (_, harm) => {
     await ask('first');
     const at = join(host.state, 'agent-sessions');
     harm(join(at, readdirSync(at)[0] ?? ''));
@@ -326,17 +342,21 @@ describe('a tier that goes on with sessions', () => {
   });
 });
 
-it('a tier without sessions adds nothing to a command, an answer, the ledger or the state', async () => {
-  host.declare({ worker: { default: { cli: CLAUDE } } });
-  await host.approve();
-  await ask('the first thing');
-  const [start] = starts() as unknown as { words: string[] }[];
-  expect(start?.words).toEqual(['-p', '--output-format', 'stream-json', '--verbose']);
-  expect(answers()[0]?.message.extra).toEqual({});
-  expect(ledger()[0]).not.toHaveProperty('session');
-  expect(existsSync(join(host.state, 'agent-sessions'))).toBe(false);
-  expect((await host.run('status')).out).not.toContain('Sessions that runs');
-});
+it(
+  'a tier without sessions adds nothing to a command, an answer, the ledger or the state',
+  { tags: 'long' },
+  async () => {
+    host.declare({ worker: { default: { cli: CLAUDE } } });
+    await host.approve();
+    await ask('the first thing');
+    const [start] = starts() as unknown as { words: string[] }[];
+    expect(start?.words).toEqual(['-p', '--output-format', 'stream-json', '--verbose']);
+    expect(answers()[0]?.message.extra).toEqual({});
+    expect(ledger()[0]).not.toHaveProperty('session');
+    expect(existsSync(join(host.state, 'agent-sessions'))).toBe(false);
+    expect((await host.run('status')).out).not.toContain('Sessions that runs');
+  },
+);
 
 it('a tier whose CLI cannot go on with sessions is said to be one, and each of its runs is new', async () => {
   host.declare({ worker: { default: { cli: 'cat; echo done', session: 'resume' } } });
@@ -349,7 +369,7 @@ it('a tier whose CLI cannot go on with sessions is said to be one, and each of i
   expect(answers().at(-1)?.message.extra).toEqual({});
 });
 
-it('host show, explain, status and agents tell of sessions', async () => {
+it('host show, explain, status and agents tell of sessions', { tags: 'long' }, async () => {
   const question = await ask('the first thing');
   const shown = await host.run('host', 'show', '--host', 'front');
   expect(shown.out).toContain(
@@ -374,7 +394,7 @@ it('host show, explain, status and agents tell of sessions', async () => {
   ]);
 });
 
-it('has no session beside another run of the same thread', async () => {
+it('has no session beside another run of the same thread', { tags: 'long' }, async () => {
   await serve({ count: 2 });
   await ask('the first thing');
   const first = lastAnswer();
@@ -392,24 +412,28 @@ it('has no session beside another run of the same thread', async () => {
   await running.stop();
 });
 
-it('a run that plans has no session, and those that were approved share one', async () => {
-  await serve({ gate: 'operator', gate_plan: 'cat >/dev/null; echo my plan' });
-  const approveNext = async (): Promise<void> => {
-    const proposal = answers()
-      .filter(({ message }) => message.proposal === true)
-      .at(-1);
-    const approved = await host.run('approve', proposal?.relPath ?? '', 'fine');
-    expect(approved.code, approved.err).toBe(0);
-    await host.once();
-  };
-  await ask('the first thing');
-  expect(starts()).toEqual([]);
-  await approveNext();
-  await askOn('the second thing');
-  expect(kinds()).toEqual(['fresh']);
-  await approveNext();
-  expect(kinds()).toEqual(['fresh', 'resumed']);
-  expect(lastPrompt()).toContain('> > fine');
-  expect(lastPrompt()).toContain('the second thing');
-  expect(lastPrompt()).not.toContain('the first thing');
-});
+it(
+  'a run that plans has no session, and those that were approved share one',
+  { tags: 'long' },
+  async () => {
+    await serve({ gate: 'operator', gate_plan: 'cat >/dev/null; echo my plan' });
+    const approveNext = async (): Promise<void> => {
+      const proposal = answers()
+        .filter(({ message }) => message.proposal === true)
+        .at(-1);
+      const approved = await host.run('approve', proposal?.relPath ?? '', 'fine');
+      expect(approved.code, approved.err).toBe(0);
+      await host.once();
+    };
+    await ask('the first thing');
+    expect(starts()).toEqual([]);
+    await approveNext();
+    await askOn('the second thing');
+    expect(kinds()).toEqual(['fresh']);
+    await approveNext();
+    expect(kinds()).toEqual(['fresh', 'resumed']);
+    expect(lastPrompt()).toContain('> > fine');
+    expect(lastPrompt()).toContain('the second thing');
+    expect(lastPrompt()).not.toContain('the first thing');
+  },
+);

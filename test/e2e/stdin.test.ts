@@ -36,7 +36,7 @@ const setUp = async (): Promise<Host> => {
 };
 const bodies = ({ bus }: Host): string[] => bus.messages().map(({ message }) => message.body);
 
-it('a text and - send the text and then stdin', async () => {
+it('a text and - send the text and then stdin', { tags: 'long' }, async () => {
   const host = await setUp();
   const { code, err } = await shell(
     host,
@@ -66,7 +66,7 @@ it('a stdin that never ends is not waited for', async () => {
   expect(bodies(host)).toEqual(['one']);
 });
 
-it('bytes that are not UTF-8 are refused, and nothing is sent', async () => {
+it('bytes that are not UTF-8 are refused, and nothing is sent', { tags: 'long' }, async () => {
   const host = await setUp();
   for (const form of ['< bytes', '- < bytes', 'text - < bytes', '--file bytes']) {
     const line = `printf 'a\\377b' > bytes; crosstalk send --to worker ${form}`;
@@ -79,7 +79,7 @@ it('bytes that are not UTF-8 are refused, and nothing is sent', async () => {
   expect(bodies(host)).toEqual([]);
 });
 
-it('--file takes stdin with -, and what a pipe gives', async () => {
+it('--file takes stdin with -, and what a pipe gives', { tags: 'long' }, async () => {
   const host = await setUp();
   for (const form of ['--file - < one', '--file <(cat one)', '--file one']) {
     const line = `mkdir -p local; cd local; printf 'a diff\\n' > one; bash -c 'crosstalk send --to worker ${form}'`;
@@ -89,44 +89,54 @@ it('--file takes stdin with -, and what a pipe gives', async () => {
   expect(bodies(host)).toEqual(['a diff\n', 'a diff\n', 'a diff\n']);
 });
 
-it('a text that never ends is refused, and a named pipe without a writer can be interrupted', async () => {
-  const host = await setUp();
-  for (const line of [
-    'yes | crosstalk send --to worker -',
-    'crosstalk send --to worker --file /dev/zero',
-  ]) {
-    const { code, out, err } = await shell(host, line);
-    expect([code, out]).toEqual([2, '']);
-    expect(err).toMatch(/^crosstalk send: (stdin|--file \/dev\/zero) is longer than 64 MiB, .*\n$/);
-  }
-  const pipe = join(scratch(), 'pipe');
-  execFileSync('mkfifo', [pipe]);
-  // `timeout` says 124 after SIGTERM, and 137 after the SIGKILL that would follow.
-  const line = `timeout --kill-after=20 3 crosstalk send --to worker --file ${pipe}`;
-  const { code, out } = await shell(host, line);
-  expect([code, out]).toEqual([124, '']);
-  expect(bodies(host)).toEqual([]);
-});
-
-it('where stdin cannot be looked at, it is said that something may be there, and nothing is waited for', async () => {
-  for (const perl of [
-    '',
-    '#!/bin/sh\nexit 3\n',
-    '#!/bin/sh\ntrap "" TERM\nsleep 20 &\nsleep 20\n',
-  ]) {
+it(
+  'a text that never ends is refused, and a named pipe without a writer can be interrupted',
+  { tags: 'long' },
+  async () => {
     const host = await setUp();
-    const folder = scratch();
-    if (perl !== '') writeFileSync(join(folder, 'perl'), perl, { mode: 0o755 });
-    const path =
-      perl === ''
-        ? `$(dirname $(command -v crosstalk)):$(dirname $(command -v git))`
-        : `${folder}:$PATH`;
-    const line = `printf 'a diff\\n' | PATH=${path} crosstalk send --to worker one`;
-    const { code, out, err } = await shell(host, line);
-    expect([code, out]).toEqual([0, expect.stringMatching(/^Sent: /)]);
-    if (perl !== '')
-      expect(err).toBe(
-        'crosstalk send: whatever may be on stdin was left out; to send it, end the command with -\n',
+    for (const line of [
+      'yes | crosstalk send --to worker -',
+      'crosstalk send --to worker --file /dev/zero',
+    ]) {
+      const { code, out, err } = await shell(host, line);
+      expect([code, out]).toEqual([2, '']);
+      expect(err).toMatch(
+        /^crosstalk send: (stdin|--file \/dev\/zero) is longer than 64 MiB, .*\n$/,
       );
-  }
-});
+    }
+    const pipe = join(scratch(), 'pipe');
+    execFileSync('mkfifo', [pipe]);
+    // `timeout` says 124 after SIGTERM, and 137 after the SIGKILL that would follow.
+    const line = `timeout --kill-after=20 3 crosstalk send --to worker --file ${pipe}`;
+    const { code, out } = await shell(host, line);
+    expect([code, out]).toEqual([124, '']);
+    expect(bodies(host)).toEqual([]);
+  },
+);
+
+it(
+  'where stdin cannot be looked at, it is said that something may be there, and nothing is waited for',
+  { tags: 'long' },
+  async () => {
+    for (const perl of [
+      '',
+      '#!/bin/sh\nexit 3\n',
+      '#!/bin/sh\ntrap "" TERM\nsleep 20 &\nsleep 20\n',
+    ]) {
+      const host = await setUp();
+      const folder = scratch();
+      if (perl !== '') writeFileSync(join(folder, 'perl'), perl, { mode: 0o755 });
+      const path =
+        perl === ''
+          ? `$(dirname $(command -v crosstalk)):$(dirname $(command -v git))`
+          : `${folder}:$PATH`;
+      const line = `printf 'a diff\\n' | PATH=${path} crosstalk send --to worker one`;
+      const { code, out, err } = await shell(host, line);
+      expect([code, out]).toEqual([0, expect.stringMatching(/^Sent: /)]);
+      if (perl !== '')
+        expect(err).toBe(
+          'crosstalk send: whatever may be on stdin was left out; to send it, end the command with -\n',
+        );
+    }
+  },
+);

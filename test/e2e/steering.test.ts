@@ -7,6 +7,7 @@ import { ChatTerminal, hasTmux } from '../support/chat-terminal.ts';
 import { git } from '../support/git.ts';
 import { McpClient } from '../support/mcp.ts';
 import { until } from '../support/wait.ts';
+import { sample } from '../support/form.ts';
 
 let bus: Bus;
 let host: Host;
@@ -100,47 +101,56 @@ const explained = async (message: string): Promise<string> =>
   (await host.run('explain', message, 'worker')).out;
 
 describe('words for work under way', () => {
-  it('go into the turn where the agent takes them, and the answer is to both', async () => {
-    mood('steers');
-    const running = host.start();
-    const question = await askLong();
-    const more = await sayNow('also ABOUT-pears');
-    await until('the answer', () => answers().length === 1);
-    expect(bodies()).toEqual(['turn 1 ABOUT-apples ABOUT-pears']);
-    const [answer] = answers();
-    expect(answer?.message.re).toEqual([question, more]);
-    expect(answer?.message.steered).toMatchObject([{ message: more, how: 'into' }]);
-    const [words = ''] = logged().flatMap(({ steered }) => steered ?? []);
-    expect(words).toContain('# Said meanwhile');
-    expect(words).toContain(`--- Message 1 of 1 (from: operator, ref: ${more}) ---`);
-    expect(words).not.toContain('ABOUT-apples');
-    expect(said(running, 'steered')).toMatchObject([{ message: more, how: 'into' }]);
-    expect(logged().filter(({ cancelled }) => cancelled)).toEqual([]);
-    await running.stop();
-    expect(ledger()).toHaveLength(1);
-  });
+  it(
+    'go into the turn where the agent takes them, and the answer is to both',
+    { tags: 'long' },
+    async () => {
+      mood('steers');
+      const running = host.start();
+      const question = await askLong();
+      const more = await sayNow('also ABOUT-pears');
+      await until('the answer', () => answers().length === 1);
+      expect(bodies()).toEqual(['turn 1 ABOUT-apples ABOUT-pears']);
+      const [answer] = answers();
+      expect(answer?.message.re).toEqual([question, more]);
+      expect(answer?.message.steered).toMatchObject([{ message: more, how: 'into' }]);
+      const [words = ''] = logged().flatMap(({ steered }) => steered ?? []);
+      expect(words).toContain('# Said meanwhile');
+      expect(words).toContain(`--- Message 1 of 1 (from: operator, ref: ${more}) ---`);
+      expect(words).not.toContain('ABOUT-apples');
+      expect(said(running, 'steered')).toMatchObject([{ message: more, how: 'into' }]);
+      expect(logged().filter(({ cancelled }) => cancelled)).toEqual([]);
+      await running.stop();
+      expect(ledger()).toHaveLength(1);
+    },
+  );
 
-  it('make another agent begin again with both, in the same process', async () => {
-    const running = host.start();
-    const question = await askLong();
-    const more = await sayNow('also ABOUT-pears');
-    await until('the answer', () => answers().length === 1);
-    expect(bodies()).toEqual(['turn 2 ABOUT-apples ABOUT-pears']);
-    expect(answers()[0]?.message.re).toEqual([question, more]);
-    expect(answers()[0]?.message.steered).toMatchObject([{ message: more, how: 'again' }]);
-    expect(starts()).toHaveLength(1);
-    expect(prompts()).toHaveLength(2);
-    expect(prompts()[1]).toContain('--- Message 1 of 2');
-    expect(said(running, 'dispatch_failed')).toEqual([]);
-    await running.stop();
-    // Both turns are on the bill.
-    const usage = { input: 11, cached: 102, output: 8, usd: 0.02 };
-    expect(ledger()).toMatchObject([{ ended: 'answered', usage }]);
-    expect(answers()[0]?.message.usage).toMatchObject(usage);
-  });
+  it(
+    'make another agent begin again with both, in the same process',
+    { tags: 'long' },
+    async () => {
+      const running = host.start();
+      const question = await askLong();
+      const more = await sayNow('also ABOUT-pears');
+      await until('the answer', () => answers().length === 1);
+      expect(bodies()).toEqual(['turn 2 ABOUT-apples ABOUT-pears']);
+      expect(answers()[0]?.message.re).toEqual([question, more]);
+      expect(answers()[0]?.message.steered).toMatchObject([{ message: more, how: 'again' }]);
+      expect(starts()).toHaveLength(1);
+      expect(prompts()).toHaveLength(2);
+      expect(prompts()[1]).toContain('--- Message 1 of 2');
+      expect(said(running, 'dispatch_failed')).toEqual([]);
+      await running.stop();
+      // Both turns are on the bill.
+      const usage = { input: 11, cached: 102, output: 8, usd: 0.02 };
+      expect(ledger()).toMatchObject([{ ended: 'answered', usage }]);
+      expect(answers()[0]?.message.usage).toMatchObject(usage);
+    },
+  );
 
   it.each(['deaf', 'ends', 'refuses'])(
     'reach an agent that is %s by a turn that begins again',
+    { tags: 'slow' },
     async (how) => {
       mood(how);
       const running = host.start();
@@ -158,7 +168,7 @@ describe('words for work under way', () => {
     },
   );
 
-  it('come several times', async () => {
+  it('come several times', { tags: 'long' }, async () => {
     mood('steers');
     host.start();
     const question = await askLong('please stay ABOUT-apples');
@@ -190,22 +200,26 @@ describe('words for work under way', () => {
     );
   });
 
-  it('are one next message where several wait for which the run has come to its end', async () => {
-    const running = host.start();
-    const question = await host.send('worker', 'ABOUT-apples');
-    await until('the answer', () => answers().length === 1);
-    await running.stop();
-    const more = ['ABOUT-pears', 'ABOUT-plums'].map((body) =>
-      pushed({ steers: question, cause: question }, body),
-    );
-    host.start();
-    await until('what answers both', () =>
-      more.every((ref) => answers().some(({ message }) => message.re.includes(ref))),
-    );
-    expect(answers().map(({ message }) => message.re)).toEqual([[question], more]);
-  });
+  it(
+    'are one next message where several wait for which the run has come to its end',
+    { tags: 'long' },
+    async () => {
+      const running = host.start();
+      const question = await host.send('worker', 'ABOUT-apples');
+      await until('the answer', () => answers().length === 1);
+      await running.stop();
+      const more = ['ABOUT-pears', 'ABOUT-plums'].map((body) =>
+        pushed({ steers: question, cause: question }, body),
+      );
+      host.start();
+      await until('what answers both', () =>
+        more.every((ref) => answers().some(({ message }) => message.re.includes(ref))),
+      );
+      expect(answers().map(({ message }) => message.re)).toEqual([[question], more]);
+    },
+  );
 
-  it('are handed over with their question where no run has begun', async () => {
+  it('are handed over with their question where no run has begun', { tags: 'long' }, async () => {
     const question = await host.send('worker', 'ABOUT-apples');
     const more = await sayNow('ABOUT-pears');
     const other = await host.send('worker', 'ABOUT-plums');
@@ -218,7 +232,7 @@ describe('words for work under way', () => {
     expect(await explained(more)).toContain('one run had both from its beginning');
   });
 
-  it('reach an agent that has just been started', async () => {
+  it('reach an agent that has just been started', { tags: 'long' }, async () => {
     const running = host.start();
     await host.send('worker', 'please wait ABOUT-apples');
     const more = await sayNow('ABOUT-pears');
@@ -228,22 +242,26 @@ describe('words for work under way', () => {
     expect(said(running, 'dispatch_failed')).toEqual([]);
   });
 
-  it('make a process for one prompt begin again, where none could be kept', async () => {
-    git(host.dir, 'config', 'crosstalk.warmSessions', '0');
-    const running = host.start();
-    const question = await askLong('please linger ABOUT-apples');
-    const more = await sayNow('ABOUT-pears');
-    await until('the answer', () => answers().length === 1);
-    expect(answers()[0]?.message.re).toEqual([question, more]);
-    expect(answers()[0]?.message.steered).toMatchObject([{ how: 'again' }]);
-    expect(prompts()[1]).toContain('ABOUT-apples');
-    expect(prompts()[1]).toContain('ABOUT-pears');
-    expect(said(running, 'dispatch_failed')).toEqual([]);
-    await running.stop();
-    expect(ledger().map(({ ended }) => ended)).toEqual(['interrupted', 'answered']);
-  });
+  it(
+    'make a process for one prompt begin again, where none could be kept',
+    { tags: 'long' },
+    async () => {
+      git(host.dir, 'config', 'crosstalk.warmSessions', '0');
+      const running = host.start();
+      const question = await askLong('please linger ABOUT-apples');
+      const more = await sayNow('ABOUT-pears');
+      await until('the answer', () => answers().length === 1);
+      expect(answers()[0]?.message.re).toEqual([question, more]);
+      expect(answers()[0]?.message.steered).toMatchObject([{ how: 'again' }]);
+      expect(prompts()[1]).toContain('ABOUT-apples');
+      expect(prompts()[1]).toContain('ABOUT-pears');
+      expect(said(running, 'dispatch_failed')).toEqual([]);
+      await running.stop();
+      expect(ledger().map(({ ended }) => ended)).toEqual(['interrupted', 'answered']);
+    },
+  );
 
-  it('can be taken back, and the run begins again without them', async () => {
+  it('can be taken back, and the run begins again without them', { tags: 'long' }, async () => {
     mood('steers');
     host.start();
     const question = await askLong('please stay ABOUT-apples');
@@ -257,82 +275,104 @@ describe('words for work under way', () => {
     expect(prompts()[1]).toContain('ABOUT-apples');
   });
 
-  it('are taken back with their question, and nothing is left to do', async () => {
-    mood('steers');
-    const running = host.start();
-    const question = await askLong('please stay ABOUT-apples');
-    await sayNow('ABOUT-pears');
-    await until('the words', () => logged().some(({ steered }) => steered !== undefined));
-    expect((await host.run('cancel', question)).code).toBe(0);
-    const notices = () => answers().filter(({ message }) => message.failed !== undefined);
-    await until('both notices', () => notices().flatMap(({ message }) => message.re).length >= 2);
-    await running.stop();
-    go();
-    await host.once();
-    expect(finals()).toEqual([]);
-  });
+  it(
+    'are taken back with their question, and nothing is left to do',
+    { tags: 'long' },
+    async () => {
+      mood('steers');
+      const running = host.start();
+      const question = await askLong('please stay ABOUT-apples');
+      await sayNow('ABOUT-pears');
+      await until('the words', () => logged().some(({ steered }) => steered !== undefined));
+      expect((await host.run('cancel', question)).code).toBe(0);
+      const notices = () => answers().filter(({ message }) => message.failed !== undefined);
+      await until('both notices', () => notices().flatMap(({ message }) => message.re).length >= 2);
+      await running.stop();
+      go();
+      await host.once();
+      expect(finals()).toEqual([]);
+    },
+  );
 
-  it('take back a question for permission where the turn begins again', async () => {
-    await serve({ permit: 'anna' });
-    const running = host.start();
-    await host.send('worker', 'please ask ABOUT-apples');
-    const questions = () => bus.messages().filter(({ message }) => message.permission);
-    await until('the question', () => questions().length === 1);
-    await sayNow('ABOUT-pears');
-    await until('the answer', () => bodies().includes('turn 2 ABOUT-apples ABOUT-pears'));
-    expect(bodies().some((body) => body.startsWith('No longer needed'))).toBe(true);
-    expect(said(running, 'dispatch_failed')).toEqual([]);
-  });
+  it(
+    'take back a question for permission where the turn begins again',
+    { tags: 'long' },
+    async () => {
+      await serve({ permit: 'anna' });
+      const running = host.start();
+      await host.send('worker', 'please ask ABOUT-apples');
+      const questions = () => bus.messages().filter(({ message }) => message.permission);
+      await until('the question', () => questions().length === 1);
+      await sayNow('ABOUT-pears');
+      await until('the answer', () => bodies().includes('turn 2 ABOUT-apples ABOUT-pears'));
+      expect(bodies().some((body) => body.startsWith('No longer needed'))).toBe(true);
+      expect(said(running, 'dispatch_failed')).toEqual([]);
+    },
+  );
 
-  it('show in the transcript of the run, with their writer, and harmless', async () => {
-    mood('steers');
-    host.start();
-    const question = await askLong();
-    await sayNow('also \u001b[31mABOUT-pears');
-    await until('the answer', () => answers().length === 1);
-    const watched = await host.run('watch', question);
-    expect(watched.out).toContain('operator, meanwhile: also');
-    expect(watched.out).not.toContain('\u001b[31m');
-  });
+  it(
+    'show in the transcript of the run, with their writer, and harmless',
+    { tags: 'long' },
+    async () => {
+      mood('steers');
+      host.start();
+      const question = await askLong();
+      await sayNow('also \u001b[31mABOUT-pears');
+      await until('the answer', () => answers().length === 1);
+      const watched = await host.run('watch', question);
+      expect(watched.out).toContain('operator, meanwhile: also');
+      expect(watched.out).not.toContain('\u001b[31m');
+    },
+  );
 
-  it('go no further than the runs that its tier may start in an hour', async () => {
-    await serve({ max_runs_per_hour: 2 });
-    const running = host.start();
-    const before = prompts().length;
-    const question = await askLong('please stay ABOUT-apples');
-    const taken = await sayNow('please stay ABOUT-pears');
-    await until('the words', () => prompts().length === before + 2);
-    const left = await sayNow('and ABOUT-plums');
-    const [late] = await until('the reason', () => {
-      const found = said(running, 'steering_late');
-      return found.length > 0 && found;
-    });
-    expect(late).toMatchObject({ message: left });
-    expect(String(late?.['reason'])).toMatch(/start/);
-    go();
-    await until('the answer', () => answers().some(({ message }) => message.re.includes(question)));
-    const answer = answers().find(({ message }) => message.re.includes(question));
-    expect(answer?.message.re).toEqual([question, taken]);
-    expect(prompts()).toHaveLength(before + 2);
-  });
+  it(
+    'go no further than the runs that its tier may start in an hour',
+    { tags: 'long' },
+    async () => {
+      await serve({ max_runs_per_hour: 2 });
+      const running = host.start();
+      const before = prompts().length;
+      const question = await askLong('please stay ABOUT-apples');
+      const taken = await sayNow('please stay ABOUT-pears');
+      await until('the words', () => prompts().length === before + 2);
+      const left = await sayNow('and ABOUT-plums');
+      const [late] = await until('the reason', () => {
+        const found = said(running, 'steering_late');
+        return found.length > 0 && found;
+      });
+      expect(late).toMatchObject({ message: left });
+      expect(String(late?.['reason'])).toMatch(/start/);
+      go();
+      await until('the answer', () =>
+        answers().some(({ message }) => message.re.includes(question)),
+      );
+      const answer = answers().find(({ message }) => message.re.includes(question));
+      expect(answer?.message.re).toEqual([question, taken]);
+      expect(prompts()).toHaveLength(before + 2);
+    },
+  );
 
-  it('wait for the next run where the tier has a budget, from which each run is handed what is left once', async () => {
-    await serve({ max_tokens_per_day: 40_000 });
-    const running = host.start();
-    const question = await askLong('please stay ABOUT-apples');
-    const left = await sayNow('and ABOUT-plums');
-    const [late] = await until('the reason', () => {
-      const found = said(running, 'steering_late');
-      return found.length > 0 && found;
-    });
-    expect(late).toMatchObject({ message: left });
-    expect(String(late?.['reason'])).toMatch(/budget/);
-    go();
-    await until('both answers', () => answers().length === 2);
-    expect(answers().map(({ message }) => message.re)).toEqual([[question], [left]]);
-  });
+  it(
+    'wait for the next run where the tier has a budget, from which each run is handed what is left once',
+    { tags: 'long' },
+    async () => {
+      await serve({ max_tokens_per_day: 40_000 });
+      const running = host.start();
+      const question = await askLong('please stay ABOUT-apples');
+      const left = await sayNow('and ABOUT-plums');
+      const [late] = await until('the reason', () => {
+        const found = said(running, 'steering_late');
+        return found.length > 0 && found;
+      });
+      expect(late).toMatchObject({ message: left });
+      expect(String(late?.['reason'])).toMatch(/budget/);
+      go();
+      await until('both answers', () => answers().length === 2);
+      expect(answers().map(({ message }) => message.re)).toEqual([[question], [left]]);
+    },
+  );
 
-  it('are said by explain to have gone into which run, and how', async () => {
+  it('are said by explain to have gone into which run, and how', { tags: 'long' }, async () => {
     const running = host.start();
     await askLong();
     const more = await sayNow('ABOUT-pears');
@@ -348,6 +388,7 @@ describe('words for work under way', () => {
 describe('words for work under way are said', () => {
   it.skipIf(!hasTmux)(
     `in a chat, about the newest question that is worked on${hasTmux ? '' : ' (skipped unless tmux is installed)'}`,
+    { tags: 'long' },
     async () => {
       mood('steers');
       host.start();
@@ -370,7 +411,7 @@ describe('words for work under way are said', () => {
     },
   );
 
-  it('by an agent for whoever it speaks for', async () => {
+  it('by an agent for whoever it speaks for', { tags: 'long' }, async () => {
     mood('steers');
     host.start();
     const client = await McpClient.of(host);
@@ -408,7 +449,7 @@ describe('--now is refused', () => {
     expect(blind).toContain('eve has no open question to worker');
   });
 
-  it('where nothing is open, or several questions are', async () => {
+  it('where nothing is open, or several questions are', { tags: 'long' }, async () => {
     expect(await refused('--to', 'worker', 'more')).toContain('no open question to worker');
     const one = await host.send('worker', 'ABOUT-apples');
     const other = await host.send('worker', 'ABOUT-pears');
@@ -422,25 +463,33 @@ describe('--now is refused', () => {
     );
   });
 
-  it('to an actor that nobody serves, with the name that was probably meant', async () => {
-    const question = await host.send('worker', 'ABOUT-apples');
-    for (const about of [[], ['--about', question]]) {
-      const said = await refused('--to', 'wroker', ...about, 'more');
-      expect(said).toContain('no host serves wroker');
-      expect(said).toContain('did you mean worker?');
-    }
-  });
+  it(
+    'to an actor that nobody serves, with the name that was probably meant',
+    { tags: 'long' },
+    async () => {
+      const question = await host.send('worker', 'ABOUT-apples');
+      for (const about of [[], ['--about', question]]) {
+        const said = await refused('--to', 'wroker', ...about, 'more');
+        expect(said).toContain('no host serves wroker');
+        expect(said).toContain('did you mean worker?');
+      }
+    },
+  );
 
-  it.each([{}, { session: 'resume' }])('for a tier that keeps no process: %j', async (session) => {
-    host.declare({ worker: { default: { cli: GEMINI, ...session } } });
-    await host.approve();
-    await host.send('worker', 'ABOUT-apples');
-    expect(await refused('--to', 'worker', 'more')).toContain(
-      `worker.default of hosts/front.md has session: ${session.session ?? 'fresh'}`,
-    );
-  });
+  it.each([{}, { session: 'resume' }])(
+    'for a tier that keeps no process: %j',
+    { tags: 'long' },
+    async (session) => {
+      host.declare({ worker: { default: { cli: GEMINI, ...session } } });
+      await host.approve();
+      await host.send('worker', 'ABOUT-apples');
+      expect(await refused('--to', 'worker', 'more')).toContain(
+        `worker.default of hosts/front.md has session: ${session.session ?? 'fresh'}`,
+      );
+    },
+  );
 
-  it('with what a run begins with, to several, and to nobody', async () => {
+  it('with what a run begins with, to several, and to nobody', { tags: 'long' }, async () => {
     await host.send('worker', 'ABOUT-apples');
     expect(await refused('--to', 'worker', '--tier', 'x', 'more')).toContain('--now and --tier');
     expect(await refused('--to', 'worker,boss', 'more')).toContain('--now is for one actor');
@@ -452,46 +501,60 @@ describe('--now is refused', () => {
 });
 
 describe('whoever pushes a message that claims to be for work under way', () => {
-  it.each([
-    ['is not who asked', { from: 'eve' }, 'operator asked what it names, and eve wrote it'],
-    ['writes as from a host', { host: 'front' }, 'operator asked what it names'],
-    ['replies', { re: 'question' }, undefined],
-    ['names nothing', { steers: '2020/01/01/000000000Z-00000000.md' }, 'it names no message'],
-  ])('and %s gets an ordinary run, and the work goes on', async (_what, fields, why) => {
-    mood('steers');
-    const running = host.start();
-    const question = await askLong('please stay ABOUT-apples');
-    const given = { steers: question, ...fields };
-    const re = 're' in given ? { re: question } : {};
-    const more = pushed({ ...given, ...re }, 'ABOUT-pears');
-    if (why === undefined) await until('a look', () => running.count('tick') > 3);
-    else {
-      const [ignored] = await until('the reason', () => {
-        const found = said(running, 'steering_ignored');
-        return found.length > 0 && found;
-      });
-      expect(String(ignored?.['reason'])).toContain(why);
-    }
-    go();
-    await until('the answer', () => answers().some(({ message }) => message.re.includes(question)));
-    expect(answers()[0]?.message.re).toEqual([question]);
-    if (why === undefined) return;
-    await until('its own answer', () => answers().some(({ message }) => message.re.includes(more)));
-    expect(logged().some(({ steered }) => steered !== undefined)).toBe(false);
-    expect(await explained(more)).toContain('not for work under way');
-  });
+  it.each(
+    sample([
+      ['is not who asked', { from: 'eve' }, 'operator asked what it names, and eve wrote it'],
+      ['writes as from a host', { host: 'front' }, 'operator asked what it names'],
+      ['replies', { re: 'question' }, undefined],
+      ['names nothing', { steers: '2020/01/01/000000000Z-00000000.md' }, 'it names no message'],
+    ]),
+  )(
+    'and %s gets an ordinary run, and the work goes on',
+    { tags: 'sampled' },
+    async (_what, fields, why) => {
+      mood('steers');
+      const running = host.start();
+      const question = await askLong('please stay ABOUT-apples');
+      const given = { steers: question, ...fields };
+      const re = 're' in given ? { re: question } : {};
+      const more = pushed({ ...given, ...re }, 'ABOUT-pears');
+      if (why === undefined) await until('a look', () => running.count('tick') > 3);
+      else {
+        const [ignored] = await until('the reason', () => {
+          const found = said(running, 'steering_ignored');
+          return found.length > 0 && found;
+        });
+        expect(String(ignored?.['reason'])).toContain(why);
+      }
+      go();
+      await until('the answer', () =>
+        answers().some(({ message }) => message.re.includes(question)),
+      );
+      expect(answers()[0]?.message.re).toEqual([question]);
+      if (why === undefined) return;
+      await until('its own answer', () =>
+        answers().some(({ message }) => message.re.includes(more)),
+      );
+      expect(logged().some(({ steered }) => steered !== undefined)).toBe(false);
+      expect(await explained(more)).toContain('not for work under way');
+    },
+  );
 
-  it('and links to a thread of others gets a run that does not go on with its session', async () => {
-    host.start();
-    const question = await host.send('worker', 'ABOUT-apples');
-    await until('the answer', () => answers().length === 1);
-    const forged = pushed({ from: 'mallory', cause: question }, 'tell me all');
-    await until('its answer', () => answers().some(({ message }) => message.re.includes(forged)));
-    const own = pushed({ cause: question }, 'and more of it');
-    await until('an answer', () => answers().some(({ message }) => message.re.includes(own)));
-    const pids = starts().map(({ pid }) => pid);
-    expect(new Set(pids).size).toBe(2);
-    const asked = logged().flatMap(({ pid, prompt }) => (prompt === undefined ? [] : [pid]));
-    expect(asked).toEqual([pids[0], pids[1], pids[0]]);
-  });
+  it(
+    'and links to a thread of others gets a run that does not go on with its session',
+    { tags: 'long' },
+    async () => {
+      host.start();
+      const question = await host.send('worker', 'ABOUT-apples');
+      await until('the answer', () => answers().length === 1);
+      const forged = pushed({ from: 'mallory', cause: question }, 'tell me all');
+      await until('its answer', () => answers().some(({ message }) => message.re.includes(forged)));
+      const own = pushed({ cause: question }, 'and more of it');
+      await until('an answer', () => answers().some(({ message }) => message.re.includes(own)));
+      const pids = starts().map(({ pid }) => pid);
+      expect(new Set(pids).size).toBe(2);
+      const asked = logged().flatMap(({ pid, prompt }) => (prompt === undefined ? [] : [pid]));
+      expect(asked).toEqual([pids[0], pids[1], pids[0]]);
+    },
+  );
 });

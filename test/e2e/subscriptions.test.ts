@@ -44,42 +44,46 @@ const tasksOf = (bus: Bus): Stored[] => bus.from('subscription');
 const namesOf = (bus: Bus): unknown[] =>
   tasksOf(bus).map(({ message }) => message.extra['subscription']);
 
-it('three subscriptions lead from answer to answer, and nobody coordinates', async () => {
-  const { bus, host } = await world(
-    { a: 'echo from a', b: 'echo from b', c: 'echo from c', d: 'echo from d' },
-    {
-      one: subscription('answer:a', 'b'),
-      two: subscription('answer:b', 'c'),
-      three: subscription('answer:c', 'd'),
-    },
-  );
-  const asked = await host.send('a', 'begin', '--from', 'anna');
-  const log = await settle(bus, host);
-  expect(namesOf(bus)).toEqual(['one', 'two', 'three']);
-  const [first] = tasksOf(bus);
-  const [answer] = bus.from('a');
-  expect(first?.message).toMatchObject({
-    to: [{ name: 'b' }],
-    re: [],
-    cause: [answer?.relPath],
-    host: 'front',
-    body: 'go on:\n\nfrom a\n',
-  });
-  expect(bus.from('d')[0]?.message).toMatchObject({
-    re: [tasksOf(bus)[2]?.relPath],
-    to: [{ name: 'subscription', host: 'front' }],
-  });
-  // Each actor ran once, and nobody else did.
-  expect(log.filter(({ event }) => event === 'dispatch_start')).toHaveLength(4);
-  expect(log.filter(({ event }) => event === 'subscription_fired')).toMatchObject([
-    { subscription: 'one', cause: `${host.channel()}/${answer?.relPath ?? ''}` },
-    { subscription: 'two' },
-    { subscription: 'three' },
-  ]);
-  // Whoever reads the bus finds one thread.
-  const shown = await host.run('thread', asked);
-  expect(shown.out.split('\n').filter((line) => line.includes('subscription'))).toHaveLength(6);
-});
+it(
+  'three subscriptions lead from answer to answer, and nobody coordinates',
+  { tags: 'long' },
+  async () => {
+    const { bus, host } = await world(
+      { a: 'echo from a', b: 'echo from b', c: 'echo from c', d: 'echo from d' },
+      {
+        one: subscription('answer:a', 'b'),
+        two: subscription('answer:b', 'c'),
+        three: subscription('answer:c', 'd'),
+      },
+    );
+    const asked = await host.send('a', 'begin', '--from', 'anna');
+    const log = await settle(bus, host);
+    expect(namesOf(bus)).toEqual(['one', 'two', 'three']);
+    const [first] = tasksOf(bus);
+    const [answer] = bus.from('a');
+    expect(first?.message).toMatchObject({
+      to: [{ name: 'b' }],
+      re: [],
+      cause: [answer?.relPath],
+      host: 'front',
+      body: 'go on:\n\nfrom a\n',
+    });
+    expect(bus.from('d')[0]?.message).toMatchObject({
+      re: [tasksOf(bus)[2]?.relPath],
+      to: [{ name: 'subscription', host: 'front' }],
+    });
+    // Each actor ran once, and nobody else did.
+    expect(log.filter(({ event }) => event === 'dispatch_start')).toHaveLength(4);
+    expect(log.filter(({ event }) => event === 'subscription_fired')).toMatchObject([
+      { subscription: 'one', cause: `${host.channel()}/${answer?.relPath ?? ''}` },
+      { subscription: 'two' },
+      { subscription: 'three' },
+    ]);
+    // Whoever reads the bus finds one thread.
+    const shown = await host.run('thread', asked);
+    expect(shown.out.split('\n').filter((line) => line.includes('subscription'))).toHaveLength(6);
+  },
+);
 
 it('an answer and its task wait in one entry of the outbox, and leave together', async () => {
   const { bus, host } = await world(
@@ -119,7 +123,7 @@ it('a cycle ends, as a subscription fires once in a chain', async () => {
   expect(namesOf(bus)).toEqual(['there', 'back', 'there', 'back']);
 });
 
-it('a cycle ends where max_depth says', async () => {
+it('a cycle ends where max_depth says', { tags: 'long' }, async () => {
   const { bus, host } = await world(
     { a: { default: { cli: 'echo ping', max_depth: 4 } }, b: 'echo pong' },
     { there: subscription('answer:a', 'b'), back: subscription('answer:b', 'a') },
@@ -164,102 +168,114 @@ it('of two racing answers one makes a subscription fire that fires once', async 
   expect(tasksOf(bus)).toHaveLength(2);
 });
 
-it('a failure, a word on the way and a text that answers nobody make nothing fire', async () => {
-  const bus = new Bus();
-  const asks = 'crosstalk send --to nobody "please help" >/dev/null; echo I will report';
-  const host = await bus.host('front', {
-    broken: { default: { cli: 'exit 3', attempts: 1 } },
-    coder: asks,
-    writer: 'echo noted',
-    helper: 'echo helped',
-    after: 'cat',
-  });
-  subscribe(host, {
-    one: subscription('answer:broken', 'after'),
-    two: subscription('answer:coder', 'after'),
-    three: subscription('answer:writer', 'after'),
-  });
-  await host.send('broken', 'fail', '--from', 'anna');
-  await host.send('coder', 'ask', '--from', 'anna');
-  // Nobody has asked the writer, who is woken by the answer to a question of its own.
-  await host.send('helper', 'help', '--from', 'writer');
-  await settle(bus, host);
-  expect(bus.from('broken')[0]?.message.failed?.reason).toBe('exit_code');
-  expect(bus.from('writer').at(-1)?.message.body).toBe('noted\n');
-  expect(bus.from('coder').some(({ message }) => message.interim === true)).toBe(true);
-  expect(tasksOf(bus)).toEqual([]);
-});
+it(
+  'a failure, a word on the way and a text that answers nobody make nothing fire',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const asks = 'crosstalk send --to nobody "please help" >/dev/null; echo I will report';
+    const host = await bus.host('front', {
+      broken: { default: { cli: 'exit 3', attempts: 1 } },
+      coder: asks,
+      writer: 'echo noted',
+      helper: 'echo helped',
+      after: 'cat',
+    });
+    subscribe(host, {
+      one: subscription('answer:broken', 'after'),
+      two: subscription('answer:coder', 'after'),
+      three: subscription('answer:writer', 'after'),
+    });
+    await host.send('broken', 'fail', '--from', 'anna');
+    await host.send('coder', 'ask', '--from', 'anna');
+    // Nobody has asked the writer, who is woken by the answer to a question of its own.
+    await host.send('helper', 'help', '--from', 'writer');
+    await settle(bus, host);
+    expect(bus.from('broken')[0]?.message.failed?.reason).toBe('exit_code');
+    expect(bus.from('writer').at(-1)?.message.body).toBe('noted\n');
+    expect(bus.from('coder').some(({ message }) => message.interim === true)).toBe(true);
+    expect(tasksOf(bus)).toEqual([]);
+  },
+);
 
-it('the text has to match, the channel and the host are those of the file, and broken files are said', async () => {
-  const { bus, host } = await world(
-    { a: 'cat >/dev/null; echo the build is RED', b: 'cat' },
-    {
-      word: subscription('answer:a', 'b', { match: 'red' }),
-      pattern: subscription('answer:a', 'b', { match: "'/\\bgreen$/'" }),
-      elsewhere: subscription('answer:a', 'b', { host: 'back' }),
-      paused: subscription('answer:a', 'b', { enabled: 'false' }),
-      ops: subscription('answer:a', 'b', { channel: 'ops' }),
-      nowhere: subscription('answer:a', 'b', { channel: 'missing' }),
-      broken: subscription('answer:a', 'b', { once: 'maybe' }),
-      huge: `${subscription('answer:a', 'b')}${'x'.repeat(33_000)}`,
-    },
-  );
-  const made = await host.run('channel', 'create', 'ops');
-  const ops = made.out.trim().split('\n').at(-1);
-  await host.send('a', 'begin', '--channel', 'general');
-  const log = await settle(bus, host);
-  const [answer] = bus.from('a');
-  expect(
-    tasksOf(bus)
-      .map(({ channel, message }) => [message.extra['subscription'], channel])
-      .sort(),
-  ).toEqual([
-    ['ops', ops],
-    ['word', host.channel()],
-  ]);
-  const inOps = tasksOf(bus).find(({ channel }) => channel === ops);
-  expect(inOps?.message.origin).toEqual([`${host.channel()}/${answer?.relPath ?? ''}`]);
-  const invalid = log.filter(({ event }) => event === 'subscription_invalid');
-  expect(new Set(invalid.map(({ reason }) => reason))).toEqual(
-    new Set([
-      'line 4: once is "maybe", expected true or false',
-      'there is no channel "missing"',
-      expect.stringMatching(/^it has 33\d{3} bytes, expected at most 32768$/),
-    ]),
-  );
-});
+it(
+  'the text has to match, the channel and the host are those of the file, and broken files are said',
+  { tags: 'long' },
+  async () => {
+    const { bus, host } = await world(
+      { a: 'cat >/dev/null; echo the build is RED', b: 'cat' },
+      {
+        word: subscription('answer:a', 'b', { match: 'red' }),
+        pattern: subscription('answer:a', 'b', { match: "'/\\bgreen$/'" }),
+        elsewhere: subscription('answer:a', 'b', { host: 'back' }),
+        paused: subscription('answer:a', 'b', { enabled: 'false' }),
+        ops: subscription('answer:a', 'b', { channel: 'ops' }),
+        nowhere: subscription('answer:a', 'b', { channel: 'missing' }),
+        broken: subscription('answer:a', 'b', { once: 'maybe' }),
+        huge: `${subscription('answer:a', 'b')}${'x'.repeat(33_000)}`,
+      },
+    );
+    const made = await host.run('channel', 'create', 'ops');
+    const ops = made.out.trim().split('\n').at(-1);
+    await host.send('a', 'begin', '--channel', 'general');
+    const log = await settle(bus, host);
+    const [answer] = bus.from('a');
+    expect(
+      tasksOf(bus)
+        .map(({ channel, message }) => [message.extra['subscription'], channel])
+        .sort(),
+    ).toEqual([
+      ['ops', ops],
+      ['word', host.channel()],
+    ]);
+    const inOps = tasksOf(bus).find(({ channel }) => channel === ops);
+    expect(inOps?.message.origin).toEqual([`${host.channel()}/${answer?.relPath ?? ''}`]);
+    const invalid = log.filter(({ event }) => event === 'subscription_invalid');
+    expect(new Set(invalid.map(({ reason }) => reason))).toEqual(
+      new Set([
+        'line 4: once is "maybe", expected true or false',
+        'there is no channel "missing"',
+        expect.stringMatching(/^it has 33\d{3} bytes, expected at most 32768$/),
+      ]),
+    );
+  },
+);
 
-it('a subscription that names a host fires there on answers of others that arrive after it, once', async () => {
-  const bus = new Bus();
-  const front = await bus.host('front', { a: 'echo from a' });
-  const back = await bus.host('back', { b: 'cat >/dev/null; echo ok' });
-  await front.send('a', 'before');
-  await front.once();
-  subscribe(front, { one: subscription('answer:a', 'b', { host: 'back' }) });
-  await back.once();
-  expect(tasksOf(bus)).toEqual([]);
-  await front.send('a', 'after');
-  await front.once();
-  expect(tasksOf(bus)).toEqual([]);
-  const log = await back.once();
-  expect(log.filter(({ event }) => event === 'subscription_fired')).toHaveLength(1);
-  await back.once();
-  const answer = bus.from('a').at(-1);
-  expect(tasksOf(bus).map(({ message }) => [message.host, message.cause])).toEqual([
-    ['back', [answer?.relPath]],
-  ]);
-  expect(bus.from('b')).toHaveLength(1);
-  // As after a crash before it was recorded: the same tasks are made, and left out.
-  const record = join(back.state, 'subscriptions.json');
-  const { names } = JSON.parse(readFileSync(record, 'utf8')) as { names: string[] };
-  const begin = git(bus.hub, 'rev-list', '--max-parents=0', 'main').trim();
-  writeFileSync(record, JSON.stringify({ until: begin, names: [...names, 'gone'] }));
-  await back.once();
-  expect(tasksOf(bus).filter(({ message }) => message.cause[0] === answer?.relPath)).toHaveLength(
-    1,
-  );
-  expect((await back.run('status')).out).not.toMatch(/set aside|kept aside/);
-});
+it(
+  'a subscription that names a host fires there on answers of others that arrive after it, once',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const front = await bus.host('front', { a: 'echo from a' });
+    const back = await bus.host('back', { b: 'cat >/dev/null; echo ok' });
+    await front.send('a', 'before');
+    await front.once();
+    subscribe(front, { one: subscription('answer:a', 'b', { host: 'back' }) });
+    await back.once();
+    expect(tasksOf(bus)).toEqual([]);
+    await front.send('a', 'after');
+    await front.once();
+    expect(tasksOf(bus)).toEqual([]);
+    const log = await back.once();
+    expect(log.filter(({ event }) => event === 'subscription_fired')).toHaveLength(1);
+    await back.once();
+    const answer = bus.from('a').at(-1);
+    expect(tasksOf(bus).map(({ message }) => [message.host, message.cause])).toEqual([
+      ['back', [answer?.relPath]],
+    ]);
+    expect(bus.from('b')).toHaveLength(1);
+    // As after a crash before it was recorded: the same tasks are made, and left out.
+    const record = join(back.state, 'subscriptions.json');
+    const { names } = JSON.parse(readFileSync(record, 'utf8')) as { names: string[] };
+    const begin = git(bus.hub, 'rev-list', '--max-parents=0', 'main').trim();
+    writeFileSync(record, JSON.stringify({ until: begin, names: [...names, 'gone'] }));
+    await back.once();
+    expect(tasksOf(bus).filter(({ message }) => message.cause[0] === answer?.relPath)).toHaveLength(
+      1,
+    );
+    expect((await back.run('status')).out).not.toMatch(/set aside|kept aside/);
+  },
+);
 
 it('is added, listed, paused and removed by commands, which say what is wrong', async () => {
   const bus = new Bus();

@@ -18,37 +18,41 @@ function outline(nodes: readonly ThreadNode[], indent = ''): string[] {
   ]);
 }
 
-it('a delegation is a tree, the same from every message of it and on every machine', async () => {
-  const bus = new Bus();
-  const front = await bus.host('front', {
-    concierge: `if grep -q 'from: worker'; then echo the answer; else crosstalk send --to worker 'please look' > /dev/null; fi`,
-  });
-  const back = await bus.host('back', { worker: 'echo looked' });
-  const question = await front.send('concierge', 'what is it?', '--from', 'me');
-  await front.once();
-  expect(outline((await threadOf(front, question)).roots)).toEqual([
-    'me → concierge: concierge answered',
-    '  concierge → worker: worker waiting',
-  ]);
-  await back.once();
-  await front.once();
+it(
+  'a delegation is a tree, the same from every message of it and on every machine',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const front = await bus.host('front', {
+      concierge: `if grep -q 'from: worker'; then echo the answer; else crosstalk send --to worker 'please look' > /dev/null; fi`,
+    });
+    const back = await bus.host('back', { worker: 'echo looked' });
+    const question = await front.send('concierge', 'what is it?', '--from', 'me');
+    await front.once();
+    expect(outline((await threadOf(front, question)).roots)).toEqual([
+      'me → concierge: concierge answered',
+      '  concierge → worker: worker waiting',
+    ]);
+    await back.once();
+    await front.once();
 
-  const whole = [
-    'me → concierge: concierge answered',
-    '  concierge → worker: worker answered',
-    '    worker → concierge@front: concierge answered',
-    '  concierge → me: ',
-  ];
-  const seen = await threadOf(back, question);
-  expect(outline(seen.roots)).toEqual(whole);
-  const worker = bus.from('worker')[0]!.relPath;
-  expect(outline((await threadOf(front, worker)).roots)).toEqual(whole);
+    const whole = [
+      'me → concierge: concierge answered',
+      '  concierge → worker: worker answered',
+      '    worker → concierge@front: concierge answered',
+      '  concierge → me: ',
+    ];
+    const seen = await threadOf(back, question);
+    expect(outline(seen.roots)).toEqual(whole);
+    const worker = bus.from('worker')[0]!.relPath;
+    expect(outline((await threadOf(front, worker)).roots)).toEqual(whole);
 
-  const drawn = (await front.run('thread', question)).out;
-  expect(drawn).toMatch(
-    /^me → concierge {2}\w+ {2}concierge answered after \d+ s {2}what is it\?\n├─ concierge → worker .*\n│ {2}└─ worker → concierge@front .*\n└─ concierge → me .*\n$/,
-  );
-});
+    const drawn = (await front.run('thread', question)).out;
+    expect(drawn).toMatch(
+      /^me → concierge {2}\w+ {2}concierge answered after \d+ s {2}what is it\?\n├─ concierge → worker .*\n│ {2}└─ worker → concierge@front .*\n└─ concierge → me .*\n$/,
+    );
+  },
+);
 
 it('names the answer to several messages, which stands below one of them', async () => {
   const bus = new Bus();
@@ -68,7 +72,7 @@ it('names the answer to several messages, which stands below one of them', async
   }
 });
 
-it('explain tells a task that was passed on from an answer', async () => {
+it('explain tells a task that was passed on from an answer', { tags: 'long' }, async () => {
   const bus = new Bus();
   const host = await bus.host('front', {
     concierge: `if grep -q 'from: worker'; then echo done; else crosstalk send --to worker 'look' > /dev/null; fi`,
@@ -82,7 +86,7 @@ it('explain tells a task that was passed on from an answer', async () => {
   expect(await state()).toContain(`passed on by ${task}, answered by ${answer}`);
 });
 
-it('says of each open message where it is: queued, failed here', async () => {
+it('says of each open message where it is: queued, failed here', { tags: 'long' }, async () => {
   const bus = new Bus();
   const host = await bus.host('front', {
     broken: 'exit 3',

@@ -50,31 +50,35 @@ async function shown(host: Host): Promise<{ mcps: unknown[]; mcps_left_out: unkn
   return JSON.parse(ran.out) as { mcps: unknown[]; mcps_left_out: unknown[] };
 }
 
-it('tools of a pushed profile run once they are approved, with a secret that is on no command line', async () => {
-  const host = await worker();
-  await secret(host, 'vault.key');
-  tools(host, vault({ KEY: '${vault.key}' }));
-  const before = await ask(host);
-  expect(before.text).toContain('no tools');
-  const [change] = await held(host);
-  expect(change).toMatchObject({ kind: 'mcps', name: 'worker.mcps' });
-  expect(before.events).toContainEqual(
-    expect.objectContaining({ event: 'host_change_held', digest: change?.digest }),
-  );
-  expect((await shown(host)).mcps).toEqual([
-    { name: 'vault', state: 'held', digest: change?.digest, missing: [] },
-  ]);
-  await approve(host);
-  const { text, events } = await ask(host);
-  expect(text).toContain(
-    `vault says The vault in /: KEY has ${String(SECRET.length)} characters, ends in nd", and is not seen on command lines.`,
-  );
-  expect(text).toContain('mode 600');
-  expect(text).toContain('--mcp-config --strict-mcp-config --allowedTools');
-  expect(JSON.stringify(events)).not.toContain(SECRET);
-  expect((await shown(host)).mcps).toEqual([{ name: 'vault', state: 'approved', missing: [] }]);
-  expect(readdirSync(join(host.state, 'run'))).toEqual([]);
-});
+it(
+  'tools of a pushed profile run once they are approved, with a secret that is on no command line',
+  { tags: 'long' },
+  async () => {
+    const host = await worker();
+    await secret(host, 'vault.key');
+    tools(host, vault({ KEY: '${vault.key}' }));
+    const before = await ask(host);
+    expect(before.text).toContain('no tools');
+    const [change] = await held(host);
+    expect(change).toMatchObject({ kind: 'mcps', name: 'worker.mcps' });
+    expect(before.events).toContainEqual(
+      expect.objectContaining({ event: 'host_change_held', digest: change?.digest }),
+    );
+    expect((await shown(host)).mcps).toEqual([
+      { name: 'vault', state: 'held', digest: change?.digest, missing: [] },
+    ]);
+    await approve(host);
+    const { text, events } = await ask(host);
+    expect(text).toContain(
+      `vault says The vault in /: KEY has ${String(SECRET.length)} characters, ends in nd", and is not seen on command lines.`,
+    );
+    expect(text).toContain('mode 600');
+    expect(text).toContain('--mcp-config --strict-mcp-config --allowedTools');
+    expect(JSON.stringify(events)).not.toContain(SECRET);
+    expect((await shown(host)).mcps).toEqual([{ name: 'vault', state: 'approved', missing: [] }]);
+    expect(readdirSync(join(host.state, 'run'))).toEqual([]);
+  },
+);
 
 it('a changed, an added and a removed tool are held, and the approved set stays in force as a whole', async () => {
   const host = await worker();
@@ -98,22 +102,26 @@ it('a changed, an added and a removed tool are held, and the approved set stays 
   expect(await held(host)).toEqual([]);
 });
 
-it('a tier that is approved, a trusted host file and another tier approve no tools', async () => {
-  const host = await worker();
-  host.neverStarted();
-  tools(host, vault({ ONE: 'aaa' }));
-  const tier = (await held(host)).find(({ kind }) => kind === 'tier');
-  await host.run('host', 'approve', '--host', host.alias, tier!.digest);
-  expect((await ask(host)).text).toContain('no tools');
-  await approve(host);
-  expect((await ask(host)).text).toContain('ends in aaa');
-  tools(host, vault({ ONE: 'bbb' }));
-  host.declare({ worker: `${CLAUDE} --verbose-too` });
-  await host.once('--trust-host-file');
-  const { text } = await ask(host);
-  expect(text).toContain('--verbose-too');
-  expect(text).toContain('ends in aaa');
-});
+it(
+  'a tier that is approved, a trusted host file and another tier approve no tools',
+  { tags: 'long' },
+  async () => {
+    const host = await worker();
+    host.neverStarted();
+    tools(host, vault({ ONE: 'aaa' }));
+    const tier = (await held(host)).find(({ kind }) => kind === 'tier');
+    await host.run('host', 'approve', '--host', host.alias, tier!.digest);
+    expect((await ask(host)).text).toContain('no tools');
+    await approve(host);
+    expect((await ask(host)).text).toContain('ends in aaa');
+    tools(host, vault({ ONE: 'bbb' }));
+    host.declare({ worker: `${CLAUDE} --verbose-too` });
+    await host.once('--trust-host-file');
+    const { text } = await ask(host);
+    expect(text).toContain('--verbose-too');
+    expect(text).toContain('ends in aaa');
+  },
+);
 
 it('a run whose tools need a secret that is missing is parked, and goes on once it is there', async () => {
   const host = await worker();
@@ -145,7 +153,7 @@ it('a run whose tools need a secret that is missing is parked, and goes on once 
   );
 });
 
-it('a tool whose program lies in the transport cannot be approved', async () => {
+it('a tool whose program lies in the transport cannot be approved', { tags: 'long' }, async () => {
   const host = await worker();
   tools(host, { name: 'own', command: '/bin/sh', args: [join(host.dir, 'local/x.sh')] });
   const [change] = await held(host);
@@ -170,22 +178,33 @@ it('a CLI that takes no tools runs without them, and that is said', async () => 
   expect((await shown(host)).mcps_left_out).toMatchObject([{ tier: 'default' }]);
 });
 
-it('the operator who writes tools with actor edit approves them, and not those of somebody else', async () => {
-  const host = await worker();
-  const edit = (...mcps: unknown[]): Promise<{ code: number; err: string }> =>
-    host.runWith({ stdin: profileWith('worker', mcps) }, 'actor', 'edit', 'worker', '--file', '-');
-  await host.once();
-  const own = vault({ ONE: 'aaa' });
-  expect((await edit(own)).code).toBe(0);
-  expect((await ask(host)).text).toContain('ends in aaa');
-  tools(host, own, vault({ TWO: 'bbb' }, 'pushed'));
-  await host.news();
-  const mixed = await edit(own, vault({ TWO: 'bbb' }, 'pushed'), vault({ THREE: 'ccc' }, 'more'));
-  expect(mixed.err).toContain('wait for approval');
-  const { text } = await ask(host);
-  expect(text).not.toContain('pushed says');
-  expect(await held(host)).toHaveLength(1);
-});
+it(
+  'the operator who writes tools with actor edit approves them, and not those of somebody else',
+  { tags: 'long' },
+  async () => {
+    const host = await worker();
+    const edit = (...mcps: unknown[]): Promise<{ code: number; err: string }> =>
+      host.runWith(
+        { stdin: profileWith('worker', mcps) },
+        'actor',
+        'edit',
+        'worker',
+        '--file',
+        '-',
+      );
+    await host.once();
+    const own = vault({ ONE: 'aaa' });
+    expect((await edit(own)).code).toBe(0);
+    expect((await ask(host)).text).toContain('ends in aaa');
+    tools(host, own, vault({ TWO: 'bbb' }, 'pushed'));
+    await host.news();
+    const mixed = await edit(own, vault({ TWO: 'bbb' }, 'pushed'), vault({ THREE: 'ccc' }, 'more'));
+    expect(mixed.err).toContain('wait for approval');
+    const { text } = await ask(host);
+    expect(text).not.toContain('pushed says');
+    expect(await held(host)).toHaveLength(1);
+  },
+);
 
 it('an exported actor comes with its skills and tools, without secrets, and is approved nowhere', async () => {
   const host = await worker();
@@ -262,7 +281,7 @@ it.each([
       ],
     }),
   ],
-])('an import of %s changes nothing', async (_what, text) => {
+])('an import of %s changes nothing', { tags: 'long' }, async (_what, text) => {
   const host = await worker();
   const file = join(host.bus.root, 'evil.json');
   writeFileSync(file, text);

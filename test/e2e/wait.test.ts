@@ -12,6 +12,7 @@ const when = (root: string, name: string): string =>
 
 it.each(['with', 'without'])(
   'wait returns the answers that the dispatcher of another machine gives, %s a dispatcher here',
+  { tags: 'long' },
   async (here) => {
     const bus = new Bus();
     const front = await bus.host('front', { idle: 'true' });
@@ -43,70 +44,82 @@ it.each(['with', 'without'])(
   },
 );
 
-it('wait leaves asking the remote to the dispatcher, and asks it itself without one', async () => {
-  const bus = new Bus();
-  const front = await bus.host('front', { idle: 'true' });
-  const back = await bus.host('back', { worker: 'echo done' });
-  const dispatcher = front.start();
-  await until('its heartbeat', () => existsSync(join(front.state, 'heartbeat.json')));
-  const fetches = async (meanwhile: () => Promise<unknown>): Promise<number> => {
+it(
+  'wait leaves asking the remote to the dispatcher, and asks it itself without one',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const front = await bus.host('front', { idle: 'true' });
+    const back = await bus.host('back', { worker: 'echo done' });
+    const dispatcher = front.start();
+    await until('its heartbeat', () => existsSync(join(front.state, 'heartbeat.json')));
+    const fetches = async (meanwhile: () => Promise<unknown>): Promise<number> => {
+      const question = await front.send('worker', 'hello');
+      const trace = scratch();
+      const env = { ...front.env, GIT_TRACE2_EVENT: trace };
+      const waiting = new Program({ dir: front.dir, env }, 'wait', '--timeout', '100', question);
+      const count = (): number =>
+        readdirSync(trace).filter((name) => {
+          const [, start = ''] = readFileSync(join(trace, name), 'utf8').split('\n');
+          return !name.includes('/') && /"argv":\["git",.*"fetch",/.test(start);
+        }).length;
+      await until('the first look', () => count() > 0);
+      await meanwhile();
+      await back.once();
+      expect(await waiting.ended()).toBe(0);
+      return count();
+    };
+    const told = await fetches(async () => {
+      const ticks = dispatcher.count('tick');
+      await until('some polls', () => dispatcher.count('tick') > ticks + 6);
+    });
+    expect(told).toBe(1);
+    await dispatcher.stop();
+    expect(await fetches(() => Promise.resolve())).toBeGreaterThan(1);
+  },
+);
+
+it(
+  'wait is told of an answer in a clone that is not the one its dispatcher serves',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const front = await bus.host('front', { idle: 'true' });
+    const back = await bus.host('back', { worker: 'echo done' });
+    await front.start().saw('host_file_loaded');
+    const clone = join(bus.root, 'second');
+    git(bus.root, 'clone', '--quiet', bus.hub, clone);
     const question = await front.send('worker', 'hello');
-    const trace = scratch();
-    const env = { ...front.env, GIT_TRACE2_EVENT: trace };
-    const waiting = new Program({ dir: front.dir, env }, 'wait', '--timeout', '100', question);
-    const count = (): number =>
-      readdirSync(trace).filter((name) => {
-        const [, start = ''] = readFileSync(join(trace, name), 'utf8').split('\n');
-        return !name.includes('/') && /"argv":\["git",.*"fetch",/.test(start);
-      }).length;
-    await until('the first look', () => count() > 0);
-    await meanwhile();
+    const env = { CROSSTALK_TRANSPORT: clone };
+    const waiting = front.runWith({ env }, 'wait', '--timeout', '100', question);
+    await back.once();
+    expect(await waiting).toMatchObject({ code: 0 });
+    expect((await waiting).out).toContain('  done\n');
+  },
+);
+
+it(
+  'wait goes on by itself when the dispatcher it relied on is killed',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const front = await bus.host('front', { idle: 'true' });
+    const back = await bus.host('back', { worker: 'echo done' });
+    const dispatcher = new Program(front, 'dispatch', '--host', 'front', '--interval', '0.2');
+    await dispatcher.saw('host_file_loaded');
+    const question = await front.send('worker', 'hello');
+    const waiting = new Program(front, 'wait', '--timeout', '100', question);
+    const ticks = (): number => dispatcher.events.filter(({ event }) => event === 'tick').length;
+    const before = ticks();
+    // One tick after a tick that it requested: it is waiting at the socket by now, or will find no
+    // dispatcher there.
+    await dispatcher.saw('tick', () => ticks() > before + 3);
+    await dispatcher.stop('SIGKILL');
     await back.once();
     expect(await waiting.ended()).toBe(0);
-    return count();
-  };
-  const told = await fetches(async () => {
-    const ticks = dispatcher.count('tick');
-    await until('some polls', () => dispatcher.count('tick') > ticks + 6);
-  });
-  expect(told).toBe(1);
-  await dispatcher.stop();
-  expect(await fetches(() => Promise.resolve())).toBeGreaterThan(1);
-});
-
-it('wait is told of an answer in a clone that is not the one its dispatcher serves', async () => {
-  const bus = new Bus();
-  const front = await bus.host('front', { idle: 'true' });
-  const back = await bus.host('back', { worker: 'echo done' });
-  await front.start().saw('host_file_loaded');
-  const clone = join(bus.root, 'second');
-  git(bus.root, 'clone', '--quiet', bus.hub, clone);
-  const question = await front.send('worker', 'hello');
-  const env = { CROSSTALK_TRANSPORT: clone };
-  const waiting = front.runWith({ env }, 'wait', '--timeout', '100', question);
-  await back.once();
-  expect(await waiting).toMatchObject({ code: 0 });
-  expect((await waiting).out).toContain('  done\n');
-});
-
-it('wait goes on by itself when the dispatcher it relied on is killed', async () => {
-  const bus = new Bus();
-  const front = await bus.host('front', { idle: 'true' });
-  const back = await bus.host('back', { worker: 'echo done' });
-  const dispatcher = new Program(front, 'dispatch', '--host', 'front', '--interval', '0.2');
-  await dispatcher.saw('host_file_loaded');
-  const question = await front.send('worker', 'hello');
-  const waiting = new Program(front, 'wait', '--timeout', '100', question);
-  const ticks = (): number => dispatcher.events.filter(({ event }) => event === 'tick').length;
-  const before = ticks();
-  // One tick after a tick that it requested: it is waiting at the socket by now, or will find no
-  // dispatcher there.
-  await dispatcher.saw('tick', () => ticks() > before + 3);
-  await dispatcher.stop('SIGKILL');
-  await back.once();
-  expect(await waiting.ended()).toBe(0);
-  expect(waiting.out).toMatch(/^REPLIED .*\n {2}from worker .*\n {2}done\n$/);
-});
+    expect(waiting.out).toMatch(/^REPLIED .*\n {2}from worker .*\n {2}done\n$/);
+  },
+);
 
 it('wait ends with 3 when the time is over, and with 130 when it is interrupted', async () => {
   const host = await new Bus().host('front', { idle: 'true' });

@@ -125,7 +125,7 @@ it('what is sent on the page is queued at once, and its events tell how two host
   });
 });
 
-it('without a dispatcher the server itself pushes what is sent', async () => {
+it('without a dispatcher the server itself pushes what is sent', { tags: 'long' }, async () => {
   const bus = new Bus();
   const host = await bus.host('front', { clerk: 'true' });
   const web = await Web.start(host);
@@ -140,72 +140,82 @@ it('without a dispatcher the server itself pushes what is sent', async () => {
   expect(now.waiting).toMatchObject({ total: 1, messages: [{ relPath, state: 'waiting' }] });
 });
 
-it('a run of this machine, its failure, its dead letter and its retry are all events', async () => {
-  const bus = new Bus();
-  const [begun, go, mended] = ['begun', 'go', 'mended'].map((name) => join(bus.root, name));
-  const cli = `touch ${begun!}; while test ! -e ${go!}; do sleep 0.05; done; test -e ${mended!} && echo mended`;
-  const host = await bus.host('front', { clerk: { default: { cli, attempts: 1 } } });
-  host.start();
-  const web = await Web.start(host);
-  const events = await web.events();
-  const relPath = await host.send('clerk', 'try');
-  await until('the run', () => existsSync(begun!));
-  await events.saw('runs', ({ running }) => running.length === 1);
-  const running = await web.get<WebNow>('/api/now');
-  expect(running.actors.find(({ name }) => name === 'clerk')?.running).toMatchObject([
-    { outcome: 'running', messages: [relPath], known_from: 'observed' },
-  ]);
+it(
+  'a run of this machine, its failure, its dead letter and its retry are all events',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const [begun, go, mended] = ['begun', 'go', 'mended'].map((name) => join(bus.root, name));
+    const cli = `touch ${begun!}; while test ! -e ${go!}; do sleep 0.05; done; test -e ${mended!} && echo mended`;
+    const host = await bus.host('front', { clerk: { default: { cli, attempts: 1 } } });
+    host.start();
+    const web = await Web.start(host);
+    const events = await web.events();
+    const relPath = await host.send('clerk', 'try');
+    await until('the run', () => existsSync(begun!));
+    await events.saw('runs', ({ running }) => running.length === 1);
+    const running = await web.get<WebNow>('/api/now');
+    expect(running.actors.find(({ name }) => name === 'clerk')?.running).toMatchObject([
+      { outcome: 'running', messages: [relPath], known_from: 'observed' },
+    ]);
 
-  writeFileSync(go!, '');
-  const failed = await events.saw('dead_letters', ({ dead_letters: all }) => all.length === 1);
-  await events.saw('runs', ({ ended }) => ended.some(({ outcome }) => outcome === 'failed'));
-  expect(failed.data.dead_letters).toMatchObject([{ state: 'quarantined', messages: [relPath] }]);
-  await events.saw('status', ({ health }) => health.problems.join().includes('quarantined'));
-  await until('what became of it', () => events.statesOf(relPath).at(-1) === 'failed');
-  const stuck = await web.get<WebNow>('/api/now');
-  expect(stuck.waiting.messages).toMatchObject([{ relPath, actor: 'clerk', state: 'failed' }]);
+    writeFileSync(go!, '');
+    const failed = await events.saw('dead_letters', ({ dead_letters: all }) => all.length === 1);
+    await events.saw('runs', ({ ended }) => ended.some(({ outcome }) => outcome === 'failed'));
+    expect(failed.data.dead_letters).toMatchObject([{ state: 'quarantined', messages: [relPath] }]);
+    await events.saw('status', ({ health }) => health.problems.join().includes('quarantined'));
+    await until('what became of it', () => events.statesOf(relPath).at(-1) === 'failed');
+    const stuck = await web.get<WebNow>('/api/now');
+    expect(stuck.waiting.messages).toMatchObject([{ relPath, actor: 'clerk', state: 'failed' }]);
 
-  writeFileSync(mended!, '');
-  const id = failed.data.dead_letters[0]?.id ?? '';
-  const retried = await web.post<WebRetried>(`/api/dead-letters/${id}/retry`, {});
-  expect(retried).toEqual({ released: [id], woken: true });
-  await until('the answer', () => events.statesOf(relPath).includes('answered'));
-  await events.saw('dead_letters', ({ dead_letters: all }) => all.length === 0);
-  await until('the verdict', async () => (await web.get<WebNow>('/api/now')).health.ok);
-});
+    writeFileSync(mended!, '');
+    const id = failed.data.dead_letters[0]?.id ?? '';
+    const retried = await web.post<WebRetried>(`/api/dead-letters/${id}/retry`, {});
+    expect(retried).toEqual({ released: [id], woken: true });
+    await until('the answer', () => events.statesOf(relPath).includes('answered'));
+    await events.saw('dead_letters', ({ dead_letters: all }) => all.length === 0);
+    await until('the verdict', async () => (await web.get<WebNow>('/api/now')).health.ok);
+  },
+);
 
-it('a window on a channel costs and shows only what it is asked for, in both directions', async () => {
-  const bus = new Bus();
-  const host = await bus.host('front', {});
-  const all = Array.from({ length: 120 }, (_, n) => numbered(host, n));
-  host.edit(Object.fromEntries(all));
-  await host.run('sync');
-  const web = await Web.start(host);
-  const [id, paths] = [host.channel(), all.map(([path]) => path.split('/').slice(3).join('/'))];
-  const window = (query: string): Promise<WebMessagePage> =>
-    web.get(`/api/channels/${id}/messages?limit=10${query}`);
-  const shown = async (query: string): Promise<[number, number, string | null, string | null]> => {
-    const { first, messages, before, after } = await window(query);
-    const at = messages.map(({ relPath }) => paths.indexOf(relPath));
-    expect(at).toEqual(at.map((_, index) => first + index));
-    return [first, first + messages.length, before, after];
-  };
-  expect(await shown('')).toEqual([110, 120, paths[110], null]);
-  expect(await shown(`&before=${paths[110]!}`)).toEqual([100, 110, paths[100], paths[109]]);
-  expect(await shown(`&after=${paths[9]!}`)).toEqual([10, 20, paths[10], paths[19]]);
-  expect(await shown(`&before=${paths[4]!}`)).toEqual([0, 4, null, paths[3]]);
-  expect(await shown(`&after=${paths[115]!}`)).toEqual([116, 120, paths[116], null]);
-  expect(await shown(`&around=${paths[60]!}`)).toEqual([55, 65, paths[55], paths[64]]);
-  expect(await shown(`&around=${paths[118]!}`)).toEqual([110, 120, paths[110], null]);
-  expect(await shown('&at=0')).toEqual([0, 10, null, paths[9]]);
-  expect(await shown('&at=57')).toEqual([57, 67, paths[57], paths[66]]);
-  expect((await window('&at=500')).messages).toEqual([]);
-  expect((await window('')).total).toBe(120);
-  const flow = await web.get<WebFlow>(
-    '/api/flow?from=2026-01-01T00:00:10Z&to=2026-01-01T00:00:19Z',
-  );
-  expect(flow.messages.map(({ relPath }) => relPath)).toEqual(paths.slice(10, 20));
-});
+it(
+  'a window on a channel costs and shows only what it is asked for, in both directions',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const host = await bus.host('front', {});
+    const all = Array.from({ length: 120 }, (_, n) => numbered(host, n));
+    host.edit(Object.fromEntries(all));
+    await host.run('sync');
+    const web = await Web.start(host);
+    const [id, paths] = [host.channel(), all.map(([path]) => path.split('/').slice(3).join('/'))];
+    const window = (query: string): Promise<WebMessagePage> =>
+      web.get(`/api/channels/${id}/messages?limit=10${query}`);
+    const shown = async (
+      query: string,
+    ): Promise<[number, number, string | null, string | null]> => {
+      const { first, messages, before, after } = await window(query);
+      const at = messages.map(({ relPath }) => paths.indexOf(relPath));
+      expect(at).toEqual(at.map((_, index) => first + index));
+      return [first, first + messages.length, before, after];
+    };
+    expect(await shown('')).toEqual([110, 120, paths[110], null]);
+    expect(await shown(`&before=${paths[110]!}`)).toEqual([100, 110, paths[100], paths[109]]);
+    expect(await shown(`&after=${paths[9]!}`)).toEqual([10, 20, paths[10], paths[19]]);
+    expect(await shown(`&before=${paths[4]!}`)).toEqual([0, 4, null, paths[3]]);
+    expect(await shown(`&after=${paths[115]!}`)).toEqual([116, 120, paths[116], null]);
+    expect(await shown(`&around=${paths[60]!}`)).toEqual([55, 65, paths[55], paths[64]]);
+    expect(await shown(`&around=${paths[118]!}`)).toEqual([110, 120, paths[110], null]);
+    expect(await shown('&at=0')).toEqual([0, 10, null, paths[9]]);
+    expect(await shown('&at=57')).toEqual([57, 67, paths[57], paths[66]]);
+    expect((await window('&at=500')).messages).toEqual([]);
+    expect((await window('')).total).toBe(120);
+    const flow = await web.get<WebFlow>(
+      '/api/flow?from=2026-01-01T00:00:10Z&to=2026-01-01T00:00:19Z',
+    );
+    expect(flow.messages.map(({ relPath }) => relPath)).toEqual(paths.slice(10, 20));
+  },
+);
 
 it('what the API cannot do with a request it says in one line, with a status that fits', async () => {
   const bus = new Bus();
@@ -254,7 +264,7 @@ it('what the API cannot do with a request it says in one line, with a status tha
   expect((await web.raw('POST', '/api/dead-letters/none/retry', retry, '{}')).status).toBe(404);
 });
 
-it('the metrics tell what the runs of this machine have used', async () => {
+it('the metrics tell what the runs of this machine have used', { tags: 'long' }, async () => {
   const bus = new Bus();
   const host = await bus.host('front', { worker: agent('billed/claude', '-p', 'answer') });
   const web = await Web.start(host);
@@ -274,59 +284,78 @@ it('the metrics tell what the runs of this machine have used', async () => {
   }
 });
 
-it('the metrics tell what waits for a person to decide, by what it is', async () => {
-  const bus = new Bus();
-  const host = await bus.host('front', {
-    builder: { default: { cli: 'echo done', gate: 'anna', gate_plan: 'echo "my plan"' } },
-  });
-  const web = await Web.start(host);
-  const waiting = async (): Promise<string[]> => {
-    const { text } = await web.raw('GET', '/metrics', web.bearer());
-    return text.split('\n').filter((line) => line.startsWith('crosstalk_decisions_waiting{'));
-  };
-  const counts = (plans: number, secrets: number): string[] => [
-    `crosstalk_decisions_waiting{kind="plan"} ${String(plans)}`,
-    'crosstalk_decisions_waiting{kind="permission"} 0',
-    `crosstalk_decisions_waiting{kind="secret"} ${String(secrets)}`,
-  ];
-  expect(await waiting()).toEqual(counts(0, 0));
-  await host.send('builder', 'move the tables', '--from', 'anna');
-  await host.once();
-  const secret = SECRETS['GitHub token']?.(42) ?? '';
-  expect((await host.run('send', '--to', 'builder', secret)).code).toBe(1);
-  expect(await waiting()).toEqual(counts(1, 1));
-  const proposal = bus.from('builder')[0]?.relPath ?? '';
-  expect((await host.run('approve', '--from', 'anna', proposal)).code).toBe(0);
-  await host.once();
-  expect(await waiting()).toEqual(counts(0, 1));
-});
+it(
+  'the metrics tell what waits for a person to decide, by what it is',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const host = await bus.host('front', {
+      builder: { default: { cli: 'echo done', gate: 'anna', gate_plan: 'echo "my plan"' } },
+    });
+    const web = await Web.start(host);
+    const waiting = async (): Promise<string[]> => {
+      const { text } = await web.raw('GET', '/metrics', web.bearer());
+      return text.split('\n').filter((line) => line.startsWith('crosstalk_decisions_waiting{'));
+    };
+    const counts = (plans: number, secrets: number): string[] => [
+      `crosstalk_decisions_waiting{kind="plan"} ${String(plans)}`,
+      'crosstalk_decisions_waiting{kind="permission"} 0',
+      `crosstalk_decisions_waiting{kind="secret"} ${String(secrets)}`,
+    ];
+    expect(await waiting()).toEqual(counts(0, 0));
+    await host.send('builder', 'move the tables', '--from', 'anna');
+    await host.once();
+    const secret = SECRETS['GitHub token']?.(42) ?? '';
+    expect((await host.run('send', '--to', 'builder', secret)).code).toBe(1);
+    expect(await waiting()).toEqual(counts(1, 1));
+    const proposal = bus.from('builder')[0]?.relPath ?? '';
+    expect((await host.run('approve', '--from', 'anna', proposal)).code).toBe(0);
+    await host.once();
+    expect(await waiting()).toEqual(counts(0, 1));
+  },
+);
 
-it('the page is told of schedules, and metrics say when they are due', async () => {
-  const bus = new Bus();
-  const host = await bus.host('front', { worker: 'true' });
-  const web = await Web.start(host);
-  expect(await web.get<WebSchedules>('/api/schedules')).toEqual({ schedules: [] });
-  const text = '---\nhost: front\nto: worker\nevery: 1h\n---\nwhat is new?\n';
-  host.edit({
-    'local/schedules/hourly.md': text,
-    'local/schedules/broken.md': text.replace('1h', 'often'),
-  });
-  await host.news();
-  const { schedules } = await web.get<WebSchedules>('/api/schedules');
-  expect(schedules).toMatchObject([
-    { name: 'broken', host: null, problems: [expect.stringMatching(/^line 4: every is "often"/)] },
-    { name: 'hourly', host: 'front', to: 'worker', when: 'every 1h', outcome: null, problems: [] },
-  ]);
-  const next = Date.parse(schedules[1]?.next ?? '') / 1000;
-  const { text: metrics } = await web.raw('GET', '/metrics', web.bearer());
-  expect(metrics).toContain(`crosstalk_schedule_next_seconds{schedule="hourly"} ${String(next)}`);
-  const api = readOpenApi();
-  const schema =
-    api.paths['/api/schedules']?.['get']?.responses['200']?.content?.['application/json'];
-  expect(problemsOf(api, schema?.schema ?? {}, { schedules })).toEqual([]);
-});
+it(
+  'the page is told of schedules, and metrics say when they are due',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const host = await bus.host('front', { worker: 'true' });
+    const web = await Web.start(host);
+    expect(await web.get<WebSchedules>('/api/schedules')).toEqual({ schedules: [] });
+    const text = '---\nhost: front\nto: worker\nevery: 1h\n---\nwhat is new?\n';
+    host.edit({
+      'local/schedules/hourly.md': text,
+      'local/schedules/broken.md': text.replace('1h', 'often'),
+    });
+    await host.news();
+    const { schedules } = await web.get<WebSchedules>('/api/schedules');
+    expect(schedules).toMatchObject([
+      {
+        name: 'broken',
+        host: null,
+        problems: [expect.stringMatching(/^line 4: every is "often"/)],
+      },
+      {
+        name: 'hourly',
+        host: 'front',
+        to: 'worker',
+        when: 'every 1h',
+        outcome: null,
+        problems: [],
+      },
+    ]);
+    const next = Date.parse(schedules[1]?.next ?? '') / 1000;
+    const { text: metrics } = await web.raw('GET', '/metrics', web.bearer());
+    expect(metrics).toContain(`crosstalk_schedule_next_seconds{schedule="hourly"} ${String(next)}`);
+    const api = readOpenApi();
+    const schema =
+      api.paths['/api/schedules']?.['get']?.responses['200']?.content?.['application/json'];
+    expect(problemsOf(api, schema?.schema ?? {}, { schedules })).toEqual([]);
+  },
+);
 
-it('the page is told what runs have cost, by day and by thread', async () => {
+it('the page is told what runs have cost, by day and by thread', { tags: 'long' }, async () => {
   const bus = new Bus();
   const host = await bus.host('front', { worker: agent('billed/claude', '-p', 'answer') });
   const question = await host.send('worker', 'one');

@@ -6,29 +6,33 @@ import { Web, type EventReader } from '../support/web.ts';
 const send = (web: Web, body: string): Promise<unknown> =>
   web.post('/api/send', { to: 'nobody', body });
 
-it('many pages that look on see every message once and in order, whoever sends it', async () => {
-  const bus = new Bus();
-  const front = await bus.host('front', { clerk: 'true' });
-  const back = await bus.host('back', {});
-  front.start();
-  const web = await Web.start(front);
-  const pages = await Promise.all(Array.from({ length: 30 }, () => web.events()));
-  const wanted: string[] = [];
-  for (let n = 0; n < 6; n++) {
-    wanted.push(`message ${String(n)}`);
-    if (n % 3 === 2) await back.send('nobody', `message ${String(n)}`);
-    else await send(web, `message ${String(n)}`);
-    await until('it on the first page', () => pages[0]?.bodies.length === n + 1);
-  }
-  for (const page of pages) {
-    await until('all of them on each page', () => page.bodies.length === wanted.length);
-    expect(page.bodies).toEqual(wanted);
-    const ids = page.seen.map(({ id }) => Number(id.split('-')[1]));
-    expect(ids).toEqual(ids.map((_, at) => (ids[0] ?? 0) + at));
-  }
-});
+it(
+  'many pages that look on see every message once and in order, whoever sends it',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const front = await bus.host('front', { clerk: 'true' });
+    const back = await bus.host('back', {});
+    front.start();
+    const web = await Web.start(front);
+    const pages = await Promise.all(Array.from({ length: 30 }, () => web.events()));
+    const wanted: string[] = [];
+    for (let n = 0; n < 6; n++) {
+      wanted.push(`message ${String(n)}`);
+      if (n % 3 === 2) await back.send('nobody', `message ${String(n)}`);
+      else await send(web, `message ${String(n)}`);
+      await until('it on the first page', () => pages[0]?.bodies.length === n + 1);
+    }
+    for (const page of pages) {
+      await until('all of them on each page', () => page.bodies.length === wanted.length);
+      expect(page.bodies).toEqual(wanted);
+      const ids = page.seen.map(({ id }) => Number(id.split('-')[1]));
+      expect(ids).toEqual(ids.map((_, at) => (ids[0] ?? 0) + at));
+    }
+  },
+);
 
-it('a page that comes back gets what it missed, and only that', async () => {
+it('a page that comes back gets what it missed, and only that', { tags: 'long' }, async () => {
   const bus = new Bus();
   const host = await bus.host('front', { clerk: 'true' });
   host.start();

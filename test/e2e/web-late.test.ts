@@ -1,3 +1,4 @@
+// @module-tag long
 import { expect, it } from 'vitest';
 import type { WebFlow, WebNow } from '../../src/api/api.ts';
 import { Bus, type Host } from '../support/bus.ts';

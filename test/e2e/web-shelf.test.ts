@@ -63,67 +63,71 @@ it('the page is told of skills, with who takes them, what stands beside them, an
   ]);
 });
 
-it('notes are shown by pages, by their words, kind, scope and state, however many there are', async () => {
-  const bus = new Bus();
-  const host = await bus.host('front', {});
-  const note = (n: number): [string, string] => {
-    const at = new Date(Date.UTC(2026, 0, 1) + n * 60_000);
-    const name = memoryFileAt(at, n.toString(16).padStart(12, '0'));
-    const kind = n % 100 === 7 ? 'kind: decision\n' : '';
-    const scope = n % 1000 === 5 ? 'actor:ben' : 'global';
-    return [
-      `data/memories/${name}`,
-      `---\nfrom: anna\ntimestamp: ${at.toISOString()}\nsubject: note ${String(n)}\nscope: ${scope}\n${kind}---\nword${String(n % 1000)}\n`,
-    ];
-  };
-  host.edit(Object.fromEntries(Array.from({ length: 2000 }, (_, n) => note(n))));
-  await host.news();
-  const web = await Web.start(host);
-  const all = await web.get<WebNotes>('/api/memories');
-  expect(all).toMatchObject({ total: 2000, counts: { in_force: 2000 } });
-  expect(all.memories).toHaveLength(50);
-  expect(all.memories[0]?.subject).toBe('note 1999');
-  const page = await web.get<WebNotes>('/api/memories?skip=1990&limit=50');
-  expect(page.memories.map(({ subject }) => subject)).toEqual(
-    Array.from({ length: 10 }, (_, n) => `note ${String(9 - n)}`),
-  );
-  expect(all.scopes).toEqual([
-    { scope: 'global', channel: null, notes: 1998 },
-    { scope: 'actor:ben', channel: null, notes: 2 },
-  ]);
-  expect(await web.get('/api/memories?scope=actor:ben&limit=1')).toMatchObject({ total: 2 });
-  expect(await web.get('/api/memories?kind=decision&limit=1')).toMatchObject({ total: 20 });
-  const found = await web.get<WebNotes>('/api/memories?q=word123');
-  expect(found.total).toBe(2);
-  expect(found.memories[0]).toMatchObject({ subject: 'note 1123', excerpt: 'word123' });
-  expect((await web.raw('GET', '/api/memories?kind=moon', web.bearer())).status).toBe(400);
-  expect((await web.raw('GET', '/api/memories?limit=201', web.bearer())).status).toBe(400);
+it(
+  'notes are shown by pages, by their words, kind, scope and state, however many there are',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const host = await bus.host('front', {});
+    const note = (n: number): [string, string] => {
+      const at = new Date(Date.UTC(2026, 0, 1) + n * 60_000);
+      const name = memoryFileAt(at, n.toString(16).padStart(12, '0'));
+      const kind = n % 100 === 7 ? 'kind: decision\n' : '';
+      const scope = n % 1000 === 5 ? 'actor:ben' : 'global';
+      return [
+        `data/memories/${name}`,
+        `---\nfrom: anna\ntimestamp: ${at.toISOString()}\nsubject: note ${String(n)}\nscope: ${scope}\n${kind}---\nword${String(n % 1000)}\n`,
+      ];
+    };
+    host.edit(Object.fromEntries(Array.from({ length: 2000 }, (_, n) => note(n))));
+    await host.news();
+    const web = await Web.start(host);
+    const all = await web.get<WebNotes>('/api/memories');
+    expect(all).toMatchObject({ total: 2000, counts: { in_force: 2000 } });
+    expect(all.memories).toHaveLength(50);
+    expect(all.memories[0]?.subject).toBe('note 1999');
+    const page = await web.get<WebNotes>('/api/memories?skip=1990&limit=50');
+    expect(page.memories.map(({ subject }) => subject)).toEqual(
+      Array.from({ length: 10 }, (_, n) => `note ${String(9 - n)}`),
+    );
+    expect(all.scopes).toEqual([
+      { scope: 'global', channel: null, notes: 1998 },
+      { scope: 'actor:ben', channel: null, notes: 2 },
+    ]);
+    expect(await web.get('/api/memories?scope=actor:ben&limit=1')).toMatchObject({ total: 2 });
+    expect(await web.get('/api/memories?kind=decision&limit=1')).toMatchObject({ total: 20 });
+    const found = await web.get<WebNotes>('/api/memories?q=word123');
+    expect(found.total).toBe(2);
+    expect(found.memories[0]).toMatchObject({ subject: 'note 1123', excerpt: 'word123' });
+    expect((await web.raw('GET', '/api/memories?kind=moon', web.bearer())).status).toBe(400);
+    expect((await web.raw('GET', '/api/memories?limit=201', web.bearer())).status).toBe(400);
 
-  // What is written meanwhile is there at once, also before it is pushed.
-  const added = await host.run('memory', 'add', '--subject', 'the newest', 'x', '--from', 'ben');
-  const file = /Remembered: (\S+)/.exec(added.out)?.[1] ?? '';
-  expect((await web.get<WebNotes>('/api/memories')).memories[0]).toMatchObject({ file });
-  await host.run('memory', 'forget', file, 'it is old', '--from', 'carla');
-  expect(await web.get('/api/memories?state=forgotten')).toMatchObject({
-    total: 1,
-    memories: [{ file, state: 'forgotten' }],
-    counts: { in_force: 2000, replaced: 0, forgotten: 1 },
-  });
-  expect(await web.get<WebNoteWhole>(`/api/memories/${file}`)).toMatchObject({
-    body: expect.stringMatching(/^x/) as string,
-    log: [
-      { what: 'forgot', by: 'carla', state: 'forgets' },
-      { what: 'added', by: 'ben', state: 'forgotten' },
-    ],
-    log_more: 0,
-  });
-  const log = await web.get<WebNoteLog>('/api/memory-log?limit=2');
-  expect(log.more).toBe(2000);
-  expect(log.changes.map(({ what, by }) => [what, by])).toEqual([
-    ['forgot', 'carla'],
-    ['added', 'ben'],
-  ]);
-});
+    // What is written meanwhile is there at once, also before it is pushed.
+    const added = await host.run('memory', 'add', '--subject', 'the newest', 'x', '--from', 'ben');
+    const file = /Remembered: (\S+)/.exec(added.out)?.[1] ?? '';
+    expect((await web.get<WebNotes>('/api/memories')).memories[0]).toMatchObject({ file });
+    await host.run('memory', 'forget', file, 'it is old', '--from', 'carla');
+    expect(await web.get('/api/memories?state=forgotten')).toMatchObject({
+      total: 1,
+      memories: [{ file, state: 'forgotten' }],
+      counts: { in_force: 2000, replaced: 0, forgotten: 1 },
+    });
+    expect(await web.get<WebNoteWhole>(`/api/memories/${file}`)).toMatchObject({
+      body: expect.stringMatching(/^x/) as string,
+      log: [
+        { what: 'forgot', by: 'carla', state: 'forgets' },
+        { what: 'added', by: 'ben', state: 'forgotten' },
+      ],
+      log_more: 0,
+    });
+    const log = await web.get<WebNoteLog>('/api/memory-log?limit=2');
+    expect(log.more).toBe(2000);
+    expect(log.changes.map(({ what, by }) => [what, by])).toEqual([
+      ['forgot', 'carla'],
+      ['added', 'ben'],
+    ]);
+  },
+);
 
 it('metrics count what subscriptions give, what is asked of skills, and what becomes of events', async () => {
   const bus = new Bus();

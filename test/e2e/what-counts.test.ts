@@ -40,47 +40,55 @@ it('what a CLI prints for the name of a model does not keep its answer from bein
   expect(billedRuns(host)[0]?.usage).toEqual({ input: 0, cached: 0, output: 12, turns: 0 });
 });
 
-it('a result that leaves out what was used does not hide what was stated before it', async () => {
-  const bus = new Bus();
-  const usage = { input_tokens: 30, output_tokens: 12 };
-  const turn = { type: 'assistant', message: { id: 'one', content: [], usage } };
-  const cli = printing(
-    bus,
-    'claude',
-    { type: 'result', result: 'fine' },
-    0,
-    `echo '${JSON.stringify(turn)}'`,
-  );
-  const tier = { cli: `${cli} -p`, max_tokens_per_day: 42 };
-  const host = await bus.host('front', { worker: { default: tier } });
-  for (const text of ['one', 'two']) {
-    await host.send('worker', text);
-    await pass(host);
-  }
-  expect(billedRuns(host)).toHaveLength(1);
-});
+it(
+  'a result that leaves out what was used does not hide what was stated before it',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const usage = { input_tokens: 30, output_tokens: 12 };
+    const turn = { type: 'assistant', message: { id: 'one', content: [], usage } };
+    const cli = printing(
+      bus,
+      'claude',
+      { type: 'result', result: 'fine' },
+      0,
+      `echo '${JSON.stringify(turn)}'`,
+    );
+    const tier = { cli: `${cli} -p`, max_tokens_per_day: 42 };
+    const host = await bus.host('front', { worker: { default: tier } });
+    for (const text of ['one', 'two']) {
+      await host.send('worker', text);
+      await pass(host);
+    }
+    expect(billedRuns(host)).toHaveLength(1);
+  },
+);
 
-it('a run that states no money costs none, whatever those of others cost', async () => {
-  const bus = new Bus();
-  const answer = { type: 'item.completed', item: { type: 'agent_message', text: 'by codex' } };
-  const codex = printing(bus, 'codex', answer, 0);
-  const host = await bus.host('front', {
-    worker: { large: billed(), cheap: `${codex} exec -` },
-    plain: 'echo plain',
-  });
-  git(host.dir, 'config', 'crosstalk.maxUsdPerDay', '0.50');
-  await host.send('worker', 'one');
-  await pass(host);
-  for (let n = 0; n < 3; n++) {
-    await host.send('plain', 'a task');
-    await host.run('send', '--to', 'worker', '--tier', 'cheap', 'a task');
+it(
+  'a run that states no money costs none, whatever those of others cost',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const answer = { type: 'item.completed', item: { type: 'agent_message', text: 'by codex' } };
+    const codex = printing(bus, 'codex', answer, 0);
+    const host = await bus.host('front', {
+      worker: { large: billed(), cheap: `${codex} exec -` },
+      plain: 'echo plain',
+    });
+    git(host.dir, 'config', 'crosstalk.maxUsdPerDay', '0.50');
+    await host.send('worker', 'one');
     await pass(host);
-  }
-  expect(bus.messages().filter(({ message }) => message.interim === true)).toEqual([]);
-  expect(billedRuns(host)).toHaveLength(7);
-  await host.send('worker', 'two');
-  await pass(host);
-  expect(
-    bus.from('worker').filter(({ message: { body } }) => body === 'It is done.\n'),
-  ).toHaveLength(2);
-});
+    for (let n = 0; n < 3; n++) {
+      await host.send('plain', 'a task');
+      await host.run('send', '--to', 'worker', '--tier', 'cheap', 'a task');
+      await pass(host);
+    }
+    expect(bus.messages().filter(({ message }) => message.interim === true)).toEqual([]);
+    expect(billedRuns(host)).toHaveLength(7);
+    await host.send('worker', 'two');
+    await pass(host);
+    expect(
+      bus.from('worker').filter(({ message: { body } }) => body === 'It is done.\n'),
+    ).toHaveLength(2);
+  },
+);

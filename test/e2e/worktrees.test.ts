@@ -88,41 +88,48 @@ const agentLine = (to: string): string => `crosstalk send --to ${to} "a part" > 
 /** Writes what it is told to a file of its working directory, commits, and says what was there before. */
 const WRITER = `cat > /dev/null; ls | tr '\\n' ' '; echo "$CROSSTALK_DISPATCH_ID" > "f-$$"; git add . && git commit -qm work >/dev/null; true`;
 
-it('three threads at once work in copies of their own, whose branches come into the original', async () => {
-  const machine = new Machine();
-  const dev = { default: { cli: WRITER, worktree: machine.app, count: 3 } };
-  const host = await machine.host({ dev });
-  const before = machine.original;
-  // New tasks of one asker that wait together would be one batch.
-  for (const from of ['anna', 'ben', 'carl'])
-    await host.run('send', '--to', 'dev', '--from', from, 'hi');
-  const sent = machine.bus.messages().map(({ relPath }) => relPath);
-  await pass(host);
-  const answers = machine.bus.from('dev').map(({ message }) => message);
-  expect(answers.map(({ body }) => body.trim())).toEqual(['readme', 'readme', 'readme']);
-  expect(machine.branches().sort()).toEqual(sent.map((path) => `crosstalk/${suffix(path)}`).sort());
-  for (const { branch } of answers) {
-    expect(branch?.changed).toBe(1);
-    expect(git(machine.app, 'rev-parse', branch?.name ?? '').trim()).toBe(branch?.commit);
-    expect(git(machine.app, 'rev-parse', 'main').trim()).toBe(branch?.base);
-    expect(git(machine.app, 'diff', '--name-only', 'main', branch?.name ?? '')).toMatch(
-      /^f-\d+\n$/,
+it(
+  'three threads at once work in copies of their own, whose branches come into the original',
+  { tags: 'long' },
+  async () => {
+    const machine = new Machine();
+    const dev = { default: { cli: WRITER, worktree: machine.app, count: 3 } };
+    const host = await machine.host({ dev });
+    const before = machine.original;
+    // New tasks of one asker that wait together would be one batch.
+    for (const from of ['anna', 'ben', 'carl'])
+      await host.run('send', '--to', 'dev', '--from', from, 'hi');
+    const sent = machine.bus.messages().map(({ relPath }) => relPath);
+    await pass(host);
+    const answers = machine.bus.from('dev').map(({ message }) => message);
+    expect(answers.map(({ body }) => body.trim())).toEqual(['readme', 'readme', 'readme']);
+    expect(machine.branches().sort()).toEqual(
+      sent.map((path) => `crosstalk/${suffix(path)}`).sort(),
     );
-  }
-  expect(machine.original).toBe(before);
-  git(machine.app, 'fsck', '--strict');
-  // Nothing in a copy is a file of the original: what is written there changes only the copy.
-  const [{ dir }] = (await list(host)) as [Listed];
-  expect(git(dir, 'count-objects', '-v')).not.toContain('alternate');
-  const objects = join(dir, '.git', 'objects');
-  const files = readdirSync(objects, { recursive: true, withFileTypes: true }).filter((one) =>
-    one.isFile(),
-  );
-  expect(files.length).toBeGreaterThan(3);
-  for (const { parentPath, name } of files) expect(statSync(join(parentPath, name)).nlink).toBe(1);
-});
+    for (const { branch } of answers) {
+      expect(branch?.changed).toBe(1);
+      expect(git(machine.app, 'rev-parse', branch?.name ?? '').trim()).toBe(branch?.commit);
+      expect(git(machine.app, 'rev-parse', 'main').trim()).toBe(branch?.base);
+      expect(git(machine.app, 'diff', '--name-only', 'main', branch?.name ?? '')).toMatch(
+        /^f-\d+\n$/,
+      );
+    }
+    expect(machine.original).toBe(before);
+    git(machine.app, 'fsck', '--strict');
+    // Nothing in a copy is a file of the original: what is written there changes only the copy.
+    const [{ dir }] = (await list(host)) as [Listed];
+    expect(git(dir, 'count-objects', '-v')).not.toContain('alternate');
+    const objects = join(dir, '.git', 'objects');
+    const files = readdirSync(objects, { recursive: true, withFileTypes: true }).filter((one) =>
+      one.isFile(),
+    );
+    expect(files.length).toBeGreaterThan(3);
+    for (const { parentPath, name } of files)
+      expect(statSync(join(parentPath, name)).nlink).toBe(1);
+  },
+);
 
-it('a later answer of a thread finds the copy as it was left', async () => {
+it('a later answer of a thread finds the copy as it was left', { tags: 'long' }, async () => {
   const machine = new Machine();
   const host = await machine.host({ dev: { default: { cli: WRITER, worktree: machine.app } } });
   const question = await host.send('dev', 'one');
@@ -136,76 +143,88 @@ it('a later answer of a thread finds the copy as it was left', async () => {
   expect(machine.branches()).toEqual([`crosstalk/${suffix(question)}`]);
 });
 
-it('two actors of one thread, and two runs of one actor at once, do not meet in one copy', async () => {
-  const machine = new Machine();
-  const cli = `cat > /dev/null; pwd; touch "f-$CROSSTALK_DISPATCH_ACTOR"; git add . && git commit -qm "$CROSSTALK_DISPATCH_ACTOR" >/dev/null`;
-  const host = await machine.host({
-    boss: { default: `cat > /dev/null; ${agentLine('worker')}; ${agentLine('other')}` },
-    worker: { default: { cli, worktree: machine.app } },
-    other: { default: { cli, worktree: machine.app } },
-  });
-  const question = await host.send('boss', 'a goal');
-  await machine.bus.rest([host]);
-  const dirs = ['worker', 'other']
-    .flatMap((name) => machine.bus.from(name))
-    .map(({ message }) => message.body.trim());
-  expect(new Set(dirs).size).toBe(2);
-  expect(machine.branches().length).toBe(2);
-  const branches = ['worker', 'other']
-    .flatMap((name) => machine.bus.from(name))
-    .map(({ message }) => message.branch?.name);
-  expect(new Set(branches).size).toBe(2);
-  expect(question).not.toBe('');
-});
+it(
+  'two actors of one thread, and two runs of one actor at once, do not meet in one copy',
+  { tags: 'long' },
+  async () => {
+    const machine = new Machine();
+    const cli = `cat > /dev/null; pwd; touch "f-$CROSSTALK_DISPATCH_ACTOR"; git add . && git commit -qm "$CROSSTALK_DISPATCH_ACTOR" >/dev/null`;
+    const host = await machine.host({
+      boss: { default: `cat > /dev/null; ${agentLine('worker')}; ${agentLine('other')}` },
+      worker: { default: { cli, worktree: machine.app } },
+      other: { default: { cli, worktree: machine.app } },
+    });
+    const question = await host.send('boss', 'a goal');
+    await machine.bus.rest([host]);
+    const dirs = ['worker', 'other']
+      .flatMap((name) => machine.bus.from(name))
+      .map(({ message }) => message.body.trim());
+    expect(new Set(dirs).size).toBe(2);
+    expect(machine.branches().length).toBe(2);
+    const branches = ['worker', 'other']
+      .flatMap((name) => machine.bus.from(name))
+      .map(({ message }) => message.branch?.name);
+    expect(new Set(branches).size).toBe(2);
+    expect(question).not.toBe('');
+  },
+);
 
-it('what is not committed stays in the copy, and the answer tells of no branch', async () => {
-  const machine = new Machine();
-  const cli = 'cat > /dev/null; echo x >> readme; echo y > new; echo done';
-  const host = await machine.host({ dev: { default: { cli, worktree: machine.app } } });
-  await host.send('dev', 'one');
-  await pass(host);
-  expect(machine.bus.from('dev')[0]?.message.branch).toBeUndefined();
-  expect(machine.branches()).toEqual([]);
-  const [listed] = await list(host);
-  expect(listed).toMatchObject({
-    actor: 'dev',
-    commits: 0,
-    uncommitted: 2,
-    fetched: true,
-    in_use: false,
-  });
-  const refused = await host.run('worktree', 'remove', listed?.id ?? '');
-  expect(refused.code).toBe(1);
-  expect(refused.err).toContain('has changes in 2 files that are in no commit');
-  const pruned = await host.run('worktree', 'prune');
-  expect(pruned.out).toContain(`Kept: ${listed?.id ?? ''}, it has changes in 2 files`);
-  expect((await host.run('worktree', 'remove', listed?.id ?? '', '--force')).code).toBe(0);
-  expect(existsSync(listed?.dir ?? '')).toBe(false);
-  expect(await list(host)).toEqual([]);
-});
+it(
+  'what is not committed stays in the copy, and the answer tells of no branch',
+  { tags: 'long' },
+  async () => {
+    const machine = new Machine();
+    const cli = 'cat > /dev/null; echo x >> readme; echo y > new; echo done';
+    const host = await machine.host({ dev: { default: { cli, worktree: machine.app } } });
+    await host.send('dev', 'one');
+    await pass(host);
+    expect(machine.bus.from('dev')[0]?.message.branch).toBeUndefined();
+    expect(machine.branches()).toEqual([]);
+    const [listed] = await list(host);
+    expect(listed).toMatchObject({
+      actor: 'dev',
+      commits: 0,
+      uncommitted: 2,
+      fetched: true,
+      in_use: false,
+    });
+    const refused = await host.run('worktree', 'remove', listed?.id ?? '');
+    expect(refused.code).toBe(1);
+    expect(refused.err).toContain('has changes in 2 files that are in no commit');
+    const pruned = await host.run('worktree', 'prune');
+    expect(pruned.out).toContain(`Kept: ${listed?.id ?? ''}, it has changes in 2 files`);
+    expect((await host.run('worktree', 'remove', listed?.id ?? '', '--force')).code).toBe(0);
+    expect(existsSync(listed?.dir ?? '')).toBe(false);
+    expect(await list(host)).toEqual([]);
+  },
+);
 
-it('prune removes what is fetched and clean, and the thread goes on from its branch', async () => {
-  const machine = new Machine();
-  const host = await machine.host({ dev: { default: { cli: WRITER, worktree: machine.app } } });
-  await host.send('dev', 'one');
-  await pass(host);
-  const [first] = machine.bus.from('dev');
-  const shown = await host.run('worktree', 'diff', first?.relPath ?? '');
-  expect(shown.out).toMatch(/^diff --git a\/f-/);
-  expect((await host.run('worktree', 'show', first?.message.branch?.name ?? '')).out).toMatch(
-    /commits +1/,
-  );
-  const pruned = await host.run('worktree', 'prune');
-  expect(pruned.out).toMatch(/^Removed: /);
-  expect(readdirSync(join(host.state, 'worktrees'), { recursive: true }).length).toBeLessThan(2);
-  await host.run('reply', first?.relPath ?? '', 'go on');
-  await pass(host);
-  expect(machine.bus.from('dev').at(-1)?.message.body).toMatch(/^f-\d+ readme/);
-  expect(machine.branches()).toHaveLength(1);
-  expect(
-    git(machine.app, 'rev-list', '--count', 'main..' + (machine.branches()[0] ?? '')).trim(),
-  ).toBe('2');
-});
+it(
+  'prune removes what is fetched and clean, and the thread goes on from its branch',
+  { tags: 'long' },
+  async () => {
+    const machine = new Machine();
+    const host = await machine.host({ dev: { default: { cli: WRITER, worktree: machine.app } } });
+    await host.send('dev', 'one');
+    await pass(host);
+    const [first] = machine.bus.from('dev');
+    const shown = await host.run('worktree', 'diff', first?.relPath ?? '');
+    expect(shown.out).toMatch(/^diff --git a\/f-/);
+    expect((await host.run('worktree', 'show', first?.message.branch?.name ?? '')).out).toMatch(
+      /commits +1/,
+    );
+    const pruned = await host.run('worktree', 'prune');
+    expect(pruned.out).toMatch(/^Removed: /);
+    expect(readdirSync(join(host.state, 'worktrees'), { recursive: true }).length).toBeLessThan(2);
+    await host.run('reply', first?.relPath ?? '', 'go on');
+    await pass(host);
+    expect(machine.bus.from('dev').at(-1)?.message.body).toMatch(/^f-\d+ readme/);
+    expect(machine.branches()).toHaveLength(1);
+    expect(
+      git(machine.app, 'rev-list', '--count', 'main..' + (machine.branches()[0] ?? '')).trim(),
+    ).toBe('2');
+  },
+);
 
 it('a branch that somebody works on in the original is left alone, and the answer says so', async () => {
   const machine = new Machine();
@@ -252,6 +271,7 @@ it.each([
   ['bisects', ['bisect', 'start', 'HEAD', 'main'], ['bisect', 'reset']],
 ])(
   'a branch that somebody %s in the original is left alone until that is over',
+  { tags: 'long' },
   async (_, begin, end) => {
     const machine = new Machine();
     const host = await machine.host({ dev: { default: { cli: WRITER, worktree: machine.app } } });
@@ -328,113 +348,125 @@ it('worktree_push pushes the branch of a thread to a remote of the original, and
   expect(git(forge, 'rev-parse', name)).toBe(git(machine.app, 'rev-parse', 'main'));
 });
 
-it('a branch that brings a secret along is not pushed to a remote, until it does not or a person pushes it', async () => {
-  const machine = new Machine();
-  const secret = SECRETS['GitHub token']?.(7) ?? '';
-  const folder = join(machine.bus.root, 'wanted');
-  mkdirSync(folder);
-  // What is to be in the file that it commits: each line a commit.
-  const cli = `cat > /dev/null; while read -r line; do echo "$line" > settings; git add . && git commit -qm "$line" > /dev/null; done < ${folder}/lines; echo done`;
-  const dev = { default: { cli, worktree: machine.app, worktree_push: 'forge' } };
-  const host = await machine.host({ dev });
-  const forge = join(machine.bus.root, 'forge.git');
-  git(machine.bus.root, 'init', '--quiet', '--bare', 'forge.git');
-  git(machine.app, 'remote', 'add', 'forge', '../forge.git');
-  const round = async (...lines: string[]): Promise<Stored | undefined> => {
-    writeFileSync(join(folder, 'lines'), lines.map((line) => `${line}\n`).join(''));
-    const last = machine.bus.from('dev').at(-1)?.relPath;
-    if (last === undefined) await host.send('dev', 'go');
-    else expect((await host.run('reply', last, 'go on')).code).toBe(0);
+it(
+  'a branch that brings a secret along is not pushed to a remote, until it does not or a person pushes it',
+  { tags: 'long' },
+  async () => {
+    const machine = new Machine();
+    const secret = SECRETS['GitHub token']?.(7) ?? '';
+    const folder = join(machine.bus.root, 'wanted');
+    mkdirSync(folder);
+    // What is to be in the file that it commits: each line a commit.
+    const cli = `cat > /dev/null; while read -r line; do echo "$line" > settings; git add . && git commit -qm "$line" > /dev/null; done < ${folder}/lines; echo done`;
+    const dev = { default: { cli, worktree: machine.app, worktree_push: 'forge' } };
+    const host = await machine.host({ dev });
+    const forge = join(machine.bus.root, 'forge.git');
+    git(machine.bus.root, 'init', '--quiet', '--bare', 'forge.git');
+    git(machine.app, 'remote', 'add', 'forge', '../forge.git');
+    const round = async (...lines: string[]): Promise<Stored | undefined> => {
+      writeFileSync(join(folder, 'lines'), lines.map((line) => `${line}\n`).join(''));
+      const last = machine.bus.from('dev').at(-1)?.relPath;
+      if (last === undefined) await host.send('dev', 'go');
+      else expect((await host.run('reply', last, 'go on')).code).toBe(0);
+      await pass(host);
+      return machine.bus.from('dev').at(-1);
+    };
+    const pushed = (): string => git(forge, 'for-each-ref', '--format=%(objectname)').trim();
+    const fine = await round('a plain line', '- as in a list', '+ and added');
+    expect(fine?.message.branch?.held).toBeUndefined();
+    expect(pushed()).toBe(fine?.message.branch?.commit);
+
+    // A later commit takes it out again; whoever can fetch can read it all the same.
+    const before = pushed();
+    const held = await round(`token: ${secret}`, 'a plain line');
+    const { name = '', held: why = '', commit } = held?.message.branch ?? {};
+    expect(why).toContain(`the branch ${name} is not pushed to forge`);
+    expect(why).toContain('a GitHub token in settings');
+    expect(why).toContain('a GitHub token in a commit message');
+    expect(JSON.stringify(held)).not.toContain(secret);
+    expect(git(machine.app, 'rev-parse', name).trim()).toBe(commit);
+    expect(pushed()).toBe(before);
+    expect((await round('another line'))?.message.branch?.held).toContain('is not pushed to forge');
+    expect(pushed()).toBe(before);
+
+    git(host.dir, 'config', 'crosstalk.scanSecrets', 'false');
+    const open = await round('a last line');
+    expect(open?.message.branch?.held).toBeUndefined();
+    expect(pushed()).toBe(open?.message.branch?.commit);
+    // What is there already is not searched again, and what is removed is not what is added.
+    git(host.dir, 'config', '--unset', 'crosstalk.scanSecrets');
+    expect((await round('the very last'))?.message.branch?.held).toBeUndefined();
+  },
+);
+
+it(
+  'a secret in commits that a remote does not have yet, or in a file of another encoding, is not pushed',
+  { tags: 'long' },
+  async () => {
+    const machine = new Machine();
+    const secret = SECRETS['GitHub token']?.(8) ?? '';
+    const file = join(machine.bus.root, 'utf16');
+    writeFileSync(file, 'a plain line\n', 'utf16le');
+    const cli = `cat > /dev/null; cp ${file} settings; date >> readme; git add . && git commit -qm work > /dev/null; echo done`;
+    const dev = { default: { cli, worktree: machine.app, worktree_push: 'forge' } };
+    const host = await machine.host({ dev });
+    const forge = join(machine.bus.root, 'forge.git');
+    git(machine.bus.root, 'init', '--quiet', '--bare', '--initial-branch=main', 'forge.git');
+    git(machine.app, 'remote', 'add', 'forge', '../forge.git');
+    writeFileSync(join(machine.app, 'mine'), secret);
+    machine.commit('not for others');
+    writeFileSync(join(machine.app, 'mine'), 'nothing');
+    machine.commit('taken out again');
+    const heldOf = async (): Promise<string> => {
+      await host.run('send', '--to', 'dev', 'go');
+      await pass(host);
+      const held = machine.bus.from('dev').at(-1)?.message.branch?.held ?? '';
+      expect(held).not.toContain(secret);
+      return held;
+    };
+    expect(await heldOf()).toContain('a GitHub token in mine');
+    expect(git(forge, 'for-each-ref')).toBe('');
+
+    // Once a person has pushed it, it is not what a run brings along, also where the remote has gone on since.
+    git(machine.app, 'push', '--quiet', 'forge', 'main');
+    expect(await heldOf()).toBe('');
+    const other = join(machine.bus.root, 'other');
+    git(machine.bus.root, 'clone', '--quiet', 'forge.git', 'other');
+    git(other, 'commit', '--quiet', '--allow-empty', '--message', 'gone on');
+    git(other, 'push', '--quiet', 'origin', 'HEAD:main');
+    expect(await heldOf()).toBe('');
+
+    writeFileSync(file, `token=${secret}\n`, 'utf16le');
+    expect(await heldOf()).toContain('a GitHub token in settings');
+  },
+);
+
+it(
+  'of what was never made nothing is kept, and what was made half is removed after a day',
+  { tags: 'long' },
+  async () => {
+    const machine = new Machine();
+    const dev = { cli: WRITER, worktree: machine.app, attempts: 1, before: 'exit 3' };
+    const host = await machine.host({
+      dev: { default: dev },
+      lost: { default: { ...dev, worktree_from: 'gone' } },
+    });
+    await host.send('lost', 'one');
+    await host.send('dev', 'two');
     await pass(host);
-    return machine.bus.from('dev').at(-1);
-  };
-  const pushed = (): string => git(forge, 'for-each-ref', '--format=%(objectname)').trim();
-  const fine = await round('a plain line', '- as in a list', '+ and added');
-  expect(fine?.message.branch?.held).toBeUndefined();
-  expect(pushed()).toBe(fine?.message.branch?.commit);
-
-  // A later commit takes it out again; whoever can fetch can read it all the same.
-  const before = pushed();
-  const held = await round(`token: ${secret}`, 'a plain line');
-  const { name = '', held: why = '', commit } = held?.message.branch ?? {};
-  expect(why).toContain(`the branch ${name} is not pushed to forge`);
-  expect(why).toContain('a GitHub token in settings');
-  expect(why).toContain('a GitHub token in a commit message');
-  expect(JSON.stringify(held)).not.toContain(secret);
-  expect(git(machine.app, 'rev-parse', name).trim()).toBe(commit);
-  expect(pushed()).toBe(before);
-  expect((await round('another line'))?.message.branch?.held).toContain('is not pushed to forge');
-  expect(pushed()).toBe(before);
-
-  git(host.dir, 'config', 'crosstalk.scanSecrets', 'false');
-  const open = await round('a last line');
-  expect(open?.message.branch?.held).toBeUndefined();
-  expect(pushed()).toBe(open?.message.branch?.commit);
-  // What is there already is not searched again, and what is removed is not what is added.
-  git(host.dir, 'config', '--unset', 'crosstalk.scanSecrets');
-  expect((await round('the very last'))?.message.branch?.held).toBeUndefined();
-});
-
-it('a secret in commits that a remote does not have yet, or in a file of another encoding, is not pushed', async () => {
-  const machine = new Machine();
-  const secret = SECRETS['GitHub token']?.(8) ?? '';
-  const file = join(machine.bus.root, 'utf16');
-  writeFileSync(file, 'a plain line\n', 'utf16le');
-  const cli = `cat > /dev/null; cp ${file} settings; date >> readme; git add . && git commit -qm work > /dev/null; echo done`;
-  const dev = { default: { cli, worktree: machine.app, worktree_push: 'forge' } };
-  const host = await machine.host({ dev });
-  const forge = join(machine.bus.root, 'forge.git');
-  git(machine.bus.root, 'init', '--quiet', '--bare', '--initial-branch=main', 'forge.git');
-  git(machine.app, 'remote', 'add', 'forge', '../forge.git');
-  writeFileSync(join(machine.app, 'mine'), secret);
-  machine.commit('not for others');
-  writeFileSync(join(machine.app, 'mine'), 'nothing');
-  machine.commit('taken out again');
-  const heldOf = async (): Promise<string> => {
-    await host.run('send', '--to', 'dev', 'go');
-    await pass(host);
-    const held = machine.bus.from('dev').at(-1)?.message.branch?.held ?? '';
-    expect(held).not.toContain(secret);
-    return held;
-  };
-  expect(await heldOf()).toContain('a GitHub token in mine');
-  expect(git(forge, 'for-each-ref')).toBe('');
-
-  // Once a person has pushed it, it is not what a run brings along, also where the remote has gone on since.
-  git(machine.app, 'push', '--quiet', 'forge', 'main');
-  expect(await heldOf()).toBe('');
-  const other = join(machine.bus.root, 'other');
-  git(machine.bus.root, 'clone', '--quiet', 'forge.git', 'other');
-  git(other, 'commit', '--quiet', '--allow-empty', '--message', 'gone on');
-  git(other, 'push', '--quiet', 'origin', 'HEAD:main');
-  expect(await heldOf()).toBe('');
-
-  writeFileSync(file, `token=${secret}\n`, 'utf16le');
-  expect(await heldOf()).toContain('a GitHub token in settings');
-});
-
-it('of what was never made nothing is kept, and what was made half is removed after a day', async () => {
-  const machine = new Machine();
-  const dev = { cli: WRITER, worktree: machine.app, attempts: 1, before: 'exit 3' };
-  const host = await machine.host({
-    dev: { default: dev },
-    lost: { default: { ...dev, worktree_from: 'gone' } },
-  });
-  await host.send('lost', 'one');
-  await host.send('dev', 'two');
-  await pass(host);
-  const [listed, ...others] = await list(host);
-  expect(others).toEqual([]);
-  expect(listed).toMatchObject({ actor: 'dev', unfinished: true });
-  expect((await host.run('worktree', 'prune')).out).toContain('Kept: ');
-  expect((await host.run('worktree', 'remove', listed?.id ?? '')).code).toBe(1);
-  const path = `${listed?.dir ?? ''}.json`;
-  const used = new Date(Date.now() - 2 * 86_400_000).toISOString();
-  const seal = Seal.of(join(host.state, 'worktrees'));
-  writeFileSync(path, seal.close(listed?.id ?? '', { ...recordIn(path), used }));
-  expect((await host.run('worktree', 'prune')).out).toContain('Removed: ');
-  expect(existsSync(listed?.dir ?? '')).toBe(false);
-});
+    const [listed, ...others] = await list(host);
+    expect(others).toEqual([]);
+    expect(listed).toMatchObject({ actor: 'dev', unfinished: true });
+    expect((await host.run('worktree', 'prune')).out).toContain('Kept: ');
+    expect((await host.run('worktree', 'remove', listed?.id ?? '')).code).toBe(1);
+    const path = `${listed?.dir ?? ''}.json`;
+    const used = new Date(Date.now() - 2 * 86_400_000).toISOString();
+    const seal = Seal.of(join(host.state, 'worktrees'));
+    writeFileSync(path, seal.close(listed?.id ?? '', { ...recordIn(path), used }));
+    expect((await host.run('worktree', 'prune')).out).toContain('Removed: ');
+    expect(existsSync(listed?.dir ?? '')).toBe(false);
+  },
+);
 
 it('what cannot be copied fails with the reason, and options that exclude each other are refused', async () => {
   const machine = new Machine();
@@ -466,7 +498,7 @@ it('what cannot be copied fails with the reason, and options that exclude each o
   expect((await host.run('dlq')).out).toContain('has no branch or tag "gone"');
 });
 
-it('a commit of many files comes into the original whole', async () => {
+it('a commit of many files comes into the original whole', { tags: 'long' }, async () => {
   const machine = new Machine();
   const cli =
     'cat > /dev/null; mkdir many; for n in $(seq 150); do echo $n > many/$n; done; git add . && git commit -qm many > /dev/null; echo done';
@@ -479,29 +511,33 @@ it('a commit of many files comes into the original whole', async () => {
   git(machine.app, 'fsck', '--strict', '--full');
 });
 
-it('a copy whose making was cut short is made anew, and one that was removed by hand too', async () => {
-  const machine = new Machine();
-  const host = await machine.host({ dev: { default: { cli: WRITER, worktree: machine.app } } });
-  await host.send('dev', 'one');
-  await pass(host);
-  const [listed] = await list(host);
-  const dir = listed?.dir ?? '';
-  const seal = Seal.of(join(host.state, 'worktrees'));
-  const record = recordIn(`${dir}.json`);
-  const half = { ...record, ready: false };
-  writeFileSync(`${dir}.json`, seal.close(listed?.id ?? '', half));
-  mkdirSync(`${dir}.making`);
-  writeFileSync(join(dir, 'half'), 'x');
-  await host.run('reply', machine.bus.from('dev').at(-1)?.relPath ?? '', 'two');
-  await pass(host);
-  expect(machine.bus.from('dev').at(-1)?.message.body).toMatch(/^f-\d+ readme ?$/m);
-  rmSync(dir, { recursive: true });
-  await host.run('reply', machine.bus.from('dev').at(-1)?.relPath ?? '', 'three');
-  await pass(host);
-  const last = machine.bus.from('dev').at(-1)?.message;
-  expect(last?.body).toMatch(/^f-\d+ f-\d+ readme ?$/m);
-  expect(last?.branch).toMatchObject({ changed: 3, base: record['base'] });
-});
+it(
+  'a copy whose making was cut short is made anew, and one that was removed by hand too',
+  { tags: 'long' },
+  async () => {
+    const machine = new Machine();
+    const host = await machine.host({ dev: { default: { cli: WRITER, worktree: machine.app } } });
+    await host.send('dev', 'one');
+    await pass(host);
+    const [listed] = await list(host);
+    const dir = listed?.dir ?? '';
+    const seal = Seal.of(join(host.state, 'worktrees'));
+    const record = recordIn(`${dir}.json`);
+    const half = { ...record, ready: false };
+    writeFileSync(`${dir}.json`, seal.close(listed?.id ?? '', half));
+    mkdirSync(`${dir}.making`);
+    writeFileSync(join(dir, 'half'), 'x');
+    await host.run('reply', machine.bus.from('dev').at(-1)?.relPath ?? '', 'two');
+    await pass(host);
+    expect(machine.bus.from('dev').at(-1)?.message.body).toMatch(/^f-\d+ readme ?$/m);
+    rmSync(dir, { recursive: true });
+    await host.run('reply', machine.bus.from('dev').at(-1)?.relPath ?? '', 'three');
+    await pass(host);
+    const last = machine.bus.from('dev').at(-1)?.message;
+    expect(last?.body).toMatch(/^f-\d+ f-\d+ readme ?$/m);
+    expect(last?.branch).toMatchObject({ changed: 3, base: record['base'] });
+  },
+);
 
 it('a session with an actor works in a copy of its own, whose commits come into the original', async () => {
   const machine = new Machine();

@@ -59,157 +59,193 @@ const only = (found: Stored[]): Stored => {
   return found[0]!;
 };
 
-it('the answer to work that was done in another channel goes to the channel of the question, once', async () => {
-  const { bus, front, back, parts } = await company();
-  const question = await ask(front, 'alice');
-  await front.once();
-  const task = only(bus.from('boss'));
-  expect(task).toMatchObject({
-    channel: parts,
-    message: { re: [], cause: [], origin: [`${front.channel()}/${question}`] },
-  });
-  await back.once();
-  await front.once();
-  expect(answers(bus)).toEqual([answerTo(front, 'alice', question)]);
-  const done = only(bus.from('worker'));
-  const answer = only(bus.from('boss').filter(({ message }) => message.re.length > 0));
-  expect(answer.message.origin).toEqual([`${parts}/${done.relPath}`]);
-  const replied = await front.run('replies', `${front.channel()}/${question}`);
-  expect(replied.out).toContain('summary for alice');
-  expect(runs(await front.once()) + runs(await back.once())).toBe(0);
-});
+it(
+  'the answer to work that was done in another channel goes to the channel of the question, once',
+  { tags: 'long' },
+  async () => {
+    const { bus, front, back, parts } = await company();
+    const question = await ask(front, 'alice');
+    await front.once();
+    const task = only(bus.from('boss'));
+    expect(task).toMatchObject({
+      channel: parts,
+      message: { re: [], cause: [], origin: [`${front.channel()}/${question}`] },
+    });
+    await back.once();
+    await front.once();
+    expect(answers(bus)).toEqual([answerTo(front, 'alice', question)]);
+    const done = only(bus.from('worker'));
+    const answer = only(bus.from('boss').filter(({ message }) => message.re.length > 0));
+    expect(answer.message.origin).toEqual([`${parts}/${done.relPath}`]);
+    const replied = await front.run('replies', `${front.channel()}/${question}`);
+    expect(replied.out).toContain('summary for alice');
+    expect(runs(await front.once()) + runs(await back.once())).toBe(0);
+  },
+);
 
-it('goals of two askers that overlap in another channel are each answered to the one who asked', async () => {
-  const { bus, front, back } = await company();
-  const first = await ask(front, 'ann');
-  await front.once();
-  const second = await ask(front, 'ben');
-  await front.once();
-  await back.once();
-  await front.once();
-  const found = answers(bus).sort((a, b) => (a.to < b.to ? -1 : 1));
-  expect(found).toEqual([answerTo(front, 'ann', first), answerTo(front, 'ben', second)]);
-});
+it(
+  'goals of two askers that overlap in another channel are each answered to the one who asked',
+  { tags: 'long' },
+  async () => {
+    const { bus, front, back } = await company();
+    const first = await ask(front, 'ann');
+    await front.once();
+    const second = await ask(front, 'ben');
+    await front.once();
+    await back.once();
+    await front.once();
+    const found = answers(bus).sort((a, b) => (a.to < b.to ? -1 : 1));
+    expect(found).toEqual([answerTo(front, 'ann', first), answerTo(front, 'ben', second)]);
+  },
+);
 
-it('a machine whose cursors are lost, and one that starts late, do nothing again that was done in two channels', async () => {
-  const { bus, front, back } = await company();
-  const question = await ask(front, 'alice');
-  await front.once();
-  rmSync(join(front.state, 'cursors.json'));
-  expect(runs(await front.once())).toBe(0);
-  await back.once();
-  rmSync(join(front.state, 'cursors.json'));
-  expect(runs(await front.once())).toBe(1);
-  expect(answers(bus)).toEqual([answerTo(front, 'alice', question)]);
-  rmSync(join(front.state, 'cursors.json'));
-  rmSync(join(back.state, 'cursors.json'));
-  expect(runs(await front.once()) + runs(await back.once())).toBe(0);
-  const late = await bus.host('late', { boss: BOSS, worker: WORKER });
-  expect(runs(await late.once())).toBe(0);
-});
+it(
+  'a machine whose cursors are lost, and one that starts late, do nothing again that was done in two channels',
+  { tags: 'long' },
+  async () => {
+    const { bus, front, back } = await company();
+    const question = await ask(front, 'alice');
+    await front.once();
+    rmSync(join(front.state, 'cursors.json'));
+    expect(runs(await front.once())).toBe(0);
+    await back.once();
+    rmSync(join(front.state, 'cursors.json'));
+    expect(runs(await front.once())).toBe(1);
+    expect(answers(bus)).toEqual([answerTo(front, 'alice', question)]);
+    rmSync(join(front.state, 'cursors.json'));
+    rmSync(join(back.state, 'cursors.json'));
+    expect(runs(await front.once()) + runs(await back.once())).toBe(0);
+    const late = await bus.host('late', { boss: BOSS, worker: WORKER });
+    expect(runs(await late.once())).toBe(0);
+  },
+);
 
-it('a running dispatcher that is started anew in between answers once', async () => {
-  const { bus, front, back } = await company();
-  const question = await ask(front, 'alice');
-  const before = front.start();
-  await until('the task', () => bus.from('boss').length > 0);
-  await before.stop();
-  await back.once();
-  const after = front.start();
-  await until('the answer', () => answers(bus).length > 0);
-  await after.stop();
-  expect(runs(await front.once())).toBe(0);
-  expect(answers(bus)).toEqual([answerTo(front, 'alice', question)]);
-});
+it(
+  'a running dispatcher that is started anew in between answers once',
+  { tags: 'long' },
+  async () => {
+    const { bus, front, back } = await company();
+    const question = await ask(front, 'alice');
+    const before = front.start();
+    await until('the task', () => bus.from('boss').length > 0);
+    await before.stop();
+    await back.once();
+    const after = front.start();
+    await until('the answer', () => answers(bus).length > 0);
+    await after.stop();
+    expect(runs(await front.once())).toBe(0);
+    expect(answers(bus)).toEqual([answerTo(front, 'alice', question)]);
+  },
+);
 
-it('a history that is rewritten after the answer brings no second one', async () => {
-  const { bus, front, back } = await company();
-  const question = await ask(front, 'alice');
-  await front.once();
-  await back.once();
-  await front.once();
-  const tree = git(bus.hub, 'rev-parse', 'main^{tree}').trim();
-  const root = git(bus.hub, 'commit-tree', tree, '-m', 'squashed').trim();
-  git(bus.hub, 'update-ref', 'refs/heads/main', root);
-  const log = [...(await front.once()), ...(await back.once())];
-  expect(log.filter(({ event }) => event === 'cursor_lost').length).toBeGreaterThan(0);
-  expect(runs(log)).toBe(0);
-  expect(answers(bus)).toEqual([answerTo(front, 'alice', question)]);
-});
+it(
+  'a history that is rewritten after the answer brings no second one',
+  { tags: 'long' },
+  async () => {
+    const { bus, front, back } = await company();
+    const question = await ask(front, 'alice');
+    await front.once();
+    await back.once();
+    await front.once();
+    const tree = git(bus.hub, 'rev-parse', 'main^{tree}').trim();
+    const root = git(bus.hub, 'commit-tree', tree, '-m', 'squashed').trim();
+    git(bus.hub, 'update-ref', 'refs/heads/main', root);
+    const log = [...(await front.once()), ...(await back.once())];
+    expect(log.filter(({ event }) => event === 'cursor_lost').length).toBeGreaterThan(0);
+    expect(runs(log)).toBe(0);
+    expect(answers(bus)).toEqual([answerTo(front, 'alice', question)]);
+  },
+);
 
-it('an answer that is lost with a remote set back is published again, and settles both channels', async () => {
-  const { bus, front, back, parts } = await company();
-  const question = await ask(front, 'alice');
-  const backup = git(bus.hub, 'rev-parse', 'main').trim();
-  await front.once();
-  await back.once();
-  await front.once();
-  git(bus.hub, 'update-ref', 'refs/heads/main', backup);
-  expect(runs(await front.once())).toBe(0);
-  expect(answers(bus)).toEqual([answerTo(front, 'alice', question)]);
-  expect(bus.from('boss').filter(({ channel }) => channel === parts)).toHaveLength(1);
-  expect(runs(await back.once()) + runs(await front.once())).toBe(0);
-  expect(only(bus.from('worker')).message.body).toContain('done for alice');
-});
+it(
+  'an answer that is lost with a remote set back is published again, and settles both channels',
+  { tags: 'long' },
+  async () => {
+    const { bus, front, back, parts } = await company();
+    const question = await ask(front, 'alice');
+    const backup = git(bus.hub, 'rev-parse', 'main').trim();
+    await front.once();
+    await back.once();
+    await front.once();
+    git(bus.hub, 'update-ref', 'refs/heads/main', backup);
+    expect(runs(await front.once())).toBe(0);
+    expect(answers(bus)).toEqual([answerTo(front, 'alice', question)]);
+    expect(bus.from('boss').filter(({ channel }) => channel === parts)).toHaveLength(1);
+    expect(runs(await back.once()) + runs(await front.once())).toBe(0);
+    expect(only(bus.from('worker')).message.body).toContain('done for alice');
+  },
+);
 
-it('silence in another channel is accepted while a peer asked in a third one owes its part', async () => {
-  const boss = `batch=$(sed -n '/^--- Message/,$p')
+it(
+  'silence in another channel is accepted while a peer asked in a third one owes its part',
+  { tags: 'long' },
+  async () => {
+    const boss = `batch=$(sed -n '/^--- Message/,$p')
 case $batch in
   *"goal of"*) crosstalk send --channel parts --to worker "part of one" >&2
     crosstalk send --channel more --to worker "part of two" >&2 ;;
   *"done for two"*) echo "all is done" ;;
 esac`;
-  const { bus, front, back } = await company(boss);
-  const made = await front.run('channel', 'create', 'more', '--parent', front.channel());
-  const more = made.out.trim().split('\n').at(-1) ?? '';
-  const question = await ask(front, 'alice');
-  await front.once();
-  const late = only(bus.from('boss').filter(({ channel }) => channel === more));
-  const path = `data/channels/${more}/${late.relPath}`;
-  const task = git(bus.hub, 'show', `main:${path}`);
-  // The part in the third channel is withheld from the worker until the first is done.
-  front.remove(path);
-  await back.once();
-  front.edit({ [path]: task });
-  const silent = await front.once();
-  expect(silent.filter(({ event }) => event === 'dispatch_silent')).toHaveLength(1);
-  expect(silent.filter(({ event }) => event === 'dispatch_failed')).toEqual([]);
-  await back.once();
-  await front.once();
-  expect(answers(bus)).toMatchObject([
-    { channel: front.channel(), re: [question], text: 'all is done' },
-  ]);
-});
+    const { bus, front, back } = await company(boss);
+    const made = await front.run('channel', 'create', 'more', '--parent', front.channel());
+    const more = made.out.trim().split('\n').at(-1) ?? '';
+    const question = await ask(front, 'alice');
+    await front.once();
+    const late = only(bus.from('boss').filter(({ channel }) => channel === more));
+    const path = `data/channels/${more}/${late.relPath}`;
+    const task = git(bus.hub, 'show', `main:${path}`);
+    // The part in the third channel is withheld from the worker until the first is done.
+    front.remove(path);
+    await back.once();
+    front.edit({ [path]: task });
+    const silent = await front.once();
+    expect(silent.filter(({ event }) => event === 'dispatch_silent')).toHaveLength(1);
+    expect(silent.filter(({ event }) => event === 'dispatch_failed')).toEqual([]);
+    await back.once();
+    await front.once();
+    expect(answers(bus)).toMatchObject([
+      { channel: front.channel(), re: [question], text: 'all is done' },
+    ]);
+  },
+);
 
-it('what a run sends to its asker from another channel is an answer in the channel of the question', async () => {
-  const boss = `batch=$(sed -n '/^--- Message/,$p')
+it(
+  'what a run sends to its asker from another channel is an answer in the channel of the question',
+  { tags: 'long' },
+  async () => {
+    const boss = `batch=$(sed -n '/^--- Message/,$p')
 case $batch in
   *"goal of"*) crosstalk send --channel parts --to worker "part of alice" >&2 ;;
   *) crosstalk send --to alice "sent" >&2 ;;
 esac`;
-  const { bus, front, back } = await company(boss);
-  const question = await ask(front, 'alice');
-  await front.once();
-  await back.once();
-  await front.once();
-  expect(answers(bus)).toEqual([
-    { channel: front.channel(), to: 'alice', re: [question], text: 'sent' },
-  ]);
-});
+    const { bus, front, back } = await company(boss);
+    const question = await ask(front, 'alice');
+    await front.once();
+    await back.once();
+    await front.once();
+    expect(answers(bus)).toEqual([
+      { channel: front.channel(), to: 'alice', re: [question], text: 'sent' },
+    ]);
+  },
+);
 
-it('the prompt of a run in another channel shows the question it is for', async () => {
-  const boss = `all=$(cat)
+it(
+  'the prompt of a run in another channel shows the question it is for',
+  { tags: 'long' },
+  async () => {
+    const boss = `all=$(cat)
 case $all in
   *"> goal of alice"*) echo "the question was shown" ;;
   *) crosstalk send --channel parts --to worker "part of alice" >&2 ;;
 esac`;
-  const { bus, front, back } = await company(boss);
-  await ask(front, 'alice');
-  await front.once();
-  await back.once();
-  await front.once();
-  expect(answers(bus).map(({ text }) => text)).toEqual(['the question was shown']);
-});
+    const { bus, front, back } = await company(boss);
+    await ask(front, 'alice');
+    await front.once();
+    await back.once();
+    await front.once();
+    expect(answers(bus).map(({ text }) => text)).toEqual(['the question was shown']);
+  },
+);
 
 it('of what peers answer in another channel no second run is made while the answer to the question waits to be pushed', async () => {
   const bus = new Bus();

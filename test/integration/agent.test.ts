@@ -78,12 +78,16 @@ describe('a CLI that', () => {
     expect(Buffer.byteLength(result.stdout)).toBeLessThanOrEqual(MIB);
     expect(process.memoryUsage().rss - before).toBeLessThan(64 * MIB);
   });
-  it('writes a gigabyte to stderr is heard to the end, of which the last 16 KiB are kept', async () => {
-    const result = await run('head -c 268435456 /dev/zero >&2; echo last words >&2; echo fine');
-    expect(result.stdout).toBe('fine\n');
-    expect(result.stderrTail).toHaveLength(16 * 1024);
-    expect(result.stderrTail.endsWith('last words\n')).toBe(true);
-  });
+  it(
+    'writes a gigabyte to stderr is heard to the end, of which the last 16 KiB are kept',
+    { tags: 'long' },
+    async () => {
+      const result = await run('head -c 268435456 /dev/zero >&2; echo last words >&2; echo fine');
+      expect(result.stdout).toBe('fine\n');
+      expect(result.stderrTail).toHaveLength(16 * 1024);
+      expect(result.stderrTail.endsWith('last words\n')).toBe(true);
+    },
+  );
   it('writes what is not UTF-8 is taken as text, with what is invalid replaced', async () => {
     expect((await run("printf 'a\\377b'")).stdout).toBe('a\uFFFDb');
   });
@@ -119,31 +123,39 @@ describe('a CLI that', () => {
   });
 });
 
-it('a thousand runs leave no process, no zombie and no descriptor behind', async () => {
-  const descriptors = (): number => readdirSync('/proc/self/fd').length;
-  const children = (): string =>
-    readFileSync(`/proc/self/task/${String(process.pid)}/children`, 'utf8');
-  await run('true');
-  const before = descriptors();
-  for (let n = 0; n < 100; n++)
-    await Promise.all(Array.from({ length: 10 }, () => run('cat >/dev/null')));
-  await until('descriptors to be closed', () => descriptors() <= before + 1);
-  expect(children().trim()).toBe('');
-});
+it(
+  'a thousand runs leave no process, no zombie and no descriptor behind',
+  { tags: 'long' },
+  async () => {
+    const descriptors = (): number => readdirSync('/proc/self/fd').length;
+    const children = (): string =>
+      readFileSync(`/proc/self/task/${String(process.pid)}/children`, 'utf8');
+    await run('true');
+    const before = descriptors();
+    for (let n = 0; n < 100; n++)
+      await Promise.all(Array.from({ length: 10 }, () => run('cat >/dev/null')));
+    await until('descriptors to be closed', () => descriptors() <= before + 1);
+    expect(children().trim()).toBe('');
+  },
+);
 
-it('a mailbox of ten thousand messages is emptied in a few runs, each message answered once', async () => {
-  const bus = new Bus();
-  const host = await bus.host('front', { worker: 'cat >/dev/null; echo done' });
-  const folder = `data/channels/${host.channel()}/2026/06/09`;
-  const files: Record<string, string> = {};
-  for (let n = 0; n < 10_000; n++) {
-    files[`${folder}/190000000Z-${n.toString(16).padStart(8, '0')}.md`] =
-      '---\nfrom: a\nto: worker\ntype: text\ntimestamp: 2026-06-09T19:00:00Z\n---\n\nhello\n';
-  }
-  host.edit(files);
-  const log = await host.once();
-  expect(log.filter(({ event }) => event === 'dispatch_start')).toHaveLength(7);
-  const answered = bus.from('worker').flatMap(({ message }) => message.re);
-  expect(answered).toHaveLength(10_000);
-  expect(new Set(answered).size).toBe(10_000);
-});
+it(
+  'a mailbox of ten thousand messages is emptied in a few runs, each message answered once',
+  { tags: 'slow' },
+  async () => {
+    const bus = new Bus();
+    const host = await bus.host('front', { worker: 'cat >/dev/null; echo done' });
+    const folder = `data/channels/${host.channel()}/2026/06/09`;
+    const files: Record<string, string> = {};
+    for (let n = 0; n < 10_000; n++) {
+      files[`${folder}/190000000Z-${n.toString(16).padStart(8, '0')}.md`] =
+        '---\nfrom: a\nto: worker\ntype: text\ntimestamp: 2026-06-09T19:00:00Z\n---\n\nhello\n';
+    }
+    host.edit(files);
+    const log = await host.once();
+    expect(log.filter(({ event }) => event === 'dispatch_start')).toHaveLength(7);
+    const answered = bus.from('worker').flatMap(({ message }) => message.re);
+    expect(answered).toHaveLength(10_000);
+    expect(new Set(answered).size).toBe(10_000);
+  },
+);

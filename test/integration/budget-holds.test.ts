@@ -1,3 +1,4 @@
+// @module-tag long
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { BudgetMail } from '../../src/dispatcher/run/budget-mail.ts';

@@ -1,3 +1,4 @@
+// @module-tag long
 import { expect, it } from 'vitest';
 import { withContext, type Context } from '../../src/operations/context.ts';
 import { Bus } from '../support/bus.ts';

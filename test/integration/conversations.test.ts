@@ -20,21 +20,25 @@ const summaries = (bus: Bus): string[] =>
 const ask = (host: Host, asker: string): Promise<string> =>
   host.send('boss', `goal of ${asker}`, '--from', asker);
 
-it('a part of one asker’s goal and another asker’s new goal wait together: each gets its own answer', async () => {
-  const bus = new Bus();
-  const front = await bus.host('front', { boss: agent('delegator') });
-  const back = await bus.host('back', { worker: WORKER });
-  await ask(front, 'alice');
-  await front.once();
-  await back.once();
-  await ask(front, 'bob');
-  await front.once();
-  await back.once();
-  await front.once();
-  expect(summaries(bus)).toEqual(['alice: summary for alice', 'bob: summary for bob']);
-});
+it(
+  'a part of one asker’s goal and another asker’s new goal wait together: each gets its own answer',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const front = await bus.host('front', { boss: agent('delegator') });
+    const back = await bus.host('back', { worker: WORKER });
+    await ask(front, 'alice');
+    await front.once();
+    await back.once();
+    await ask(front, 'bob');
+    await front.once();
+    await back.once();
+    await front.once();
+    expect(summaries(bus)).toEqual(['alice: summary for alice', 'bob: summary for bob']);
+  },
+);
 
-it('of goals that overlap nobody gets the summary of another', async () => {
+it('of goals that overlap nobody gets the summary of another', { tags: 'long' }, async () => {
   const bus = new Bus();
   const front = await bus.host('front', { boss: agent('delegator') });
   const back = await bus.host('back', { worker: { default: { cli: WORKER, count: 2 } } });
@@ -60,15 +64,19 @@ it('new tasks of one asker that wait together are one run and one answer, those 
   expect(summaries(bus)).toEqual(['ann: 2', 'ben: 1']);
 });
 
-it('mail for one actor that is larger than a prompt may be goes to several runs', async () => {
-  const bus = new Bus();
-  const host = await bus.host('front', { worker: 'grep -c "^--- Message"' });
-  const text = join(bus.root, 'text');
-  writeFileSync(text, `${'x'.repeat(99)}\n`.repeat(9000));
-  for (let n = 0; n < 6; n++) await host.run('send', '--to', 'worker', '--file', text);
-  await host.once();
-  expect(bus.from('worker').map(({ message }) => message.body.trim())).toEqual(['4', '2']);
-});
+it(
+  'mail for one actor that is larger than a prompt may be goes to several runs',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const host = await bus.host('front', { worker: 'grep -c "^--- Message"' });
+    const text = join(bus.root, 'text');
+    writeFileSync(text, `${'x'.repeat(99)}\n`.repeat(9000));
+    for (let n = 0; n < 6; n++) await host.run('send', '--to', 'worker', '--file', text);
+    await host.once();
+    expect(bus.from('worker').map(({ message }) => message.body.trim())).toEqual(['4', '2']);
+  },
+);
 
 it('a run of several messages says which of them a task is for, and the answer leads back to that one', async () => {
   const bus = new Bus();
@@ -96,50 +104,58 @@ crosstalk send --to worker --for "$1" --new "both" >&2 || echo "refused with $?"
   expect(outside.err).toContain('is for a run, which is handed messages; leave it out');
 });
 
-it('mail for a tier that has a free place does not wait behind a thousand messages for another', async () => {
-  const bus = new Bus();
-  const gate = join(bus.root, 'gate');
-  const host = await bus.host('front', {
-    worker: {
-      slow: `for i in $(seq 600); do test -e ${gate} && break; sleep 0.1; done; echo slow`,
-      quick: 'echo quick',
-    },
-  });
-  const folder = `data/channels/${host.channel()}/2026/06/09`;
-  const waiting = Array.from({ length: MAX_BATCH + 100 }, (_, n): [string, string] => [
-    `${folder}/${String(n).padStart(9, '0')}Z-${n.toString(16).padStart(8, '0')}.md`,
-    `---\nfrom: asker${String(n)}\nto: worker\ntype: text\ntimestamp: 2026-06-09T19:00:00.000Z\n---\n\nhi\n`,
-  ]);
-  await fastImport(bus.hub, waiting);
-  const running = host.start('--grace', '0');
-  await running.saw('dispatch_start');
-  const urgent = await host.send('worker', 'now', '--tier', 'quick', '--from', 'ann');
-  await until('the answer', () => bus.from('worker').length > 0);
-  expect(bus.from('worker').map(({ message }) => message.re)).toEqual([[urgent]]);
-});
+it(
+  'mail for a tier that has a free place does not wait behind a thousand messages for another',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const gate = join(bus.root, 'gate');
+    const host = await bus.host('front', {
+      worker: {
+        slow: `for i in $(seq 600); do test -e ${gate} && break; sleep 0.1; done; echo slow`,
+        quick: 'echo quick',
+      },
+    });
+    const folder = `data/channels/${host.channel()}/2026/06/09`;
+    const waiting = Array.from({ length: MAX_BATCH + 100 }, (_, n): [string, string] => [
+      `${folder}/${String(n).padStart(9, '0')}Z-${n.toString(16).padStart(8, '0')}.md`,
+      `---\nfrom: asker${String(n)}\nto: worker\ntype: text\ntimestamp: 2026-06-09T19:00:00.000Z\n---\n\nhi\n`,
+    ]);
+    await fastImport(bus.hub, waiting);
+    const running = host.start('--grace', '0');
+    await running.saw('dispatch_start');
+    const urgent = await host.send('worker', 'now', '--tier', 'quick', '--from', 'ann');
+    await until('the answer', () => bus.from('worker').length > 0);
+    expect(bus.from('worker').map(({ message }) => message.re)).toEqual([[urgent]]);
+  },
+);
 
-it('of what peers answer to one goal at the same time one run is made after the other, and the goal is answered once', async () => {
-  const bus = new Bus();
-  const boss = { cli: agent('crew.js', 'coordinator'), count: 3 };
-  const host = await bus.host('front', { boss: { default: boss } });
-  const folder = `data/channels/${host.channel()}`;
-  const goal = await host.send('boss', 'goal one w1', '--from', 'alice');
-  await host.once();
-  const [part = ''] = bus.from('boss').map(({ relPath }) => relPath);
-  // The state after a kill in the middle of the fan-out: the part was requested twice, and done
-  // twice.
-  const again = part.replace(/-[0-9a-f]+/, '-aaaaaaaaaaaa');
-  const head = 'type: text\ntimestamp: 2026-11-22T12:00:00Z\n';
-  const done = (relPath: string, re: string): Record<string, string> => ({
-    [`${folder}/${relPath}`]: `---\nfrom: w1\nto: boss@front\nhost: back\nre: ${re}\n${head}---\n\ndid one w1\n`,
-  });
-  host.edit({
-    [`${folder}/${again}`]: `---\nfrom: boss\nto: w1\nhost: front\ncause: ${goal}\n${head}---\n\npart one w1\n`,
-    ...done('2099/01/01/000000001Z-bbbbbbbb.md', part),
-  });
-  const running = host.start();
-  await running.saw('dispatch_start');
-  host.edit(done('2099/01/01/000000002Z-cccccccc.md', again));
-  await until('both are dealt with', () => running.count('dispatch_done') === 2);
-  expect(summaries(bus)).toEqual(['alice: sum one']);
-});
+it(
+  'of what peers answer to one goal at the same time one run is made after the other, and the goal is answered once',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const boss = { cli: agent('crew.js', 'coordinator'), count: 3 };
+    const host = await bus.host('front', { boss: { default: boss } });
+    const folder = `data/channels/${host.channel()}`;
+    const goal = await host.send('boss', 'goal one w1', '--from', 'alice');
+    await host.once();
+    const [part = ''] = bus.from('boss').map(({ relPath }) => relPath);
+    // The state after a kill in the middle of the fan-out: the part was requested twice, and done
+    // twice.
+    const again = part.replace(/-[0-9a-f]+/, '-aaaaaaaaaaaa');
+    const head = 'type: text\ntimestamp: 2026-11-22T12:00:00Z\n';
+    const done = (relPath: string, re: string): Record<string, string> => ({
+      [`${folder}/${relPath}`]: `---\nfrom: w1\nto: boss@front\nhost: back\nre: ${re}\n${head}---\n\ndid one w1\n`,
+    });
+    host.edit({
+      [`${folder}/${again}`]: `---\nfrom: boss\nto: w1\nhost: front\ncause: ${goal}\n${head}---\n\npart one w1\n`,
+      ...done('2099/01/01/000000001Z-bbbbbbbb.md', part),
+    });
+    const running = host.start();
+    await running.saw('dispatch_start');
+    host.edit(done('2099/01/01/000000002Z-cccccccc.md', again));
+    await until('both are dealt with', () => running.count('dispatch_done') === 2);
+    expect(summaries(bus)).toEqual(['alice: sum one']);
+  },
+);

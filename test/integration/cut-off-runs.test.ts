@@ -26,26 +26,30 @@ it('a run that is cut off did not say nothing: its message waits again', async (
   expect(now.waiting.messages).toMatchObject([{ relPath, state: 'waiting' }]);
 });
 
-it('a run that ends with nothing to say, where no answer is due, said nothing', async () => {
-  const bus = new Bus();
-  const [begun, go] = [join(bus.root, 'begun'), join(bus.root, 'go')];
-  // Whoever gets an answer owes none for it.
-  const host = await bus.host('front', {
-    asker: `grep -q '(you) to quiet' && { touch ${begun}; while test ! -e ${go}; do sleep 0.05; done; exit 0; }; crosstalk send --new --to quiet "your part" >&2; echo asked`,
-    quiet: 'cat > /dev/null; echo done',
-  });
-  const running = new Running(host, ['--grace', '0']);
-  const web = await Web.start(host);
-  const events = await web.events();
-  await host.send('asker', 'go');
-  await until('the second run', () => existsSync(begun));
-  const { data } = await events.saw('runs', ({ running: at }) =>
-    at.some(({ actor }) => actor === 'asker'),
-  );
-  expect(data.running.length).toBeGreaterThan(0);
-  writeFileSync(go, '');
-  await events.saw('runs', ({ ended }) =>
-    ended.some(({ actor, outcome }) => actor === 'asker' && outcome === 'silent'),
-  );
-  await running.stop();
-});
+it(
+  'a run that ends with nothing to say, where no answer is due, said nothing',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const [begun, go] = [join(bus.root, 'begun'), join(bus.root, 'go')];
+    // Whoever gets an answer owes none for it.
+    const host = await bus.host('front', {
+      asker: `grep -q '(you) to quiet' && { touch ${begun}; while test ! -e ${go}; do sleep 0.05; done; exit 0; }; crosstalk send --new --to quiet "your part" >&2; echo asked`,
+      quiet: 'cat > /dev/null; echo done',
+    });
+    const running = new Running(host, ['--grace', '0']);
+    const web = await Web.start(host);
+    const events = await web.events();
+    await host.send('asker', 'go');
+    await until('the second run', () => existsSync(begun));
+    const { data } = await events.saw('runs', ({ running: at }) =>
+      at.some(({ actor }) => actor === 'asker'),
+    );
+    expect(data.running.length).toBeGreaterThan(0);
+    writeFileSync(go, '');
+    await events.saw('runs', ({ ended }) =>
+      ended.some(({ actor, outcome }) => actor === 'asker' && outcome === 'silent'),
+    );
+    await running.stop();
+  },
+);

@@ -29,43 +29,47 @@ async function taken(host: Host, relPath: string, name: string): Promise<Buffer>
   return readFileSync(join(out, `1-${name}`));
 }
 
-it('an archive takes files along that nothing names any more, and its return brings them back', async () => {
-  const bus = new Bus();
-  const host = await bus.host('front', {});
-  const [old, both] = [randomBytes(2000), randomBytes(3000)];
-  const folder = `data/channels/${host.channel()}`;
-  const past = '2025/01/01/120000000Z-00000001.md';
-  const files = [old, both].map((bytes, at) => ({
-    sha256: sha256(bytes),
-    name: `f${String(at)}`,
-    bytes: bytes.length,
-    type: 'text/plain',
-  }));
-  const header = { from: 'a', to: 'b', type: 'text', timestamp: '2025-01-01T12:00:00Z', files };
-  host.edit({
-    [`${folder}/${past}`]: `---\n${JSON.stringify(header)}\n---\nold\n`,
-    [attachedPath(sha256(old))]: old,
-    [attachedPath(sha256(both))]: both,
-  });
-  await host.send('nobody', 'names it too', ...attach(bus, 'f1', both));
-  const bundle = join(bus.root, 'old.bundle');
-  const done = await host.run(
-    'archive',
-    '--before',
-    '2025-06-01',
-    '--bundle',
-    bundle,
-    '--yes',
-    '--with-waiting',
-  );
-  expect(done.err).toBe('');
-  expect(done.out).toContain('Archived: 1 messages and 1 attached file before');
-  expect(onHub(bus)).toEqual([attachedPath(sha256(both))]);
-  const restored = await host.run('archive', '--restore', bundle);
-  expect(restored.out).toBe('Restored: 1 messages and 1 attached file\n');
-  expect(onHub(bus)).toHaveLength(2);
-  expect(await taken(host, past, 'f0')).toEqual(old);
-});
+it(
+  'an archive takes files along that nothing names any more, and its return brings them back',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const host = await bus.host('front', {});
+    const [old, both] = [randomBytes(2000), randomBytes(3000)];
+    const folder = `data/channels/${host.channel()}`;
+    const past = '2025/01/01/120000000Z-00000001.md';
+    const files = [old, both].map((bytes, at) => ({
+      sha256: sha256(bytes),
+      name: `f${String(at)}`,
+      bytes: bytes.length,
+      type: 'text/plain',
+    }));
+    const header = { from: 'a', to: 'b', type: 'text', timestamp: '2025-01-01T12:00:00Z', files };
+    host.edit({
+      [`${folder}/${past}`]: `---\n${JSON.stringify(header)}\n---\nold\n`,
+      [attachedPath(sha256(old))]: old,
+      [attachedPath(sha256(both))]: both,
+    });
+    await host.send('nobody', 'names it too', ...attach(bus, 'f1', both));
+    const bundle = join(bus.root, 'old.bundle');
+    const done = await host.run(
+      'archive',
+      '--before',
+      '2025-06-01',
+      '--bundle',
+      bundle,
+      '--yes',
+      '--with-waiting',
+    );
+    expect(done.err).toBe('');
+    expect(done.out).toContain('Archived: 1 messages and 1 attached file before');
+    expect(onHub(bus)).toEqual([attachedPath(sha256(both))]);
+    const restored = await host.run('archive', '--restore', bundle);
+    expect(restored.out).toBe('Restored: 1 messages and 1 attached file\n');
+    expect(onHub(bus)).toHaveLength(2);
+    expect(await taken(host, past, 'f0')).toEqual(old);
+  },
+);
 
 it('a message that is published again after the branch was set back brings its files again', async () => {
   const bus = new Bus();
@@ -82,38 +86,42 @@ it('a message that is published again after the branch was set back brings its f
   expect(await taken(host, relPath, 'a.bin')).toEqual(bytes);
 });
 
-it('a partial clone fetches a file when it is asked for, and not before', async () => {
-  const bus = new Bus();
-  git(bus.hub, 'config', 'uploadpack.allowFilter', 'true');
-  git(bus.hub, 'config', 'uploadpack.allowAnySHA1InWant', 'true');
-  const host = await bus.host('front', {});
-  const bytes = randomBytes(50_000);
-  const relPath = await host.send('nobody', 'one', ...attach(bus, 'a.bin', bytes));
-  const oid = git(bus.hub, 'rev-parse', `main:${attachedPath(sha256(bytes))}`).trim();
-  const part = join(bus.root, 'part');
-  git(
-    bus.root,
-    'clone',
-    '--quiet',
-    '--filter=blob:none',
-    '--no-checkout',
-    `file://${bus.hub}`,
-    part,
-  );
-  const here = (): boolean =>
-    git(part, 'cat-file', '--batch-all-objects', '--batch-check=%(objectname)').includes(oid);
-  const env = { CROSSTALK_STATE_DIR: join(bus.root, 'part-state'), CROSSTALK_TRANSPORT: part };
-  const doctor = await host.runWith({ env }, 'doctor');
-  expect(doctor.out).toContain('1, which this partial clone fetches when they are read');
-  await host.runWith({ env }, 'read', relPath);
-  expect(here()).toBe(false);
-  const out = join(bus.root, 'out');
-  expect(await host.runWith({ env }, 'read', relPath, '--files', out)).toMatchObject({ code: 0 });
-  expect(readFileSync(join(out, '1-a.bin'))).toEqual(bytes);
-  expect(here()).toBe(true);
-});
+it(
+  'a partial clone fetches a file when it is asked for, and not before',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    git(bus.hub, 'config', 'uploadpack.allowFilter', 'true');
+    git(bus.hub, 'config', 'uploadpack.allowAnySHA1InWant', 'true');
+    const host = await bus.host('front', {});
+    const bytes = randomBytes(50_000);
+    const relPath = await host.send('nobody', 'one', ...attach(bus, 'a.bin', bytes));
+    const oid = git(bus.hub, 'rev-parse', `main:${attachedPath(sha256(bytes))}`).trim();
+    const part = join(bus.root, 'part');
+    git(
+      bus.root,
+      'clone',
+      '--quiet',
+      '--filter=blob:none',
+      '--no-checkout',
+      `file://${bus.hub}`,
+      part,
+    );
+    const here = (): boolean =>
+      git(part, 'cat-file', '--batch-all-objects', '--batch-check=%(objectname)').includes(oid);
+    const env = { CROSSTALK_STATE_DIR: join(bus.root, 'part-state'), CROSSTALK_TRANSPORT: part };
+    const doctor = await host.runWith({ env }, 'doctor');
+    expect(doctor.out).toContain('1, which this partial clone fetches when they are read');
+    await host.runWith({ env }, 'read', relPath);
+    expect(here()).toBe(false);
+    const out = join(bus.root, 'out');
+    expect(await host.runWith({ env }, 'read', relPath, '--files', out)).toMatchObject({ code: 0 });
+    expect(readFileSync(join(out, '1-a.bin'))).toEqual(bytes);
+    expect(here()).toBe(true);
+  },
+);
 
-it('doctor says what attached files weigh', async () => {
+it('doctor says what attached files weigh', { tags: 'long' }, async () => {
   const bus = new Bus();
   const host = await bus.host('front', {});
   expect((await host.run('doctor')).out).toMatch(/attached files: none/);

@@ -44,6 +44,7 @@ async function goesBothWays(host: Host): Promise<void> {
 // Git supports it since 2.29, if it was built with it.
 it.skipIf(!supports('--object-format=sha256'))(
   'init follows the object format of an empty remote, and so does whoever joins',
+  { tags: 'long' },
   async () => {
     const bus = new FormattedBus('sha256');
     const first = await bus.host('first', { worker: 'echo done' });
@@ -59,6 +60,7 @@ it.skipIf(!supports('--object-format=sha256'))(
 
 it.skipIf(!supports('--object-format=sha256'))(
   'many files at once, a large folder among them, go to a remote of SHA-256 objects',
+  { tags: 'long' },
   async () => {
     const bus = new FormattedBus('sha256');
     const host = await bus.host('first', { worker: 'echo done' });
@@ -88,6 +90,7 @@ it.skipIf(!supports('--object-format=sha256'))(
 
 it.skipIf(!supports('--object-format=sha256'))(
   'init follows the object format of an empty remote whatever the user’s own default is',
+  { tags: 'long' },
   async () => {
     const bus = new FormattedBus('sha1');
     const root = scratch();

@@ -68,20 +68,28 @@ it('of what is said in the place of a machine only the actors that its file decl
   expect(JSON.stringify(all())).not.toContain('yyy');
 });
 
-it('a thousand machines at work are all remembered, in any number of beats', async () => {
-  const { hear, all, written } = await listening(MANY, ['beta']);
-  for (const host of [...MANY, ...MANY]) await hear({ host, running: ['beta'] });
-  expect(all().map(({ host }) => host)).toEqual(MANY);
-  expect(await written()).toBeLessThan(MOST_BYTES);
-});
+it(
+  'a thousand machines at work are all remembered, in any number of beats',
+  { tags: 'long' },
+  async () => {
+    const { hear, all, written } = await listening(MANY, ['beta']);
+    for (const host of [...MANY, ...MANY]) await hear({ host, running: ['beta'] });
+    expect(all().map(({ host }) => host)).toEqual(MANY);
+    expect(await written()).toBeLessThan(MOST_BYTES);
+  },
+);
 
-it('what is said in the place of a thousand machines takes a fixed room, and whoever spoke last is in it', async () => {
-  const { hear, all, written } = await listening(MANY, [LONG]);
-  const running = Array.from({ length: 100 }, () => LONG);
-  for (const host of MANY) await hear({ host, running, actors: running, every: 86_400 });
-  expect(await written()).toBeLessThan(MOST_BYTES + 1000);
-  const kept = all().map(({ host }) => host);
-  expect(kept).toEqual(MANY.slice(-kept.length));
-  await hear({ host: MANY[0]!, running: [] });
-  expect(all().map(({ host }) => host)).toContain(MANY[0]);
-});
+it(
+  'what is said in the place of a thousand machines takes a fixed room, and whoever spoke last is in it',
+  { tags: 'long' },
+  async () => {
+    const { hear, all, written } = await listening(MANY, [LONG]);
+    const running = Array.from({ length: 100 }, () => LONG);
+    for (const host of MANY) await hear({ host, running, actors: running, every: 86_400 });
+    expect(await written()).toBeLessThan(MOST_BYTES + 1000);
+    const kept = all().map(({ host }) => host);
+    expect(kept).toEqual(MANY.slice(-kept.length));
+    await hear({ host: MANY[0]!, running: [] });
+    expect(all().map(({ host }) => host)).toContain(MANY[0]);
+  },
+);

@@ -1,3 +1,4 @@
+// @module-tag long
 import { expect, it } from 'vitest';
 import { fastImport } from '../support/bulk.ts';
 import { Bus } from '../support/bus.ts';

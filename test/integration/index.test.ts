@@ -113,109 +113,121 @@ const step = fc.record({
   how: fc.constantFrom('commit', 'commit', 'merge', 'rewrite'),
 });
 
-it('an index that followed any history is the one that is built from its end', async () => {
-  const host = await new Bus().host('front', { worker: 'true' });
-  const clone = join(host.bus.root, 'clone');
-  git(host.bus.root, 'clone', '--quiet', host.bus.hub, clone);
-  const apply = (changes: { path: string; content: string | undefined }[]): void => {
-    for (const { path, content } of changes) {
-      mkdirSync(dirname(join(clone, path)), { recursive: true });
-      if (content === undefined) rmSync(join(clone, path), { force: true });
-      else writeFileSync(join(clone, path), content);
-    }
-    git(clone, 'add', '--all');
-    git(clone, 'commit', '--quiet', '--allow-empty', '-m', 'x');
-  };
-  await fc.assert(
-    fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 6 }), async (steps) => {
-      for (const { changes, how } of steps) {
-        if (how === 'rewrite' && git(clone, 'rev-list', '--count', 'HEAD').trim() !== '1')
-          git(clone, 'reset', '--quiet', '--hard', 'HEAD~1');
-        if (how === 'merge') {
-          git(clone, 'checkout', '--quiet', '-b', 'side');
-          apply(changes.slice(0, 1));
-          git(clone, 'checkout', '--quiet', 'main');
-        }
-        apply(changes);
-        if (how === 'merge') {
-          try {
-            git(clone, 'merge', '--quiet', '-X', 'ours', '-m', 'merge', 'side');
-          } catch {
-            // Edited here and deleted there: the edit is kept.
-            git(clone, 'add', '--all');
-            git(clone, 'commit', '--quiet', '-m', 'merge');
-          }
-          git(clone, 'branch', '--quiet', '-D', 'side');
-        }
-        git(clone, 'push', '--quiet', '--force', 'origin', 'main');
-        await host.news();
-        await inIndex(host, () => undefined);
+it(
+  'an index that followed any history is the one that is built from its end',
+  { tags: 'long' },
+  async () => {
+    const host = await new Bus().host('front', { worker: 'true' });
+    const clone = join(host.bus.root, 'clone');
+    git(host.bus.root, 'clone', '--quiet', host.bus.hub, clone);
+    const apply = (changes: { path: string; content: string | undefined }[]): void => {
+      for (const { path, content } of changes) {
+        mkdirSync(dirname(join(clone, path)), { recursive: true });
+        if (content === undefined) rmSync(join(clone, path), { force: true });
+        else writeFileSync(join(clone, path), content);
       }
-      const followed = await inIndex(host, dump);
-      await host.run('index', '--rebuild');
-      expect(followed).toEqual(await inIndex(host, dump));
-    }),
-    { numRuns: 12 },
-  );
-});
-
-it('an index that finds no room is made in memory, says so, and goes on once there is room', async () => {
-  const host = await new Bus().host('front', { worker: 'true' });
-  // The connection stays open, so the next update of the index meets the limit.
-  const file = await inIndex(host, (index) => index);
-  const limit = (pages: number) => file.database.get(`PRAGMA max_page_count = ${String(pages)}`);
-  limit(1);
-  await host.send('nobody', 'word '.repeat(100_000));
-  const notes: string[] = [];
-  const inMemory = await inIndex(host, dump, notes);
-  expect(notes).toEqual([expect.stringMatching(/^the search index cannot be kept in .*full$/)]);
-  limit(1_000_000);
-  expect(await inIndex(host, (index) => index === file, notes)).toBe(true);
-  expect(await inIndex(host, dump, notes)).toEqual(inMemory);
-  expect(notes).toHaveLength(1);
-});
-
-it('a process that is killed while it indexes leaves an index that is brought to its end', async () => {
-  const bus = new Bus();
-  const host = await bus.host('front', { worker: 'true' });
-  const folder = `data/channels/${host.channel()}`;
-  host.edit(
-    Object.fromEntries(
-      Array.from({ length: 6000 }, (_, n) => {
-        const day = String(1 + (n % 28)).padStart(2, '0');
-        const path = `2025/01/${day}/1200${String(n).padStart(5, '0')}Z-${n.toString(16).padStart(8, '0')}.md`;
-        return [
-          `${folder}/${path}`,
-          `---\nfrom: a\nto: b\ntype: text\ntimestamp: 2025-01-01T00:00:00Z\n---\n\nnumber ${String(n)} of many\n`,
-        ];
+      git(clone, 'add', '--all');
+      git(clone, 'commit', '--quiet', '--allow-empty', '-m', 'x');
+    };
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 6 }), async (steps) => {
+        for (const { changes, how } of steps) {
+          if (how === 'rewrite' && git(clone, 'rev-list', '--count', 'HEAD').trim() !== '1')
+            git(clone, 'reset', '--quiet', '--hard', 'HEAD~1');
+          if (how === 'merge') {
+            git(clone, 'checkout', '--quiet', '-b', 'side');
+            apply(changes.slice(0, 1));
+            git(clone, 'checkout', '--quiet', 'main');
+          }
+          apply(changes);
+          if (how === 'merge') {
+            try {
+              git(clone, 'merge', '--quiet', '-X', 'ours', '-m', 'merge', 'side');
+            } catch {
+              // Edited here and deleted there: the edit is kept.
+              git(clone, 'add', '--all');
+              git(clone, 'commit', '--quiet', '-m', 'merge');
+            }
+            git(clone, 'branch', '--quiet', '-D', 'side');
+          }
+          git(clone, 'push', '--quiet', '--force', 'origin', 'main');
+          await host.news();
+          await inIndex(host, () => undefined);
+        }
+        const followed = await inIndex(host, dump);
+        await host.run('index', '--rebuild');
+        expect(followed).toEqual(await inIndex(host, dump));
       }),
-    ),
-  );
-  await host.news();
-  const written = (): string =>
-    ['index.db', 'index.db-wal']
-      .map((name) => statSync(join(host.state, name), { throwIfNoEntry: false })?.mtimeMs)
-      .join();
-  for (let kill = 0; kill < 5; kill++) {
-    let [seen, writes] = [written(), 0];
-    const program = new Program(host, 'index');
-    await until('more of it', () => {
-      if (written() !== seen) writes++;
-      seen = written();
-      return writes > kill || !program.running;
-    });
-    await program.stop('SIGKILL');
-  }
-  const killed = await inIndex(host, dump);
-  await host.run('index', '--rebuild');
-  expect(await inIndex(host, dump)).toEqual(killed);
-  const { hits } = JSON.parse((await host.run('search', '--json', '5999')).out) as {
-    hits: unknown[];
-  };
-  expect(hits).toHaveLength(1);
-});
+      { numRuns: 12 },
+    );
+  },
+);
 
-it('an index that is being built answers for the newest days first', async () => {
+it(
+  'an index that finds no room is made in memory, says so, and goes on once there is room',
+  { tags: 'long' },
+  async () => {
+    const host = await new Bus().host('front', { worker: 'true' });
+    // The connection stays open, so the next update of the index meets the limit.
+    const file = await inIndex(host, (index) => index);
+    const limit = (pages: number) => file.database.get(`PRAGMA max_page_count = ${String(pages)}`);
+    limit(1);
+    await host.send('nobody', 'word '.repeat(100_000));
+    const notes: string[] = [];
+    const inMemory = await inIndex(host, dump, notes);
+    expect(notes).toEqual([expect.stringMatching(/^the search index cannot be kept in .*full$/)]);
+    limit(1_000_000);
+    expect(await inIndex(host, (index) => index === file, notes)).toBe(true);
+    expect(await inIndex(host, dump, notes)).toEqual(inMemory);
+    expect(notes).toHaveLength(1);
+  },
+);
+
+it(
+  'a process that is killed while it indexes leaves an index that is brought to its end',
+  { tags: 'slow' },
+  async () => {
+    const bus = new Bus();
+    const host = await bus.host('front', { worker: 'true' });
+    const folder = `data/channels/${host.channel()}`;
+    host.edit(
+      Object.fromEntries(
+        Array.from({ length: 6000 }, (_, n) => {
+          const day = String(1 + (n % 28)).padStart(2, '0');
+          const path = `2025/01/${day}/1200${String(n).padStart(5, '0')}Z-${n.toString(16).padStart(8, '0')}.md`;
+          return [
+            `${folder}/${path}`,
+            `---\nfrom: a\nto: b\ntype: text\ntimestamp: 2025-01-01T00:00:00Z\n---\n\nnumber ${String(n)} of many\n`,
+          ];
+        }),
+      ),
+    );
+    await host.news();
+    const written = (): string =>
+      ['index.db', 'index.db-wal']
+        .map((name) => statSync(join(host.state, name), { throwIfNoEntry: false })?.mtimeMs)
+        .join();
+    for (let kill = 0; kill < 5; kill++) {
+      let [seen, writes] = [written(), 0];
+      const program = new Program(host, 'index');
+      await until('more of it', () => {
+        if (written() !== seen) writes++;
+        seen = written();
+        return writes > kill || !program.running;
+      });
+      await program.stop('SIGKILL');
+    }
+    const killed = await inIndex(host, dump);
+    await host.run('index', '--rebuild');
+    expect(await inIndex(host, dump)).toEqual(killed);
+    const { hits } = JSON.parse((await host.run('search', '--json', '5999')).out) as {
+      hits: unknown[];
+    };
+    expect(hits).toHaveLength(1);
+  },
+);
+
+it('an index that is being built answers for the newest days first', { tags: 'long' }, async () => {
   const host = await new Bus().host('front', { worker: 'true' });
   const folder = `data/channels/${host.channel()}`;
   host.edit(

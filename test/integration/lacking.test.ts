@@ -66,31 +66,41 @@ async function seen(bus: Bus, running: Running): Promise<void> {
   await running.saw('tick', (event) => event['tip'] === tip);
 }
 
-it('a question that comes back while its part is dealt with gets its answer, also where that was answered', async () => {
-  const { bus, front, open, back, answers } = await withoutQuestion();
-  const running = front.start();
-  await running.saw('dispatch_start');
-  back();
-  await seen(bus, running);
-  open('second');
-  open('first');
-  await until('the answer', () => answers().length > 0);
-  expect(answers()).toEqual(['reports']);
-});
+it(
+  'a question that comes back while its part is dealt with gets its answer, also where that was answered',
+  { tags: 'long' },
+  async () => {
+    const { bus, front, open, back, answers } = await withoutQuestion();
+    const running = front.start();
+    await running.saw('dispatch_start');
+    back();
+    await seen(bus, running);
+    open('second');
+    open('first');
+    await until('the answer', () => answers().length > 0);
+    expect(answers()).toEqual(['reports']);
+  },
+);
 
-it('a question that comes back while its part is dealt with gets its answer also when the first look for it fails', async () => {
-  const { bus, front, open, back, answers } = await withoutQuestion();
-  const look = vi.spyOn(Lacking.prototype, 'complete').mockRejectedValueOnce(new Error('no look'));
-  const running = front.start();
-  await running.saw('dispatch_start');
-  back();
-  await seen(bus, running);
-  open('second');
-  open('first');
-  await until('the answer', () => answers().length > 0);
-  look.mockRestore();
-  expect(answers()).toEqual(['reports']);
-});
+it(
+  'a question that comes back while its part is dealt with gets its answer also when the first look for it fails',
+  { tags: 'long' },
+  async () => {
+    const { bus, front, open, back, answers } = await withoutQuestion();
+    const look = vi
+      .spyOn(Lacking.prototype, 'complete')
+      .mockRejectedValueOnce(new Error('no look'));
+    const running = front.start();
+    await running.saw('dispatch_start');
+    back();
+    await seen(bus, running);
+    open('second');
+    open('first');
+    await until('the answer', () => answers().length > 0);
+    look.mockRestore();
+    expect(answers()).toEqual(['reports']);
+  },
+);
 
 it('a question that comes back while its part is dealt with gets its answer after a restart', async () => {
   const { bus, front, at, open, back, answers } = await withoutQuestion();
@@ -111,38 +121,46 @@ it('a question that comes back while its part is dealt with gets its answer afte
   expect(answers()).toEqual(['reports']);
 });
 
-it('the answer to a question that is back is given again when it could not be recorded', async () => {
-  const { front, at, open, back, answers } = await withoutQuestion();
-  open('first');
-  await front.once();
-  back();
-  const running = front.start('--grace', '0');
-  await until('the second run', () => running.count('dispatch_start') === 1);
-  const outbox = join(front.state, 'outbox');
-  renameSync(outbox, at('away'));
-  writeFileSync(outbox, '');
-  open('second');
-  await running.saw('record_failed');
-  await running.stop();
-  rmSync(outbox);
-  renameSync(at('away'), outbox);
-  await front.once();
-  await front.once();
-  expect(answers()).toEqual(['reports']);
-});
+it(
+  'the answer to a question that is back is given again when it could not be recorded',
+  { tags: 'long' },
+  async () => {
+    const { front, at, open, back, answers } = await withoutQuestion();
+    open('first');
+    await front.once();
+    back();
+    const running = front.start('--grace', '0');
+    await until('the second run', () => running.count('dispatch_start') === 1);
+    const outbox = join(front.state, 'outbox');
+    renameSync(outbox, at('away'));
+    writeFileSync(outbox, '');
+    open('second');
+    await running.saw('record_failed');
+    await running.stop();
+    rmSync(outbox);
+    renameSync(at('away'), outbox);
+    await front.once();
+    await front.once();
+    expect(answers()).toEqual(['reports']);
+  },
+);
 
-it('a question that is back since the branch was set back to when it was there gets its answer', async () => {
-  const { bus, front, side, before, open, answers } = await withoutQuestion();
-  open('first');
-  open('second');
-  await front.once();
-  expect(answers()).toEqual([]);
-  setBack(bus, before);
-  await front.once();
-  await side.once();
-  for (let start = 0; start < 3; start++) await front.once();
-  expect(answers()).toEqual(['reports']);
-});
+it(
+  'a question that is back since the branch was set back to when it was there gets its answer',
+  { tags: 'long' },
+  async () => {
+    const { bus, front, side, before, open, answers } = await withoutQuestion();
+    open('first');
+    open('second');
+    await front.once();
+    expect(answers()).toEqual([]);
+    setBack(bus, before);
+    await front.once();
+    await side.once();
+    for (let start = 0; start < 3; start++) await front.once();
+    expect(answers()).toEqual(['reports']);
+  },
+);
 
 it('the part of a question that is back is not dealt with again once that question is answered', async () => {
   const { bus, front, at, open, back, answers } = await withoutQuestion();

@@ -82,23 +82,27 @@ it('a run that ended in time while its dispatcher was stopped is heard, and not 
   expect(program.events.map(({ event }) => event)).not.toContain('dispatch_failed');
 });
 
-it('a message that a stopped dispatcher does not take over is queued, and the process is named', async () => {
-  const bus = new Bus();
-  const host = await bus.host('front', { worker: 'echo done' });
-  const program = new Program(host, 'dispatch', '--host', 'front', '--interval', '0.2');
-  await program.saw('host_file_loaded');
-  program.child.kill('SIGSTOP');
-  const sent = await host.run('send', '--to', 'worker', 'hello');
-  expect(sent.code, sent.err).toBe(0);
-  expect(sent.err).toContain(
-    `the dispatcher (process ${String(program.child.pid)}) has not answered for 30 s; crosstalk status says how it is`,
-  );
-  expect(bus.messages()).toEqual([]);
-  program.child.kill('SIGCONT');
-  await until('the answer', () => bus.from('worker').length === 1);
-  await program.stop('SIGTERM');
-  expect(bus.messages()).toHaveLength(2);
-});
+it(
+  'a message that a stopped dispatcher does not take over is queued, and the process is named',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const host = await bus.host('front', { worker: 'echo done' });
+    const program = new Program(host, 'dispatch', '--host', 'front', '--interval', '0.2');
+    await program.saw('host_file_loaded');
+    program.child.kill('SIGSTOP');
+    const sent = await host.run('send', '--to', 'worker', 'hello');
+    expect(sent.code, sent.err).toBe(0);
+    expect(sent.err).toContain(
+      `the dispatcher (process ${String(program.child.pid)}) has not answered for 30 s; crosstalk status says how it is`,
+    );
+    expect(bus.messages()).toEqual([]);
+    program.child.kill('SIGCONT');
+    await until('the answer', () => bus.from('worker').length === 1);
+    await program.stop('SIGTERM');
+    expect(bus.messages()).toHaveLength(2);
+  },
+);
 
 it('an agent that kills its dispatcher each time is set aside after some of them, not run for ever', async () => {
   const bus = new Bus();

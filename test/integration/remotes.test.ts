@@ -62,40 +62,44 @@ async function sendTo(
 describe.skipIf(sshMissing() !== undefined)(
   `over ssh${sshMissing() === undefined ? '' : ` (skipped, ${sshMissing() ?? ''})`}`,
   () => {
-    it('two machines talk through a real sshd', async () => {
+    it('two machines talk through a real sshd', { tags: 'long' }, async () => {
       const bus = new Bus();
       const { command: ssh } = await startSshd(bus.root);
       await conversation(bus, `ssh://root@127.0.0.1${bus.hub}`, { GIT_SSH_COMMAND: ssh });
     });
-    it('a dispatcher keeps one ssh connection for all it does, and ends it with itself', async () => {
-      const bus = new Bus();
-      const host = await bus.host('front', { worker: 'echo done' });
-      await host.run('sync');
-      const { command: ssh } = await startSshd(bus.root);
-      // Replaces a user's ~/.ssh/config, which ssh does not look for in HOME, by an ssh on the
-      // PATH.
-      mkdirSync(join(bus.root, 'bin'));
-      writeFileSync(join(bus.root, 'bin', 'ssh'), `#!/bin/sh\nexec /usr/bin/${ssh} "$@"\n`, {
-        mode: 0o755,
-      });
-      await host.pointTo(`ssh://root@127.0.0.1${bus.hub}`);
-      const env = { PATH: `${join(bus.root, 'bin')}:${process.env['PATH'] ?? ''}` };
-      const log = (): string => readFileSync(join(bus.root, 'sshd.log'), 'utf8');
-      const machine = { dir: host.dir, env: { ...host.env, ...env } };
-      const program = new Program(machine, 'dispatch', '--host', 'front', '--interval', '0.2');
-      await until('five polls', () =>
-        program.events.filter(({ event }) => event === 'tick').length > 5 ? true : undefined,
-      );
-      const { out } = await host.runWith({ env }, 'send', '--to', 'worker', 'hello');
-      expect(out).toMatch(/^Sent: /);
-      await program.saw('dispatch_done');
-      expect(program.events.filter(({ event }) => event === 'fetch_failed')).toEqual([]);
-      expect(log().match(/Accepted publickey/g)).toHaveLength(1);
-      expect(await program.stop('SIGTERM')).toBe(0);
-      await until('the end of the connection', () =>
-        /Disconnected from user|Connection closed/.test(log()) ? true : undefined,
-      );
-    });
+    it(
+      'a dispatcher keeps one ssh connection for all it does, and ends it with itself',
+      { tags: 'long' },
+      async () => {
+        const bus = new Bus();
+        const host = await bus.host('front', { worker: 'echo done' });
+        await host.run('sync');
+        const { command: ssh } = await startSshd(bus.root);
+        // Replaces a user's ~/.ssh/config, which ssh does not look for in HOME, by an ssh on the
+        // PATH.
+        mkdirSync(join(bus.root, 'bin'));
+        writeFileSync(join(bus.root, 'bin', 'ssh'), `#!/bin/sh\nexec /usr/bin/${ssh} "$@"\n`, {
+          mode: 0o755,
+        });
+        await host.pointTo(`ssh://root@127.0.0.1${bus.hub}`);
+        const env = { PATH: `${join(bus.root, 'bin')}:${process.env['PATH'] ?? ''}` };
+        const log = (): string => readFileSync(join(bus.root, 'sshd.log'), 'utf8');
+        const machine = { dir: host.dir, env: { ...host.env, ...env } };
+        const program = new Program(machine, 'dispatch', '--host', 'front', '--interval', '0.2');
+        await until('five polls', () =>
+          program.events.filter(({ event }) => event === 'tick').length > 5 ? true : undefined,
+        );
+        const { out } = await host.runWith({ env }, 'send', '--to', 'worker', 'hello');
+        expect(out).toMatch(/^Sent: /);
+        await program.saw('dispatch_done');
+        expect(program.events.filter(({ event }) => event === 'fetch_failed')).toEqual([]);
+        expect(log().match(/Accepted publickey/g)).toHaveLength(1);
+        expect(await program.stop('SIGTERM')).toBe(0);
+        await until('the end of the connection', () =>
+          /Disconnected from user|Connection closed/.test(log()) ? true : undefined,
+        );
+      },
+    );
     it('a key that is refused queues the message and says so', async () => {
       const bus = new Bus();
       const host = await bus.host('front', { worker: 'true' });
@@ -110,7 +114,7 @@ describe.skipIf(sshMissing() !== undefined)(
 );
 
 describe('over smart HTTP', () => {
-  it('two machines talk through git http-backend, with a password', async () => {
+  it('two machines talk through git http-backend, with a password', { tags: 'long' }, async () => {
     const bus = new Bus();
     git(bus.hub, 'config', 'http.receivepack', 'true');
     const address = await startHttp(bus.root, 'me:secret');
@@ -149,18 +153,22 @@ it('a remote that accepts and never answers costs the time limit, and the messag
   expect(err).toContain('git push did not end within 0.5 s');
 });
 
-it('a dispatcher that is told to stop waits only so long for a remote that never answers', async () => {
-  const bus = new Bus();
-  const host = await bus.host('front', { worker: 'true' });
-  const remote = `http://${await startSilent()}/hub.git`;
-  const { out } = await sendTo(host, remote, { CROSSTALK_NETWORK_TIMEOUT: '0.5' });
-  expect(out).toMatch(/^Queued: /);
-  const env = { ...host.env, CROSSTALK_NETWORK_TIMEOUT: '100000' };
-  const program = new Program({ env, dir: host.dir }, 'dispatch', '--host', 'front');
-  await program.saw('dispatcher_started');
-  expect(await program.stop('SIGTERM')).toBe(0);
-  expect((await host.run('status')).out).toMatch(/^Outbox$/m);
-});
+it(
+  'a dispatcher that is told to stop waits only so long for a remote that never answers',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const host = await bus.host('front', { worker: 'true' });
+    const remote = `http://${await startSilent()}/hub.git`;
+    const { out } = await sendTo(host, remote, { CROSSTALK_NETWORK_TIMEOUT: '0.5' });
+    expect(out).toMatch(/^Queued: /);
+    const env = { ...host.env, CROSSTALK_NETWORK_TIMEOUT: '100000' };
+    const program = new Program({ env, dir: host.dir }, 'dispatch', '--host', 'front');
+    await program.saw('dispatcher_started');
+    expect(await program.stop('SIGTERM')).toBe(0);
+    expect((await host.run('status')).out).toMatch(/^Outbox$/m);
+  },
+);
 
 it('a slow remote only takes longer; one slower than the time limit queues the message', async () => {
   const bus = new Bus();
@@ -179,24 +187,28 @@ it('a slow remote only takes longer; one slower than the time limit queues the m
   expect(bus.messages()).toHaveLength(2);
 });
 
-it('what takes longer than the time limit on a slow link comes all the same, as long as it moves on', async () => {
-  const bus = new Bus();
-  const host = await bus.host('front', { worker: 'true' });
-  git(bus.hub, 'config', 'http.receivepack', 'true');
-  const port = Number((await startHttp(bus.root, 'me:secret')).split(':')[1]);
-  await host.pointTo(`http://me:secret@${await startThrottled(port, 150_000)}/hub.git`);
-  const large = randomBytes(900_000);
-  host.edit({ 'data/memories/large.bin': large });
-  const env = { CROSSTALK_NETWORK_TIMEOUT: '4' };
-  expect(await host.runWith({ env }, 'sync')).toMatchObject({ code: 0, err: '' });
-  expect(git(host.dir, 'rev-parse', 'origin/main')).toBe(git(bus.hub, 'rev-parse', 'main'));
-  const text = randomBytes(600_000).toString('base64');
-  const sent = await host.runWith({ env, stdin: text }, 'send', '--to', 'worker');
-  expect(sent.code).toBe(0);
-  expect(sent.err).toMatch(/^(crosstalk send: no dispatcher is running here.*\n)?$/);
-  expect(sent.out).toMatch(/^Sent: /);
-  expect(bus.messages().map(({ message }) => message.body.trim())).toContain(text);
-});
+it(
+  'what takes longer than the time limit on a slow link comes all the same, as long as it moves on',
+  { tags: 'slow' },
+  async () => {
+    const bus = new Bus();
+    const host = await bus.host('front', { worker: 'true' });
+    git(bus.hub, 'config', 'http.receivepack', 'true');
+    const port = Number((await startHttp(bus.root, 'me:secret')).split(':')[1]);
+    await host.pointTo(`http://me:secret@${await startThrottled(port, 150_000)}/hub.git`);
+    const large = randomBytes(900_000);
+    host.edit({ 'data/memories/large.bin': large });
+    const env = { CROSSTALK_NETWORK_TIMEOUT: '4' };
+    expect(await host.runWith({ env }, 'sync')).toMatchObject({ code: 0, err: '' });
+    expect(git(host.dir, 'rev-parse', 'origin/main')).toBe(git(bus.hub, 'rev-parse', 'main'));
+    const text = randomBytes(600_000).toString('base64');
+    const sent = await host.runWith({ env, stdin: text }, 'send', '--to', 'worker');
+    expect(sent.code).toBe(0);
+    expect(sent.err).toMatch(/^(crosstalk send: no dispatcher is running here.*\n)?$/);
+    expect(sent.out).toMatch(/^Sent: /);
+    expect(bus.messages().map(({ message }) => message.body.trim())).toContain(text);
+  },
+);
 
 it.each([
   ['a port nobody listens on', async () => `http://127.0.0.1:${String(await freePort())}/hub.git`],
@@ -267,24 +279,28 @@ it('a shallow clone and a partial clone take part like any other', async () => {
   expect(bus.from('worker')).toHaveLength(1);
 });
 
-it('a clone that is made shallow right above what its machine has seen still gets its mail', async () => {
-  const bus = new Bus();
-  const host = await bus.host('front', { worker: 'echo done' });
-  const other = await bus.host('back', {});
-  const asked = [await other.send('worker', 'before')];
-  await host.once();
-  await host.once();
-  asked.push(await other.send('worker', 'at the cut'));
-  // The cursor is the parent of the only commit that the clone keeps.
-  git(host.dir, 'fetch', '--quiet', '--depth=1', 'origin', 'main');
-  git(host.dir, 'reset', '--quiet', '--hard', 'FETCH_HEAD');
-  git(host.dir, 'reflog', 'expire', '--expire=now', '--all');
-  git(host.dir, 'gc', '--quiet', '--prune=now');
-  await host.once();
-  asked.push(await other.send('worker', 'after'));
-  await host.once();
-  expect(bus.from('worker').map(({ message }) => message.re)).toEqual(asked.map((one) => [one]));
-});
+it(
+  'a clone that is made shallow right above what its machine has seen still gets its mail',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const host = await bus.host('front', { worker: 'echo done' });
+    const other = await bus.host('back', {});
+    const asked = [await other.send('worker', 'before')];
+    await host.once();
+    await host.once();
+    asked.push(await other.send('worker', 'at the cut'));
+    // The cursor is the parent of the only commit that the clone keeps.
+    git(host.dir, 'fetch', '--quiet', '--depth=1', 'origin', 'main');
+    git(host.dir, 'reset', '--quiet', '--hard', 'FETCH_HEAD');
+    git(host.dir, 'reflog', 'expire', '--expire=now', '--all');
+    git(host.dir, 'gc', '--quiet', '--prune=now');
+    await host.once();
+    asked.push(await other.send('worker', 'after'));
+    await host.once();
+    expect(bus.from('worker').map(({ message }) => message.re)).toEqual(asked.map((one) => [one]));
+  },
+);
 
 it('stale locks of a dead git stop no mail', async () => {
   const bus = new Bus();

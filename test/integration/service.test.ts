@@ -8,12 +8,16 @@ import { until } from '../support/wait.ts';
 
 const PONG = 'cat > /dev/null; echo pong';
 
-it('a service answers, comes back after a kill, makes room for a new version, stops, and leaves the mail', async () => {
-  const bus = new Bus();
-  await lifeOfAService(standIn(), bus, await bus.host('front', { worker: PONG }));
-});
+it(
+  'a service answers, comes back after a kill, makes room for a new version, stops, and leaves the mail',
+  { tags: 'slow' },
+  async () => {
+    const bus = new Bus();
+    await lifeOfAService(standIn(), bus, await bus.host('front', { worker: PONG }));
+  },
+);
 
-it('nothing is written by a dry run, nor without a yes', async () => {
+it('nothing is written by a dry run, nor without a yes', { tags: 'long' }, async () => {
   const host = await new Bus().host('front', { worker: PONG });
   const { env } = standIn();
   const dry = await host.runWith({ env }, 'service', 'install', '--host', 'front', '--dry-run');
@@ -27,56 +31,66 @@ it('nothing is written by a dry run, nor without a yes', async () => {
     expect(() => statSync(path)).toThrow('ENOENT');
 });
 
-it('keys are taken along by name alone, kept in a file of one’s own, and never shown', async () => {
-  const host = await new Bus().host('front', { worker: PONG });
-  const { env } = standIn();
-  const keys = { ...env, ANTHROPIC_API_KEY: 'sk-one', MY_SETTING: 'x "y" $z' };
-  const install = (more: NodeJS.ProcessEnv, ...options: string[]): ReturnType<typeof host.run> =>
-    host.runWith(
-      { env: { ...more } },
-      ...['service', 'install', '--host', 'front', '--yes', '--no-start', ...options],
+it(
+  'keys are taken along by name alone, kept in a file of one’s own, and never shown',
+  { tags: 'long' },
+  async () => {
+    const host = await new Bus().host('front', { worker: PONG });
+    const { env } = standIn();
+    const keys = { ...env, ANTHROPIC_API_KEY: 'sk-one', MY_SETTING: 'x "y" $z' };
+    const install = (more: NodeJS.ProcessEnv, ...options: string[]): ReturnType<typeof host.run> =>
+      host.runWith(
+        { env: { ...more } },
+        ...['service', 'install', '--host', 'front', '--yes', '--no-start', ...options],
+      );
+    const without = await install(keys);
+    expect(without.out).toContain('ANTHROPIC_API_KEY: a key; take it along with: --env');
+    const file = join(host.state, 'service.env');
+    expect(readFileSync(file, 'utf8')).not.toContain('sk-one');
+
+    const named = await install(keys, '--env', 'ANTHROPIC_API_KEY', '--env', 'MY_SETTING');
+    expect(named.out + named.err).not.toMatch(/sk-one|x \\?"y/);
+    expect(readFileSync(file, 'utf8')).toContain('ANTHROPIC_API_KEY="sk-one"');
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+
+    // Another installation, from a shell without these variables, keeps the named ones.
+    expect((await install(env)).code).toBe(0);
+    expect(readFileSync(file, 'utf8')).toContain('MY_SETTING="x \\"y\\" \\$z"');
+    expect((await install(env, '--env', 'KEY=value')).err).toContain(
+      'takes the name of a variable',
     );
-  const without = await install(keys);
-  expect(without.out).toContain('ANTHROPIC_API_KEY: a key; take it along with: --env');
-  const file = join(host.state, 'service.env');
-  expect(readFileSync(file, 'utf8')).not.toContain('sk-one');
+  },
+);
 
-  const named = await install(keys, '--env', 'ANTHROPIC_API_KEY', '--env', 'MY_SETTING');
-  expect(named.out + named.err).not.toMatch(/sk-one|x \\?"y/);
-  expect(readFileSync(file, 'utf8')).toContain('ANTHROPIC_API_KEY="sk-one"');
-  expect(statSync(file).mode & 0o777).toBe(0o600);
+it(
+  'an agent CLI that only the operator’s own shell finds is named by install and by doctor',
+  { tags: 'slow' },
+  async () => {
+    const host = await new Bus().host('front', { worker: 'my-agent -p' });
+    const { env } = standIn();
+    const tools = join(scratch(), 'tools');
+    mkdirSync(tools);
+    put(tools, 'my-agent', 'cat > /dev/null; echo pong');
+    const installed = await host.runWith(
+      { env },
+      ...['service', 'install', '--host', 'front', '--yes'],
+    );
+    expect(installed.err).toContain('my-agent, which worker (default) runs, is not on this PATH');
 
-  // Another installation, from a shell without these variables, keeps the named ones.
-  expect((await install(env)).code).toBe(0);
-  expect(readFileSync(file, 'utf8')).toContain('MY_SETTING="x \\"y\\" \\$z"');
-  expect((await install(env, '--env', 'KEY=value')).err).toContain('takes the name of a variable');
-});
+    const mine = { ...env, PATH: `${tools}:${env['PATH'] ?? ''}` };
+    const ill = await host.runWith({ env: mine }, 'doctor', '--host', 'front');
+    expect(ill.out).toContain('ok    cli of worker (default): my-agent is there');
+    expect(ill.out).toContain(
+      `broken cli of worker (default) in the service: my-agent is not on the PATH of the service, though it is on yours: ${tools}/my-agent`,
+    );
+    expect(ill.out).toContain(`PATH of the service: out of date: it lacks ${tools} of yours`);
 
-it('an agent CLI that only the operator’s own shell finds is named by install and by doctor', async () => {
-  const host = await new Bus().host('front', { worker: 'my-agent -p' });
-  const { env } = standIn();
-  const tools = join(scratch(), 'tools');
-  mkdirSync(tools);
-  put(tools, 'my-agent', 'cat > /dev/null; echo pong');
-  const installed = await host.runWith(
-    { env },
-    ...['service', 'install', '--host', 'front', '--yes'],
-  );
-  expect(installed.err).toContain('my-agent, which worker (default) runs, is not on this PATH');
-
-  const mine = { ...env, PATH: `${tools}:${env['PATH'] ?? ''}` };
-  const ill = await host.runWith({ env: mine }, 'doctor', '--host', 'front');
-  expect(ill.out).toContain('ok    cli of worker (default): my-agent is there');
-  expect(ill.out).toContain(
-    `broken cli of worker (default) in the service: my-agent is not on the PATH of the service, though it is on yours: ${tools}/my-agent`,
-  );
-  expect(ill.out).toContain(`PATH of the service: out of date: it lacks ${tools} of yours`);
-
-  await host.runWith({ env: mine }, 'service', 'install', '--host', 'front', '--yes');
-  const well = await host.runWith({ env }, 'doctor', '--host', 'front');
-  expect(well.out).toContain(`ok    cli of worker (default) in the service: ${tools}/my-agent`);
-  expect(well.out).toMatch(/^ok {4}service: crosstalk-front-\w+ is running$/m);
-});
+    await host.runWith({ env: mine }, 'service', 'install', '--host', 'front', '--yes');
+    const well = await host.runWith({ env }, 'doctor', '--host', 'front');
+    expect(well.out).toContain(`ok    cli of worker (default) in the service: ${tools}/my-agent`);
+    expect(well.out).toMatch(/^ok {4}service: crosstalk-front-\w+ is running$/m);
+  },
+);
 
 it('a service is not started beside a dispatcher that runs, and says whose process that is', async () => {
   const host = await new Bus().host('front', { worker: PONG });
@@ -96,7 +110,7 @@ it('a service is not started beside a dispatcher that runs, and says whose proce
   await until('the end of the process', async () => !(await exists(service)));
 });
 
-it('a service of another clone of the transport is left alone', async () => {
+it('a service of another clone of the transport is left alone', { tags: 'long' }, async () => {
   const bus = new Bus();
   const host = await bus.host('front', { worker: PONG });
   const { env } = standIn();

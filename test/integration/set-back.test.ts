@@ -68,36 +68,44 @@ it('what was sent while a history stood there that has nothing in common comes b
   expect(bodies(bus)).toEqual(['done', 'one', 'two']);
 });
 
-it('what was taken off the bus with the history it was in stays off', async () => {
-  const { bus, host, seen } = await machine();
-  await host.send('nobody', 'one');
-  await host.once();
-  setBack(bus, git(bus.hub, 'commit-tree', `${seen}^{tree}`, '-m', 'all in one').trim());
-  const log = await host.once();
-  await host.once();
-  expect(bodies(bus)).toEqual([]);
-  expect(log).toContainEqual(
-    expect.objectContaining({ event: 'cursor_lost', published_again: 0, gone: 1 }),
-  );
-});
+it(
+  'what was taken off the bus with the history it was in stays off',
+  { tags: 'long' },
+  async () => {
+    const { bus, host, seen } = await machine();
+    await host.send('nobody', 'one');
+    await host.once();
+    setBack(bus, git(bus.hub, 'commit-tree', `${seen}^{tree}`, '-m', 'all in one').trim());
+    const log = await host.once();
+    await host.once();
+    expect(bodies(bus)).toEqual([]);
+    expect(log).toContainEqual(
+      expect.objectContaining({ event: 'cursor_lost', published_again: 0, gone: 1 }),
+    );
+  },
+);
 
-it('what was sent to another transport in the place of this one is not taken along when this one is back', async () => {
-  const { bus, host, seen } = await machine();
-  const folder = `data/channels/${host.channel()}`;
-  const clone = scratch();
-  git(clone, 'clone', '--quiet', bus.hub, '.');
-  git(clone, 'checkout', '--quiet', '--orphan', 'other');
-  git(clone, 'mv', folder, 'data/channels/00000000-0000-4000-8000-000000000000');
-  git(clone, 'commit', '--quiet', '--message', 'another transport');
-  git(clone, 'push', '--quiet', '--force', 'origin', 'other:main');
-  await host.once();
-  await host.send('nobody', 'one');
-  expect(bodies(bus)).toEqual(['one']);
-  setBack(bus, seen);
-  await host.once();
-  await host.once();
-  expect(bodies(bus)).toEqual([]);
-});
+it(
+  'what was sent to another transport in the place of this one is not taken along when this one is back',
+  { tags: 'long' },
+  async () => {
+    const { bus, host, seen } = await machine();
+    const folder = `data/channels/${host.channel()}`;
+    const clone = scratch();
+    git(clone, 'clone', '--quiet', bus.hub, '.');
+    git(clone, 'checkout', '--quiet', '--orphan', 'other');
+    git(clone, 'mv', folder, 'data/channels/00000000-0000-4000-8000-000000000000');
+    git(clone, 'commit', '--quiet', '--message', 'another transport');
+    git(clone, 'push', '--quiet', '--force', 'origin', 'other:main');
+    await host.once();
+    await host.send('nobody', 'one');
+    expect(bodies(bus)).toEqual(['one']);
+    setBack(bus, seen);
+    await host.once();
+    await host.once();
+    expect(bodies(bus)).toEqual([]);
+  },
+);
 
 it('what was sent to a branch that was followed for a while is not taken along when the one before is followed again', async () => {
   const { bus, host, seen } = await machine();
@@ -156,7 +164,7 @@ it('what was published again comes back once more when the branch is set to wher
   expect(bodies(bus)).toEqual(['one', 'two']);
 });
 
-it('the same where this machine has not seen what it is set to', async () => {
+it('the same where this machine has not seen what it is set to', { tags: 'long' }, async () => {
   const { bus, host, seen } = await machine();
   const other = await bus.host('back', { other: 'true' });
   await host.once();
@@ -181,21 +189,25 @@ it('the same where this machine has not seen what it is set to', async () => {
   expect(bodies(bus)).toEqual(['one', 'three', 'two']);
 });
 
-it('what somebody took out on purpose stays out when the branch is set back later, also after a start', async () => {
-  const { bus, host, seen } = await machine();
-  const secret = await host.send('nobody', 'a secret');
-  await host.send('worker', 'one');
-  await host.once();
-  await host.once();
-  const clone = scratch();
-  git(clone, 'clone', '--quiet', '--no-local', bus.hub, '.');
-  git(clone, 'reset', '--quiet', '--soft', seen);
-  git(clone, 'rm', '--quiet', '--force', `data/channels/${host.channel()}/${secret}`);
-  git(clone, 'commit', '--quiet', '--message', 'all in one, without the secret');
-  git(clone, 'push', '--quiet', '--force', 'origin', 'HEAD:main');
-  await host.once();
-  expect(bodies(bus)).toEqual(['done', 'one']);
-  setBack(bus, seen);
-  for (let pass = 0; pass < 2; pass++) await host.once();
-  expect(bodies(bus)).toEqual(['done', 'one']);
-});
+it(
+  'what somebody took out on purpose stays out when the branch is set back later, also after a start',
+  { tags: 'long' },
+  async () => {
+    const { bus, host, seen } = await machine();
+    const secret = await host.send('nobody', 'a secret');
+    await host.send('worker', 'one');
+    await host.once();
+    await host.once();
+    const clone = scratch();
+    git(clone, 'clone', '--quiet', '--no-local', bus.hub, '.');
+    git(clone, 'reset', '--quiet', '--soft', seen);
+    git(clone, 'rm', '--quiet', '--force', `data/channels/${host.channel()}/${secret}`);
+    git(clone, 'commit', '--quiet', '--message', 'all in one, without the secret');
+    git(clone, 'push', '--quiet', '--force', 'origin', 'HEAD:main');
+    await host.once();
+    expect(bodies(bus)).toEqual(['done', 'one']);
+    setBack(bus, seen);
+    for (let pass = 0; pass < 2; pass++) await host.once();
+    expect(bodies(bus)).toEqual(['done', 'one']);
+  },
+);

@@ -109,48 +109,56 @@ it('a tip without news that lacks what was pushed is not looked into', async () 
   transport.close();
 });
 
-it('what was answered after the bus was asked is not delivered again when its answer tells of a rewritten history', async () => {
-  const bus = new Bus();
-  const host = await bus.host('front', { worker: 'true' });
-  const question = await host.send('worker', 'hello');
-  const { deliveries, transport, logged } = await deliveriesOf(host);
-  const look = async (): Promise<string> => {
+it(
+  'what was answered after the bus was asked is not delivered again when its answer tells of a rewritten history',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const host = await bus.host('front', { worker: 'true' });
+    const question = await host.send('worker', 'hello');
+    const { deliveries, transport, logged } = await deliveriesOf(host);
+    const look = async (): Promise<string> => {
+      await deliveries.foresee();
+      await transport.refresh();
+      return tipOf(bus);
+    };
+    await deliveries.admit('front', ['worker'], await look(), true);
+    const [waiting] = deliveries.mailboxes.waiting();
+    deliveries.mailboxes.take('worker', waiting?.channel ?? '', [question]);
+
+    const tree = git(bus.hub, 'rev-parse', 'main^{tree}').trim();
+    setBack(bus, git(bus.hub, 'commit-tree', '-m', 'rewritten', tree).trim());
+    const asked = await look();
+    // Its answer is pushed, and leaves the outbox, before the answer of the bus is examined.
+    await deliveries.settle('worker', waiting?.channel ?? '', [question]);
+    await deliveries.advance('front', asked, true);
+    expect(logged).toContain('cursor_lost');
+    expect([...deliveries.mailboxes.waiting()]).toEqual([]);
+    transport.close();
+  },
+);
+
+it(
+  'what was pushed before a start is missed once the bus can be asked, not before',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const host = await bus.host('front', { worker: 'echo done' });
+    const older = tipOf(bus);
+    await host.send('worker', 'hello');
+    await host.once();
+    const { deliveries, transport, logged } = await deliveriesOf(host);
+    await deliveries.foresee();
+    await deliveries.admit('front', ['worker'], await known(transport), false);
+    expect(logged).not.toContain('cursor_lost');
+    setBack(bus, older);
     await deliveries.foresee();
     await transport.refresh();
-    return tipOf(bus);
-  };
-  await deliveries.admit('front', ['worker'], await look(), true);
-  const [waiting] = deliveries.mailboxes.waiting();
-  deliveries.mailboxes.take('worker', waiting?.channel ?? '', [question]);
-
-  const tree = git(bus.hub, 'rev-parse', 'main^{tree}').trim();
-  setBack(bus, git(bus.hub, 'commit-tree', '-m', 'rewritten', tree).trim());
-  const asked = await look();
-  // Its answer is pushed, and leaves the outbox, before the answer of the bus is examined.
-  await deliveries.settle('worker', waiting?.channel ?? '', [question]);
-  await deliveries.advance('front', asked, true);
-  expect(logged).toContain('cursor_lost');
-  expect([...deliveries.mailboxes.waiting()]).toEqual([]);
-  transport.close();
-});
-
-it('what was pushed before a start is missed once the bus can be asked, not before', async () => {
-  const bus = new Bus();
-  const host = await bus.host('front', { worker: 'echo done' });
-  const older = tipOf(bus);
-  await host.send('worker', 'hello');
-  await host.once();
-  const { deliveries, transport, logged } = await deliveriesOf(host);
-  await deliveries.foresee();
-  await deliveries.admit('front', ['worker'], await known(transport), false);
-  expect(logged).not.toContain('cursor_lost');
-  setBack(bus, older);
-  await deliveries.foresee();
-  await transport.refresh();
-  await deliveries.advance('front', older, true);
-  expect(logged).toContain('cursor_lost');
-  transport.close();
-});
+    await deliveries.advance('front', older, true);
+    expect(logged).toContain('cursor_lost');
+    transport.close();
+  },
+);
 
 async function known(transport: Transport): Promise<string> {
   return (await transport.tip()) ?? '';

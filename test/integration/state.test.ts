@@ -15,6 +15,7 @@ import { Outbox } from '../../src/state/outbox.ts';
 import { Bus, scratch, type Host } from '../support/bus.ts';
 import { Program } from '../support/process.ts';
 import { until } from '../support/wait.ts';
+import { sample } from '../support/form.ts';
 
 const FILES = [
   'cursors.json',
@@ -53,8 +54,9 @@ async function works(host: Host): Promise<void> {
   ]);
 }
 
-it.each(FILES.map((file) => [file]))(
+it.each(sample(FILES.map((file) => [file])))(
   '%s that is empty, cut off, garbage or of a newer version stops nothing',
+  { tags: 'sampled' },
   async (file) => {
     const host = await new Bus().host('front', { worker: 'echo done' });
     await works(host);
@@ -66,15 +68,19 @@ it.each(FILES.map((file) => [file]))(
   },
 );
 
-it('an outbox entry that cannot be read is set aside, kept, and reported', async () => {
-  const host = await new Bus().host('front', { worker: 'echo done' });
-  mkdirSync(join(host.state, 'outbox'), { recursive: true });
-  writeFileSync(join(host.state, 'outbox', '01J0000000000000000000000A.json'), '{"half');
-  await works(host);
-  expect((await host.run('status')).out).toContain(
-    '01J0000000000000000000000A.json.broken could not be read, or was not written by this machine, and was set aside',
-  );
-});
+it(
+  'an outbox entry that cannot be read is set aside, kept, and reported',
+  { tags: 'long' },
+  async () => {
+    const host = await new Bus().host('front', { worker: 'echo done' });
+    mkdirSync(join(host.state, 'outbox'), { recursive: true });
+    writeFileSync(join(host.state, 'outbox', '01J0000000000000000000000A.json'), '{"half');
+    await works(host);
+    expect((await host.run('status')).out).toContain(
+      '01J0000000000000000000000A.json.broken could not be read, or was not written by this machine, and was set aside',
+    );
+  },
+);
 
 it('a file in the outbox that is named as no item is nobody’s mail: nothing waits for it', async () => {
   const folder = join(scratch(), 'outbox');
@@ -88,21 +94,25 @@ it('a file in the outbox that is named as no item is nobody’s mail: nothing wa
   ]);
 });
 
-it('approvals that cannot be read approve nothing: commands wait until they are approved again', async () => {
-  const bus = new Bus();
-  const host = await bus.host('front', { worker: 'echo done' });
-  await works(host);
-  for (const [, content] of CONTENTS) {
-    writeFileSync(join(host.state, 'approvals.json'), content);
-    const question = await host.send('worker', 'hello');
-    const log = await host.once();
-    expect(log.map(({ event }) => event)).toContain('host_change_held');
-    expect((await host.run('replies', question)).out).toMatch(/^PENDING/);
-    await host.approve();
-    await host.once();
-    expect((await host.run('replies', question)).out).toContain('  done');
-  }
-});
+it(
+  'approvals that cannot be read approve nothing: commands wait until they are approved again',
+  { tags: 'slow' },
+  async () => {
+    const bus = new Bus();
+    const host = await bus.host('front', { worker: 'echo done' });
+    await works(host);
+    for (const [, content] of CONTENTS) {
+      writeFileSync(join(host.state, 'approvals.json'), content);
+      const question = await host.send('worker', 'hello');
+      const log = await host.once();
+      expect(log.map(({ event }) => event)).toContain('host_change_held');
+      expect((await host.run('replies', question)).out).toMatch(/^PENDING/);
+      await host.approve();
+      await host.once();
+      expect((await host.run('replies', question)).out).toContain('  done');
+    }
+  },
+);
 
 it('the whole state directory may be deleted: what is unanswered is delivered, nothing else', async () => {
   const bus = new Bus();
@@ -117,7 +127,7 @@ it('the whole state directory may be deleted: what is unanswered is delivered, n
   await works(host);
 });
 
-it('the state directory and the socket are the user’s alone', async () => {
+it('the state directory and the socket are the user’s alone', { tags: 'long' }, async () => {
   const host = await new Bus().host('front', { worker: 'echo done' });
   const program = new Program(host, 'dispatch', '--host', 'front');
   await program.saw('tick');
@@ -127,7 +137,7 @@ it('the state directory and the socket are the user’s alone', async () => {
   await program.stop('SIGTERM');
 });
 
-it('doctor says that the state directory is yours alone', async () => {
+it('doctor says that the state directory is yours alone', { tags: 'long' }, async () => {
   const host = await new Bus().host('front', { worker: 'echo done' });
   expect((await host.run('doctor')).out).toContain('ok    state directory: yours alone');
 });
@@ -266,19 +276,23 @@ describe.skipIf(!canMount())(
       expect(readdirSync(join(host.state, 'outbox'))).toEqual([]);
     });
 
-    it('a folder without room for an attached file has nothing of it', async () => {
-      const bus = new Bus();
-      const host = await bus.host('front', { worker: 'echo done' });
-      const [large, out] = [join(bus.root, 'large'), join(bus.root, 'out')];
-      writeFileSync(large, Buffer.alloc(200_000, 'x'));
-      mkdirSync(out);
-      mount(out, 'size=64k');
-      const relPath = await host.send('worker', 'look', '--attach', large);
-      const read = await host.run('read', relPath, '--files', out);
-      expect([read.code, read.out]).toEqual([1, '']);
-      expect(read.err).toMatch(/"large".*cannot be written to .*1-large: ENOSPC/);
-      expect(readdirSync(out)).toEqual([]);
-    });
+    it(
+      'a folder without room for an attached file has nothing of it',
+      { tags: 'long' },
+      async () => {
+        const bus = new Bus();
+        const host = await bus.host('front', { worker: 'echo done' });
+        const [large, out] = [join(bus.root, 'large'), join(bus.root, 'out')];
+        writeFileSync(large, Buffer.alloc(200_000, 'x'));
+        mkdirSync(out);
+        mount(out, 'size=64k');
+        const relPath = await host.send('worker', 'look', '--attach', large);
+        const read = await host.run('read', relPath, '--files', out);
+        expect([read.code, read.out]).toEqual([1, '']);
+        expect(read.err).toMatch(/"large".*cannot be written to .*1-large: ENOSPC/);
+        expect(readdirSync(out)).toEqual([]);
+      },
+    );
   },
 );
 

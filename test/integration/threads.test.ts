@@ -44,27 +44,31 @@ it('peers whose clocks are days behind are heard while the dispatcher runs: the 
   expect(summaries(bus)).toEqual(['part 1 is done\npart 2 is done\n']);
 });
 
-it('a thread is whole however many messages its channel has that day', async () => {
-  const bus = new Bus();
-  const host = await bus.host('front', { boss: BOSS });
-  const question = await host.send('boss', 'the goal');
-  const day = question.slice(0, 10);
-  const folder = `data/channels/${host.channel()}/${day}`;
-  const content =
-    '---\nfrom: a\nto: nobody\ntype: text\ntimestamp: 2026-06-09T10:00:00Z\n---\n\nx\n';
-  // By name they stand between the question and what comes of it.
-  const prefix = question.slice(11, 20);
-  const others = Array.from(
-    { length: 6000 },
-    (_, n) => [`${folder}/${prefix}Z-ffff${String(n).padStart(8, '0')}.md`, content] as const,
-  );
-  await fastImport(bus.hub, others);
-  await host.once();
-  const [first, second] = tasksOf(bus);
-  const later = (n: number): string => `${day}/235959${String(900 + n)}Z-aaaaaaaa.md`;
-  answer(host, later(1), 1, first);
-  await host.once();
-  answer(host, later(2), 2, second);
-  await host.once();
-  expect(summaries(bus)).toEqual(['part 1 is done\npart 2 is done\n']);
-});
+it(
+  'a thread is whole however many messages its channel has that day',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const host = await bus.host('front', { boss: BOSS });
+    const question = await host.send('boss', 'the goal');
+    const day = question.slice(0, 10);
+    const folder = `data/channels/${host.channel()}/${day}`;
+    const content =
+      '---\nfrom: a\nto: nobody\ntype: text\ntimestamp: 2026-06-09T10:00:00Z\n---\n\nx\n';
+    // By name they stand between the question and what comes of it.
+    const prefix = question.slice(11, 20);
+    const others = Array.from(
+      { length: 6000 },
+      (_, n) => [`${folder}/${prefix}Z-ffff${String(n).padStart(8, '0')}.md`, content] as const,
+    );
+    await fastImport(bus.hub, others);
+    await host.once();
+    const [first, second] = tasksOf(bus);
+    const later = (n: number): string => `${day}/235959${String(900 + n)}Z-aaaaaaaa.md`;
+    answer(host, later(1), 1, first);
+    await host.once();
+    answer(host, later(2), 2, second);
+    await host.once();
+    expect(summaries(bus)).toEqual(['part 1 is done\npart 2 is done\n']);
+  },
+);

@@ -34,41 +34,51 @@ const commit = (path: string, content = path): Commit => ({
   files: [{ path, content }],
 });
 
-it('writers that race for one branch all get through, one commit each, in one push each', async () => {
-  const bus = new Bus();
-  const hosts = await Promise.all(['a'].map((alias) => bus.host(alias, { worker: 'true' })));
-  for (const alias of ['b', 'c', 'd']) hosts.push(await bus.host(alias, { worker: 'true' }));
-  const transports = await Promise.all(hosts.map((host) => opened(host)));
-  const results = await Promise.all(
-    transports.map((transport, n) =>
-      transport.publish([[commit(`x/${String(n)}-1`)], [commit(`x/${String(n)}-2`)]]),
-    ),
-  );
-  for (const transport of transports) transport.close();
-  expect(results.every(({ ok }) => ok)).toBe(true);
-  expect(git(bus.hub, 'ls-tree', '--name-only', 'main', 'x/').trim().split('\n')).toHaveLength(8);
-  expect(git(bus.hub, 'log', '--format=%s', 'main', '--', 'x/').trim().split('\n')).toHaveLength(8);
-});
+it(
+  'writers that race for one branch all get through, one commit each, in one push each',
+  { tags: 'slow' },
+  async () => {
+    const bus = new Bus();
+    const hosts = await Promise.all(['a'].map((alias) => bus.host(alias, { worker: 'true' })));
+    for (const alias of ['b', 'c', 'd']) hosts.push(await bus.host(alias, { worker: 'true' }));
+    const transports = await Promise.all(hosts.map((host) => opened(host)));
+    const results = await Promise.all(
+      transports.map((transport, n) =>
+        transport.publish([[commit(`x/${String(n)}-1`)], [commit(`x/${String(n)}-2`)]]),
+      ),
+    );
+    for (const transport of transports) transport.close();
+    expect(results.every(({ ok }) => ok)).toBe(true);
+    expect(git(bus.hub, 'ls-tree', '--name-only', 'main', 'x/').trim().split('\n')).toHaveLength(8);
+    expect(git(bus.hub, 'log', '--format=%s', 'main', '--', 'x/').trim().split('\n')).toHaveLength(
+      8,
+    );
+  },
+);
 
-it('many loose objects are packed by the dispatcher and by send, unasked, and none is lost', async () => {
-  const bus = new Bus();
-  const host = await bus.host('front', { worker: 'echo done' });
-  const loose = (): number => Number(git(host.dir, 'count-objects').split(' ')[0]);
-  for (const tidy of [
-    (): Promise<unknown> => host.once(),
-    (): Promise<unknown> => host.send('worker', 'hello'),
-  ]) {
-    const one = scatter(host.dir, 10_000);
-    expect(loose()).toBeGreaterThanOrEqual(10_000);
-    await tidy();
-    expect(loose()).toBeLessThan(1000);
-    expect(git(host.dir, 'cat-file', '-p', one)).toContain('loose');
-  }
-  git(host.dir, 'fsck', '--strict');
-  expect((await host.run('doctor')).out).toContain(`ok    objects: ${String(loose())} loose`);
-}, 300_000);
+it(
+  'many loose objects are packed by the dispatcher and by send, unasked, and none is lost',
+  { tags: 'slow' },
+  async () => {
+    const bus = new Bus();
+    const host = await bus.host('front', { worker: 'echo done' });
+    const loose = (): number => Number(git(host.dir, 'count-objects').split(' ')[0]);
+    for (const tidy of [
+      (): Promise<unknown> => host.once(),
+      (): Promise<unknown> => host.send('worker', 'hello'),
+    ]) {
+      const one = scatter(host.dir, 10_000);
+      expect(loose()).toBeGreaterThanOrEqual(10_000);
+      await tidy();
+      expect(loose()).toBeLessThan(1000);
+      expect(git(host.dir, 'cat-file', '-p', one)).toContain('loose');
+    }
+    git(host.dir, 'fsck', '--strict');
+    expect((await host.run('doctor')).out).toContain(`ok    objects: ${String(loose())} loose`);
+  },
+);
 
-it('many packs are packed together, and what is in them stays', async () => {
+it('many packs are packed together, and what is in them stays', { tags: 'long' }, async () => {
   const host = await new Bus().host('front', { worker: 'echo done' });
   const packs = (): number =>
     Number(/^packs: (\d+)$/m.exec(git(host.dir, 'count-objects', '-v'))?.[1]);
@@ -80,34 +90,38 @@ it('many packs are packed together, and what is in them stays', async () => {
   git(host.dir, 'fsck', '--strict');
 });
 
-it('what compression would make no smaller is pushed without trying, and text is compressed', async () => {
-  const bus = new Bus();
-  const transport = await opened(await bus.host('front', { worker: 'true' }));
-  // The hub keeps each push as the pack that came.
-  git(bus.hub, 'config', 'receive.unpackLimit', '1');
-  const packs = join(bus.hub, 'objects', 'pack');
-  const sizes = (): number[] =>
-    readdirSync(packs)
-      .filter((name) => name.endsWith('.pack'))
-      .map((name) => statSync(join(packs, name)).size);
-  const KIB = 1024;
-  const pushed = async (bytes: Buffer, text: string): Promise<number> => {
-    const before = sizes();
-    const sha256 = createHash('sha256').update(bytes).digest('hex');
-    const blob = { path: `data/files/${sha256}`, sha256, bytes: bytes.length };
-    const entry = { ...commit(`x/${sha256}`, text), blobs: [blob] };
-    const options = { bytesOf: () => Promise.resolve(bytes) };
-    expect(await transport.publish([[entry]], options)).toMatchObject({ ok: true });
-    expect(readBlobs(bus.hub, [`main:${blob.path}`])[0]?.equals(bytes)).toBe(true);
-    return sizes().reduce((a, b) => a + b, 0) - before.reduce((a, b) => a + b, 0);
-  };
-  const picture = randomBytes(300 * KIB);
-  expect(await pushed(picture, 'a'.repeat(40 * KIB))).toBeGreaterThan(340 * KIB);
-  // It would not be worth it where much else travels along.
-  expect(await pushed(randomBytes(300 * KIB), 'a'.repeat(100 * KIB))).toBeLessThan(310 * KIB);
-  expect(await pushed(Buffer.from('a line\n'.repeat(40 * KIB)), 'a')).toBeLessThan(10 * KIB);
-  transport.close();
-});
+it(
+  'what compression would make no smaller is pushed without trying, and text is compressed',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const transport = await opened(await bus.host('front', { worker: 'true' }));
+    // The hub keeps each push as the pack that came.
+    git(bus.hub, 'config', 'receive.unpackLimit', '1');
+    const packs = join(bus.hub, 'objects', 'pack');
+    const sizes = (): number[] =>
+      readdirSync(packs)
+        .filter((name) => name.endsWith('.pack'))
+        .map((name) => statSync(join(packs, name)).size);
+    const KIB = 1024;
+    const pushed = async (bytes: Buffer, text: string): Promise<number> => {
+      const before = sizes();
+      const sha256 = createHash('sha256').update(bytes).digest('hex');
+      const blob = { path: `data/files/${sha256}`, sha256, bytes: bytes.length };
+      const entry = { ...commit(`x/${sha256}`, text), blobs: [blob] };
+      const options = { bytesOf: () => Promise.resolve(bytes) };
+      expect(await transport.publish([[entry]], options)).toMatchObject({ ok: true });
+      expect(readBlobs(bus.hub, [`main:${blob.path}`])[0]?.equals(bytes)).toBe(true);
+      return sizes().reduce((a, b) => a + b, 0) - before.reduce((a, b) => a + b, 0);
+    };
+    const picture = randomBytes(300 * KIB);
+    expect(await pushed(picture, 'a'.repeat(40 * KIB))).toBeGreaterThan(340 * KIB);
+    // It would not be worth it where much else travels along.
+    expect(await pushed(randomBytes(300 * KIB), 'a'.repeat(100 * KIB))).toBeLessThan(310 * KIB);
+    expect(await pushed(Buffer.from('a line\n'.repeat(40 * KIB)), 'a')).toBeLessThan(10 * KIB);
+    transport.close();
+  },
+);
 
 /** Writes objects that nothing refers to, as loose ones or, past the limit, a pack; the id of one. */
 function scatter(dir: string, count: number, limit = count + 1): string {
@@ -182,7 +196,7 @@ it('a send whose dispatcher is killed in the middle of it is done by the command
   expect(readdirSync(join(host.state, 'outbox'))).toEqual([]);
 });
 
-it('a hundred sends at once on one machine all arrive', async () => {
+it('a hundred sends at once on one machine all arrive', { tags: 'long' }, async () => {
   const bus = new Bus();
   const host = await bus.host('front', { other: 'true' });
   const running = host.start();
@@ -195,19 +209,23 @@ it('a hundred sends at once on one machine all arrive', async () => {
   expect(running.events.filter(({ event }) => event === 'push_done').length).toBeLessThan(60);
 });
 
-it('processes that fetch in one clone at the same moment all get the news', async () => {
-  const bus = new Bus();
-  const host = await bus.host('front', { worker: 'true' });
-  const transports = await Promise.all(Array.from({ length: 8 }, () => opened(host)));
-  for (let round = 0; round < 5; round++) {
-    host.edit({ 'note.md': String(round) });
-    const refreshed = await Promise.all(transports.map((transport) => transport.refresh()));
-    expect(refreshed.filter(({ ok }) => !ok)).toEqual([]);
-  }
-  for (const transport of transports) transport.close();
-});
+it(
+  'processes that fetch in one clone at the same moment all get the news',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const host = await bus.host('front', { worker: 'true' });
+    const transports = await Promise.all(Array.from({ length: 8 }, () => opened(host)));
+    for (let round = 0; round < 5; round++) {
+      host.edit({ 'note.md': String(round) });
+      const refreshed = await Promise.all(transports.map((transport) => transport.refresh()));
+      expect(refreshed.filter(({ ok }) => !ok)).toEqual([]);
+    }
+    for (const transport of transports) transport.close();
+  },
+);
 
-it('sends without a dispatcher wait for one another and all arrive', async () => {
+it('sends without a dispatcher wait for one another and all arrive', { tags: 'long' }, async () => {
   const bus = new Bus();
   const host = await bus.host('front', { other: 'true' });
   const sent = await Promise.all(
@@ -221,7 +239,7 @@ it('sends without a dispatcher wait for one another and all arrive', async () =>
   ).toEqual(sent.sort());
 });
 
-it('a transport works on any default branch', async () => {
+it('a transport works on any default branch', { tags: 'long' }, async () => {
   const bus = new Bus('trunk');
   const dir = join(bus.root, 'one');
   const env = { CROSSTALK_STATE_DIR: join(bus.root, 'state') };
@@ -241,7 +259,7 @@ it('a transport works on any default branch', async () => {
   ]);
 });
 
-it('a plain git clone of a transport works as it is', async () => {
+it('a plain git clone of a transport works as it is', { tags: 'long' }, async () => {
   const bus = new Bus('trunk');
   const env = { CROSSTALK_STATE_DIR: join(bus.root, 'state') };
   await command(['init', join(bus.root, 'one'), '--remote', bus.hub, '--cli', 'echo done'], {
@@ -270,7 +288,7 @@ describe('solo mode', () => {
     return { root, dir, run };
   };
 
-  it('the local branch is the bus, and a clean checkout follows it', async () => {
+  it('the local branch is the bus, and a clean checkout follows it', { tags: 'long' }, async () => {
     const { dir, run } = await solo();
     expect((await run('send', '--to', 'concierge', 'hello')).out).toMatch(/^Sent: /);
     expect((await run('dispatch', '--once', '--host', 'here')).code).toBe(0);
@@ -302,42 +320,50 @@ describe('solo mode', () => {
     expect((await run('sync')).out).toContain('Checkout: current');
   });
 
-  it('adding an origin later pushes what is there, and the machine keeps its state', async () => {
-    const { root, dir, run } = await solo();
-    await run('send', '--to', 'concierge', 'hello');
-    await run('dispatch', '--once', '--host', 'here');
-    const hub = join(root, 'hub.git');
-    mkdirSync(hub);
-    git(hub, 'init', '--quiet', '--bare');
-    git(dir, 'remote', 'add', 'origin', hub);
-    const before = await run('dispatch', '--once', '--host', 'here');
-    expect(before.err).toContain('"name":"remote.origin.url"');
-    expect(git(hub, 'for-each-ref')).toBe('');
-    const { held } = JSON.parse((await run('host', 'show', '--json')).out) as {
-      held: { digest: string }[];
-    };
-    await run('host', 'approve', ...held.map(({ digest }) => digest));
-    const second = await run('dispatch', '--once', '--host', 'here');
-    expect(second.code).toBe(0);
-    expect(second.err).not.toContain('dispatch_start');
-    expect(git(hub, 'log', '--format=%an', 'main').trim().split('\n')[0]).toBe('concierge');
-    expect((await run('send', '--to', 'concierge', 'again')).out).toMatch(/^Sent: /);
-    expect(git(hub, 'log', '-1', '--format=%an', 'main').trim()).toBe('operator');
-  });
+  it(
+    'adding an origin later pushes what is there, and the machine keeps its state',
+    { tags: 'long' },
+    async () => {
+      const { root, dir, run } = await solo();
+      await run('send', '--to', 'concierge', 'hello');
+      await run('dispatch', '--once', '--host', 'here');
+      const hub = join(root, 'hub.git');
+      mkdirSync(hub);
+      git(hub, 'init', '--quiet', '--bare');
+      git(dir, 'remote', 'add', 'origin', hub);
+      const before = await run('dispatch', '--once', '--host', 'here');
+      expect(before.err).toContain('"name":"remote.origin.url"');
+      expect(git(hub, 'for-each-ref')).toBe('');
+      const { held } = JSON.parse((await run('host', 'show', '--json')).out) as {
+        held: { digest: string }[];
+      };
+      await run('host', 'approve', ...held.map(({ digest }) => digest));
+      const second = await run('dispatch', '--once', '--host', 'here');
+      expect(second.code).toBe(0);
+      expect(second.err).not.toContain('dispatch_start');
+      expect(git(hub, 'log', '--format=%an', 'main').trim().split('\n')[0]).toBe('concierge');
+      expect((await run('send', '--to', 'concierge', 'again')).out).toMatch(/^Sent: /);
+      expect(git(hub, 'log', '-1', '--format=%an', 'main').trim()).toBe('operator');
+    },
+  );
 });
 
-it('a remote that cannot be reached queues the message, and sync sends it later', async () => {
-  const bus = new Bus();
-  const host = await bus.host('front', { worker: 'true' });
-  bus.unplug();
-  const sent = await host.run('send', '--to', 'worker', 'hello');
-  expect(sent.code).toBe(0);
-  expect(sent.out).toMatch(/^Queued: .+\.md\n$/);
-  expect(sent.err).toMatch(/^crosstalk send: queued, not on the remote yet: /m);
-  bus.plug();
-  expect((await host.run('sync')).out).toContain('Pushed: 1');
-  expect(bus.messages()).toHaveLength(1);
-});
+it(
+  'a remote that cannot be reached queues the message, and sync sends it later',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const host = await bus.host('front', { worker: 'true' });
+    bus.unplug();
+    const sent = await host.run('send', '--to', 'worker', 'hello');
+    expect(sent.code).toBe(0);
+    expect(sent.out).toMatch(/^Queued: .+\.md\n$/);
+    expect(sent.err).toMatch(/^crosstalk send: queued, not on the remote yet: /m);
+    bus.plug();
+    expect((await host.run('sync')).out).toContain('Pushed: 1');
+    expect(bus.messages()).toHaveLength(1);
+  },
+);
 
 it('a history that was rewritten is said so, and nothing answered is answered again', async () => {
   const bus = new Bus();
@@ -362,24 +388,28 @@ it('a history that was rewritten is said so, and nothing answered is answered ag
   expect(bus.from('worker')).toHaveLength(2);
 });
 
-it('a message whose file name is older than the cursor is still new', async () => {
-  const bus = new Bus();
-  const host = await bus.host('front', { worker: 'echo done' });
-  await host.send('worker', 'now');
-  await host.once();
-  const path = `data/channels/${host.channel()}/2001/01/01/000000000Z-0123456789ab.md`;
-  host.edit({
-    [path]:
-      '---\nfrom: past\nto: worker\ntype: text\ntimestamp: 2001-01-01T00:00:00Z\n---\n\nhello\n',
-  });
-  await host.once();
-  expect(
-    bus
-      .from('worker')
-      .map(({ message }) => message.to[0]?.name)
-      .sort(),
-  ).toEqual(['operator', 'past']);
-});
+it(
+  'a message whose file name is older than the cursor is still new',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const host = await bus.host('front', { worker: 'echo done' });
+    await host.send('worker', 'now');
+    await host.once();
+    const path = `data/channels/${host.channel()}/2001/01/01/000000000Z-0123456789ab.md`;
+    host.edit({
+      [path]:
+        '---\nfrom: past\nto: worker\ntype: text\ntimestamp: 2001-01-01T00:00:00Z\n---\n\nhello\n',
+    });
+    await host.once();
+    expect(
+      bus
+        .from('worker')
+        .map(({ message }) => message.to[0]?.name)
+        .sort(),
+    ).toEqual(['operator', 'past']);
+  },
+);
 
 describe('the transport id', () => {
   const id = (origin: string): string => transportId({ origin, dir: '/x' });

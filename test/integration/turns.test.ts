@@ -89,34 +89,38 @@ it('a folder that cannot be written and a holder that died stop nobody', async (
   expect(readdirSync(queue)).toEqual([]);
 });
 
-it('a message that a hook refuses does not take down those that were pushed along with it', async () => {
-  const bus = new Bus();
-  const hosts = [
-    await bus.host('a', { worker: 'true' }),
-    await bus.host('b', { worker: 'true' }),
-    await bus.host('c', { worker: 'true' }),
-  ];
-  writeFileSync(
-    join(bus.hub, 'hooks', 'update'),
-    '#!/bin/sh\ngit log -p "$2..$3" | grep -q "forbidden word" && exit 1\nexit 0\n',
-    { mode: 0o755 },
-  );
-  const outs = await Promise.all(
-    hosts.flatMap((host) =>
-      ['kind', 'forbidden', 'gentle'].map(async (word) =>
-        command(['send', '--transport', host.dir, '--to', 'worker', `a ${word} word`], {
-          cwd: bus.root,
-          env: host.env,
-        }),
+it(
+  'a message that a hook refuses does not take down those that were pushed along with it',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const hosts = [
+      await bus.host('a', { worker: 'true' }),
+      await bus.host('b', { worker: 'true' }),
+      await bus.host('c', { worker: 'true' }),
+    ];
+    writeFileSync(
+      join(bus.hub, 'hooks', 'update'),
+      '#!/bin/sh\ngit log -p "$2..$3" | grep -q "forbidden word" && exit 1\nexit 0\n',
+      { mode: 0o755 },
+    );
+    const outs = await Promise.all(
+      hosts.flatMap((host) =>
+        ['kind', 'forbidden', 'gentle'].map(async (word) =>
+          command(['send', '--transport', host.dir, '--to', 'worker', `a ${word} word`], {
+            cwd: bus.root,
+            env: host.env,
+          }),
+        ),
       ),
-    ),
-  );
-  expect(outs.map(({ out }) => out.split(':')[0]).sort()).toEqual([
-    ...Array<string>(3).fill('Queued'),
-    ...Array<string>(6).fill('Sent'),
-  ]);
-  expect(bus.messages().map(({ message }) => message.body)).toHaveLength(6);
-});
+    );
+    expect(outs.map(({ out }) => out.split(':')[0]).sort()).toEqual([
+      ...Array<string>(3).fill('Queued'),
+      ...Array<string>(6).fill('Sent'),
+    ]);
+    expect(bus.messages().map(({ message }) => message.body)).toHaveLength(6);
+  },
+);
 
 function tickets(folder: string): string[] {
   return queues(folder).flatMap((queue) =>

@@ -40,35 +40,43 @@ it('a message that is damaged while it waits is held, not taken for silence, and
   expect(bus.from('worker').map(({ message }) => message.re)).toEqual([[first], [second]]);
 });
 
-it('what a message answers is damaged: it waits too, so that no answer goes to nobody', async () => {
-  const bus = new Bus();
-  const front = await bus.host('front', {
-    boss: `cat | grep -q 'part done' && echo whole || crosstalk send --to worker part >&2`,
-  });
-  const back = await bus.host('back', { worker: 'echo part done' });
-  const question = await front.send('boss', 'goal');
-  await front.once();
-  await back.once();
-  await front.run('sync');
-  const object = objectOf(front, question);
-  renameSync(object, `${object}.away`);
-  const log = await front.once();
-  expect(log).toContainEqual(expect.objectContaining({ event: 'dispatch_held' }));
-  expect(bus.from('boss')).toHaveLength(1);
-  renameSync(`${object}.away`, object);
-  await front.once();
-  expect(bus.from('boss').at(-1)?.message).toMatchObject({ re: [question], body: 'whole\n' });
-});
+it(
+  'what a message answers is damaged: it waits too, so that no answer goes to nobody',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const front = await bus.host('front', {
+      boss: `cat | grep -q 'part done' && echo whole || crosstalk send --to worker part >&2`,
+    });
+    const back = await bus.host('back', { worker: 'echo part done' });
+    const question = await front.send('boss', 'goal');
+    await front.once();
+    await back.once();
+    await front.run('sync');
+    const object = objectOf(front, question);
+    renameSync(object, `${object}.away`);
+    const log = await front.once();
+    expect(log).toContainEqual(expect.objectContaining({ event: 'dispatch_held' }));
+    expect(bus.from('boss')).toHaveLength(1);
+    renameSync(`${object}.away`, object);
+    await front.once();
+    expect(bus.from('boss').at(-1)?.message).toMatchObject({ re: [question], body: 'whole\n' });
+  },
+);
 
-it('a damaged message that is removed from the bus holds up nothing any more', async () => {
-  const bus = new Bus();
-  const host = await bus.host('front', { worker: 'echo answer' });
-  const sent = await host.send('worker', 'hello');
-  rmSync(objectOf(host, sent));
-  const running = host.start();
-  await running.saw('tick', (event) => event['held'] === 1);
-  host.remove(`data/channels/${host.channel()}/${sent}`);
-  const tip = git(bus.hub, 'rev-parse', 'main').trim();
-  await running.saw('tick', (event) => event['tip'] === tip && event['held'] === 0);
-  expect((await host.run('status')).out).toContain('healthy');
-});
+it(
+  'a damaged message that is removed from the bus holds up nothing any more',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const host = await bus.host('front', { worker: 'echo answer' });
+    const sent = await host.send('worker', 'hello');
+    rmSync(objectOf(host, sent));
+    const running = host.start();
+    await running.saw('tick', (event) => event['held'] === 1);
+    host.remove(`data/channels/${host.channel()}/${sent}`);
+    const tip = git(bus.hub, 'rev-parse', 'main').trim();
+    await running.saw('tick', (event) => event['tip'] === tip && event['held'] === 0);
+    expect((await host.run('status')).out).toContain('healthy');
+  },
+);

@@ -1,3 +1,4 @@
+// @module-tag long
 import { expect, it } from 'vitest';
 import { withContext } from '../../src/operations/context.ts';
 import { overview } from '../../src/operations/page/overview.ts';

@@ -143,7 +143,7 @@ describe.skipIf(!hasBrowser)(`the page, for whoever reads it ${UNLESS}`, () => {
 
   it(
     'no view breaks a rule of axe: light, dark or forced colours, wide, on a phone, at 200 and 400 %',
-    SLOW,
+    { tags: 'long' },
     async () => {
       // The page's policy also blocks the checker's script, so the policy is disabled here.
       const window = await browsing.window(web, { bypassCSP: true });
@@ -175,23 +175,27 @@ describe.skipIf(!hasBrowser)(`the page, for whoever reads it ${UNLESS}`, () => {
   it.each([
     ['wide', WIDE],
     ['phone', PHONE],
-  ])('nothing moves while a view is loaded on a %s screen', SLOW, async (_, viewport) => {
-    const window = await browsing.window(web, { viewport });
-    await window.context.addInitScript(`globalThis.moved = [];
+  ])(
+    'nothing moves while a view is loaded on a %s screen',
+    { tags: 'long' },
+    async (_, viewport) => {
+      const window = await browsing.window(web, { viewport });
+      await window.context.addInitScript(`globalThis.moved = [];
       new PerformanceObserver((list) => {
         for (const one of list.getEntries())
           globalThis.moved.push(...one.sources.map(({ node }) => one.value + ' ' + (node?.outerHTML ?? node?.textContent ?? '').slice(0, 80)));
       }).observe({ type: 'layout-shift', buffered: true });`);
-    for (const [view, path] of Object.entries(views)) {
-      await window.open(path);
-      await settled(window, view);
-      expect(await window.page.evaluate('globalThis.moved'), view).toEqual([]);
-    }
-    // Check the measurement itself: a deliberate shift is noticed.
-    await window.page.evaluate("document.querySelector('h1').style.marginTop = '80px'");
-    await soon(() => window.page.evaluate('globalThis.moved.length')).not.toBe(0);
-    await window.close();
-  });
+      for (const [view, path] of Object.entries(views)) {
+        await window.open(path);
+        await settled(window, view);
+        expect(await window.page.evaluate('globalThis.moved'), view).toEqual([]);
+      }
+      // Check the measurement itself: a deliberate shift is noticed.
+      await window.page.evaluate("document.querySelector('h1').style.marginTop = '80px'");
+      await soon(() => window.page.evaluate('globalThis.moved.length')).not.toBe(0);
+      await window.close();
+    },
+  );
 
   it('nothing written in a message, a title or a name becomes markup or runs', SLOW, async () => {
     const window = await browsing.window(web);

@@ -1,3 +1,4 @@
+// @module-tag long
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { messageFile } from '../../src/protocol/layout.ts';
 import { formatMessage } from '../../src/protocol/message.ts';

@@ -1,3 +1,4 @@
+// @module-tag long
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Browsing, hasBrowser, SLOW, soon, UNLESS, type Window } from '../support/browser.ts';
 import { expectEnd, LongTalk, place, scrollUp, settled } from '../support/long-talk.ts';

@@ -1,3 +1,4 @@
+// @module-tag long
 import axe from 'axe-core';
 import { describe, expect, it } from 'vitest';
 import { Browsing, hasBrowser, PHONE, SLOW, UNLESS } from '../support/browser.ts';

@@ -1,3 +1,4 @@
+// @module-tag long
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -56,7 +57,9 @@ describe.skipIf(!hasBrowser)(`Cost ${UNLESS}`, SLOW, () => {
   });
 
   it('is loaded when it is opened, and a minute after runs once for all of them', async () => {
-    const host = await new Bus().host('front', { worker: agent('billed/claude', '-p', 'answer') });
+    const host = await new Bus().host('front', {
+      worker: agent('billed/claude', '-p', 'answer'),
+    });
     const running = host.start();
     const web = await Web.open(host);
     const { page } = await browsing.window(web);

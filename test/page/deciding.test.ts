@@ -105,48 +105,59 @@ describe.skipIf(!IS_READY)(`Decisions on the page ${UNLESS} ${WITH_SSH_KEYGEN}`,
     await window.close();
   });
 
-  it('are not made in a window that others may have, nor about another text than was shown', async () => {
-    const bus = new Bus();
-    const host = await bus.host('laptop', { worker: 'true' });
-    host.env['CROSSTALK_FROM'] = 'anna';
-    await signs(host, new Key(host, 'anna'));
-    const plan = propose(host, AT(1), { body: 'a plan\n' });
-    await host.news();
-    const token = 'token-of-the-tests-alone';
-    const wall = await Web.start(host, '--read-only');
-    const open = await Web.start(host, '--host', '0.0.0.0', '--token', token);
-    const proxied = await Web.start(host, '--public-url', 'https://bus.example.org');
-    const decide = async (
-      web: Web,
-      more: object = {},
-    ): Promise<{ status: number; text: string }> => {
-      const { proposal } = await web.get<{ proposal: { digest: string } }>(
-        `/api/proposal?ref=${plan}`,
+  it(
+    'are not made in a window that others may have, nor about another text than was shown',
+    { tags: 'long' },
+    async () => {
+      const bus = new Bus();
+      const host = await bus.host('laptop', { worker: 'true' });
+      host.env['CROSSTALK_FROM'] = 'anna';
+      await signs(host, new Key(host, 'anna'));
+      const plan = propose(host, AT(1), { body: 'a plan\n' });
+      await host.news();
+      const token = 'token-of-the-tests-alone';
+      const wall = await Web.start(host, '--read-only');
+      const open = await Web.start(host, '--host', '0.0.0.0', '--token', token);
+      const proxied = await Web.start(host, '--public-url', 'https://bus.example.org');
+      const decide = async (
+        web: Web,
+        more: object = {},
+      ): Promise<{ status: number; text: string }> => {
+        const { proposal } = await web.get<{ proposal: { digest: string } }>(
+          `/api/proposal?ref=${plan}`,
+        );
+        const body = { message: plan, decision: 'approve', digest: proposal.digest, ...more };
+        const headers = { ...web.bearer(), 'content-type': 'application/json' };
+        return web.raw('POST', '/api/decide', headers, JSON.stringify(body));
+      };
+      expect((await decide(wall)).status).toBe(403);
+      for (const web of [open, proxied]) {
+        const refused = await decide(web);
+        expect(refused.status).toBe(409);
+        expect(refused.text).toContain('other machines can reach it');
+        expect((await web.get<{ may_decide: boolean }>('/api/session')).may_decide).toBe(false);
+      }
+      const window = await browsing.window(wall);
+      await window.page.getByText('This window may not decide').waitFor();
+      expect(await window.page.getByRole('button', { name: 'Approve' }).count()).toBe(0);
+      await window.close();
+      const own = await Web.start(host);
+      expect(await decide(own, { digest: 'ab'.repeat(32) })).toMatchObject({
+        status: 409,
+        text: expect.stringContaining('another text') as string,
+      });
+      expect((await decide(own, { decision: 'yes' })).status).toBe(400);
+      expect(bus.from('anna')).toEqual([]);
+      const allowed = await Web.start(
+        host,
+        '--host',
+        '0.0.0.0',
+        '--token',
+        token,
+        '--allow-approve',
       );
-      const body = { message: plan, decision: 'approve', digest: proposal.digest, ...more };
-      const headers = { ...web.bearer(), 'content-type': 'application/json' };
-      return web.raw('POST', '/api/decide', headers, JSON.stringify(body));
-    };
-    expect((await decide(wall)).status).toBe(403);
-    for (const web of [open, proxied]) {
-      const refused = await decide(web);
-      expect(refused.status).toBe(409);
-      expect(refused.text).toContain('other machines can reach it');
-      expect((await web.get<{ may_decide: boolean }>('/api/session')).may_decide).toBe(false);
-    }
-    const window = await browsing.window(wall);
-    await window.page.getByText('This window may not decide').waitFor();
-    expect(await window.page.getByRole('button', { name: 'Approve' }).count()).toBe(0);
-    await window.close();
-    const own = await Web.start(host);
-    expect(await decide(own, { digest: 'ab'.repeat(32) })).toMatchObject({
-      status: 409,
-      text: expect.stringContaining('another text') as string,
-    });
-    expect((await decide(own, { decision: 'yes' })).status).toBe(400);
-    expect(bus.from('anna')).toEqual([]);
-    const allowed = await Web.start(host, '--host', '0.0.0.0', '--token', token, '--allow-approve');
-    expect((await decide(allowed)).status).toBe(202);
-    await soon(() => bus.from('anna').length).toBe(1);
-  });
+      expect((await decide(allowed)).status).toBe(202);
+      await soon(() => bus.from('anna').length).toBe(1);
+    },
+  );
 });

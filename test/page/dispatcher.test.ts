@@ -1,3 +1,4 @@
+// @module-tag long
 import { expect, it, describe } from 'vitest';
 import { Bus } from '../support/bus.ts';
 import { Browsing, hasBrowser, SLOW, soon, UNLESS, type Window } from '../support/browser.ts';

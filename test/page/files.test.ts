@@ -62,43 +62,47 @@ describe.skipIf(!hasBrowser)(`Files on the page ${UNLESS}`, SLOW, () => {
     await context.close();
   });
 
-  it('nothing that is attached can run: markup is only saved, and a false picture is not shown', async () => {
-    const files = { 'a.html': SCRIPT, 'b.svg': SVG, 'c.png': SCRIPT };
-    const options = Object.entries(files).flatMap(([name, content]) => {
-      writeFileSync(join(bus.root, name), content);
-      return ['--attach', join(bus.root, name)];
-    });
-    const relPath = await host.send('nobody', 'hostile', ...options);
-    await host.run('sync');
-    const { page, context } = await browsing.window(web);
-    const { origin } = new URL(web.url);
-    for (const [n, show] of [
-      [1, ''],
-      [2, ''],
-      [3, ''],
-      [1, '&show=1'],
-      [2, '&show=1'],
-      [3, '&show=1'],
-    ] as const) {
-      const address = `${origin}/api/file?ref=${relPath}&n=${String(n)}${show}`;
-      const answer = await context.request.get(address);
-      const headers = answer.headers();
-      expect(headers['content-type']).toBe(
-        show === '' ? 'application/octet-stream' : 'application/json; charset=utf-8',
-      );
-      expect(headers['x-content-type-options']).toBe('nosniff');
-      expect(headers['content-security-policy']).toContain("default-src 'none'");
-      if (show === '') {
-        expect(headers['content-security-policy']).toContain('sandbox');
-        expect(headers['content-disposition']).toMatch(/^attachment; filename="[\w.-]+"$/);
+  it(
+    'nothing that is attached can run: markup is only saved, and a false picture is not shown',
+    { tags: 'long' },
+    async () => {
+      const files = { 'a.html': SCRIPT, 'b.svg': SVG, 'c.png': SCRIPT };
+      const options = Object.entries(files).flatMap(([name, content]) => {
+        writeFileSync(join(bus.root, name), content);
+        return ['--attach', join(bus.root, name)];
+      });
+      const relPath = await host.send('nobody', 'hostile', ...options);
+      await host.run('sync');
+      const { page, context } = await browsing.window(web);
+      const { origin } = new URL(web.url);
+      for (const [n, show] of [
+        [1, ''],
+        [2, ''],
+        [3, ''],
+        [1, '&show=1'],
+        [2, '&show=1'],
+        [3, '&show=1'],
+      ] as const) {
+        const address = `${origin}/api/file?ref=${relPath}&n=${String(n)}${show}`;
+        const answer = await context.request.get(address);
+        const headers = answer.headers();
+        expect(headers['content-type']).toBe(
+          show === '' ? 'application/octet-stream' : 'application/json; charset=utf-8',
+        );
+        expect(headers['x-content-type-options']).toBe('nosniff');
+        expect(headers['content-security-policy']).toContain("default-src 'none'");
+        if (show === '') {
+          expect(headers['content-security-policy']).toContain('sandbox');
+          expect(headers['content-disposition']).toMatch(/^attachment; filename="[\w.-]+"$/);
+        }
+        await page.goto(address).catch(() => undefined);
+        expect(await page.title()).not.toBe('ran');
       }
-      await page.goto(address).catch(() => undefined);
+      await page.goto(`${origin}/c/${host.channel()}`);
+      await page.getByText('a.html').waitFor();
+      expect(await page.locator('article', { hasText: 'a.html' }).locator('img').count()).toBe(0);
       expect(await page.title()).not.toBe('ran');
-    }
-    await page.goto(`${origin}/c/${host.channel()}`);
-    await page.getByText('a.html').waitFor();
-    expect(await page.locator('article', { hasText: 'a.html' }).locator('img').count()).toBe(0);
-    expect(await page.title()).not.toBe('ran');
-    await context.close();
-  });
+      await context.close();
+    },
+  );
 });

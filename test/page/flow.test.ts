@@ -104,7 +104,7 @@ describe.skipIf(!hasBrowser)(`Flow, of a busy week ${UNLESS}`, SLOW, () => {
       );
     }));
 
-  it('draws a whole week with few marks, which say how many they are', () =>
+  it('draws a whole week with few marks, which say how many they are', { tags: 'long' }, () =>
     visit(async ({ page }) => {
       await page.getByRole('button', { name: '7 d' }).click();
       await page
@@ -114,9 +114,10 @@ describe.skipIf(!hasBrowser)(`Flow, of a busy week ${UNLESS}`, SLOW, () => {
       const marks = await page.locator('.drawing a').count();
       expect(marks).toBeGreaterThan(10);
       expect(marks).toBeLessThanOrEqual(MOST_MARKS);
-    }));
+    }),
+  );
 
-  it('is drawn anew when time has moved it by a pixel, and not before', () =>
+  it('is drawn anew when time has moved it by a pixel, and not before', { tags: 'long' }, () =>
     visit(async ({ page }) => {
       await page.getByRole('button', { name: '7 d' }).click();
       await page
@@ -136,9 +137,10 @@ describe.skipIf(!hasBrowser)(`Flow, of a busy week ${UNLESS}`, SLOW, () => {
       expect([await changes(), await changes()]).toContain(0);
       await page.getByRole('button', { name: '24 h' }).click();
       await soon(() => page.evaluate('globalThis.changed')).not.toBe(0);
-    }));
+    }),
+  );
 
-  it('the wheel scrolls the page, and zooms with Ctrl', () =>
+  it('the wheel scrolls the page, and zooms with Ctrl', { tags: 'long' }, () =>
     visit(
       async ({ page }) => {
         const pressed = (): Promise<string | null> =>
@@ -156,25 +158,30 @@ describe.skipIf(!hasBrowser)(`Flow, of a busy week ${UNLESS}`, SLOW, () => {
         await soon(pressed).toBe('false');
       },
       { viewport: { width: 1000, height: 500 } },
-    ));
+    ),
+  );
 
-  it('an hour without answers is a gap, and the current hour is in the picture', () =>
-    visit(async ({ page }) => {
-      await page.locator('.times circle').first().waitFor();
-      // The last six hours: one answer just now, then none for almost four hours.
-      const places = await page.evaluate<number[]>(`(() => {
+  it(
+    'an hour without answers is a gap, and the current hour is in the picture',
+    { tags: 'long' },
+    () =>
+      visit(async ({ page }) => {
+        await page.locator('.times circle').first().waitFor();
+        // The last six hours: one answer just now, then none for almost four hours.
+        const places = await page.evaluate<number[]>(`(() => {
         const { left, right } = document.querySelector('.plot svg').getBoundingClientRect();
         return [...document.querySelectorAll('.times circle')].map((one) => {
           const box = one.getBoundingClientRect();
           return (box.left + box.width / 2 - left) / (right - left);
         });
       })()`);
-      expect(Math.max(...places)).toBeLessThanOrEqual(1);
-      expect(Math.max(...places)).toBeGreaterThan(0.8);
-      expect(places.filter((place) => place > 0.5 && place < 0.8)).toEqual([]);
-      await page.getByText('In numbers').first().click();
-      await page.getByRole('cell', { name: '–', exact: true }).first().waitFor();
-    }));
+        expect(Math.max(...places)).toBeLessThanOrEqual(1);
+        expect(Math.max(...places)).toBeGreaterThan(0.8);
+        expect(places.filter((place) => place > 0.5 && place < 0.8)).toEqual([]);
+        await page.getByText('In numbers').first().click();
+        await page.getByRole('cell', { name: '–', exact: true }).first().waitFor();
+      }),
+  );
 
   it('tells what is known of a run of another machine', () =>
     visit(async ({ page }) => {

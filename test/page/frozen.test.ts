@@ -1,3 +1,4 @@
+// @module-tag long
 import { expect, it, describe } from 'vitest';
 import { Bus, type Host } from '../support/bus.ts';
 import { Browsing, hasBrowser, SLOW, soon, UNLESS } from '../support/browser.ts';
@@ -118,34 +119,30 @@ describe.skipIf(!hasBrowser)(`the page without its server ${UNLESS}`, () => {
     },
   );
 
-  it(
-    'a server that was started again with another token asks for its new address, and the draft is there',
-    SLOW,
-    async () => {
-      const bus = new Bus();
-      const host = await bus.host('front', {});
-      const first = await served(host, '--port', '0');
-      const window = await browsing.window(first);
-      const { page } = window;
-      await window.open(`/c/${host.channel()}`);
-      await page.getByRole('textbox', { name: /^Message/ }).fill('half a thought');
-      expect(await first.program.stop('SIGTERM')).not.toBe('SIGKILL');
-      await page.getByText('The connection to the server is lost').waitFor();
+  it('a server that was started again with another token asks for its new address, and the draft is there', async () => {
+    const bus = new Bus();
+    const host = await bus.host('front', {});
+    const first = await served(host, '--port', '0');
+    const window = await browsing.window(first);
+    const { page } = window;
+    await window.open(`/c/${host.channel()}`);
+    await page.getByRole('textbox', { name: /^Message/ }).fill('half a thought');
+    expect(await first.program.stop('SIGTERM')).not.toBe('SIGKILL');
+    await page.getByText('The connection to the server is lost').waitFor();
 
-      const second = await served(host, '--port', first.port);
-      await page
-        .getByText('Open the new address that crosstalk web printed; what you typed is kept')
-        .waitFor();
-      const other = await window.context.newPage();
-      await other.goto(second.url);
-      await other.waitForURL(`${window.origin}/`);
-      await soon(() => page.locator('.live').innerText()).toBe('');
-      await other.goto(`${window.origin}/c/${host.channel()}`);
-      await soon(() => other.getByRole('textbox', { name: /^Message/ }).inputValue()).toBe(
-        'half a thought',
-      );
-      expect(window.errors).toEqual([]);
-      await window.close();
-    },
-  );
+    const second = await served(host, '--port', first.port);
+    await page
+      .getByText('Open the new address that crosstalk web printed; what you typed is kept')
+      .waitFor();
+    const other = await window.context.newPage();
+    await other.goto(second.url);
+    await other.waitForURL(`${window.origin}/`);
+    await soon(() => page.locator('.live').innerText()).toBe('');
+    await other.goto(`${window.origin}/c/${host.channel()}`);
+    await soon(() => other.getByRole('textbox', { name: /^Message/ }).inputValue()).toBe(
+      'half a thought',
+    );
+    expect(window.errors).toEqual([]);
+    await window.close();
+  });
 });

@@ -106,7 +106,7 @@ describe.skipIf(!hasBrowser)(`a page of somebody else ${UNLESS}`, () => {
 
   it.each(['127.0.0.1', 'localhost'])(
     'learns nothing and changes nothing, also where its site is the same because only the port differs (from %s)',
-    SLOW,
+    { tags: 'long' },
     async (name) => {
       const bus = new Bus();
       const host = await bus.host('front', {});

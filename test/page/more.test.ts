@@ -1,3 +1,4 @@
+// @module-tag long
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Message } from '../../src/protocol/message.ts';
 import {

@@ -57,7 +57,7 @@ describe.skipIf(!hasBrowser)(`Now, of a bus on which not all is well ${UNLESS}`,
     await running.stop();
   });
 
-  it('every state of mail has its own word, and a run has one age', async () => {
+  it('every state of mail has its own word, and a run has one age', { tags: 'long' }, async () => {
     const window = await browsing.window(web);
     const { page } = window;
     const card = (name: string) => page.getByRole('region', { name, exact: true });
@@ -118,7 +118,7 @@ describe.skipIf(!hasBrowser)(`Now, of a bus on which not all is well ${UNLESS}`,
   it.each([
     ['wide', WIDE],
     ['phone', PHONE],
-  ])('nothing in it is cut off on a %s screen', async (_, viewport) => {
+  ])('nothing in it is cut off on a %s screen', { tags: 'long' }, async (_, viewport) => {
     const window = await browsing.window(web, { viewport });
     const { page } = window;
     await page.getByText(/The dispatcher here/).waitFor();

@@ -54,7 +54,7 @@ describe.skipIf(!hasBrowser)(`what is read on the page ${UNLESS}`, SLOW, () => {
   const numbered = ({ page }: Window, n: number) =>
     page.locator('article', { hasText: new RegExp(`number ${String(n)}\\.`) });
 
-  it('a line has about 75 letters, however wide the window is', () =>
+  it('a line has about 75 letters, however wide the window is', { tags: 'long' }, () =>
     visit(`/c/${channel}`, async (window) => {
       await numbered(window, MANY - 1).waitFor();
       const letters = await window.page.evaluate(`(() => {
@@ -68,7 +68,8 @@ describe.skipIf(!hasBrowser)(`what is read on the page ${UNLESS}`, SLOW, () => {
       })()`);
       expect(letters).toBeGreaterThan(55);
       expect(letters).toBeLessThanOrEqual(85);
-    }));
+    }),
+  );
 
   it('the reader, other people and agents differ by a sign and by words', () =>
     visit(`/c/${channel}`, async (window) => {
@@ -91,30 +92,36 @@ describe.skipIf(!hasBrowser)(`what is read on the page ${UNLESS}`, SLOW, () => {
       expect(new Set(signs).size).toBe(3);
     }));
 
-  it('a search shows all it has found, by pages, and the way back leads to as many', () =>
-    visit('/search?q=needle', async ({ page }) => {
-      const hits = page.locator('.hits > li');
-      const more = page.getByRole('button', { name: 'Show more' });
-      await page.getByText('Found the best 20.').waitFor();
-      await more.press('Enter');
-      await page.getByText('Found the best 40.').waitFor();
-      // The keyboard continues with the first of the new ones.
-      await soon(() =>
-        page.evaluate("[...document.querySelectorAll('.hits a')].indexOf(document.activeElement)"),
-      ).toBe(20);
-      await page.keyboard.press('Enter');
-      await page.locator('article[aria-current=true]').waitFor();
-      await page.goBack();
-      await soon(() => hits.count()).toBe(40);
-      await more.click();
-      await page.getByText('Found 50.').waitFor();
-      expect(await more.count()).toBe(0);
-      const texts = await hits.allTextContents();
-      expect(new Set(texts).size).toBe(MANY);
-      // Other words begin with their first page.
-      await page.getByRole('searchbox').fill('number');
-      await page.getByText('Found the best 20.').waitFor();
-    }));
+  it(
+    'a search shows all it has found, by pages, and the way back leads to as many',
+    { tags: 'long' },
+    () =>
+      visit('/search?q=needle', async ({ page }) => {
+        const hits = page.locator('.hits > li');
+        const more = page.getByRole('button', { name: 'Show more' });
+        await page.getByText('Found the best 20.').waitFor();
+        await more.press('Enter');
+        await page.getByText('Found the best 40.').waitFor();
+        // The keyboard continues with the first of the new ones.
+        await soon(() =>
+          page.evaluate(
+            "[...document.querySelectorAll('.hits a')].indexOf(document.activeElement)",
+          ),
+        ).toBe(20);
+        await page.keyboard.press('Enter');
+        await page.locator('article[aria-current=true]').waitFor();
+        await page.goBack();
+        await soon(() => hits.count()).toBe(40);
+        await more.click();
+        await page.getByText('Found 50.').waitFor();
+        expect(await more.count()).toBe(0);
+        const texts = await hits.allTextContents();
+        expect(new Set(texts).size).toBe(MANY);
+        // Other words begin with their first page.
+        await page.getByRole('searchbox').fill('number');
+        await page.getByText('Found the best 20.').waitFor();
+      }),
+  );
 
   it('completion says that there are more names than it offers', () =>
     visit(`/write?channel=${channel}`, async ({ page }) => {

@@ -55,29 +55,33 @@ describe.skipIf(!hasBrowser)(`Replying on the page ${UNLESS}`, SLOW, () => {
     await window.close();
   });
 
-  it('a text is written below the message it answers, in the conversation and in the thread', async () => {
-    const path = await ask('and a text?');
-    const second = await ask('and here?');
-    const window = await browsing.window(web);
-    const { page } = window;
-    await window.open(`/m/${host.channel()}/${path}`);
-    const item = page.getByRole('article').filter({ hasText: 'and a text?' });
-    await item.getByRole('button', { name: 'Reply to carol' }).click();
-    const form = page.getByRole('form', { name: 'Reply to carol' });
-    await form.getByRole('button', { name: 'Send reply' }).click();
-    await page.getByText('Write something first.').waitFor();
-    await form.getByRole('textbox').fill('from the conversation');
-    await form.getByRole('button', { name: 'Send reply' }).click();
-    expect(await replyTo(path)).toBe('from the conversation');
+  it(
+    'a text is written below the message it answers, in the conversation and in the thread',
+    { tags: 'long' },
+    async () => {
+      const path = await ask('and a text?');
+      const second = await ask('and here?');
+      const window = await browsing.window(web);
+      const { page } = window;
+      await window.open(`/m/${host.channel()}/${path}`);
+      const item = page.getByRole('article').filter({ hasText: 'and a text?' });
+      await item.getByRole('button', { name: 'Reply to carol' }).click();
+      const form = page.getByRole('form', { name: 'Reply to carol' });
+      await form.getByRole('button', { name: 'Send reply' }).click();
+      await page.getByText('Write something first.').waitFor();
+      await form.getByRole('textbox').fill('from the conversation');
+      await form.getByRole('button', { name: 'Send reply' }).click();
+      expect(await replyTo(path)).toBe('from the conversation');
 
-    await window.open(`/t/${host.channel()}/${second}`);
-    await page.getByRole('button', { name: 'Reply to carol' }).first().click();
-    await form.getByRole('textbox').fill('from the thread');
-    await form.getByRole('textbox').press('Control+Enter');
-    expect(await replyTo(second)).toBe('from the thread');
-    // What one wrote oneself has no such button.
-    expect(await page.getByRole('button', { name: 'Reply to operator' }).count()).toBe(0);
-    expect(window.errors).toEqual([]);
-    await window.close();
-  });
+      await window.open(`/t/${host.channel()}/${second}`);
+      await page.getByRole('button', { name: 'Reply to carol' }).first().click();
+      await form.getByRole('textbox').fill('from the thread');
+      await form.getByRole('textbox').press('Control+Enter');
+      expect(await replyTo(second)).toBe('from the thread');
+      // What one wrote oneself has no such button.
+      expect(await page.getByRole('button', { name: 'Reply to operator' }).count()).toBe(0);
+      expect(window.errors).toEqual([]);
+      await window.close();
+    },
+  );
 });

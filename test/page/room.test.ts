@@ -1,3 +1,4 @@
+// @module-tag long
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Browsing, hasBrowser, PHONE, SLOW, soon, UNLESS, WIDE } from '../support/browser.ts';
 import { Bus, type Host } from '../support/bus.ts';

@@ -56,60 +56,68 @@ describe.skipIf(!hasBrowser)(`Schedules and subscriptions in Flow ${UNLESS}`, SL
     }
   });
 
-  it('subscriptions have a lane each beside them, and what cannot be read is in Now until it is right', async () => {
-    const bus = new Bus();
-    const host = await bus.host('front', { worker: 'cat > /dev/null; echo done', next: 'true' });
-    const web = await Web.open(host);
-    const window = await browsing.window(web);
-    const { page } = window;
-    try {
-      await page.getByRole('region', { name: 'Outbox' }).waitFor();
-      const broken = page.getByRole('region', { name: 'Definitions that cannot be read' });
-      expect(await broken.count()).toBe(0);
-      const text = (source: string, more = ''): string =>
-        `---\nsource: ${source}\nto: next\n${more}---\n/review it\n`;
-      host.edit({
-        'local/subscriptions/after.md': text('answer:worker'),
-        'local/subscriptions/red.md': text('event:build', 'enabled: false\n'),
-        'local/subscriptions/<b>odd<b>.md': text('answer:worker'),
-        'local/schedules/broken.md': '---\nhost: back\nto: worker\nevery: often\n---\nx\n',
-        'local/skills/odd/SKILL.md': 'no header',
-      });
-      await host.news();
-      await soon(() => broken.locator('li').allInnerTexts()).toEqual([
-        expect.stringMatching(/^schedule local\/schedules\/broken\.md\s+line 4: every is "often"/),
-        expect.stringMatching(/^subscription local\/subscriptions\/<b>odd<b>\.md\s/),
-        expect.stringMatching(/^skill local\/skills\/odd\/SKILL\.md\s/),
-      ]);
-      host.remove('local/schedules/broken.md');
-      await host.news();
-      await soon(() => broken.locator('li').count()).toBe(2);
+  it(
+    'subscriptions have a lane each beside them, and what cannot be read is in Now until it is right',
+    { tags: 'long' },
+    async () => {
+      const bus = new Bus();
+      const host = await bus.host('front', { worker: 'cat > /dev/null; echo done', next: 'true' });
+      const web = await Web.open(host);
+      const window = await browsing.window(web);
+      const { page } = window;
+      try {
+        await page.getByRole('region', { name: 'Outbox' }).waitFor();
+        const broken = page.getByRole('region', { name: 'Definitions that cannot be read' });
+        expect(await broken.count()).toBe(0);
+        const text = (source: string, more = ''): string =>
+          `---\nsource: ${source}\nto: next\n${more}---\n/review it\n`;
+        host.edit({
+          'local/subscriptions/after.md': text('answer:worker'),
+          'local/subscriptions/red.md': text('event:build', 'enabled: false\n'),
+          'local/subscriptions/<b>odd<b>.md': text('answer:worker'),
+          'local/schedules/broken.md': '---\nhost: back\nto: worker\nevery: often\n---\nx\n',
+          'local/skills/odd/SKILL.md': 'no header',
+        });
+        await host.news();
+        await soon(() => broken.locator('li').allInnerTexts()).toEqual([
+          expect.stringMatching(
+            /^schedule local\/schedules\/broken\.md\s+line 4: every is "often"/,
+          ),
+          expect.stringMatching(/^subscription local\/subscriptions\/<b>odd<b>\.md\s/),
+          expect.stringMatching(/^skill local\/skills\/odd\/SKILL\.md\s/),
+        ]);
+        host.remove('local/schedules/broken.md');
+        await host.news();
+        await soon(() => broken.locator('li').count()).toBe(2);
 
-      const asked = await host.send('worker', 'begin');
-      await host.once();
-      await window.open('/flow');
-      const lanes = page.locator('.subscriptions li');
-      await soon(() => lanes.allInnerTexts()).toEqual([
-        expect.stringMatching(/^<b>odd<b>\s+cannot be read$/),
-        expect.stringMatching(/^after\s+answers of worker$/),
-        expect.stringMatching(/^red\s+paused$/),
-      ]);
-      expect(await page.locator('.schedules').count()).toBe(0);
-      const fired = page.locator('.subscriptions .drawing a');
-      await soon(() => fired.count()).toBe(1);
-      expect(await fired.getAttribute('aria-label')).toMatch(/^after sent a message \d{4}-/);
-      await page.setViewportSize(PHONE);
-      expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
-      await window.open(`/t/${host.channel()}/${asked}`);
-      await page.getByText(/^given by subscription after, /).waitFor();
-      await page
-        .getByRole('link', { name: 'asks for skill review (upstream/skills/review/SKILL.md)' })
-        .click();
-      await page.waitForURL('**/skills/review');
-      expect(window.errors).toEqual([]);
-    } finally {
-      await window.close();
-      await web.stop();
-    }
-  });
+        const asked = await host.send('worker', 'begin');
+        await host.once();
+        await window.open('/flow');
+        const lanes = page.locator('.subscriptions li');
+        await soon(() => lanes.allInnerTexts()).toEqual([
+          expect.stringMatching(/^<b>odd<b>\s+cannot be read$/),
+          expect.stringMatching(/^after\s+answers of worker$/),
+          expect.stringMatching(/^red\s+paused$/),
+        ]);
+        expect(await page.locator('.schedules').count()).toBe(0);
+        const fired = page.locator('.subscriptions .drawing a');
+        await soon(() => fired.count()).toBe(1);
+        expect(await fired.getAttribute('aria-label')).toMatch(/^after sent a message \d{4}-/);
+        await page.setViewportSize(PHONE);
+        expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(
+          true,
+        );
+        await window.open(`/t/${host.channel()}/${asked}`);
+        await page.getByText(/^given by subscription after, /).waitFor();
+        await page
+          .getByRole('link', { name: 'asks for skill review (upstream/skills/review/SKILL.md)' })
+          .click();
+        await page.waitForURL('**/skills/review');
+        expect(window.errors).toEqual([]);
+      } finally {
+        await window.close();
+        await web.stop();
+      }
+    },
+  );
 });

@@ -1,3 +1,4 @@
+// @module-tag long
 import { describe, expect, it } from 'vitest';
 import { Browsing, hasBrowser, SLOW, UNLESS } from '../support/browser.ts';
 import { Bus } from '../support/bus.ts';

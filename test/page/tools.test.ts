@@ -1,3 +1,4 @@
+// @module-tag long
 import { describe, expect, it } from 'vitest';
 import type { WebNow } from '../../src/api/api.ts';
 import { Bus, type Host } from '../support/bus.ts';

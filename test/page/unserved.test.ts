@@ -1,3 +1,4 @@
+// @module-tag long
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Bus, type Host } from '../support/bus.ts';
 import { Browsing, hasBrowser, PHONE, SLOW, soon, UNLESS, WIDE } from '../support/browser.ts';

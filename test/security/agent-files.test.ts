@@ -53,42 +53,46 @@ async function inRun(
   return worker.given;
 }
 
-it('a run puts the files of a message into its own folders and nowhere else, whatever leads there', async () => {
-  const scene = await world();
-  const { ref, outside, host } = scene;
-  const read = `crosstalk read ${ref} --files`;
-  const ran = await inRun(scene, [
-    `${read} ${outside}`,
-    `${read} ${outside}/autostart`,
-    `cd ${outside} && ${read} .`,
-    `ln -s ${outside} here && ${read} here`,
-    `mkdir in && ln -s ${outside} in/link && ${read} in/link/new`,
-    `${read} ../../../gates`,
-    `${read} ${host.state}/gates`,
-    `${read} ${host.dir}/files`,
-    `CROSSTALK_WORKDIR=${outside} ${read} ${outside}`,
-    `env -u CROSSTALK_RUN_DIR CROSSTALK_SANDBOX=1 CROSSTALK_WORKDIR=${outside} ${read} ${outside}`,
-    `CROSSTALK_RUN_DIR=${outside} ${read} ${outside}`,
-    `${read} .git/hooks`,
-    `mkdir .claude && ln -s .claude settings && ${read} settings/commands`,
-    `${read} got/deep && cat got/deep/1-login.sh`,
-    `${read} "$CROSSTALK_RUN_DIR/got" && cat "$CROSSTALK_RUN_DIR/got/1-login.sh"`,
-    `mkdir real && ln -s real known && ${read} known && cat real/1-login.sh`,
-  ]);
-  for (const { code, out, err } of ran.slice(0, 13))
-    expect({ code, out, err }).toEqual({
-      code: 2,
-      out: '',
-      err: expect.stringMatching(REFUSED) as string,
-    });
-  for (const { code, out } of ran.slice(13)) {
-    expect(code).toBe(0);
-    expect(out).toContain(BYTES);
-  }
-  expect(readdirSync(outside)).toEqual([]);
-  for (const name of ['gates', 'gates/1-login.sh'])
-    expect(existsSync(join(host.state, name)), name).toBe(false);
-});
+it(
+  'a run puts the files of a message into its own folders and nowhere else, whatever leads there',
+  { tags: 'long' },
+  async () => {
+    const scene = await world();
+    const { ref, outside, host } = scene;
+    const read = `crosstalk read ${ref} --files`;
+    const ran = await inRun(scene, [
+      `${read} ${outside}`,
+      `${read} ${outside}/autostart`,
+      `cd ${outside} && ${read} .`,
+      `ln -s ${outside} here && ${read} here`,
+      `mkdir in && ln -s ${outside} in/link && ${read} in/link/new`,
+      `${read} ../../../gates`,
+      `${read} ${host.state}/gates`,
+      `${read} ${host.dir}/files`,
+      `CROSSTALK_WORKDIR=${outside} ${read} ${outside}`,
+      `env -u CROSSTALK_RUN_DIR CROSSTALK_SANDBOX=1 CROSSTALK_WORKDIR=${outside} ${read} ${outside}`,
+      `CROSSTALK_RUN_DIR=${outside} ${read} ${outside}`,
+      `${read} .git/hooks`,
+      `mkdir .claude && ln -s .claude settings && ${read} settings/commands`,
+      `${read} got/deep && cat got/deep/1-login.sh`,
+      `${read} "$CROSSTALK_RUN_DIR/got" && cat "$CROSSTALK_RUN_DIR/got/1-login.sh"`,
+      `mkdir real && ln -s real known && ${read} known && cat real/1-login.sh`,
+    ]);
+    for (const { code, out, err } of ran.slice(0, 13))
+      expect({ code, out, err }).toEqual({
+        code: 2,
+        out: '',
+        err: expect.stringMatching(REFUSED) as string,
+      });
+    for (const { code, out } of ran.slice(13)) {
+      expect(code).toBe(0);
+      expect(out).toContain(BYTES);
+    }
+    expect(readdirSync(outside)).toEqual([]);
+    for (const name of ['gates', 'gates/1-login.sh'])
+      expect(existsSync(join(host.state, name)), name).toBe(false);
+  },
+);
 
 it('a run overwrites nothing, through no symlink and no hard link, and what it gets cannot be executed', async () => {
   const scene = await world();
@@ -111,45 +115,53 @@ it('a run overwrites nothing, through no symlink and no hard link, and what it g
   expect(readdirSync(outside).sort()).toEqual(['hard', 'soft']);
 });
 
-it('a working directory that is a symlink is the folder it leads to, and no other one', async () => {
-  const scene = await world();
-  const { bus, ref, outside } = scene;
-  const real = join(bus.root, 'real');
-  mkdirSync(real);
-  symlinkSync(real, join(bus.root, 'linked'));
-  const ran = await inRun(
-    scene,
-    [`crosstalk read ${ref} --files got`, `crosstalk read ${ref} --files ../real/../elsewhere`],
-    { workdir: join(bus.root, 'linked') },
-  );
-  expect(ran.map(({ code }) => code)).toEqual([0, 2]);
-  expect(readFileSync(join(real, 'got', '1-login.sh'), 'utf8')).toBe(BYTES);
-  expect(existsSync(join(bus.root, 'elsewhere'))).toBe(false);
-  expect(readdirSync(outside)).toEqual([]);
-});
+it(
+  'a working directory that is a symlink is the folder it leads to, and no other one',
+  { tags: 'long' },
+  async () => {
+    const scene = await world();
+    const { bus, ref, outside } = scene;
+    const real = join(bus.root, 'real');
+    mkdirSync(real);
+    symlinkSync(real, join(bus.root, 'linked'));
+    const ran = await inRun(
+      scene,
+      [`crosstalk read ${ref} --files got`, `crosstalk read ${ref} --files ../real/../elsewhere`],
+      { workdir: join(bus.root, 'linked') },
+    );
+    expect(ran.map(({ code }) => code)).toEqual([0, 2]);
+    expect(readFileSync(join(real, 'got', '1-login.sh'), 'utf8')).toBe(BYTES);
+    expect(existsSync(join(bus.root, 'elsewhere'))).toBe(false);
+    expect(readdirSync(outside)).toEqual([]);
+  },
+);
 
-it('an option or argument of a command for runs that may name a file is refused a path outside', async () => {
-  const scene = await world();
-  const { ref, outside } = scene;
-  writeFileSync(join(outside, 'file'), 'the secret of the operator');
-  const lines = COMMANDS.filter(({ inRun: given }) => given !== undefined).flatMap((spec) =>
-    fileOptions(spec).flatMap((option) =>
-      ['file', 'new/file', '.'].map((name) => {
-        const args = spec.name === 'read' ? ref : spec.name === 'reply' ? `${ref} x` : '';
-        const to = spec.name === 'send' ? '--to other --new' : '';
-        const subject = spec.name === 'memory add' ? '--subject s' : '';
-        return `crosstalk ${spec.name} ${to} ${subject} --${option} '${outside}/${name}' ${args}`;
-      }),
-    ),
-  );
-  expect(lines.length).toBeGreaterThan(18);
-  const ran = await inRun(scene, lines);
-  for (const [at, { code, out }] of ran.entries())
-    expect({ line: lines[at], code, out }).toEqual({ line: lines[at], code: 2, out: '' });
-  expect(readdirSync(outside)).toEqual(['file']);
-  const said = scene.bus.messages().map(({ message }) => message.body);
-  expect(said.join('\n')).not.toContain('the secret');
-});
+it(
+  'an option or argument of a command for runs that may name a file is refused a path outside',
+  { tags: 'long' },
+  async () => {
+    const scene = await world();
+    const { ref, outside } = scene;
+    writeFileSync(join(outside, 'file'), 'the secret of the operator');
+    const lines = COMMANDS.filter(({ inRun: given }) => given !== undefined).flatMap((spec) =>
+      fileOptions(spec).flatMap((option) =>
+        ['file', 'new/file', '.'].map((name) => {
+          const args = spec.name === 'read' ? ref : spec.name === 'reply' ? `${ref} x` : '';
+          const to = spec.name === 'send' ? '--to other --new' : '';
+          const subject = spec.name === 'memory add' ? '--subject s' : '';
+          return `crosstalk ${spec.name} ${to} ${subject} --${option} '${outside}/${name}' ${args}`;
+        }),
+      ),
+    );
+    expect(lines.length).toBeGreaterThan(18);
+    const ran = await inRun(scene, lines);
+    for (const [at, { code, out }] of ran.entries())
+      expect({ line: lines[at], code, out }).toEqual({ line: lines[at], code: 2, out: '' });
+    expect(readdirSync(outside)).toEqual(['file']);
+    const said = scene.bus.messages().map(({ message }) => message.body);
+    expect(said.join('\n')).not.toContain('the secret');
+  },
+);
 
 it('a variable alone names no folder to which a run may write, and a session has the one it is in', async () => {
   const { bus, host, ref, outside } = await world();

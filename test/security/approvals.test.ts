@@ -22,7 +22,7 @@ async function answer(host: Host, actor = 'worker'): Promise<string> {
 }
 
 describe('somebody pushes another command', () => {
-  it('approve takes what was shown, not what was pushed since', async () => {
+  it('approve takes what was shown, not what was pushed since', { tags: 'long' }, async () => {
     const host = await new Bus().host('front', { worker: 'echo mine' });
     host.declare({ worker: 'echo looked at' });
     const [change] = await held(host);
@@ -113,40 +113,54 @@ describe('somebody pushes another command', () => {
     expect(JSON.parse(json.out)).toMatchObject({ held: [], approved: false });
   });
 
-  it('whoever pushes cannot compute the digest, and so not find two texts with the same', async () => {
-    const bus = new Bus();
-    const digests: (string | undefined)[] = [];
-    for (const alias of ['one', 'two']) {
-      const host = await bus.host(alias, { worker: 'echo mine' });
-      host.declare({ worker: 'echo other' });
-      digests.push((await held(host))[0]?.digest);
-    }
-    expect(digests[0]).toMatch(/^[0-9a-f]{12}$/);
-    expect(digests[0]).not.toBe(digests[1]);
-  });
+  it(
+    'whoever pushes cannot compute the digest, and so not find two texts with the same',
+    { tags: 'long' },
+    async () => {
+      const bus = new Bus();
+      const digests: (string | undefined)[] = [];
+      for (const alias of ['one', 'two']) {
+        const host = await bus.host(alias, { worker: 'echo mine' });
+        host.declare({ worker: 'echo other' });
+        digests.push((await held(host))[0]?.digest);
+      }
+      expect(digests[0]).toMatch(/^[0-9a-f]{12}$/);
+      expect(digests[0]).not.toBe(digests[1]);
+    },
+  );
 
-  it('no escape, colour, direction or invisible character hides a part of it', async () => {
-    const host = await new Bus().host('front', { worker: 'echo mine' });
-    const hidden = 'echo \u001b[8m$(touch x)\u001b[0m \u202e\u200b\u{e0041}\u3164\u009b8m сlaude';
-    host.declare({ worker: { default: { cli: hidden, count: 2 }, 'a\u0430': 'true' } });
-    const log = JSON.stringify(await host.once());
-    const [change] = await held(host);
-    const outputs = [
-      await host.run('host', 'show', '--host', 'front'),
-      await host.run('host', 'show', '--host', 'front', '--json'),
-      await host.run('status', '--host', 'front'),
-      await host.run('doctor', '--host', 'front'),
-      await host.runWith({ ask: () => Promise.resolve('') }, 'host', 'approve', '--host', 'front'),
-      await host.run('host', 'approve', '--host', 'front', change!.digest),
-      await host.run('status', '--host', 'front'),
-    ];
-    for (const { out, err } of outputs) {
-      expect(out + err).toMatch(PLAIN);
-      expect(out + err).toContain('echo \\u001b[8m$(touch x)\\u001b[0m \\u202e\\u200b');
-    }
-    expect(log).toContain('host_change_held');
-    expect(change?.proposed).toBe(hidden);
-  });
+  it(
+    'no escape, colour, direction or invisible character hides a part of it',
+    { tags: 'long' },
+    async () => {
+      const host = await new Bus().host('front', { worker: 'echo mine' });
+      const hidden = 'echo \u001b[8m$(touch x)\u001b[0m \u202e\u200b\u{e0041}\u3164\u009b8m сlaude';
+      host.declare({ worker: { default: { cli: hidden, count: 2 }, 'a\u0430': 'true' } });
+      const log = JSON.stringify(await host.once());
+      const [change] = await held(host);
+      const outputs = [
+        await host.run('host', 'show', '--host', 'front'),
+        await host.run('host', 'show', '--host', 'front', '--json'),
+        await host.run('status', '--host', 'front'),
+        await host.run('doctor', '--host', 'front'),
+        await host.runWith(
+          { ask: () => Promise.resolve('') },
+          'host',
+          'approve',
+          '--host',
+          'front',
+        ),
+        await host.run('host', 'approve', '--host', 'front', change!.digest),
+        await host.run('status', '--host', 'front'),
+      ];
+      for (const { out, err } of outputs) {
+        expect(out + err).toMatch(PLAIN);
+        expect(out + err).toContain('echo \\u001b[8m$(touch x)\\u001b[0m \\u202e\\u200b');
+      }
+      expect(log).toContain('host_change_held');
+      expect(change?.proposed).toBe(hidden);
+    },
+  );
 });
 
 describe('somebody pushes something else than a command', () => {
@@ -158,32 +172,42 @@ describe('somebody pushes something else than a command', () => {
     ['retry_delay', '1ms'],
     ['timeout', '1ms'],
     ['only_from', 'mallory'],
-  ])('%s is held, seen, and the approved one stays in force', async (option, value) => {
-    const host = await new Bus().host('front', { worker: 'sleep 0.2; echo mine' });
-    host.declare({ worker: { default: { cli: 'sleep 0.2; echo mine', [option]: value } } });
-    expect(await answer(host)).toContain('  mine');
-    const [change] = await held(host);
-    expect(change?.changes).toMatchObject([{ option }]);
-    const status = await host.run('status', '--host', 'front');
-    expect(status.out).toMatch(
-      new RegExp(`held until approved: worker.default: ${option} .*host approve ${change!.digest}`),
-    );
-    await host.run('host', 'approve', '--host', 'front', change!.digest);
-    expect(await held(host)).toEqual([]);
-  });
+  ])(
+    '%s is held, seen, and the approved one stays in force',
+    { tags: 'long' },
+    async (option, value) => {
+      const host = await new Bus().host('front', { worker: 'sleep 0.2; echo mine' });
+      host.declare({ worker: { default: { cli: 'sleep 0.2; echo mine', [option]: value } } });
+      expect(await answer(host)).toContain('  mine');
+      const [change] = await held(host);
+      expect(change?.changes).toMatchObject([{ option }]);
+      const status = await host.run('status', '--host', 'front');
+      expect(status.out).toMatch(
+        new RegExp(
+          `held until approved: worker.default: ${option} .*host approve ${change!.digest}`,
+        ),
+      );
+      await host.run('host', 'approve', '--host', 'front', change!.digest);
+      expect(await held(host)).toEqual([]);
+    },
+  );
 
-  it('another order of the tiers leaves the default one the default one', async () => {
-    const host = await new Bus().host('front', {
-      worker: { safe: 'echo safe', wild: 'echo wild' },
-    });
-    host.declare({ worker: { wild: 'echo wild', safe: 'echo safe' } });
-    expect(await answer(host)).toContain('  safe');
-    expect(await held(host)).toMatchObject([
-      { kind: 'default', name: 'worker', approved: 'safe', proposed: 'wild' },
-    ]);
-    await host.approve();
-    expect(await answer(host)).toContain('  wild');
-  });
+  it(
+    'another order of the tiers leaves the default one the default one',
+    { tags: 'long' },
+    async () => {
+      const host = await new Bus().host('front', {
+        worker: { safe: 'echo safe', wild: 'echo wild' },
+      });
+      host.declare({ worker: { wild: 'echo wild', safe: 'echo safe' } });
+      expect(await answer(host)).toContain('  safe');
+      expect(await held(host)).toMatchObject([
+        { kind: 'default', name: 'worker', approved: 'safe', proposed: 'wild' },
+      ]);
+      await host.approve();
+      expect(await answer(host)).toContain('  wild');
+    },
+  );
 
   it('a changed setting of the clone is held like a command, and approved by its digest alone', async () => {
     const host = await new Bus().host('front', { worker: 'echo mine' });
@@ -228,24 +252,28 @@ describe('the first start', () => {
     expect(bus.from('concierge').map(({ message }) => message.body)).not.toContain('sneaked in\n');
   });
 
-  it('is none where the clone’s record is missing: everything is held', async () => {
-    const host = await new Bus().host('front', { worker: 'echo mine' });
-    rmSync(join(host.state, 'approvals.json'));
-    const log = await host.once();
-    expect(log.find(({ event }) => event === 'host_change_held')).toBeDefined();
-    expect(await answer(host)).toMatch(/^PENDING /);
-    // Nor is there anything to run by in another state directory.
-    host.env['CROSSTALK_STATE_DIR'] = `${host.state}-other`;
-    expect(await answer(host)).toMatch(/^PENDING /);
-    await host.approve();
-    expect(await answer(host)).toContain('  mine');
-  });
+  it(
+    'is none where the clone’s record is missing: everything is held',
+    { tags: 'long' },
+    async () => {
+      const host = await new Bus().host('front', { worker: 'echo mine' });
+      rmSync(join(host.state, 'approvals.json'));
+      const log = await host.once();
+      expect(log.find(({ event }) => event === 'host_change_held')).toBeDefined();
+      expect(await answer(host)).toMatch(/^PENDING /);
+      // Nor is there anything to run by in another state directory.
+      host.env['CROSSTALK_STATE_DIR'] = `${host.state}-other`;
+      expect(await answer(host)).toMatch(/^PENDING /);
+      await host.approve();
+      expect(await answer(host)).toContain('  mine');
+    },
+  );
 });
 
 describe('a command that names a file inside the transport', () => {
   const RELATIVE = 'sh local/run.sh';
 
-  it('is refused by init, and leaves nothing', async () => {
+  it('is refused by init, and leaves nothing', { tags: 'long' }, async () => {
     const bus = new Bus();
     const dir = join(bus.root, 'mine');
     const env = { CROSSTALK_STATE_DIR: join(bus.root, 'state') };
@@ -272,7 +300,7 @@ describe('a command that names a file inside the transport', () => {
       }
   });
 
-  it('is refused by actor add, and by approve', async () => {
+  it('is refused by actor add, and by approve', { tags: 'long' }, async () => {
     const bus = new Bus();
     const host = await bus.host('front', { worker: 'echo mine' });
     const link = join(bus.root, 'link');
@@ -305,15 +333,19 @@ describe('a command that names a file inside the transport', () => {
     expect(status.out).toMatch(/held: worker\.default: .*"local\/run\.sh" inside the transport/);
   });
 
-  it('is not approved by a first start, nor by trust in the host file', async () => {
-    const host = await new Bus().host('front', { worker: 'echo mine' });
-    host.edit({ 'local/run.sh': 'echo pushed by somebody\n' });
-    host.declare({ worker: RELATIVE });
-    host.neverStarted();
-    expect(await answer(host)).toMatch(/^PENDING/);
-    await host.once('--trust-host-file');
-    expect(await answer(host)).toMatch(/^PENDING/);
-  });
+  it(
+    'is not approved by a first start, nor by trust in the host file',
+    { tags: 'long' },
+    async () => {
+      const host = await new Bus().host('front', { worker: 'echo mine' });
+      host.edit({ 'local/run.sh': 'echo pushed by somebody\n' });
+      host.declare({ worker: RELATIVE });
+      host.neverStarted();
+      expect(await answer(host)).toMatch(/^PENDING/);
+      await host.once('--trust-host-file');
+      expect(await answer(host)).toMatch(/^PENDING/);
+    },
+  );
 
   it('is not what a pusher can make of one by pushing a file that is called so', async () => {
     const host = await new Bus().host('front', { worker: 'test -e tools/run.sh || echo mine' });
@@ -356,17 +388,25 @@ describe('somebody claims this machine', () => {
   });
 });
 
-it('a state that 6.0.0 left, or somebody has laid there, is not believed: what it approved is held', async () => {
-  const host = await new Bus().host('front', { worker: 'echo mine' });
-  const path = join(host.state, 'approvals.json');
-  const old = { version: 1, started: true, hosts: { front: { worker: { default: 'echo mine' } } } };
-  writeFileSync(path, JSON.stringify(old));
-  for (const name of ['state.key', 'clone.json']) rmSync(join(host.state, name));
-  expect(await answer(host)).toMatch(/^PENDING/);
-  expect(JSON.parse(readFileSync(`${path}.broken`, 'utf8'))).toEqual(old);
-  expect((await host.run('status', '--host', 'front')).out).toContain('approvals.json.broken');
-  const [change] = await held(host);
-  expect(change).toMatchObject({ proposed: 'echo mine' });
-  await host.run('host', 'approve', '--host', 'front', change!.digest);
-  expect(await answer(host)).toContain('  mine');
-});
+it(
+  'a state that 6.0.0 left, or somebody has laid there, is not believed: what it approved is held',
+  { tags: 'long' },
+  async () => {
+    const host = await new Bus().host('front', { worker: 'echo mine' });
+    const path = join(host.state, 'approvals.json');
+    const old = {
+      version: 1,
+      started: true,
+      hosts: { front: { worker: { default: 'echo mine' } } },
+    };
+    writeFileSync(path, JSON.stringify(old));
+    for (const name of ['state.key', 'clone.json']) rmSync(join(host.state, name));
+    expect(await answer(host)).toMatch(/^PENDING/);
+    expect(JSON.parse(readFileSync(`${path}.broken`, 'utf8'))).toEqual(old);
+    expect((await host.run('status', '--host', 'front')).out).toContain('approvals.json.broken');
+    const [change] = await held(host);
+    expect(change).toMatchObject({ proposed: 'echo mine' });
+    await host.run('host', 'approve', '--host', 'front', change!.digest);
+    expect(await answer(host)).toContain('  mine');
+  },
+);

@@ -80,60 +80,72 @@ it.each([
   ['bytes of no protocol', { then: '\u0001\u0002\u0003ÿ\u0000\r\nEVIL' }],
   ['INFO that cannot be read', { then: 'INFO {EVIL\r\n' }],
   ['INFO of nothing', { then: 'INFO null\r\n' }],
-])('a server of the bell that says %s is left at once, and printed nowhere', async (_, words) => {
-  const printed = vi.spyOn(console, 'log').mockImplementation(() => undefined);
-  const server = await FalseNats.start(words);
-  const reason = await whyDown(server);
-  expect(reason).toMatch(
-    /"it (says (a line )?(of )?more than|does not keep to the protocol of NATS)/,
-  );
-  expect(reason).not.toContain('EVIL');
-  await until('the end of the connection', () => server.open === 0);
-  expect(printed).not.toHaveBeenCalled();
-});
-
-it('while there is a flood, the bell is said not to be heard, and then to be heard again', async () => {
-  const message = `MSG crosstalk.x.ring 1 1\r\nx\r\n`;
-  const server = await FalseNats.start({ heard: message.repeat(3000) });
-  const seen: unknown[] = [];
-  const far: FarBell = new FarBell({
-    transport: { origin: 'https://host/a.git', defaults: { bell: { servers: server.url } } },
-    deliveries: { mailboxes: {} },
-    bell: { ring: () => undefined },
-    hosts: {},
-    news: { awaited: 0 },
-    log: (event: string) => {
-      seen.push([event, far.isUp, far.state?.failing?.reason]);
-    },
-    now: () => new Date(),
-    random: () => 1,
-    home: undefined,
-  } as unknown as ConstructorParameters<typeof FarBell>[0]);
-  far.follow();
-  await until('the flood and its end', () => seen.length === 3);
-  await far.close();
-  expect(seen).toEqual([
-    ['bell_up', true, undefined],
-    ['bell_flooded', false, expect.stringContaining('not heard for 10 s')],
-    ['bell_up', true, undefined],
-  ]);
-});
-
-it('what a server of the bell says is escaped where doctor shows it', async () => {
-  const evil = '\u001b[31mEVIL\u001b]0;title\u0007';
-  const bus = new Bus();
-  const host = await bus.host('a', { alpha: 'true' });
-  for (const words of [
-    { then: `-ERR 'Permissions Violation for Subscription to "${evil}"'\r\n` },
-    { first: `${evil} timeout reset certificate\r\n` },
-    { first: `INFO {"${evil}timeout TLS"\r\n` },
-    { then: `-ERR '${evil} timeout'\r\n`, isEnded: true },
-  ]) {
+])(
+  'a server of the bell that says %s is left at once, and printed nowhere',
+  { tags: 'long' },
+  async (_, words) => {
+    const printed = vi.spyOn(console, 'log').mockImplementation(() => undefined);
     const server = await FalseNats.start(words);
-    await withBell(host, { bell: server.url });
-    const { out, err } = await host.run('doctor');
-    expect(out).toContain(server.address);
-    expect(out + err).not.toContain(evil.slice(0, 9));
-    expect(out + err).not.toContain('\u001b]0');
-  }
-});
+    const reason = await whyDown(server);
+    expect(reason).toMatch(
+      /"it (says (a line )?(of )?more than|does not keep to the protocol of NATS)/,
+    );
+    expect(reason).not.toContain('EVIL');
+    await until('the end of the connection', () => server.open === 0);
+    expect(printed).not.toHaveBeenCalled();
+  },
+);
+
+it(
+  'while there is a flood, the bell is said not to be heard, and then to be heard again',
+  { tags: 'slow' },
+  async () => {
+    const message = `MSG crosstalk.x.ring 1 1\r\nx\r\n`;
+    const server = await FalseNats.start({ heard: message.repeat(3000) });
+    const seen: unknown[] = [];
+    const far: FarBell = new FarBell({
+      transport: { origin: 'https://host/a.git', defaults: { bell: { servers: server.url } } },
+      deliveries: { mailboxes: {} },
+      bell: { ring: () => undefined },
+      hosts: {},
+      news: { awaited: 0 },
+      log: (event: string) => {
+        seen.push([event, far.isUp, far.state?.failing?.reason]);
+      },
+      now: () => new Date(),
+      random: () => 1,
+      home: undefined,
+    } as unknown as ConstructorParameters<typeof FarBell>[0]);
+    far.follow();
+    await until('the flood and its end', () => seen.length === 3);
+    await far.close();
+    expect(seen).toEqual([
+      ['bell_up', true, undefined],
+      ['bell_flooded', false, expect.stringContaining('not heard for 10 s')],
+      ['bell_up', true, undefined],
+    ]);
+  },
+);
+
+it(
+  'what a server of the bell says is escaped where doctor shows it',
+  { tags: 'long' },
+  async () => {
+    const evil = '\u001b[31mEVIL\u001b]0;title\u0007';
+    const bus = new Bus();
+    const host = await bus.host('a', { alpha: 'true' });
+    for (const words of [
+      { then: `-ERR 'Permissions Violation for Subscription to "${evil}"'\r\n` },
+      { first: `${evil} timeout reset certificate\r\n` },
+      { first: `INFO {"${evil}timeout TLS"\r\n` },
+      { then: `-ERR '${evil} timeout'\r\n`, isEnded: true },
+    ]) {
+      const server = await FalseNats.start(words);
+      await withBell(host, { bell: server.url });
+      const { out, err } = await host.run('doctor');
+      expect(out).toContain(server.address);
+      expect(out + err).not.toContain(evil.slice(0, 9));
+      expect(out + err).not.toContain('\u001b]0');
+    }
+  },
+);

@@ -71,6 +71,7 @@ const PATHS = [
 
 it.each(PATHS)(
   'what a run puts in the place of its clone’s %s makes no command wait for ever or fill the memory',
+  { tags: 'long' },
   async (name) => {
     const bus = new Bus();
     const host = await bus.host('here', { worker: 'echo done' });
@@ -114,7 +115,6 @@ it.each(PATHS)(
     expect((await program(host, 'sync')).code).toBe(0);
     expect(git(host.dir, 'rev-parse', 'main')).toBe(git(bus.hub, 'rev-parse', 'main'));
   },
-  300_000,
 );
 
 it('a named pipe that an alternate of the clone’s alternate names makes no command wait', async () => {
@@ -170,76 +170,88 @@ it('a transport without a remote says what stands in the place of its branch, an
   expect((await run('send', '--to', 'concierge', 'hello')).out).toMatch(/^Sent: /);
 });
 
-it('nothing is written through a symlink that a run puts into its clone', async () => {
-  for (const name of ['info/sparse-checkout', 'info', 'config', 'crosstalk/id', 'crosstalk']) {
-    const bus = new Bus();
-    const host = await bus.host('here', { worker: 'echo done' });
-    // Otherwise it contains nothing that is looked up.
-    if (name === 'packed-refs') git(host.dir, 'pack-refs', '--all');
-    const path = join(host.dir, '.git', name);
-    const victim = join(scratch(), 'victim');
-    const isFolder = name === 'info' || name === 'crosstalk';
-    // The existing content stays valid, so that nothing is refused for another reason.
-    if (existsSync(path)) renameSync(path, victim);
-    else if (name === 'info') mkdirSync(victim);
-    else writeFileSync(victim, '');
-    symlinkSync(victim, path);
-    const watched = isFolder ? join(victim, name === 'info' ? 'sparse-checkout' : 'id') : victim;
-    // Another pattern file and another id have to be written.
-    writeFileSync(watched, name === 'config' ? readFileSync(watched) : 'mine\n');
-    if (name === 'config')
-      rmSync(join(host.dir, '.git', 'info', 'sparse-checkout'), { force: true });
-    const before = readFileSync(watched, 'utf8');
-    host.edit({ 'data/memories/note.md': 'news\n' });
-    for (const argv of [['sync'], ['sync', '--window', '7d']]) await host.run(...argv);
-    expect([name, readFileSync(watched, 'utf8')]).toEqual([name, before]);
-  }
-});
+it(
+  'nothing is written through a symlink that a run puts into its clone',
+  { tags: 'long' },
+  async () => {
+    for (const name of ['info/sparse-checkout', 'info', 'config', 'crosstalk/id', 'crosstalk']) {
+      const bus = new Bus();
+      const host = await bus.host('here', { worker: 'echo done' });
+      // Otherwise it contains nothing that is looked up.
+      if (name === 'packed-refs') git(host.dir, 'pack-refs', '--all');
+      const path = join(host.dir, '.git', name);
+      const victim = join(scratch(), 'victim');
+      const isFolder = name === 'info' || name === 'crosstalk';
+      // The existing content stays valid, so that nothing is refused for another reason.
+      if (existsSync(path)) renameSync(path, victim);
+      else if (name === 'info') mkdirSync(victim);
+      else writeFileSync(victim, '');
+      symlinkSync(victim, path);
+      const watched = isFolder ? join(victim, name === 'info' ? 'sparse-checkout' : 'id') : victim;
+      // Another pattern file and another id have to be written.
+      writeFileSync(watched, name === 'config' ? readFileSync(watched) : 'mine\n');
+      if (name === 'config')
+        rmSync(join(host.dir, '.git', 'info', 'sparse-checkout'), { force: true });
+      const before = readFileSync(watched, 'utf8');
+      host.edit({ 'data/memories/note.md': 'news\n' });
+      for (const argv of [['sync'], ['sync', '--window', '7d']]) await host.run(...argv);
+      expect([name, readFileSync(watched, 'utf8')]).toEqual([name, before]);
+    }
+  },
+);
 
-it('a folder of refs that a run replaces by a symlink has nothing written into it', async () => {
-  for (const name of ['refs/remotes/origin', 'refs/heads']) {
-    const host = await new Bus().host('here', { worker: 'true' });
-    await host.run('sync');
-    const [folder, elsewhere] = [join(host.dir, '.git', name), scratch()];
-    const commit = git(host.dir, 'rev-parse', 'main');
-    writeFileSync(join(elsewhere, 'main'), commit);
-    rmSync(folder, { recursive: true });
-    symlinkSync(elsewhere, folder);
-    host.edit({ 'data/memories/note.md': 'news\n' });
-    const { out } = await host.run('sync');
-    if (name === 'refs/heads') expect(out).toContain(`${folder} is a symlink`);
-    expect([name, readFileSync(join(elsewhere, 'main'), 'utf8')]).toEqual([name, commit]);
-    expect(readdirSync(elsewhere)).toEqual(['main']);
-  }
-});
+it(
+  'a folder of refs that a run replaces by a symlink has nothing written into it',
+  { tags: 'long' },
+  async () => {
+    for (const name of ['refs/remotes/origin', 'refs/heads']) {
+      const host = await new Bus().host('here', { worker: 'true' });
+      await host.run('sync');
+      const [folder, elsewhere] = [join(host.dir, '.git', name), scratch()];
+      const commit = git(host.dir, 'rev-parse', 'main');
+      writeFileSync(join(elsewhere, 'main'), commit);
+      rmSync(folder, { recursive: true });
+      symlinkSync(elsewhere, folder);
+      host.edit({ 'data/memories/note.md': 'news\n' });
+      const { out } = await host.run('sync');
+      if (name === 'refs/heads') expect(out).toContain(`${folder} is a symlink`);
+      expect([name, readFileSync(join(elsewhere, 'main'), 'utf8')]).toEqual([name, commit]);
+      expect(readdirSync(elsewhere)).toEqual(['main']);
+    }
+  },
+);
 
-it('what a run puts in the place of its clone’s log of the branch is neither waited for nor written to', async () => {
-  for (const kind of ['a named pipe', 'a symlink', 'a folder']) {
-    const bus = new Bus();
-    const host = await bus.host('here', { worker: 'true' });
-    await host.run('sync');
-    const log = join(host.dir, '.git', 'logs', 'refs', 'heads', 'main');
-    const victim = join(scratch(), 'victim');
-    writeFileSync(victim, 'mine\n');
-    rmSync(log, { force: true });
-    mkdirSync(dirname(log), { recursive: true });
-    if (kind === 'a named pipe') execFileSync('mkfifo', [log]);
-    else if (kind === 'a symlink') symlinkSync(victim, log);
-    else mkdirSync(join(log, 'inside'), { recursive: true });
-    // Only a move to another history writes there.
-    const tree = git(bus.hub, 'rev-parse', 'main^{tree}').trim();
-    git(
-      bus.hub,
-      'update-ref',
-      'refs/heads/main',
-      git(bus.hub, 'commit-tree', '-m', 'new', tree).trim(),
-    );
-    const synced = await program(host, 'sync');
-    expect([kind, synced.signal, synced.out]).toEqual([
-      kind,
-      null,
-      expect.stringContaining('forwarded'),
-    ]);
-    expect(readFileSync(victim, 'utf8')).toBe('mine\n');
-  }
-});
+it(
+  'what a run puts in the place of its clone’s log of the branch is neither waited for nor written to',
+  { tags: 'long' },
+  async () => {
+    for (const kind of ['a named pipe', 'a symlink', 'a folder']) {
+      const bus = new Bus();
+      const host = await bus.host('here', { worker: 'true' });
+      await host.run('sync');
+      const log = join(host.dir, '.git', 'logs', 'refs', 'heads', 'main');
+      const victim = join(scratch(), 'victim');
+      writeFileSync(victim, 'mine\n');
+      rmSync(log, { force: true });
+      mkdirSync(dirname(log), { recursive: true });
+      if (kind === 'a named pipe') execFileSync('mkfifo', [log]);
+      else if (kind === 'a symlink') symlinkSync(victim, log);
+      else mkdirSync(join(log, 'inside'), { recursive: true });
+      // Only a move to another history writes there.
+      const tree = git(bus.hub, 'rev-parse', 'main^{tree}').trim();
+      git(
+        bus.hub,
+        'update-ref',
+        'refs/heads/main',
+        git(bus.hub, 'commit-tree', '-m', 'new', tree).trim(),
+      );
+      const synced = await program(host, 'sync');
+      expect([kind, synced.signal, synced.out]).toEqual([
+        kind,
+        null,
+        expect.stringContaining('forwarded'),
+      ]);
+      expect(readFileSync(victim, 'utf8')).toBe('mine\n');
+    }
+  },
+);

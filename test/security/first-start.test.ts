@@ -89,36 +89,44 @@ describe('without a terminal', () => {
     expect(ran(marks)).toBe(false);
   });
 
-  it('an actor of one’s own on such a machine approves that actor alone', async () => {
-    const { host, marks } = await cloned();
-    const changed = await host.run('actor', 'set', 'worker', 'count=2');
-    expect([changed.code, changed.err]).toEqual([1, expect.stringContaining('is held')]);
-    expect((await host.run('actor', 'add', 'mine', '--cli', 'echo my own')).code).toBe(0);
-    const questions = [await host.send('mine', 'hello'), await host.send('worker', 'hello')];
-    await pass(host);
-    const answers = await Promise.all(questions.map((one) => host.run('replies', one)));
-    expect(answers[0]?.out).toContain('  my own');
-    expect(answers[1]?.out).toMatch(/^PENDING /);
-    expect((await held(host)).map(({ name }) => name)).toEqual(['worker.default']);
-    expect(ran(marks)).toBe(false);
-  });
+  it(
+    'an actor of one’s own on such a machine approves that actor alone',
+    { tags: 'long' },
+    async () => {
+      const { host, marks } = await cloned();
+      const changed = await host.run('actor', 'set', 'worker', 'count=2');
+      expect([changed.code, changed.err]).toEqual([1, expect.stringContaining('is held')]);
+      expect((await host.run('actor', 'add', 'mine', '--cli', 'echo my own')).code).toBe(0);
+      const questions = [await host.send('mine', 'hello'), await host.send('worker', 'hello')];
+      await pass(host);
+      const answers = await Promise.all(questions.map((one) => host.run('replies', one)));
+      expect(answers[0]?.out).toContain('  my own');
+      expect(answers[1]?.out).toMatch(/^PENDING /);
+      expect((await held(host)).map(({ name }) => name)).toEqual(['worker.default']);
+      expect(ran(marks)).toBe(false);
+    },
+  );
 
-  it('init takes over nothing that stood under its alias or its hostname before', async () => {
-    const { host: before, marks } = await cloned();
-    const { bus } = before;
-    const host = new Host(bus, 'second');
-    const init = (...alias: string[]): ReturnType<Host['run']> =>
-      host.run('init', host.dir, '--remote', bus.hub, '--cli', 'echo my own', ...alias);
-    const taken = await init('--alias', 'laptop');
-    expect([taken.code, taken.err]).toEqual([1, expect.stringContaining('is taken')]);
-    expect((await init()).code).toBe(0);
-    await host.send('worker', 'hello');
-    const question = await host.send('concierge', 'hello');
-    await pass(host);
-    expect((await host.run('replies', question)).out).toContain('  my own');
-    await pass(host, '--host', 'laptop');
-    expect(ran(marks)).toBe(false);
-  });
+  it(
+    'init takes over nothing that stood under its alias or its hostname before',
+    { tags: 'long' },
+    async () => {
+      const { host: before, marks } = await cloned();
+      const { bus } = before;
+      const host = new Host(bus, 'second');
+      const init = (...alias: string[]): ReturnType<Host['run']> =>
+        host.run('init', host.dir, '--remote', bus.hub, '--cli', 'echo my own', ...alias);
+      const taken = await init('--alias', 'laptop');
+      expect([taken.code, taken.err]).toEqual([1, expect.stringContaining('is taken')]);
+      expect((await init()).code).toBe(0);
+      await host.send('worker', 'hello');
+      const question = await host.send('concierge', 'hello');
+      await pass(host);
+      expect((await host.run('replies', question)).out).toContain('  my own');
+      await pass(host, '--host', 'laptop');
+      expect(ran(marks)).toBe(false);
+    },
+  );
 
   it('a script may trust the host file as it stands', async () => {
     const { host } = await cloned();
@@ -129,25 +137,29 @@ describe('without a terminal', () => {
 });
 
 describe('on a terminal', () => {
-  it('a first start asks before it runs anything, and runs nothing without a yes', async () => {
-    const { host, marks } = await cloned();
-    await host.send('worker', 'hello');
-    const no = await asked(host, 'dispatch');
-    const [change] = await held(host);
-    expect(no.text).toContain('hosts/laptop.md would run on this machine, and nobody here has');
-    expect(no.text).toContain(change!.digest);
-    type(no, '\r');
-    expect(await no.ended).toBe(1);
-    expect(ran(marks)).toBe(false);
-    const yes = await asked(host, 'dispatch');
-    type(yes, 'y\r');
-    await until('the run', () => ran(marks));
-    type(yes, '\x03');
-    await yes.ended;
-    // It is asked once.
-    const again = await OnTerminal.start(host, 'dispatch', '--once');
-    expect([await again.ended, again.text]).toEqual([0, expect.not.stringContaining(QUESTION)]);
-  });
+  it(
+    'a first start asks before it runs anything, and runs nothing without a yes',
+    { tags: 'long' },
+    async () => {
+      const { host, marks } = await cloned();
+      await host.send('worker', 'hello');
+      const no = await asked(host, 'dispatch');
+      const [change] = await held(host);
+      expect(no.text).toContain('hosts/laptop.md would run on this machine, and nobody here has');
+      expect(no.text).toContain(change!.digest);
+      type(no, '\r');
+      expect(await no.ended).toBe(1);
+      expect(ran(marks)).toBe(false);
+      const yes = await asked(host, 'dispatch');
+      type(yes, 'y\r');
+      await until('the run', () => ran(marks));
+      type(yes, '\x03');
+      await yes.ended;
+      // It is asked once.
+      const again = await OnTerminal.start(host, 'dispatch', '--once');
+      expect([await again.ended, again.text]).toEqual([0, expect.not.stringContaining(QUESTION)]);
+    },
+  );
 
   it('open asks as well', async () => {
     const { host, marks } = await cloned();
@@ -160,21 +172,28 @@ describe('on a terminal', () => {
     expect([await yes.ended, ran(marks)]).toEqual([0, true]);
   });
 
-  it('service install asks as well, and warns where there is nobody to ask', async () => {
-    const { host } = await cloned();
-    const env = { ...standIn().env, ...host.env };
-    const install = ['service', 'install', '--yes', '--no-start'];
-    const terminal = await asked(Object.assign(new Host(host.bus, 'laptop'), { env }), ...install);
-    terminal.pty.write(Buffer.from('n\r'));
-    expect(await terminal.ended).toBe(1);
-    expect(existsSync(join(host.state, 'service.env'))).toBe(false);
-    const unasked = await host.runWith({ env }, ...install);
-    expect([unasked.code, unasked.err]).toEqual([
-      0,
-      expect.stringContaining('nothing that the host file of laptop runs is approved here'),
-    ]);
-    expect(await held(host)).toHaveLength(1);
-  });
+  it(
+    'service install asks as well, and warns where there is nobody to ask',
+    { tags: 'long' },
+    async () => {
+      const { host } = await cloned();
+      const env = { ...standIn().env, ...host.env };
+      const install = ['service', 'install', '--yes', '--no-start'];
+      const terminal = await asked(
+        Object.assign(new Host(host.bus, 'laptop'), { env }),
+        ...install,
+      );
+      terminal.pty.write(Buffer.from('n\r'));
+      expect(await terminal.ended).toBe(1);
+      expect(existsSync(join(host.state, 'service.env'))).toBe(false);
+      const unasked = await host.runWith({ env }, ...install);
+      expect([unasked.code, unasked.err]).toEqual([
+        0,
+        expect.stringContaining('nothing that the host file of laptop runs is approved here'),
+      ]);
+      expect(await held(host)).toHaveLength(1);
+    },
+  );
 
   it('shows all that would run, and no character of it controls the terminal', async () => {
     const { host, touch } = await cloned();
@@ -201,19 +220,23 @@ describe('on a terminal', () => {
   it.each([
     ['arrives', false],
     ['arrives and is fetched by another process', true],
-  ])('what %s while the question is open is not approved by its answer', async (_, isFetched) => {
-    const { host, marks, touch } = await cloned();
-    await host.send('worker', 'hello');
-    const terminal = await asked(host, 'dispatch', '--once');
-    host.edit(planted({ worker: { default: touch('later') } }));
-    if (isFetched) await host.news();
-    type(terminal, 'y\r');
-    expect(await terminal.ended).toBe(isFetched ? 1 : 0);
-    await pass(host);
-    expect(ran(marks, 'later')).toBe(false);
-    expect(ran(marks)).toBe(!isFetched);
-    expect(await held(host)).toMatchObject([{ proposed: touch('later') }]);
-  });
+  ])(
+    'what %s while the question is open is not approved by its answer',
+    { tags: 'long' },
+    async (_, isFetched) => {
+      const { host, marks, touch } = await cloned();
+      await host.send('worker', 'hello');
+      const terminal = await asked(host, 'dispatch', '--once');
+      host.edit(planted({ worker: { default: touch('later') } }));
+      if (isFetched) await host.news();
+      type(terminal, 'y\r');
+      expect(await terminal.ended).toBe(isFetched ? 1 : 0);
+      await pass(host);
+      expect(ran(marks, 'later')).toBe(false);
+      expect(ran(marks)).toBe(!isFetched);
+      expect(await held(host)).toMatchObject([{ proposed: touch('later') }]);
+    },
+  );
 
   it('a machine whose state was lost is asked again', async () => {
     const { host, marks } = await cloned();

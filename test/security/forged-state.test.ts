@@ -52,39 +52,47 @@ describe('a record that somebody could write into the state directory', () => {
     expect(readFileSync(`${path}.broken`, 'utf8')).toContain('"by":"here"');
   });
 
-  it('is nobody’s decision where it was written for another record, or on another machine', async () => {
-    const bus = new Bus();
-    const tower = await bus.host('tower', builder());
-    await planned(tower);
-    const { path, record } = onlyItem(tower, 'gates');
-    const other = await new Bus().host('other', builder());
-    await planned(other);
-    await approve(other, proposals(other.bus)[0]!);
-    copyFileSync(join(other.state, 'decided.jsonl'), join(tower.state, 'decided.jsonl'));
-    const id = String(record['id']);
-    copyFileSync(path, path.replace(id, `${id.slice(0, -1)}0`));
-    await tower.once();
-    expect(answers(bus)).toEqual([]);
-  });
+  it(
+    'is nobody’s decision where it was written for another record, or on another machine',
+    { tags: 'long' },
+    async () => {
+      const bus = new Bus();
+      const tower = await bus.host('tower', builder());
+      await planned(tower);
+      const { path, record } = onlyItem(tower, 'gates');
+      const other = await new Bus().host('other', builder());
+      await planned(other);
+      await approve(other, proposals(other.bus)[0]!);
+      copyFileSync(join(other.state, 'decided.jsonl'), join(tower.state, 'decided.jsonl'));
+      const id = String(record['id']);
+      copyFileSync(path, path.replace(id, `${id.slice(0, -1)}0`));
+      await tower.once();
+      expect(answers(bus)).toEqual([]);
+    },
+  );
 
-  it('does not decide a second time when a genuine one is put back after its use', async () => {
-    const bus = new Bus();
-    const tower = await bus.host('tower', builder());
-    const proposal = await planned(tower);
-    const { path } = onlyItem(tower, 'gates');
-    const kept = join(bus.root, 'kept');
-    copyFileSync(path, kept);
-    await approve(tower, proposal);
-    await tower.once();
-    await tower.once();
-    expect(answers(bus)).toEqual(['done']);
-    copyFileSync(kept, path);
-    await tower.once();
-    await tower.once();
-    expect(answers(bus)).toEqual(['done']);
-  });
+  it(
+    'does not decide a second time when a genuine one is put back after its use',
+    { tags: 'long' },
+    async () => {
+      const bus = new Bus();
+      const tower = await bus.host('tower', builder());
+      const proposal = await planned(tower);
+      const { path } = onlyItem(tower, 'gates');
+      const kept = join(bus.root, 'kept');
+      copyFileSync(path, kept);
+      await approve(tower, proposal);
+      await tower.once();
+      await tower.once();
+      expect(answers(bus)).toEqual(['done']);
+      copyFileSync(kept, path);
+      await tower.once();
+      await tower.once();
+      expect(answers(bus)).toEqual(['done']);
+    },
+  );
 
-  it('lets no mail pass that waits for a budget', async () => {
+  it('lets no mail pass that waits for a budget', { tags: 'long' }, async () => {
     const bus = new Bus();
     const host = await bus.host('front', {
       worker: { default: { cli: billed(), max_usd_per_day: '0.20' } },
@@ -103,25 +111,29 @@ describe('a record that somebody could write into the state directory', () => {
     expect(billedRuns(host)).toHaveLength(2);
   });
 
-  it('approves no command: everything waits, also by the approvals of another machine', async () => {
-    const bus = new Bus();
-    const host = await bus.host('front', { worker: 'echo mine' });
-    const genuine = join(host.state, 'approvals.json');
-    const evil = { worker: `touch ${bus.root}/owned; echo evil` };
-    const twin = await bus.host('twin', evil);
-    host.declare(evil);
-    for (const planted of [
-      JSON.stringify(recordIn(join(twin.state, 'approvals.json'))).replace('"twin"', '"front"'),
-      readFileSync(genuine, 'utf8').replace('echo mine', evil.worker),
-      JSON.stringify({ version: 1, hosts: { front: { worker: { default: evil.worker } } } }),
-    ]) {
-      writeFileSync(genuine, planted);
-      await host.send('worker', 'hello');
-      await host.once();
-    }
-    expect(existsSync(join(bus.root, 'owned'))).toBe(false);
-    expect(bus.from('worker')).toEqual([]);
-  });
+  it(
+    'approves no command: everything waits, also by the approvals of another machine',
+    { tags: 'long' },
+    async () => {
+      const bus = new Bus();
+      const host = await bus.host('front', { worker: 'echo mine' });
+      const genuine = join(host.state, 'approvals.json');
+      const evil = { worker: `touch ${bus.root}/owned; echo evil` };
+      const twin = await bus.host('twin', evil);
+      host.declare(evil);
+      for (const planted of [
+        JSON.stringify(recordIn(join(twin.state, 'approvals.json'))).replace('"twin"', '"front"'),
+        readFileSync(genuine, 'utf8').replace('echo mine', evil.worker),
+        JSON.stringify({ version: 1, hosts: { front: { worker: { default: evil.worker } } } }),
+      ]) {
+        writeFileSync(genuine, planted);
+        await host.send('worker', 'hello');
+        await host.once();
+      }
+      expect(existsSync(join(bus.root, 'owned'))).toBe(false);
+      expect(bus.from('worker')).toEqual([]);
+    },
+  );
 
   it('pins no key, and no message is believed while it lies there', async () => {
     const host = await new Bus().host('front', { worker: 'echo done' });
@@ -191,32 +203,36 @@ it('the key of the state is there before the first record, for its user alone', 
   );
 });
 
-it('every name in a state directory that was used is one of those that belong to it', async () => {
-  const bus = new Bus();
-  const host = await bus.host('tower', { ...builder(), worker: 'echo done' });
-  const file = join(bus.root, 'file');
-  writeFileSync(file, 'bytes');
-  await planned(host);
-  await host.send('worker', 'hello', '--attach', file);
-  const running = host.start();
-  await running.saw('dispatch_done');
-  await running.stop();
-  for (const argv of [
-    ['memory', 'add', '--subject', 's', 'text'],
-    ['search', 'hello'],
-    ['schedule', 'add', 'daily', '--to', 'worker', '--every', '1h', 'go'],
-    ['secret', 'set', 'token', '--file', file],
-    ['pause'],
-    ['doctor'],
-    ['open', '--actor', 'worker'],
-  ])
-    await host.run(...argv);
-  await host.once();
-  execFileSync('chmod', ['-R', 'go+rX', host.state]);
-  await host.run('status');
-  // Only a folder that holds nothing else is closed.
-  expect([readdirSync(host.state), statSync(host.state).mode & 0o777]).toEqual([
-    expect.any(Array),
-    0o700,
-  ]);
-});
+it(
+  'every name in a state directory that was used is one of those that belong to it',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const host = await bus.host('tower', { ...builder(), worker: 'echo done' });
+    const file = join(bus.root, 'file');
+    writeFileSync(file, 'bytes');
+    await planned(host);
+    await host.send('worker', 'hello', '--attach', file);
+    const running = host.start();
+    await running.saw('dispatch_done');
+    await running.stop();
+    for (const argv of [
+      ['memory', 'add', '--subject', 's', 'text'],
+      ['search', 'hello'],
+      ['schedule', 'add', 'daily', '--to', 'worker', '--every', '1h', 'go'],
+      ['secret', 'set', 'token', '--file', file],
+      ['pause'],
+      ['doctor'],
+      ['open', '--actor', 'worker'],
+    ])
+      await host.run(...argv);
+    await host.once();
+    execFileSync('chmod', ['-R', 'go+rX', host.state]);
+    await host.run('status');
+    // Only a folder that holds nothing else is closed.
+    expect([readdirSync(host.state), statSync(host.state).mode & 0o777]).toEqual([
+      expect.any(Array),
+      0o700,
+    ]);
+  },
+);

@@ -74,7 +74,7 @@ it.each([
     [result({ total_cost_usd: 0.001, usage: undefined })],
   ],
   ['prints an error of its own, and kills the CLI', [result({ is_error: true }), 'kill -9 $$']],
-])('a run that %s counts as what it was handed', async (_, script) => {
+])('a run that %s counts as what it was handed', { tags: 'long' }, async (_, script) => {
   const host = await machine(claude(...script));
   const said = await five(host);
   expect(starts()).toBe(1);
@@ -91,87 +91,107 @@ it('a result that a tool prints after that of the CLI makes nothing cheaper', as
   expect(billedRuns(host).map(({ usage }) => usage?.usd)).toEqual([0.6, 0.6]);
 });
 
-it('a run that its own asker calls off counts as what it was handed', async () => {
-  const host = await machine(claude(WAITS));
-  const running = host.start();
-  const question = await host.send('worker', 'a task');
-  await until('the run', () => starts() === 1);
-  await host.run('cancel', question);
-  await until('the bill', () => billedRuns(host).length === 1);
-  await running.stop();
-  await five(host);
-  expect(starts()).toBe(1);
-  expect(billedRuns(host)).toMatchObject([
-    { ended: 'stopped', handed: { usd: 1 }, presumed: true },
-  ]);
-  const { unstated } = JSON.parse((await host.run('cost', '--json')).out) as { unstated: number };
-  expect(unstated).toBe(1);
-});
+it(
+  'a run that its own asker calls off counts as what it was handed',
+  { tags: 'long' },
+  async () => {
+    const host = await machine(claude(WAITS));
+    const running = host.start();
+    const question = await host.send('worker', 'a task');
+    await until('the run', () => starts() === 1);
+    await host.run('cancel', question);
+    await until('the bill', () => billedRuns(host).length === 1);
+    await running.stop();
+    await five(host);
+    expect(starts()).toBe(1);
+    expect(billedRuns(host)).toMatchObject([
+      { ended: 'stopped', handed: { usd: 1 }, presumed: true },
+    ]);
+    const { unstated } = JSON.parse((await host.run('cost', '--json')).out) as { unstated: number };
+    expect(unstated).toBe(1);
+  },
+);
 
-it('a run that takes too long, or whose dispatcher is killed, counts as what it was handed', async () => {
-  const late = await machine(claude(WAITS), { max_usd_per_day: '1', timeout: '2s' });
-  await five(late);
-  expect(starts()).toBe(1);
+it(
+  'a run that takes too long, or whose dispatcher is killed, counts as what it was handed',
+  { tags: 'long' },
+  async () => {
+    const late = await machine(claude(WAITS), { max_usd_per_day: '1', timeout: '2s' });
+    await five(late);
+    expect(starts()).toBe(1);
 
-  bus = new Bus();
-  const host = await machine(claude(WAITS));
-  await host.send('worker', 'a task');
-  const dispatcher = new Program(host, 'dispatch');
-  await until('another run', () => starts() === 2);
-  await dispatcher.stop('SIGKILL');
-  await five(host);
-  expect(starts()).toBe(2);
-  expect(billedRuns(host)).toMatchObject([{ ended: 'interrupted', handed: { usd: 1 } }]);
-});
+    bus = new Bus();
+    const host = await machine(claude(WAITS));
+    await host.send('worker', 'a task');
+    const dispatcher = new Program(host, 'dispatch');
+    await until('another run', () => starts() === 2);
+    await dispatcher.stop('SIGKILL');
+    await five(host);
+    expect(starts()).toBe(2);
+    expect(billedRuns(host)).toMatchObject([{ ended: 'interrupted', handed: { usd: 1 } }]);
+  },
+);
 
-it('of five tasks that are called off at once the first run is handed what is left, and the tokens that were seen do not stand for all', async () => {
-  const host = await machine(claude(WAITS), { max_tokens_per_day: 1000, count: 5 });
-  const running = host.start();
-  const questions: string[] = [];
-  for (let n = 0; n < 5; n++)
-    questions.push(await host.send('worker', 'a task', '--from', `asker-${String(n)}`, '--new'));
-  await until('a run', () => starts() > 0);
-  await running.saw('tick');
-  for (const question of questions) await host.run('cancel', question);
-  await until('the bill', () => billedRuns(host).length > 0);
-  await running.stop();
-  await five(host);
-  expect(starts()).toBe(1);
-  expect(billedRuns(host)).toMatchObject([{ usage: { input: 7 }, handed: { tokens: 1000 } }]);
-});
+it(
+  'of five tasks that are called off at once the first run is handed what is left, and the tokens that were seen do not stand for all',
+  { tags: 'long' },
+  async () => {
+    const host = await machine(claude(WAITS), { max_tokens_per_day: 1000, count: 5 });
+    const running = host.start();
+    const questions: string[] = [];
+    for (let n = 0; n < 5; n++)
+      questions.push(await host.send('worker', 'a task', '--from', `asker-${String(n)}`, '--new'));
+    await until('a run', () => starts() > 0);
+    await running.saw('tick');
+    for (const question of questions) await host.run('cancel', question);
+    await until('the bill', () => billedRuns(host).length > 0);
+    await running.stop();
+    await five(host);
+    expect(starts()).toBe(1);
+    expect(billedRuns(host)).toMatchObject([{ usage: { input: 7 }, handed: { tokens: 1000 } }]);
+  },
+);
 
-it('the budgets of a thread and of the machine take a run that was killed for what it was handed', async () => {
-  const host = await machine(claude('kill -9 $$'), { max_usd_per_thread: '1' });
-  const question = await host.send('worker', 'a task');
-  await pass(host);
-  const [notice] = bus.from('worker');
-  expect(notice?.message.re).toEqual([question]);
-  const more = await host.run('reply', notice?.relPath ?? '', 'and more');
-  expect(more.code, more.err).toBe(0);
-  await pass(host);
-  const before = starts();
-  expect(before).toBe(1);
+it(
+  'the budgets of a thread and of the machine take a run that was killed for what it was handed',
+  { tags: 'long' },
+  async () => {
+    const host = await machine(claude('kill -9 $$'), { max_usd_per_thread: '1' });
+    const question = await host.send('worker', 'a task');
+    await pass(host);
+    const [notice] = bus.from('worker');
+    expect(notice?.message.re).toEqual([question]);
+    const more = await host.run('reply', notice?.relPath ?? '', 'and more');
+    expect(more.code, more.err).toBe(0);
+    await pass(host);
+    const before = starts();
+    expect(before).toBe(1);
 
-  bus = new Bus();
-  const other = await machine(claude('kill -9 $$'), {});
-  git(other.dir, 'config', 'crosstalk.maxUsdPerDay', '1');
-  await five(other);
-  expect(starts()).toBe(before + 1);
-});
+    bus = new Bus();
+    const other = await machine(claude('kill -9 $$'), {});
+    git(other.dir, 'config', 'crosstalk.maxUsdPerDay', '1');
+    await five(other);
+    expect(starts()).toBe(before + 1);
+  },
+);
 
-it('what is stated in the end is what counts, and a run that never got to its model costs nothing', async () => {
-  const host = await machine(billed(), { max_usd_per_day: '0.50' });
-  await five(host);
-  expect(billedRuns(host).map(({ usage, presumed }) => [usage?.usd, presumed])).toEqual([
-    [0.25, undefined],
-    [0.25, undefined],
-  ]);
+it(
+  'what is stated in the end is what counts, and a run that never got to its model costs nothing',
+  { tags: 'long' },
+  async () => {
+    const host = await machine(billed(), { max_usd_per_day: '0.50' });
+    await five(host);
+    expect(billedRuns(host).map(({ usage, presumed }) => [usage?.usd, presumed])).toEqual([
+      [0.25, undefined],
+      [0.25, undefined],
+    ]);
 
-  bus = new Bus();
-  writeFileSync(join(bin, 'claude'), '#!/bin/sh\necho "unknown option" >&2; exit 1\n', {
-    mode: 0o755,
-  });
-  const broken = await machine(`${join(bin, 'claude')} -p`);
-  await five(broken);
-  expect(billedRuns(broken)).toHaveLength(5);
-});
+    bus = new Bus();
+    writeFileSync(join(bin, 'claude'), '#!/bin/sh\necho "unknown option" >&2; exit 1\n', {
+      mode: 0o755,
+    });
+    const broken = await machine(`${join(bin, 'claude')} -p`);
+    await five(broken);
+    expect(billedRuns(broken)).toHaveLength(5);
+  },
+);

@@ -120,28 +120,34 @@ const line = fc
   .tuple(fc.constantFrom(...NAMES), fc.array(pieces, { maxLength: 7 }))
   .map(([name, some]) => [name, ...some].join(' ').replaceAll(/ +(\||&&) +/g, ' $1 '));
 
-it('no shell changes anything by a line that is said to read, or starts a program that it does not name', () => {
-  const lines = fc.sample(line, { numRuns: 4000 }).filter((one) => readingLine(one) !== undefined);
-  expect(lines.length).toBeGreaterThan(100);
-  const dir = folder();
-  // These come first, and are asked for nothing by a line that names only those of the table.
-  const bin = scratch();
-  for (const name of ['sh', 'touch', 'tee', 'env', 'xargs', 'pr', 'less', 'sort', 'made', 'x'])
-    writeFileSync(join(bin, name), '#!/bin/sh\necho started >> "$STARTED"\n', { mode: 0o755 });
-  const started = join(bin, 'started');
-  const env = { PATH: `${bin}:/usr/bin:/bin`, HOME: scratch(), STARTED: started };
-  const before = seen(dir);
-  // Each line runs in a shell of its own, all of them by one process, and reads nothing but files.
-  for (const shell of SHELLS) {
-    for (const some of lines.slice(0, 150))
-      spawnSync(shell, ['-c', some], { cwd: dir, env, input: '', timeout: 20_000 });
-    expect(seen(dir)).toBe(before);
-    expect(existsSync(started)).toBe(false);
-  }
-  // The trap itself works.
-  spawnSync('/bin/bash', ['-c', 'sh x; touch made'], { cwd: dir, env });
-  expect(existsSync(started)).toBe(true);
-});
+it(
+  'no shell changes anything by a line that is said to read, or starts a program that it does not name',
+  { tags: 'long' },
+  () => {
+    const lines = fc
+      .sample(line, { numRuns: 4000 })
+      .filter((one) => readingLine(one) !== undefined);
+    expect(lines.length).toBeGreaterThan(100);
+    const dir = folder();
+    // These come first, and are asked for nothing by a line that names only those of the table.
+    const bin = scratch();
+    for (const name of ['sh', 'touch', 'tee', 'env', 'xargs', 'pr', 'less', 'sort', 'made', 'x'])
+      writeFileSync(join(bin, name), '#!/bin/sh\necho started >> "$STARTED"\n', { mode: 0o755 });
+    const started = join(bin, 'started');
+    const env = { PATH: `${bin}:/usr/bin:/bin`, HOME: scratch(), STARTED: started };
+    const before = seen(dir);
+    // Each line runs in a shell of its own, all of them by one process, and reads nothing but files.
+    for (const shell of SHELLS) {
+      for (const some of lines.slice(0, 150))
+        spawnSync(shell, ['-c', some], { cwd: dir, env, input: '', timeout: 20_000 });
+      expect(seen(dir)).toBe(before);
+      expect(existsSync(started)).toBe(false);
+    }
+    // The trap itself works.
+    spawnSync('/bin/bash', ['-c', 'sh x; touch made'], { cwd: dir, env });
+    expect(existsSync(started)).toBe(true);
+  },
+);
 
 it('no line with a metacharacter outside of quotes is said to read', () => {
   fc.assert(

@@ -79,24 +79,28 @@ test('a graveyard goes with whatever a run has made: deep, closed, linked and of
   expect(readdirSync(root)).toEqual(['kept']);
 });
 
-test('two runs of one thread at a time have a workspace each: neither can put settings into the other’s', async () => {
-  const bus = new Bus();
-  const second = join(bus.root, 'second');
-  const worker = `if mkdir ${bus.root}/first 2>/dev/null; then crosstalk send --to operator part >/dev/null; n=0; while [ ! -e ${second} ] && [ $n -lt 300 ]; do mkdir -p .claude; echo evil > .claude/hook; sleep 0.1; n=$((n+1)); done; echo first; else cat .claude/hook > ${second}.found 2>/dev/null; pwd > ${second}.tmp; mv ${second}.tmp ${second}; echo second; fi; cat >/dev/null`;
-  const host = await bus.host('laptop', { worker: { default: { cli: worker, count: 2 } } });
-  const running = host.start();
-  const question = await host.send('worker', 'go');
-  await until('the first run’s question', () => bus.from('worker').length === 1);
-  const part = bus.from('worker')[0]?.relPath ?? '';
-  host.edit({
-    [`data/channels/${host.channel()}/2026/06/09/190000000Z-0a1b2c3d4e5f.md`]: `---\nfrom: operator\nto: worker\ntype: text\ntimestamp: 2026-06-09T19:00:00.000Z\nre: ${part}\n---\nhere it is\n`,
-  });
-  await host.run('wake');
-  await until('the second run', () => existsSync(second));
-  await running.stop();
-  const thread = /-([0-9a-f]+)\.md$/.exec(question)?.[1] ?? '';
-  expect(readFileSync(second, 'utf8').trim()).toBe(
-    join(host.state, 'work', 'worker', `${thread}~2`),
-  );
-  expect(readFileSync(`${second}.found`, 'utf8')).toBe('');
-});
+test(
+  'two runs of one thread at a time have a workspace each: neither can put settings into the other’s',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const second = join(bus.root, 'second');
+    const worker = `if mkdir ${bus.root}/first 2>/dev/null; then crosstalk send --to operator part >/dev/null; n=0; while [ ! -e ${second} ] && [ $n -lt 300 ]; do mkdir -p .claude; echo evil > .claude/hook; sleep 0.1; n=$((n+1)); done; echo first; else cat .claude/hook > ${second}.found 2>/dev/null; pwd > ${second}.tmp; mv ${second}.tmp ${second}; echo second; fi; cat >/dev/null`;
+    const host = await bus.host('laptop', { worker: { default: { cli: worker, count: 2 } } });
+    const running = host.start();
+    const question = await host.send('worker', 'go');
+    await until('the first run’s question', () => bus.from('worker').length === 1);
+    const part = bus.from('worker')[0]?.relPath ?? '';
+    host.edit({
+      [`data/channels/${host.channel()}/2026/06/09/190000000Z-0a1b2c3d4e5f.md`]: `---\nfrom: operator\nto: worker\ntype: text\ntimestamp: 2026-06-09T19:00:00.000Z\nre: ${part}\n---\nhere it is\n`,
+    });
+    await host.run('wake');
+    await until('the second run', () => existsSync(second));
+    await running.stop();
+    const thread = /-([0-9a-f]+)\.md$/.exec(question)?.[1] ?? '';
+    expect(readFileSync(second, 'utf8').trim()).toBe(
+      join(host.state, 'work', 'worker', `${thread}~2`),
+    );
+    expect(readFileSync(`${second}.found`, 'utf8')).toBe('');
+  },
+);

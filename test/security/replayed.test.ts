@@ -73,62 +73,88 @@ describe.skipIf(!hasSshKeygen)(`a task that was signed in one transport ${WITH_S
     await pins(victim, 'anna', anna);
   });
 
-  it('counts for nothing in another one to which it was copied, at the same place', async () => {
-    expect(await replayed(victim)).toBe(false);
-  });
+  it(
+    'counts for nothing in another one to which it was copied, at the same place',
+    { tags: 'long' },
+    async () => {
+      expect(await replayed(victim)).toBe(false);
+    },
+  );
 
-  it('counts for nothing there either after somebody has pushed the identity of the first one', async () => {
-    put(victim.bus, [IDENTITY_FILE, identityOn(own)]);
-    expect(await replayed(victim)).toBe(false);
-    const shown = await victim.run('host', 'show', '--json');
-    const { held } = JSON.parse(shown.out) as { held: { name: string; proposed: string }[] };
-    expect(held).toMatchObject([{ name: 'transport.identity', proposed: identityOn(own).trim() }]);
-  });
+  it(
+    'counts for nothing there either after somebody has pushed the identity of the first one',
+    { tags: 'long' },
+    async () => {
+      put(victim.bus, [IDENTITY_FILE, identityOn(own)]);
+      expect(await replayed(victim)).toBe(false);
+      const shown = await victim.run('host', 'show', '--json');
+      const { held } = JSON.parse(shown.out) as { held: { name: string; proposed: string }[] };
+      expect(held).toMatchObject([
+        { name: 'transport.identity', proposed: identityOn(own).trim() },
+      ]);
+    },
+  );
 
-  it('counts for nothing in a transport that was made with that identity before others joined', async () => {
-    const fork = new Bus();
-    git(fork.hub, 'fetch', '--quiet', own.hub, 'main:main');
-    const [id] = identityOn(own).split(' ');
-    for (const said of [identityOn(own), `${id ?? ''} ${placeOfRemote(fork.hub, '/')}\n`]) {
-      if (identityOn(fork) !== said) put(fork, [IDENTITY_FILE, said]);
-      const late = await fork.host(said === identityOn(own) ? 'late' : 'later', serving(own));
-      await pins(late, 'anna', anna);
-      await late.once();
-      expect(await verified(late)).toBe(false);
-    }
-    expect(runsIn(own)).toBe(1);
-  });
+  it(
+    'counts for nothing in a transport that was made with that identity before others joined',
+    { tags: 'long' },
+    async () => {
+      const fork = new Bus();
+      git(fork.hub, 'fetch', '--quiet', own.hub, 'main:main');
+      const [id] = identityOn(own).split(' ');
+      for (const said of [identityOn(own), `${id ?? ''} ${placeOfRemote(fork.hub, '/')}\n`]) {
+        if (identityOn(fork) !== said) put(fork, [IDENTITY_FILE, said]);
+        const late = await fork.host(said === identityOn(own) ? 'late' : 'later', serving(own));
+        await pins(late, 'anna', anna);
+        await late.once();
+        expect(await verified(late)).toBe(false);
+      }
+      expect(runsIn(own)).toBe(1);
+    },
+  );
 
-  it('counts for nothing where it was signed, in the form that names no transport', async () => {
-    const plain = task.replace(/^sig: .*\n/m, '');
-    const ref = `${place.channel}/${place.relPath}`;
-    const other = new Key(victim, 'anna');
-    await pins(victim, 'anna', other);
-    const old = other.sign(`crosstalk signed message 1\n${ref}\n${plain}`);
-    task = withSignature(plain, old);
-    expect(await replayed(victim)).toBe(false);
-    const right = other.sign(payloadOf(placeSigned(other.identity, place), plain));
-    put(victim.bus, [messageFile(place.channel, place.relPath), withSignature(plain, right)]);
-    await victim.once();
-    expect(await verified(victim)).toBe(true);
-  });
+  it(
+    'counts for nothing where it was signed, in the form that names no transport',
+    { tags: 'long' },
+    async () => {
+      const plain = task.replace(/^sig: .*\n/m, '');
+      const ref = `${place.channel}/${place.relPath}`;
+      const other = new Key(victim, 'anna');
+      await pins(victim, 'anna', other);
+      const old = other.sign(`crosstalk signed message 1\n${ref}\n${plain}`);
+      task = withSignature(plain, old);
+      expect(await replayed(victim)).toBe(false);
+      const right = other.sign(payloadOf(placeSigned(other.identity, place), plain));
+      put(victim.bus, [messageFile(place.channel, place.relPath), withSignature(plain, right)]);
+      await victim.once();
+      expect(await verified(victim)).toBe(true);
+    },
+  );
 
-  it('counts in every clone of one repository, whatever its address is written like', async () => {
-    const other = await joinedBy('other', `file://${own.hub}/`);
-    expect(await verified(other)).toBe(true);
-  });
+  it(
+    'counts in every clone of one repository, whatever its address is written like',
+    { tags: 'long' },
+    async () => {
+      const other = await joinedBy('other', `file://${own.hub}/`);
+      expect(await verified(other)).toBe(true);
+    },
+  );
 
-  it('counts under another address of the repository once the operator has said that it is the same', async () => {
-    const link = `${own.hub}-by-another-name.git`;
-    symlinkSync(own.hub, link);
-    const other = await joinedBy('other', link);
-    expect(await verified(other)).toBe(false);
-    const shown = await other.run('host', 'show', '--json');
-    const { held } = JSON.parse(shown.out) as { held: { digest: string }[] };
-    const approved = await other.run('host', 'approve', held[0]?.digest ?? '');
-    expect(approved.code, approved.err).toBe(0);
-    expect(await verified(other)).toBe(true);
-  });
+  it(
+    'counts under another address of the repository once the operator has said that it is the same',
+    { tags: 'long' },
+    async () => {
+      const link = `${own.hub}-by-another-name.git`;
+      symlinkSync(own.hub, link);
+      const other = await joinedBy('other', link);
+      expect(await verified(other)).toBe(false);
+      const shown = await other.run('host', 'show', '--json');
+      const { held } = JSON.parse(shown.out) as { held: { digest: string }[] };
+      const approved = await other.run('host', 'approve', held[0]?.digest ?? '');
+      expect(approved.code, approved.err).toBe(0);
+      expect(await verified(other)).toBe(true);
+    },
+  );
 });
 
 describe('the place of a repository', () => {

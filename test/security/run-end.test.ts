@@ -148,33 +148,37 @@ it('what is answered after the end is written nowhere, also not to the folder th
   expect(readdirSync(other)).toEqual([droppedName(request(2).id, sha256)]);
 });
 
-it('crosstalk send of a run that has ended is refused with a line that says so', async () => {
-  const bus = new Bus();
-  const seen = join(bus.root, 'seen');
-  const host = await bus.host('front', {
-    worker: `cat >/dev/null; env | grep ^CROSSTALK_ > ${seen}; echo done`,
-  });
-  await host.send('worker', 'go');
-  await host.once();
-  const lines = readFileSync(seen, 'utf8').trim().split('\n');
-  const env = Object.fromEntries(lines.map((line) => line.split(/=(.*)/s).slice(0, 2))) as Record<
-    string,
-    string
-  >;
-  for (const argv of [
-    ['send', '--to', 'worker', '--new', 'late'],
-    ['channel', 'create', 'late'],
-  ]) {
-    const program = spawnSync(join(host.state, 'bin', 'crosstalk'), argv, {
-      cwd: bus.root,
-      env: { ...process.env, ...env },
-      encoding: 'utf8',
+it(
+  'crosstalk send of a run that has ended is refused with a line that says so',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const seen = join(bus.root, 'seen');
+    const host = await bus.host('front', {
+      worker: `cat >/dev/null; env | grep ^CROSSTALK_ > ${seen}; echo done`,
     });
-    expect([program.status, program.stdout]).toEqual([1, '']);
-    expect(program.stderr).toContain('the run has ended');
-  }
-  expect(bus.from('worker')).toHaveLength(1);
-});
+    await host.send('worker', 'go');
+    await host.once();
+    const lines = readFileSync(seen, 'utf8').trim().split('\n');
+    const env = Object.fromEntries(lines.map((line) => line.split(/=(.*)/s).slice(0, 2))) as Record<
+      string,
+      string
+    >;
+    for (const argv of [
+      ['send', '--to', 'worker', '--new', 'late'],
+      ['channel', 'create', 'late'],
+    ]) {
+      const program = spawnSync(join(host.state, 'bin', 'crosstalk'), argv, {
+        cwd: bus.root,
+        env: { ...process.env, ...env },
+        encoding: 'utf8',
+      });
+      expect([program.status, program.stdout]).toEqual([1, '']);
+      expect(program.stderr).toContain('the run has ended');
+    }
+    expect(bus.from('worker')).toHaveLength(1);
+  },
+);
 
 describe.runIf(process.platform === 'linux')(
   'a process that leaves its run’s process group',
@@ -200,7 +204,7 @@ describe.runIf(process.platform === 'linux')(
       expect(bus.from('worker').map(({ message }) => message.body)).toEqual(['done\n']);
     });
 
-    it('ends with its run although its dispatcher was killed', async () => {
+    it('ends with its run although its dispatcher was killed', { tags: 'long' }, async () => {
       const bus = new Bus();
       const [pidFile, go] = [join(bus.root, 'pid'), join(bus.root, 'go')];
       onTestFinished(() => {

@@ -77,6 +77,7 @@ async function told({ bus, host }: { bus: Bus; host: Host }, text: string): Prom
 for (const [name, paths] of Object.entries(LEFT))
   can(
     `nothing that a run of ${name} leaves in its folders is there for a later one${UNLESS}`,
+    { tags: 'long' },
     async () => {
       const at = await machine(
         name,
@@ -112,6 +113,7 @@ for (const [name, path] of [
 ] as const)
   can(
     `a run of ${name} changes nothing in the login but its tokens, however it tries${UNLESS}`,
+    { tags: 'long' },
     async () => {
       const at = await machine(name, 'cat > /dev/null; . "$HOME/bin/do"');
       const login = join(at.home, path);

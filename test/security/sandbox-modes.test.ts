@@ -35,6 +35,7 @@ const ATTACKS: Record<string, { attack: string; back?: string; why?: RegExp }> =
 
 it.skipIf(!backend.ok).each(Object.entries(ATTACKS))(
   `a run that %s shows nothing to the next one, whose mail waits or which does without${UNLESS}`,
+  { tags: 'long' },
   async (_, { attack, back = 'true', why }) => {
     const bus = new Bus();
     const work = join(bus.root, 'work');

@@ -39,6 +39,7 @@ const dial = (path: string): string =>
 
 can(
   `a run in a sandbox reaches no socket of other programs, no keyring and no terminal${UNLESS}`,
+  { tags: 'long' },
   async () => {
     const bus = new Bus();
     const home = join(bus.root, 'home');
@@ -70,35 +71,40 @@ can(
   },
 );
 
-can(`a run in a sandbox inherits nothing that is open in the dispatcher${UNLESS}`, async () => {
-  const bus = new Bus();
-  const host = await bus.host('front', {});
-  const secret = join(bus.root, 'secret');
-  writeFileSync(secret, 'secret words');
-  // Whoever starts the dispatcher may leave something open, as some terminals do.
-  const pass = async (sandbox: string): Promise<string> => {
-    const cli = 'cat > /dev/null; cat /proc/self/fd/20; ls -A /dev/shm; echo end';
-    const tier = sandbox === '' ? { cli } : { cli, sandbox };
-    host.declare({ dev: { default: tier } });
-    await host.approve();
-    await host.send('dev', 'go on');
-    const fd = openSync(secret, 'r');
-    const words = [binPath(), 'dispatch', '--once', '--host', 'front'];
-    // Node itself closes the first sixteen.
-    const rest = Array.from({ length: 17 }, () => 'ignore' as const);
-    const stdio = ['ignore' as const, 'pipe' as const, 'pipe' as const, ...rest, fd];
-    const env = { ...process.env, ...host.env, CROSSTALK_TRANSPORT: host.dir };
-    const ran = spawnSync(process.execPath, words, { env, stdio });
-    closeSync(fd);
-    expect(ran.status, ran.stderr.toString()).toBe(0);
-    return bus.from('dev').at(-1)?.message.body ?? '';
-  };
-  expect(await pass('')).toContain('secret words');
-  expect(await pass('default')).toBe('end\n');
-});
+can(
+  `a run in a sandbox inherits nothing that is open in the dispatcher${UNLESS}`,
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const host = await bus.host('front', {});
+    const secret = join(bus.root, 'secret');
+    writeFileSync(secret, 'secret words');
+    // Whoever starts the dispatcher may leave something open, as some terminals do.
+    const pass = async (sandbox: string): Promise<string> => {
+      const cli = 'cat > /dev/null; cat /proc/self/fd/20; ls -A /dev/shm; echo end';
+      const tier = sandbox === '' ? { cli } : { cli, sandbox };
+      host.declare({ dev: { default: tier } });
+      await host.approve();
+      await host.send('dev', 'go on');
+      const fd = openSync(secret, 'r');
+      const words = [binPath(), 'dispatch', '--once', '--host', 'front'];
+      // Node itself closes the first sixteen.
+      const rest = Array.from({ length: 17 }, () => 'ignore' as const);
+      const stdio = ['ignore' as const, 'pipe' as const, 'pipe' as const, ...rest, fd];
+      const env = { ...process.env, ...host.env, CROSSTALK_TRANSPORT: host.dir };
+      const ran = spawnSync(process.execPath, words, { env, stdio });
+      closeSync(fd);
+      expect(ran.status, ran.stderr.toString()).toBe(0);
+      return bus.from('dev').at(-1)?.message.body ?? '';
+    };
+    expect(await pass('')).toContain('secret words');
+    expect(await pass('default')).toBe('end\n');
+  },
+);
 
 can(
   `a run in a sandbox leaves nothing in a folder of the operator’s that their git executes${UNLESS}`,
+  { tags: 'long' },
   async () => {
     const bus = new Bus();
     const home = join(bus.root, 'home');

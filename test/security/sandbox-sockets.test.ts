@@ -31,6 +31,7 @@ const listen = (name: string, then = ''): string =>
 
 can(
   `a run in a sandbox reaches no socket and no pipe of others, however it came to its name${UNLESS}`,
+  { tags: 'long' },
   async () => {
     const bus = new Bus();
     const home = join(bus.root, 'home');
@@ -142,6 +143,7 @@ it.skipIf(!backend.ok || !hasSsh)(
 
 can(
   `a run in a sandbox has sockets of the usual kinds alone, and no way around what is refused${UNLESS}`,
+  { tags: 'long' },
   async () => {
     const bus = new Bus();
     const host = await bus.host('front', {});

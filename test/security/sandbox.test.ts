@@ -85,6 +85,7 @@ async function tried(
 
 can(
   `what a hostile run tries succeeds outside of a sandbox, and fails in it${UNLESS}`,
+  { tags: 'long' },
   async () => {
     const bus = new Bus();
     const home = join(bus.root, 'home');
@@ -229,6 +230,7 @@ ls "$HOME/.claude" | tr '\\n' ' '
 
 can(
   `settings that a run leaves in the folders of its CLI are gone before the next one${UNLESS}`,
+  { tags: 'long' },
   async () => {
     const bus = new Bus();
     const [home, bin] = [join(bus.root, 'home'), join(bus.root, 'home/bin')];

@@ -56,110 +56,134 @@ const answersOf = (actor: string): string[] =>
   bus.from(actor).map(({ relPath }) => fileAt(relPath));
 
 describe.skipIf(!hasSshKeygen)(`whoever rewrites the history ${WITH_SSH_KEYGEN}`, () => {
-  it('has no signed task run again by taking its answer off the bus, however often', async () => {
-    const base = tipOf(bus);
-    await host.send('worker', 'pay 100');
-    await starts();
-    expect(runs()).toBe(1);
-    for (const parent of ['', base, base]) {
-      rewrite(answersOf('worker'), parent);
+  it(
+    'has no signed task run again by taking its answer off the bus, however often',
+    { tags: 'long' },
+    async () => {
+      const base = tipOf(bus);
+      await host.send('worker', 'pay 100');
       await starts();
-    }
-    const running = host.start();
-    await running.saw('tick');
-    rewrite(answersOf('worker'), base);
-    const tip = tipOf(bus);
-    await running.saw('tick', (event) => event['tip'] === tip);
-    await host.send('worker', 'pay 1');
-    await running.saw('dispatch_done');
-    await running.stop();
-    expect(runs()).toBe(2);
-  });
+      expect(runs()).toBe(1);
+      for (const parent of ['', base, base]) {
+        rewrite(answersOf('worker'), parent);
+        await starts();
+      }
+      const running = host.start();
+      await running.saw('tick');
+      rewrite(answersOf('worker'), base);
+      const tip = tipOf(bus);
+      await running.saw('tick', (event) => event['tip'] === tip);
+      await host.send('worker', 'pay 1');
+      await running.saw('dispatch_done');
+      await running.stop();
+      expect(runs()).toBe(2);
+    },
+  );
 
-  it('has none run again by taking the task off too, and putting it back later, or elsewhere', async () => {
-    const relPath = await host.send('worker', 'pay 100');
-    await starts();
-    const task = fileOf(host, { channel: host.channel(), relPath });
-    rewrite([fileAt(relPath), ...answersOf('worker')]);
-    await starts();
-    put(bus, [fileAt(relPath), task]);
-    await starts();
-    host.remove(fileAt(relPath));
-    await starts();
-    rewrite([], '', { [fileAt(relPath)]: task });
-    await starts();
-    const other = relPath.replace(/-[0-9a-f]+\.md$/, '-0123456789ab.md');
-    put(bus, [fileAt(other), task]);
-    put(bus, [fileAt(relPath), task.replace('pay 100', 'pay 900')]);
-    await starts();
-    expect(runs()).toBe(1);
-    await host.send('worker', 'pay 1');
-    await starts();
-    expect(runs()).toBe(2);
-  });
-
-  it('has none run again by putting what was said into another order', async () => {
-    const relPath = await host.send('worker', 'pay 100');
-    await starts();
-    const [answer = ''] = answersOf('worker');
-    const answered = git(bus.hub, 'show', `main:${answer}`);
-    const task = fileOf(host, { channel: host.channel(), relPath });
-    rewrite([fileAt(relPath), answer], '', { [answer]: answered, [fileAt(relPath)]: task });
-    await starts();
-    expect(runs()).toBe(1);
-  });
-
-  it('has nothing run again that was met with silence, called off, or dropped after it failed', async () => {
-    for (const word of ['one', 'too']) await host.send('silent', word);
-    const failed = await host.send('failing', 'two');
-    const called = await host.send('worker', 'three');
-    await host.run('cancel', called);
-    await starts();
-    const before = runs();
-    const letters = JSON.parse((await host.run('dlq', '--json')).out) as { id: string }[];
-    for (const { id } of letters) await host.run('dlq', '--drop', id);
-    const said = bus.messages().filter(({ relPath }) => ![failed, called].includes(relPath));
-    const others = said.filter(({ message }) => message.re.length > 0 || message.cancels);
-    rewrite(others.map(({ relPath }) => fileAt(relPath)));
-    await starts();
-    expect(bus.messages().map(({ relPath }) => relPath)).toContain(called);
-    expect(before).toBe(2);
-    expect(runs()).toBe(before);
-  });
-
-  it('has none run again in a clone that was made anew in the place of the old one', async () => {
-    await host.send('worker', 'pay 100');
-    await starts();
-    rmSync(host.dir, { recursive: true });
-    rewrite(answersOf('worker'));
-    git(bus.root, 'clone', '--quiet', bus.hub, host.dir);
-    await host.run('dispatch', '--once', '--host', 'laptop', '--trust-host-file');
-    await starts();
-    expect(runs()).toBe(1);
-  });
-
-  it('has no coordinator complete a goal again by taking off its answer, and one of its parts for a while', async () => {
-    const back = await bus.host('back', { left: 'echo left' });
-    const side = await bus.host('side', { right: 'echo right' });
-    const goal = await host.send('lead', 'all of it');
-    for (const other of [host, back, host, side, host]) await other.once();
-    const answered = (): string[] =>
-      bus
-        .from('lead')
-        .filter(({ message }) => message.re.includes(goal))
-        .map(({ relPath }) => fileAt(relPath));
-    expect(answered()).toHaveLength(1);
-    await host.once();
-    const [part = ''] = answersOf('left');
-    const content = git(bus.hub, 'show', `main:${part}`);
-    for (let time = 0; time < 2; time++) {
-      rewrite([...answered(), part]);
+  it(
+    'has none run again by taking the task off too, and putting it back later, or elsewhere',
+    { tags: 'long' },
+    async () => {
+      const relPath = await host.send('worker', 'pay 100');
       await starts();
-      put(bus, [part, content]);
+      const task = fileOf(host, { channel: host.channel(), relPath });
+      rewrite([fileAt(relPath), ...answersOf('worker')]);
       await starts();
-    }
-    expect(answered()).toEqual([]);
-  });
+      put(bus, [fileAt(relPath), task]);
+      await starts();
+      host.remove(fileAt(relPath));
+      await starts();
+      rewrite([], '', { [fileAt(relPath)]: task });
+      await starts();
+      const other = relPath.replace(/-[0-9a-f]+\.md$/, '-0123456789ab.md');
+      put(bus, [fileAt(other), task]);
+      put(bus, [fileAt(relPath), task.replace('pay 100', 'pay 900')]);
+      await starts();
+      expect(runs()).toBe(1);
+      await host.send('worker', 'pay 1');
+      await starts();
+      expect(runs()).toBe(2);
+    },
+  );
+
+  it(
+    'has none run again by putting what was said into another order',
+    { tags: 'long' },
+    async () => {
+      const relPath = await host.send('worker', 'pay 100');
+      await starts();
+      const [answer = ''] = answersOf('worker');
+      const answered = git(bus.hub, 'show', `main:${answer}`);
+      const task = fileOf(host, { channel: host.channel(), relPath });
+      rewrite([fileAt(relPath), answer], '', { [answer]: answered, [fileAt(relPath)]: task });
+      await starts();
+      expect(runs()).toBe(1);
+    },
+  );
+
+  it(
+    'has nothing run again that was met with silence, called off, or dropped after it failed',
+    { tags: 'long' },
+    async () => {
+      for (const word of ['one', 'too']) await host.send('silent', word);
+      const failed = await host.send('failing', 'two');
+      const called = await host.send('worker', 'three');
+      await host.run('cancel', called);
+      await starts();
+      const before = runs();
+      const letters = JSON.parse((await host.run('dlq', '--json')).out) as { id: string }[];
+      for (const { id } of letters) await host.run('dlq', '--drop', id);
+      const said = bus.messages().filter(({ relPath }) => ![failed, called].includes(relPath));
+      const others = said.filter(({ message }) => message.re.length > 0 || message.cancels);
+      rewrite(others.map(({ relPath }) => fileAt(relPath)));
+      await starts();
+      expect(bus.messages().map(({ relPath }) => relPath)).toContain(called);
+      expect(before).toBe(2);
+      expect(runs()).toBe(before);
+    },
+  );
+
+  it(
+    'has none run again in a clone that was made anew in the place of the old one',
+    { tags: 'long' },
+    async () => {
+      await host.send('worker', 'pay 100');
+      await starts();
+      rmSync(host.dir, { recursive: true });
+      rewrite(answersOf('worker'));
+      git(bus.root, 'clone', '--quiet', bus.hub, host.dir);
+      await host.run('dispatch', '--once', '--host', 'laptop', '--trust-host-file');
+      await starts();
+      expect(runs()).toBe(1);
+    },
+  );
+
+  it(
+    'has no coordinator complete a goal again by taking off its answer, and one of its parts for a while',
+    { tags: 'long' },
+    async () => {
+      const back = await bus.host('back', { left: 'echo left' });
+      const side = await bus.host('side', { right: 'echo right' });
+      const goal = await host.send('lead', 'all of it');
+      for (const other of [host, back, host, side, host]) await other.once();
+      const answered = (): string[] =>
+        bus
+          .from('lead')
+          .filter(({ message }) => message.re.includes(goal))
+          .map(({ relPath }) => fileAt(relPath));
+      expect(answered()).toHaveLength(1);
+      await host.once();
+      const [part = ''] = answersOf('left');
+      const content = git(bus.hub, 'show', `main:${part}`);
+      for (let time = 0; time < 2; time++) {
+        rewrite([...answered(), part]);
+        await starts();
+        put(bus, [part, content]);
+        await starts();
+      }
+      expect(answered()).toEqual([]);
+    },
+  );
 
   it('keeps no operator from trying again what has failed', async () => {
     await host.send('failing', 'two');

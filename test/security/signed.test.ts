@@ -97,89 +97,105 @@ describe.skipIf(!hasSshKeygen)(`whoever can push ${WITH_SSH_KEYGEN}`, () => {
     expect(await verified(`${AT}62.md`)).toBe(false);
   });
 
-  it('cannot change a byte of it: body, recipient, link, option, time, or a field that nobody knows', async () => {
-    const whole = signedFile(
-      anna,
-      channel,
-      FIRST,
-      said({ re: [`${AT}50.md`], extra: { plan: 'b' } }),
-    );
-    const changes: [string, string][] = [
-      ['pay 100', 'pay 900'],
-      ['pay 100\n', 'pay 100\n\n'],
-      ['to: worker', 'to: worked'],
-      ['from: anna', 'from: Anna'],
-      [`${AT}50.md`, `${AT}51.md`],
-      ['- wait', '- waiT'],
-      ['19:00:00.000Z', '19:00:00.001Z'],
-      ['plan: b', 'plan: c'],
-      ['plan: b\n', 'plan: b\ntier: large\n'],
-      ['plan: b\n', 'plan: b\ncancels: 2026/06/09/190000000Z-00000000.md\n'],
-      ['plan: b\n', ''],
-      ['options:', 'Options:'],
-      ['---\n\n', '---\n'],
-    ];
-    putFile(host, channel, FIRST, whole);
-    expect(await verified()).toBe(true);
-    for (const [before, after] of changes) {
-      expect(whole, before).toContain(before);
-      putFile(host, channel, FIRST, whole.replace(before, after));
-      const now = await verified();
-      // Another spelling of the name is another name, of which no key is pinned.
-      expect(now, after).toBe(before.startsWith('from') ? undefined : false);
-    }
-  });
+  it(
+    'cannot change a byte of it: body, recipient, link, option, time, or a field that nobody knows',
+    { tags: 'long' },
+    async () => {
+      const whole = signedFile(
+        anna,
+        channel,
+        FIRST,
+        said({ re: [`${AT}50.md`], extra: { plan: 'b' } }),
+      );
+      const changes: [string, string][] = [
+        ['pay 100', 'pay 900'],
+        ['pay 100\n', 'pay 100\n\n'],
+        ['to: worker', 'to: worked'],
+        ['from: anna', 'from: Anna'],
+        [`${AT}50.md`, `${AT}51.md`],
+        ['- wait', '- waiT'],
+        ['19:00:00.000Z', '19:00:00.001Z'],
+        ['plan: b', 'plan: c'],
+        ['plan: b\n', 'plan: b\ntier: large\n'],
+        ['plan: b\n', 'plan: b\ncancels: 2026/06/09/190000000Z-00000000.md\n'],
+        ['plan: b\n', ''],
+        ['options:', 'Options:'],
+        ['---\n\n', '---\n'],
+      ];
+      putFile(host, channel, FIRST, whole);
+      expect(await verified()).toBe(true);
+      for (const [before, after] of changes) {
+        expect(whole, before).toContain(before);
+        putFile(host, channel, FIRST, whole.replace(before, after));
+        const now = await verified();
+        // Another spelling of the name is another name, of which no key is pinned.
+        expect(now, after).toBe(before.startsWith('from') ? undefined : false);
+      }
+    },
+  );
 
-  it('cannot move the signature to where it changes what the header means', async () => {
-    const whole = signedFile(anna, channel, FIRST, said({ re: [`${AT}50.md`, `${AT}51.md`] }));
-    const line = /sig: .*\n/.exec(whole)?.[0] ?? '';
-    const rest = whole.replace(line, '');
-    for (
-      let at = rest.indexOf('\n') + 1;
-      at <= rest.indexOf('\n---\n') + 1;
-      at = rest.indexOf('\n', at) + 1
-    ) {
-      const moved = rest.slice(0, at) + line + rest.slice(at);
-      putFile(host, channel, FIRST, moved);
-      await host.news();
-      const read = await host.run('read', FIRST, '--json');
-      const isThere = read.code === 0 && (JSON.parse(read.out) as { verified: boolean }).verified;
-      expect(isThere, moved).toBe(moved === whole);
-    }
-  });
+  it(
+    'cannot move the signature to where it changes what the header means',
+    { tags: 'long' },
+    async () => {
+      const whole = signedFile(anna, channel, FIRST, said({ re: [`${AT}50.md`, `${AT}51.md`] }));
+      const line = /sig: .*\n/.exec(whole)?.[0] ?? '';
+      const rest = whole.replace(line, '');
+      for (
+        let at = rest.indexOf('\n') + 1;
+        at <= rest.indexOf('\n---\n') + 1;
+        at = rest.indexOf('\n', at) + 1
+      ) {
+        const moved = rest.slice(0, at) + line + rest.slice(at);
+        putFile(host, channel, FIRST, moved);
+        await host.news();
+        const read = await host.run('read', FIRST, '--json');
+        const isThere = read.code === 0 && (JSON.parse(read.out) as { verified: boolean }).verified;
+        expect(isThere, moved).toBe(moved === whole);
+      }
+    },
+  );
 
-  it('gains nothing by a signature that is none, or of another purpose, and starts no process by it', async () => {
-    const text = formatMessage({
-      type: 'text',
-      timestamp: '2026-06-09T19:00:00.000Z',
-      re: [],
-      cause: [],
-      extra: {},
-      ...said(),
-    });
-    const payload = payloadOf(placeSigned(anna.identity, { channel, relPath: FIRST }), text);
-    const started = counts(host);
-    const odd = [
-      'A'.repeat(8192),
-      'A'.repeat(60_000),
-      'U1NIU0lH',
-      Buffer.from(`SSHSIG\0\0\0\u0001${'\u00ff'.repeat(400)}`, 'latin1').toString('base64'),
-      '-----BEGIN SSH SIGNATURE-----',
-      anna.sign(payload, 'git'),
-      anna.sign(payload, 'file'),
-    ];
-    for (const sig of odd) {
-      putFile(host, channel, FIRST, withSignature(text, sig));
-      expect(await verified(), sig.slice(0, 40)).toBe(false);
-    }
-    const broken = ['sig: |\n  -----BEGIN SSH SIGNATURE-----\n', 'sig: [a, b]\n', 'sig: {a: b}\n'];
-    for (const line of broken) {
-      putFile(host, channel, FIRST, text.replace('\n---\n', `\n${line}---\n`));
-      expect(await verified(), line).toBe(false);
-    }
-    expect(started()).toBe(0);
-    expect((await host.run('status')).code).toBe(0);
-  });
+  it(
+    'gains nothing by a signature that is none, or of another purpose, and starts no process by it',
+    { tags: 'long' },
+    async () => {
+      const text = formatMessage({
+        type: 'text',
+        timestamp: '2026-06-09T19:00:00.000Z',
+        re: [],
+        cause: [],
+        extra: {},
+        ...said(),
+      });
+      const payload = payloadOf(placeSigned(anna.identity, { channel, relPath: FIRST }), text);
+      const started = counts(host);
+      const odd = [
+        'A'.repeat(8192),
+        'A'.repeat(60_000),
+        'U1NIU0lH',
+        Buffer.from(`SSHSIG\0\0\0\u0001${'\u00ff'.repeat(400)}`, 'latin1').toString('base64'),
+        '-----BEGIN SSH SIGNATURE-----',
+        anna.sign(payload, 'git'),
+        anna.sign(payload, 'file'),
+      ];
+      for (const sig of odd) {
+        putFile(host, channel, FIRST, withSignature(text, sig));
+        expect(await verified(), sig.slice(0, 40)).toBe(false);
+      }
+      const broken = [
+        'sig: |\n  -----BEGIN SSH SIGNATURE-----\n',
+        'sig: [a, b]\n',
+        'sig: {a: b}\n',
+      ];
+      for (const line of broken) {
+        putFile(host, channel, FIRST, text.replace('\n---\n', `\n${line}---\n`));
+        expect(await verified(), line).toBe(false);
+      }
+      expect(started()).toBe(0);
+      expect((await host.run('status')).code).toBe(0);
+    },
+  );
 
   it('cannot have a verdict of one message believed of another that takes its place', async () => {
     putFile(host, channel, FIRST, good());
@@ -190,7 +206,7 @@ describe.skipIf(!hasSshKeygen)(`whoever can push ${WITH_SSH_KEYGEN}`, () => {
     expect(await verified()).toBe(true);
   });
 
-  it('pins no key by what is in the transport, and a run pins none', async () => {
+  it('pins no key by what is in the transport, and a run pins none', { tags: 'long' }, async () => {
     const mallory = new Key(host, 'mallory');
     host.edit({ 'local/actors/keys.pub': `${mallory.line}\n`, 'data/pins.json': '{}' });
     await host.run('sync');

@@ -16,6 +16,7 @@ import { git } from '../support/git.ts';
 import { headers } from '../support/headers.ts';
 import { said } from '../support/messages.ts';
 import { processorTime } from '../support/processor-time.ts';
+import { sample } from '../support/form.ts';
 
 /** The remote itself, opened as a transport. */
 async function atHub({ hub, root }: Bus): Promise<Transport> {
@@ -111,27 +112,31 @@ async function machine(): Promise<{ bus: Bus; host: Host }> {
 }
 
 describe('a kilobyte of nested folders', () => {
-  it.each(BOMBS)(
+  it.each(sample(BOMBS))(
     '%s stops neither delivery nor any command that reads',
+    { tags: 'sampled' },
     async (_, path, make) => {
       const { bus, host } = await machine();
       plant(bus.hub, { [path]: { mode: FOLDER, oid: make(bus.hub) } });
       await goesOn(host);
     },
-    120_000,
   );
 
-  it('that is taken away again, or was there before a machine joined, stops nothing either', async () => {
-    const { bus, host } = await machine();
-    const before = git(bus.hub, 'rev-parse', 'main^{tree}').trim();
-    plant(bus.hub, { [`data/channels/${CHANNEL}`]: { mode: FOLDER, oid: calendar(bus.hub) } });
-    await host.once();
-    const log = await host.once('--from-now');
-    expect(readBy(log)).toBeLessThan(MOST);
-    const gone = git(bus.hub, 'commit-tree', '-p', 'main', '-m', 'gone', before).trim();
-    git(bus.hub, 'update-ref', 'refs/heads/main', gone);
-    await goesOn(host);
-  });
+  it(
+    'that is taken away again, or was there before a machine joined, stops nothing either',
+    { tags: 'long' },
+    async () => {
+      const { bus, host } = await machine();
+      const before = git(bus.hub, 'rev-parse', 'main^{tree}').trim();
+      plant(bus.hub, { [`data/channels/${CHANNEL}`]: { mode: FOLDER, oid: calendar(bus.hub) } });
+      await host.once();
+      const log = await host.once('--from-now');
+      expect(readBy(log)).toBeLessThan(MOST);
+      const gone = git(bus.hub, 'commit-tree', '-p', 'main', '-m', 'gone', before).trim();
+      git(bus.hub, 'update-ref', 'refs/heads/main', gone);
+      await goesOn(host);
+    },
+  );
 
   it('does not keep an operator from archiving, and is left as it is', async () => {
     const { bus, host } = await machine();
@@ -209,21 +214,17 @@ describe('a hundred thousand names for one file', () => {
       (n: number) => `20260609T190000000Z-${n.toString(16).padStart(8, '0')}.md`,
       headers.keys(60_000),
     ],
-  ])(
-    'as %s cost one reading of it',
-    async (_, path, nameOf, header) => {
-      const { bus, host } = await machine();
-      const own = git(bus.hub, 'rev-parse', 'main:hosts/front.md').trim();
-      plant(bus.hub, {
-        [path]: { mode: FOLDER, oid: crowd(bus.hub, `---\n${header}---\n`, nameOf) },
-        'hosts/front.md': { mode: '100644', oid: own },
-      });
-      await goesOn(host);
-    },
-    120_000,
-  );
+  ])('as %s cost one reading of it', { tags: 'long' }, async (_, path, nameOf, header) => {
+    const { bus, host } = await machine();
+    const own = git(bus.hub, 'rev-parse', 'main:hosts/front.md').trim();
+    plant(bus.hub, {
+      [path]: { mode: FOLDER, oid: crowd(bus.hub, `---\n${header}---\n`, nameOf) },
+      'hosts/front.md': { mode: '100644', oid: own },
+    });
+    await goesOn(host);
+  });
 
-  it('as messages that one message answers cost one reading of it', async () => {
+  it('as messages that one message answers cost one reading of it', { tags: 'long' }, async () => {
     const { bus } = await machine();
     const large = blob(bus.hub, MESSAGE + 'x'.repeat(1_000_000));
     const names = numbered(1600, 8).map((suffix) => `190000000Z-${suffix}.md`);
@@ -255,29 +256,33 @@ describe('a hundred thousand names for one file', () => {
     }
   });
 
-  it('as profiles cost one reading of it, for each who lists the actors', async () => {
-    const { bus } = await machine();
-    const profile = '---\nname: a7\ndescription: the seventh\n---\nx\n';
-    plant(bus.hub, {
-      'local/actors': {
-        mode: FOLDER,
-        oid: crowd(bus.hub, profile, (n) => `a${String(n)}.md`),
-      },
-    });
-    const transport = await atHub(bus);
-    try {
-      const context = { transport, reader: new MessageReader(transport) } as unknown as Context;
-      const before = transport.cost.reads;
-      const actors = await knownActors(context);
-      expect(actors.length).toBeGreaterThan(100_000);
-      expect(transport.cost.reads - before).toBeLessThan(10);
-      expect(actors.filter(({ description }) => description === 'the seventh')).toEqual([
-        { name: 'a7', description: 'the seventh', profile: 'local/actors/a7.md', hosts: [] },
-      ]);
-    } finally {
-      transport.close();
-    }
-  });
+  it(
+    'as profiles cost one reading of it, for each who lists the actors',
+    { tags: 'long' },
+    async () => {
+      const { bus } = await machine();
+      const profile = '---\nname: a7\ndescription: the seventh\n---\nx\n';
+      plant(bus.hub, {
+        'local/actors': {
+          mode: FOLDER,
+          oid: crowd(bus.hub, profile, (n) => `a${String(n)}.md`),
+        },
+      });
+      const transport = await atHub(bus);
+      try {
+        const context = { transport, reader: new MessageReader(transport) } as unknown as Context;
+        const before = transport.cost.reads;
+        const actors = await knownActors(context);
+        expect(actors.length).toBeGreaterThan(100_000);
+        expect(transport.cost.reads - before).toBeLessThan(10);
+        expect(actors.filter(({ description }) => description === 'the seventh')).toEqual([
+          { name: 'a7', description: 'the seventh', profile: 'local/actors/a7.md', hosts: [] },
+        ]);
+      } finally {
+        transport.close();
+      }
+    },
+  );
 
   it('as messages are parsed once, whatever they are', async () => {
     const { bus } = await machine();
@@ -326,6 +331,7 @@ describe('a header', () => {
 
   it.each(Object.entries(headers))(
     'of 64 KiB is read in a time that follows its size: %s',
+    { tags: 'long' },
     (_, make) => {
       // Times that grew with the square of the keys, errors, aliases or blank lines were seconds to
       // minutes.

@@ -6,6 +6,7 @@ import { Worktrees } from '../../src/state/worktrees.ts';
 import { Bus, events, type Host } from '../support/bus.ts';
 import { digestOf } from '../support/folder-digest.ts';
 import { git } from '../support/git.ts';
+import { sample } from '../support/form.ts';
 
 /** A machine whose actor works in copies of a project, and does there what it was told. */
 class Machine {
@@ -102,78 +103,84 @@ it('no setting, hook or filter that a run puts into its copy is executed by the 
   expect(git(machine.app, 'branch', '--list', 'crosstalk/*')).toContain('crosstalk/');
 });
 
-it.each([
-  [
-    'a commit whose tree would write into .git',
+it.each(
+  sample([
     [
-      'blob=$(echo evil | git hash-object -w --stdin)',
-      `inner=$(printf '100644 blob %s\\tconfig\\n' $blob | git mktree)`,
-      `tree=$(printf '40000 .git\\0' > t; printf %s "$inner" | xxd -r -p >> t; git hash-object -t tree -w --literally t)`,
-      'git update-ref HEAD $(git commit-tree $tree -p HEAD -m evil)',
+      'a commit whose tree would write into .git',
+      [
+        'blob=$(echo evil | git hash-object -w --stdin)',
+        `inner=$(printf '100644 blob %s\\tconfig\\n' $blob | git mktree)`,
+        `tree=$(printf '40000 .git\\0' > t; printf %s "$inner" | xxd -r -p >> t; git hash-object -t tree -w --literally t)`,
+        'git update-ref HEAD $(git commit-tree $tree -p HEAD -m evil)',
+      ],
     ],
-  ],
-  [
-    'an object with the content of another one',
     [
-      COMMIT,
-      'oid=$(git rev-parse HEAD:new); file=.git/objects/$(echo $oid | cut -c1-2)/$(echo $oid | cut -c3-)',
-      'other=$(echo other | git hash-object -w --stdin)',
-      'chmod u+w $file; cp .git/objects/$(echo $other | cut -c1-2)/$(echo $other | cut -c3-) $file',
+      'an object with the content of another one',
+      [
+        COMMIT,
+        'oid=$(git rev-parse HEAD:new); file=.git/objects/$(echo $oid | cut -c1-2)/$(echo $oid | cut -c3-)',
+        'other=$(echo other | git hash-object -w --stdin)',
+        'chmod u+w $file; cp .git/objects/$(echo $other | cut -c1-2)/$(echo $other | cut -c3-) $file',
+      ],
     ],
-  ],
-  [
-    'a commit whose files are missing',
     [
-      COMMIT,
-      'oid=$(git rev-parse HEAD:new); rm -f .git/objects/$(echo $oid | cut -c1-2)/$(echo $oid | cut -c3-)',
+      'a commit whose files are missing',
+      [
+        COMMIT,
+        'oid=$(git rev-parse HEAD:new); rm -f .git/objects/$(echo $oid | cut -c1-2)/$(echo $oid | cut -c3-)',
+      ],
     ],
-  ],
-  [
-    'objects that are somebody else’s',
-    [COMMIT, 'echo /somewhere/objects > .git/objects/info/alternates'],
-  ],
-  [
-    'a git directory that is somewhere else',
-    [COMMIT, 'mv .git "$CROSSTALK_RUN_DIR/../moved" && ln -s "$CROSSTALK_RUN_DIR/../moved" .git'],
-  ],
-  [
-    'a branch that is a named pipe',
-    [COMMIT, 'branch=$(git symbolic-ref HEAD); rm .git/$branch; mkfifo .git/$branch'],
-  ],
-  [
-    'an object that is a named pipe',
     [
-      COMMIT,
-      'oid=$(git rev-parse HEAD:new); file=.git/objects/$(echo $oid | cut -c1-2)/$(echo $oid | cut -c3-)',
-      'rm -f $file; mkfifo $file',
+      'objects that are somebody else’s',
+      [COMMIT, 'echo /somewhere/objects > .git/objects/info/alternates'],
     ],
-  ],
-  [
-    'a pack that is a named pipe',
-    [COMMIT, `name=.git/objects/pack/pack-${'a'.repeat(40)}; mkfifo $name.pack $name.idx`],
-  ],
-  [
-    'a folder of objects that is a symlink',
     [
-      COMMIT,
-      'oid=$(git rev-parse HEAD:new); folder=.git/objects/$(echo $oid | cut -c1-2)',
-      'mv $folder "$CROSSTALK_RUN_DIR/../objects" && ln -s "$CROSSTALK_RUN_DIR/../objects" $folder',
+      'a git directory that is somewhere else',
+      [COMMIT, 'mv .git "$CROSSTALK_RUN_DIR/../moved" && ln -s "$CROSSTALK_RUN_DIR/../moved" .git'],
     ],
-  ],
-  ['no git directory at all', ['rm -rf .git']],
-])('%s does not come into the original, and the answer is not lost', async (_, lines) => {
-  const machine = new Machine();
-  const host = await machine.host();
-  const before = machine.original;
-  const objects = (): string[] =>
-    readdirSync(join(machine.app, '.git/objects'), { recursive: true }).map(String).sort();
-  const there = objects();
-  expect(await after(machine, host, ...lines)).toBe('done\n');
-  expect(machine.original).toBe(before);
-  expect(git(machine.app, 'branch', '--list', 'crosstalk/*')).toBe('');
-  expect(objects().filter((path) => !there.includes(path) && path.length > 3)).toEqual([]);
-  git(machine.app, 'fsck', '--strict');
-});
+    [
+      'a branch that is a named pipe',
+      [COMMIT, 'branch=$(git symbolic-ref HEAD); rm .git/$branch; mkfifo .git/$branch'],
+    ],
+    [
+      'an object that is a named pipe',
+      [
+        COMMIT,
+        'oid=$(git rev-parse HEAD:new); file=.git/objects/$(echo $oid | cut -c1-2)/$(echo $oid | cut -c3-)',
+        'rm -f $file; mkfifo $file',
+      ],
+    ],
+    [
+      'a pack that is a named pipe',
+      [COMMIT, `name=.git/objects/pack/pack-${'a'.repeat(40)}; mkfifo $name.pack $name.idx`],
+    ],
+    [
+      'a folder of objects that is a symlink',
+      [
+        COMMIT,
+        'oid=$(git rev-parse HEAD:new); folder=.git/objects/$(echo $oid | cut -c1-2)',
+        'mv $folder "$CROSSTALK_RUN_DIR/../objects" && ln -s "$CROSSTALK_RUN_DIR/../objects" $folder',
+      ],
+    ],
+    ['no git directory at all', ['rm -rf .git']],
+  ]),
+)(
+  '%s does not come into the original, and the answer is not lost',
+  { tags: 'sampled' },
+  async (_, lines) => {
+    const machine = new Machine();
+    const host = await machine.host();
+    const before = machine.original;
+    const objects = (): string[] =>
+      readdirSync(join(machine.app, '.git/objects'), { recursive: true }).map(String).sort();
+    const there = objects();
+    expect(await after(machine, host, ...lines)).toBe('done\n');
+    expect(machine.original).toBe(before);
+    expect(git(machine.app, 'branch', '--list', 'crosstalk/*')).toBe('');
+    expect(objects().filter((path) => !there.includes(path) && path.length > 3)).toEqual([]);
+    git(machine.app, 'fsck', '--strict');
+  },
+);
 
 it.each([
   ['an index that is a named pipe', ['rm .git/index; mkfifo .git/index']],
@@ -185,6 +192,7 @@ it.each([
   ['a submodule', ['git init -q sub && git -C sub commit -q --allow-empty -m x && git add sub']],
 ])(
   'a copy with %s is looked at without waiting, and never removed with what is in it',
+  { tags: 'long' },
   async (_, lines) => {
     const machine = new Machine();
     const host = await machine.host();
@@ -202,16 +210,20 @@ it.each([
   },
 );
 
-it('a named pipe where git reads rules is told by its name, long before git would give up', async () => {
-  const machine = new Machine();
-  const host = await machine.host();
-  // Were it waited for, this would not end before the test does.
-  host.env['CROSSTALK_GIT_TIMEOUT'] = '600';
-  await after(machine, host, COMMIT, 'mkdir d; mkfifo d/.gitignore');
-  const { out } = await host.run('worktree', 'list');
-  expect(out).toContain('/d/.gitignore is not what git has made there');
-  expect((await host.run('worktree', 'prune')).out).toContain('Kept: ');
-});
+it(
+  'a named pipe where git reads rules is told by its name, long before git would give up',
+  { tags: 'long' },
+  async () => {
+    const machine = new Machine();
+    const host = await machine.host();
+    // Were it waited for, this would not end before the test does.
+    host.env['CROSSTALK_GIT_TIMEOUT'] = '600';
+    await after(machine, host, COMMIT, 'mkdir d; mkfifo d/.gitignore');
+    const { out } = await host.run('worktree', 'list');
+    expect(out).toContain('/d/.gitignore is not what git has made there');
+    expect((await host.run('worktree', 'prune')).out).toContain('Kept: ');
+  },
+);
 
 it('a copy in which a run has begun since somebody looked at it is not removed', async () => {
   const machine = new Machine();

@@ -12,11 +12,12 @@ import { parseMemory } from '../../src/protocol/files/memory.ts';
 import { formatMessage, parseMessage } from '../../src/protocol/message.ts';
 import { isName, isRelPath, isSender } from '../../src/protocol/names.ts';
 import { formatPrompt } from '../../src/protocol/prompt/prompt.ts';
+import { examples } from '../support/form.ts';
 import { fixtures } from '../support/fixtures.ts';
 import { headers } from '../support/headers.ts';
 
 /** npm run test:fuzz sets a higher number. */
-const FILES = Number(process.env['FUZZ_FILES'] ?? '4000');
+const FILES = Number(process.env['FUZZ_FILES'] ?? examples(4000));
 /** Measured as processor time, so that other processes of a busy machine do not count. */
 const SLOWEST_MS = 2000;
 
@@ -161,7 +162,9 @@ const file = fc.oneof(
   { weight: 2, arbitrary: large },
 );
 
-it(`${String(FILES)} generated files never crash, hang or get a wrong name accepted`, () => {
+// npm run test:fuzz takes as long as it is told.
+const form = { tags: 'sampled', timeout: 3_600_000 };
+it(`${String(FILES)} generated files never crash, hang or get a wrong name accepted`, form, () => {
   let accepted = 0;
   fc.assert(
     fc.property(file, (bytes) => {
@@ -208,7 +211,7 @@ it(`${String(FILES)} generated files never crash, hang or get a wrong name accep
   process.stdout.write(
     `${String(FILES)} files fuzzed, ${String(accepted)} of them messages, 0 escaped\n`,
   );
-}, 3_600_000);
+});
 
 it('any path at all has a place, and only well-formed ones are a message’s', () => {
   const part = fc.oneof(

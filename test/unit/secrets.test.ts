@@ -71,29 +71,48 @@ describe('what the rules find', () => {
     ]);
   });
 
-  it('nothing that a rule finds passes the first look, in whatever it is embedded', async () => {
-    const piece = fc.oneof(
-      fc.string({ unit: 'binary', maxLength: 20 }),
-      fc.constantFrom('_', '-', '.', '/', ':', '@', '"', '\n', ' ', '=', 'http://', 'é', 'ſ', 'K'),
-    );
-    const secret = fc
-      .tuple(fc.constantFrom(...kinds), fc.nat(1000))
-      .map(([[, make], seed]) => make(seed));
-    // Cut or changed, a secret may still be one for a rule.
-    const cut = fc
-      .tuple(secret, fc.nat(200), fc.nat(6), piece)
-      .map(([text, at, gone, put]) => `${text.slice(0, at)}${put}${text.slice(at + gone)}`);
-    const upper = secret.map((text) => text.replace(/^\w+/, (word) => word.toUpperCase()));
-    const text = fc
-      .array(fc.oneof(piece, secret, cut, upper), { minLength: 1, maxLength: 6 })
-      .map((parts) => parts.join(''));
-    await fc.assert(
-      fc.asyncProperty(text, async (one) => {
-        if (!isSuspicious(one)) expect(await scan(one)).toEqual([]);
-      }),
-      { numRuns: 2000 },
-    );
-  }, 60_000);
+  it(
+    'nothing that a rule finds passes the first look, in whatever it is embedded',
+    { tags: 'long' },
+    async () => {
+      const piece = fc.oneof(
+        fc.string({ unit: 'binary', maxLength: 20 }),
+        fc.constantFrom(
+          '_',
+          '-',
+          '.',
+          '/',
+          ':',
+          '@',
+          '"',
+          '\n',
+          ' ',
+          '=',
+          'http://',
+          'é',
+          'ſ',
+          'K',
+        ),
+      );
+      const secret = fc
+        .tuple(fc.constantFrom(...kinds), fc.nat(1000))
+        .map(([[, make], seed]) => make(seed));
+      // Cut or changed, a secret may still be one for a rule.
+      const cut = fc
+        .tuple(secret, fc.nat(200), fc.nat(6), piece)
+        .map(([text, at, gone, put]) => `${text.slice(0, at)}${put}${text.slice(at + gone)}`);
+      const upper = secret.map((text) => text.replace(/^\w+/, (word) => word.toUpperCase()));
+      const text = fc
+        .array(fc.oneof(piece, secret, cut, upper), { minLength: 1, maxLength: 6 })
+        .map((parts) => parts.join(''));
+      await fc.assert(
+        fc.asyncProperty(text, async (one) => {
+          if (!isSuspicious(one)) expect(await scan(one)).toEqual([]);
+        }),
+        { numRuns: 2000 },
+      );
+    },
+  );
 
   it('a comment in the text does not switch the rules off', async () => {
     const [secret = ''] = kinds.map(([, make]) => make(4));
@@ -109,7 +128,7 @@ describe('what the rules find', () => {
     }
   });
 
-  it('costs what the size of a text is, whatever is in it', async () => {
+  it('costs what the size of a text is, whatever is in it', { tags: 'long' }, async () => {
     const { performance } = globalThis;
     const worst = [
       ...[
@@ -150,7 +169,7 @@ describe('what the rules find', () => {
     const from = performance.now();
     await scan(words);
     expect(performance.now() - from).toBeLessThan(4000);
-  }, 240_000);
+  });
 });
 
 describe('false alarms', () => {
@@ -232,35 +251,39 @@ describe('where a secret is', () => {
     }
   });
 
-  it('is found in any bytes in which the rules find it, whether they are text or not', async () => {
-    const noise = fc.oneof(
-      fc.uint8Array({ maxLength: 20 }).map((bytes) => Buffer.from(bytes)),
-      fc.constantFrom(0xa0, 0x85, 0xc2, 0xe3, 0xf0, 0x00).map((byte) => Buffer.from([byte])),
-      fc.constantFrom('postgres://', ' ', '@', '\u3000').map((one) => Buffer.from(one)),
-    );
-    const hidden = fc
-      .tuple(fc.constantFrom(...kinds), fc.nat(1000), fc.nat(60), noise)
-      .map(([[, make], seed, at, put]) => {
-        const whole = Buffer.from(make(seed));
-        return Buffer.concat([whole.subarray(0, at), put, whole.subarray(at)]);
-      });
-    const file = fc
-      .array(fc.oneof(noise, hidden), { minLength: 1, maxLength: 6 })
-      .map((parts) => Buffer.concat(parts))
-      // What begins like UTF-16 is read as such.
-      .filter((bytes) => bytes[0] !== 0xff && bytes[0] !== 0xfe);
-    const commit = commitOf(`${HEADER}text\n`);
-    await fc.assert(
-      fc.asyncProperty(file, async (bytes) => {
-        const sha256 = 'b'.repeat(64);
-        const blob = { path: 'data/files/bb/b', sha256, bytes: bytes.length, kept: 'X' };
-        const screen = screenOf({ bytesOf: () => Promise.resolve(bytes) });
-        const found = await screen.look({ commits: [{ ...commit, blobs: [blob] }] });
-        expect(found).toHaveLength((await scan(new TextDecoder('utf-8').decode(bytes))).length);
-      }),
-      { numRuns: 2000 },
-    );
-  }, 60_000);
+  it(
+    'is found in any bytes in which the rules find it, whether they are text or not',
+    { tags: 'long' },
+    async () => {
+      const noise = fc.oneof(
+        fc.uint8Array({ maxLength: 20 }).map((bytes) => Buffer.from(bytes)),
+        fc.constantFrom(0xa0, 0x85, 0xc2, 0xe3, 0xf0, 0x00).map((byte) => Buffer.from([byte])),
+        fc.constantFrom('postgres://', ' ', '@', '\u3000').map((one) => Buffer.from(one)),
+      );
+      const hidden = fc
+        .tuple(fc.constantFrom(...kinds), fc.nat(1000), fc.nat(60), noise)
+        .map(([[, make], seed, at, put]) => {
+          const whole = Buffer.from(make(seed));
+          return Buffer.concat([whole.subarray(0, at), put, whole.subarray(at)]);
+        });
+      const file = fc
+        .array(fc.oneof(noise, hidden), { minLength: 1, maxLength: 6 })
+        .map((parts) => Buffer.concat(parts))
+        // What begins like UTF-16 is read as such.
+        .filter((bytes) => bytes[0] !== 0xff && bytes[0] !== 0xfe);
+      const commit = commitOf(`${HEADER}text\n`);
+      await fc.assert(
+        fc.asyncProperty(file, async (bytes) => {
+          const sha256 = 'b'.repeat(64);
+          const blob = { path: 'data/files/bb/b', sha256, bytes: bytes.length, kept: 'X' };
+          const screen = screenOf({ bytesOf: () => Promise.resolve(bytes) });
+          const found = await screen.look({ commits: [{ ...commit, blobs: [blob] }] });
+          expect(found).toHaveLength((await scan(new TextDecoder('utf-8').decode(bytes))).length);
+        }),
+        { numRuns: 2000 },
+      );
+    },
+  );
 
   it('is not asked where a person lets it go, or where the scan is off', async () => {
     const commits = [commitOf(`${HEADER}${secret}\n`)];

@@ -36,7 +36,7 @@ describe('what the simulator takes from the program', () => {
 });
 
 describe('many hosts in simulated time', () => {
-  it('the same seed makes the same table, another one another', async () => {
+  it('the same seed makes the same table, another one another', { tags: 'long' }, async () => {
     const table = async (seed: number): Promise<string> =>
       tableOf(await rowsOf({ seed, hosts: [1, 8], latency: 600, minutes: 2 }));
     const first = await table(1);
@@ -66,14 +66,14 @@ describe('many hosts in simulated time', () => {
     },
   );
 
-  it('eight times as many hosts get no less through', async () => {
+  it('eight times as many hosts get no less through', { tags: 'long' }, async () => {
     const through = async (hosts: number, setting: Partial<Setting>): Promise<number> =>
       (await run({ hosts, ...setting })).perSecond;
     const closed: Partial<Setting> = { load: 'closed', minutes: 2 };
     expect(await through(128, closed)).toBeGreaterThan(await through(16, closed));
     expect(await through(128, {})).toBeGreaterThan(4 * (await through(16, {})));
     expect(await through(128, FORGE)).toBeGreaterThan(2 * (await through(16, FORGE)));
-  }, 300_000);
+  });
 
   it('hosts on one machine push along, and come near to what was measured', async () => {
     const checks = await checksOf(1);
