@@ -36,7 +36,7 @@ export default defineConfig(({ mode }) => {
           timeout: 120_000,
           description: 'in npm test with a part of its examples',
         },
-        { name: 'slow', timeout: 120_000, description: 'takes longer than other tests may' },
+        { name: 'slow', timeout: 240_000, description: 'takes longer than other tests may' },
       ],
       ...(form && { tagsFilter: [form.wanted] }),
       globalSetup: ['test/support/room.ts'],
@@ -49,10 +49,10 @@ export default defineConfig(({ mode }) => {
       // proportion to it.
       execArgv: ['--expose-gc'],
       // Tests wait for processes more than they compute.
-      maxWorkers: availableParallelism() + 1,
+      maxWorkers: availableParallelism() * 2,
       // A test that hangs is to be seen. One that passes is decided by states, however slow the machine.
-      testTimeout: 30_000,
-      hookTimeout: 60_000,
+      testTimeout: 120_000,
+      hookTimeout: 240_000,
       sequence: { shuffle: true },
       coverage: { include: ['src/**'], exclude: ['src/demo/agents/**'] },
     },

@@ -45,5 +45,12 @@ it('a prompt names the other actors, from profiles and host files, and starts no
   const without = await promptOf(host, 'lead@front');
   expect(without.prompt).toContain('Be kind.');
   expect(without.prompt).not.toContain(SECTION);
-  expect(named.processes).toBeLessThanOrEqual(without.processes);
+  // Where a pass takes long, git's settings are looked at once more.
+  const fewest = async (first: number): Promise<number> =>
+    Math.min(first, await again(), await again());
+  const again = async (): Promise<number> => (await promptOf(host, 'lead@front')).processes;
+  const withoutNames = await fewest(without.processes);
+  host.edit({ 'local/actors/lead.md': profile('lead') });
+  const withNames = await fewest(Infinity);
+  expect(withNames).toBeLessThanOrEqual(withoutNames);
 });
