@@ -1,6 +1,5 @@
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
 import type { Bus } from './bus.ts';
+import { commitTo } from './copies.ts';
 import { git } from './git.ts';
 
 /** A message that somebody writes by hand: its path and its content. */
@@ -19,13 +18,7 @@ export function byHand(
 
 /** Puts a file on the bus, in a commit on the current tip. */
 export function put(bus: Bus, [path, content]: readonly [path: string, content: string]): void {
-  const clone = mkdtempSync(join(bus.root, 'clone-'));
-  git(clone, 'clone', '--quiet', bus.hub, '.');
-  mkdirSync(dirname(join(clone, path)), { recursive: true });
-  writeFileSync(join(clone, path), content);
-  git(clone, 'add', '--all');
-  git(clone, 'commit', '--quiet', '--message', 'by hand');
-  git(clone, 'push', '--quiet');
+  commitTo(bus.hub, { [path]: content });
 }
 
 /** The commit at the tip of the bus. */
