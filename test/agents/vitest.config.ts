@@ -4,7 +4,7 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     include: ['test/agents/*.test.ts'],
-    globalSetup: ['test/support/room.ts', 'test/agents/install.ts'],
+    globalSetup: ['test/agents/install.ts'],
     setupFiles: ['test/support/sandbox.ts', 'test/agents/clean.ts'],
     pool: 'forks',
     maxWorkers: 2,
