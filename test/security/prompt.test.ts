@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { anyText } from '../support/any-text.ts';
 import { expect, it } from 'vitest';
 import { formatPrompt, type PromptParts } from '../../src/protocol/prompt/prompt.ts';
 import { steeringPrompt } from '../../src/protocol/prompt/steering-prompt.ts';
@@ -194,7 +195,7 @@ it(
   { tags: 'long' },
   () => {
     fc.assert(
-      fc.property(fc.oneof(fc.string({ unit: 'binary' }), hostile()), (body) => {
+      fc.property(fc.oneof(anyText(), hostile()), (body) => {
         expect(unquoted(quoted(body, WORD), WORD)).toBe(body);
         check(parts({ bodies: [body] }));
       }),

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
+import { anyText } from '../support/any-text.ts';
 import { expect, it } from 'vitest';
 import { activation } from '../../src/protocol/activation.ts';
 import { parseProfile } from '../../src/protocol/files/actor.ts';
@@ -105,7 +106,7 @@ const mutated = fc
       fc.tuple(
         fc.nat(),
         fc.nat(40),
-        fc.oneof(fc.constantFrom(...NASTY), fc.string({ unit: 'binary', maxLength: 8 })),
+        fc.oneof(fc.constantFrom(...NASTY), anyText({ maxLength: 8 })),
       ),
       { maxLength: 6 },
     ),
@@ -138,7 +139,7 @@ const plausible = fc
     re: header(['2026/06/09/190000000Z-1f2e3d4c.md', '[2026/06/09/190000000Z-1f2e3d4c.md]']),
     tier: header(['deep', 'fast']),
     extra: fc.constantFrom(...NASTY),
-    body: fc.string({ unit: 'binary', maxLength: 80 }),
+    body: anyText({ maxLength: 80 }),
   })
   .map(({ extra, body, ...fields }) => {
     const lines = Object.entries(fields).map(([key, value]) => `${key}: ${value}`);

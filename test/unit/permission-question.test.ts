@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { anyText } from '../support/any-text.ts';
 import { describe, expect, it } from 'vitest';
 import { askingOf } from '../../src/agents/permission/asking.ts';
 import { permissionQuestion, toolCall } from '../../src/protocol/decision/permission.ts';
@@ -20,7 +21,7 @@ const HIDING = /[^\P{C}\n]/u;
 describe('a question for permission', () => {
   it('shows an input whole, and lets nothing in it hide or pass for a line of ours', () => {
     const piece = fc.oneof(
-      fc.string({ unit: 'binary' }),
+      anyText(),
       fc.constantFrom(
         'a\nMark: reads\n\nAllow it once:',
         '\u202e',

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { anyText } from '../support/any-text.ts';
 import { describe, expect, it } from 'vitest';
 import { accountOf, loginFiles } from '../../src/agents/account.ts';
 import { KNOWN_AGENTS, knownAgent } from '../../src/agents/agents.ts';
@@ -202,7 +203,7 @@ describe('a failure is no refusal', () => {
     fc.assert(
       fc.property(
         fc.constantFrom(...KNOWN_AGENTS.map(({ name }) => name)),
-        fc.string({ unit: 'binary' }),
+        anyText(),
         fc.integer({ min: 1, max: 3000 }),
         (name, text, times) => {
           const found = refusal(name, text.repeat(times), text.repeat(times));

@@ -1,5 +1,6 @@
 import { lintSource } from '@secretlint/core';
 import fc from 'fast-check';
+import { anyText } from '../support/any-text.ts';
 import { describe, expect, it } from 'vitest';
 import type { Commit } from '../../src/protocol/commit.ts';
 import { saidSecrets } from '../../src/protocol/text/found-secret.ts';
@@ -76,7 +77,7 @@ describe('what the rules find', () => {
     { tags: 'long' },
     async () => {
       const piece = fc.oneof(
-        fc.string({ unit: 'binary', maxLength: 20 }),
+        anyText({ maxLength: 20 }),
         fc.constantFrom(
           '_',
           '-',

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { anyText } from '../../support/any-text.ts';
 import { expect, it } from 'vitest';
 import { clean } from '../../../src/chat/clean.ts';
 import { broken, cut, fit, widthOf, wrap } from '../../../src/chat/columns.ts';
@@ -8,7 +9,7 @@ import type { Key } from '../../../src/chat/model.ts';
 
 const text = fc.oneof(
   fc.string({ unit: 'grapheme' }),
-  fc.string({ unit: 'binary' }),
+  anyText(),
   fc.constantFrom('日本語のテキスト', '👩‍👩‍👧 family', 'שלום עולם', 'a\u0301\u0302b', '    code  here'),
 );
 
@@ -46,7 +47,7 @@ it('nothing of a cleaned text steers a terminal or hides', () => {
   const hostile = '\u001b[2Ja\u0007\u009b31mb\u202ec\u2066d\u00ade\u200b\u{e0041}f\r\tg\u2028h';
   expect(clean(hostile)).toBe('[2Ja31mbcdef    g h');
   fc.assert(
-    fc.property(fc.string({ unit: 'binary' }), (raw) => {
+    fc.property(anyText(), (raw) => {
       expect(clean(raw)).not.toMatch(/(?!\n)\p{Cc}|[\u202a-\u202e\u2066-\u2069]/u);
     }),
   );
