@@ -258,7 +258,7 @@ it('a question that is back while a run is begun for it where it was gone is ans
     isBegun = true;
     // The answer to the other one is being pushed, so this push may have to be repeated.
     await until('its return', () => isPut(bus, bravo));
-    await running.saw('tick', (event) => isOn(bus, String(event['tip']), bravo[0]));
+    await running.saw('tick', isOn(bus, bravo[0]));
     return found;
   });
   onTestFinished(() => {
@@ -352,10 +352,19 @@ function isPut(bus: Bus, file: readonly [path: string, content: string]): boolea
   }
 }
 
-/** Whether a file exists at a commit that contains everything removed from the bus before. */
-function isOn(bus: Bus, commit: string, path: string): boolean {
+/**
+ * Tells of a tick whether it saw everything that was removed from the bus before, and a file. It is asked every
+ * few milliseconds of all ticks, in the process of the dispatcher, so each commit is looked at once.
+ */
+function isOn(bus: Bus, path: string): (tick: Record<string, unknown>) => boolean {
   const since = git(bus.hub, 'log', '--format=%H', '--diff-filter=D', 'main', '--', path).trim();
-  const range = `${since.split('\n')[0] ?? ''}..${commit}`;
-  const history = git(bus.hub, 'log', '--format=%H', '--diff-filter=A', range, '--', path);
-  return history.trim() !== '';
+  const known = new Map<string, boolean>();
+  return ({ tip }) => {
+    const commit = String(tip);
+    const range = `${since.split('\n')[0] ?? ''}..${commit}`;
+    const added = ['log', '--format=%H', '--diff-filter=A', range, '--', path];
+    const isThere = known.get(commit) ?? git(bus.hub, ...added).trim() !== '';
+    known.set(commit, isThere);
+    return isThere;
+  };
 }
