@@ -51,8 +51,8 @@ export default defineConfig(({ mode }) => {
       // Tests wait for processes more than they compute.
       maxWorkers: availableParallelism() * 2,
       // A test that hangs is to be seen. One that passes is decided by states, however slow the machine:
-      // beside four busy loops on two cores a dozen take over 30 s.
-      testTimeout: 60_000,
+      // beside four busy loops and another run of the tests, on two cores, one of 9 s takes over a minute.
+      testTimeout: 120_000,
       hookTimeout: 240_000,
       sequence: { shuffle: true },
       coverage: { include: ['src/**'], exclude: ['src/demo/agents/**'] },
