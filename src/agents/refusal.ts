@@ -1,3 +1,4 @@
+import { objectOn } from '../protocol/text/json-line.ts';
 import type { AgentCli } from './agents.ts';
 import { cleanLine } from './clean-line.ts';
 import { statedTime } from './reset-time.ts';
@@ -71,18 +72,13 @@ export function reportedLines({ refusals: { stream, last } }: AgentCli, run: Fai
  */
 function reportedIn(stdout: string): string | undefined {
   const line = stdout.trimEnd().split('\n').at(-1) ?? '';
-  if (!line.startsWith('{') || line.length > 1024 * 1024) return undefined;
-  try {
-    const report = JSON.parse(line) as Record<string, unknown>;
-    if (report['is_error'] === true && typeof report['result'] === 'string')
-      return report['result'];
-    const error = report['error'] as { message?: unknown } | null | undefined;
-    if (report['type'] === 'turn.failed' && typeof error?.message === 'string')
-      return `ERROR: ${error.message}`;
-  } catch {
-    // Not a report: the line only begins like one.
-  }
-  return undefined;
+  const report = line.length > 1024 * 1024 ? undefined : objectOn(line);
+  if (report?.['is_error'] === true && typeof report['result'] === 'string')
+    return report['result'];
+  const error = report?.['error'] as { message?: unknown } | null | undefined;
+  return report?.['type'] === 'turn.failed' && typeof error?.message === 'string'
+    ? `ERROR: ${error.message}`
+    : undefined;
 }
 
 const SECOND = 1000;

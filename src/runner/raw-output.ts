@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { closeSync, createReadStream, fsyncSync, openSync, writeSync } from 'node:fs';
+import { harmless } from './printed.ts';
 
 /** Where stdout is kept while a CLI prints JSON. */
 export interface RawTarget {
@@ -104,7 +105,7 @@ export class RawOutput {
     const bytes = Buffer.concat(this.#kept);
     const text = bytes.toString('utf8');
     const isJson =
-      text.includes('\0') || text.split('\n').some((line) => /^[[{]/.test(line.trimStart()));
+      text.includes('\0') || text.split('\n').some((line) => /^\s*[[{]/.test(harmless(line)));
     return isUtf8(bytes) && !isJson && text.trim() !== '' ? text : undefined;
   }
 

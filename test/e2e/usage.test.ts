@@ -154,14 +154,19 @@ it.each([
   },
 );
 
-it('an answer that came before its stream was cut is not lost', { tags: 'long' }, async () => {
+it.each([
+  ['that came before its stream was cut', 'cut'],
+  ['after which a tool was called and nothing more was said', 'said-before'],
+  ['before which a wrapper has set a title and a colour', 'coloured'],
+])('an answer %s is not lost', async (_what, how) => {
   const bus = new Bus();
-  const host = await bus.host('front', { worker: claude('cut') });
+  const host = await bus.host('front', { worker: claude(how) });
   await host.send('worker', 'part');
   await host.once();
 
   const used = { model: 'claude-test-1', input: 30, cached: 3000, output: 12, turns: 2 };
   expect(bus.from('worker')[0]?.message).toMatchObject({ body: 'It is done.\n', usage: used });
+  expect(ends(host)).toHaveLength(1);
 });
 
 it('100 MiB before the answer cost it nothing', { tags: 'long' }, async () => {

@@ -109,7 +109,8 @@ it('takes the last message after the last tool as the answer', () => {
     'It is there.',
   );
   expect(read(says('Warning!'), says('yes', 'm1'), ends({})).text).toBe('yes');
-  expect(read(says('on it'), tool, ends({})).text).toBe('');
+  // It had nothing to add to what it said before.
+  expect(read(says('on it'), tool, ends({})).text).toBe('on it');
   expect(read(says('cut off')).text).toBeUndefined();
 });
 
@@ -233,8 +234,7 @@ it('takes what an agent has told of a tool before for a part of what it asks', (
 });
 
 it.each([
-  ['a line that is no JSON', 'Hello\n', 'no JSON'],
-  ['a list', '[1]\n', 'no JSON object'],
+  ['a message that is cut off', '{"jsonrpc":"2.0","id":\n', 'no JSON object'],
   ['lists in 201 lists', `{"a":${'['.repeat(200)}${']'.repeat(200)}}\n`, 'deeper than 200'],
   ['a line without end', 'x'.repeat(17 * 1024 * 1024), 'more than 16 MiB'],
 ])('takes nothing more after %s', (_what, text, why) => {
@@ -250,6 +250,23 @@ it.each([
   messages.feed(Buffer.from('{"id":3}\n'), true);
   expect(taken).toEqual([{ id: 1 }, { id: 2 }]);
   expect(broken).toEqual([expect.stringContaining(why)]);
+});
+
+it.each([
+  ['text', 'Hello\n'],
+  ['what looks like an object', '{ level: 30 }\n'],
+  ['a list', '[1]\n'],
+  ['an empty line', '\r\n'],
+])('passes over a line with %s', (_what, text) => {
+  const taken: unknown[] = [];
+  const broken: string[] = [];
+  const messages = new Messages(
+    (message) => taken.push(message),
+    (reason) => broken.push(reason),
+  );
+  messages.feed(Buffer.from(`${text}\u001b[0m{"id":1}\u001b[K\n${text}`), true);
+  messages.feed(Buffer.from('{"id":2}\n'), true);
+  expect([taken, broken]).toEqual([[{ id: 1 }, { id: 2 }], []]);
 });
 
 it('takes nothing more after a message that cannot be taken', () => {

@@ -2,6 +2,7 @@ import { usageOfBoth, type Usage } from '../../protocol/usage.ts';
 import {
   dollars,
   jsonLines,
+  lastSaid,
   objectIn,
   textIn,
   tokens,
@@ -20,11 +21,12 @@ const STOPS: Readonly<Record<string, string>> = {
 
 /**
  * Reads one turn of the Agent Client Protocol, from the messages that the agent sent: the answer is the last
- * message of the agent after the last tool that it called. What it used is that of the turn; money is that of
+ * message of the agent that is not blank. What it used is that of the turn; money is that of
  * the session so far, as the protocol has it.
  */
 export function acp(): OutputReader {
-  let text = '';
+  // Of all messages but the last, and of the last.
+  let [said, text] = ['', ''];
   let message: string | undefined;
   let stop: string | undefined;
   let error: string | undefined;
@@ -40,12 +42,12 @@ export function acp(): OutputReader {
           case 'agent_message_chunk': {
             if (isNotice(update)) return;
             const id = textIn(update['messageId']);
-            if (id !== message) [text, message] = ['', id];
+            if (id !== message) [said, text, message] = [lastSaid(said, text), '', id];
             text += textIn(objectIn(update['content'])['text']) ?? '';
             return;
           }
           case 'tool_call':
-            [text, message] = ['', undefined];
+            [said, text, message] = [lastSaid(said, text), '', undefined];
             return;
           case 'usage_update':
             // It is that of a session, which never gets cheaper.
@@ -59,7 +61,7 @@ export function acp(): OutputReader {
         error = undefined;
         usage = usageOfBoth(usage, usageOf(result));
         // What was said in a turn that was ended is no part of the answer of the one that began again.
-        if (stop === 'cancelled') [text, message] = ['', undefined];
+        if (stop === 'cancelled') [said, text, message] = ['', '', undefined];
       } else if (event['method'] === undefined && event['error'] !== undefined && isOpen(stop))
         error = errorOf(objectIn(event['error']));
     },
@@ -68,7 +70,7 @@ export function acp(): OutputReader {
       const ended = stop === undefined || stop === 'end_turn' ? undefined : STOPS[stop];
       const failed = error ?? (text.trim() === '' || stop === 'cancelled' ? ended : undefined);
       return {
-        ...(stop !== undefined && { text }),
+        ...(stop !== undefined && { text: lastSaid(said, text) }),
         ...(failed !== undefined && { error: failed }),
         ...(used && { usage: used }),
         isFinal: used !== undefined && stop !== 'cancelled',

@@ -2,6 +2,7 @@ import type { Usage } from '../../protocol/usage.ts';
 import {
   dollars,
   jsonLines,
+  lastSaid,
   objectIn,
   textIn,
   textsOf,
@@ -33,7 +34,8 @@ export function claude(): OutputReader {
       if (event['type'] !== 'assistant') return;
       const { id, content, usage } = objectIn(event['message']);
       messages.set(textIn(id) ?? '', anthropicUsage(objectIn(usage)));
-      if (textIn(event['parent_tool_use_id']) === undefined) said = textsOf(content);
+      if (textIn(event['parent_tool_use_id']) === undefined)
+        said = lastSaid(said, textsOf(content));
     },
     () => {
       if (result === undefined) {
@@ -53,7 +55,7 @@ export function claude(): OutputReader {
       const isShort = seen !== undefined && sizeOf(most(results)) < sizeOf(seen);
       const isFinal = !isShort && (used.usd !== undefined || seen === undefined);
       if (isError === true) return { error: answer, usage: used, isFinal };
-      return { text: answer === '' && 'errors' in result ? said : answer, usage: used, isFinal };
+      return { text: lastSaid(said, answer), usage: used, isFinal };
     },
   );
 }

@@ -1,5 +1,13 @@
 import type { Usage } from '../../protocol/usage.ts';
-import { jsonLines, objectIn, textIn, tokens, type Json, type OutputReader } from './reader.ts';
+import {
+  jsonLines,
+  lastSaid,
+  objectIn,
+  textIn,
+  tokens,
+  type Json,
+  type OutputReader,
+} from './reader.ts';
 import { together } from './sums.ts';
 
 /** States no money and no model, and its usage only when a turn has ended. */
@@ -13,7 +21,7 @@ export function codex(): OutputReader {
       const item = objectIn(event['item']);
       if (event['type'] === 'thread.started') session ??= textIn(event['thread_id']);
       if (event['type'] === 'item.completed' && item['type'] === 'agent_message')
-        said = textIn(item['text']) ?? said;
+        said = lastSaid(said ?? '', textIn(item['text']) ?? '');
       // A turn that fails before anything came of it has cost nothing.
       if (textIn(event['type'])?.startsWith('item.') === true) isOpen = true;
       if (event['type'] === 'turn.failed') error = textIn(objectIn(event['error'])['message']);

@@ -1,4 +1,5 @@
 import type { Usage } from '../../protocol/usage.ts';
+import { beginOfObject, objectOn } from '../../protocol/text/json-line.ts';
 import { objectIn, textIn, tokens, type Json, type OutputReader } from './reader.ts';
 import { together } from './sums.ts';
 
@@ -35,14 +36,13 @@ const TRIES = 50;
 
 /** The object that ends a text, over however many lines. */
 function lastObject(lines: readonly string[]): Json | undefined {
-  const begins = lines.flatMap((line, at) => (line.startsWith('{') ? [at] : []));
+  const begins = lines.flatMap((line, at) => (beginOfObject(line) < 0 ? [] : [at]));
   const ends = lines.findLastIndex((line) => line.trimEnd().endsWith('}')) + 1;
-  for (const begin of begins.slice(-TRIES))
-    try {
-      return objectIn(JSON.parse(lines.slice(begin, ends).join('\n')));
-    } catch {
-      // It begins later.
-    }
+  for (const begin of begins.slice(-TRIES)) {
+    const found = objectOn(lines.slice(begin, ends).join('\n'));
+    if (found !== undefined) return found;
+    // It begins later.
+  }
   return undefined;
 }
 

@@ -1,6 +1,7 @@
 import type { Usage } from '../../protocol/usage.ts';
 import {
   jsonLines,
+  lastSaid,
   objectIn,
   textIn,
   textsOf,
@@ -14,6 +15,7 @@ import { money, together } from './sums.ts';
 export function pi(): OutputReader {
   let isOpen = false;
   let last: Json | undefined;
+  let said = '';
   let model = '';
   let session: string | undefined;
   const messages: Usage[] = [];
@@ -24,6 +26,7 @@ export function pi(): OutputReader {
       if (event['type'] === 'message_start') isOpen = true;
       if (event['type'] !== 'message_end' || message['role'] !== 'assistant') return;
       last = message;
+      said = lastSaid(said, textsOf(message['content']));
       // Another message follows one that calls tools.
       isOpen = message['stopReason'] === 'toolUse';
       model = textIn(message['model']) ?? model;
@@ -38,7 +41,7 @@ export function pi(): OutputReader {
       };
       if (last === undefined) return used;
       const error = piError(last);
-      return error === undefined ? { text: textsOf(last['content']), ...used } : { error, ...used };
+      return error === undefined ? { text: said, ...used } : { error, ...used };
     },
   );
 }

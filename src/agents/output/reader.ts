@@ -1,4 +1,5 @@
 import { amount } from '../../protocol/text/amounts.ts';
+import { objectOn } from '../../protocol/text/json-line.ts';
 import type { Usage } from '../../protocol/usage.ts';
 
 /** What was found in the output of an agent CLI that prints JSON. */
@@ -62,16 +63,17 @@ export function textsOf(content: unknown): string {
     .join('');
 }
 
+/** What counts of two texts of a run: the later one, unless it is blank, as after the last call of a tool. */
+export function lastSaid(earlier: string, later: string): string {
+  return later.trim() === '' ? earlier : later;
+}
+
 /** A reader of one JSON object for each line; what is none is passed over. */
 export function jsonLines(event: (event: Json) => void, end: OutputReader['end']): OutputReader {
   return {
     line: (text) => {
-      if (!text.startsWith('{')) return;
-      try {
-        event(objectIn(JSON.parse(text)));
-      } catch {
-        // It was cut off, or it is no JSON.
-      }
+      const object = objectOn(text);
+      if (object !== undefined) event(object);
     },
     end,
   };

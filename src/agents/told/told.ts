@@ -1,4 +1,5 @@
 import { addUsage, type UsageSum } from '../../protocol/usage.ts';
+import { objectOn } from '../../protocol/text/json-line.ts';
 import { objectIn, textIn, type Json } from '../output/reader.ts';
 
 /** What an agent CLI says in its JSON that it does, in a form for people. */
@@ -45,12 +46,8 @@ export function jsonNarrator(event: (event: Json) => Told[], noise?: string): Na
   return {
     line: (text) => {
       if (noise !== undefined && text.startsWith(noise)) return [];
-      if (!text.startsWith('{')) return undefined;
-      try {
-        return event(objectIn(JSON.parse(text)));
-      } catch {
-        return undefined;
-      }
+      const object = objectOn(text);
+      return object && event(object);
     },
     end: () => [],
   };

@@ -1,4 +1,5 @@
 import { reasonOf } from '../../errors.ts';
+import { objectOn } from '../../protocol/text/json-line.ts';
 
 /** A line that is longer than this is no message of an agent: it would be kept in memory whole. */
 const MAX_LINE = 16 * 1024 * 1024;
@@ -14,8 +15,8 @@ const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x
 type Message = Record<string, unknown>;
 
 /**
- * Takes apart what an agent prints: one JSON object for each line. Anything else is an end: who speaks broken
- * JSON may have lost an answer in it.
+ * Takes apart what an agent prints: one JSON object for each line. Text on other lines is passed over, as a
+ * wrapper or a library may print there; a message that is broken is an end, since an answer may be lost in it.
  */
 export class Messages {
   readonly #take: (message: Message) => void;
@@ -63,9 +64,9 @@ export class Messages {
     }
     const text = line.toString('utf8').trim();
     if (text === '') return;
-    const message = objectIn(text);
-    if (message === undefined) this.#end('it printed a line that is no JSON object');
-    else this.#give(message);
+    const message = objectOn(text);
+    if (message !== undefined) this.#give(message);
+    else if (text.includes('"jsonrpc"')) this.#end('it printed a message that is no JSON object');
   }
 
   /** What an agent says may end its own process, and never the one that listens to it. */
@@ -97,15 +98,4 @@ function nestsDeeper(json: Buffer, most: number): boolean {
     else if ((byte === OPEN_LIST || byte === OPEN_OBJECT) && ++depth > most) return true;
   }
   return false;
-}
-
-function objectIn(text: string): Message | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Message)
-      : undefined;
-  } catch {
-    return undefined;
-  }
 }
