@@ -302,6 +302,15 @@ describe('a tier whose process is kept', () => {
     expect(ledger().map(({ ended }) => ended)).toEqual(['answered', 'answered']);
   });
 
+  it('a process that prints text on other lines is kept', async () => {
+    writeFileSync(join(folder, 'mood'), 'chats');
+    host.start();
+    await ask('the first thing');
+    await askOn('the second thing');
+    expect(bodies()).toEqual(['turn 1', 'turn 2']);
+    expect(starts()).toHaveLength(1);
+  });
+
   it.each(['missing', 'babbles'])(
     'mail is answered by a process of its own where the protocol is %s',
     async (mood) => {
