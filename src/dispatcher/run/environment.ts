@@ -1,5 +1,6 @@
 import { namesVariable } from '../../agents/command-line.ts';
 import { dispatchVariables } from '../../agents/dispatch-variables.ts';
+import { bindsGit } from '../../transport/git/environment.ts';
 import type { Job } from './job.ts';
 import { gitGuards, type Workplace } from './workplace.ts';
 
@@ -29,9 +30,25 @@ export function runEnvironment(
   };
 }
 
-/** An environment without Crosstalk's variables. */
+/**
+ * An environment without Crosstalk's variables, nor those that bind a process to the session of an agent CLI or
+ * to the repository of a git that Crosstalk was started from.
+ */
 export function withoutOurs(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  return Object.fromEntries(
-    Object.entries(environment).filter(([name]) => !name.startsWith('CROSSTALK_')),
-  );
+  const names = Object.keys(environment);
+  // Git also names the author of the commit for which it starts a hook.
+  const ofAHook = names.some(bindsGit) ? /^GIT_(?:AUTHOR|COMMITTER|REFLOG|EDITOR)/ : undefined;
+  const isForeign = (name: string): boolean =>
+    name.startsWith('CROSSTALK_') ||
+    bindsGit(name) ||
+    OF_A_SESSION.test(name) ||
+    ofAHook?.test(name) === true;
+  return Object.fromEntries(Object.entries(environment).filter(([name]) => !isForeign(name)));
 }
+
+/**
+ * What agent CLIs set for what they start. With `CLAUDECODE` claude refuses to start, and with the others a run
+ * would speak to, or count as, a part of the operator's session.
+ */
+const OF_A_SESSION =
+  /^(?:CLAUDECODE|CLAUDE_CODE_(?:ENTRYPOINT|SSE_PORT|MESSAGING_SOCKET|RESUME_FROM_SESSION|TMUX_SESSION|SESSION_(?:ID|KIND|NAME|LOG|ACCESS_TOKEN))|CODEX_(?:THREAD_ID|SANDBOX(?:_NETWORK_DISABLED)?|CI)|GEMINI_CLI|OPENCODE(?:_PID|_CLIENT|_WORKSPACE_ID)?|QWEN_CODE|AI_AGENT)$/;

@@ -76,12 +76,11 @@ export function gitGuards(
 ): Record<string, string> {
   if (!workspace) return {};
   const above = environment['GIT_CEILING_DIRECTORIES'] ?? '';
-  const count = Number(environment['GIT_CONFIG_COUNT'] ?? 0) || 0;
   return {
     GIT_CEILING_DIRECTORIES: above === '' ? dirname(dir) : `${dirname(dir)}:${above}`,
     // Files named HEAD, config, objects and refs would turn the folder itself into a repository.
-    GIT_CONFIG_COUNT: String(count + 1),
-    [`GIT_CONFIG_KEY_${String(count)}`]: 'safe.bareRepository',
-    [`GIT_CONFIG_VALUE_${String(count)}`]: 'explicit',
+    GIT_CONFIG_COUNT: '1',
+    GIT_CONFIG_KEY_0: 'safe.bareRepository',
+    GIT_CONFIG_VALUE_0: 'explicit',
   };
 }

@@ -1,5 +1,5 @@
 /** Variables by which a surrounding git call would point our git calls elsewhere. */
-const FOREIGN = [
+const FOREIGN: readonly string[] = [
   'GIT_DIR',
   'GIT_COMMON_DIR',
   'GIT_WORK_TREE',
@@ -15,12 +15,21 @@ const FOREIGN = [
   'GIT_QUARANTINE_PATH',
   'GIT_CONFIG',
   'GIT_CONFIG_PARAMETERS',
+  'GIT_INTERNAL_SUPER_PREFIX',
   'GIT_LITERAL_PATHSPECS',
   'GIT_GLOB_PATHSPECS',
   'GIT_NOGLOB_PATHSPECS',
   'GIT_ICASE_PATHSPECS',
   'GIT_NO_LAZY_FETCH',
 ];
+
+/**
+ * Whether a variable binds git to the repository whose hook or alias started us: one of `git rev-parse
+ * --local-env-vars`, or its like.
+ */
+export function bindsGit(name: string): boolean {
+  return FOREIGN.includes(name) || name === 'GIT_CONFIG_COUNT' || name === 'GIT_NO_REPLACE_OBJECTS';
+}
 
 /**
  * Settings of glibc's allocator for a git that does its work here and ends. With each object that git makes smaller it asks for
