@@ -3,7 +3,7 @@ import type { Crossings } from '../bus/crossings.ts';
 import type { MessageReader } from '../bus/message-reader.ts';
 import type { ActiveHost } from '../bus/approvals.ts';
 import { passed } from '../crash-points.ts';
-import { reasonOf } from '../errors.ts';
+import { isSystemError, reasonOf } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { isQuestion } from '../protocol/causality.ts';
 import { cancelMessage, isFor, mayCancel } from '../protocol/cancel.ts';
@@ -88,8 +88,7 @@ export class Cancellations {
   /** Throws an error, but not for ever: one message must not stop all that is delivered here. */
   #orGiveUp({ relPath }: CancelFound): (error: unknown) => void {
     return (error) => {
-      const { code } = error as { code?: unknown };
-      if (code !== undefined || ++this.#tries < TRIES) throw error;
+      if (isSystemError(error) || ++this.#tries < TRIES) throw error;
       this.#parts.log('internal_error', { error: `cancelling by ${relPath}: ${reasonOf(error)}` });
     };
   }

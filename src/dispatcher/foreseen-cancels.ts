@@ -1,4 +1,4 @@
-import { reasonOf } from '../errors.ts';
+import { isSystemError, reasonOf } from '../errors.ts';
 import type { OutboxEntry } from '../state/outbox.ts';
 import type { Cancellations } from './cancellations.ts';
 import type { DispatcherParts } from './dispatcher-parts.ts';
@@ -37,8 +37,8 @@ export class ForeseenCancels {
       this.#left.delete(entry);
     } catch (error) {
       // Anything else is left to the scan, which finds the message once it is published.
-      if ((error as { code?: unknown } | null)?.code === undefined) this.#left.delete(entry);
-      else this.#left.add(entry);
+      if (isSystemError(error)) this.#left.add(entry);
+      else this.#left.delete(entry);
       log('internal_error', { error: reasonOf(error) });
     }
   }

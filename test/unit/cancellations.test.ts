@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { Cancellations, type CancellationsParts } from '../../src/dispatcher/cancellations.ts';
+import { CrosstalkError } from '../../src/errors.ts';
 import type { ActiveHost } from '../../src/bus/approvals.ts';
 import { path, said } from '../support/messages.ts';
 
@@ -22,17 +23,27 @@ function broken(error: Error): { honour: () => Promise<void>; left: () => number
   };
 }
 
-it('a cancellation that fails each time is given up and reported, and what follows is delivered', async () => {
-  const { honour, left, log } = broken(new TypeError('no such thing'));
-  for (let tick = 1; tick < 5; tick++) await expect(honour()).rejects.toThrow('no such thing');
-  expect(left()).toBe(1);
-  await honour();
-  expect([left(), log]).toEqual([0, ['internal_error']]);
-});
+it.each([
+  ['by a mistake in this program', new TypeError('no such thing')],
+  ['as git cannot read it', new CrosstalkError('git_failed', 'no such thing')],
+])(
+  'a cancellation that fails each time %s is given up and reported, and what follows is delivered',
+  async (_how, error) => {
+    const { honour, left, log } = broken(error);
+    for (let tick = 1; tick < 5; tick++) await expect(honour()).rejects.toThrow('no such thing');
+    expect(left()).toBe(1);
+    await honour();
+    expect([left(), log]).toEqual([0, ['internal_error']]);
+  },
+);
 
-it('one that a full disk prevents is tried until it is done', async () => {
-  const full = Object.assign(new Error('no space left'), { code: 'ENOSPC' });
-  const { honour, left } = broken(full);
+const full = Object.assign(new Error('no space left'), { code: 'ENOSPC', errno: -28 });
+
+it.each([
+  ['', full],
+  [', whoever tells of it,', new CrosstalkError('internal', 'no space left', { cause: full })],
+])('one that a full disk%s prevents is tried until it is done', async (_who, error) => {
+  const { honour, left } = broken(error);
   for (let tick = 0; tick < 20; tick++) await expect(honour()).rejects.toThrow('no space left');
   expect(left()).toBe(1);
 });
