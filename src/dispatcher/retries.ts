@@ -54,8 +54,9 @@ export class Retries {
     const letters = await this.#parts.deadLetters.all();
     const due = letters
       .filter(({ state, id }) => state === 'retrying' && !this.#running.has(id))
-      .map(({ next_retry_at: at }) => at ?? '')
-      .sort()[0];
-    return due === undefined || due === '' ? undefined : new Date(due);
+      .map(({ next_retry_at: at = '' }) => Date.parse(at))
+      // One without a time is due with every tick.
+      .filter((at) => !Number.isNaN(at));
+    return due.length === 0 ? undefined : new Date(Math.min(...due));
   }
 }

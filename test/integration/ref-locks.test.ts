@@ -4,12 +4,14 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  renameSync,
   symlinkSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { readRef, writeRef, type RefPlace } from '../../src/transport/clone/refs.ts';
 
@@ -46,6 +48,18 @@ it('a lock that becomes too old while it is waited for is taken away, and the re
     expect(written).toEqual({ ok: true });
     expect(existsSync(lock)).toBe(false);
   }
+});
+
+it('the lock of a git that slept through a suspend is left to it', async () => {
+  const { place, lock } = repository();
+  lockSince(lock, 3_600_000);
+  const written = writeRef(place, REF, SECOND, '');
+  await sleep(100);
+  // It goes on where it was, and finds its lock.
+  writeFileSync(lock, `${FIRST}\n`);
+  renameSync(lock, lock.slice(0, -'.lock'.length));
+  expect(await written).toMatchObject({ ok: false, contention: true });
+  expect(await readRef(place, REF)).toBe(FIRST);
 });
 
 it('a lock that somebody holds is respected', async () => {

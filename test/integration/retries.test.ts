@@ -55,6 +55,19 @@ it('a retry that seems further away than any delay is due: the clock was set bac
   expect(await due(letter('2026-06-09T12:00:00.000Z'), '2020-01-01T00:00:00.000Z')).toBe(true);
 });
 
+it('a letter without a time hides none that has one, and is due', async () => {
+  const root = scratch();
+  const deadLetters = new DeadLetters(join(root, 'letters'));
+  const outbox = new Outbox(join(root, 'outbox'));
+  const { next_retry_at: _, ...untimed } = letter('');
+  await deadLetters.put({ ...untimed, id: '01J0000000000000000000000B' });
+  await deadLetters.put(letter('2026-06-09T12:00:00.000Z'));
+  const now = () => new Date('2026-06-09T11:50:00.000Z');
+  const retries = new Retries({ deadLetters, outbox, now });
+  expect(await retries.next()).toEqual(new Date('2026-06-09T12:00:00.000Z'));
+  expect((await retries.due()).map(({ id }) => id)).toEqual(['01J0000000000000000000000B']);
+});
+
 it('waits grow fourfold up to a quarter of an hour, give or take a quarter', () => {
   expect([1, 2, 3, 9].map((attempts) => retryDelay(attempts, 2000, 0.5))).toEqual([
     2000, 8000, 32_000, 900_000,

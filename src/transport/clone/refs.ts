@@ -36,7 +36,10 @@ const synced = promisify(fsync);
 
 const LOCK_TRIES = 10;
 const LOCK_WAIT_MS = 50;
-/** Git holds the lock of a ref for milliseconds; one this old belongs to a git that was killed. */
+/**
+ * Git holds the lock of a ref for milliseconds; one this old belongs to a git that was killed, if it is there
+ * after half a second still. A git that slept through a suspend with us has done with it by then.
+ */
 const STALE_LOCK_MS = 10_000;
 
 /**
@@ -99,7 +102,7 @@ export async function writeRef(
   for (let tries = 1; ; tries++) {
     const taken = await takeLock(lock, clone.isPrivate);
     if (taken === 'locked') {
-      const isGone = await removeStaleLock(lock);
+      const isGone = tries >= LOCK_TRIES && (await removeStaleLock(lock));
       // One more try for a lock that has just been taken away.
       if (tries > LOCK_TRIES || (tries === LOCK_TRIES && !isGone))
         return failed(`${lock} exists: another git holds it`, { contention: true });

@@ -211,6 +211,7 @@ export async function pushCommit(
 
 /** A lock of our own tracking branch is held for milliseconds; this old, it is of a git that was killed. */
 const LOCK_MS = 5000;
+const WAKING_MS = 500;
 
 /** Waits until the lock that was in the way is gone, or takes it away once it is too old. */
 async function passLock(
@@ -220,9 +221,12 @@ async function passLock(
 ): Promise<void> {
   const path = /Unable to create '(.+\.lock)': File exists/.exec(stderr)?.[1] ?? '';
   if (!path.endsWith(`/${tracking(branch)}.lock`)) return;
-  const until = performance.now() + LOCK_MS + 1000;
+  const begun = performance.now();
+  const until = begun + LOCK_MS + 1000;
   while (existsSync(path) && performance.now() < until && signal?.aborted !== true) {
-    if (await removeStaleLock(path, LOCK_MS)) return;
+    // A git that slept through a suspend with us ends now.
+    const isDone = performance.now() > begun + WAKING_MS;
+    if (isDone && (await removeStaleLock(path, LOCK_MS))) return;
     await sleep(FETCH_WAIT_MS);
   }
 }
