@@ -5,7 +5,7 @@ import { scheduleFile } from '../../protocol/layout.ts';
 import { isName } from '../../protocol/names.ts';
 import { authorOf, outgoing } from '../../protocol/outgoing.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
-import { formatDocument, type HeaderFields } from '../../protocol/text/frontmatter.ts';
+import { formatDocument, headerPlace, type HeaderFields } from '../../protocol/text/frontmatter.ts';
 import { withoutLines } from '../../protocol/automation/fields.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
@@ -111,11 +111,11 @@ export async function enableSchedule(
 /** The text of a file with its line `enabled`, and everything else as it was. */
 function withEnabled(text: string, enabled: boolean): string {
   const line = `enabled: ${String(enabled)}`;
-  const end = text.indexOf('\n---', 3);
+  const { end } = headerPlace(text) ?? { end: 0 };
   const header = text.slice(0, end);
   const changed = /^enabled:.*$/m.test(header)
     ? header.replace(/^enabled:.*$/m, line)
-    : `${header}\n${line}`;
+    : `${header}${line}\n`;
   return changed + text.slice(end);
 }
 

@@ -3,6 +3,7 @@ import { findHost, type FoundHost } from '../../bus/host.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { parseHostFile } from '../../protocol/files/host-file.ts';
 import { authorOf } from '../../protocol/outgoing.ts';
+import { headerPlace } from '../../protocol/text/frontmatter.ts';
 import { loadApprovals } from '../../state/approvals.ts';
 import { loadHeartbeat } from '../../state/heartbeat.ts';
 import { refreshOrNote, type Context } from '../context.ts';
@@ -94,8 +95,8 @@ export async function listHosts(context: Context): Promise<ListedHost[]> {
  * @throws CrosstalkError `refused` for a header with anchors: one place in it may stand for several
  */
 export function withHeader(text: string, change: (header: Document) => void): string {
-  const end = text.indexOf('\n---', 3);
-  const header = parseDocument(text.slice(4, end + 1), { schema: 'failsafe' });
+  const { start, end } = headerPlace(text) ?? { start: 0, end: 0 };
+  const header = parseDocument(text.slice(start, end), { schema: 'failsafe' });
   visit(header, {
     Alias: () => {
       throw new CrosstalkError(
@@ -105,7 +106,7 @@ export function withHeader(text: string, change: (header: Document) => void): st
     },
   });
   change(header);
-  return `---\n${header.toString({ lineWidth: 0 })}---${text.slice(end + 4)}`;
+  return text.slice(0, start) + header.toString({ lineWidth: 0 }) + text.slice(end);
 }
 
 /**

@@ -4,7 +4,7 @@ import { subscriptionFile } from '../../protocol/layout.ts';
 import { isName } from '../../protocol/names.ts';
 import { authorOf } from '../../protocol/outgoing.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
-import { formatDocument, type HeaderFields } from '../../protocol/text/frontmatter.ts';
+import { formatDocument, headerPlace, type HeaderFields } from '../../protocol/text/frontmatter.ts';
 import { withoutLines } from '../../protocol/automation/fields.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
@@ -79,10 +79,9 @@ export async function enableSubscription(
       `${escapeInvisible(path)} cannot be read: ${result.problems.join('; ')}; correct it first`,
     );
   const line = `enabled: ${String(enabled)}`;
-  const end = text.indexOf('\n---', 3);
-  const header = text.slice(0, end);
-  const others = header.split('\n').filter((one) => !one.startsWith('enabled:'));
-  const changed = `${[...others, line].join('\n')}${text.slice(end)}`;
+  const { end } = headerPlace(text) ?? { end: 0 };
+  const others = text.slice(0, end).replace(/^enabled:.*\n/gm, '');
+  const changed = `${others}${line}\n${text.slice(end)}`;
   const delivered = await put(context, { name, path, text: changed, login, was: oid });
   return { name, path, delivered };
 }

@@ -10,6 +10,8 @@ export interface Document {
 }
 
 const FENCE = '---';
+/** What editors of Windows write at the beginning of a file. */
+const BYTE_ORDER_MARK = '\ufeff';
 
 /** Replaces engines that would run code, or read a format that is not allowed here. */
 function refuse(): never {
@@ -167,16 +169,29 @@ function refuseCycles(value: unknown, above: Set<unknown>, done: Set<unknown>): 
 }
 
 /**
+ * Where the header of a file is, for who changes a part of it: the place of its first line, and that of the
+ * line that closes it. Undefined where there is none.
+ */
+export function headerPlace(file: string): { start: number; end: number } | undefined {
+  const begin = file.startsWith(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK.length : 0;
+  const firstBreak = file.indexOf('\n');
+  if (firstBreak < 0 || lineOf(file.slice(begin, firstBreak)) !== FENCE) return undefined;
+  const close = closingFence(file, firstBreak + 1);
+  return close && { start: firstBreak + 1, end: close.start };
+}
+
+/**
  * Splits a file into YAML fields and the body, byte for byte (protocol.md §2). The blank line that
- * {@link formatDocument} puts after the header is not part of the body. A header larger than {@link
- * MAX_HEADER_BYTES} is refused before it is parsed.
+ * {@link formatDocument} puts after the header is not part of the body, nor is a byte order mark before it.
+ * A header larger than {@link MAX_HEADER_BYTES} is refused before it is parsed.
  *
  * Only the header is passed to gray-matter, never the body, and always with options: without them
  * it uses a cache, which turns a broken header into an empty one the second time.
  */
-export function parseDocumentText(text: string): Parsed<Document> {
+export function parseDocumentText(file: string): Parsed<Document> {
+  const text = file.startsWith(BYTE_ORDER_MARK) ? file.slice(BYTE_ORDER_MARK.length) : file;
   const firstBreak = text.indexOf('\n');
-  const first = stripReturn(firstBreak < 0 ? text : text.slice(0, firstBreak));
+  const first = lineOf(firstBreak < 0 ? text : text.slice(0, firstBreak));
   if (first !== FENCE) {
     return unreadable(
       first.startsWith(FENCE)
@@ -198,8 +213,8 @@ export function parseDocumentText(text: string): Parsed<Document> {
   if (BLANKS.test(header))
     return unreadable(`the frontmatter has more than ${String(MAX_BLANKS)} blanks in a row`);
   try {
-    const file = matter(`${FENCE}\n${header}${FENCE}\n`, { engines, language: 'yaml' });
-    return parsed({ fields: file.data, body: rest() });
+    const { data } = matter(`${FENCE}\n${header}${FENCE}\n`, { engines, language: 'yaml' });
+    return parsed({ fields: data, body: rest() });
   } catch (error) {
     return unreadable(`the frontmatter is not valid YAML: ${shortened((error as Error).message)}`);
   }
@@ -231,7 +246,7 @@ function closingFence(text: string, from: number): { start: number; after: numbe
   for (let start = from; start < text.length;) {
     const lineBreak = text.indexOf('\n', start);
     const end = lineBreak < 0 ? text.length : lineBreak;
-    if (stripReturn(text.slice(start, end)) === FENCE) {
+    if (lineOf(text.slice(start, end)) === FENCE) {
       return { start, after: Math.min(end + 1, text.length) };
     }
     start = end + 1;
@@ -239,6 +254,8 @@ function closingFence(text: string, from: number): { start: number; after: numbe
   return undefined;
 }
 
-function stripReturn(line: string): string {
-  return line.endsWith('\r') ? line.slice(0, -1) : line;
+/** A line without what an editor may leave at its end and nobody sees. */
+function lineOf(text: string): string {
+  const line = text.slice(0, 256);
+  return text.length > line.length ? line : line.replace(/[ \t\r]+$/, '');
 }
