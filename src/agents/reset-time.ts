@@ -1,3 +1,5 @@
+import { isZone } from '../protocol/text/zone.ts';
+
 /** The longest hold, whatever time a CLI reports: 7 days. */
 export const LONGEST_MS = 7 * 24 * 3_600_000;
 /**
@@ -114,15 +116,6 @@ function timeOfDay(
   if (minute > 59 || hour > (half === undefined ? 23 : 12)) return undefined;
   if (half === undefined) return { hour, minute };
   return { hour: (hour % 12) + (half === 'p' ? 12 : 0), minute };
-}
-
-function isZone(zone: string): boolean {
-  try {
-    new Intl.DateTimeFormat('en-US', { timeZone: zone });
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 interface Wall {

@@ -169,7 +169,7 @@ export class SimulatedMachine {
         this.#push(id);
       },
       usualChannel: ([first]) => Promise.resolve(first),
-      zone: this.#zone,
+      zone: { name: this.#zone, problem: '' },
       now: () => new Date(this.now),
       newId: () => String(this.#serial++),
       log: (event, fields) => {

@@ -2,7 +2,12 @@ import { BrokenFiles, type ScheduleProblem } from './broken-files.ts';
 import type { FoundSchedules, ScheduleFile } from '../../bus/automation/schedules.ts';
 import type { Log } from '../../log.ts';
 import { Occurrences } from '../../protocol/automation/occurrences.ts';
-import { hostNamedIn, parseSchedule, type Schedule } from '../../protocol/automation/schedule.ts';
+import {
+  hostNamedIn,
+  parseSchedule,
+  zoneOf,
+  type Schedule,
+} from '../../protocol/automation/schedule.ts';
 import type { ScheduleRecord, ScheduleRecords } from '../../state/automation/schedules.ts';
 import { reachOf, recordOf, type Taking } from './taken.ts';
 
@@ -19,8 +24,8 @@ export interface InForceParts {
     since: Date,
   ) => Promise<Map<string, number>>;
   records: Pick<ScheduleRecords, 'load' | 'save' | 'suffixOf'>;
-  /** The time zone of this machine. */
-  zone: string;
+  /** The IANA time zone of this machine; without a name, what is wrong with its setting. */
+  zone: { name: string | undefined; problem: string };
   now: () => Date;
   log: Log;
 }
@@ -163,6 +168,8 @@ export class SchedulesInForce {
         broken.note(alias, file, result.problems, isKnown);
       } else if (result.value.host === alias) {
         kept.add(name);
+        if (zoneOf(result.value, this.#parts.zone.name) === undefined)
+          broken.note(alias, file, [`${this.#parts.zone.problem}; add a timezone`], false);
         if (known?.text !== text || !this.#isChecked)
           takings.push({ file, schedule: result.value, known });
       }
@@ -216,7 +223,8 @@ export class SchedulesInForce {
     const parsed = parseSchedule(text, name);
     if (!parsed.ok) return undefined;
     const schedule = parsed.value;
-    const zone = schedule.timezone ?? this.#parts.zone;
+    const zone = zoneOf(schedule, this.#parts.zone.name);
+    if (zone === undefined) return undefined;
     return { text, schedule, occurrences: new Occurrences(schedule, zone) };
   }
 

@@ -1,3 +1,4 @@
+import { machineZone, noZone } from '../machine-zone.ts';
 import { join } from 'node:path';
 import { Expected } from '../../bus/expected.ts';
 import type { Publisher } from '../../bus/publisher.ts';
@@ -124,7 +125,7 @@ export function dispatcherParts(
       committedSince: (...asked) => committedSince(transport, ...asked),
       unsettled: (channel) => deliveries.mailboxes.unsettled(channel),
       usualChannel: (channels) => defaultChannelOf(context, channels),
-      zone: timeZone(),
+      zone: { name: machineZone(), problem: noZone() },
       now: context.now,
       newId: context.newId,
     }),

@@ -1,3 +1,4 @@
+import { machineZone } from '../machine-zone.ts';
 import { userInfo } from 'node:os';
 import { BudgetMail } from '../../dispatcher/run/budget-mail.ts';
 import { Budgets } from '../../dispatcher/run/budgets.ts';
@@ -119,7 +120,7 @@ export function operatorOf(context: Context): string {
   }
 }
 
-/** The IANA time zone of this machine. */
+/** The IANA time zone of clock times that CLIs of this machine print. */
 export function timeZone(): string {
-  return Intl.DateTimeFormat().resolvedOptions().timeZone;
+  return machineZone() ?? 'UTC';
 }

@@ -1,6 +1,7 @@
+import { machineZone, noZone } from '../machine-zone.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { scheduledMessage } from '../../protocol/automation/firing.ts';
-import { parseSchedule } from '../../protocol/automation/schedule.ts';
+import { parseSchedule, zoneOf } from '../../protocol/automation/schedule.ts';
 import { scheduleFile } from '../../protocol/layout.ts';
 import { isName } from '../../protocol/names.ts';
 import { authorOf, outgoing } from '../../protocol/outgoing.ts';
@@ -63,6 +64,8 @@ export async function addSchedule(context: Context, input: ScheduleInput): Promi
   const parsed = parseSchedule(text, name);
   if (!parsed.ok)
     throw new CrosstalkError('usage', `this is no schedule: ${withoutLines(parsed.problems)}`);
+  if (zoneOf(parsed.value, machineZone()) === undefined)
+    throw new CrosstalkError('usage', `${noZone()}; give --timezone`);
   const upcoming = upcomingOf(context, parsed.value, UPCOMING);
   if (upcoming.length === 0)
     throw new CrosstalkError(

@@ -1,10 +1,11 @@
 import type { WebSchedule } from '../../api/schedules.ts';
 import { ScheduleFiles, type ScheduleFile } from '../../bus/automation/schedules.ts';
 import { Occurrences } from '../../protocol/automation/occurrences.ts';
-import { recipientsOf, type Schedule } from '../../protocol/automation/schedule.ts';
+import { recipientsOf, zoneOf, type Schedule } from '../../protocol/automation/schedule.ts';
 import { ScheduleRecords, type ScheduleRecord } from '../../state/automation/schedules.ts';
 import { cost } from '../reading/cost.ts';
 import { knownHost } from '../setup/approvals.ts';
+import { machineZone, noZone } from '../machine-zone.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
 import { namedFile } from '../lookup/named-file.ts';
 
@@ -72,15 +73,11 @@ function recordsOf({ paths, secret }: Context): ScheduleRecords {
   return new ScheduleRecords(paths.root, secret);
 }
 
-/** The zone of this machine, by which a schedule goes that names none. */
-function ownZone(): string {
-  return Intl.DateTimeFormat().resolvedOptions().timeZone;
-}
-
 /** When a schedule is due next, so many times; nothing for one that is paused. */
 export function upcomingOf({ now }: Context, schedule: Schedule, most: number): string[] {
-  if (!schedule.enabled) return [];
-  const occurrences = new Occurrences(schedule, schedule.timezone ?? ownZone());
+  const zone = zoneOf(schedule, machineZone());
+  if (!schedule.enabled || zone === undefined) return [];
+  const occurrences = new Occurrences(schedule, zone);
   const found: string[] = [];
   for (let at = occurrences.after(now().getTime()); at !== undefined && found.length < most;) {
     found.push(new Date(at).toISOString());
@@ -118,9 +115,9 @@ function shownOf(
     return { name, path, ...unknown, enabled: true, ...past, problems: result.problems };
   }
   const schedule = result.value;
-  const { timezone, when, quiet } = schedule;
-  const isByZone = timezone === undefined && (when.kind === 'cron' || quiet !== undefined);
-  const isElsewhere = isByZone && schedule.host !== here;
+  // It goes by the zone of its host, which is known there.
+  const isElsewhere = zoneOf(schedule, undefined) === undefined && schedule.host !== here;
+  const isWithout = !isElsewhere && zoneOf(schedule, machineZone()) === undefined;
   return {
     name,
     path,
@@ -132,7 +129,7 @@ function shownOf(
     enabled: schedule.enabled,
     next: isElsewhere ? null : (upcomingOf(context, schedule, 1)[0] ?? null),
     ...past,
-    problems: [],
+    problems: isWithout ? [`${noZone()}, and it has no timezone`] : [],
   };
 }
 

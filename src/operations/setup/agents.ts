@@ -1,3 +1,4 @@
+import { machineZone } from '../machine-zone.ts';
 import { access, constants, mkdtemp, readFile, realpath, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
@@ -199,7 +200,7 @@ async function tryOut(agent: AgentCli, input: AgentsInput, timeout: number): Pro
     return { result: 'works', answer, seconds: Math.round(result.duration / 100) / 10 };
   }
   const ended = outcome.kind !== 'failed' || outcome.reason === 'exit_code';
-  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const zone = machineZone() ?? 'UTC';
   const refusal = ended ? refusalOf(agent, result, input.now(), zone) : undefined;
   if (refusal?.kind === 'not_logged_in') return { result: 'not_logged_in', said: refusal.said };
   if (refusal?.kind === 'rate_limited') {

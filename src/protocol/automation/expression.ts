@@ -1,15 +1,5 @@
 import { Cron } from 'croner';
 
-/** Whether a text is a time zone that this Node knows. */
-export function isZone(value: unknown): value is string {
-  if (typeof value !== 'string' || !/^[A-Za-z0-9/_+-]{1,64}$/.test(value)) return false;
-  try {
-    return new Intl.DateTimeFormat('en-US', { timeZone: value }).resolvedOptions().timeZone !== '';
-  } catch {
-    return false;
-  }
-}
-
 /** The longest expression; each second, minute and so on by itself has fewer characters. */
 const MAX_CHARACTERS = 400;
 

@@ -5,7 +5,8 @@ import { parseDuration } from '../text/duration.ts';
 import { parseDocumentText, type HeaderFields } from '../text/frontmatter.ts';
 import { parsed, shown, unreadable, type Parsed } from '../text/result.ts';
 import { linesOf, recipientsIn, switchIn, wrongIn, type Wrong } from './fields.ts';
-import { expressionProblem, isAlwaysWithin, isZone, mayComeTwiceAMinute } from './expression.ts';
+import { expressionProblem, isAlwaysWithin, mayComeTwiceAMinute } from './expression.ts';
+import { isZone } from '../text/zone.ts';
 
 /** When a schedule is due: one of three ways to say it. */
 type When =
@@ -46,6 +47,20 @@ export interface Schedule {
   enabled: boolean;
   /** The message, which may begin with `/skill`. */
   body: string;
+}
+
+/**
+ * The zone that a schedule goes by: its own, else that of its host.
+ *
+ * @param own undefined where the host does not know its zone
+ * @returns undefined where there is none, and the schedule needs one
+ */
+export function zoneOf(
+  { timezone, when, quiet }: Pick<Schedule, 'timezone' | 'when' | 'quiet'>,
+  own: string | undefined,
+): string | undefined {
+  const needsOne = when.kind === 'cron' || quiet !== undefined;
+  return timezone ?? (needsOne ? own : 'UTC');
 }
 
 const HOUR_MS = 3_600_000;
