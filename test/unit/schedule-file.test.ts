@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { Occurrences } from '../../src/protocol/automation/occurrences.ts';
+import { Moments } from '../../src/protocol/automation/expression.ts';
 import { parseSchedule } from '../../src/protocol/automation/schedule.ts';
 
 const fileOf = (lines: readonly string[], body = 'what is new?'): string =>
@@ -199,4 +200,17 @@ it('a day that no month has is called so, also where each of several months lack
     const result = parseSchedule(text(cron), 'standup');
     expect(result.ok ? [] : result.problems.join()).toContain('no day is like that');
   }
+});
+
+it.each([
+  ['0 9 1 * 1', ['06-01', '06-08', '06-15', '06-22', '06-29', '07-01']],
+  ['0 9 */2 * 1', ['06-01', '06-03', '06-05', '06-07', '06-08', '06-09']],
+])('of a day of the month and one of the week one is enough: %s', (expression, days) => {
+  const moments = new Moments(expression, 'UTC');
+  const found: string[] = [];
+  for (let at = Date.parse('2026-05-31T12:00Z'); found.length < days.length;) {
+    at = moments.after(at) ?? Infinity;
+    found.push(new Date(at).toISOString().slice(5, 10));
+  }
+  expect(found).toEqual(days);
 });
