@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { open, rm, type FileHandle } from 'node:fs/promises';
 
@@ -11,9 +12,11 @@ const WHY: Record<string, string> = {
   ENODEV: 'is no plain file',
 };
 
-/** Whether the file itself may be a symlink; symlinks among the folders above it are always followed. */
-interface Following {
+interface Reading {
+  /** Whether the file itself may be a symlink; symlinks among the folders above it are always followed. */
   follow?: boolean;
+  /** Whether bytes that are no UTF-8 make it `odd`: for what is passed on as it is. */
+  whole?: boolean;
 }
 
 /**
@@ -26,7 +29,7 @@ interface Following {
 export function plainFileAt(
   path: string,
   limit: number,
-  { follow = true }: Following = {},
+  { follow = true, whole = false }: Reading = {},
 ): PlainFile {
   const { O_RDONLY, O_NONBLOCK, O_NOFOLLOW } = constants;
   let file: number | undefined;
@@ -38,7 +41,9 @@ export function plainFileAt(
     if (stats.isDirectory()) return { kind: 'absent' };
     if (!stats.isFile()) return { kind: 'odd', why: 'is no plain file' };
     if (stats.size > limit) return { kind: 'odd', why: tooLarge(stats.size, limit) };
-    return { kind: 'text', text: readNow(file, stats.size).toString('utf8') };
+    const bytes = readNow(file, stats.size);
+    if (whole && !isUtf8(bytes)) return { kind: 'odd', why: 'is no UTF-8 text; convert it first' };
+    return { kind: 'text', text: bytes.toString('utf8') };
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'ENOTDIR') return { kind: 'absent' };
@@ -52,9 +57,9 @@ export function plainFileAt(
 export function readPlainFile(
   path: string,
   limit: number,
-  following: Following = {},
+  reading: Reading = {},
 ): Promise<PlainFile> {
-  return Promise.resolve(plainFileAt(path, limit, following));
+  return Promise.resolve(plainFileAt(path, limit, reading));
 }
 
 function readNow(file: number, size: number): Buffer {

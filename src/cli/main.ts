@@ -115,8 +115,8 @@ function givenEnvironment(): NodeJS.ProcessEnv {
 }
 
 async function* linesOfStdin(): AsyncGenerator<string> {
-  const { createInterface } = await import('node:readline');
-  yield* createInterface({ input: process.stdin, crlfDelay: Infinity });
+  const { linesIn } = await import('./command/stdin.ts');
+  yield* linesIn(process.stdin);
 }
 
 async function askOnTerminal(question: string, signal?: AbortSignal): Promise<string> {

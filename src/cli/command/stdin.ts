@@ -31,6 +31,34 @@ export async function readText(
   return utf8(Buffer.concat(chunks), where);
 }
 
+/**
+ * The lines of a stream, without their ends, as they come.
+ *
+ * @throws CrosstalkError `usage` at a line that is not UTF-8, and for one of more than 64 MiB
+ */
+export async function* linesIn(stream: AsyncIterable<Buffer | string>): AsyncGenerator<string> {
+  let parts: Buffer[] = [];
+  let [size, count] = [0, 0];
+  const line = (end: Buffer): string => {
+    const bytes = Buffer.concat([...parts, end]);
+    [parts, size] = [[], 0];
+    return utf8(bytes, `line ${String(++count)} of stdin`).replace(/\r$/, '');
+  };
+  for await (const chunk of stream) {
+    const bytes = Buffer.from(chunk);
+    let at = 0;
+    for (let end = bytes.indexOf(10); end >= 0; end = bytes.indexOf(10, at)) {
+      yield line(bytes.subarray(at, end));
+      at = end + 1;
+    }
+    parts.push(bytes.subarray(at));
+    size += bytes.length - at;
+    if (size > MOST_BYTES)
+      throw new CrosstalkError('usage', 'a line of stdin is longer than 64 MiB');
+  }
+  if (size > 0) yield line(Buffer.alloc(0));
+}
+
 /** @param where names the bytes in the error */
 export function utf8(bytes: Uint8Array, where: string): string {
   try {

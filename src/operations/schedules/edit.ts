@@ -1,3 +1,4 @@
+import { assertWhole } from '../whole-text.ts';
 import { machineZone, noZone } from '../machine-zone.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { scheduledMessage } from '../../protocol/automation/firing.ts';
@@ -100,6 +101,7 @@ export async function enableSchedule(
   await refreshOrNote(context);
   const { name, enabled, login } = input;
   const { path, text, oid, result } = await findSchedule(context, name);
+  assertWhole(text, path);
   const changed = withEnabled(text, enabled);
   const parsed = parseSchedule(changed, name);
   if (!result.ok || !parsed.ok)

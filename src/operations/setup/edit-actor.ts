@@ -1,3 +1,4 @@
+import { wholeText } from '../whole-text.ts';
 import { knowProfile, readFrom } from '../../bus/profiles.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { parseProfile } from '../../protocol/files/actor.ts';
@@ -27,7 +28,7 @@ export async function profileToEdit(context: Context, name: string): Promise<Edi
   const tip = await tipOf(context);
   const [own, shipped] = profileFiles(name);
   for (const path of [own, shipped]) {
-    const text = await context.reader.text(tip, path);
+    const text = await wholeText(context, tip, path);
     if (text !== undefined) return { path: own, text };
   }
   return { path: own, text: profileText(name, description === '' ? undefined : description) };

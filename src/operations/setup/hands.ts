@@ -1,3 +1,4 @@
+import { wholeText } from '../whole-text.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { formatDocument, parseDocumentText } from '../../protocol/text/frontmatter.ts';
 import { shown } from '../../protocol/text/result.ts';
@@ -43,7 +44,7 @@ export async function namesOfHands(
 
 /** The profile at a path, for an actor with another name. */
 export async function profileLike(context: Context, path: string, name: string): Promise<string> {
-  const text = (await context.reader.text(await tipOf(context), path)) ?? '';
+  const text = (await wholeText(context, await tipOf(context), path)) ?? '';
   const document = parseDocumentText(text);
   if (!document.ok) return profileText(name);
   return formatDocument({ ...document.value.fields, name }, document.value.body);

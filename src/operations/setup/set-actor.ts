@@ -1,3 +1,4 @@
+import { wholeText } from '../whole-text.ts';
 import { isMap, isScalar, type Document } from 'yaml';
 import { headlessCommand } from '../../agents/agents.ts';
 import { CrosstalkError } from '../../errors.ts';
@@ -188,7 +189,7 @@ async function changed(
   host: ThisHost,
   change: (header: Document) => void,
 ): Promise<{ content: string; file: HostFile; was: HostFile }> {
-  const text = (await context.reader.text(await tipOf(context), host.path)) ?? '';
+  const text = (await wholeText(context, await tipOf(context), host.path)) ?? '';
   const content = withHeader(text, change);
   const [before, parsed] = [parseHostFile(text), parseHostFile(content)];
   if (before.ok && parsed.ok) return { content, file: parsed.value, was: before.value };

@@ -88,7 +88,7 @@ function refused(dir: string, why: string): CrosstalkError {
 
 /** The name is what SKILL.md says, whatever the folder is called on this machine. */
 async function readSkill(dir: string, given: string): Promise<{ name: string; text: string }> {
-  const found = await readPlainFile(join(dir, SKILL_FILE), MAX_SKILL_BYTES);
+  const found = await readPlainFile(join(dir, SKILL_FILE), MAX_SKILL_BYTES, { whole: true });
   if (found.kind === 'absent')
     throw refused(given, `has no ${SKILL_FILE}; name the folder that holds it`);
   if (found.kind === 'odd') throw refused(join(given, SKILL_FILE), found.why);
@@ -131,10 +131,10 @@ async function readBeside(dir: string, below: string, into: Folder, given: strin
 }
 
 async function textOf(path: string): Promise<string> {
-  const found = await readPlainFile(path, MAX_MESSAGE_BYTES, { follow: false });
+  const found = await readPlainFile(path, MAX_MESSAGE_BYTES, { follow: false, whole: true });
   if (found.kind !== 'text')
     throw refused(path, found.kind === 'odd' ? found.why : 'was removed meanwhile');
-  if (found.text.includes('\uFFFD') || found.text.includes('\0'))
-    throw refused(path, 'is no UTF-8 text; only texts can stand beside a skill');
+  if (found.text.includes('\0'))
+    throw refused(path, 'is no text; only texts can stand beside a skill');
   return found.text;
 }

@@ -1,3 +1,5 @@
+import { wholeText } from '../whole-text.ts';
+import { isUtf8 } from 'node:buffer';
 import { resolve } from 'node:path';
 import { BESIDE_LIMITS, besideSkill, skillAt, whyNotBeside } from '../../bus/automation/skills.ts';
 import { knowProfile, readFrom } from '../../bus/profiles.ts';
@@ -33,9 +35,9 @@ const MOST_BYTES = 16 * 1024 * 1024;
  */
 export async function exportActor(context: Context, name: string): Promise<ExportedActor> {
   const { profile: path } = await showActor(context, name);
-  const { transport, reader } = context;
+  const { transport } = context;
   const tip = await tipOf(context);
-  const text = path === null ? undefined : await reader.text(tip, path);
+  const text = path === null ? undefined : await wholeText(context, tip, path);
   const read = text === undefined ? undefined : parseProfile(text, name);
   // One that is in force instead of another is not the one that somebody means to give away.
   const { problem } = await profileOf(context, name);
@@ -60,23 +62,24 @@ export async function exportActor(context: Context, name: string): Promise<Expor
 }
 
 async function exported(
-  { transport, reader, note }: Context,
+  context: Context,
   tip: string,
   name: string,
   folder: string,
 ): Promise<ExportedActor['skills'][number]> {
+  const { transport, note } = context;
   const { files, left } = await besideSkill(transport, tip, folder);
   await transport.prefetch(files.map(({ oid }) => oid));
   const main = {
     path: SKILL_FILE,
-    content: (await reader.text(tip, `${folder}/${SKILL_FILE}`)) ?? '',
+    content: (await wholeText(context, tip, `${folder}/${SKILL_FILE}`)) ?? '',
   };
   const beside: (typeof main)[] = [];
   for (const file of files) {
-    const content = (await transport.objects.read(file.oid))?.content?.toString('utf8');
-    if (content === undefined || /[\uFFFD\0]/.test(content))
+    const content = (await transport.objects.read(file.oid))?.content;
+    if (content === undefined || !isUtf8(content) || content.includes(0))
       left.push(`${file.name}, as it is no text`);
-    else beside.push({ path: file.name, content });
+    else beside.push({ path: file.name, content: content.toString('utf8') });
   }
   for (const line of left) note(`of the skill ${name} is left out: ${line}`);
   return { name, files: [main, ...beside] };
@@ -118,7 +121,7 @@ export async function importActor(
   const { file, text } = input;
   const found: PlainFile =
     text === undefined
-      ? await readPlainFile(resolve(context.cwd, file), MOST_BYTES)
+      ? await readPlainFile(resolve(context.cwd, file), MOST_BYTES, { whole: true })
       : { kind: 'text', text };
   const read = renamed(readActor(file, found), input.name);
   assertActorName(read.name);

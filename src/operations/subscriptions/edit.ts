@@ -1,3 +1,4 @@
+import { assertWhole } from '../whole-text.ts';
 import { readSubscription } from '../../bus/automation/subscriptions.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { subscriptionFile } from '../../protocol/layout.ts';
@@ -79,6 +80,7 @@ export async function enableSubscription(
       `${escapeInvisible(path)} cannot be read: ${result.problems.join('; ')}; correct it first`,
     );
   const line = `enabled: ${String(enabled)}`;
+  assertWhole(text, path);
   const { end } = headerPlace(text) ?? { end: 0 };
   const others = text.slice(0, end).replace(/^enabled:.*\n/gm, '');
   const changed = `${others}${line}\n${text.slice(end)}`;
