@@ -1,36 +1,9 @@
-import type { ChildProcessWithoutNullStreams } from 'node:child_process';
-import type { Socket } from 'node:net';
 import { setImmediate as immediate } from 'node:timers/promises';
-import { isAnswer, summary } from '../git/failure.ts';
 import type { Git } from '../git/git.ts';
+import { Batch, type GitObject, type Request } from './batch.ts';
 import { broken, unreadable, unreadFolder } from './way.ts';
 
-export interface GitObject {
-  oid: string;
-  type: string;
-  size: number;
-  /** Undefined when the object is larger than the limit: it was skipped, not held. */
-  content: Buffer | undefined;
-}
-
-interface Request {
-  name: string;
-  /** How many processes ended while this one was the first they had to answer. */
-  deaths: number;
-  resolve: (object: GitObject | undefined) => void;
-  reject: (error: Error) => void;
-}
-
-/** Signals by which git ends itself over what it reads. */
-const FAULTS = new Set(['SIGSEGV', 'SIGBUS', 'SIGABRT', 'SIGILL', 'SIGFPE']);
-const MOST_SAID = 10_000;
-
-/** What is being received: the rest of one object. */
-interface Incoming {
-  object: GitObject;
-  left: number;
-  chunks: Buffer[] | undefined;
-}
+export type { GitObject };
 
 /**
  * Objects of a repository through one open `cat-file --batch`, started at the first read and
@@ -39,15 +12,9 @@ interface Incoming {
 export class Objects {
   readonly #git: Git;
   readonly #limit: number;
-  #child: ChildProcessWithoutNullStreams | undefined;
-  #waiting: Request[] = [];
-  #incoming: Incoming | undefined;
-  #buffer: Buffer[] = [];
-  /** The end of what the process has said besides its answers. */
-  #said = '';
-  /** Ends a process that owes an answer and says nothing. */
-  #patience: NodeJS.Timeout | undefined;
+  #batch: Batch | undefined;
   #reads = 0;
+  /** Of processes that were closed or have ended. */
   #bytes = 0;
 
   /** @param limit bytes above which an object's content is skipped */
@@ -62,7 +29,7 @@ export class Objects {
 
   /** Bytes of content that were asked for, whether they were kept or skipped. */
   get bytes(): number {
-    return this.#bytes;
+    return this.#bytes + (this.#batch?.bytes ?? 0);
   }
 
   /**
@@ -105,20 +72,11 @@ export class Objects {
 
   /** Starts the process ahead of the first read. */
   warm(): void {
-    this.#child ??= this.#start();
+    this.#batch ??= this.#start();
   }
 
   #ask(request: Request): void {
-    const child = (this.#child ??= this.#start());
-    if (this.#waiting.push(request) === 1) this.#await(child);
-    // Requests made in one turn of the event loop go through the pipe in one piece.
-    if (child.stdin.writableCorked === 0) {
-      child.stdin.cork();
-      process.nextTick(() => {
-        child.stdin.uncork();
-      });
-    }
-    child.stdin.write(`${request.name}\n`);
+    (this.#batch ??= this.#start()).ask(request);
   }
 
   /** The text of a file at a commit; undefined when there is none or it is too large. */
@@ -127,58 +85,23 @@ export class Objects {
     return object?.type === 'blob' ? object.content?.toString('utf8') : undefined;
   }
 
-  /** Ends the git process; a later read starts another. */
+  /** Ends the git process once it has answered; a later read starts another. */
   close(): void {
-    const child = this.#child;
-    this.#child = undefined;
-    clearTimeout(this.#patience);
-    child?.stdin.end();
-    // Nobody waits for the process to end: it sees that its input is closed.
-    child?.unref();
-    for (const stream of [child?.stdout, child?.stderr] as (Socket | undefined)[]) stream?.unref();
+    this.#batch?.close();
+    this.#left(this.#batch);
   }
 
-  #start(): ChildProcessWithoutNullStreams {
-    const child = this.#git.open(['cat-file', '--batch']);
-    this.#incoming = undefined;
-    this.#buffer = [];
-    child.stdout.on('data', (chunk: Buffer) => {
-      this.#receive(chunk);
-      this.#await(child);
+  #start(): Batch {
+    const batch: Batch = new Batch(this.#git, this.#limit, (owed, why) => {
+      if (this.#batch === batch) this.#left(batch);
+      this.#again(owed, why);
     });
-    this.#said = '';
-    child.stderr.setEncoding('utf8').on('data', (text: string) => {
-      this.#said = (this.#said + text).slice(-MOST_SAID);
-      this.#git.heard(this.#said);
-    });
-    child.stdin.on('error', () => undefined);
-    child.once('error', (error) => {
-      if (this.#child === child) this.#child = undefined;
-      for (const { reject } of this.#waiting.splice(0))
-        reject(broken(this.#git.dir, `it could not be started: ${error.message}`));
-    });
-    child.once('close', (code, signal) => {
-      if (this.#child === child) {
-        this.#child = undefined;
-        clearTimeout(this.#patience);
-      }
-      const died = isAnswer(code, this.#said) || FAULTS.has(signal ?? '');
-      this.#again(died ? undefined : (signal ?? summary(this.#said)));
-    });
-    return child;
+    return batch;
   }
 
-  /** Waits for the next piece of what a process owes, if anything, as long as git may take. */
-  #await(child: ChildProcessWithoutNullStreams): void {
-    clearTimeout(this.#patience);
-    if (this.#waiting.length === 0) return;
-    this.#patience = setTimeout(() => {
-      try {
-        if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
-      } catch {
-        // The process ended on its own in the meantime.
-      }
-    }, this.#git.patience);
+  #left(batch: Batch | undefined): void {
+    this.#bytes += batch?.bytes ?? 0;
+    this.#batch = undefined;
   }
 
   /**
@@ -188,8 +111,7 @@ export class Objects {
    *
    * @param why it ended, when that was for no object
    */
-  #again(why: string | undefined): void {
-    const waiting = this.#waiting.splice(0);
+  #again(waiting: Request[], why: string | undefined): void {
     const [suspect, ...others] = waiting;
     if (suspect === undefined) return;
     suspect.deaths++;
@@ -198,49 +120,5 @@ export class Objects {
       suspect.resolve(undefined);
       for (const request of others) this.#ask(request);
     } else for (const { reject } of waiting) reject(broken(this.#git.dir, why));
-  }
-
-  #receive(chunk: Buffer): void {
-    let rest: Buffer | undefined = chunk;
-    while (rest !== undefined && rest.length > 0) {
-      rest =
-        this.#incoming === undefined
-          ? this.#receiveHeader(rest)
-          : this.#receiveContent(rest, this.#incoming);
-    }
-  }
-
-  #receiveHeader(chunk: Buffer): Buffer | undefined {
-    const end = chunk.indexOf(0x0a);
-    if (end < 0) {
-      this.#buffer.push(chunk);
-      return undefined;
-    }
-    const line = Buffer.concat([...this.#buffer, chunk.subarray(0, end)]).toString('utf8');
-    this.#buffer = [];
-    const [, oid = '', type = '', size = ''] = /^([0-9a-f]{40,64}) (\w+) (\d+)$/.exec(line) ?? [];
-    if (oid === '') this.#waiting.shift()?.resolve(undefined);
-    else {
-      const object = { oid, type, size: Number(size), content: undefined };
-      this.#bytes += object.size;
-      this.#incoming = {
-        object,
-        left: object.size + 1,
-        chunks: object.size <= this.#limit ? [] : undefined,
-      };
-    }
-    return chunk.subarray(end + 1);
-  }
-
-  #receiveContent(chunk: Buffer, incoming: Incoming): Buffer | undefined {
-    const part = chunk.subarray(0, incoming.left);
-    incoming.chunks?.push(part);
-    incoming.left -= part.length;
-    if (incoming.left > 0) return undefined;
-    this.#incoming = undefined;
-    const { object, chunks } = incoming;
-    const content = chunks && Buffer.concat(chunks).subarray(0, object.size);
-    this.#waiting.shift()?.resolve({ ...object, content });
-    return chunk.subarray(part.length);
   }
 }
