@@ -198,3 +198,10 @@ it('a hostile patch is cut, and everything in it can be seen', { tags: 'long' },
     expect(some.split('\n').length).toBeLessThanOrEqual(4000);
   }
 });
+
+it('a patch of more lines than are shown says that it is cut', async () => {
+  const { project, host } = await machine();
+  const relPath = await answered(project, host, 'seq 5000 > many');
+  const { patch, cut } = await diffOf(await Web.start(host), relPath);
+  expect([patch.split('\n').length, cut]).toEqual([4000, true]);
+});

@@ -417,9 +417,13 @@ describe('resources and prompts', () => {
     await watching.client.subscribeResource({ uri });
     await news.send('tester', 'news');
     await until('the update', () => updated.includes(uri));
-    await news.run('channel', 'create', 'release');
+    const made = (await news.run('channel', 'create', 'release')).out.trim();
     await until('the change of the list', () => lists > 0);
+    const release = `crosstalk://channel/${made}`;
+    await watching.client.subscribeResource({ uri: release });
     await watching.client.unsubscribeResource({ uri });
+    await news.send('tester', 'more', '--channel', 'release');
+    await until('the update of the other', () => updated.includes(release));
     await expect(watching.client.subscribeResource({ uri: 'file:///x' })).rejects.toThrow(
       'names no resource',
     );

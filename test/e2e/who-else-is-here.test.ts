@@ -52,5 +52,6 @@ it('a prompt names the other actors, from profiles and host files, and starts no
   const withoutNames = await fewest(without.processes);
   host.edit({ 'local/actors/lead.md': profile('lead') });
   const withNames = await fewest(Infinity);
+  expect(readFileSync(join(bus.root, 'prompt'), 'utf8')).not.toContain('\n- lead, ');
   expect(withNames).toBeLessThanOrEqual(withoutNames);
 });

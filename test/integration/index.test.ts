@@ -4,10 +4,14 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { Index } from '../../src/index/index.ts';
 import { searchIndex } from '../../src/index/search.ts';
+import { messageFile } from '../../src/protocol/layout.ts';
+import { formatMessage } from '../../src/protocol/message.ts';
+import { relPathAt } from '../../src/protocol/names.ts';
 import { withContext } from '../../src/operations/context.ts';
 import { withIndex } from '../../src/operations/index/indexing.ts';
 import { Bus, type Host } from '../support/bus.ts';
 import { git } from '../support/git.ts';
+import { said } from '../support/messages.ts';
 import { Program } from '../support/process.ts';
 import { until } from '../support/wait.ts';
 
@@ -259,4 +263,22 @@ it('an index that is being built answers for the newest days first', { tags: 'lo
   }
   expect(seen.length).toBeGreaterThan(1);
   expect(seen.at(-1)?.[0]).toBe(true);
+});
+
+it('what is dated earlier than what was indexed before it is found by --since as well', async () => {
+  const host = await new Bus().host('front', { worker: 'true' });
+  const put = (minutes: number, suffix: string): void => {
+    const at = new Date(Date.now() - minutes * 60_000);
+    const relPath = relPathAt(at, suffix);
+    const message = { ...said(1, 'anna', 'operator').message, timestamp: at.toISOString() };
+    host.edit({
+      [messageFile(host.channel(), relPath)]: formatMessage({ ...message, body: 'a zebra\n' }),
+    });
+  };
+  put(1, 'aaaaaaaaaaaa');
+  await host.run('index');
+  put(30, 'bbbbbbbbbbbb');
+  await host.run('index');
+  const { out } = await host.run('search', 'zebra', '--since', '1h');
+  expect([out.includes('aaaaaaaaaaaa'), out.includes('bbbbbbbbbbbb')]).toEqual([true, true]);
 });

@@ -445,3 +445,15 @@ it('credentials never show in a reason', () => {
     'secret',
   );
 });
+
+it('files are in the order in which they were written, however many commits that takes', async () => {
+  const host = await new Bus().host('front', { worker: 'true' });
+  const names = Array.from({ length: 40 }, (_, n) => String(40 - n).padStart(2, '0'));
+  const paths = names.map((name) => `local/x/${name}.md`);
+  for (const path of paths) host.edit({ [path]: path });
+  await host.run('sync');
+  const { transport } = await openTransport(host.dir, { ...process.env, ...host.env });
+  const tip = (await transport.tip()) ?? '';
+  expect(await transport.order(undefined, tip, paths)).toEqual(paths);
+  transport.close();
+});

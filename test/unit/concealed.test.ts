@@ -85,6 +85,7 @@ describe('a secret that this machine keeps', () => {
 
   it.each([
     ['UTF-8', Buffer.from(`\x00\xff ${SECRET}`)],
+    ['UTF-8, of which it is all', Buffer.from(SECRET)],
     ['UTF-16', Buffer.from(`\uFEFF${SECRET}`, 'utf16le')],
   ])('is found in an attached file, in %s', async (_how, bytes) => {
     const one = screen(bytes);

@@ -32,3 +32,15 @@ it('the same notation says how long ago, always with a unit', () => {
   expect(parseSince('90s', now)?.toISOString()).toBe('2026-06-09T11:58:30.000Z');
   expect(parseSince('90', now)).toBeUndefined();
 });
+
+it('a day begins at midnight of this machine', () => {
+  const before = process.env['TZ'];
+  process.env['TZ'] = 'America/New_York';
+  try {
+    const since = parseSince('2026-06-09', new Date('2026-06-20T00:00:00Z'));
+    expect(since).toEqual(new Date('2026-06-09T04:00:00.000Z'));
+  } finally {
+    if (before === undefined) delete process.env['TZ'];
+    else process.env['TZ'] = before;
+  }
+});

@@ -271,3 +271,18 @@ describe('the picture of the last hours', () => {
     );
   });
 });
+
+it('messages that come late to the beginning do not move what is shown from the end of a channel', () => {
+  const one = (n: number) => ({ relPath: path(n) }) as WebMessage;
+  const span = {
+    first: 3,
+    total: 5,
+    messages: [one(4), one(5)],
+    queued: [],
+    complete: true,
+  } as unknown as Parameters<typeof withArrived>[0];
+  expect(reachesEnd(span)).toBe(true);
+  const after = withArrived(span, [one(1)]);
+  expect(after).toMatchObject({ first: 4, total: 6, messages: [one(4), one(5)] });
+  expect(reachesEnd(after)).toBe(true);
+});

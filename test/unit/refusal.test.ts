@@ -332,3 +332,12 @@ describe('the account of a command', () => {
     expect(loginFiles(accountOf(command)!, { HOME: '/home/a', ...env })).toEqual(files);
   });
 });
+
+it.each([
+  ['on Monday after that time', '2026-11-23T16:00:00Z', '2026-11-30T15:00:00.000Z'],
+  ['on Monday before it', '2026-11-23T14:00:00Z', '2026-11-23T15:00:00.000Z'],
+  ['on Sunday', '2026-11-22T16:00:00Z', '2026-11-23T15:00:00.000Z'],
+])('"resets Mon 3pm", said %s, is the next such time', (_when, now, until) => {
+  const at = statedTime('You have hit your limit · resets Mon 3pm (UTC)', new Date(now), 'UTC');
+  expect(at?.toISOString()).toBe(until);
+});

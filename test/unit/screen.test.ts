@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Screen } from '../../src/runner/screen.ts';
+import { Title } from '../../src/runner/title.ts';
 
 const bytes = (text: string): Uint8Array => Buffer.from(text);
 const text = (written: Uint8Array | string): string => Buffer.from(written).toString();
@@ -83,4 +84,12 @@ describe('a program that ends without putting its terminal back', () => {
     screen.leave();
     expect(screen.enter()).toBe('\x1b[?1049h\x1b[?1000h\x1b[?25l\x1b[>1u');
   });
+});
+
+it('the title names those who wrote since the last look, and no others', () => {
+  const shown = new Title();
+  expect(shown.announce(['ann'])).toContain('new from ann');
+  shown.restore();
+  expect(shown.announce(['bob'])).toContain('new from bob');
+  expect(shown.announce(['cid'])).toContain('2 new: bob, cid');
 });

@@ -213,3 +213,10 @@ it('without a service manager the advice is a line that a shell takes as it stan
   execFileSync('/bin/sh', ['-c', line.trim()]);
   expect([existsSync(join(root, 'made')), existsSync(join(root, `a'b`))]).toEqual([true, true]);
 });
+
+it('a named variable that is not set any more keeps its value', () => {
+  const before = { variables: new Map([['MY_KEY', 'kept']]), named: new Set(['MY_KEY']) };
+  const { variables, left } = capture({ PATH: '/bin' }, [], before);
+  expect([variables.get('MY_KEY'), left]).toEqual(['kept', []]);
+  expect(capture({ MY_KEY: 'new' }, [], before).variables.get('MY_KEY')).toBe('new');
+});
