@@ -80,33 +80,29 @@ describe('between a terminal and an agent CLI', () => {
     expect(arrived()).toBe(typed.toString('hex'));
   });
 
-  it(
-    'every byte that is written arrives as it was written, and the exit code too',
-    { tags: 'long' },
-    async () => {
-      const at = await seat();
-      const file = join(at.host.bus.root, 'bytes');
-      const written = Buffer.concat([
-        Buffer.from('<<<'),
-        Buffer.from(Array.from({ length: 256 }, (_, byte) => byte)),
-        Buffer.from('\x1b[?1049h\n\n\x1b]2;t\x07'.repeat(2000)),
-        Buffer.from('>>>'),
-      ]);
-      writeFileSync(file, written);
-      const agent = `stty raw; cat ${file}; exit 7`;
-      const session = await OnTerminal.start(
-        { dir: at.host.dir, env: at.env },
-        'attach',
-        '--agent',
-        agent,
-      );
-      expect(await session.ended).toBe(7);
-      const from = session.output.indexOf('<<<');
-      expect(session.output.subarray(from, from + written.length).equals(written)).toBe(true);
-    },
-  );
+  it('every byte that is written arrives as it was written, and the exit code too', async () => {
+    const at = await seat();
+    const file = join(at.host.bus.root, 'bytes');
+    const written = Buffer.concat([
+      Buffer.from('<<<'),
+      Buffer.from(Array.from({ length: 256 }, (_, byte) => byte)),
+      Buffer.from('\x1b[?1049h\n\n\x1b]2;t\x07'.repeat(2000)),
+      Buffer.from('>>>'),
+    ]);
+    writeFileSync(file, written);
+    const agent = `stty raw; cat ${file}; exit 7`;
+    const session = await OnTerminal.start(
+      { dir: at.host.dir, env: at.env },
+      'attach',
+      '--agent',
+      agent,
+    );
+    expect(await session.ended).toBe(7);
+    const from = session.output.indexOf('<<<');
+    expect(session.output.subarray(from, from + written.length).equals(written)).toBe(true);
+  });
 
-  it('a CLI that a signal ends gives 128 and its number', { tags: 'long' }, async () => {
+  it('a CLI that a signal ends gives 128 and its number', async () => {
     const at = await seat();
     const session = await OnTerminal.start(
       { dir: at.host.dir, env: at.env },
@@ -117,7 +113,7 @@ describe('between a terminal and an agent CLI', () => {
     expect(await session.ended).toBe(137);
   });
 
-  it('a signal to us is one to the CLI, which ends as it likes', { tags: 'long' }, async () => {
+  it('a signal to us is one to the CLI, which ends as it likes', async () => {
     const at = await seat();
     const session = await OnTerminal.start(
       { dir: at.host.dir, env: at.env },
@@ -131,21 +127,17 @@ describe('between a terminal and an agent CLI', () => {
     expect(at.noted().at(-1)).toEqual({ signal: 'SIGTERM' });
   });
 
-  it(
-    'where the package for it cannot be loaded, the session has the terminal itself, and says so once',
-    { tags: 'long' },
-    async () => {
-      const at = await seat();
-      const env = { ...at.env, NODE_OPTIONS: `--require ${join(terminal, 'no-pty.cjs')}` };
-      const agent = 'test -t 0 && test -t 1 && echo "on the terminal"; exit 3';
-      const session = await OnTerminal.start({ dir: at.host.dir, env }, 'attach', '--agent', agent);
-      expect(await session.ended).toBe(3);
-      expect(session.text).toContain('on the terminal');
-      expect(
-        session.text.match(/no pseudo-terminal here: your platform is not supported; /g),
-      ).toHaveLength(1);
-    },
-  );
+  it('where the package for it cannot be loaded, the session has the terminal itself, and says so once', async () => {
+    const at = await seat();
+    const env = { ...at.env, NODE_OPTIONS: `--require ${join(terminal, 'no-pty.cjs')}` };
+    const agent = 'test -t 0 && test -t 1 && echo "on the terminal"; exit 3';
+    const session = await OnTerminal.start({ dir: at.host.dir, env }, 'attach', '--agent', agent);
+    expect(await session.ended).toBe(3);
+    expect(session.text).toContain('on the terminal');
+    expect(
+      session.text.match(/no pseudo-terminal here: your platform is not supported; /g),
+    ).toHaveLength(1);
+  });
 });
 
 describe.skipIf(!hasTmux)('a session on a screen (skipped unless tmux is installed)', () => {
@@ -158,40 +150,36 @@ describe.skipIf(!hasTmux)('a session on a screen (skipped unless tmux is install
     await pane.shows('size 100x30');
   });
 
-  it(
-    'is stopped by the key for that and goes on where it was, in a window that has changed',
-    { tags: 'long' },
-    async () => {
-      const at = await seat();
-      const pane = new Pane(at.host.dir, { ...at.env, TUI_KEYS: '1' });
-      pane.run(at.line);
-      await pane.shows('ready 80x24');
-      pane.press('f');
-      await pane.has('alternate_on', '1');
-      pane.press('z');
-      await pane.shows(/Stopped/);
-      await pane.has('alternate_on', '0');
-      await pane.has('mouse_any_flag', '0');
-      pane.run('clear; stty -a | grep -qw -- -icanon || echo "the shell reads lines"');
-      await pane.shows(/^the shell reads lines$/m);
-      pane.resize(90, 20);
-      pane.run('fg');
-      await noted(at, 'that it went on', ({ continued }) => continued !== undefined);
-      await noted(at, 'its new size', ({ size }) => size === '90x20');
-      await pane.has('alternate_on', '1');
-      pane.type('words');
-      await noted(at, 'what was typed', ({ hex }) => hex === Buffer.from('words').toString('hex'));
-      pane.press('z');
-      await pane.has('alternate_on', '0');
-      pane.run('fg; echo "ended with $?"');
-      await until(
-        'that it went on again',
-        () => at.noted().filter(({ continued }) => continued).length === 2,
-      );
-      pane.press('q');
-      await pane.shows('ended with 0');
-    },
-  );
+  it('is stopped by the key for that and goes on where it was, in a window that has changed', async () => {
+    const at = await seat();
+    const pane = new Pane(at.host.dir, { ...at.env, TUI_KEYS: '1' });
+    pane.run(at.line);
+    await pane.shows('ready 80x24');
+    pane.press('f');
+    await pane.has('alternate_on', '1');
+    pane.press('z');
+    await pane.shows(/Stopped/);
+    await pane.has('alternate_on', '0');
+    await pane.has('mouse_any_flag', '0');
+    pane.run('clear; stty -a | grep -qw -- -icanon || echo "the shell reads lines"');
+    await pane.shows(/^the shell reads lines$/m);
+    pane.resize(90, 20);
+    pane.run('fg');
+    await noted(at, 'that it went on', ({ continued }) => continued !== undefined);
+    await noted(at, 'its new size', ({ size }) => size === '90x20');
+    await pane.has('alternate_on', '1');
+    pane.type('words');
+    await noted(at, 'what was typed', ({ hex }) => hex === Buffer.from('words').toString('hex'));
+    pane.press('z');
+    await pane.has('alternate_on', '0');
+    pane.run('fg; echo "ended with $?"');
+    await until(
+      'that it went on again',
+      () => at.noted().filter(({ continued }) => continued).length === 2,
+    );
+    pane.press('q');
+    await pane.shows('ended with 0');
+  });
 
   it('leaves a terminal as it was when the CLI is killed in the middle of its screen', async () => {
     const at = await seat();
@@ -273,26 +261,22 @@ describe.skipIf(!hasTmux)('a session on a screen (skipped unless tmux is install
     },
   );
 
-  it(
-    'announces nothing in the middle of a control sequence of the CLI',
-    { tags: 'long' },
-    async () => {
-      const at = await seat();
-      const pane = new Pane(at.host.dir, { ...at.env, TUI_KEYS: '1', CROSSTALK_NOTIFY: 'bell' });
-      pane.run(at.line);
-      await pane.shows('ready');
-      pane.press('h');
-      await pane.shows('> half');
-      await at.host.send('anna', 'x', '--from', 'worker');
-      // It rings together with the rest of the sequence, which a bell in between would have ended.
-      pane.press('H');
-      await pane.has('pane_title', 'a title in two parts');
-      await pane.shows('> half  whole');
-      await pane.has('window_bell_flag', '1');
-    },
-  );
+  it('announces nothing in the middle of a control sequence of the CLI', async () => {
+    const at = await seat();
+    const pane = new Pane(at.host.dir, { ...at.env, TUI_KEYS: '1', CROSSTALK_NOTIFY: 'bell' });
+    pane.run(at.line);
+    await pane.shows('ready');
+    pane.press('h');
+    await pane.shows('> half');
+    await at.host.send('anna', 'x', '--from', 'worker');
+    // It rings together with the rest of the sequence, which a bell in between would have ended.
+    pane.press('H');
+    await pane.has('pane_title', 'a title in two parts');
+    await pane.shows('> half  whole');
+    await pane.has('window_bell_flag', '1');
+  });
 
-  it('of an actor announces what arrives for that actor', { tags: 'long' }, async () => {
+  it('of an actor announces what arrives for that actor', async () => {
     const at = await seat({ worker: tui });
     const pane = new Pane(at.host.dir, at.env);
     pane.run(`${process.execPath} ${bin} open --host front --actor worker`);

@@ -21,7 +21,7 @@ async function bellIn(host: Host): Promise<Check | undefined> {
   return checks.find(({ check }) => check === 'bell');
 }
 
-it('without a bell, doctor says nothing of one', { tags: 'long' }, async () => {
+it('without a bell, doctor says nothing of one', async () => {
   const bus = new Bus();
   const host = await bus.host('a', { alpha: 'true' });
   expect(await bellIn(host)).toBeUndefined();
@@ -58,7 +58,7 @@ it('a bell that is no address of a server, and one where nobody listens, are sai
 describe.skipIf(natsMissing() !== undefined)(
   `doctor and a real server${skippedWithoutNats}`,
   () => {
-    it('a bell that can be heard is said so, with its subject', { tags: 'long' }, async () => {
+    it('a bell that can be heard is said so, with its subject', async () => {
       const bus = new Bus();
       const nats = await Nats.start(bus.root);
       const host = await bus.host('a', { alpha: 'true' });

@@ -120,7 +120,7 @@ it('the budget of the machine holds for all tiers, and one that cannot be read l
   expect(runs(host)).toBe(1);
 });
 
-it('the budget of a thread holds in that thread alone', { tags: 'long' }, async () => {
+it('the budget of a thread holds in that thread alone', async () => {
   const { host } = await world({ max_usd_per_thread: '0.25' });
   const question = await host.send('worker', 'one');
   await pass(host);
@@ -138,7 +138,7 @@ it('the budget of a thread holds in that thread alone', { tags: 'long' }, async 
   expect(question).toBeTruthy();
 });
 
-it('claude is handed the rest of the budget as its own cap', { tags: 'long' }, async () => {
+it('claude is handed the rest of the budget as its own cap', async () => {
   const bus = new Bus();
   const caps = join(bus.root, 'caps');
   const cli = `CAPS=${caps} ${billed()}`;
@@ -150,31 +150,27 @@ it('claude is handed the rest of the budget as its own cap', { tags: 'long' }, a
   expect(readFileSync(caps, 'utf8').trim().split('\n')).toEqual(['0.7000', '0.4500', '0.2000']);
 });
 
-it(
-  'a budget of money needs a CLI that states money, and a budget of tokens one that states them',
-  { tags: 'long' },
-  async () => {
-    const { host } = await world({});
-    const set = async (...options: string[]): Promise<string> => {
-      const ran = await host.run('actor', 'set', 'worker', ...options);
-      expect(ran.code).toBe(2);
-      return ran.err;
-    };
-    expect(await set('cli=codex exec -', 'max_usd_per_day=1')).toContain(
-      'codex states no money; set max_tokens_per_day instead',
-    );
-    expect(await set('cli=cat | sort', 'max_tokens_per_day=1000')).toContain('is not known');
-    expect(await set('max_usd_per_day=much')).toContain('expected an amount of US dollars');
-    const done = await host.run(
-      'actor',
-      'set',
-      'worker',
-      'cli=codex exec -',
-      'max_tokens_per_day=1000',
-    );
-    expect(done.code, done.err).toBe(0);
-  },
-);
+it('a budget of money needs a CLI that states money, and a budget of tokens one that states them', async () => {
+  const { host } = await world({});
+  const set = async (...options: string[]): Promise<string> => {
+    const ran = await host.run('actor', 'set', 'worker', ...options);
+    expect(ran.code).toBe(2);
+    return ran.err;
+  };
+  expect(await set('cli=codex exec -', 'max_usd_per_day=1')).toContain(
+    'codex states no money; set max_tokens_per_day instead',
+  );
+  expect(await set('cli=cat | sort', 'max_tokens_per_day=1000')).toContain('is not known');
+  expect(await set('max_usd_per_day=much')).toContain('expected an amount of US dollars');
+  const done = await host.run(
+    'actor',
+    'set',
+    'worker',
+    'cli=codex exec -',
+    'max_tokens_per_day=1000',
+  );
+  expect(done.code, done.err).toBe(0);
+});
 
 it(
   'a budget that is raised lets go what waits for it, and cancelled mail waits for none',
@@ -202,20 +198,16 @@ it(
   },
 );
 
-it(
-  'a delivery that failed is not tried again beyond a budget, and is when the day is over',
-  { tags: 'long' },
-  async () => {
-    const bus = new Bus();
-    const cli = billed('fail');
-    const tier = { cli, max_usd_per_day: '0.25', attempts: 2, retry_delay: '10ms' };
-    const host = await bus.host('front', { worker: { default: tier } });
-    await host.send('worker', 'one');
-    for (const off of [0, 60_000, 120_000]) await pass(host, off);
-    expect(runs(host)).toBe(1);
-    await pass(host, DAY_MS);
-    expect(bus.from('worker').some(({ message }) => message.failed?.reason === 'exit_code')).toBe(
-      true,
-    );
-  },
-);
+it('a delivery that failed is not tried again beyond a budget, and is when the day is over', async () => {
+  const bus = new Bus();
+  const cli = billed('fail');
+  const tier = { cli, max_usd_per_day: '0.25', attempts: 2, retry_delay: '10ms' };
+  const host = await bus.host('front', { worker: { default: tier } });
+  await host.send('worker', 'one');
+  for (const off of [0, 60_000, 120_000]) await pass(host, off);
+  expect(runs(host)).toBe(1);
+  await pass(host, DAY_MS);
+  expect(bus.from('worker').some(({ message }) => message.failed?.reason === 'exit_code')).toBe(
+    true,
+  );
+});

@@ -52,21 +52,17 @@ interface Endless {
   status?: number;
 }
 
-it(
-  'a webhook without a right header is refused before its body is there',
-  { tags: 'long' },
-  async () => {
-    const { web } = await withWeb();
-    const refused = [
-      endless(web, '/api/events/build', {}),
-      endless(web, '/api/events/build', { authorization: 'Bearer another' }),
-      // Where there is no secret, no signature can be right.
-      endless(web, '/api/events/deploy', { 'x-hub-signature-256': signed('a beginning') }),
-    ];
-    await until('the refusals', () => refused.every(({ status }) => status !== undefined));
-    expect(refused.map(({ status }) => status)).toEqual([401, 401, 401]);
-  },
-);
+it('a webhook without a right header is refused before its body is there', async () => {
+  const { web } = await withWeb();
+  const refused = [
+    endless(web, '/api/events/build', {}),
+    endless(web, '/api/events/build', { authorization: 'Bearer another' }),
+    // Where there is no secret, no signature can be right.
+    endless(web, '/api/events/deploy', { 'x-hub-signature-256': signed('a beginning') }),
+  ];
+  await until('the refusals', () => refused.every(({ status }) => status !== undefined));
+  expect(refused.map(({ status }) => status)).toEqual([401, 401, 401]);
+});
 
 it('bodies of strangers who show a signature are read a few at a time, and keep out nobody with the secret', async () => {
   const { bus, web } = await withWeb();
@@ -118,69 +114,61 @@ it('a secret of no characters, as a full disk leaves it, lets nobody in', async 
   expect(tasksOf(bus)).toEqual([]);
 });
 
-it(
-  'odd names, ids and methods of a webhook are refused with a reason',
-  { tags: 'long' },
-  async () => {
-    const { bus, web } = await withWeb();
-    const bearer = { authorization: `Bearer ${SECRET}` };
-    const tell = (source: string, headers = {}, method = 'POST'): Promise<Answer> =>
-      web.raw(
-        method,
-        `/api/events/${source}`,
-        { ...bearer, ...headers },
-        method === 'POST' ? 'red' : undefined,
-      );
-    const statuses = async (answers: Promise<Answer>[]): Promise<number[]> =>
-      (await Promise.all(answers)).map(({ status }) => status);
-    expect(
-      await statuses([
-        tell('..%2Fbuild'),
-        tell('build%00'),
-        tell('%FF'),
-        tell('build%0d%0aset-cookie:x'),
-        tell('x'.repeat(65)),
-      ]),
-    ).toEqual([400, 400, 400, 400, 400]);
-    // A name may have 64 characters, and then there is no room for that of its secret.
-    expect(await statuses([tell('x'.repeat(64)), tell('BUILD'), tell('build/')])).toEqual([
-      401, 401, 401,
-    ]);
-    expect(
-      await statuses(
-        ['PUT', 'DELETE', 'PATCH', 'OPTIONS', 'GET'].map((method) => tell('build', {}, method)),
-      ),
-    ).toEqual([401, 401, 401, 401, 401]);
-    expect(await statuses([tell('build', { 'idempotency-key': 'k'.repeat(201) })])).toEqual([400]);
-    expect(tasksOf(bus)).toEqual([]);
-    // An empty header is none.
-    const both = { 'x-github-delivery': '', 'idempotency-key': 'k-1' };
-    expect(JSON.parse((await tell('build', both)).text)).toMatchObject({ id: 'k-1' });
-  },
-);
+it('odd names, ids and methods of a webhook are refused with a reason', async () => {
+  const { bus, web } = await withWeb();
+  const bearer = { authorization: `Bearer ${SECRET}` };
+  const tell = (source: string, headers = {}, method = 'POST'): Promise<Answer> =>
+    web.raw(
+      method,
+      `/api/events/${source}`,
+      { ...bearer, ...headers },
+      method === 'POST' ? 'red' : undefined,
+    );
+  const statuses = async (answers: Promise<Answer>[]): Promise<number[]> =>
+    (await Promise.all(answers)).map(({ status }) => status);
+  expect(
+    await statuses([
+      tell('..%2Fbuild'),
+      tell('build%00'),
+      tell('%FF'),
+      tell('build%0d%0aset-cookie:x'),
+      tell('x'.repeat(65)),
+    ]),
+  ).toEqual([400, 400, 400, 400, 400]);
+  // A name may have 64 characters, and then there is no room for that of its secret.
+  expect(await statuses([tell('x'.repeat(64)), tell('BUILD'), tell('build/')])).toEqual([
+    401, 401, 401,
+  ]);
+  expect(
+    await statuses(
+      ['PUT', 'DELETE', 'PATCH', 'OPTIONS', 'GET'].map((method) => tell('build', {}, method)),
+    ),
+  ).toEqual([401, 401, 401, 401, 401]);
+  expect(await statuses([tell('build', { 'idempotency-key': 'k'.repeat(201) })])).toEqual([400]);
+  expect(tasksOf(bus)).toEqual([]);
+  // An empty header is none.
+  const both = { 'x-github-delivery': '', 'idempotency-key': 'k-1' };
+  expect(JSON.parse((await tell('build', both)).text)).toMatchObject({ id: 'k-1' });
+});
 
-it(
-  'a form of another site publishes nothing, whatever cookies the browser sends',
-  { tags: 'long' },
-  async () => {
-    const { bus, web } = await withWeb();
-    const entered = await web.raw('GET', `/?token=${web.token}`);
-    const [set = ''] = (entered.headers['set-cookie'] ?? []) as string[];
-    const cookie = set.split(';')[0] ?? '';
-    expect(cookie).toMatch(/^crosstalk-\d+=./);
-    const page = { cookie, origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' };
-    for (const headers of [
-      { ...page, 'content-type': 'text/plain' },
-      { ...page, 'content-type': 'application/x-www-form-urlencoded' },
-      { cookie, 'content-type': 'application/json' },
-    ]) {
-      const answer = await web.raw('POST', '/api/events/build', headers, 'red');
-      expect(answer.status).toBe(401);
-      expect(answer.headers['access-control-allow-origin']).toBeUndefined();
-    }
-    expect(tasksOf(bus)).toEqual([]);
-  },
-);
+it('a form of another site publishes nothing, whatever cookies the browser sends', async () => {
+  const { bus, web } = await withWeb();
+  const entered = await web.raw('GET', `/?token=${web.token}`);
+  const [set = ''] = (entered.headers['set-cookie'] ?? []) as string[];
+  const cookie = set.split(';')[0] ?? '';
+  expect(cookie).toMatch(/^crosstalk-\d+=./);
+  const page = { cookie, origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' };
+  for (const headers of [
+    { ...page, 'content-type': 'text/plain' },
+    { ...page, 'content-type': 'application/x-www-form-urlencoded' },
+    { cookie, 'content-type': 'application/json' },
+  ]) {
+    const answer = await web.raw('POST', '/api/events/build', headers, 'red');
+    expect(answer.status).toBe(401);
+    expect(answer.headers['access-control-allow-origin']).toBeUndefined();
+  }
+  expect(tasksOf(bus)).toEqual([]);
+});
 
 it('a payload stays text, whatever it looks like', { tags: 'long' }, async () => {
   const { bus, host, web } = await withWeb();
@@ -201,7 +189,7 @@ it('a payload stays text, whatever it looks like', { tags: 'long' }, async () =>
   expect(bus.from('worker').flatMap(({ message }) => message.re)).toHaveLength(payloads.length);
 });
 
-it('no event can take the place of a subscription that fires once', { tags: 'long' }, async () => {
+it('no event can take the place of a subscription that fires once', async () => {
   const { bus, host } = await world({
     'local/subscriptions/one.md': subscription('event:first', 'once: true\n'),
     'local/subscriptions/two.md': subscription('event:subscription'),

@@ -133,7 +133,7 @@ it('a thread that is too deep is parked, and its asker is told', { tags: 'long' 
   });
 });
 
-it('dead letters of an older version tell nobody', { tags: 'long' }, async () => {
+it('dead letters of an older version tell nobody', async () => {
   const bus = new Bus();
   const host = await bus.host('front', { worker: { default: { cli: 'exit 1', attempts: 2 } } });
   await host.send('worker', 'hello');
@@ -150,21 +150,17 @@ it('dead letters of an older version tell nobody', { tags: 'long' }, async () =>
   expect(notices(bus)).toEqual([]);
 });
 
-it(
-  'a notice waits for the remote, and is not written twice by a restart',
-  { tags: 'long' },
-  async () => {
-    const bus = new Bus();
-    const host = await bus.host('front', { worker: 'no-such-program' });
-    await host.send('worker', 'hello');
-    const running = host.start();
-    await running.saw('failure_told');
-    await running.stop();
-    await host.once();
-    await host.once();
-    expect(notices(bus)).toHaveLength(1);
-  },
-);
+it('a notice waits for the remote, and is not written twice by a restart', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: 'no-such-program' });
+  await host.send('worker', 'hello');
+  const running = host.start();
+  await running.saw('failure_told');
+  await running.stop();
+  await host.once();
+  await host.once();
+  expect(notices(bus)).toHaveLength(1);
+});
 
 it.each([
   'notices',

@@ -182,25 +182,21 @@ it(
   },
 );
 
-it(
-  'what is no regular file is not attached, and a symlink is followed to one',
-  { tags: 'long' },
-  async () => {
-    const bus = new Bus();
-    const host = await bus.host('front', {});
-    mkdirSync(join(bus.root, 'folder'));
-    symlinkSync('folder', join(bus.root, 'to-folder'));
-    symlinkSync('nowhere', join(bus.root, 'dangling'));
-    for (const name of ['folder', 'to-folder', 'dangling', '/dev/zero']) {
-      const refused = await host.run('send', '--to', 'x', '--attach', name, 'text');
-      expect([name, refused.code, refused.out]).toEqual([name, 2, '']);
-    }
-    fileIn(bus, 'target.txt', 'bytes');
-    symlinkSync('target.txt', join(bus.root, 'link.txt'));
-    await host.run('send', '--to', 'x', '--attach', 'link.txt', 'text');
-    expect(bus.messages().map(({ message }) => message.files?.[0]?.name)).toEqual(['link.txt']);
-  },
-);
+it('what is no regular file is not attached, and a symlink is followed to one', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', {});
+  mkdirSync(join(bus.root, 'folder'));
+  symlinkSync('folder', join(bus.root, 'to-folder'));
+  symlinkSync('nowhere', join(bus.root, 'dangling'));
+  for (const name of ['folder', 'to-folder', 'dangling', '/dev/zero']) {
+    const refused = await host.run('send', '--to', 'x', '--attach', name, 'text');
+    expect([name, refused.code, refused.out]).toEqual([name, 2, '']);
+  }
+  fileIn(bus, 'target.txt', 'bytes');
+  symlinkSync('target.txt', join(bus.root, 'link.txt'));
+  await host.run('send', '--to', 'x', '--attach', 'link.txt', 'text');
+  expect(bus.messages().map(({ message }) => message.files?.[0]?.name)).toEqual(['link.txt']);
+});
 
 it('a run attaches only what it could read itself', { tags: 'long' }, async () => {
   const bus = new Bus();
@@ -248,45 +244,37 @@ it('an altered, a missing and an odd file are said in the prompt and by read, an
   expect(readdirSync(out)).toEqual(['1-whole']);
 });
 
-it(
-  'what stands where a file is to be put is left alone, and nothing is read from a pipe or a device',
-  { tags: 'long' },
-  async () => {
-    const bus = new Bus();
-    const host = await bus.host('front', { worker: 'true' });
-    const names = ['pipe', 'device', 'link', 'same', 'free'];
-    const options = names.flatMap((name) => ['--attach', fileIn(bus, name, name)]);
-    const relPath = await host.send('worker', 'look', ...options);
-    const out = join(bus.root, 'out');
-    mkdirSync(out);
-    execFileSync('mkfifo', [join(out, '1-pipe')]);
-    symlinkSync('/dev/zero', join(out, '2-device'));
-    symlinkSync(join(bus.root, 'elsewhere'), join(out, '3-link'));
-    writeFileSync(join(out, '4-same'), 'same');
+it('what stands where a file is to be put is left alone, and nothing is read from a pipe or a device', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: 'true' });
+  const names = ['pipe', 'device', 'link', 'same', 'free'];
+  const options = names.flatMap((name) => ['--attach', fileIn(bus, name, name)]);
+  const relPath = await host.send('worker', 'look', ...options);
+  const out = join(bus.root, 'out');
+  mkdirSync(out);
+  execFileSync('mkfifo', [join(out, '1-pipe')]);
+  symlinkSync('/dev/zero', join(out, '2-device'));
+  symlinkSync(join(bus.root, 'elsewhere'), join(out, '3-link'));
+  writeFileSync(join(out, '4-same'), 'same');
 
-    const read = await host.run('read', relPath, '--files', out);
-    expect(read.code).toBe(1);
-    for (const name of ['1-pipe', '2-device', '3-link'])
-      expect(read.err).toContain(`${name} is another file; name an empty folder`);
-    expect(read.out).toMatch(/4-same\n.*5-free\n$/);
-    expect(existsSync(join(bus.root, 'elsewhere'))).toBe(false);
-  },
-);
+  const read = await host.run('read', relPath, '--files', out);
+  expect(read.code).toBe(1);
+  for (const name of ['1-pipe', '2-device', '3-link'])
+    expect(read.err).toContain(`${name} is another file; name an empty folder`);
+  expect(read.out).toMatch(/4-same\n.*5-free\n$/);
+  expect(existsSync(join(bus.root, 'elsewhere'))).toBe(false);
+});
 
-it(
-  'a sender replaces what somebody has put in the place of its file',
-  { tags: 'long' },
-  async () => {
-    const bus = new Bus();
-    const host = await bus.host('front', {});
-    const bytes = Buffer.from('the real bytes');
-    push(host, [['100644', 'squatter', attachedPath(sha256(bytes))]]);
-    await host.run('sync');
-    const relPath = await host.send('x', 'text', '--attach', fileIn(bus, 'real', bytes));
-    const read = await host.run('read', relPath, '--files', join(bus.root, 'out'));
-    expect(read).toMatchObject({ code: 0, err: '' });
-  },
-);
+it('a sender replaces what somebody has put in the place of its file', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', {});
+  const bytes = Buffer.from('the real bytes');
+  push(host, [['100644', 'squatter', attachedPath(sha256(bytes))]]);
+  await host.run('sync');
+  const relPath = await host.send('x', 'text', '--attach', fileIn(bus, 'real', bytes));
+  const read = await host.run('read', relPath, '--files', join(bus.root, 'out'));
+  expect(read).toMatchObject({ code: 0, err: '' });
+});
 
 it('files in a form that cannot be read mean nothing, and the prompt says so', async () => {
   const bus = new Bus();
@@ -338,7 +326,7 @@ it('a file waits beside the outbox while the remote is away, where no older vers
   expect(readFileSync(join(bus.root, 'out', '1-a.bin'))).toEqual(PNG);
 });
 
-it('a hub that checks every object takes messages with files', { tags: 'long' }, async () => {
+it('a hub that checks every object takes messages with files', async () => {
   const bus = new Bus();
   git(bus.hub, 'config', 'receive.fsckObjects', 'true');
   const host = await bus.host('front', {});
@@ -347,7 +335,7 @@ it('a hub that checks every object takes messages with files', { tags: 'long' },
   expect(onHub(bus)).toHaveLength(2);
 });
 
-it('a checkout shows no attached file', { tags: 'long' }, async () => {
+it('a checkout shows no attached file', async () => {
   const bus = new Bus();
   const host = await bus.host('front', {});
   await host.send('x', 'one', '--attach', fileIn(bus, 'a.bin', PNG));

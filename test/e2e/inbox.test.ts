@@ -37,54 +37,50 @@ function put(host: Host, ...messages: [n: number, fields: string, body: string][
     });
 }
 
-it(
-  'shows what came, unread first, and what asks something until a message of one’s own names it',
-  { tags: 'long' },
-  async () => {
-    const bus = new Bus();
-    const mac = await bus.host('mac', { worker: 'echo done' });
-    const carol = (...argv: string[]): ReturnType<Host['run']> =>
-      mac.runWith({ login: 'carol' }, ...argv);
-    const empty = await mac.run('inbox');
-    expect([empty.code, empty.out, empty.err]).toEqual([0, '', 'crosstalk inbox: no messages\n']);
+it('shows what came, unread first, and what asks something until a message of one’s own names it', async () => {
+  const bus = new Bus();
+  const mac = await bus.host('mac', { worker: 'echo done' });
+  const carol = (...argv: string[]): ReturnType<Host['run']> =>
+    mac.runWith({ login: 'carol' }, ...argv);
+  const empty = await mac.run('inbox');
+  expect([empty.code, empty.out, empty.err]).toEqual([0, '', 'crosstalk inbox: no messages\n']);
 
-    await carol('send', '--to', 'operator', 'lunch?');
-    await mac.send('worker', 'work');
-    await mac.once();
-    await carol('send', '--to', 'operator,worker', 'who is on duty?');
-    await carol('send', '--to', 'all', 'the office is closed');
-    await carol('send', '--to', 'worker', 'not for the operator');
+  await carol('send', '--to', 'operator', 'lunch?');
+  await mac.send('worker', 'work');
+  await mac.once();
+  await carol('send', '--to', 'operator,worker', 'who is on duty?');
+  await carol('send', '--to', 'all', 'the office is closed');
+  await carol('send', '--to', 'worker', 'not for the operator');
 
-    expect(await listed(mac)).toEqual([
-      'new the office is closed',
-      'new asks who is on duty?',
-      'new done',
-      'asks lunch?',
-    ]);
-    expect(await listed(mac, '--questions')).toEqual(['new asks who is on duty?', 'asks lunch?']);
-    expect((await mac.run('inbox', '--count')).out).toBe('3\n');
-    expect((await mac.run('inbox', '--count', '--questions')).out).toBe('2\n');
-    expect(JSON.parse((await mac.run('inbox', '--count', '--json')).out)).toEqual({
-      unread: 3,
-      questions: 2,
-    });
-    const limited = await mac.run('inbox', '--limit', '1');
-    expect(limited.err).toContain('only 1 are shown');
-    expect(limited.err).toContain('2 more ask you something');
+  expect(await listed(mac)).toEqual([
+    'new the office is closed',
+    'new asks who is on duty?',
+    'new done',
+    'asks lunch?',
+  ]);
+  expect(await listed(mac, '--questions')).toEqual(['new asks who is on duty?', 'asks lunch?']);
+  expect((await mac.run('inbox', '--count')).out).toBe('3\n');
+  expect((await mac.run('inbox', '--count', '--questions')).out).toBe('2\n');
+  expect(JSON.parse((await mac.run('inbox', '--count', '--json')).out)).toEqual({
+    unread: 3,
+    questions: 2,
+  });
+  const limited = await mac.run('inbox', '--limit', '1');
+  expect(limited.err).toContain('only 1 are shown');
+  expect(limited.err).toContain('2 more ask you something');
 
-    const [, lunch] = await rows(mac, '--questions');
-    await mac.run('reply', lunch?.relPath ?? '', 'yes');
-    expect(await listed(mac, '--questions')).toEqual(['asks who is on duty?']);
-    expect(await listed(mac)).toEqual([
-      'the office is closed',
-      'asks who is on duty?',
-      'done',
-      'lunch?',
-    ]);
-    const worker = await mac.run('inbox', '--from', 'worker', '--questions', '--json');
-    expect(worker.out).toContain('not for the operator');
-  },
-);
+  const [, lunch] = await rows(mac, '--questions');
+  await mac.run('reply', lunch?.relPath ?? '', 'yes');
+  expect(await listed(mac, '--questions')).toEqual(['asks who is on duty?']);
+  expect(await listed(mac)).toEqual([
+    'the office is closed',
+    'asks who is on duty?',
+    'done',
+    'lunch?',
+  ]);
+  const worker = await mac.run('inbox', '--from', 'worker', '--questions', '--json');
+  expect(worker.out).toContain('not for the operator');
+});
 
 it('on a terminal what was shown is read from then on, as in the chat; elsewhere nothing changes', async () => {
   const bus = new Bus();
@@ -130,7 +126,7 @@ describe('asks you', () => {
     expect(await asking()).toEqual(['and then?', 'I will report']);
   });
 
-  it('with --follow of what arrives, until it is stopped', { tags: 'long' }, async () => {
+  it('with --follow of what arrives, until it is stopped', async () => {
     const bus = new Bus();
     const mac = await bus.host('mac', { worker: 'cat' });
     const stop = new AbortController();
@@ -151,26 +147,22 @@ describe('asks you', () => {
   });
 });
 
-it(
-  'what its writer took back asks nothing any more, and nobody else can take it back',
-  { tags: 'long' },
-  async () => {
-    const bus = new Bus();
-    const mac = await bus.host('mac', { worker: 'echo done' });
-    put(
-      mac,
-      [1, 'from: carol\nto: operator', 'lunch?'],
-      [2, 'from: carol\nto: operator', 'dinner?'],
-      [3, `from: mallory\nto: operator\nre: ${relPath(1)}\ncancels: ${relPath(1)}`, 'no'],
-      [4, `from: carol\nto: operator\nre: ${relPath(1)}`, 'a word more'],
-    );
-    expect((await mac.run('inbox', '--questions', '--count')).out).toBe('2\n');
-    await mac.runWith({ login: 'carol' }, 'cancel', relPath(2), '--reason', 'not hungry');
-    expect(await listed(mac, '--questions')).toEqual(['new asks lunch?']);
-    expect((await mac.run('inbox')).out).toMatch(/carol .* cancels 22222222\n +not hungry\n/);
-    expect((await mac.run('status')).out).not.toContain('dinner?');
-  },
-);
+it('what its writer took back asks nothing any more, and nobody else can take it back', async () => {
+  const bus = new Bus();
+  const mac = await bus.host('mac', { worker: 'echo done' });
+  put(
+    mac,
+    [1, 'from: carol\nto: operator', 'lunch?'],
+    [2, 'from: carol\nto: operator', 'dinner?'],
+    [3, `from: mallory\nto: operator\nre: ${relPath(1)}\ncancels: ${relPath(1)}`, 'no'],
+    [4, `from: carol\nto: operator\nre: ${relPath(1)}`, 'a word more'],
+  );
+  expect((await mac.run('inbox', '--questions', '--count')).out).toBe('2\n');
+  await mac.runWith({ login: 'carol' }, 'cancel', relPath(2), '--reason', 'not hungry');
+  expect(await listed(mac, '--questions')).toEqual(['new asks lunch?']);
+  expect((await mac.run('inbox')).out).toMatch(/carol .* cancels 22222222\n +not hungry\n/);
+  expect((await mac.run('status')).out).not.toContain('dinner?');
+});
 
 it('counting together with following is refused', async () => {
   const bus = new Bus();
@@ -207,64 +199,50 @@ describe('among many messages', () => {
     },
   );
 
-  it(
-    'an unread question is new, however many newer messages are unread',
-    { tags: 'long' },
-    async () => {
-      const mac = await new Bus().host('mac', { worker: 'true' });
-      put(mac, [1, 'from: carol\nto: operator', 'lunch?'], [2, 'from: carol\nto: worker', 'no']);
-      many(mac, 30, `from: boss\nre: ${relPath(9)}`);
-      expect(await listed(mac, '--questions', '--limit', '5')).toEqual(['new asks lunch?']);
-      const web = await Web.start(mac);
-      const inbox = async (): Promise<[string, boolean] | undefined> => {
-        const { text } = await web.raw('GET', '/api/inbox?for=operator', web.bearer());
-        const { messages } = JSON.parse(text) as WebInbox;
-        return messages.map(({ excerpt, unread }): [string, boolean] => [excerpt, unread])[0];
-      };
-      expect(await inbox()).toEqual(['lunch?', true]);
-      // Whoever has written since has read it, although no message of theirs answers it.
-      const last = '2026/06/09/210000000Z-eeeeeeee.md';
-      mac.edit({
-        [`data/channels/${mac.channel()}/${last}`]: `---\nfrom: operator\nto: boss\ntype: text\ntimestamp: 2026-06-09T21:00:00Z\n---\nwell\n`,
-      });
-      expect(await listed(mac, '--questions', '--limit', '5')).toEqual(['asks lunch?']);
-    },
-  );
+  it('an unread question is new, however many newer messages are unread', async () => {
+    const mac = await new Bus().host('mac', { worker: 'true' });
+    put(mac, [1, 'from: carol\nto: operator', 'lunch?'], [2, 'from: carol\nto: worker', 'no']);
+    many(mac, 30, `from: boss\nre: ${relPath(9)}`);
+    expect(await listed(mac, '--questions', '--limit', '5')).toEqual(['new asks lunch?']);
+    const web = await Web.start(mac);
+    const inbox = async (): Promise<[string, boolean] | undefined> => {
+      const { text } = await web.raw('GET', '/api/inbox?for=operator', web.bearer());
+      const { messages } = JSON.parse(text) as WebInbox;
+      return messages.map(({ excerpt, unread }): [string, boolean] => [excerpt, unread])[0];
+    };
+    expect(await inbox()).toEqual(['lunch?', true]);
+    // Whoever has written since has read it, although no message of theirs answers it.
+    const last = '2026/06/09/210000000Z-eeeeeeee.md';
+    mac.edit({
+      [`data/channels/${mac.channel()}/${last}`]: `---\nfrom: operator\nto: boss\ntype: text\ntimestamp: 2026-06-09T21:00:00Z\n---\nwell\n`,
+    });
+    expect(await listed(mac, '--questions', '--limit', '5')).toEqual(['asks lunch?']);
+  });
 
-  it(
-    'what came in several channels is in the order of its time, and names its channel',
-    { tags: 'long' },
-    async () => {
-      const mac = await new Bus().host('mac', { worker: 'true' });
-      const side = (await mac.run('channel', 'create', 'side')).out.trim();
-      const files = Array.from({ length: 230 }, (_, n): [string, string] => {
-        const where = n % 3 === 0 ? side : mac.channel();
-        const name = `2026/06/09/2000${String(n).padStart(5, '0')}Z-${String(n).padStart(12, '0')}.md`;
-        const text = `---\nfrom: carol\nto: operator\ntype: text\ntimestamp: 2026-06-09T20:00:00Z\n---\n${String(n)}\n`;
-        return [`data/channels/${where}/${name}`, text];
-      });
-      mac.edit(Object.fromEntries(files));
-      const { out, err } = await mac.run('inbox', '--limit', '220');
-      const rows = [...out.matchAll(/#(\w+) .*\n +(\d+)\n/g)].map(([, ...found]) =>
-        found.join(' '),
-      );
-      const expected = files.map((_, n) => `${n % 3 === 0 ? 'side' : 'general'} ${String(n)}`);
-      expect(rows).toEqual(expected.reverse().slice(0, 220));
-      expect(err).toContain('only 220 are shown');
-    },
-  );
+  it('what came in several channels is in the order of its time, and names its channel', async () => {
+    const mac = await new Bus().host('mac', { worker: 'true' });
+    const side = (await mac.run('channel', 'create', 'side')).out.trim();
+    const files = Array.from({ length: 230 }, (_, n): [string, string] => {
+      const where = n % 3 === 0 ? side : mac.channel();
+      const name = `2026/06/09/2000${String(n).padStart(5, '0')}Z-${String(n).padStart(12, '0')}.md`;
+      const text = `---\nfrom: carol\nto: operator\ntype: text\ntimestamp: 2026-06-09T20:00:00Z\n---\n${String(n)}\n`;
+      return [`data/channels/${where}/${name}`, text];
+    });
+    mac.edit(Object.fromEntries(files));
+    const { out, err } = await mac.run('inbox', '--limit', '220');
+    const rows = [...out.matchAll(/#(\w+) .*\n +(\d+)\n/g)].map(([, ...found]) => found.join(' '));
+    const expected = files.map((_, n) => `${n % 3 === 0 ? 'side' : 'general'} ${String(n)}`);
+    expect(rows).toEqual(expected.reverse().slice(0, 220));
+    expect(err).toContain('only 220 are shown');
+  });
 
-  it(
-    'the list and the count say that there may be more questions than they hold',
-    { tags: 'long' },
-    async () => {
-      const mac = await new Bus().host('mac', { worker: 'true' });
-      many(mac, 201, 'from: carol');
-      const list = await mac.run('inbox', '--questions', '--limit', '300');
-      expect(list.out.match(/word \d+\n/g)).toHaveLength(200);
-      expect(list.err).toContain('there may be more than these 200');
-      const count = await mac.run('inbox', '--questions', '--count');
-      expect([count.out, count.err]).toEqual(['200\n', list.err]);
-    },
-  );
+  it('the list and the count say that there may be more questions than they hold', async () => {
+    const mac = await new Bus().host('mac', { worker: 'true' });
+    many(mac, 201, 'from: carol');
+    const list = await mac.run('inbox', '--questions', '--limit', '300');
+    expect(list.out.match(/word \d+\n/g)).toHaveLength(200);
+    expect(list.err).toContain('there may be more than these 200');
+    const count = await mac.run('inbox', '--questions', '--count');
+    expect([count.out, count.err]).toEqual(['200\n', list.err]);
+  });
 });

@@ -54,7 +54,7 @@ it.each(['without a dispatcher', 'after a dispatcher was killed'])(
   },
 );
 
-it('an ask that is interrupted before it sends anything says so', { tags: 'long' }, async () => {
+it('an ask that is interrupted before it sends anything says so', async () => {
   const bus = new Bus();
   const host = await bus.host('front', { worker: 'true' });
   const refused = await host.runWith({ stop: AbortSignal.abort() }, 'ask', 'worker', 'what?');

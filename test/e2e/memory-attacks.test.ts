@@ -17,73 +17,61 @@ const times = <T>(count: number, make: (n: number) => T): T[] =>
 /** A time that no clock will show. */
 const never = (n: number): Date => new Date(Date.UTC(9000, 0, 1) + n * 1000);
 
-it(
-  'no number of notes from the future keeps a name from being written anew, found under more words, or forgotten',
-  { tags: 'long' },
-  async () => {
-    const host = await new Bus().host('front', {});
-    host.edit(
-      Object.fromEntries(
-        times(350, (n) => noteAt(never(n), n, { name: 'on-call', subject: `false ${String(n)}` })),
-      ),
-    );
-    for (const subject of ['Anna is on call', 'Bert is on call']) {
-      await host.run('memory', 'add', '--name', 'on-call', '--subject', subject, 'x');
-      expect(await subjects(host, 'list')).toEqual([subject]);
-    }
-    expect((await host.run('memory', 'alias', 'on-call', 'pager')).code).toBe(0);
-    expect(await subjects(host, 'list')).toEqual(['Bert is on call']);
-    expect((await host.run('memory', 'forget', 'on-call')).code).toBe(0);
-    expect(await subjects(host, 'list')).toEqual([]);
-  },
-);
+it('no number of notes from the future keeps a name from being written anew, found under more words, or forgotten', async () => {
+  const host = await new Bus().host('front', {});
+  host.edit(
+    Object.fromEntries(
+      times(350, (n) => noteAt(never(n), n, { name: 'on-call', subject: `false ${String(n)}` })),
+    ),
+  );
+  for (const subject of ['Anna is on call', 'Bert is on call']) {
+    await host.run('memory', 'add', '--name', 'on-call', '--subject', subject, 'x');
+    expect(await subjects(host, 'list')).toEqual([subject]);
+  }
+  expect((await host.run('memory', 'alias', 'on-call', 'pager')).code).toBe(0);
+  expect(await subjects(host, 'list')).toEqual(['Bert is on call']);
+  expect((await host.run('memory', 'forget', 'on-call')).code).toBe(0);
+  expect(await subjects(host, 'list')).toEqual([]);
+});
 
-it(
-  'a note that says as much above its text as it may can be forgotten, and none is written that nobody could read',
-  { tags: 'long' },
-  async () => {
-    const host = await new Bus().host('front', {});
-    const subject = 'y'.repeat(65_200);
-    host.edit(Object.fromEntries([noteAt(new Date(), 0xabcd, { subject, name: 'huge' })]));
-    const alias = await host.run('memory', 'alias', 'huge', 'z'.repeat(1000));
-    expect([alias.code, alias.err]).toEqual([
-      2,
-      'crosstalk memory alias: the note could not be read again: the frontmatter is larger than 64 KiB; shorten its subject and its other words\n',
-    ]);
-    const add = await host.run('memory', 'add', '--subject', `${subject}${subject}`, 'text');
-    expect(add.code).toBe(2);
-    expect(await subjects(host, 'list', '--all')).toEqual([subject]);
-    expect((await host.run('memory', 'forget', 'huge')).code).toBe(0);
-    expect(await subjects(host, 'list')).toEqual([]);
-  },
-);
+it('a note that says as much above its text as it may can be forgotten, and none is written that nobody could read', async () => {
+  const host = await new Bus().host('front', {});
+  const subject = 'y'.repeat(65_200);
+  host.edit(Object.fromEntries([noteAt(new Date(), 0xabcd, { subject, name: 'huge' })]));
+  const alias = await host.run('memory', 'alias', 'huge', 'z'.repeat(1000));
+  expect([alias.code, alias.err]).toEqual([
+    2,
+    'crosstalk memory alias: the note could not be read again: the frontmatter is larger than 64 KiB; shorten its subject and its other words\n',
+  ]);
+  const add = await host.run('memory', 'add', '--subject', `${subject}${subject}`, 'text');
+  expect(add.code).toBe(2);
+  expect(await subjects(host, 'list', '--all')).toEqual([subject]);
+  expect((await host.run('memory', 'forget', 'huge')).code).toBe(0);
+  expect(await subjects(host, 'list')).toEqual([]);
+});
 
-it(
-  'neither a note that is forgotten nor one with all words of the language hides what else a search finds',
-  { tags: 'long' },
-  async () => {
-    const host = await new Bus().host('front', {});
-    const asked = ['release', 'friday', 'pager'];
-    host.edit(
-      Object.fromEntries([
-        ...times(30, (n) => noteAt(new Date(), n + 16, { subject: `Something ${String(n)}` })),
-        noteAt(new Date(), 1, { subject: 'The release is on Tuesday' }),
-        noteAt(new Date(), 2, { subject: `${asked.join(' ')}, all of them` }),
-        noteAt(never(1), 3, {
-          subject: 'flood',
-          alias: [...asked, ...times(3000, (n) => `word${String(n)}`)],
-        }),
-        noteAt(new Date(), 4, { subject: asked.join(' '), scope: 'actor:somebody' }),
-      ]),
-    );
-    await host.run('memory', 'forget', '00000002');
-    const found = await subjects(host, 'search', '--scope', 'global', ...asked);
-    expect(found).toContain('The release is on Tuesday');
-    expect(found).not.toContain(asked.join(' '));
-  },
-);
+it('neither a note that is forgotten nor one with all words of the language hides what else a search finds', async () => {
+  const host = await new Bus().host('front', {});
+  const asked = ['release', 'friday', 'pager'];
+  host.edit(
+    Object.fromEntries([
+      ...times(30, (n) => noteAt(new Date(), n + 16, { subject: `Something ${String(n)}` })),
+      noteAt(new Date(), 1, { subject: 'The release is on Tuesday' }),
+      noteAt(new Date(), 2, { subject: `${asked.join(' ')}, all of them` }),
+      noteAt(never(1), 3, {
+        subject: 'flood',
+        alias: [...asked, ...times(3000, (n) => `word${String(n)}`)],
+      }),
+      noteAt(new Date(), 4, { subject: asked.join(' '), scope: 'actor:somebody' }),
+    ]),
+  );
+  await host.run('memory', 'forget', '00000002');
+  const found = await subjects(host, 'search', '--scope', 'global', ...asked);
+  expect(found).toContain('The release is on Tuesday');
+  expect(found).not.toContain(asked.join(' '));
+});
 
-it('a time that says more than a time adds no line to a prompt', { tags: 'long' }, async () => {
+it('a time that says more than a time adds no line to a prompt', async () => {
   const bus = new Bus();
   const host = await bus.host('front', { worker: 'cat' });
   host.edit({

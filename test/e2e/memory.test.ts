@@ -83,7 +83,7 @@ function folder(dir: string): Record<string, string> {
   );
 }
 
-it('what one machine remembers, every other one lists and shows', { tags: 'long' }, async () => {
+it('what one machine remembers, every other one lists and shows', async () => {
   const bus = new Bus();
   const front = await bus.host('front', { worker: 'echo never' });
   const back = await bus.host('back', {});
@@ -135,46 +135,38 @@ it('what one machine remembers, every other one lists and shows', { tags: 'long'
   expect(JSON.parse((await front.run('status', '--json')).out)).toMatchObject({ malformed: [] });
 });
 
-it(
-  'a note goes through the dispatcher that runs, and out of a dispatch under its actor’s name',
-  { tags: 'long' },
-  async () => {
-    const bus = new Bus();
-    const front = await bus.host('front', {
-      worker: 'cat > /dev/null; crosstalk memory add --subject learned "in a run" >&2; echo done',
-    });
-    const running = front.start();
-    await running.saw('tick');
-    await add(front, 'by hand');
-    await running.saw('push_done');
-    await front.send('worker', 'learn');
-    await running.saw('dispatch_done');
-    const memories = await listed(front);
-    expect(subjects(memories)).toEqual(['by hand', 'learned']);
-    expect(memories.find(({ subject }) => subject === 'learned')?.from).toBe('worker');
-  },
-);
+it('a note goes through the dispatcher that runs, and out of a dispatch under its actor’s name', async () => {
+  const bus = new Bus();
+  const front = await bus.host('front', {
+    worker: 'cat > /dev/null; crosstalk memory add --subject learned "in a run" >&2; echo done',
+  });
+  const running = front.start();
+  await running.saw('tick');
+  await add(front, 'by hand');
+  await running.saw('push_done');
+  await front.send('worker', 'learn');
+  await running.saw('dispatch_done');
+  const memories = await listed(front);
+  expect(subjects(memories)).toEqual(['by hand', 'learned']);
+  expect(memories.find(({ subject }) => subject === 'learned')?.from).toBe('worker');
+});
 
-it(
-  'the text comes from the argument, from stdin or from a file, as for send',
-  { tags: 'long' },
-  async () => {
-    const bus = new Bus();
-    const host = await bus.host('front', {});
-    writeFileSync(join(bus.root, 'text.md'), '# From a file\r\n');
-    const args = ['memory', 'add', '--subject', 's'];
-    await host.runWith({ stdin: '---\nfrom: x\n---\n' }, ...args, '-');
-    await host.runWith({ stdin: 'piped\n' }, ...args);
-    await host.run(...args, '--file', 'text.md');
-    const bodies = await Promise.all(
-      (await listed(host)).map(async ({ file }) => {
-        const { out } = await host.run('memory', 'show', file, '--json');
-        return (JSON.parse(out) as { body: string }).body;
-      }),
-    );
-    expect(bodies.sort()).toEqual(['# From a file\r\n', '---\nfrom: x\n---\n', 'piped\n']);
-  },
-);
+it('the text comes from the argument, from stdin or from a file, as for send', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', {});
+  writeFileSync(join(bus.root, 'text.md'), '# From a file\r\n');
+  const args = ['memory', 'add', '--subject', 's'];
+  await host.runWith({ stdin: '---\nfrom: x\n---\n' }, ...args, '-');
+  await host.runWith({ stdin: 'piped\n' }, ...args);
+  await host.run(...args, '--file', 'text.md');
+  const bodies = await Promise.all(
+    (await listed(host)).map(async ({ file }) => {
+      const { out } = await host.run('memory', 'show', file, '--json');
+      return (JSON.parse(out) as { body: string }).body;
+    }),
+  );
+  expect(bodies.sort()).toEqual(['# From a file\r\n', '---\nfrom: x\n---\n', 'piped\n']);
+});
 
 it('says what is wrong with a note, and writes none', async () => {
   const bus = new Bus();
@@ -208,32 +200,24 @@ it('says what is wrong with a note, and writes none', async () => {
   expect(git(bus.hub, 'rev-parse', 'main')).toBe(tip);
 });
 
-it(
-  'a list is for one channel and everybody, or for everybody alone',
-  { tags: 'long' },
-  async () => {
-    const bus = new Bus();
-    const host = await bus.host('front', {});
-    const id = (await host.run('channel', 'create', 'release')).out.trim();
-    await add(host, 'everywhere');
-    await add(host, 'there', '--scope', 'release');
-    await add(host, 'there too', '--scope', id.slice(0, 13));
-    await add(host, 'here', '--scope', host.channel());
-    expect(subjects(await listed(host))).toEqual(['everywhere', 'here', 'there', 'there too']);
-    expect(subjects(await listed(host, '--scope', id))).toEqual([
-      'everywhere',
-      'there',
-      'there too',
-    ]);
-    expect(subjects(await listed(host, '--scope', 'global'))).toEqual(['everywhere']);
-    const { out } = await host.run('memory', 'list', '--scope', 'release');
-    expect(out).toMatch(/ {2}release {2}there too$/m);
-    const there = (await listed(host)).find(({ subject }) => subject === 'there');
-    expect(there).toMatchObject({ scope: id, channel: 'release' });
-  },
-);
+it('a list is for one channel and everybody, or for everybody alone', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', {});
+  const id = (await host.run('channel', 'create', 'release')).out.trim();
+  await add(host, 'everywhere');
+  await add(host, 'there', '--scope', 'release');
+  await add(host, 'there too', '--scope', id.slice(0, 13));
+  await add(host, 'here', '--scope', host.channel());
+  expect(subjects(await listed(host))).toEqual(['everywhere', 'here', 'there', 'there too']);
+  expect(subjects(await listed(host, '--scope', id))).toEqual(['everywhere', 'there', 'there too']);
+  expect(subjects(await listed(host, '--scope', 'global'))).toEqual(['everywhere']);
+  const { out } = await host.run('memory', 'list', '--scope', 'release');
+  expect(out).toMatch(/ {2}release {2}there too$/m);
+  const there = (await listed(host)).find(({ subject }) => subject === 'there');
+  expect(there).toMatchObject({ scope: id, channel: 'release' });
+});
 
-it('a superseded note is hidden, and shown with what replaced it', { tags: 'long' }, async () => {
+it('a superseded note is hidden, and shown with what replaced it', async () => {
   const bus = new Bus();
   const host = await bus.host('front', {});
   const old = await add(host, 'old');
@@ -266,29 +250,25 @@ it('notes that supersede one another do not all vanish', async () => {
   expect([code, out]).toEqual([0, expect.stringContaining('(not in this transport)')]);
 });
 
-it(
-  'a note written while the remote is away is queued, listed here, and pushed later',
-  { tags: 'long' },
-  async () => {
-    const bus = new Bus();
-    const front = await bus.host('front', {});
-    const back = await bus.host('back', {});
-    const away = `${bus.hub}.away`;
-    renameSync(bus.hub, away);
-    const ran = await front.run('memory', 'add', '--subject', 'offline', 'text');
-    const file = /^Queued: (.+)\n$/.exec(ran.out)?.[1] ?? '';
-    expect([ran.code, file.length]).toEqual([0, 35]);
-    expect(ran.err).toContain('queued, not on the remote yet: ');
-    expect(await listed(front)).toMatchObject([{ file, queued: true }]);
-    expect((await front.run('memory', 'show', file)).out).toContain('\n\ntext\n');
-    const second = await front.run('memory', 'add', '--subject', 'n', '--supersedes', file, 't');
-    expect(second.out).toMatch(/^Queued: /);
-    renameSync(away, bus.hub);
-    await front.run('sync');
-    expect(subjects(await listed(back, '--all'))).toEqual(['n', 'offline']);
-    expect(await listed(back)).toMatchObject([{ supersedes: file, queued: false }]);
-  },
-);
+it('a note written while the remote is away is queued, listed here, and pushed later', async () => {
+  const bus = new Bus();
+  const front = await bus.host('front', {});
+  const back = await bus.host('back', {});
+  const away = `${bus.hub}.away`;
+  renameSync(bus.hub, away);
+  const ran = await front.run('memory', 'add', '--subject', 'offline', 'text');
+  const file = /^Queued: (.+)\n$/.exec(ran.out)?.[1] ?? '';
+  expect([ran.code, file.length]).toEqual([0, 35]);
+  expect(ran.err).toContain('queued, not on the remote yet: ');
+  expect(await listed(front)).toMatchObject([{ file, queued: true }]);
+  expect((await front.run('memory', 'show', file)).out).toContain('\n\ntext\n');
+  const second = await front.run('memory', 'add', '--subject', 'n', '--supersedes', file, 't');
+  expect(second.out).toMatch(/^Queued: /);
+  renameSync(away, bus.hub);
+  await front.run('sync');
+  expect(subjects(await listed(back, '--all'))).toEqual(['n', 'offline']);
+  expect(await listed(back)).toMatchObject([{ supersedes: file, queued: false }]);
+});
 
 it('files that are no memories are named, and in nobody’s way', async () => {
   const bus = new Bus();
@@ -336,32 +316,28 @@ it('files that are no memories are named, and in nobody’s way', async () => {
   expect(existsSync(canary)).toBe(false);
 });
 
-it(
-  'thousands of strange files do not keep the notes among them from being read',
-  { tags: 'long' },
-  async () => {
-    const bus = new Bus();
-    const host = await bus.host('front', {});
-    const lines = Array.from({ length: 5000 }, (_, n) => {
-      const [file] = note(n);
-      return `M 100644 inline data/memories/${file}\ndata 4\njunk\n`;
-    });
-    const [file, text] = note(6000);
-    lines.push(
-      `M 100644 inline data/memories/${file}\ndata ${String(Buffer.byteLength(text))}\n${text}\n`,
-    );
-    const head = `commit refs/heads/main\ncommitter x <x@x> 1 +0000\ndata 1\nx\nfrom refs/heads/main^0\n`;
-    execFileSync('git', ['-C', bus.hub, 'fast-import', '--quiet', '--done'], {
-      input: `${head}${lines.join('')}\ndone\n`,
-    });
-    const { out, err } = await host.run('memory', 'list');
-    expect(out).toContain('note 6000');
-    expect(err).toContain('5000 files in data/memories cannot be read');
-    expect(err.length).toBeLessThan(1000);
-  },
-);
+it('thousands of strange files do not keep the notes among them from being read', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', {});
+  const lines = Array.from({ length: 5000 }, (_, n) => {
+    const [file] = note(n);
+    return `M 100644 inline data/memories/${file}\ndata 4\njunk\n`;
+  });
+  const [file, text] = note(6000);
+  lines.push(
+    `M 100644 inline data/memories/${file}\ndata ${String(Buffer.byteLength(text))}\n${text}\n`,
+  );
+  const head = `commit refs/heads/main\ncommitter x <x@x> 1 +0000\ndata 1\nx\nfrom refs/heads/main^0\n`;
+  execFileSync('git', ['-C', bus.hub, 'fast-import', '--quiet', '--done'], {
+    input: `${head}${lines.join('')}\ndone\n`,
+  });
+  const { out, err } = await host.run('memory', 'list');
+  expect(out).toContain('note 6000');
+  expect(err).toContain('5000 files in data/memories cannot be read');
+  expect(err.length).toBeLessThan(1000);
+});
 
-it('export, import elsewhere and export again give the same bytes', { tags: 'long' }, async () => {
+it('export, import elsewhere and export again give the same bytes', async () => {
   const [one, two] = [new Bus(), new Bus()];
   const from = await one.host('front', {});
   const to = await two.host('other', {});
@@ -425,31 +401,27 @@ it(
   },
 );
 
-it(
-  'export touches no folder that holds anything, and writes nowhere else',
-  { tags: 'long' },
-  async () => {
-    const bus = new Bus();
-    const host = await bus.host('front', {});
-    await add(host, 'one');
-    const full = join(bus.root, 'full');
-    mkdirSync(full);
-    writeFileSync(join(full, 'mine'), 'mine');
-    const ran = await host.run('memory', 'export', full);
-    expect(refused(ran)).toEqual([1, expect.stringContaining('is not empty, it holds "mine"'), 1]);
-    const file = await host.run('memory', 'export', join(full, 'mine'));
-    expect(refused(file)).toEqual([1, expect.stringContaining('cannot be used'), 1]);
-    symlinkSync(full, join(bus.root, 'link'));
-    expect((await host.run('memory', 'export', join(bus.root, 'link'))).code).toBe(1);
-    expect(folder(full)).toEqual({ mine: Buffer.from('mine').toString('base64') });
-    const fresh = await host.run('memory', 'export', 'a/b', '--json');
-    expect(JSON.parse(fresh.out)).toEqual({
-      dir: join(bus.root, 'a/b'),
-      exported: 1,
-      unreadable: [],
-    });
-  },
-);
+it('export touches no folder that holds anything, and writes nowhere else', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', {});
+  await add(host, 'one');
+  const full = join(bus.root, 'full');
+  mkdirSync(full);
+  writeFileSync(join(full, 'mine'), 'mine');
+  const ran = await host.run('memory', 'export', full);
+  expect(refused(ran)).toEqual([1, expect.stringContaining('is not empty, it holds "mine"'), 1]);
+  const file = await host.run('memory', 'export', join(full, 'mine'));
+  expect(refused(file)).toEqual([1, expect.stringContaining('cannot be used'), 1]);
+  symlinkSync(full, join(bus.root, 'link'));
+  expect((await host.run('memory', 'export', join(bus.root, 'link'))).code).toBe(1);
+  expect(folder(full)).toEqual({ mine: Buffer.from('mine').toString('base64') });
+  const fresh = await host.run('memory', 'export', 'a/b', '--json');
+  expect(JSON.parse(fresh.out)).toEqual({
+    dir: join(bus.root, 'a/b'),
+    exported: 1,
+    unreadable: [],
+  });
+});
 
 it('import writes nothing unless every file is a memory of its own', async () => {
   const bus = new Bus();

@@ -81,7 +81,7 @@ async function verifiedByHand(message: string): Promise<boolean> {
 }
 
 describe.skipIf(!hasSshKeygen)(`with a key, what a person writes ${WITH_SSH_KEYGEN}`, () => {
-  it('is signed, so that ssh-keygen -Y verify accepts it by hand', { tags: 'long' }, async () => {
+  it('is signed, so that ssh-keygen -Y verify accepts it by hand', async () => {
     await signs(host, key);
     const relPath = await host.send('worker', 'please');
     expect(await verifiedByHand(relPath)).toBe(true);
@@ -90,49 +90,41 @@ describe.skipIf(!hasSshKeygen)(`with a key, what a person writes ${WITH_SSH_KEYG
     expect(bus.from('anna')[0]?.message).toMatchObject({ extra: {}, body: 'please' });
   });
 
-  it(
-    'is verified by the lines that docs/configuration.md gives, without crosstalk',
-    { tags: 'long' },
-    async () => {
-      await signs(host, key);
-      const relPath = await host.send('worker', 'please\n\nsig: not this line\n---\n');
-      await host.run('sync');
-      const doc = readFileSync(new URL('../../docs/configuration.md', import.meta.url), 'utf8');
-      const [, lines = ''] = /```\n(m=[^]*?ssh-keygen -Y verify[^]*?)```/.exec(doc) ?? [];
-      const dir = join(bus.root, 'by-hand');
-      mkdirSync(dir);
-      writeFileSync(join(dir, 'anna.pub'), `${key.line}\n`);
-      for (const name of ['data', 'local']) symlinkSync(join(host.dir, name), join(dir, name));
-      const script = lines.replace(/^m=.*$/m, `m=${host.channel()}/${relPath}`);
-      const said = execFileSync('sh', ['-ec', script], { cwd: dir, encoding: 'utf8' });
-      expect(said).toMatch(/^Good "crosstalk" signature for anna/);
-    },
-  );
+  it('is verified by the lines that docs/configuration.md gives, without crosstalk', async () => {
+    await signs(host, key);
+    const relPath = await host.send('worker', 'please\n\nsig: not this line\n---\n');
+    await host.run('sync');
+    const doc = readFileSync(new URL('../../docs/configuration.md', import.meta.url), 'utf8');
+    const [, lines = ''] = /```\n(m=[^]*?ssh-keygen -Y verify[^]*?)```/.exec(doc) ?? [];
+    const dir = join(bus.root, 'by-hand');
+    mkdirSync(dir);
+    writeFileSync(join(dir, 'anna.pub'), `${key.line}\n`);
+    for (const name of ['data', 'local']) symlinkSync(join(host.dir, name), join(dir, name));
+    const script = lines.replace(/^m=.*$/m, `m=${host.channel()}/${relPath}`);
+    const said = execFileSync('sh', ['-ec', script], { cwd: dir, encoding: 'utf8' });
+    expect(said).toMatch(/^Good "crosstalk" signature for anna/);
+  });
 
-  it(
-    'is signed where a dispatcher runs, and what runs write is not',
-    { tags: 'long' },
-    async () => {
-      await signs(host, key);
-      await pins(host, 'anna', key);
-      const running = host.start();
-      await running.saw('dispatcher_started');
-      await host.send('worker', 'please');
-      await running.saw('dispatch_done');
-      await running.saw('push_done', () => bus.from('worker').length === 2);
-      expect(await marks()).toEqual({ please: true, 'a word': undefined, done: undefined });
-      for (const { message } of bus.from('worker')) expect(message.sig).toBeUndefined();
-      const [answer] = bus.from('worker').filter(({ message }) => message.body.trim() === 'done');
-      await host.run('reply', answer?.relPath ?? '', 'and again');
-      await host.run('cancel', bus.from('anna').at(-1)?.relPath ?? '', '--reason', 'enough');
-      const asked = await host.run('ask', 'worker', 'one more');
-      expect(asked.code, asked.err).toBe(0);
-      const signed = await marks();
-      expect(signed).toMatchObject({ 'and again': true, enough: true, 'one more': true });
-    },
-  );
+  it('is signed where a dispatcher runs, and what runs write is not', async () => {
+    await signs(host, key);
+    await pins(host, 'anna', key);
+    const running = host.start();
+    await running.saw('dispatcher_started');
+    await host.send('worker', 'please');
+    await running.saw('dispatch_done');
+    await running.saw('push_done', () => bus.from('worker').length === 2);
+    expect(await marks()).toEqual({ please: true, 'a word': undefined, done: undefined });
+    for (const { message } of bus.from('worker')) expect(message.sig).toBeUndefined();
+    const [answer] = bus.from('worker').filter(({ message }) => message.body.trim() === 'done');
+    await host.run('reply', answer?.relPath ?? '', 'and again');
+    await host.run('cancel', bus.from('anna').at(-1)?.relPath ?? '', '--reason', 'enough');
+    const asked = await host.run('ask', 'worker', 'one more');
+    expect(asked.code, asked.err).toBe(0);
+    const signed = await marks();
+    expect(signed).toMatchObject({ 'and again': true, enough: true, 'one more': true });
+  });
 
-  it('is signed by chat, page and MCP too', { tags: 'long' }, async () => {
+  it('is signed by chat, page and MCP too', async () => {
     await signs(host, key);
     await pins(host, 'anna', key);
     await host.runWith({ stdin: 'by chat\n' }, 'chat', '--to', 'worker', '--timeout', '0');
@@ -146,22 +138,18 @@ describe.skipIf(!hasSshKeygen)(`with a key, what a person writes ${WITH_SSH_KEYG
     expect(bus.messages()).toHaveLength(3);
   });
 
-  it(
-    'is signed by a key of RSA or ECDSA as well, and the same when it is sent again',
-    { tags: 'long' },
-    async () => {
-      for (const type of ['rsa', 'ecdsa']) {
-        const other = new Key(host, `anna-${type}`, type);
-        await signs(host, other);
-        await pins(host, 'anna', other);
-        bus.unplug();
-        await host.run('send', '--to', 'worker', '--no-wait', type);
-        bus.plug();
-        await host.run('sync');
-      }
-      expect(await marks()).toEqual({ rsa: true, ecdsa: true });
-    },
-  );
+  it('is signed by a key of RSA or ECDSA as well, and the same when it is sent again', async () => {
+    for (const type of ['rsa', 'ecdsa']) {
+      const other = new Key(host, `anna-${type}`, type);
+      await signs(host, other);
+      await pins(host, 'anna', other);
+      bus.unplug();
+      await host.run('send', '--to', 'worker', '--no-wait', type);
+      bus.plug();
+      await host.run('sync');
+    }
+    expect(await marks()).toEqual({ rsa: true, ecdsa: true });
+  });
 
   it('is not sent at all where it cannot be signed, and that is one line', async () => {
     await signs(host, key);
@@ -192,7 +180,7 @@ describe.skipIf(!hasSshKeygen)(`with a key, what a person writes ${WITH_SSH_KEYG
     await nothing(/there is no ssh-keygen on the PATH; install OpenSSH/);
   });
 
-  it('asks for no passphrase, as it could not be typed in a chat', { tags: 'long' }, async () => {
+  it('asks for no passphrase, as it could not be typed in a chat', async () => {
     execFileSync('ssh-keygen', ['-q', '-p', '-P', '', '-N', 'secret', '-f', key.file]);
     const used = await host.run('key', 'use', key.file);
     expect(used).toMatchObject({ code: 1, out: '' });
@@ -227,25 +215,21 @@ describe.skipIf(!hasSshKeygen)(`keys ${WITH_SSH_KEYGEN}`, () => {
     expect((await host.run('key', 'unpin', 'anna')).code).toBe(1);
   });
 
-  it(
-    'are pinned on a terminal only after somebody has seen the fingerprint and agreed',
-    { tags: 'long' },
-    async () => {
-      const asked: string[] = [];
-      const answers = ['n', 'y'];
-      const ask = (question: string): Promise<string> => {
-        asked.push(question);
-        return Promise.resolve(answers.shift() ?? '');
-      };
-      const no = await host.runWith({ ask }, 'key', 'pin', 'anna', key.pub);
-      expect(no.out).toBe('nothing was pinned\n');
-      expect(no.err).toMatch(/fingerprint {2}SHA256:/);
-      expect(await json('key', 'list')).toEqual([]);
-      await host.runWith({ ask }, 'key', 'pin', 'anna', key.pub);
-      expect(asked[0]).toContain('compared the fingerprint with anna');
-      expect(await json('key', 'list')).toHaveLength(1);
-    },
-  );
+  it('are pinned on a terminal only after somebody has seen the fingerprint and agreed', async () => {
+    const asked: string[] = [];
+    const answers = ['n', 'y'];
+    const ask = (question: string): Promise<string> => {
+      asked.push(question);
+      return Promise.resolve(answers.shift() ?? '');
+    };
+    const no = await host.runWith({ ask }, 'key', 'pin', 'anna', key.pub);
+    expect(no.out).toBe('nothing was pinned\n');
+    expect(no.err).toMatch(/fingerprint {2}SHA256:/);
+    expect(await json('key', 'list')).toEqual([]);
+    await host.runWith({ ask }, 'key', 'pin', 'anna', key.pub);
+    expect(asked[0]).toContain('compared the fingerprint with anna');
+    expect(await json('key', 'list')).toHaveLength(1);
+  });
 
   it('of two kinds are known during a rotation, and an old one proves nothing once it is gone', async () => {
     const next = new Key(host, 'anna-new');
@@ -391,45 +375,41 @@ describe.skipIf(!hasSshKeygen)(`who is verified ${WITH_SSH_KEYGEN}`, () => {
     },
   );
 
-  it(
-    'is found out once for each message: a second look starts no process',
-    { tags: 'long' },
-    async () => {
-      const channel = host.channel();
-      await pins(host, 'anna', key);
-      const paths = Array.from(
-        { length: 12 },
-        (_, at) => `2026/06/09/1900000${String(at + 10)}Z-1f2e3d4c5b${String(at + 10)}.md`,
-      );
-      const files = paths.map((relPath, at) => [
-        `data/channels/${channel}/${relPath}`,
-        signedFile(key, channel, relPath, {
-          from: 'anna',
-          to: [{ name: 'bob' }],
-          body: `${String(at)}\n`,
-        }),
-      ]);
-      host.edit(Object.fromEntries(files) as Record<string, string>);
-      const started = counts(host);
-      expect(Object.values(await marks())).toEqual(paths.map(() => true));
-      expect(started()).toBe(12);
-      expect(Object.values(await marks())).toEqual(paths.map(() => true));
-      await host.run('thread', paths[0] ?? '');
-      await host.run('read', paths[3] ?? '');
-      expect(started()).toBe(12);
-      const more = '2026/06/09/190001000Z-1f2e3d4c5b99.md';
-      putFile(
-        host,
-        channel,
-        more,
-        signedFile(key, channel, more, { from: 'anna', to: [{ name: 'bob' }], body: 'more\n' }),
-      );
-      await marks();
-      expect(started()).toBe(13);
-    },
-  );
+  it('is found out once for each message: a second look starts no process', async () => {
+    const channel = host.channel();
+    await pins(host, 'anna', key);
+    const paths = Array.from(
+      { length: 12 },
+      (_, at) => `2026/06/09/1900000${String(at + 10)}Z-1f2e3d4c5b${String(at + 10)}.md`,
+    );
+    const files = paths.map((relPath, at) => [
+      `data/channels/${channel}/${relPath}`,
+      signedFile(key, channel, relPath, {
+        from: 'anna',
+        to: [{ name: 'bob' }],
+        body: `${String(at)}\n`,
+      }),
+    ]);
+    host.edit(Object.fromEntries(files) as Record<string, string>);
+    const started = counts(host);
+    expect(Object.values(await marks())).toEqual(paths.map(() => true));
+    expect(started()).toBe(12);
+    expect(Object.values(await marks())).toEqual(paths.map(() => true));
+    await host.run('thread', paths[0] ?? '');
+    await host.run('read', paths[3] ?? '');
+    expect(started()).toBe(12);
+    const more = '2026/06/09/190001000Z-1f2e3d4c5b99.md';
+    putFile(
+      host,
+      channel,
+      more,
+      signedFile(key, channel, more, { from: 'anna', to: [{ name: 'bob' }], body: 'more\n' }),
+    );
+    await marks();
+    expect(started()).toBe(13);
+  });
 
-  it('is told of what waits in the outbox as well', { tags: 'long' }, async () => {
+  it('is told of what waits in the outbox as well', async () => {
     await signs(host, key);
     await pins(host, 'anna', key);
     bus.unplug();

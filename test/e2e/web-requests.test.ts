@@ -50,77 +50,71 @@ function inPieces(
   });
 }
 
-it(
-  'a request that needs no body is answered without one, whatever the client says of it',
-  { tags: 'long' },
-  async () => {
-    const dispatcher = host.start();
-    await until(
-      'the dispatcher',
-      async () => (await web.raw('POST', '/api/wake', web.bearer())).status === 200,
-    );
-    const none: Record<string, string>[] = [
-      {},
-      { 'content-length': '0' },
-      { ...JSON_TYPE, 'content-length': '0' },
-      { 'content-type': 'application/x-www-form-urlencoded', 'content-length': '0' },
-      JSON_TYPE,
-    ];
-    for (const headers of none) {
-      const woken = await web.raw('POST', '/api/wake', { ...web.bearer(), ...headers });
-      expect([woken.status, typeof (JSON.parse(woken.text) as WebWoken).pid]).toEqual([
-        200,
-        'number',
-      ]);
-      const retried = await web.raw('POST', '/api/dead-letters/all/retry', {
-        ...web.bearer(),
-        ...headers,
-      });
-      expect([retried.status, JSON.parse(retried.text)]).toMatchObject([200, { released: [] }]);
-    }
-    expect((await inPieces('/api/wake', [])).status).toBe(200);
-    expect((await inPieces('/api/wake', ['{', '}'])).status).toBe(200);
-    await dispatcher.stop();
-    expect(problem(await web.raw('POST', '/api/wake', web.bearer()))).toMatchObject([
-      404,
-      'not_found',
-      expect.stringContaining('dispatcher'),
+it('a request that needs no body is answered without one, whatever the client says of it', async () => {
+  const dispatcher = host.start();
+  await until(
+    'the dispatcher',
+    async () => (await web.raw('POST', '/api/wake', web.bearer())).status === 200,
+  );
+  const none: Record<string, string>[] = [
+    {},
+    { 'content-length': '0' },
+    { ...JSON_TYPE, 'content-length': '0' },
+    { 'content-type': 'application/x-www-form-urlencoded', 'content-length': '0' },
+    JSON_TYPE,
+  ];
+  for (const headers of none) {
+    const woken = await web.raw('POST', '/api/wake', { ...web.bearer(), ...headers });
+    expect([woken.status, typeof (JSON.parse(woken.text) as WebWoken).pid]).toEqual([
+      200,
+      'number',
     ]);
-  },
-);
+    const retried = await web.raw('POST', '/api/dead-letters/all/retry', {
+      ...web.bearer(),
+      ...headers,
+    });
+    expect([retried.status, JSON.parse(retried.text)]).toMatchObject([200, { released: [] }]);
+  }
+  expect((await inPieces('/api/wake', [])).status).toBe(200);
+  expect((await inPieces('/api/wake', ['{', '}'])).status).toBe(200);
+  await dispatcher.stop();
+  expect(problem(await web.raw('POST', '/api/wake', web.bearer()))).toMatchObject([
+    404,
+    'not_found',
+    expect.stringContaining('dispatcher'),
+  ]);
+});
 
-it(
-  'a body that comes in pieces counts as one that came at once, and has the same limit',
-  { tags: 'long' },
-  async () => {
-    const sent = await inPieces('/api/send', ['{"to":"no', 'body","body":"in pie', 'ces"}']);
-    expect(sent.status).toBe(202);
-    expect((JSON.parse(sent.text) as WebSent).messages).toHaveLength(1);
-    const half = 'x'.repeat(512 * 1024);
-    const large = await inPieces('/api/send', ['{"to":"nobody","body":"', half, half, '"}']);
-    expect(problem(large)).toMatchObject([400, 'usage', expect.stringContaining('limit of 1 MiB')]);
-    const huge = Array.from({ length: 14 }, () => half);
-    expect(
-      problem(await inPieces('/api/send', ['{"to":"nobody","body":"', ...huge, '"}'])),
-    ).toEqual([413, 'too_large', 'the body is larger than 6356992 bytes; send less']);
-    // A request without a body has the limit as well.
-    const said = { ...web.bearer(), ...JSON_TYPE, 'content-length': '9999999' };
-    expect((await web.raw('POST', '/api/wake', said)).status).toBe(413);
-    for (const [pieces, words] of [
-      [[], 'the body is not JSON'],
-      [['{"to":'], 'the body is not JSON'],
-      [['[]'], 'parse'],
-    ] as const)
-      expect(problem(await inPieces('/api/send', pieces))).toMatchObject([
-        400,
-        'usage',
-        words === 'parse' ? expect.any(String) : words,
-      ]);
-    const text = { 'content-type': 'text/plain' };
-    expect((await inPieces('/api/send', ['{"to":"nobody","body":"no"}'], text)).status).toBe(415);
-    expect(bodies().filter((body) => /^x|^no$/.test(body))).toEqual([]);
-  },
-);
+it('a body that comes in pieces counts as one that came at once, and has the same limit', async () => {
+  const sent = await inPieces('/api/send', ['{"to":"no', 'body","body":"in pie', 'ces"}']);
+  expect(sent.status).toBe(202);
+  expect((JSON.parse(sent.text) as WebSent).messages).toHaveLength(1);
+  const half = 'x'.repeat(512 * 1024);
+  const large = await inPieces('/api/send', ['{"to":"nobody","body":"', half, half, '"}']);
+  expect(problem(large)).toMatchObject([400, 'usage', expect.stringContaining('limit of 1 MiB')]);
+  const huge = Array.from({ length: 14 }, () => half);
+  expect(problem(await inPieces('/api/send', ['{"to":"nobody","body":"', ...huge, '"}']))).toEqual([
+    413,
+    'too_large',
+    'the body is larger than 6356992 bytes; send less',
+  ]);
+  // A request without a body has the limit as well.
+  const said = { ...web.bearer(), ...JSON_TYPE, 'content-length': '9999999' };
+  expect((await web.raw('POST', '/api/wake', said)).status).toBe(413);
+  for (const [pieces, words] of [
+    [[], 'the body is not JSON'],
+    [['{"to":'], 'the body is not JSON'],
+    [['[]'], 'parse'],
+  ] as const)
+    expect(problem(await inPieces('/api/send', pieces))).toMatchObject([
+      400,
+      'usage',
+      words === 'parse' ? expect.any(String) : words,
+    ]);
+  const text = { 'content-type': 'text/plain' };
+  expect((await inPieces('/api/send', ['{"to":"nobody","body":"no"}'], text)).status).toBe(415);
+  expect(bodies().filter((body) => /^x|^no$/.test(body))).toEqual([]);
+});
 
 it('another method than a path has is refused in one way, which tells those it has', async () => {
   const cases: [method: string, path: string, allow: string][] = [

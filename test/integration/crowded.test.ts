@@ -55,54 +55,46 @@ function isOwn(bus: Bus, dir: string, commit = 'main'): boolean {
   return existsSync(join(dir, '.git', 'objects', oid.slice(0, 2), oid.slice(2)));
 }
 
-it(
-  'many files for a large folder come to stand in it, wherever their names belong',
-  { tags: 'long' },
-  async () => {
-    const { bus, dir, transport } = await crowd();
-    const before = standing(bus);
-    expect(before.size).toBe(1602);
-    expect(isOwn(bus, dir)).toBe(false);
-    // Before all others, around the folder `m`, which is sorted as `m/`, among the others, behind them, and of two bytes.
-    const first = [
-      ...many(120, (n) => `a${String(n)}`),
-      ...['m!', 'm-1', 'm.', 'm.md', 'm0', 'm00000000000000000007a', 'mm', 'zz', 'ä', '€'],
-    ];
-    const second = many(130, (n) => `m${String(n * 11).padStart(20, '0')}.md`);
-    await published(transport, [commit(first), commit(second)]);
-    transport.close();
-    const after = standing(bus);
-    for (const name of [...first, ...second]) before.set(name, name);
-    expect(new Map([...after].sort())).toEqual(new Map([...before].sort()));
-    expect([isOwn(bus, dir), isOwn(bus, dir, 'main^')]).toEqual([true, true]);
-    git(bus.hub, 'fsck', '--strict', '--no-dangling');
-    const log = git(bus.hub, 'log', '--format=%s %an <%ae> %at', '-2', 'main').trim().split('\n');
-    expect(log).toEqual(['130 files a <a@b> 0', '130 files a <a@b> 0']);
-  },
-);
+it('many files for a large folder come to stand in it, wherever their names belong', async () => {
+  const { bus, dir, transport } = await crowd();
+  const before = standing(bus);
+  expect(before.size).toBe(1602);
+  expect(isOwn(bus, dir)).toBe(false);
+  // Before all others, around the folder `m`, which is sorted as `m/`, among the others, behind them, and of two bytes.
+  const first = [
+    ...many(120, (n) => `a${String(n)}`),
+    ...['m!', 'm-1', 'm.', 'm.md', 'm0', 'm00000000000000000007a', 'mm', 'zz', 'ä', '€'],
+  ];
+  const second = many(130, (n) => `m${String(n * 11).padStart(20, '0')}.md`);
+  await published(transport, [commit(first), commit(second)]);
+  transport.close();
+  const after = standing(bus);
+  for (const name of [...first, ...second]) before.set(name, name);
+  expect(new Map([...after].sort())).toEqual(new Map([...before].sort()));
+  expect([isOwn(bus, dir), isOwn(bus, dir, 'main^')]).toEqual([true, true]);
+  git(bus.hub, 'fsck', '--strict', '--no-dangling');
+  const log = git(bus.hub, 'log', '--format=%s %an <%ae> %at', '-2', 'main').trim().split('\n');
+  expect(log).toEqual(['130 files a <a@b> 0', '130 files a <a@b> 0']);
+});
 
-it(
-  'a file that is there already, or a folder of such a name, is left to git',
-  { tags: 'long' },
-  async () => {
-    const { bus, dir, transport } = await crowd();
-    const expected = standing(bus);
-    const replaced = [`m${'7'.padStart(20, '0')}`, ...many(100, (n) => `b${String(n)}`)];
-    await published(transport, [commit(replaced, (name) => `new ${name}`)]);
-    for (const name of replaced) expected.set(name, `new ${name}`);
-    expect(standing(bus)).toEqual(expected);
-    expect(isOwn(bus, dir)).toBe(false);
-    // A file takes the place of a folder.
-    const over = ['m', ...many(100, (n) => `c${String(n)}`)];
-    await published(transport, [commit(over)]);
-    transport.close();
-    expected.delete('m/inner');
-    for (const name of over) expected.set(name, name);
-    expect(standing(bus).size).toBe(expected.size);
-    expect(isOwn(bus, dir)).toBe(false);
-    git(bus.hub, 'fsck', '--strict', '--no-dangling');
-  },
-);
+it('a file that is there already, or a folder of such a name, is left to git', async () => {
+  const { bus, dir, transport } = await crowd();
+  const expected = standing(bus);
+  const replaced = [`m${'7'.padStart(20, '0')}`, ...many(100, (n) => `b${String(n)}`)];
+  await published(transport, [commit(replaced, (name) => `new ${name}`)]);
+  for (const name of replaced) expected.set(name, `new ${name}`);
+  expect(standing(bus)).toEqual(expected);
+  expect(isOwn(bus, dir)).toBe(false);
+  // A file takes the place of a folder.
+  const over = ['m', ...many(100, (n) => `c${String(n)}`)];
+  await published(transport, [commit(over)]);
+  transport.close();
+  expected.delete('m/inner');
+  for (const name of over) expected.set(name, name);
+  expect(standing(bus).size).toBe(expected.size);
+  expect(isOwn(bus, dir)).toBe(false);
+  git(bus.hub, 'fsck', '--strict', '--no-dangling');
+});
 
 it('a folder whose entries stand in an order that is not git’s is left to git', async () => {
   const { bus, transport } = await crowd();
@@ -156,20 +148,16 @@ it.each([
   },
 );
 
-it(
-  'files of several folders, few files, and a folder that is emptied are left to git',
-  { tags: 'long' },
-  async () => {
-    const { bus, dir, transport } = await crowd();
-    const { files, ...rest } = commit(many(150, (n) => `d${String(n)}`));
-    const elsewhere = { path: 'x/other', content: 'other\n' };
-    await published(transport, [{ ...rest, files: [...files, elsewhere] }]);
-    await published(transport, [commit(many(50, (n) => `e${String(n)}`))]);
-    await published(transport, [commit(many(150, (n) => `deeper/${String(n)}`))]);
-    expect([standing(bus).size, isOwn(bus, dir)]).toEqual([1602 + 150 + 50 + 150, false]);
-    await published(transport, [{ ...commit(many(150, (n) => `f${String(n)}`)), clear: FOLDER }]);
-    transport.close();
-    expect([standing(bus).size, isOwn(bus, dir)]).toEqual([150, false]);
-    expect(git(bus.hub, 'cat-file', '-p', 'main:x/other')).toBe('other\n');
-  },
-);
+it('files of several folders, few files, and a folder that is emptied are left to git', async () => {
+  const { bus, dir, transport } = await crowd();
+  const { files, ...rest } = commit(many(150, (n) => `d${String(n)}`));
+  const elsewhere = { path: 'x/other', content: 'other\n' };
+  await published(transport, [{ ...rest, files: [...files, elsewhere] }]);
+  await published(transport, [commit(many(50, (n) => `e${String(n)}`))]);
+  await published(transport, [commit(many(150, (n) => `deeper/${String(n)}`))]);
+  expect([standing(bus).size, isOwn(bus, dir)]).toEqual([1602 + 150 + 50 + 150, false]);
+  await published(transport, [{ ...commit(many(150, (n) => `f${String(n)}`)), clear: FOLDER }]);
+  transport.close();
+  expect([standing(bus).size, isOwn(bus, dir)]).toEqual([150, false]);
+  expect(git(bus.hub, 'cat-file', '-p', 'main:x/other')).toBe('other\n');
+});

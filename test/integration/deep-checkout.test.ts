@@ -80,26 +80,22 @@ describe('folders nested five thousand deep', () => {
     },
   );
 
-  it(
-    'are found before the first files of a clone are brought, which come once they are gone',
-    { tags: 'long' },
-    async () => {
-      const { bus, host } = await machine();
-      const before = tipOf(bus);
-      plant(bus.hub, { junk: { mode: '040000', oid: chain(bus.hub, DEEP) } });
-      // The state of a clone that was created and not updated yet.
-      git(host.dir, 'rm', '-r', '-f', '--quiet', '--sparse', '.');
-      for (const path of ['index', 'refs/heads/main', 'info/sparse-checkout'])
-        rmSync(join(host.dir, '.git', path), { force: true });
-      for (const path of ['checkout.json', 'info/sparse-checkout'])
-        rmSync(join(host.state, 'git', path), { force: true });
-      expect(await sync(host)).toBe(`left as it is, ${REASON.replace('PATH', 'junk/x/x/x')}`);
-      expect(lock(host)).toBe(false);
-      takeBack(bus, before);
-      expect(await sync(host)).toBe('forwarded');
-      expect(git(host.dir, 'status', '--porcelain')).toBe('');
-    },
-  );
+  it('are found before the first files of a clone are brought, which come once they are gone', async () => {
+    const { bus, host } = await machine();
+    const before = tipOf(bus);
+    plant(bus.hub, { junk: { mode: '040000', oid: chain(bus.hub, DEEP) } });
+    // The state of a clone that was created and not updated yet.
+    git(host.dir, 'rm', '-r', '-f', '--quiet', '--sparse', '.');
+    for (const path of ['index', 'refs/heads/main', 'info/sparse-checkout'])
+      rmSync(join(host.dir, '.git', path), { force: true });
+    for (const path of ['checkout.json', 'info/sparse-checkout'])
+      rmSync(join(host.state, 'git', path), { force: true });
+    expect(await sync(host)).toBe(`left as it is, ${REASON.replace('PATH', 'junk/x/x/x')}`);
+    expect(lock(host)).toBe(false);
+    takeBack(bus, before);
+    expect(await sync(host)).toBe('forwarded');
+    expect(git(host.dir, 'status', '--porcelain')).toBe('');
+  });
 
   it('that a move was begun for are forgotten, and what is shown is as it was', async () => {
     const { bus, host } = await machine();
@@ -121,80 +117,68 @@ describe('folders nested five thousand deep', () => {
   });
 });
 
-it(
-  'folders two hundred deep are brought into the checkout, one more are not',
-  { tags: 'long' },
-  async () => {
-    const { bus, host } = await machine();
-    const before = tipOf(bus);
-    const put = (levels: number): void => {
-      plant(bus.hub, { 'local/deep': { mode: '040000', oid: chain(bus.hub, levels) } });
-    };
-    // `local` is one of them.
-    put(200);
-    expect(await sync(host)).toBe(`left as it is, ${REASON.replace('PATH', 'local/deep/x/x')}`);
-    takeBack(bus, before);
-    put(199);
-    expect(await sync(host)).toBe('forwarded');
-    expect(git(host.dir, 'status', '--porcelain')).toBe('');
-    const file = `local/deep/${'x/'.repeat(198)}f.md`;
-    expect(readFileSync(join(host.dir, file), 'utf8')).toBe('x\n');
-    takeBack(bus, before);
-    expect(await sync(host)).toBe('forwarded');
-  },
-);
+it('folders two hundred deep are brought into the checkout, one more are not', async () => {
+  const { bus, host } = await machine();
+  const before = tipOf(bus);
+  const put = (levels: number): void => {
+    plant(bus.hub, { 'local/deep': { mode: '040000', oid: chain(bus.hub, levels) } });
+  };
+  // `local` is one of them.
+  put(200);
+  expect(await sync(host)).toBe(`left as it is, ${REASON.replace('PATH', 'local/deep/x/x')}`);
+  takeBack(bus, before);
+  put(199);
+  expect(await sync(host)).toBe('forwarded');
+  expect(git(host.dir, 'status', '--porcelain')).toBe('');
+  const file = `local/deep/${'x/'.repeat(198)}f.md`;
+  expect(readFileSync(join(host.dir, file), 'utf8')).toBe('x\n');
+  takeBack(bus, before);
+  expect(await sync(host)).toBe('forwarded');
+});
 
-it(
-  'a folder that stands at too many places is named, and not taken for a million files',
-  { tags: 'long' },
-  async () => {
-    const { bus, host } = await machine();
-    const before = tipOf(bus);
-    const junk = nested(bus.hub, chain(bus.hub, 1), 10, 10);
-    plant(bus.hub, { 'local/junk': { mode: '040000', oid: junk } });
-    expect(await sync(host)).toMatch(
-      /^left as it is, the same folder stands at too many places: local\/junk\/n\d\/n\d; the checkout goes on once that is removed from the bus$/,
-    );
-    takeBack(bus, before);
-    expect(await sync(host)).toBe('forwarded');
-  },
-);
+it('a folder that stands at too many places is named, and not taken for a million files', async () => {
+  const { bus, host } = await machine();
+  const before = tipOf(bus);
+  const junk = nested(bus.hub, chain(bus.hub, 1), 10, 10);
+  plant(bus.hub, { 'local/junk': { mode: '040000', oid: junk } });
+  expect(await sync(host)).toMatch(
+    /^left as it is, the same folder stands at too many places: local\/junk\/n\d\/n\d; the checkout goes on once that is removed from the bus$/,
+  );
+  takeBack(bus, before);
+  expect(await sync(host)).toBe('forwarded');
+});
 
-it(
-  'a git that dies of a signal is said to have, and the checkout goes on when it no longer does',
-  { tags: 'long' },
-  async () => {
-    const { bus, host } = await machine();
-    push(host, [['100644', 'new\n', 'local/new.md']]);
-    const bin = join(bus.root, 'dying-bin');
-    mkdirSync(bin);
-    const realGit = execFileSync('sh', ['-c', 'command -v git'], { encoding: 'utf8' }).trim();
-    const dying = (commands: string): Record<string, string | undefined> => {
-      const script = `#!/bin/sh
+it('a git that dies of a signal is said to have, and the checkout goes on when it no longer does', async () => {
+  const { bus, host } = await machine();
+  push(host, [['100644', 'new\n', 'local/new.md']]);
+  const bin = join(bus.root, 'dying-bin');
+  mkdirSync(bin);
+  const realGit = execFileSync('sh', ['-c', 'command -v git'], { encoding: 'utf8' }).trim();
+  const dying = (commands: string): Record<string, string | undefined> => {
+    const script = `#!/bin/sh
 case " $* " in ${commands}) kill -SEGV $$ ;; esac
 exec '${realGit}' "$@"
 `;
-      writeFileSync(join(bin, 'git'), script);
-      chmodSync(join(bin, 'git'), 0o755);
-      return { ...host.env, PATH: `${bin}:${process.env['PATH'] ?? ''}` };
-    };
-    const said = async (commands: string): Promise<string> => {
-      const program = new Program({ dir: host.dir, env: dying(commands) }, 'sync');
-      expect(await program.ended()).toBe(0);
-      return program.out;
-    };
-    const died = 'was ended by a signal, or gave up without a word';
-    expect(await said('*" read-tree -m -u "*')).toContain(`left as it is, git read-tree ${died}\n`);
-    expect([lock(host), existsSync(begun(host))]).toEqual([false, false]);
-    expect(await said('*" read-tree -m -u "*|*" diff-index "*')).toContain(`git read-tree ${died}`);
-    expect(await said('*" diff-index "*')).toContain(
-      `left as it is, git cannot compare its index: git diff-index ${died}\n`,
-    );
-    expect(lock(host)).toBe(false);
-    expect(await sync(host)).toBe('forwarded');
-    expect(git(host.dir, 'status', '--porcelain')).toBe('');
-  },
-);
+    writeFileSync(join(bin, 'git'), script);
+    chmodSync(join(bin, 'git'), 0o755);
+    return { ...host.env, PATH: `${bin}:${process.env['PATH'] ?? ''}` };
+  };
+  const said = async (commands: string): Promise<string> => {
+    const program = new Program({ dir: host.dir, env: dying(commands) }, 'sync');
+    expect(await program.ended()).toBe(0);
+    return program.out;
+  };
+  const died = 'was ended by a signal, or gave up without a word';
+  expect(await said('*" read-tree -m -u "*')).toContain(`left as it is, git read-tree ${died}\n`);
+  expect([lock(host), existsSync(begun(host))]).toEqual([false, false]);
+  expect(await said('*" read-tree -m -u "*|*" diff-index "*')).toContain(`git read-tree ${died}`);
+  expect(await said('*" diff-index "*')).toContain(
+    `left as it is, git cannot compare its index: git diff-index ${died}\n`,
+  );
+  expect(lock(host)).toBe(false);
+  expect(await sync(host)).toBe('forwarded');
+  expect(git(host.dir, 'status', '--porcelain')).toBe('');
+});
 
 describe('looking for deep folders', () => {
   async function looked(
@@ -220,7 +204,7 @@ describe('looking for deep folders', () => {
     }
   }
 
-  it('finds one that is made of parts which stand elsewhere', { tags: 'long' }, async () => {
+  it('finds one that is made of parts which stand elsewhere', async () => {
     const { bus } = await machine();
     const from = tipOf(bus);
     const part = chain(bus.hub, 150);
@@ -235,21 +219,17 @@ describe('looking for deep folders', () => {
     expect(reads).toBeLessThan(2 * 151 + 100 + 10);
   });
 
-  it(
-    'costs as much as the objects that are new, and a few reads where nothing but mail is',
-    { tags: 'long' },
-    async () => {
-      const { bus, host } = await machine();
-      const from = tipOf(bus);
-      const junk = nested(bus.hub, chain(bus.hub, 1), 10, 10);
-      plant(bus.hub, { junk: { mode: '040000', oid: junk } });
-      const shown = ['hosts', 'local', 'upstream', 'data/channels', 'data/memories'];
-      const bomb = await looked(bus, from, shown);
-      expect(bomb.found).toBeUndefined();
-      expect(bomb.reads).toBeLessThan(20);
-      const next = tipOf(bus);
-      await host.send('nobody', 'hello');
-      expect(await looked(bus, next, shown)).toEqual({ found: undefined, reads: 4 });
-    },
-  );
+  it('costs as much as the objects that are new, and a few reads where nothing but mail is', async () => {
+    const { bus, host } = await machine();
+    const from = tipOf(bus);
+    const junk = nested(bus.hub, chain(bus.hub, 1), 10, 10);
+    plant(bus.hub, { junk: { mode: '040000', oid: junk } });
+    const shown = ['hosts', 'local', 'upstream', 'data/channels', 'data/memories'];
+    const bomb = await looked(bus, from, shown);
+    expect(bomb.found).toBeUndefined();
+    expect(bomb.reads).toBeLessThan(20);
+    const next = tipOf(bus);
+    await host.send('nobody', 'hello');
+    expect(await looked(bus, next, shown)).toEqual({ found: undefined, reads: 4 });
+  });
 });

@@ -10,24 +10,20 @@ import { putItem } from '../support/sealed.ts';
 
 const dispatch = ['dispatch', '--interval', '0.2', '--host'];
 
-it(
-  'a second dispatcher is told who holds the transport, and leaves it alone',
-  { tags: 'long' },
-  async () => {
-    const host = await new Bus().host('front', { worker: 'echo done' });
-    const first = new Program(host, ...dispatch, 'front');
-    await first.saw('host_file_loaded');
-    const second = await host.run('dispatch', '--once', '--host', 'front');
-    expect(second.code).toBe(1);
-    expect(second.err).toMatch(
-      new RegExp(
-        `^crosstalk dispatch: another dispatcher serves .*: process ${String(first.child.pid)}, since `,
-      ),
-    );
-    expect(first.running).toBe(true);
-    expect(await first.stop('SIGTERM')).toBe(0);
-  },
-);
+it('a second dispatcher is told who holds the transport, and leaves it alone', async () => {
+  const host = await new Bus().host('front', { worker: 'echo done' });
+  const first = new Program(host, ...dispatch, 'front');
+  await first.saw('host_file_loaded');
+  const second = await host.run('dispatch', '--once', '--host', 'front');
+  expect(second.code).toBe(1);
+  expect(second.err).toMatch(
+    new RegExp(
+      `^crosstalk dispatch: another dispatcher serves .*: process ${String(first.child.pid)}, since `,
+    ),
+  );
+  expect(first.running).toBe(true);
+  expect(await first.stop('SIGTERM')).toBe(0);
+});
 
 it('the lock and the socket of a killed dispatcher are taken over at once', async () => {
   const host = await new Bus().host('front', { worker: 'echo done' });
@@ -168,34 +164,30 @@ it('a reply that reached the remote before a crash is recognised there by its pa
   expect(readdirSync(join(host.state, 'outbox'))).toEqual([]);
 });
 
-it(
-  'a tier’s count lets runs go on side by side, a count of one does not',
-  { tags: 'long' },
-  async () => {
-    const bus = new Bus();
-    const met = join(bus.root, 'met');
-    // Whoever comes first stays until two runs of the other actor have met.
-    const cliOf = (busy: string, second: string): string =>
-      `if mkdir ${busy} 2>/dev/null; then while test ! -e ${met}; do sleep 0.05; done; rmdir ${busy}; echo alone; else ${second}echo together; fi`;
-    const host = await bus.host('front', {
-      single: cliOf(join(bus.root, 'single'), ''),
-      many: { default: { cli: cliOf(join(bus.root, 'many'), `touch ${met}; `), count: 2 } },
-    });
-    const second = (await host.run('channel', 'create', 'second')).out.trim();
-    for (const actor of ['single', 'many']) {
-      await host.send(actor, 'one', '--channel', 'general');
-      await host.send(actor, 'two', '--channel', second);
-    }
-    await host.once();
-    expect(bus.from('single').map(({ message }) => message.body)).toEqual(['alone\n', 'alone\n']);
-    expect(
-      bus
-        .from('many')
-        .map(({ message }) => message.body)
-        .sort(),
-    ).toEqual(['alone\n', 'together\n']);
-  },
-);
+it('a tier’s count lets runs go on side by side, a count of one does not', async () => {
+  const bus = new Bus();
+  const met = join(bus.root, 'met');
+  // Whoever comes first stays until two runs of the other actor have met.
+  const cliOf = (busy: string, second: string): string =>
+    `if mkdir ${busy} 2>/dev/null; then while test ! -e ${met}; do sleep 0.05; done; rmdir ${busy}; echo alone; else ${second}echo together; fi`;
+  const host = await bus.host('front', {
+    single: cliOf(join(bus.root, 'single'), ''),
+    many: { default: { cli: cliOf(join(bus.root, 'many'), `touch ${met}; `), count: 2 } },
+  });
+  const second = (await host.run('channel', 'create', 'second')).out.trim();
+  for (const actor of ['single', 'many']) {
+    await host.send(actor, 'one', '--channel', 'general');
+    await host.send(actor, 'two', '--channel', second);
+  }
+  await host.once();
+  expect(bus.from('single').map(({ message }) => message.body)).toEqual(['alone\n', 'alone\n']);
+  expect(
+    bus
+      .from('many')
+      .map(({ message }) => message.body)
+      .sort(),
+  ).toEqual(['alone\n', 'together\n']);
+});
 
 it('a changed command is held until it is approved, and runs afterwards', async () => {
   const bus = new Bus();
@@ -292,7 +284,7 @@ it('a batch that fails is tried again message by message, so one poison message 
   expect(left).toEqual([[bad]]);
 });
 
-it('a commit names the logical author and this machine’s committer', { tags: 'long' }, async () => {
+it('a commit names the logical author and this machine’s committer', async () => {
   const bus = new Bus();
   const host = await bus.host('front', { worker: 'echo done' });
   await host.send('worker', 'hello');
@@ -302,7 +294,7 @@ it('a commit names the logical author and this machine’s committer', { tags: '
   );
 });
 
-it('--from-now leaves what is there and delivers what comes', { tags: 'long' }, async () => {
+it('--from-now leaves what is there and delivers what comes', async () => {
   const bus = new Bus();
   const host = await bus.host('front', { worker: 'echo done' });
   await host.send('worker', 'old');
@@ -451,30 +443,26 @@ it('an actor without a profile is run all the same', async () => {
   expect((await host.run('actor', 'show', 'stranger')).out).toMatch(/profile +none/);
 });
 
-it(
-  'a sync while an answer is being pushed leaves the run that wrote it to end',
-  { tags: 'long' },
-  async () => {
-    const bus = new Bus();
-    const host = await bus.host('front', { worker: 'echo done' });
-    const running = host.start('--interval', '60');
-    await running.saw('tick');
-    const [pushing, gate] = [join(bus.root, 'pushing'), join(bus.root, 'gate')];
-    const wait = `while test ! -e ${gate}; do sleep 0.05; done`;
-    writeFileSync(
-      join(bus.hub, 'hooks', 'pre-receive'),
-      `#!/bin/sh\nread old new ref\ncase "$(git log -1 --format=%an $new)" in worker*) touch ${pushing}; ${wait};; esac\n`,
-      { mode: 0o755 },
-    );
-    await host.send('worker', 'one');
-    await until('the push of the answer', () => (existsSync(pushing) ? true : undefined));
-    const asked = vi.spyOn(Publisher.prototype, 'publish');
-    const syncing = host.run('sync');
-    await until('the sync to ask for the push', () => asked.mock.calls.length > 0);
-    asked.mockRestore();
-    writeFileSync(gate, '');
-    expect((await syncing).out).toContain('Pushed: 1');
-    await running.saw('dispatch_done');
-    await running.stop();
-  },
-);
+it('a sync while an answer is being pushed leaves the run that wrote it to end', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: 'echo done' });
+  const running = host.start('--interval', '60');
+  await running.saw('tick');
+  const [pushing, gate] = [join(bus.root, 'pushing'), join(bus.root, 'gate')];
+  const wait = `while test ! -e ${gate}; do sleep 0.05; done`;
+  writeFileSync(
+    join(bus.hub, 'hooks', 'pre-receive'),
+    `#!/bin/sh\nread old new ref\ncase "$(git log -1 --format=%an $new)" in worker*) touch ${pushing}; ${wait};; esac\n`,
+    { mode: 0o755 },
+  );
+  await host.send('worker', 'one');
+  await until('the push of the answer', () => (existsSync(pushing) ? true : undefined));
+  const asked = vi.spyOn(Publisher.prototype, 'publish');
+  const syncing = host.run('sync');
+  await until('the sync to ask for the push', () => asked.mock.calls.length > 0);
+  asked.mockRestore();
+  writeFileSync(gate, '');
+  expect((await syncing).out).toContain('Pushed: 1');
+  await running.saw('dispatch_done');
+  await running.stop();
+});

@@ -231,7 +231,7 @@ it(
   },
 );
 
-it('an index that is being built answers for the newest days first', { tags: 'long' }, async () => {
+it('an index that is being built answers for the newest days first', async () => {
   const host = await new Bus().host('front', { worker: 'true' });
   const folder = `data/channels/${host.channel()}`;
   host.edit(

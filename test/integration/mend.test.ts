@@ -91,7 +91,7 @@ it('what is damaged while the remote is away waits for it, and nothing is passed
   expect(answers(bus).flat()).toContain(question);
 });
 
-it('sync says how much it removed and got again', { tags: 'long' }, async () => {
+it('sync says how much it removed and got again', async () => {
   const { host } = await asked();
   harm(host, 'cut short', [git(host.dir, 'rev-parse', 'origin/main').trim()]);
   const synced = await host.run('sync');
@@ -102,37 +102,29 @@ it('sync says how much it removed and got again', { tags: 'long' }, async () => 
   expect((await host.run('sync')).err).toBe('');
 });
 
-it(
-  'a message that is written again while its object lies damaged here is published',
-  { tags: 'long' },
-  async () => {
-    const { bus, host } = await asked();
-    const before = new Set(looseIn(host));
-    bus.unplug();
-    expect((await host.run('send', '--to', 'worker', 'queued')).out).toMatch(/^Queued: /);
-    harm(
-      host,
-      'zeros',
-      looseIn(host).filter((oid) => !before.has(oid)),
-    );
-    bus.plug();
-    expect((await host.run('sync')).out).toContain('Pushed: 1\n');
-    expect(bus.messages().map(({ message }) => message.body)).toContain('queued');
-  },
-);
+it('a message that is written again while its object lies damaged here is published', async () => {
+  const { bus, host } = await asked();
+  const before = new Set(looseIn(host));
+  bus.unplug();
+  expect((await host.run('send', '--to', 'worker', 'queued')).out).toMatch(/^Queued: /);
+  harm(
+    host,
+    'zeros',
+    looseIn(host).filter((oid) => !before.has(oid)),
+  );
+  bus.plug();
+  expect((await host.run('sync')).out).toContain('Pushed: 1\n');
+  expect(bus.messages().map(({ message }) => message.body)).toContain('queued');
+});
 
-it(
-  'damage of a remote on the same machine costs no object of the clone',
-  { tags: 'long' },
-  async () => {
-    const { bus, host } = await asked();
-    const before = looseIn(host);
-    const oid = git(bus.hub, 'rev-parse', 'main^{tree}').trim();
-    const path = join(bus.hub, 'objects', oid.slice(0, 2), oid.slice(2));
-    chmodSync(path, 0o600);
-    writeFileSync(path, '');
-    expect((await host.run('send', '--to', 'worker', 'queued')).out).toMatch(/^Queued: /);
-    await host.run('sync');
-    expect(before.filter((oid) => !looseIn(host).includes(oid))).toEqual([]);
-  },
-);
+it('damage of a remote on the same machine costs no object of the clone', async () => {
+  const { bus, host } = await asked();
+  const before = looseIn(host);
+  const oid = git(bus.hub, 'rev-parse', 'main^{tree}').trim();
+  const path = join(bus.hub, 'objects', oid.slice(0, 2), oid.slice(2));
+  chmodSync(path, 0o600);
+  writeFileSync(path, '');
+  expect((await host.run('send', '--to', 'worker', 'queued')).out).toMatch(/^Queued: /);
+  await host.run('sync');
+  expect(before.filter((oid) => !looseIn(host).includes(oid))).toEqual([]);
+});

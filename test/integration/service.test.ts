@@ -17,7 +17,7 @@ it(
   },
 );
 
-it('nothing is written by a dry run, nor without a yes', { tags: 'long' }, async () => {
+it('nothing is written by a dry run, nor without a yes', async () => {
   const host = await new Bus().host('front', { worker: PONG });
   const { env } = standIn();
   const dry = await host.runWith({ env }, 'service', 'install', '--host', 'front', '--dry-run');
@@ -110,7 +110,7 @@ it('a service is not started beside a dispatcher that runs, and says whose proce
   await until('the end of the process', async () => !(await exists(service)));
 });
 
-it('a service of another clone of the transport is left alone', { tags: 'long' }, async () => {
+it('a service of another clone of the transport is left alone', async () => {
   const bus = new Bus();
   const host = await bus.host('front', { worker: PONG });
   const { env } = standIn();

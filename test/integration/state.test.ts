@@ -68,19 +68,15 @@ it.each(sample(FILES.map((file) => [file])))(
   },
 );
 
-it(
-  'an outbox entry that cannot be read is set aside, kept, and reported',
-  { tags: 'long' },
-  async () => {
-    const host = await new Bus().host('front', { worker: 'echo done' });
-    mkdirSync(join(host.state, 'outbox'), { recursive: true });
-    writeFileSync(join(host.state, 'outbox', '01J0000000000000000000000A.json'), '{"half');
-    await works(host);
-    expect((await host.run('status')).out).toContain(
-      '01J0000000000000000000000A.json.broken could not be read, or was not written by this machine, and was set aside',
-    );
-  },
-);
+it('an outbox entry that cannot be read is set aside, kept, and reported', async () => {
+  const host = await new Bus().host('front', { worker: 'echo done' });
+  mkdirSync(join(host.state, 'outbox'), { recursive: true });
+  writeFileSync(join(host.state, 'outbox', '01J0000000000000000000000A.json'), '{"half');
+  await works(host);
+  expect((await host.run('status')).out).toContain(
+    '01J0000000000000000000000A.json.broken could not be read, or was not written by this machine, and was set aside',
+  );
+});
 
 it('a file in the outbox that is named as no item is nobody’s mail: nothing waits for it', async () => {
   const folder = join(scratch(), 'outbox');
@@ -127,7 +123,7 @@ it('the whole state directory may be deleted: what is unanswered is delivered, n
   await works(host);
 });
 
-it('the state directory and the socket are the user’s alone', { tags: 'long' }, async () => {
+it('the state directory and the socket are the user’s alone', async () => {
   const host = await new Bus().host('front', { worker: 'echo done' });
   const program = new Program(host, 'dispatch', '--host', 'front');
   await program.saw('tick');
@@ -137,7 +133,7 @@ it('the state directory and the socket are the user’s alone', { tags: 'long' }
   await program.stop('SIGTERM');
 });
 
-it('doctor says that the state directory is yours alone', { tags: 'long' }, async () => {
+it('doctor says that the state directory is yours alone', async () => {
   const host = await new Bus().host('front', { worker: 'echo done' });
   expect((await host.run('doctor')).out).toContain('ok    state directory: yours alone');
 });
@@ -276,23 +272,19 @@ describe.skipIf(!canMount())(
       expect(readdirSync(join(host.state, 'outbox'))).toEqual([]);
     });
 
-    it(
-      'a folder without room for an attached file has nothing of it',
-      { tags: 'long' },
-      async () => {
-        const bus = new Bus();
-        const host = await bus.host('front', { worker: 'echo done' });
-        const [large, out] = [join(bus.root, 'large'), join(bus.root, 'out')];
-        writeFileSync(large, Buffer.alloc(200_000, 'x'));
-        mkdirSync(out);
-        mount(out, 'size=64k');
-        const relPath = await host.send('worker', 'look', '--attach', large);
-        const read = await host.run('read', relPath, '--files', out);
-        expect([read.code, read.out]).toEqual([1, '']);
-        expect(read.err).toMatch(/"large".*cannot be written to .*1-large: ENOSPC/);
-        expect(readdirSync(out)).toEqual([]);
-      },
-    );
+    it('a folder without room for an attached file has nothing of it', async () => {
+      const bus = new Bus();
+      const host = await bus.host('front', { worker: 'echo done' });
+      const [large, out] = [join(bus.root, 'large'), join(bus.root, 'out')];
+      writeFileSync(large, Buffer.alloc(200_000, 'x'));
+      mkdirSync(out);
+      mount(out, 'size=64k');
+      const relPath = await host.send('worker', 'look', '--attach', large);
+      const read = await host.run('read', relPath, '--files', out);
+      expect([read.code, read.out]).toEqual([1, '']);
+      expect(read.err).toMatch(/"large".*cannot be written to .*1-large: ENOSPC/);
+      expect(readdirSync(out)).toEqual([]);
+    });
   },
 );
 

@@ -90,38 +90,34 @@ it('many packs are packed together, and what is in them stays', { tags: 'long' }
   git(host.dir, 'fsck', '--strict');
 });
 
-it(
-  'what compression would make no smaller is pushed without trying, and text is compressed',
-  { tags: 'long' },
-  async () => {
-    const bus = new Bus();
-    const transport = await opened(await bus.host('front', { worker: 'true' }));
-    // The hub keeps each push as the pack that came.
-    git(bus.hub, 'config', 'receive.unpackLimit', '1');
-    const packs = join(bus.hub, 'objects', 'pack');
-    const sizes = (): number[] =>
-      readdirSync(packs)
-        .filter((name) => name.endsWith('.pack'))
-        .map((name) => statSync(join(packs, name)).size);
-    const KIB = 1024;
-    const pushed = async (bytes: Buffer, text: string): Promise<number> => {
-      const before = sizes();
-      const sha256 = createHash('sha256').update(bytes).digest('hex');
-      const blob = { path: `data/files/${sha256}`, sha256, bytes: bytes.length };
-      const entry = { ...commit(`x/${sha256}`, text), blobs: [blob] };
-      const options = { bytesOf: () => Promise.resolve(bytes) };
-      expect(await transport.publish([[entry]], options)).toMatchObject({ ok: true });
-      expect(readBlobs(bus.hub, [`main:${blob.path}`])[0]?.equals(bytes)).toBe(true);
-      return sizes().reduce((a, b) => a + b, 0) - before.reduce((a, b) => a + b, 0);
-    };
-    const picture = randomBytes(300 * KIB);
-    expect(await pushed(picture, 'a'.repeat(40 * KIB))).toBeGreaterThan(340 * KIB);
-    // It would not be worth it where much else travels along.
-    expect(await pushed(randomBytes(300 * KIB), 'a'.repeat(100 * KIB))).toBeLessThan(310 * KIB);
-    expect(await pushed(Buffer.from('a line\n'.repeat(40 * KIB)), 'a')).toBeLessThan(10 * KIB);
-    transport.close();
-  },
-);
+it('what compression would make no smaller is pushed without trying, and text is compressed', async () => {
+  const bus = new Bus();
+  const transport = await opened(await bus.host('front', { worker: 'true' }));
+  // The hub keeps each push as the pack that came.
+  git(bus.hub, 'config', 'receive.unpackLimit', '1');
+  const packs = join(bus.hub, 'objects', 'pack');
+  const sizes = (): number[] =>
+    readdirSync(packs)
+      .filter((name) => name.endsWith('.pack'))
+      .map((name) => statSync(join(packs, name)).size);
+  const KIB = 1024;
+  const pushed = async (bytes: Buffer, text: string): Promise<number> => {
+    const before = sizes();
+    const sha256 = createHash('sha256').update(bytes).digest('hex');
+    const blob = { path: `data/files/${sha256}`, sha256, bytes: bytes.length };
+    const entry = { ...commit(`x/${sha256}`, text), blobs: [blob] };
+    const options = { bytesOf: () => Promise.resolve(bytes) };
+    expect(await transport.publish([[entry]], options)).toMatchObject({ ok: true });
+    expect(readBlobs(bus.hub, [`main:${blob.path}`])[0]?.equals(bytes)).toBe(true);
+    return sizes().reduce((a, b) => a + b, 0) - before.reduce((a, b) => a + b, 0);
+  };
+  const picture = randomBytes(300 * KIB);
+  expect(await pushed(picture, 'a'.repeat(40 * KIB))).toBeGreaterThan(340 * KIB);
+  // It would not be worth it where much else travels along.
+  expect(await pushed(randomBytes(300 * KIB), 'a'.repeat(100 * KIB))).toBeLessThan(310 * KIB);
+  expect(await pushed(Buffer.from('a line\n'.repeat(40 * KIB)), 'a')).toBeLessThan(10 * KIB);
+  transport.close();
+});
 
 /** Writes objects that nothing refers to, as loose ones or, past the limit, a pack; the id of one. */
 function scatter(dir: string, count: number, limit = count + 1): string {
@@ -209,23 +205,19 @@ it('a hundred sends at once on one machine all arrive', { tags: 'long' }, async 
   expect(running.events.filter(({ event }) => event === 'push_done').length).toBeLessThan(60);
 });
 
-it(
-  'processes that fetch in one clone at the same moment all get the news',
-  { tags: 'long' },
-  async () => {
-    const bus = new Bus();
-    const host = await bus.host('front', { worker: 'true' });
-    const transports = await Promise.all(Array.from({ length: 8 }, () => opened(host)));
-    for (let round = 0; round < 5; round++) {
-      host.edit({ 'note.md': String(round) });
-      const refreshed = await Promise.all(transports.map((transport) => transport.refresh()));
-      expect(refreshed.filter(({ ok }) => !ok)).toEqual([]);
-    }
-    for (const transport of transports) transport.close();
-  },
-);
+it('processes that fetch in one clone at the same moment all get the news', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: 'true' });
+  const transports = await Promise.all(Array.from({ length: 8 }, () => opened(host)));
+  for (let round = 0; round < 5; round++) {
+    host.edit({ 'note.md': String(round) });
+    const refreshed = await Promise.all(transports.map((transport) => transport.refresh()));
+    expect(refreshed.filter(({ ok }) => !ok)).toEqual([]);
+  }
+  for (const transport of transports) transport.close();
+});
 
-it('sends without a dispatcher wait for one another and all arrive', { tags: 'long' }, async () => {
+it('sends without a dispatcher wait for one another and all arrive', async () => {
   const bus = new Bus();
   const host = await bus.host('front', { other: 'true' });
   const sent = await Promise.all(
@@ -239,7 +231,7 @@ it('sends without a dispatcher wait for one another and all arrive', { tags: 'lo
   ).toEqual(sent.sort());
 });
 
-it('a transport works on any default branch', { tags: 'long' }, async () => {
+it('a transport works on any default branch', async () => {
   const bus = new Bus('trunk');
   const dir = join(bus.root, 'one');
   const env = { CROSSTALK_STATE_DIR: join(bus.root, 'state') };
@@ -259,7 +251,7 @@ it('a transport works on any default branch', { tags: 'long' }, async () => {
   ]);
 });
 
-it('a plain git clone of a transport works as it is', { tags: 'long' }, async () => {
+it('a plain git clone of a transport works as it is', async () => {
   const bus = new Bus('trunk');
   const env = { CROSSTALK_STATE_DIR: join(bus.root, 'state') };
   await command(['init', join(bus.root, 'one'), '--remote', bus.hub, '--cli', 'echo done'], {
@@ -288,7 +280,7 @@ describe('solo mode', () => {
     return { root, dir, run };
   };
 
-  it('the local branch is the bus, and a clean checkout follows it', { tags: 'long' }, async () => {
+  it('the local branch is the bus, and a clean checkout follows it', async () => {
     const { dir, run } = await solo();
     expect((await run('send', '--to', 'concierge', 'hello')).out).toMatch(/^Sent: /);
     expect((await run('dispatch', '--once', '--host', 'here')).code).toBe(0);
@@ -320,50 +312,42 @@ describe('solo mode', () => {
     expect((await run('sync')).out).toContain('Checkout: current');
   });
 
-  it(
-    'adding an origin later pushes what is there, and the machine keeps its state',
-    { tags: 'long' },
-    async () => {
-      const { root, dir, run } = await solo();
-      await run('send', '--to', 'concierge', 'hello');
-      await run('dispatch', '--once', '--host', 'here');
-      const hub = join(root, 'hub.git');
-      mkdirSync(hub);
-      git(hub, 'init', '--quiet', '--bare');
-      git(dir, 'remote', 'add', 'origin', hub);
-      const before = await run('dispatch', '--once', '--host', 'here');
-      expect(before.err).toContain('"name":"remote.origin.url"');
-      expect(git(hub, 'for-each-ref')).toBe('');
-      const { held } = JSON.parse((await run('host', 'show', '--json')).out) as {
-        held: { digest: string }[];
-      };
-      await run('host', 'approve', ...held.map(({ digest }) => digest));
-      const second = await run('dispatch', '--once', '--host', 'here');
-      expect(second.code).toBe(0);
-      expect(second.err).not.toContain('dispatch_start');
-      expect(git(hub, 'log', '--format=%an', 'main').trim().split('\n')[0]).toBe('concierge');
-      expect((await run('send', '--to', 'concierge', 'again')).out).toMatch(/^Sent: /);
-      expect(git(hub, 'log', '-1', '--format=%an', 'main').trim()).toBe('operator');
-    },
-  );
+  it('adding an origin later pushes what is there, and the machine keeps its state', async () => {
+    const { root, dir, run } = await solo();
+    await run('send', '--to', 'concierge', 'hello');
+    await run('dispatch', '--once', '--host', 'here');
+    const hub = join(root, 'hub.git');
+    mkdirSync(hub);
+    git(hub, 'init', '--quiet', '--bare');
+    git(dir, 'remote', 'add', 'origin', hub);
+    const before = await run('dispatch', '--once', '--host', 'here');
+    expect(before.err).toContain('"name":"remote.origin.url"');
+    expect(git(hub, 'for-each-ref')).toBe('');
+    const { held } = JSON.parse((await run('host', 'show', '--json')).out) as {
+      held: { digest: string }[];
+    };
+    await run('host', 'approve', ...held.map(({ digest }) => digest));
+    const second = await run('dispatch', '--once', '--host', 'here');
+    expect(second.code).toBe(0);
+    expect(second.err).not.toContain('dispatch_start');
+    expect(git(hub, 'log', '--format=%an', 'main').trim().split('\n')[0]).toBe('concierge');
+    expect((await run('send', '--to', 'concierge', 'again')).out).toMatch(/^Sent: /);
+    expect(git(hub, 'log', '-1', '--format=%an', 'main').trim()).toBe('operator');
+  });
 });
 
-it(
-  'a remote that cannot be reached queues the message, and sync sends it later',
-  { tags: 'long' },
-  async () => {
-    const bus = new Bus();
-    const host = await bus.host('front', { worker: 'true' });
-    bus.unplug();
-    const sent = await host.run('send', '--to', 'worker', 'hello');
-    expect(sent.code).toBe(0);
-    expect(sent.out).toMatch(/^Queued: .+\.md\n$/);
-    expect(sent.err).toMatch(/^crosstalk send: queued, not on the remote yet: /m);
-    bus.plug();
-    expect((await host.run('sync')).out).toContain('Pushed: 1');
-    expect(bus.messages()).toHaveLength(1);
-  },
-);
+it('a remote that cannot be reached queues the message, and sync sends it later', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: 'true' });
+  bus.unplug();
+  const sent = await host.run('send', '--to', 'worker', 'hello');
+  expect(sent.code).toBe(0);
+  expect(sent.out).toMatch(/^Queued: .+\.md\n$/);
+  expect(sent.err).toMatch(/^crosstalk send: queued, not on the remote yet: /m);
+  bus.plug();
+  expect((await host.run('sync')).out).toContain('Pushed: 1');
+  expect(bus.messages()).toHaveLength(1);
+});
 
 it('a history that was rewritten is said so, and nothing answered is answered again', async () => {
   const bus = new Bus();
@@ -388,28 +372,24 @@ it('a history that was rewritten is said so, and nothing answered is answered ag
   expect(bus.from('worker')).toHaveLength(2);
 });
 
-it(
-  'a message whose file name is older than the cursor is still new',
-  { tags: 'long' },
-  async () => {
-    const bus = new Bus();
-    const host = await bus.host('front', { worker: 'echo done' });
-    await host.send('worker', 'now');
-    await host.once();
-    const path = `data/channels/${host.channel()}/2001/01/01/000000000Z-0123456789ab.md`;
-    host.edit({
-      [path]:
-        '---\nfrom: past\nto: worker\ntype: text\ntimestamp: 2001-01-01T00:00:00Z\n---\n\nhello\n',
-    });
-    await host.once();
-    expect(
-      bus
-        .from('worker')
-        .map(({ message }) => message.to[0]?.name)
-        .sort(),
-    ).toEqual(['operator', 'past']);
-  },
-);
+it('a message whose file name is older than the cursor is still new', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: 'echo done' });
+  await host.send('worker', 'now');
+  await host.once();
+  const path = `data/channels/${host.channel()}/2001/01/01/000000000Z-0123456789ab.md`;
+  host.edit({
+    [path]:
+      '---\nfrom: past\nto: worker\ntype: text\ntimestamp: 2001-01-01T00:00:00Z\n---\n\nhello\n',
+  });
+  await host.once();
+  expect(
+    bus
+      .from('worker')
+      .map(({ message }) => message.to[0]?.name)
+      .sort(),
+  ).toEqual(['operator', 'past']);
+});
 
 describe('the transport id', () => {
   const id = (origin: string): string => transportId({ origin, dir: '/x' });

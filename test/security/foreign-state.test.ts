@@ -119,30 +119,26 @@ describe.skipIf(noOtherUser !== '')(`a state that another user controls${noOther
     await isRefused(host, env, place, `${join(state, name)} in the state directory ${state}`);
   });
 
-  it(
-    'is used by no command if one’s own symlink leads to one that is open, and another user has put something there',
-    { tags: 'long' },
-    async () => {
-      const host = await new Bus().host('front', { worker: 'echo done' });
-      const place = sharedPlace();
-      const real = join(place, 'real');
-      mkdirSync(real);
-      chmodSync(real, 0o777);
-      const state = join(place, 'state');
-      symlinkSync(real, state);
-      asOther(`cd ${real}; echo '{}' > approvals.json`);
-      const env = { CROSSTALK_STATE_DIR: state };
-      await isRefused(
-        host,
-        env,
-        place,
-        `${join(real, 'approvals.json')} in the state directory ${real}`,
-      );
-      rmSync(join(real, 'approvals.json'));
-      expect((await host.runWith({ env }, 'status')).out).not.toBe('');
-      expect(statSync(real).mode & 0o077).toBe(0);
-    },
-  );
+  it('is used by no command if one’s own symlink leads to one that is open, and another user has put something there', async () => {
+    const host = await new Bus().host('front', { worker: 'echo done' });
+    const place = sharedPlace();
+    const real = join(place, 'real');
+    mkdirSync(real);
+    chmodSync(real, 0o777);
+    const state = join(place, 'state');
+    symlinkSync(real, state);
+    asOther(`cd ${real}; echo '{}' > approvals.json`);
+    const env = { CROSSTALK_STATE_DIR: state };
+    await isRefused(
+      host,
+      env,
+      place,
+      `${join(real, 'approvals.json')} in the state directory ${real}`,
+    );
+    rmSync(join(real, 'approvals.json'));
+    expect((await host.runWith({ env }, 'status')).out).not.toBe('');
+    expect(statSync(real).mode & 0o077).toBe(0);
+  });
 
   it('is used by no command if a symlink of another user leads there', async () => {
     const host = await new Bus().host('front', { worker: 'echo done' });

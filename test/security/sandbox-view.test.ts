@@ -20,7 +20,6 @@ function write(root: string, files: Record<string, string>): void {
 
 it.skipIf(!backend.ok || process.getuid?.() !== 0)(
   `a run in a sandbox of root changes nothing of the machine by /proc or /sys${UNLESS}`,
-  { tags: 'long' },
   async () => {
     const bus = new Bus();
     const host = await bus.host('front', {});
@@ -68,7 +67,6 @@ async function world(): Promise<{ bus: Bus; host: Host; home: string }> {
 
 can(
   `a run in a sandbox reads nothing of HOME that is not named, whatever its place is called${UNLESS}`,
-  { tags: 'long' },
   async () => {
     const { bus, host, home } = await world();
     const config = join(home, '.gitconfig');
@@ -100,7 +98,6 @@ can(
 
 can(
   `a key and a login that this bus knows are hidden also in a folder that a sandbox names${UNLESS}`,
-  { tags: 'long' },
   async () => {
     const { bus, host, home } = await world();
     const key = join(home, 'keys/real');
@@ -158,7 +155,6 @@ can(
 
 it.skipIf(!backend.ok || process.getuid?.() !== 0)(
   `a run in a sandbox of root reads of /etc what everybody may read${UNLESS}`,
-  { tags: 'long' },
   async () => {
     const bus = new Bus();
     const host = await bus.host('front', {});

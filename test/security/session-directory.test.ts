@@ -27,30 +27,26 @@ renameSync('batch', 'aside');
 renameSync(link, 'batch');
 process.stdout.write('swapped');`;
 
-test(
-  'what the process of a session puts in the place of the folder of a batch leads nowhere',
-  { tags: 'long' },
-  async () => {
-    const [folder, outside, tools] = [scratch(), scratch(), scratch()];
-    const link = join(tools, 'link');
-    symlinkSync(outside, link);
-    const dir = await makeTurnDirectory(folder, { id: ID, isOpen: false }, []);
-    const swapper = spawn(process.execPath, ['-e', SWAPPER, dir, link]);
-    let said = '';
-    swapper.stdout.on('data', (chunk: Buffer) => (said += chunk.toString()));
-    try {
-      await until('the attacker', () => said.includes('ready'));
-      const batch = Array.from({ length: 1000 }, (_, n) => ({ name: String(n), content: 'x' }));
-      await makeTurnDirectory(folder, { id: ID, isOpen: true }, batch);
-      await until('the attack', () => said.includes('swapped'));
-    } finally {
-      swapper.kill('SIGKILL');
-    }
-    expect(readdirSync(outside)).toEqual([]);
-    expect(readdirSync(join(dir, 'aside'))).toHaveLength(1000);
-    expect(readdirSync(folder)).toEqual([dir.slice(folder.length + 1)]);
-  },
-);
+test('what the process of a session puts in the place of the folder of a batch leads nowhere', async () => {
+  const [folder, outside, tools] = [scratch(), scratch(), scratch()];
+  const link = join(tools, 'link');
+  symlinkSync(outside, link);
+  const dir = await makeTurnDirectory(folder, { id: ID, isOpen: false }, []);
+  const swapper = spawn(process.execPath, ['-e', SWAPPER, dir, link]);
+  let said = '';
+  swapper.stdout.on('data', (chunk: Buffer) => (said += chunk.toString()));
+  try {
+    await until('the attacker', () => said.includes('ready'));
+    const batch = Array.from({ length: 1000 }, (_, n) => ({ name: String(n), content: 'x' }));
+    await makeTurnDirectory(folder, { id: ID, isOpen: true }, batch);
+    await until('the attack', () => said.includes('swapped'));
+  } finally {
+    swapper.kill('SIGKILL');
+  }
+  expect(readdirSync(outside)).toEqual([]);
+  expect(readdirSync(join(dir, 'aside'))).toHaveLength(1000);
+  expect(readdirSync(folder)).toEqual([dir.slice(folder.length + 1)]);
+});
 
 test('what the process of a session puts in the place of the folder of attached files leads nowhere', async () => {
   const [folder, outside] = [scratch(), scratch()];
