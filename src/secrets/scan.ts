@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type * as packages from './rule-packages.ts';
+import { isExample } from './example.ts';
 import { kindInWords } from './kinds.ts';
 
 /** The rules, as far as they are used here; secretlint's packages export them. */
@@ -70,7 +71,8 @@ async function apply(
   const context = {
     createTranslator: () => (messageId: string) => ({ message: messageId, messageId }),
     report: ({ message, range }: { message: { messageId: string }; range: readonly number[] }) => {
-      found(kindInWords(message.messageId), range[0] ?? 0);
+      const [begin = 0, end = begin] = range;
+      if (!isExample(content.slice(begin, end))) found(kindInWords(message.messageId), begin);
     },
     ignore: () => undefined,
     sharedOptions: {},

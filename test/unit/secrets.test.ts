@@ -47,6 +47,30 @@ describe('what the rules find', () => {
     }
   });
 
+  it.each([
+    'postgres://postgres:postgres@localhost:5432/app',
+    'postgresql://app:<password>@db.example.org/app',
+    'mysql://user:your-password@localhost/app',
+    'mongodb://admin:${PASSWORD}@mongo/app',
+    'https://me:token@example.org/repo.git',
+    `GITHUB_TOKEN=ghp_${'x'.repeat(36)}`,
+    `SLACK_BOT_TOKEN=xoxb-your-bot-token`,
+    `SLACK_BOT_TOKEN=xoxb-${'0'.repeat(12)}-${'x'.repeat(24)}`,
+    `ANTHROPIC_API_KEY=sk-ant-api03-${'x'.repeat(93)}AA`.replace('AA', 'xx'),
+    `AWS_SECRET_ACCESS_KEY=${'*'.repeat(40)}`,
+    `//registry.example.org/:_authToken=your_token_here`,
+  ])('is no secret of an example: %s', async (text) => {
+    expect(await scan(`Set it as in\n${text}\nand start.\n`)).toEqual([]);
+  });
+
+  it.each([
+    'postgres://postgres:Tr0ub4dor@db.example.org/app',
+    `postgres://app:${drawn(20, 3)}@localhost/app`,
+    `GITHUB_TOKEN=ghp_${drawn(36, 5)}`,
+  ])('is what is no example, though it stands where one could: %s', async (text) => {
+    expect(await scan(`Set it as in\n${text}\nand start.\n`)).toHaveLength(1);
+  });
+
   it('is what secretlint itself finds with the rules that are used here', async () => {
     const used = rules.filter(({ meta }) => !/-rule-(?:filter-comments|gcp)$/.test(meta.id));
     const config = { rules: used.map((rule) => ({ id: rule.meta.id, rule })) };
