@@ -122,8 +122,12 @@ function registerTools(
       () => ({ content: [] }),
     );
   }
-  // Replaces the SDK's own handler, which reports invalid input in many lines of JSON.
-  server.server.setRequestHandler(CallToolRequestSchema, ({ params }, extra) => {
+  // Replaces the SDK's own handler, which reports invalid input in many lines of JSON, and refuses null.
+  const { params: usual } = CallToolRequestSchema.shape;
+  const request = CallToolRequestSchema.extend({
+    params: usual.extend({ arguments: z.unknown().optional() }),
+  });
+  server.server.setRequestHandler(request, ({ params }, extra) => {
     const token = params._meta?.progressToken;
     const edges: CallEdges = {
       signal: AbortSignal.any([extra.signal, ended]),

@@ -2,6 +2,7 @@ import { CrosstalkError, reasonOf } from '../../errors.ts';
 import { withContext, type Context } from '../../operations/context.ts';
 import { shown } from '../../protocol/text/result.ts';
 import type { ServerSurroundings, Tool, ToolCall } from './tool.ts';
+import { takenOf } from './given.ts';
 import { oneLine, Untrusted } from './untrusted.ts';
 import { inToolWords } from './words.ts';
 
@@ -56,7 +57,7 @@ export async function answer(
     }
     const marks = new Untrusted();
     const open = opening(surroundings, note);
-    const input = checked(tool, given);
+    const input = checked(tool, given, note);
     const result = await tool.run(input, { surroundings, signal, marks, note, open, progress });
     const structuredContent = marks.finish(result, notes.map(words));
     return {
@@ -71,8 +72,10 @@ export async function answer(
 }
 
 /** The input of a tool, checked against its schema. */
-function checked(tool: Tool, given: unknown): never {
-  const parsed = tool.input.safeParse(given ?? {});
+function checked(tool: Tool, given: unknown, note: (line: string) => void): never {
+  const { members: taken, notes } = takenOf(tool.input, given) ?? { members: given, notes: [] };
+  notes.forEach(note);
+  const parsed = tool.input.safeParse(taken);
   if (parsed.success) return parsed.data as never;
   const problems = parsed.error.issues.map(({ path, message }) => {
     const where = path.map(String).join('.');
