@@ -19,8 +19,35 @@ export function schemaIn(value: unknown): string | undefined {
 /** Around the whole of a text: three backticks or more, with or without the word "json". */
 const FENCED = /^(?<fence>`{3,})(?:json)?[ \t]*\r?\n(?<inside>[\s\S]*?)\r?\n?\k<fence>$/i;
 
-/** What a run printed without the blanks around it, and without one code fence around all of it. */
+/** Characters of a text in which JSON is looked for among words. */
+const MOST_LOOSE = 256 * 1024;
+
+/** A code fence somewhere in a text. */
+const FENCES = /^(`{3,})(?:json)?[ \t]*\r?\n([\s\S]*?)\r?\n?^\1[ \t]*$/gim;
+
+/**
+ * What a run printed without the blanks around it, a code fence, and words before and after, if one JSON document is
+ * left then; where there may be several, the whole text.
+ */
 export function unfenced(text: string): string {
   const whole = text.trim();
-  return FENCED.exec(whole)?.groups?.['inside']?.trim() ?? whole;
+  const inside = FENCED.exec(whole)?.groups?.['inside']?.trim();
+  const isOne = inside !== undefined && !/^`{3}/m.test(inside);
+  if (isOne || isJson(whole) || whole.length > MOST_LOOSE) return inside ?? whole;
+  const fenced = [...whole.matchAll(FENCES)].flatMap(([, , one = '']) =>
+    isJson(one) ? [one.trim()] : [],
+  );
+  if (fenced.length > 0) return fenced.length === 1 ? (fenced[0] ?? whole) : whole;
+  const begin = whole.search(/[[{]/);
+  const among = whole.slice(begin, Math.max(whole.lastIndexOf('}'), whole.lastIndexOf(']')) + 1);
+  return begin >= 0 && isJson(among) ? among : whole;
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
 }

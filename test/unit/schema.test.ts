@@ -7,7 +7,15 @@ it.each([
   ['```json\n{"a": 1}\n```', '{"a": 1}'],
   ['\n```\n[1,\n2]\n```\n\n', '[1,\n2]'],
   ['````JSON\r\n"```"\r\n````', '"```"'],
-  ['text\n```json\n1\n```', 'text\n```json\n1\n```'],
+  ['text\n```json\n1\n```', '1'],
+  ['Here it is:\n\n```json\n{"a": 1}\n```\nAnything else?', '{"a": 1}'],
+  ['The result is {"a": [1, 2]}. Good luck!', '{"a": [1, 2]}'],
+  ['[1, 2]\nas asked', '[1, 2]'],
+  // Which of them is the answer is not known.
+  ['```json\n1\n```\nor\n```json\n2\n```', '```json\n1\n```\nor\n```json\n2\n```'],
+  ['{"a": 1} or {"a": 2}', '{"a": 1} or {"a": 2}'],
+  ['as in [1]: {"a": 1}', 'as in [1]: {"a": 1}'],
+  ['no JSON', 'no JSON'],
   ['```json\n1', '```json\n1'],
   ['```yaml\na: 1\n```', '```yaml\na: 1\n```'],
 ])('of %j the JSON is %j', (printed, json) => {

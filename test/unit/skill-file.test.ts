@@ -100,3 +100,19 @@ it('a profile narrows the skills of its actor by a list, and nothing else is rea
       problems: [expect.stringContaining('expected a list of names of skills')],
     });
 });
+
+it.each([
+  ['Use it. Triggers on: x', 'Use it. Triggers on: x'],
+  ['Say "yes": or no', 'Say "yes": or no'],
+])('a description with a second colon is read as a text: %s', (line, description) => {
+  const read = parseSkill(`---\nname: sort\ndescription: ${line}\n---\nSort.\n`, 'sort');
+  expect(read).toMatchObject({ ok: true, value: { description } });
+});
+
+it('what cannot be a text without quotes is refused with how to write it', () => {
+  const read = parseSkill('---\nname: sort\ndescription: Use: it\n  more: x\n---\nSort.\n', 'sort');
+  expect(read).toMatchObject({
+    ok: false,
+    problems: [expect.stringMatching(/; put the value in quotes$/)],
+  });
+});

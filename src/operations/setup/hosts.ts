@@ -3,7 +3,7 @@ import { findHost, type FoundHost } from '../../bus/host.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { parseHostFile } from '../../protocol/files/host-file.ts';
 import { authorOf } from '../../protocol/outgoing.ts';
-import { headerPlace } from '../../protocol/text/frontmatter.ts';
+import { headerPlace } from '../../protocol/text/fences.ts';
 import { loadApprovals } from '../../state/approvals.ts';
 import { loadHeartbeat } from '../../state/heartbeat.ts';
 import { refreshOrNote, type Context } from '../context.ts';

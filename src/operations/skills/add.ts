@@ -10,7 +10,7 @@ import {
   skillFolders,
 } from '../../protocol/files/skill.ts';
 import { isSkillName } from '../../protocol/text/skill-call.ts';
-import { parseDocumentText } from '../../protocol/text/frontmatter.ts';
+import { parseHandWritten } from '../../protocol/text/hand-written.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { MAX_MESSAGE_BYTES } from '../../protocol/message.ts';
 import { authorOf } from '../../protocol/outgoing.ts';
@@ -92,7 +92,7 @@ async function readSkill(dir: string, given: string): Promise<{ name: string; te
   if (found.kind === 'absent')
     throw refused(given, `has no ${SKILL_FILE}; name the folder that holds it`);
   if (found.kind === 'odd') throw refused(join(given, SKILL_FILE), found.why);
-  const document = parseDocumentText(found.text);
+  const document = parseHandWritten(found.text);
   const named = document.ok ? document.value.fields['name'] : undefined;
   const name = isSkillName(named) ? named : basename(dir);
   const parsed = parseSkill(found.text, name);

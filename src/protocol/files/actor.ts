@@ -1,4 +1,5 @@
-import { parseDocumentText, type HeaderFields } from '../text/frontmatter.ts';
+import { type HeaderFields } from '../text/frontmatter.ts';
+import { parseHandWritten } from '../text/hand-written.ts';
 import { isSkillName } from '../text/skill-call.ts';
 import { MAX_MS, parseDuration } from '../text/duration.ts';
 import { parseMcpServers, type McpServer } from './mcp-servers.ts';
@@ -38,7 +39,7 @@ interface ProfileOptions {
  *   caller, for content that appears under several names
  */
 export function parseProfile(text: string, stem: string | undefined): Parsed<Profile> {
-  const document = parseDocumentText(text);
+  const document = parseHandWritten(text);
   if (!document.ok) return document;
   const { name, description } = document.value.fields;
   const problems: string[] = [];

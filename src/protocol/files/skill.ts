@@ -1,4 +1,4 @@
-import { parseDocumentText } from '../text/frontmatter.ts';
+import { parseHandWritten } from '../text/hand-written.ts';
 import { isOneLine } from '../text/one-line.ts';
 import { parsed, shown, unreadable, type Parsed } from '../text/result.ts';
 
@@ -33,7 +33,7 @@ export function parseSkill(text: string, folder: string): Parsed<Skill> {
   const size = Buffer.byteLength(text);
   if (size > MAX_SKILL_BYTES)
     return unreadable(`it has ${String(size)} bytes, more than ${String(MAX_SKILL_BYTES)}`);
-  const document = parseDocumentText(text);
+  const document = parseHandWritten(text);
   if (!document.ok) return document;
   const { name, description } = document.value.fields;
   const { body } = document.value;

@@ -1,5 +1,6 @@
 import matter from 'gray-matter';
 import { Composer, Lexer, Parser, Scalar, stringify, visit, type CST, type YAMLMap } from 'yaml';
+import { BYTE_ORDER_MARK, closingFence, FENCE, lineOf } from './fences.ts';
 import { formatPlainHeader, parsePlainHeader } from './plain-header.ts';
 import { parsed, shortened, unreadable, type Parsed } from './result.ts';
 
@@ -8,10 +9,6 @@ export interface Document {
   fields: HeaderFields;
   body: string;
 }
-
-const FENCE = '---';
-/** What editors of Windows write at the beginning of a file. */
-const BYTE_ORDER_MARK = '\ufeff';
 
 /** Replaces engines that would run code, or read a format that is not allowed here. */
 function refuse(): never {
@@ -169,18 +166,6 @@ function refuseCycles(value: unknown, above: Set<unknown>, done: Set<unknown>): 
 }
 
 /**
- * Where the header of a file is, for who changes a part of it: the place of its first line, and that of the
- * line that closes it. Undefined where there is none.
- */
-export function headerPlace(file: string): { start: number; end: number } | undefined {
-  const begin = file.startsWith(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK.length : 0;
-  const firstBreak = file.indexOf('\n');
-  if (firstBreak < 0 || lineOf(file.slice(begin, firstBreak)) !== FENCE) return undefined;
-  const close = closingFence(file, firstBreak + 1);
-  return close && { start: firstBreak + 1, end: close.start };
-}
-
-/**
  * Splits a file into YAML fields and the body, byte for byte (protocol.md §2). The blank line that
  * {@link formatDocument} puts after the header is not part of the body, nor is a byte order mark before it.
  * A header larger than {@link MAX_HEADER_BYTES} is refused before it is parsed.
@@ -189,6 +174,11 @@ export function headerPlace(file: string): { start: number; end: number } | unde
  * it uses a cache, which turns a broken header into an empty one the second time.
  */
 export function parseDocumentText(file: string): Parsed<Document> {
+  return documentOf(file, (header) => header);
+}
+
+/** @param prepared gives the header in the form in which it is read */
+export function documentOf(file: string, prepared: (header: string) => string): Parsed<Document> {
   const text = file.startsWith(BYTE_ORDER_MARK) ? file.slice(BYTE_ORDER_MARK.length) : file;
   const firstBreak = text.indexOf('\n');
   const first = lineOf(firstBreak < 0 ? text : text.slice(0, firstBreak));
@@ -213,7 +203,10 @@ export function parseDocumentText(file: string): Parsed<Document> {
   if (BLANKS.test(header))
     return unreadable(`the frontmatter has more than ${String(MAX_BLANKS)} blanks in a row`);
   try {
-    const { data } = matter(`${FENCE}\n${header}${FENCE}\n`, { engines, language: 'yaml' });
+    const { data } = matter(`${FENCE}\n${prepared(header)}${FENCE}\n`, {
+      engines,
+      language: 'yaml',
+    });
     return parsed({ fields: data, body: rest() });
   } catch (error) {
     return unreadable(`the frontmatter is not valid YAML: ${shortened((error as Error).message)}`);
@@ -240,22 +233,4 @@ export function formatDocument(fields: HeaderFields, body: string): string {
  */
 function bytesUpTo(text: string, limit: number): number {
   return text.length > limit ? text.length : new TextEncoder().encode(text).length;
-}
-
-function closingFence(text: string, from: number): { start: number; after: number } | undefined {
-  for (let start = from; start < text.length;) {
-    const lineBreak = text.indexOf('\n', start);
-    const end = lineBreak < 0 ? text.length : lineBreak;
-    if (lineOf(text.slice(start, end)) === FENCE) {
-      return { start, after: Math.min(end + 1, text.length) };
-    }
-    start = end + 1;
-  }
-  return undefined;
-}
-
-/** A line without what an editor may leave at its end and nobody sees. */
-function lineOf(text: string): string {
-  const line = text.slice(0, 256);
-  return text.length > line.length ? line : line.replace(/[ \t\r]+$/, '');
 }
