@@ -88,13 +88,28 @@ export function isAnswer(code: number | null, stderr: string): boolean {
 export function classify(output: string): Failure {
   const kind = TABLE.find(([, pattern]) => pattern.test(output))?.[0] ?? 'other';
   const lock = /Unable to create '([^'\n]{1,300}\.lock)': File exists/.exec(output)?.[1];
-  return { kind, reason: summary(output), ...(lock !== undefined && { lock }) };
+  const said = summary(output);
+  const reason = kind === 'rejected' && WANTS_SIGNED.test(output) ? `${UNSIGNED}: ${said}` : said;
+  return { kind, reason, ...(lock !== undefined && { lock }) };
 }
 
-const TELLING =
-  /^(fatal|error|remote|ssh|!)|Permission denied|Host key|Connection |Could not resolve/;
+/** How forges refuse commits that nobody has signed. */
+const WANTS_SIGNED =
+  /(?:verified|valid) signature|must be signed|unsigned commit|not signed|signed commits/i;
+const UNSIGNED =
+  'the remote wants signed commits, and the commits of the bus are not: allow them for this branch there';
 
-/** The telling lines of git's output on one line: no hints, no credentials, at most 400 characters. */
+const TELLING =
+  /^(fatal|error|remote|ssh|!)|Permission denied|Host key|Connection |Could not resolve|--add safe\.directory /;
+
+const MOST = 400;
+/** Of what is longer: a remote says at the beginning what it refuses, and at the end why. */
+const FIRST = 150;
+
+/**
+ * The telling lines of git's output on one line: no hints but the one without which nothing goes on, no
+ * credentials, and of more than 400 characters the beginning and the end.
+ */
 export function summary(output: string): string {
   const lines = withoutCredentials(output)
     .split('\n')
@@ -102,7 +117,7 @@ export function summary(output: string): string {
     .filter((line) => line !== '' && !/^(hint:|To |Done$|=)/.test(line));
   const telling = lines.filter((line) => TELLING.test(line));
   const text = (telling.length > 0 ? telling : lines).join(' · ');
-  return text.length > 400 ? `${text.slice(0, 397)}...` : text;
+  return text.length > MOST ? `${text.slice(0, FIRST)} … ${text.slice(FIRST + 3 - MOST)}` : text;
 }
 
 /**
