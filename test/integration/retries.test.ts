@@ -59,8 +59,9 @@ it('a letter without a time hides none that has one, and is due', async () => {
   const root = scratch();
   const deadLetters = new DeadLetters(join(root, 'letters'));
   const outbox = new Outbox(join(root, 'outbox'));
-  const { next_retry_at: _, ...untimed } = letter('');
-  await deadLetters.put({ ...untimed, id: '01J0000000000000000000000B' });
+  const untimed = { ...letter(''), id: '01J0000000000000000000000B' };
+  delete untimed.next_retry_at;
+  await deadLetters.put(untimed);
   await deadLetters.put(letter('2026-06-09T12:00:00.000Z'));
   const now = () => new Date('2026-06-09T11:50:00.000Z');
   const retries = new Retries({ deadLetters, outbox, now });

@@ -312,6 +312,15 @@ describe('solo mode', () => {
     expect((await run('sync')).out).toContain('Checkout: current');
   });
 
+  it('a checkout that could not follow is brought along by the next message, with all in between', async () => {
+    const { dir, run } = await solo();
+    writeFileSync(join(dir, '.git', 'index.lock'), '');
+    await run('send', '--to', 'concierge', 'one');
+    rmSync(join(dir, '.git', 'index.lock'));
+    await run('send', '--to', 'concierge', 'two');
+    expect(git(dir, 'status', '--porcelain')).toBe('');
+  });
+
   it('adding an origin later pushes what is there, and the machine keeps its state', async () => {
     const { root, dir, run } = await solo();
     await run('send', '--to', 'concierge', 'hello');

@@ -18,7 +18,9 @@ async function servers(): Promise<{ open: number; closed: number; asked: string[
   const ports: number[] = [];
   for (const name of ['open', 'closed']) {
     const server = createServer((request, answer) => {
-      asked.push(`${name} ${request.headers.host ?? ''}`);
+      asked.push(
+        `${name} ${request.headers.host ?? ''}${/\?.*/.exec(request.url ?? '')?.[0] ?? ''}`,
+      );
       if (request.url !== '/away') return answer.end(name);
       const location = `http://127.0.0.1:${String(ports[1])}/`;
       return answer.writeHead(302, { location }).end();
@@ -64,6 +66,11 @@ it('the proxy of a sandbox cannot be talked into another host, by no spelling', 
   ).toMatch(/^HTTP\/1\.1 200 .*open/s);
   // The header of the request decides nothing, and is not passed on.
   expect(asked).toEqual([`open ${here}`]);
+  await say(
+    socket,
+    `GET http://${here}/away?a=b&c HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`,
+  );
+  expect(asked.splice(1)).toEqual([`open ${here}?a=b&c`]);
   for (const target of [
     there,
     `[::ffff:127.0.0.1]:${String(closed)}`,

@@ -408,3 +408,17 @@ function nextTurn<T>(value: T): Promise<T> {
     });
   });
 }
+
+it.each(['completed', 'failed'])('tells of a tool without input once it has %s', (status) => {
+  const told = narrator();
+  const lines = [
+    update({ sessionUpdate: 'tool_call', toolCallId: 'a', kind: 'read', title: 'Read it' }),
+    update({ sessionUpdate: 'tool_call_update', toolCallId: 'a', status: 'in_progress' }),
+    update({ sessionUpdate: 'tool_call_update', toolCallId: 'a', status }),
+  ];
+  expect(lines.map((line) => told.line(line))).toEqual([
+    [],
+    [],
+    [{ kind: 'tool', text: expect.stringMatching(/^read/) as string }],
+  ]);
+});

@@ -168,8 +168,9 @@ export class SchedulesInForce {
         broken.note(alias, file, result.problems, isKnown);
       } else if (result.value.host === alias) {
         kept.add(name);
-        if (zoneOf(result.value, this.#parts.zone.name) === undefined)
-          broken.note(alias, file, [`${this.#parts.zone.problem}; add a timezone`], false);
+        const isFollowed = zoneOf(result.value, this.#parts.zone.name) !== undefined;
+        if (!isFollowed)
+          broken.note(alias, file, [`${this.#parts.zone.problem}; add a timezone`], isFollowed);
         if (known?.text !== text || !this.#isChecked)
           takings.push({ file, schedule: result.value, known });
       }

@@ -99,7 +99,7 @@ export class Batch {
     child.stdin.end();
     // Nobody waits for the process to end: it sees that its input is closed.
     child.unref();
-    for (const stream of [child.stdout, child.stderr] as Socket[]) stream.unref();
+    for (const stream of [child.stdout, child.stderr] as (Socket | undefined)[]) stream?.unref();
   }
 
   /** Waits for the next piece of what it owes, if anything, as long as git may take. */

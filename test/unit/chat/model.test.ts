@@ -252,8 +252,13 @@ it('scrolled up, the screen stays where it is while new messages come, and says 
   chat.on({ type: 'arrived', entries: [entry(50, 'bert', 'anna'), entry(51, 'bert', 'anna')] });
   expect(chat.screen.slice(0, -2)).toEqual(before);
   expect(chat.screen.at(-2)).toContain('2 new below');
-  chat.press('escape');
+  chat.press('pagedown', 'pagedown');
   expect(chat.screen.join('\n')).toContain('message 51');
+  expect(chat.screen.join('\n')).not.toContain('new below');
+  chat.press('pageup').on({ type: 'arrived', entries: [entry(52, 'bert', 'anna')] });
+  expect(chat.screen.at(-2)).toContain('1 new below');
+  chat.press('escape');
+  expect(chat.screen.join('\n')).toContain('message 52');
   for (let n = 0; n < 30; n++) chat.press('pageup');
   expect(chat.did('older')).toEqual([{ do: 'older', channel: GENERAL }]);
   const top = chat.screen.slice(2, -2);
