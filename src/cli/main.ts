@@ -36,9 +36,9 @@ export async function main(argv: string[], begun?: Begun): Promise<void> {
   };
   process.on('SIGINT', interrupted);
   process.on('SIGTERM', interrupted);
-  // Closing a terminal ends the programs in it. Under nohup, neither stream is a terminal.
+  // Closing a terminal ends the programs in it. Node takes back that nohup has the signal ignored.
+  process.on('SIGHUP', interrupted);
   const inIsTty = isatty(0);
-  if (inIsTty || process.stderr.isTTY) process.on('SIGHUP', interrupted);
   // What cannot be told there, on a full disk, is no reason to end: a dispatcher goes on.
   process.stderr.on('error', (error) => {
     if (hasCode(error, 'EPIPE')) process.exit(EXIT.failed);

@@ -34,9 +34,8 @@ it('the lock and the socket of a killed dispatcher are taken over at once', asyn
   expect((await host.once()).at(-1)).toMatchObject({ event: 'dispatcher_stopped' });
 });
 
-it.each(['SIGTERM', 'SIGINT'] as const)(
+it.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
   '%s lets a running CLI finish, records its answer and leaves no process',
-  { tags: 'long' },
   async (signal) => {
     const bus = new Bus();
     const [pidFile, gate] = [join(bus.root, 'pid'), join(bus.root, 'gate')];
