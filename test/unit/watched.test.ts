@@ -5,7 +5,11 @@ import { WatchedView } from '../../src/cli/view/watched.ts';
 it('a line that comes in pieces is marked once, and what comes between begins a line of its own', () => {
   const view = new WatchedView(painter({ env: { NO_COLOR: '1' }, outIsTty: false }));
   const of = (kind: string, text: string): string =>
-    view.text({ kind: 'line', run: { id: '1', actor: 'worker', host: 'front' }, line: { kind, text } } as never);
+    view.text({
+      kind: 'line',
+      run: { id: '1', actor: 'worker', host: 'front' },
+      line: { kind, text },
+    } as never);
   // The first line is below a heading.
   of('out', 'none\n');
   const whole = of('out', 'one line\n');
