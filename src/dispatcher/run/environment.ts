@@ -35,9 +35,9 @@ export function runEnvironment(
  * to the repository of a git that Crosstalk was started from.
  */
 export function withoutOurs(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  const names = Object.keys(environment);
   // Git also names the author of the commit for which it starts a hook.
-  const ofAHook = names.some(bindsGit) ? /^GIT_(?:AUTHOR|COMMITTER|REFLOG|EDITOR)/ : undefined;
+  const isInHook = ['GIT_DIR', 'GIT_INDEX_FILE'].some((name) => environment[name] !== undefined);
+  const ofAHook = isInHook ? /^GIT_(?:AUTHOR|COMMITTER|REFLOG|EDITOR)/ : undefined;
   const isForeign = (name: string): boolean =>
     name.startsWith('CROSSTALK_') ||
     bindsGit(name) ||
