@@ -6,6 +6,7 @@ import { openTransport } from '../../src/operations/context.ts';
 import { Bus, scratch, type Host } from '../support/bus.ts';
 import { command } from '../support/command.ts';
 import { git } from '../support/git.ts';
+import { DAY_MS, runAt } from '../support/passes.ts';
 
 /** Whether this git can create such a repository. */
 function supports(...options: string[]): boolean {
@@ -55,6 +56,33 @@ it.skipIf(!supports('--object-format=sha256'))(
     await second.once();
     expect(bus.from('helper')).toHaveLength(1);
     expect((await first.run('sync')).code).toBe(0);
+  },
+);
+
+it.skipIf(!supports('--object-format=sha256'))(
+  'a transport of SHA-256 objects is archived, and opened again',
+  async () => {
+    const bus = new FormattedBus('sha256');
+    const host = await bus.host('first', { worker: 'echo done' });
+    await goesBothWays(host);
+    const [file, before] = [join(bus.root, 'old.bundle'), git(bus.hub, 'rev-parse', 'main')];
+    const day = new Date(Date.now() + DAY_MS).toISOString().slice(0, 10);
+    const archived = await runAt(
+      host,
+      3 * DAY_MS,
+      'archive',
+      '--before',
+      day,
+      '--bundle',
+      file,
+      '--yes',
+    );
+    expect(archived.code, archived.err).toBe(0);
+    expect(git(bus.hub, 'rev-parse', 'main')).not.toBe(before);
+    expect(bus.messages()).toEqual([]);
+    const restored = await host.run('archive', '--restore', file);
+    expect(restored.code, restored.err).toBe(0);
+    expect(bus.messages()).toHaveLength(2);
   },
 );
 

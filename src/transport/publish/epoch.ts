@@ -15,6 +15,9 @@ import { ARCHIVED, EpochReading, LONG, RESTORED } from './epoch-reading.ts';
 import { moveSolo } from './solo.ts';
 import type { TreeEntry } from '../objects/tree.ts';
 
+/** Hexadecimal digits of an id in a repository of the usual object format. */
+const SHA1_LENGTH = 40;
+
 /** The bundle's checksum, beside the first of them. */
 const CHECKSUM = 'Crosstalk-Bundle-SHA256';
 
@@ -51,7 +54,8 @@ export class Epochs extends EpochReading {
     try {
       // This is a repository whose only branch is the bus, with the objects of this one.
       const view = join(scratch, 'view.git');
-      await git.elsewhere(scratch).must(['init', '--quiet', '--bare', view]);
+      const format = tip.length > SHA1_LENGTH ? ['--object-format=sha256'] : [];
+      await git.elsewhere(scratch).must(['init', '--quiet', '--bare', ...format, view]);
       await makeFolder(join(view, 'objects', 'info'));
       await writeFile(join(view, 'objects', 'info', 'alternates'), `${clone.objectsDir}\n`);
       const branch = `refs/heads/${this.#repository.branch}`;
