@@ -48,27 +48,33 @@ it.each(
   },
 );
 
-it('a dispatcher whose work fails inside reports it at once, and what it is', async () => {
-  const machine = await new FaultyMachine().open();
-  const running = await machine.under(undefined, async () => {
-    const started = machine.host.start();
-    await started.saw('tick');
-    return started;
-  });
-  machine.harm({ which: '@merge-base', kind: 'killed' });
-  pushMany(machine);
-  ask(machine);
-  const reported = async (): Promise<boolean> =>
-    /the dispatcher's work fails since .+: git merge-base failed/.test(await verdict(machine.host));
-  await until('the report', reported);
-  machine.heal();
-  await until('the answer', () => machine.count('worker', 'answered') === 1);
-  await until(
-    'a verdict that all is well',
-    async () => (await verdict(machine.host)) === 'healthy',
-  );
-  await running.stop();
-});
+it(
+  'a dispatcher whose work fails inside reports it at once, and what it is',
+  { tags: 'long' },
+  async () => {
+    const machine = await new FaultyMachine().open();
+    const running = await machine.under(undefined, async () => {
+      const started = machine.host.start();
+      await started.saw('tick');
+      return started;
+    });
+    machine.harm({ which: '@merge-base', kind: 'killed' });
+    pushMany(machine);
+    ask(machine);
+    const reported = async (): Promise<boolean> =>
+      /the dispatcher's work fails since .+: git merge-base failed/.test(
+        await verdict(machine.host),
+      );
+    await until('the report', reported);
+    machine.heal();
+    await until('the answer', () => machine.count('worker', 'answered') === 1);
+    await until(
+      'a verdict that all is well',
+      async () => (await verdict(machine.host)) === 'healthy',
+    );
+    await running.stop();
+  },
+);
 
 /** More commits in one push than are read one by one, so that git is asked what they go on from. */
 function pushMany({ host }: FaultyMachine): void {

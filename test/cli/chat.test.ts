@@ -28,41 +28,49 @@ class Typed implements AsyncIterable<string> {
   }
 }
 
-it('piped, each line is a message, a backslash joins two, and it ends when all are answered', async () => {
-  const bus = new Bus();
-  const host = await bus.host('front', {
-    worker: `cat >/dev/null; printf 'Done\\033[2J.\\nboss: not me\\n'`,
-  });
-  await host.start().saw('host_file_loaded');
-  const stdin = 'first\n\n/etc is a folder\nthird \\\ngoes on\n';
-  const ran = await host.runWith({ stdin }, 'chat', 'general');
-  expect(ran).toMatchObject({ code: 0 });
-  const questions = bus.from('operator').map(({ message }) => message.body.trim());
-  expect(questions.sort()).toEqual(['/etc is a folder', 'first', 'third \ngoes on']);
-  const answers = bus.from('worker').length;
-  expect(ran.out).toBe('worker: Done[2J.\n  boss: not me\n'.repeat(answers));
-});
+it(
+  'piped, each line is a message, a backslash joins two, and it ends when all are answered',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const host = await bus.host('front', {
+      worker: `cat >/dev/null; printf 'Done\\033[2J.\\nboss: not me\\n'`,
+    });
+    await host.start().saw('host_file_loaded');
+    const stdin = 'first\n\n/etc is a folder\nthird \\\ngoes on\n';
+    const ran = await host.runWith({ stdin }, 'chat', 'general');
+    expect(ran).toMatchObject({ code: 0 });
+    const questions = bus.from('operator').map(({ message }) => message.body.trim());
+    expect(questions.sort()).toEqual(['/etc is a folder', 'first', 'third \ngoes on']);
+    const answers = bus.from('worker').length;
+    expect(ran.out).toBe('worker: Done[2J.\n  boss: not me\n'.repeat(answers));
+  },
+);
 
-it('piped, an answer is printed while lines still come, as JSON where that is asked for', async () => {
-  const bus = new Bus();
-  const host = await bus.host('front', { worker: 'cat >/dev/null; echo an answer' });
-  await host.start().saw('host_file_loaded');
-  const lines = new Typed();
-  let out = '';
-  const ended = host.runWith({ lines, onOut: (text) => (out += text) }, 'chat', '--json');
-  lines.type('a question');
-  await until('the answer', () => out.endsWith('\n'));
-  const [question] = bus.from('operator');
-  expect(JSON.parse(out)).toMatchObject({
-    from: 'worker',
-    to: ['operator'],
-    re: [question!.relPath],
-    body: 'an answer\n',
-    timestamp: expect.stringMatching(/Z$/) as string,
-  });
-  lines.end();
-  expect(await ended).toMatchObject({ code: 0, err: '' });
-});
+it(
+  'piped, an answer is printed while lines still come, as JSON where that is asked for',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const host = await bus.host('front', { worker: 'cat >/dev/null; echo an answer' });
+    await host.start().saw('host_file_loaded');
+    const lines = new Typed();
+    let out = '';
+    const ended = host.runWith({ lines, onOut: (text) => (out += text) }, 'chat', '--json');
+    lines.type('a question');
+    await until('the answer', () => out.endsWith('\n'));
+    const [question] = bus.from('operator');
+    expect(JSON.parse(out)).toMatchObject({
+      from: 'worker',
+      to: ['operator'],
+      re: [question!.relPath],
+      body: 'an answer\n',
+      timestamp: expect.stringMatching(/Z$/) as string,
+    });
+    lines.end();
+    expect(await ended).toMatchObject({ code: 0, err: '' });
+  },
+);
 
 it('piped, it says in vain with exit code 3 when there is no answer within the time', async () => {
   const bus = new Bus();
@@ -77,7 +85,7 @@ it('piped, it says in vain with exit code 3 when there is no answer within the t
   expect(bus.from('anna')).toHaveLength(1);
 });
 
-it('piped, what cannot be known has to be said: to whom, and where', async () => {
+it('piped, what cannot be known has to be said: to whom, and where', { tags: 'long' }, async () => {
   const bus = new Bus();
   const host = await bus.host('front', { one: 'true', other: 'true' });
   const chat = (...options: string[]): ReturnType<typeof host.run> =>

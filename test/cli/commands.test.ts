@@ -248,7 +248,7 @@ describe('send', () => {
   const ready = async (): Promise<Host> =>
     (host = await new Bus().host('front', { worker: 'true' }));
   const last = (): string => host.bus.from('operator').at(-1)?.message.body ?? '';
-  it('takes the text from the argument, from stdin or from a file', async () => {
+  it('takes the text from the argument, from stdin or from a file', { tags: 'long' }, async () => {
     await ready();
     await host.run('send', '--to', 'worker', 'argument');
     expect(last()).toBe('argument');
@@ -283,55 +283,63 @@ describe('send', () => {
     expect(err).toContain('no host serves nobody; the message waits until one does');
     expect(err).toContain('no host serves worker@mac (worker is served by front)');
   });
-  it('knows the sender from --from, CROSSTALK_FROM, git config and the login, in that order', async () => {
-    await ready();
-    const from = (): string | undefined => host.bus.messages().at(-1)?.message.from;
-    await host.run('send', '--to', 'worker', 'x');
-    expect(from()).toBe('operator');
-    git(host.dir, 'config', 'crosstalk.from', 'configured');
-    await host.run('send', '--to', 'worker', 'x');
-    expect(from()).toBe('configured');
-    await host.runWith({ env: { CROSSTALK_FROM: 'environment' } }, 'send', '--to', 'worker', 'x');
-    expect(from()).toBe('environment');
-    await host.runWith(
-      { env: { CROSSTALK_FROM: 'environment' } },
-      'send',
-      '--to',
-      'worker',
-      '--from',
-      'option',
-      'x',
-    );
-    expect(from()).toBe('option');
-  });
-  it('takes the channel called general where none is named, else the one that the clone says', async () => {
-    await ready();
-    const made = await host.run('channel', '--name', 'release', '--description', 'Be brief.');
-    const id = made.out.trim();
-    expect(made.out).toBe(`${id}\n`);
-    expect((await host.run('send', '--to', 'worker', 'x')).code).toBe(0);
-    for (const channel of [id, id.slice(0, 8), 'release']) {
-      expect((await host.run('send', '--to', 'worker', '--channel', channel, 'x')).code).toBe(0);
-    }
-    git(host.dir, 'config', 'crosstalk.channel', 'release');
-    expect((await host.run('send', '--to', 'worker', 'x')).code).toBe(0);
-    const general = host.channel();
-    const into = (channel: string): number =>
-      host.bus.messages().filter((message) => message.channel === channel).length;
-    expect([into(general), into(id)]).toEqual([1, 4]);
-    expect((await host.run('channel', 'list')).out).toMatch(
-      /^.{36} {2}general .*[^t]\n.{36} {2}release .* the default\n$/,
-    );
-    git(host.dir, 'config', 'crosstalk.channel', 'gone');
-    const { err } = await host.run('send', '--to', 'worker', 'x');
-    expect(err).toMatch(
-      /^crosstalk send: no channel "gone", which git config crosstalk\.channel says, in this transport, which has (general|release) \(.{8}\), .*; set another with: git config crosstalk\.channel <name>\n$/,
-    );
-    expect((await host.run('send', '--to', 'worker', '--channel', 'nope', 'x')).err).toContain(
-      'no channel "nope"',
-    );
-    expect((await host.run('channel', 'create', 'release')).err).toContain('exists already');
-  });
+  it(
+    'knows the sender from --from, CROSSTALK_FROM, git config and the login, in that order',
+    { tags: 'long' },
+    async () => {
+      await ready();
+      const from = (): string | undefined => host.bus.messages().at(-1)?.message.from;
+      await host.run('send', '--to', 'worker', 'x');
+      expect(from()).toBe('operator');
+      git(host.dir, 'config', 'crosstalk.from', 'configured');
+      await host.run('send', '--to', 'worker', 'x');
+      expect(from()).toBe('configured');
+      await host.runWith({ env: { CROSSTALK_FROM: 'environment' } }, 'send', '--to', 'worker', 'x');
+      expect(from()).toBe('environment');
+      await host.runWith(
+        { env: { CROSSTALK_FROM: 'environment' } },
+        'send',
+        '--to',
+        'worker',
+        '--from',
+        'option',
+        'x',
+      );
+      expect(from()).toBe('option');
+    },
+  );
+  it(
+    'takes the channel called general where none is named, else the one that the clone says',
+    { tags: 'long' },
+    async () => {
+      await ready();
+      const made = await host.run('channel', '--name', 'release', '--description', 'Be brief.');
+      const id = made.out.trim();
+      expect(made.out).toBe(`${id}\n`);
+      expect((await host.run('send', '--to', 'worker', 'x')).code).toBe(0);
+      for (const channel of [id, id.slice(0, 8), 'release']) {
+        expect((await host.run('send', '--to', 'worker', '--channel', channel, 'x')).code).toBe(0);
+      }
+      git(host.dir, 'config', 'crosstalk.channel', 'release');
+      expect((await host.run('send', '--to', 'worker', 'x')).code).toBe(0);
+      const general = host.channel();
+      const into = (channel: string): number =>
+        host.bus.messages().filter((message) => message.channel === channel).length;
+      expect([into(general), into(id)]).toEqual([1, 4]);
+      expect((await host.run('channel', 'list')).out).toMatch(
+        /^.{36} {2}general .*[^t]\n.{36} {2}release .* the default\n$/,
+      );
+      git(host.dir, 'config', 'crosstalk.channel', 'gone');
+      const { err } = await host.run('send', '--to', 'worker', 'x');
+      expect(err).toMatch(
+        /^crosstalk send: no channel "gone", which git config crosstalk\.channel says, in this transport, which has (general|release) \(.{8}\), .*; set another with: git config crosstalk\.channel <name>\n$/,
+      );
+      expect((await host.run('send', '--to', 'worker', '--channel', 'nope', 'x')).err).toContain(
+        'no channel "nope"',
+      );
+      expect((await host.run('channel', 'create', 'release')).err).toContain('exists already');
+    },
+  );
   it('takes the first of several channels called general, whoever makes another', async () => {
     await ready();
     const general = host.channel();
@@ -370,7 +378,7 @@ describe('send', () => {
   });
 });
 
-it('replies --wait ends with 3 when nobody answers in time', async () => {
+it('replies --wait ends with 3 when nobody answers in time', { tags: 'long' }, async () => {
   const host = await new Bus().host('front', { worker: 'true' });
   const sent = await host.send('worker', 'hello');
   expect(await host.run('replies', '--wait', '--timeout', '0.2', sent)).toMatchObject({
@@ -382,7 +390,7 @@ it('replies --wait ends with 3 when nobody answers in time', async () => {
   );
 });
 
-it('explain says which clause decided', async () => {
+it('explain says which clause decided', { tags: 'long' }, async () => {
   const bus = new Bus();
   const host = await bus.host('front', { worker: 'echo done' });
   const sent = await host.send('worker', 'hello');
@@ -470,38 +478,42 @@ it(
   },
 );
 
-it('every command that prints data prints one JSON document with --json', async () => {
-  const host = await new Bus().host('front', { worker: 'echo done' });
-  const sent = JSON.parse((await host.run('send', '--json', '--to', 'worker', 'x')).out) as {
-    status: string;
-    messages: { relPath: string }[];
-  };
-  expect(sent.status).toBe('sent');
-  const relPath = sent.messages[0]!.relPath;
-  const commands = [
-    ['replies', relPath],
-    ['status'],
-    ['explain', relPath, 'worker'],
-    ['reply', '--from', 'carol', relPath, 'and?'],
-    ['inbox', '--count'],
-    ['dlq'],
-    ['dlq', '--list'],
-    ['outbox'],
-    ['channel', 'list'],
-    ['channel', 'create', 'x'],
-    ['actor', 'list'],
-    ['actor', 'show', 'worker'],
-    ['host', 'show', '--host', 'front'],
-    ['memory', 'add', '--subject', 'x', 'y'],
-    ['memory', 'list'],
-    ['sync'],
-    ['upgrade', '--check'],
-  ];
-  for (const argv of commands) {
-    const { out } = await host.run(...argv, '--json');
-    expect(() => JSON.parse(out) as unknown, argv.join(' ')).not.toThrow();
-  }
-});
+it(
+  'every command that prints data prints one JSON document with --json',
+  { tags: 'long' },
+  async () => {
+    const host = await new Bus().host('front', { worker: 'echo done' });
+    const sent = JSON.parse((await host.run('send', '--json', '--to', 'worker', 'x')).out) as {
+      status: string;
+      messages: { relPath: string }[];
+    };
+    expect(sent.status).toBe('sent');
+    const relPath = sent.messages[0]!.relPath;
+    const commands = [
+      ['replies', relPath],
+      ['status'],
+      ['explain', relPath, 'worker'],
+      ['reply', '--from', 'carol', relPath, 'and?'],
+      ['inbox', '--count'],
+      ['dlq'],
+      ['dlq', '--list'],
+      ['outbox'],
+      ['channel', 'list'],
+      ['channel', 'create', 'x'],
+      ['actor', 'list'],
+      ['actor', 'show', 'worker'],
+      ['host', 'show', '--host', 'front'],
+      ['memory', 'add', '--subject', 'x', 'y'],
+      ['memory', 'list'],
+      ['sync'],
+      ['upgrade', '--check'],
+    ];
+    for (const argv of commands) {
+      const { out } = await host.run(...argv, '--json');
+      expect(() => JSON.parse(out) as unknown, argv.join(' ')).not.toThrow();
+    }
+  },
+);
 
 it('upgrade replaces what differs in upstream/ and says what', async () => {
   const bus = new Bus();
@@ -546,35 +558,39 @@ it('wake without a dispatcher says how to start one', async () => {
   await running.saw('woken');
 });
 
-it('status is healthy while all is well and not while mail is stuck', async () => {
-  const host = await new Bus().host('front', {
-    worker: 'echo done',
-    broken: { default: { cli: 'exit 7', attempts: 1 } },
-  });
-  expect((await host.run('status')).out).toContain(
-    'no dispatcher is running here, so mail for front waits',
-  );
-  expect([(await host.run('status')).code, (await host.run('status', '--check')).code]).toEqual([
-    0, 1,
-  ]);
-  const running = host.start();
-  await running.saw('tick');
-  expect((await host.run('status')).out.split('\n')[0]).toBe('healthy');
-  expect((await host.run('status', '--check')).code).toBe(0);
-  await host.send('broken', 'x');
-  await running.saw('quarantined');
-  // The notice of the failure is written beside that, and is a message of the channel as well.
-  const out = await until('the notice', async () => {
-    const status = await host.run('status');
-    return / general +2 messages /.test(status.out) && status.out;
-  });
-  // Times are those of this machine's clock on the wall, and channels have names.
-  expect(out).not.toMatch(/\dT\d\d:\d\d.*Z/);
-  expect(out).toMatch(/^ {2}process +\d+, since \d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/m);
-  expect(out).toMatch(/ general +2 messages +last \d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/m);
-  expect(out).toContain('quarantined deliveries: 1;');
-  expect(out).toContain('exit code 7');
-});
+it(
+  'status is healthy while all is well and not while mail is stuck',
+  { tags: 'long' },
+  async () => {
+    const host = await new Bus().host('front', {
+      worker: 'echo done',
+      broken: { default: { cli: 'exit 7', attempts: 1 } },
+    });
+    expect((await host.run('status')).out).toContain(
+      'no dispatcher is running here, so mail for front waits',
+    );
+    expect([(await host.run('status')).code, (await host.run('status', '--check')).code]).toEqual([
+      0, 1,
+    ]);
+    const running = host.start();
+    await running.saw('tick');
+    expect((await host.run('status')).out.split('\n')[0]).toBe('healthy');
+    expect((await host.run('status', '--check')).code).toBe(0);
+    await host.send('broken', 'x');
+    await running.saw('quarantined');
+    // The notice of the failure is written beside that, and is a message of the channel as well.
+    const out = await until('the notice', async () => {
+      const status = await host.run('status');
+      return / general +2 messages /.test(status.out) && status.out;
+    });
+    // Times are those of this machine's clock on the wall, and channels have names.
+    expect(out).not.toMatch(/\dT\d\d:\d\d.*Z/);
+    expect(out).toMatch(/^ {2}process +\d+, since \d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/m);
+    expect(out).toMatch(/ general +2 messages +last \d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/m);
+    expect(out).toContain('quarantined deliveries: 1;');
+    expect(out).toContain('exit code 7');
+  },
+);
 
 it('dlq forgets only when told so', async () => {
   const host = await new Bus().host('front', {
@@ -674,28 +690,32 @@ it('attach starts the agent CLI that this machine serves before another that is 
   expect(await host.runWith({ env }, 'attach')).toMatchObject({ code: 5, err: '' });
 });
 
-it('doctor is content while all is well, and says what to do where it is not', async () => {
-  const bus = new Bus();
-  const host = await bus.host('front', { worker: '/bin/echo done' });
-  const running = host.start();
-  await running.saw('tick');
-  const well = await host.run('doctor');
-  expect([well.code, well.out.split('\n').filter((line) => !line.startsWith('ok'))]).toEqual([
-    0,
-    [''],
-  ]);
-  await running.stop();
+it(
+  'doctor is content while all is well, and says what to do where it is not',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const host = await bus.host('front', { worker: '/bin/echo done' });
+    const running = host.start();
+    await running.saw('tick');
+    const well = await host.run('doctor');
+    expect([well.code, well.out.split('\n').filter((line) => !line.startsWith('ok'))]).toEqual([
+      0,
+      [''],
+    ]);
+    await running.stop();
 
-  host.declare({ worker: 'no-such-agent -p' });
-  await host.pointTo('/nonexistent');
-  const ill = await host.run('doctor', '--host', 'front');
-  expect(ill.code).toBe(1);
-  expect(ill.out).toMatch(/^broken remote: .*\n {7}check the address/m);
-  expect(ill.out).toContain('broken mail: no dispatcher is running here');
-  await host.pointTo(bus.hub);
-  await host.run('sync');
-  await host.approve();
-  expect((await host.run('doctor', '--host', 'front')).out).toContain(
-    'no-such-agent is not on the PATH',
-  );
-});
+    host.declare({ worker: 'no-such-agent -p' });
+    await host.pointTo('/nonexistent');
+    const ill = await host.run('doctor', '--host', 'front');
+    expect(ill.code).toBe(1);
+    expect(ill.out).toMatch(/^broken remote: .*\n {7}check the address/m);
+    expect(ill.out).toContain('broken mail: no dispatcher is running here');
+    await host.pointTo(bus.hub);
+    await host.run('sync');
+    await host.approve();
+    expect((await host.run('doctor', '--host', 'front')).out).toContain(
+      'no-such-agent is not on the PATH',
+    );
+  },
+);

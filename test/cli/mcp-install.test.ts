@@ -136,7 +136,7 @@ function put(file: string, content: string): void {
 }
 
 describe.each(clients)('for $name', ({ name, file, other, key, entry }) => {
-  it('a new file is made, and a second time nothing changes', async () => {
+  it('a new file is made, and a second time nothing changes', { tags: 'long' }, async () => {
     const first = await install(name);
     expect([first.code, first.err]).toEqual([0, '']);
     expect(first.out).toContain(`new file ${file()}\n@@ -0,0 +1,`);
@@ -163,7 +163,7 @@ describe.each(clients)('for $name', ({ name, file, other, key, entry }) => {
     const again = await uninstall(name);
     expect(again.out).toBe(`Unchanged: ${file()} has no entry for crosstalk\n`);
   });
-  it('what was added to our entry by hand stays in it', async () => {
+  it('what was added to our entry by hand stays in it', { tags: 'long' }, async () => {
     await install(name);
     const content = readFileSync(file(), 'utf8').replace(
       '"crosstalk": {',

@@ -15,23 +15,27 @@ const setUp = async (): Promise<Host> => {
 const onBus = ({ bus }: Host, path: string): string => git(bus.hub, 'show', `main:${path}`);
 const hostText = (host: Host): string => onBus(host, 'hosts/front.md');
 
-it('actor set changes options of a tier, which are in force without being held, and leaves the rest', async () => {
-  const host = await setUp();
-  const set = await host.run('actor', 'set', 'worker', 'count=2', 'timeout=30m');
-  expect([set.code, set.err]).toEqual([0, '']);
-  expect(set.out).toBe(
-    'worker.default on front\n  count: default -> 2\n  timeout: default -> 1800000\n',
-  );
-  expect(hostText(host)).toContain('cli: echo done\n      count: 2\n      timeout: 30m\n');
-  expect((await host.run('host', 'show')).out).not.toContain('Held');
-  const sent = await host.send('worker', 'hello');
-  await host.once();
-  expect(host.bus.from('worker').map(({ message }) => message.re)).toEqual([[sent]]);
-  const back = await host.run('actor', 'set', 'worker', 'count=', 'timeout=');
-  expect(back.out).toContain('count: 2 -> default');
-  expect(hostText(host)).toContain('default: echo done\n');
-  expect((await host.run('host', 'show')).out).not.toContain('Held');
-});
+it(
+  'actor set changes options of a tier, which are in force without being held, and leaves the rest',
+  { tags: 'long' },
+  async () => {
+    const host = await setUp();
+    const set = await host.run('actor', 'set', 'worker', 'count=2', 'timeout=30m');
+    expect([set.code, set.err]).toEqual([0, '']);
+    expect(set.out).toBe(
+      'worker.default on front\n  count: default -> 2\n  timeout: default -> 1800000\n',
+    );
+    expect(hostText(host)).toContain('cli: echo done\n      count: 2\n      timeout: 30m\n');
+    expect((await host.run('host', 'show')).out).not.toContain('Held');
+    const sent = await host.send('worker', 'hello');
+    await host.once();
+    expect(host.bus.from('worker').map(({ message }) => message.re)).toEqual([[sent]]);
+    const back = await host.run('actor', 'set', 'worker', 'count=', 'timeout=');
+    expect(back.out).toContain('count: 2 -> default');
+    expect(hostText(host)).toContain('default: echo done\n');
+    expect((await host.run('host', 'show')).out).not.toContain('Held');
+  },
+);
 
 it('actor set says what is wrong in one line, and changes nothing', async () => {
   const host = await setUp();
@@ -72,25 +76,29 @@ it('actor set does not bring into force what somebody else has proposed for the 
   expect(hostText(host)).toBe(proposed);
 });
 
-it('actor remove takes the actor out of the host file and forgets its approval; its profile and its mail stay', async () => {
-  const host = await setUp();
-  await host.run('actor', 'add', 'tester', '--cli', 'echo tested', '--description', 'Tests.');
-  const before = hostText(host);
-  const removed = await host.run('actor', 'remove', 'tester');
-  expect([removed.code, removed.err]).toEqual([0, '']);
-  expect(removed.out).toBe(
-    'front no longer serves tester\nServed now by: no host; mail for it waits\nIts profile stays: local/actors/tester.md\n',
-  );
-  expect(hostText(host)).not.toContain('tester');
-  await host.send('tester', 'hello');
-  // Somebody else puts it back: nothing runs until that is approved.
-  host.edit({ 'hosts/front.md': before });
-  await host.once();
-  expect(host.bus.from('tester')).toEqual([]);
-  expect((await host.run('host', 'show')).out).toContain('tester.default');
-});
+it(
+  'actor remove takes the actor out of the host file and forgets its approval; its profile and its mail stay',
+  { tags: 'long' },
+  async () => {
+    const host = await setUp();
+    await host.run('actor', 'add', 'tester', '--cli', 'echo tested', '--description', 'Tests.');
+    const before = hostText(host);
+    const removed = await host.run('actor', 'remove', 'tester');
+    expect([removed.code, removed.err]).toEqual([0, '']);
+    expect(removed.out).toBe(
+      'front no longer serves tester\nServed now by: no host; mail for it waits\nIts profile stays: local/actors/tester.md\n',
+    );
+    expect(hostText(host)).not.toContain('tester');
+    await host.send('tester', 'hello');
+    // Somebody else puts it back: nothing runs until that is approved.
+    host.edit({ 'hosts/front.md': before });
+    await host.once();
+    expect(host.bus.from('tester')).toEqual([]);
+    expect((await host.run('host', 'show')).out).toContain('tester.default');
+  },
+);
 
-it('actor remove takes out one tier of several, also the first', async () => {
+it('actor remove takes out one tier of several, also the first', { tags: 'long' }, async () => {
   const host = await setUp();
   await host.run('actor', 'add', 'worker', '--cli', 'echo large', '--tier', 'large');
   const removed = await host.run('actor', 'remove', 'worker', '--tier', 'default');
@@ -144,25 +152,29 @@ function edited(host: Host, editor: string): Promise<Ran> {
   );
 }
 
-it('actor edit runs the editor, and keeps what was typed when it cannot be taken', async () => {
-  const host = await setUp();
-  const done = await edited(host, 'echo "Be brief." >> "$1"');
-  expect([done.code, done.out]).toEqual([0, 'Changed: local/actors/worker.md\n']);
-  const text = onBus(host, 'local/actors/worker.md');
-  expect(text).toMatch(/Be brief\.\n$/);
-  // An editor that fails, with nothing written and with something.
-  const failed = await edited(host, 'exit 3');
-  expect([failed.code, failed.err]).toEqual([1, expect.not.stringContaining('is kept')]);
-  for (const line of ['echo mine >> "$1"; exit 3', 'echo mine > "$1"']) {
-    const { code, err } = await edited(host, line);
-    expect(code).not.toBe(0);
-    const [, draft = ''] = /your text is kept: crosstalk actor edit worker --file (\S+)\n$/.exec(
-      err,
-    )!;
-    expect(readFileSync(draft, 'utf8')).toContain('mine');
-  }
-  expect(onBus(host, 'local/actors/worker.md')).toBe(text);
-});
+it(
+  'actor edit runs the editor, and keeps what was typed when it cannot be taken',
+  { tags: 'long' },
+  async () => {
+    const host = await setUp();
+    const done = await edited(host, 'echo "Be brief." >> "$1"');
+    expect([done.code, done.out]).toEqual([0, 'Changed: local/actors/worker.md\n']);
+    const text = onBus(host, 'local/actors/worker.md');
+    expect(text).toMatch(/Be brief\.\n$/);
+    // An editor that fails, with nothing written and with something.
+    const failed = await edited(host, 'exit 3');
+    expect([failed.code, failed.err]).toEqual([1, expect.not.stringContaining('is kept')]);
+    for (const line of ['echo mine >> "$1"; exit 3', 'echo mine > "$1"']) {
+      const { code, err } = await edited(host, line);
+      expect(code).not.toBe(0);
+      const [, draft = ''] = /your text is kept: crosstalk actor edit worker --file (\S+)\n$/.exec(
+        err,
+      )!;
+      expect(readFileSync(draft, 'utf8')).toContain('mine');
+    }
+    expect(onBus(host, 'local/actors/worker.md')).toBe(text);
+  },
+);
 
 it('actor edit changes nothing when the editor leaves no text', async () => {
   const host = await setUp();
@@ -218,49 +230,57 @@ it('actor edit without a file needs a terminal', async () => {
   expect(err).toContain('there is no terminal for an editor; give the profile with --file <path>');
 });
 
-it('host list shows every host file, which is this machine’s, and what cannot be read', async () => {
-  const host = await setUp();
-  await host.bus.host('back', { tester: 'true' });
-  host.edit({ 'hosts/broken.md': 'nothing\n' });
-  const { code, out } = await host.run('host', 'list');
-  expect(code).toBe(0);
-  expect(out).toMatch(/^back +\S* +.*tester.*\n/m);
-  expect(out).toMatch(/^front +(\S+ +)?worker +this machine$/m);
-  expect(out).toMatch(/^hosts\/broken\.md +.*$/m);
-  const listed = JSON.parse((await host.run('host', 'list', '--json')).out) as {
-    alias: string;
-  }[];
-  expect(listed.map(({ alias }) => alias).sort()).toEqual(['back', 'front', null]);
-  expect(readFileSync(join(host.dir, 'hosts/front.md'), 'utf8')).toContain('worker');
-});
+it(
+  'host list shows every host file, which is this machine’s, and what cannot be read',
+  { tags: 'long' },
+  async () => {
+    const host = await setUp();
+    await host.bus.host('back', { tester: 'true' });
+    host.edit({ 'hosts/broken.md': 'nothing\n' });
+    const { code, out } = await host.run('host', 'list');
+    expect(code).toBe(0);
+    expect(out).toMatch(/^back +\S* +.*tester.*\n/m);
+    expect(out).toMatch(/^front +(\S+ +)?worker +this machine$/m);
+    expect(out).toMatch(/^hosts\/broken\.md +.*$/m);
+    const listed = JSON.parse((await host.run('host', 'list', '--json')).out) as {
+      alias: string;
+    }[];
+    expect(listed.map(({ alias }) => alias).sort()).toEqual(['back', 'front', null]);
+    expect(readFileSync(join(host.dir, 'hosts/front.md'), 'utf8')).toContain('worker');
+  },
+);
 
-it('actor add shows what it replaces, keeps the other options, and asks on a terminal', async () => {
-  const host = await setUp();
-  await host.run('actor', 'set', 'worker', 'count=3');
-  const replaced = await host.run('actor', 'add', 'worker', '--cli', 'echo other');
-  expect(replaced.code).toBe(0);
-  expect(replaced.err).toBe(
-    'crosstalk actor add: worker.default is served already, and changes:\n  cli: "echo done" -> "echo other"\n',
-  );
-  expect(hostText(host)).toContain('cli: echo other\n      count: 3\n');
-  const asked: string[] = [];
-  const answer = (text: string) => (question: string) => {
-    asked.push(question);
-    return Promise.resolve(text);
-  };
-  const third = ['actor', 'add', 'worker', '--cli', 'echo third'] as const;
-  const kept = await host.runWith({ ask: answer('n') }, ...third);
-  expect([kept.code, kept.out]).toEqual([1, '']);
-  expect(kept.err).toContain('worker.default on front stays as it is, as asked');
-  expect(hostText(host)).toContain('echo other');
-  const taken = await host.runWith({ ask: answer('y') }, ...third);
-  expect(taken.code).toBe(0);
-  expect(asked).toEqual(['Replace it? [y/N] ', 'Replace it? [y/N] ']);
-  expect((await host.run('host', 'show')).out).not.toContain('Held');
-  // The same once more is no change, and nothing is asked.
-  const same = await host.runWith({ ask: answer('n') }, ...third);
-  expect([same.code, same.err]).toEqual([0, '']);
-});
+it(
+  'actor add shows what it replaces, keeps the other options, and asks on a terminal',
+  { tags: 'long' },
+  async () => {
+    const host = await setUp();
+    await host.run('actor', 'set', 'worker', 'count=3');
+    const replaced = await host.run('actor', 'add', 'worker', '--cli', 'echo other');
+    expect(replaced.code).toBe(0);
+    expect(replaced.err).toBe(
+      'crosstalk actor add: worker.default is served already, and changes:\n  cli: "echo done" -> "echo other"\n',
+    );
+    expect(hostText(host)).toContain('cli: echo other\n      count: 3\n');
+    const asked: string[] = [];
+    const answer = (text: string) => (question: string) => {
+      asked.push(question);
+      return Promise.resolve(text);
+    };
+    const third = ['actor', 'add', 'worker', '--cli', 'echo third'] as const;
+    const kept = await host.runWith({ ask: answer('n') }, ...third);
+    expect([kept.code, kept.out]).toEqual([1, '']);
+    expect(kept.err).toContain('worker.default on front stays as it is, as asked');
+    expect(hostText(host)).toContain('echo other');
+    const taken = await host.runWith({ ask: answer('y') }, ...third);
+    expect(taken.code).toBe(0);
+    expect(asked).toEqual(['Replace it? [y/N] ', 'Replace it? [y/N] ']);
+    expect((await host.run('host', 'show')).out).not.toContain('Held');
+    // The same once more is no change, and nothing is asked.
+    const same = await host.runWith({ ask: answer('n') }, ...third);
+    expect([same.code, same.err]).toEqual([0, '']);
+  },
+);
 
 it('actor add takes nothing over from what somebody else has proposed for the tier', async () => {
   const host = await setUp();
@@ -276,32 +296,36 @@ it('actor add takes nothing over from what somebody else has proposed for the ti
 it.each([
   ['cluade', 'cluade is not on the PATH, so mail for the actor would fail; did you mean claude?'],
   ['/no/such/cli -p', '/no/such/cli is not there, so mail for the actor would fail'],
-])('the command %s is taken with a warning', async (cli, warning) => {
+])('the command %s is taken with a warning', { tags: 'long' }, async (cli, warning) => {
   const host = await setUp();
   const added = await host.run('actor', 'add', 'tester', '--cli', cli);
   expect([added.code, added.err]).toEqual([0, `crosstalk actor add: ${warning}\n`]);
 });
 
-it('actor remove forgets every approval of an actor, also of what is not in the file any more', async () => {
-  const host = await setUp();
-  await host.run('actor', 'add', 'worker', '--cli', 'echo large', '--tier', 'large');
-  const both = hostText(host);
-  host.edit({ 'hosts/front.md': both.replace(/^ +large: .*\n/m, '') });
-  await host.once();
-  expect((await host.run('actor', 'remove', 'worker')).code).toBe(0);
-  // Somebody else puts back what was approved once: nothing of it runs.
-  host.edit({ 'hosts/front.md': both });
-  await host.send('worker', 'hello', '--tier', 'large');
-  await host.once();
-  expect(host.bus.from('worker')).toEqual([]);
-  // The same where somebody else has taken the whole actor out.
-  await host.run('actor', 'add', 'tester', '--cli', 'echo tested');
-  const served = hostText(host);
-  host.edit({ 'hosts/front.md': both });
-  expect((await host.run('actor', 'remove', 'tester')).out).toContain('no longer serves tester');
-  host.edit({ 'hosts/front.md': served });
-  expect((await host.run('host', 'show')).out).toContain('tester.default');
-});
+it(
+  'actor remove forgets every approval of an actor, also of what is not in the file any more',
+  { tags: 'long' },
+  async () => {
+    const host = await setUp();
+    await host.run('actor', 'add', 'worker', '--cli', 'echo large', '--tier', 'large');
+    const both = hostText(host);
+    host.edit({ 'hosts/front.md': both.replace(/^ +large: .*\n/m, '') });
+    await host.once();
+    expect((await host.run('actor', 'remove', 'worker')).code).toBe(0);
+    // Somebody else puts back what was approved once: nothing of it runs.
+    host.edit({ 'hosts/front.md': both });
+    await host.send('worker', 'hello', '--tier', 'large');
+    await host.once();
+    expect(host.bus.from('worker')).toEqual([]);
+    // The same where somebody else has taken the whole actor out.
+    await host.run('actor', 'add', 'tester', '--cli', 'echo tested');
+    const served = hostText(host);
+    host.edit({ 'hosts/front.md': both });
+    expect((await host.run('actor', 'remove', 'tester')).out).toContain('no longer serves tester');
+    host.edit({ 'hosts/front.md': served });
+    expect((await host.run('host', 'show')).out).toContain('tester.default');
+  },
+);
 
 it('actor remove makes no tier the default that was never approved', async () => {
   const host = await setUp();
@@ -350,7 +374,7 @@ it('a host file with anchors is refused in one line', async () => {
   expect(hostText(host)).toBe(text);
 });
 
-it('what changes in the host file while actor add asks is not lost', async () => {
+it('what changes in the host file while actor add asks is not lost', { tags: 'long' }, async () => {
   const host = await setUp();
   const ask = async (): Promise<string> => {
     if (!hostText(host).includes('helper')) {
@@ -392,33 +416,39 @@ it('actor set checks the folder in which an actor is to work', async () => {
   expect(hostText(host)).not.toContain('workdir');
 });
 
-it('actor add with a count adds numbered actors that no other host serves, and adds nothing when repeated', async () => {
-  const bus = new Bus();
-  const front = await bus.host('front', { 'worker-2': 'echo mine' });
-  const back = await bus.host('back', { idle: 'true' });
-  const add = (count: string): Promise<Ran> =>
-    back.run('actor', 'add', 'worker', '--cli', 'cat', '--count', count);
-  expect((await add('2')).out).toBe(
-    [
-      'back serves worker-1, run by: cat',
-      'Profile to fill in: local/actors/worker-1.md',
-      'back serves worker-3, run by: cat',
-      'Profile to fill in: local/actors/worker-3.md\n',
-    ].join('\n'),
-  );
-  const shipped = onBus(back, 'upstream/actors/worker.md');
-  expect(onBus(back, 'local/actors/worker-3.md')).toBe(
-    shipped.replace('name: worker\n', 'name: worker-3\n'),
-  );
-  const before = git(bus.hub, 'rev-parse', 'main');
-  expect((await add('2')).out).not.toContain('Profile');
-  expect(git(bus.hub, 'rev-parse', 'main')).toBe(before);
-  const tasks = await Promise.all(['worker-1', 'worker-3'].map((name) => front.send(name, 'part')));
-  expect(tasks).toHaveLength(2);
-  await back.once();
-  expect(bus.from('worker-3').map(({ message }) => message.re)).toEqual([[tasks[1]]]);
-  for (const count of ['0', 'few', '51'])
-    expect(await add(count)).toMatchObject({ code: 2, out: '' });
-  const [listed] = JSON.parse((await front.run('actor', 'list', '--json')).out) as [unknown];
-  expect(listed).toMatchObject({ name: 'concierge', hosts: [] });
-});
+it(
+  'actor add with a count adds numbered actors that no other host serves, and adds nothing when repeated',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const front = await bus.host('front', { 'worker-2': 'echo mine' });
+    const back = await bus.host('back', { idle: 'true' });
+    const add = (count: string): Promise<Ran> =>
+      back.run('actor', 'add', 'worker', '--cli', 'cat', '--count', count);
+    expect((await add('2')).out).toBe(
+      [
+        'back serves worker-1, run by: cat',
+        'Profile to fill in: local/actors/worker-1.md',
+        'back serves worker-3, run by: cat',
+        'Profile to fill in: local/actors/worker-3.md\n',
+      ].join('\n'),
+    );
+    const shipped = onBus(back, 'upstream/actors/worker.md');
+    expect(onBus(back, 'local/actors/worker-3.md')).toBe(
+      shipped.replace('name: worker\n', 'name: worker-3\n'),
+    );
+    const before = git(bus.hub, 'rev-parse', 'main');
+    expect((await add('2')).out).not.toContain('Profile');
+    expect(git(bus.hub, 'rev-parse', 'main')).toBe(before);
+    const tasks = await Promise.all(
+      ['worker-1', 'worker-3'].map((name) => front.send(name, 'part')),
+    );
+    expect(tasks).toHaveLength(2);
+    await back.once();
+    expect(bus.from('worker-3').map(({ message }) => message.re)).toEqual([[tasks[1]]]);
+    for (const count of ['0', 'few', '51'])
+      expect(await add(count)).toMatchObject({ code: 2, out: '' });
+    const [listed] = JSON.parse((await front.run('actor', 'list', '--json')).out) as [unknown];
+    expect(listed).toMatchObject({ name: 'concierge', hosts: [] });
+  },
+);

@@ -42,24 +42,28 @@ async function listen(host: Host, name: string): Promise<string[]> {
   return heard;
 }
 
-it('what is addressed to somebody, or answers them, is announced, and nothing else', async () => {
-  const bus = new Bus();
-  const host = await bus.host('front', { worker: 'true' });
-  const question = await host.send('worker', 'a question', '--from', 'anna');
-  const heard = await listen(host, 'anna');
-  await host.send('worker', 'my own', '--from', 'anna');
-  await host.send('bob', 'not for her', '--from', 'worker');
-  const answer = `---\nfrom: worker\nto: bob\ntype: text\ntimestamp: 2026-06-09T19:00:00.000Z\nre: ${question}\n---\n\nto another, but about hers\n`;
-  const path = messageFile(host.channel(), '2026/06/09/190000000Z-1f2e3d4c.md');
-  host.edit({ [path]: answer });
-  await host.run('sync');
-  await until('the answer', () => heard.includes('worker: to another, but about hers'));
-  await host.send('anna@front,bob', 'to her on a host', '--from', 'worker');
-  await until('what is addressed to her', () => heard.length > 1);
-  expect(heard).toEqual(['worker: to another, but about hers', 'worker: to her on a host']);
-});
+it(
+  'what is addressed to somebody, or answers them, is announced, and nothing else',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const host = await bus.host('front', { worker: 'true' });
+    const question = await host.send('worker', 'a question', '--from', 'anna');
+    const heard = await listen(host, 'anna');
+    await host.send('worker', 'my own', '--from', 'anna');
+    await host.send('bob', 'not for her', '--from', 'worker');
+    const answer = `---\nfrom: worker\nto: bob\ntype: text\ntimestamp: 2026-06-09T19:00:00.000Z\nre: ${question}\n---\n\nto another, but about hers\n`;
+    const path = messageFile(host.channel(), '2026/06/09/190000000Z-1f2e3d4c.md');
+    host.edit({ [path]: answer });
+    await host.run('sync');
+    await until('the answer', () => heard.includes('worker: to another, but about hers'));
+    await host.send('anna@front,bob', 'to her on a host', '--from', 'worker');
+    await until('what is addressed to her', () => heard.length > 1);
+    expect(heard).toEqual(['worker: to another, but about hers', 'worker: to her on a host']);
+  },
+);
 
-it('a remote that was away for a while costs no announcement', async () => {
+it('a remote that was away for a while costs no announcement', { tags: 'long' }, async () => {
   const bus = new Bus();
   const host = await bus.host('front', { worker: 'true' });
   const other = await bus.host('back', { tester: 'true' });
@@ -95,28 +99,32 @@ it('an operator’s session is never one of an actor, whatever it is started fro
   expect(await named({ CROSSTALK_FROM: 'anna' })).toEqual({ CROSSTALK_FROM: 'anna' });
 });
 
-it('the agent CLI is the one of the option, the environment, the configuration, the PATH: the first that is named', async () => {
-  const bus = new Bus();
-  const host = await bus.host('front', { worker: 'true' });
-  const bin = join(bus.root, 'bin');
-  mkdirSync(bin);
-  writeFileSync(join(bin, 'opencode'), '#!/bin/sh\nexit 40\n', { mode: 0o755 });
-  const PATH = `${bin}:${process.env['PATH'] ?? ''}`;
-  const ended = async (env: NodeJS.ProcessEnv, ...options: string[]): Promise<number> =>
-    (await host.runWith({ env: { PATH, ...env } }, 'attach', ...options)).code;
-  expect(await ended({})).toBe(40);
-  git(host.dir, 'config', 'crosstalk.agent', 'exit 41');
-  expect(await ended({})).toBe(40);
-  await host.accept();
-  expect(await ended({})).toBe(41);
-  expect(await ended({ CROSSTALK_AGENT: 'exit 42' })).toBe(42);
-  expect(await ended({ CROSSTALK_AGENT: 'exit 42' }, '--agent', 'exit 43')).toBe(43);
-  const none = await host.runWith({ env: { PATH } }, 'attach', '--agent', 'claude');
-  expect([none.code, none.err]).toEqual([
-    1,
-    expect.stringContaining('cannot start "claude": no such program; name another'),
-  ]);
-});
+it(
+  'the agent CLI is the one of the option, the environment, the configuration, the PATH: the first that is named',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const host = await bus.host('front', { worker: 'true' });
+    const bin = join(bus.root, 'bin');
+    mkdirSync(bin);
+    writeFileSync(join(bin, 'opencode'), '#!/bin/sh\nexit 40\n', { mode: 0o755 });
+    const PATH = `${bin}:${process.env['PATH'] ?? ''}`;
+    const ended = async (env: NodeJS.ProcessEnv, ...options: string[]): Promise<number> =>
+      (await host.runWith({ env: { PATH, ...env } }, 'attach', ...options)).code;
+    expect(await ended({})).toBe(40);
+    git(host.dir, 'config', 'crosstalk.agent', 'exit 41');
+    expect(await ended({})).toBe(40);
+    await host.accept();
+    expect(await ended({})).toBe(41);
+    expect(await ended({ CROSSTALK_AGENT: 'exit 42' })).toBe(42);
+    expect(await ended({ CROSSTALK_AGENT: 'exit 42' }, '--agent', 'exit 43')).toBe(43);
+    const none = await host.runWith({ env: { PATH } }, 'attach', '--agent', 'claude');
+    expect([none.code, none.err]).toEqual([
+      1,
+      expect.stringContaining('cannot start "claude": no such program; name another'),
+    ]);
+  },
+);
 
 it('a changed command is held for a session too', { tags: 'long' }, async () => {
   const bus = new Bus();

@@ -124,24 +124,28 @@ it('a new machine that joins afterwards finds nothing to do', { tags: 'long' }, 
   expect(runs(ran)).toBe(again);
 });
 
-it('takes what waits along only when told so, and counts without doing', async () => {
-  const { bus, front } = await world();
-  const all = paths(bus);
-  const dry = await front.run(
-    'archive',
-    '--before',
-    '2025-06-01',
-    '--with-waiting',
-    '--dry-run',
-    '--json',
-  );
-  expect(JSON.parse(dry.out)).toMatchObject({ archived: 3, waiting: 1, kept: 2 });
-  expect(paths(bus)).toEqual(all);
-  const bundle = join(bus.root, 'old.bundle');
-  const unsaid = await front.run('archive', '--before', '2025-06-01', '--bundle', bundle);
-  expect([unsaid.code, unsaid.err]).toEqual([2, expect.stringContaining('say so with --yes')]);
-  expect(existsSync(bundle)).toBe(false);
-});
+it(
+  'takes what waits along only when told so, and counts without doing',
+  { tags: 'long' },
+  async () => {
+    const { bus, front } = await world();
+    const all = paths(bus);
+    const dry = await front.run(
+      'archive',
+      '--before',
+      '2025-06-01',
+      '--with-waiting',
+      '--dry-run',
+      '--json',
+    );
+    expect(JSON.parse(dry.out)).toMatchObject({ archived: 3, waiting: 1, kept: 2 });
+    expect(paths(bus)).toEqual(all);
+    const bundle = join(bus.root, 'old.bundle');
+    const unsaid = await front.run('archive', '--before', '2025-06-01', '--bundle', bundle);
+    expect([unsaid.code, unsaid.err]).toEqual([2, expect.stringContaining('say so with --yes')]);
+    expect(existsSync(bundle)).toBe(false);
+  },
+);
 
 it(
   'leaves everything as it is where the history cannot be replaced',
@@ -193,7 +197,7 @@ it(
   },
 );
 
-it('says what is wrong with a day or a bundle', async () => {
+it('says what is wrong with a day or a bundle', { tags: 'long' }, async () => {
   const { front, bus } = await world();
   for (const [args, said] of [
     [['--before', '2025-6-1', '--dry-run'], 'is no day in the past'],

@@ -44,7 +44,7 @@ it.each(['with', 'without'])(
   },
 );
 
-it('ask ends with 3 when the time is over, and names the question', async () => {
+it('ask ends with 3 when the time is over, and names the question', { tags: 'long' }, async () => {
   const bus = new Bus();
   const front = await bus.host('front', { idle: 'true' });
   await bus.host('back', { worker: 'true' });
@@ -59,43 +59,53 @@ it('ask ends with 3 when the time is over, and names the question', async () => 
   expect(JSON.parse(json.out)).toMatchObject({ state: 'PENDING', answer: null });
 });
 
-it('ask ends with 1 and the reason once nobody owes an answer, on this machine and on others', async () => {
-  const bus = new Bus();
-  const front = await bus.host('front', { breaks: { default: { cli: 'exit 7', attempts: 1 } } });
-  await bus.host('back', { worker: 'true' });
-  front.start();
-  const here = await front.run('ask', 'breaks', 'how many?');
-  expect(here).toMatchObject({ code: 1, out: '' });
-  expect(here.err).toMatch(/: breaks failed on front after 1 attempt: the command failed: /);
+it(
+  'ask ends with 1 and the reason once nobody owes an answer, on this machine and on others',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const front = await bus.host('front', { breaks: { default: { cli: 'exit 7', attempts: 1 } } });
+    await bus.host('back', { worker: 'true' });
+    front.start();
+    const here = await front.run('ask', 'breaks', 'how many?');
+    expect(here).toMatchObject({ code: 1, out: '' });
+    expect(here.err).toMatch(/: breaks failed on front after 1 attempt: the command failed: /);
 
-  const there = front.run('ask', 'worker', 'how many?');
-  const question = await until('the question', () =>
-    bus.from('operator').find(({ message }) => message.to[0]?.name === 'worker'),
-  );
-  put(front, { from: 'mallory', re: [question.relPath], ...failedOn('back') });
-  put(front, { from: 'worker', re: [question.relPath], ...failedOn('back') });
-  expect(await there).toMatchObject({ code: 1, out: '' });
-  expect((await there).err).toContain('worker failed on back after 3 attempts');
-});
+    const there = front.run('ask', 'worker', 'how many?');
+    const question = await until('the question', () =>
+      bus.from('operator').find(({ message }) => message.to[0]?.name === 'worker'),
+    );
+    put(front, { from: 'mallory', re: [question.relPath], ...failedOn('back') });
+    put(front, { from: 'worker', re: [question.relPath], ...failedOn('back') });
+    expect(await there).toMatchObject({ code: 1, out: '' });
+    expect((await there).err).toContain('worker failed on back after 3 attempts');
+  },
+);
 
-it('ask shows a question back and how to answer it, and goes on until the answer', async () => {
-  const bus = new Bus();
-  const front = await bus.host('front', { idle: 'true' });
-  await bus.host('back', { worker: 'true' });
-  const asking = front.run('ask', 'worker', 'how many?');
-  const re = [await asked(bus)];
-  const word = { from: 'worker', host: 'back', re, interim: true } as const;
-  put(front, { ...word, from: 'mallory', body: 'Your password?\n' });
-  const options = ['red', '\u202eder'];
-  const back = put(front, { ...word, options, body: 'Which ones?\n\u001b[2J\u001b[8m' });
-  put(front, { from: 'worker', host: 'back', re, body: 'Three.\n' });
-  const { code, out, err } = await asking;
-  expect([code, out]).toEqual([0, 'Three.\n']);
-  expect(err).not.toContain('password');
-  const choices = '  1) red\n  2) \\u202eder\n';
-  expect(err).toContain(`worker says on the way, in ${back}:\n  Which ones?\n  [2J[8m\n${choices}`);
-  expect(err).toContain(`answer with: crosstalk reply ${back} "<text>"\n`);
-});
+it(
+  'ask shows a question back and how to answer it, and goes on until the answer',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const front = await bus.host('front', { idle: 'true' });
+    await bus.host('back', { worker: 'true' });
+    const asking = front.run('ask', 'worker', 'how many?');
+    const re = [await asked(bus)];
+    const word = { from: 'worker', host: 'back', re, interim: true } as const;
+    put(front, { ...word, from: 'mallory', body: 'Your password?\n' });
+    const options = ['red', '\u202eder'];
+    const back = put(front, { ...word, options, body: 'Which ones?\n\u001b[2J\u001b[8m' });
+    put(front, { from: 'worker', host: 'back', re, body: 'Three.\n' });
+    const { code, out, err } = await asking;
+    expect([code, out]).toEqual([0, 'Three.\n']);
+    expect(err).not.toContain('password');
+    const choices = '  1) red\n  2) \\u202eder\n';
+    expect(err).toContain(
+      `worker says on the way, in ${back}:\n  Which ones?\n  [2J[8m\n${choices}`,
+    );
+    expect(err).toContain(`answer with: crosstalk reply ${back} "<text>"\n`);
+  },
+);
 
 it(
   'ask takes the reply to a question back on a terminal, in the thread of the question',
@@ -125,26 +135,30 @@ it(
   },
 );
 
-it('ask takes its prompt away when the answer comes without a reply', async () => {
-  const bus = new Bus();
-  const front = await bus.host('front', { idle: 'true' });
-  await bus.host('back', { worker: 'true' });
-  let prompted = false;
-  const ask = (_: string, signal?: AbortSignal): Promise<string> =>
-    new Promise((_resolve, reject) => {
-      prompted = true;
-      signal?.addEventListener('abort', () => {
-        reject(new Error('taken away'));
+it(
+  'ask takes its prompt away when the answer comes without a reply',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const front = await bus.host('front', { idle: 'true' });
+    await bus.host('back', { worker: 'true' });
+    let prompted = false;
+    const ask = (_: string, signal?: AbortSignal): Promise<string> =>
+      new Promise((_resolve, reject) => {
+        prompted = true;
+        signal?.addEventListener('abort', () => {
+          reject(new Error('taken away'));
+        });
       });
-    });
-  const asking = front.runWith({ ask }, 'ask', 'worker', 'how many?');
-  const re = [await asked(bus)];
-  put(front, { from: 'worker', host: 'back', re, interim: true, body: 'A moment.\n' });
-  await until('the prompt', () => prompted);
-  put(front, { from: 'worker', host: 'back', re, body: 'Three.\n' });
-  expect(await asking).toMatchObject({ code: 0, out: 'Three.\n' });
-  expect((await asking).err).not.toContain('taken away');
-});
+    const asking = front.runWith({ ask }, 'ask', 'worker', 'how many?');
+    const re = [await asked(bus)];
+    put(front, { from: 'worker', host: 'back', re, interim: true, body: 'A moment.\n' });
+    await until('the prompt', () => prompted);
+    put(front, { from: 'worker', host: 'back', re, body: 'Three.\n' });
+    expect(await asking).toMatchObject({ code: 0, out: 'Three.\n' });
+    expect((await asking).err).not.toContain('taken away');
+  },
+);
 
 it('the silence of an actor here that asked back ends the waiting, until that is answered', async () => {
   const bus = new Bus();

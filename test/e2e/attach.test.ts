@@ -150,36 +150,40 @@ describe.skipIf(!hasTmux)('a session on a screen (skipped unless tmux is install
     await pane.shows('size 100x30');
   });
 
-  it('is stopped by the key for that and goes on where it was, in a window that has changed', async () => {
-    const at = await seat();
-    const pane = new Pane(at.host.dir, { ...at.env, TUI_KEYS: '1' });
-    pane.run(at.line);
-    await pane.shows('ready 80x24');
-    pane.press('f');
-    await pane.has('alternate_on', '1');
-    pane.press('z');
-    await pane.shows(/Stopped/);
-    await pane.has('alternate_on', '0');
-    await pane.has('mouse_any_flag', '0');
-    pane.run('clear; stty -a | grep -qw -- -icanon || echo "the shell reads lines"');
-    await pane.shows(/^the shell reads lines$/m);
-    pane.resize(90, 20);
-    pane.run('fg');
-    await noted(at, 'that it went on', ({ continued }) => continued !== undefined);
-    await noted(at, 'its new size', ({ size }) => size === '90x20');
-    await pane.has('alternate_on', '1');
-    pane.type('words');
-    await noted(at, 'what was typed', ({ hex }) => hex === Buffer.from('words').toString('hex'));
-    pane.press('z');
-    await pane.has('alternate_on', '0');
-    pane.run('fg; echo "ended with $?"');
-    await until(
-      'that it went on again',
-      () => at.noted().filter(({ continued }) => continued).length === 2,
-    );
-    pane.press('q');
-    await pane.shows('ended with 0');
-  });
+  it(
+    'is stopped by the key for that and goes on where it was, in a window that has changed',
+    { tags: 'long' },
+    async () => {
+      const at = await seat();
+      const pane = new Pane(at.host.dir, { ...at.env, TUI_KEYS: '1' });
+      pane.run(at.line);
+      await pane.shows('ready 80x24');
+      pane.press('f');
+      await pane.has('alternate_on', '1');
+      pane.press('z');
+      await pane.shows(/Stopped/);
+      await pane.has('alternate_on', '0');
+      await pane.has('mouse_any_flag', '0');
+      pane.run('clear; stty -a | grep -qw -- -icanon || echo "the shell reads lines"');
+      await pane.shows(/^the shell reads lines$/m);
+      pane.resize(90, 20);
+      pane.run('fg');
+      await noted(at, 'that it went on', ({ continued }) => continued !== undefined);
+      await noted(at, 'its new size', ({ size }) => size === '90x20');
+      await pane.has('alternate_on', '1');
+      pane.type('words');
+      await noted(at, 'what was typed', ({ hex }) => hex === Buffer.from('words').toString('hex'));
+      pane.press('z');
+      await pane.has('alternate_on', '0');
+      pane.run('fg; echo "ended with $?"');
+      await until(
+        'that it went on again',
+        () => at.noted().filter(({ continued }) => continued).length === 2,
+      );
+      pane.press('q');
+      await pane.shows('ended with 0');
+    },
+  );
 
   it('leaves a terminal as it was when the CLI is killed in the middle of its screen', async () => {
     const at = await seat();
@@ -261,22 +265,26 @@ describe.skipIf(!hasTmux)('a session on a screen (skipped unless tmux is install
     },
   );
 
-  it('announces nothing in the middle of a control sequence of the CLI', async () => {
-    const at = await seat();
-    const pane = new Pane(at.host.dir, { ...at.env, TUI_KEYS: '1', CROSSTALK_NOTIFY: 'bell' });
-    pane.run(at.line);
-    await pane.shows('ready');
-    pane.press('h');
-    await pane.shows('> half');
-    await at.host.send('anna', 'x', '--from', 'worker');
-    // It rings together with the rest of the sequence, which a bell in between would have ended.
-    pane.press('H');
-    await pane.has('pane_title', 'a title in two parts');
-    await pane.shows('> half  whole');
-    await pane.has('window_bell_flag', '1');
-  });
+  it(
+    'announces nothing in the middle of a control sequence of the CLI',
+    { tags: 'long' },
+    async () => {
+      const at = await seat();
+      const pane = new Pane(at.host.dir, { ...at.env, TUI_KEYS: '1', CROSSTALK_NOTIFY: 'bell' });
+      pane.run(at.line);
+      await pane.shows('ready');
+      pane.press('h');
+      await pane.shows('> half');
+      await at.host.send('anna', 'x', '--from', 'worker');
+      // It rings together with the rest of the sequence, which a bell in between would have ended.
+      pane.press('H');
+      await pane.has('pane_title', 'a title in two parts');
+      await pane.shows('> half  whole');
+      await pane.has('window_bell_flag', '1');
+    },
+  );
 
-  it('of an actor announces what arrives for that actor', async () => {
+  it('of an actor announces what arrives for that actor', { tags: 'long' }, async () => {
     const at = await seat({ worker: tui });
     const pane = new Pane(at.host.dir, at.env);
     pane.run(`${process.execPath} ${bin} open --host front --actor worker`);

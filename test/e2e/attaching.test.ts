@@ -44,7 +44,7 @@ it('a file whose size is made up is refused by name, and a growing one comes as 
   }
 });
 
-it('files of one name are told apart, on disk and in a run', async () => {
+it('files of one name are told apart, on disk and in a run', { tags: 'long' }, async () => {
   const bus = new Bus();
   const cli = new Persuaded(bus, 'cd "$CROSSTALK_RUN_DIR/files" && cat *');
   const host = await bus.host('front', { worker: cli.cli });

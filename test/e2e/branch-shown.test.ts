@@ -33,25 +33,29 @@ async function machine(): Promise<{ project: Project; host: Host }> {
   return { project, host: await project.host({ dev }) };
 }
 
-it('the branch of an answer is told in one line wherever the answer is shown', async () => {
-  const { project, host } = await machine();
-  const answer = await answered(project, host, 'echo x > new; echo y > other');
-  const { re, branch } = project.bus.from('dev')[0]!.message;
-  const base = git(project.app, 'rev-parse', 'main').trim();
-  expect(branch?.base).toBe(base);
-  const line = `${branch?.name ?? ''} from ${base.slice(0, 12)}, 2 files changed`;
-  expect((await host.run('read', answer)).out).toMatch(new RegExp(`^branch +${line}$`, 'm'));
-  const replies = await host.run('replies', re[0] ?? '');
-  expect(replies.out).toContain(`  from dev ${answer} (branch ${line})\n  done\n`);
-  expect((await host.run('thread', answer)).out).toContain(`branch ${line}  done`);
-  const asked = host.run('ask', 'dev', script('touch new', 'git add .', 'git commit -qm b'));
-  const running = host.start();
-  expect(await asked).toMatchObject({ code: 0, out: 'done\n' });
-  expect((await asked).err).toMatch(
-    /^crosstalk ask: branch crosstalk\/[0-9a-f]+ from [0-9a-f]{12}, 1 file changed$/m,
-  );
-  await running.stop();
-});
+it(
+  'the branch of an answer is told in one line wherever the answer is shown',
+  { tags: 'long' },
+  async () => {
+    const { project, host } = await machine();
+    const answer = await answered(project, host, 'echo x > new; echo y > other');
+    const { re, branch } = project.bus.from('dev')[0]!.message;
+    const base = git(project.app, 'rev-parse', 'main').trim();
+    expect(branch?.base).toBe(base);
+    const line = `${branch?.name ?? ''} from ${base.slice(0, 12)}, 2 files changed`;
+    expect((await host.run('read', answer)).out).toMatch(new RegExp(`^branch +${line}$`, 'm'));
+    const replies = await host.run('replies', re[0] ?? '');
+    expect(replies.out).toContain(`  from dev ${answer} (branch ${line})\n  done\n`);
+    expect((await host.run('thread', answer)).out).toContain(`branch ${line}  done`);
+    const asked = host.run('ask', 'dev', script('touch new', 'git add .', 'git commit -qm b'));
+    const running = host.start();
+    expect(await asked).toMatchObject({ code: 0, out: 'done\n' });
+    expect((await asked).err).toMatch(
+      /^crosstalk ask: branch crosstalk\/[0-9a-f]+ from [0-9a-f]{12}, 1 file changed$/m,
+    );
+    await running.stop();
+  },
+);
 
 it('a chat without a screen tells the branch below the text', async () => {
   const project = new Project();
@@ -124,40 +128,46 @@ it(
   },
 );
 
-it('what an answer claims of its branch shows nothing but the branches of threads', async () => {
-  const { project, host } = await machine();
-  const answer = await answered(project, host, 'echo one > new');
-  const { branch, re } = project.bus.from('dev')[0]!.message;
-  const base = branch?.base ?? '';
-  git(project.app, 'checkout', '--quiet', '-b', 'mine');
-  git(
-    project.app,
-    '-c',
-    'user.name=o',
-    '-c',
-    'user.email=o@e',
-    'commit',
-    '-qm',
-    's',
-    '--allow-empty',
-  );
-  const mine = git(project.app, 'rev-parse', 'mine').trim();
-  const claims = [
-    { name: 'mine', commit: mine },
-    { name: branch!.name, commit: mine },
-    { name: 'main', commit: base },
-  ].map((claim) => ({ base, changed: 1, ...claim }));
-  const web = await Web.start(host);
-  const statusOf = async (relPath: string): Promise<number> =>
-    (await web.raw('GET', `/api/branch?ref=${relPath}`, web.bearer())).status;
-  for (const claim of claims)
-    expect(await statusOf(put(host, { from: 'dev', re, host: 'front', branch: claim }))).toBe(404);
-  // Another writer is not the one whose branch it is.
-  const stolen = { from: 'mallory', re, host: 'front', branch: branch! };
-  expect(await statusOf(put(host, stolen))).toBe(404);
-  expect(await statusOf(re[0] ?? '')).toBe(404);
-  expect(await statusOf(answer)).toBe(200);
-});
+it(
+  'what an answer claims of its branch shows nothing but the branches of threads',
+  { tags: 'long' },
+  async () => {
+    const { project, host } = await machine();
+    const answer = await answered(project, host, 'echo one > new');
+    const { branch, re } = project.bus.from('dev')[0]!.message;
+    const base = branch?.base ?? '';
+    git(project.app, 'checkout', '--quiet', '-b', 'mine');
+    git(
+      project.app,
+      '-c',
+      'user.name=o',
+      '-c',
+      'user.email=o@e',
+      'commit',
+      '-qm',
+      's',
+      '--allow-empty',
+    );
+    const mine = git(project.app, 'rev-parse', 'mine').trim();
+    const claims = [
+      { name: 'mine', commit: mine },
+      { name: branch!.name, commit: mine },
+      { name: 'main', commit: base },
+    ].map((claim) => ({ base, changed: 1, ...claim }));
+    const web = await Web.start(host);
+    const statusOf = async (relPath: string): Promise<number> =>
+      (await web.raw('GET', `/api/branch?ref=${relPath}`, web.bearer())).status;
+    for (const claim of claims)
+      expect(await statusOf(put(host, { from: 'dev', re, host: 'front', branch: claim }))).toBe(
+        404,
+      );
+    // Another writer is not the one whose branch it is.
+    const stolen = { from: 'mallory', re, host: 'front', branch: branch! };
+    expect(await statusOf(put(host, stolen))).toBe(404);
+    expect(await statusOf(re[0] ?? '')).toBe(404);
+    expect(await statusOf(answer)).toBe(200);
+  },
+);
 
 it('a hostile patch is cut, and everything in it can be seen', { tags: 'long' }, async () => {
   const { project, host } = await machine();

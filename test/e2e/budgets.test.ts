@@ -120,7 +120,7 @@ it('the budget of the machine holds for all tiers, and one that cannot be read l
   expect(runs(host)).toBe(1);
 });
 
-it('the budget of a thread holds in that thread alone', async () => {
+it('the budget of a thread holds in that thread alone', { tags: 'long' }, async () => {
   const { host } = await world({ max_usd_per_thread: '0.25' });
   const question = await host.send('worker', 'one');
   await pass(host);
@@ -138,7 +138,7 @@ it('the budget of a thread holds in that thread alone', async () => {
   expect(question).toBeTruthy();
 });
 
-it('claude is handed the rest of the budget as its own cap', async () => {
+it('claude is handed the rest of the budget as its own cap', { tags: 'long' }, async () => {
   const bus = new Bus();
   const caps = join(bus.root, 'caps');
   const cli = `CAPS=${caps} ${billed()}`;
@@ -198,16 +198,20 @@ it(
   },
 );
 
-it('a delivery that failed is not tried again beyond a budget, and is when the day is over', async () => {
-  const bus = new Bus();
-  const cli = billed('fail');
-  const tier = { cli, max_usd_per_day: '0.25', attempts: 2, retry_delay: '10ms' };
-  const host = await bus.host('front', { worker: { default: tier } });
-  await host.send('worker', 'one');
-  for (const off of [0, 60_000, 120_000]) await pass(host, off);
-  expect(runs(host)).toBe(1);
-  await pass(host, DAY_MS);
-  expect(bus.from('worker').some(({ message }) => message.failed?.reason === 'exit_code')).toBe(
-    true,
-  );
-});
+it(
+  'a delivery that failed is not tried again beyond a budget, and is when the day is over',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const cli = billed('fail');
+    const tier = { cli, max_usd_per_day: '0.25', attempts: 2, retry_delay: '10ms' };
+    const host = await bus.host('front', { worker: { default: tier } });
+    await host.send('worker', 'one');
+    for (const off of [0, 60_000, 120_000]) await pass(host, off);
+    expect(runs(host)).toBe(1);
+    await pass(host, DAY_MS);
+    expect(bus.from('worker').some(({ message }) => message.failed?.reason === 'exit_code')).toBe(
+      true,
+    );
+  },
+);

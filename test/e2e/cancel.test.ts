@@ -69,50 +69,58 @@ const alive = (marks: string): number[] =>
       }
     });
 
-it('what waits is settled: nothing runs for it, then or later, and its asker is told once', async () => {
-  const bus = new Bus();
-  const front = await bus.host('front', { worker: noted(bus, 'worker', DONE) });
-  await front.once();
-  const question = await front.send('worker', 'part');
-  const cancelled = await front.run('cancel', question, '--reason', 'not needed any more');
+it(
+  'what waits is settled: nothing runs for it, then or later, and its asker is told once',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const front = await bus.host('front', { worker: noted(bus, 'worker', DONE) });
+    await front.once();
+    const question = await front.send('worker', 'part');
+    const cancelled = await front.run('cancel', question, '--reason', 'not needed any more');
 
-  expect(cancelled.out).toContain(`Cancelled: ${question}`);
-  await front.once();
-  await front.once();
-  expect(await fate(front, question)).toEqual(['FAILED', ['cancelled']]);
-  expect(await letters(front)).toEqual([['cancelled', 'cancelled', 'worker']]);
-  expect(bus.from('worker').map(({ message }) => [message.re, message.body])).toEqual([
-    [[question], 'worker on front gives no answer: it was cancelled.\n'],
-  ]);
-  const status = await front.run('status');
-  expect(status.out).not.toContain('quarantined');
-  const retried = await front.run('dlq', '--retry', 'all');
-  expect(retried.out).not.toContain('Retrying');
-  await front.once();
-  expect(runs(bus)).toEqual([]);
-});
+    expect(cancelled.out).toContain(`Cancelled: ${question}`);
+    await front.once();
+    await front.once();
+    expect(await fate(front, question)).toEqual(['FAILED', ['cancelled']]);
+    expect(await letters(front)).toEqual([['cancelled', 'cancelled', 'worker']]);
+    expect(bus.from('worker').map(({ message }) => [message.re, message.body])).toEqual([
+      [[question], 'worker on front gives no answer: it was cancelled.\n'],
+    ]);
+    const status = await front.run('status');
+    expect(status.out).not.toContain('quarantined');
+    const retried = await front.run('dlq', '--retry', 'all');
+    expect(retried.out).not.toContain('Retrying');
+    await front.once();
+    expect(runs(bus)).toEqual([]);
+  },
+);
 
-it('a machine that lost its state, or has an old one, does not run what was cancelled', async () => {
-  const bus = new Bus();
-  const front = await bus.host('front', { worker: noted(bus, 'worker', DONE) });
-  await front.once();
-  const question = await front.send('worker', 'part');
-  const old = join(bus.root, 'old-state');
-  cpSync(front.state, old, { recursive: true });
-  await front.run('cancel', question);
-  await front.once();
+it(
+  'a machine that lost its state, or has an old one, does not run what was cancelled',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const front = await bus.host('front', { worker: noted(bus, 'worker', DONE) });
+    await front.once();
+    const question = await front.send('worker', 'part');
+    const old = join(bus.root, 'old-state');
+    cpSync(front.state, old, { recursive: true });
+    await front.run('cancel', question);
+    await front.once();
 
-  rmSync(front.state, { recursive: true });
-  cpSync(old, front.state, { recursive: true });
-  await front.once();
-  expect(runs(bus)).toEqual([]);
+    rmSync(front.state, { recursive: true });
+    cpSync(old, front.state, { recursive: true });
+    await front.once();
+    expect(runs(bus)).toEqual([]);
 
-  for (const name of ['cursors.json', 'dead-letters', 'notices'])
-    rmSync(join(front.state, name), { recursive: true, force: true });
-  await front.once();
-  expect(runs(bus)).toEqual([]);
-  expect(bus.from('worker')).toHaveLength(1);
-});
+    for (const name of ['cursors.json', 'dead-letters', 'notices'])
+      rmSync(join(front.state, name), { recursive: true, force: true });
+    await front.once();
+    expect(runs(bus)).toEqual([]);
+    expect(bus.from('worker')).toHaveLength(1);
+  },
+);
 
 it('what runs is ended with all that it started, although it ignores being asked, and stays so', async () => {
   const bus = new Bus();
@@ -215,7 +223,7 @@ it('with --only the tasks that others were given go on', { tags: 'long' }, async
   expect(await fate(front, question)).toEqual(['FAILED', ['cancelled']]);
 });
 
-it('what is retried or quarantined is not tried again', async () => {
+it('what is retried or quarantined is not tried again', { tags: 'long' }, async () => {
   const bus = new Bus();
   const front = await bus.host('front', {
     worker: { default: { cli: noted(bus, 'worker', 'exit 3'), retry_delay: '10ms', attempts: 9 } },
@@ -243,25 +251,29 @@ it('what is retried or quarantined is not tried again', async () => {
   expect([asked.code, asked.err]).toEqual([2, expect.stringContaining('was cancelled')]);
 });
 
-it('nobody else can cancel a message, neither by the command nor by a push', async () => {
-  const bus = new Bus();
-  const front = await bus.host('front', { worker: noted(bus, 'worker', DONE) });
-  const question = await front.send('worker', 'part', '--from', 'alice');
-  const refused = await front.run('cancel', question, '--from', 'mallory');
+it(
+  'nobody else can cancel a message, neither by the command nor by a push',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const front = await bus.host('front', { worker: noted(bus, 'worker', DONE) });
+    const question = await front.send('worker', 'part', '--from', 'alice');
+    const refused = await front.run('cancel', question, '--from', 'mallory');
 
-  expect([refused.code, refused.out]).toEqual([2, '']);
-  expect(refused.err).toContain(`${question} is from alice, and only its writer can cancel it`);
-  const channel = front.channel();
-  const path = (digit: string): string =>
-    `data/channels/${channel}/${question.replace(/[^/]+$/, `235959999Z-${digit.repeat(8)}.md`)}`;
-  front.edit({
-    [path('a')]: pushedCancel(question, { from: 'mallory' }),
-    [path('b')]: pushedCancel(question, { from: 'alice', host: 'elsewhere' }),
-  });
-  const log = await front.once();
-  expect(runs(bus)).toEqual(['worker']);
-  expect(log.filter(({ event }) => event === 'cancel_ignored')).toHaveLength(2);
-});
+    expect([refused.code, refused.out]).toEqual([2, '']);
+    expect(refused.err).toContain(`${question} is from alice, and only its writer can cancel it`);
+    const channel = front.channel();
+    const path = (digit: string): string =>
+      `data/channels/${channel}/${question.replace(/[^/]+$/, `235959999Z-${digit.repeat(8)}.md`)}`;
+    front.edit({
+      [path('a')]: pushedCancel(question, { from: 'mallory' }),
+      [path('b')]: pushedCancel(question, { from: 'alice', host: 'elsewhere' }),
+    });
+    const log = await front.once();
+    expect(runs(bus)).toEqual(['worker']);
+    expect(log.filter(({ event }) => event === 'cancel_ignored')).toHaveLength(2);
+  },
+);
 
 it('a cancellation cannot be cancelled, neither by the command nor by a push', async () => {
   const bus = new Bus();
@@ -282,7 +294,7 @@ it('a cancellation cannot be cancelled, neither by the command nor by a push', a
   expect(await letters(back)).toEqual([['cancelled', 'cancelled', 'worker']]);
 });
 
-it('of two questions in one run the other one is answered', async () => {
+it('of two questions in one run the other one is answered', { tags: 'long' }, async () => {
   const bus = new Bus();
   const gate = join(bus.root, 'gate');
   const front = await bus.host('front', {
@@ -318,42 +330,50 @@ it('a plain 6.0 host is not woken by a cancellation', async () => {
     );
 });
 
-it('of hundreds of cancellations that say the same each kind is looked at once', async () => {
-  const bus = new Bus();
-  const front = await bus.host('front', { worker: noted(bus, 'worker', DONE), other: DONE });
-  const question = await front.send('worker', 'part', '--from', 'alice');
-  const channel = front.channel();
-  const at = (n: number): string =>
-    `data/channels/${channel}/${question.replace(/[^/]+$/, `235959999Z-${String(n).padStart(8, '0')}.md`)}`;
-  const files = Array.from({ length: 300 }, (_, n): [string, string] => [
-    at(n),
-    pushedCancel(question, { from: 'mallory' }),
-  ]);
-  front.edit(Object.fromEntries(files));
+it(
+  'of hundreds of cancellations that say the same each kind is looked at once',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const front = await bus.host('front', { worker: noted(bus, 'worker', DONE), other: DONE });
+    const question = await front.send('worker', 'part', '--from', 'alice');
+    const channel = front.channel();
+    const at = (n: number): string =>
+      `data/channels/${channel}/${question.replace(/[^/]+$/, `235959999Z-${String(n).padStart(8, '0')}.md`)}`;
+    const files = Array.from({ length: 300 }, (_, n): [string, string] => [
+      at(n),
+      pushedCancel(question, { from: 'mallory' }),
+    ]);
+    front.edit(Object.fromEntries(files));
 
-  const log = await front.once();
+    const log = await front.once();
 
-  expect(log.filter(({ event }) => event === 'cancel_ignored')).toHaveLength(1);
-  expect(runs(bus)).toEqual(['worker']);
-});
+    expect(log.filter(({ event }) => event === 'cancel_ignored')).toHaveLength(1);
+    expect(runs(bus)).toEqual(['worker']);
+  },
+);
 
-it('a reply that is taken back leaves its question open, and the next one is heard', async () => {
-  const bus = new Bus();
-  const cli = `p=$(cat); case $p in *ZULU*) echo done ;; *) crosstalk send --to operator 'which?' >&2 ;; esac`;
-  const front = await bus.host('front', { worker: cli });
-  const question = await front.send('worker', 'deploy');
-  await front.once();
-  const back = bus.from('worker')[0]?.relPath ?? '';
-  await front.run('reply', back, 'a wrong one');
-  const wrong = bus.from('operator').at(-1)?.relPath ?? '';
-  await front.run('cancel', wrong);
-  await front.once();
-  await front.once();
-  expect(await fate(front, question)).toEqual(['PENDING', []]);
-  await front.run('reply', back, 'ZULU');
-  await front.once();
-  expect(await fate(front, question)).toEqual(['REPLIED', []]);
-});
+it(
+  'a reply that is taken back leaves its question open, and the next one is heard',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const cli = `p=$(cat); case $p in *ZULU*) echo done ;; *) crosstalk send --to operator 'which?' >&2 ;; esac`;
+    const front = await bus.host('front', { worker: cli });
+    const question = await front.send('worker', 'deploy');
+    await front.once();
+    const back = bus.from('worker')[0]?.relPath ?? '';
+    await front.run('reply', back, 'a wrong one');
+    const wrong = bus.from('operator').at(-1)?.relPath ?? '';
+    await front.run('cancel', wrong);
+    await front.once();
+    await front.once();
+    expect(await fate(front, question)).toEqual(['PENDING', []]);
+    await front.run('reply', back, 'ZULU');
+    await front.once();
+    expect(await fate(front, question)).toEqual(['REPLIED', []]);
+  },
+);
 
 it(
   'a task for two questions goes on when one of them is taken back',
@@ -375,35 +395,39 @@ it(
   },
 );
 
-it('a run that is ended sends nothing more, and a failure that comes late is not tried again', async () => {
-  const bus = new Bus();
-  const marks = join(bus.root, 'marks');
-  const sent = join(bus.root, 'sent');
-  const front = await bus.host('front', {
-    worker: {
-      default: {
-        cli: noted(
-          bus,
-          'worker',
-          `trap 'crosstalk send --to other late > ${sent} 2>&1; exit 3' TERM; touch ${marks}; sleep 300 & wait`,
-        ),
-        retry_delay: '10ms',
+it(
+  'a run that is ended sends nothing more, and a failure that comes late is not tried again',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const marks = join(bus.root, 'marks');
+    const sent = join(bus.root, 'sent');
+    const front = await bus.host('front', {
+      worker: {
+        default: {
+          cli: noted(
+            bus,
+            'worker',
+            `trap 'crosstalk send --to other late > ${sent} 2>&1; exit 3' TERM; touch ${marks}; sleep 300 & wait`,
+          ),
+          retry_delay: '10ms',
+        },
       },
-    },
-    other: DONE,
-  });
-  const running = front.start();
-  const question = await front.send('worker', 'part');
-  await until('the run', () => existsSync(marks));
-  await front.run('cancel', question);
-  await until('the end of the run', () => existsSync(sent));
-  await until('the notice', async () => (await fate(front, question))[0] === 'FAILED');
-  await running.stop();
-  await front.once();
-  expect(bus.from('worker').map(({ message }) => message.failed?.reason)).toEqual(['cancelled']);
-  expect(runs(bus)).toEqual(['worker']);
-  expect(await letters(front)).toEqual([['cancelled', 'cancelled', 'worker']]);
-});
+      other: DONE,
+    });
+    const running = front.start();
+    const question = await front.send('worker', 'part');
+    await until('the run', () => existsSync(marks));
+    await front.run('cancel', question);
+    await until('the end of the run', () => existsSync(sent));
+    await until('the notice', async () => (await fate(front, question))[0] === 'FAILED');
+    await running.stop();
+    await front.once();
+    expect(bus.from('worker').map(({ message }) => message.failed?.reason)).toEqual(['cancelled']);
+    expect(runs(bus)).toEqual(['worker']);
+    expect(await letters(front)).toEqual([['cancelled', 'cancelled', 'worker']]);
+  },
+);
 
 it(
   'a cancellation that comes before its message is kept until it is there',
@@ -498,7 +522,7 @@ it('the reason is on record on every host, however it learns of it', { tags: 'lo
   expect((await reasons(back)).at(-1)).toBe('operator took it back');
 });
 
-it('who cancels what was answered is told that the answer stays', async () => {
+it('who cancels what was answered is told that the answer stays', { tags: 'long' }, async () => {
   const bus = new Bus();
   const front = await bus.host('front', { worker: DONE });
   const [answered, open] = [await front.send('worker', 'one'), await front.send('worker', 'two')];

@@ -118,90 +118,109 @@ it(
   },
 );
 
-it('a checkout that was killed before it could show a wider window shows it the next time', async () => {
-  const host = await new Bus().host('front', { worker: 'true' });
-  const old = `data/channels/${host.channel()}/2020/01/02/030405006Z-0123456789ab.md`;
-  push(host, [['100644', 'old\n', old]]);
-  await host.run('sync', '--window', '1d');
-  expect(existsSync(join(host.dir, old))).toBe(false);
-  await killedSync(host, NOTHING, '--window', 'all');
-  await sync(host);
-  expect(read(host, old)).toBe('old\n');
-  expect(git(host.dir, 'status', '--porcelain')).toBe('');
-});
+it(
+  'a checkout that was killed before it could show a wider window shows it the next time',
+  { tags: 'long' },
+  async () => {
+    const host = await new Bus().host('front', { worker: 'true' });
+    const old = `data/channels/${host.channel()}/2020/01/02/030405006Z-0123456789ab.md`;
+    push(host, [['100644', 'old\n', old]]);
+    await host.run('sync', '--window', '1d');
+    expect(existsSync(join(host.dir, old))).toBe(false);
+    await killedSync(host, NOTHING, '--window', 'all');
+    await sync(host);
+    expect(read(host, old)).toBe('old\n');
+    expect(git(host.dir, 'status', '--porcelain')).toBe('');
+  },
+);
 
-it('the first files of a clone that was killed with a part of them written are brought', async () => {
-  const { bus } = await new Bus().host('front', { worker: 'true' });
-  const host = await bus.host('back', { worker: 'true' });
-  push(host, [
-    ['100644', 'after\n', 'local/part.md'],
-    ['100644', 'new\n', 'local/new-part.md'],
-    ['100644', 'new\n', 'local/missing.md'],
-  ]);
-  // The state of a clone that was created and not updated yet.
-  await host.news();
-  git(host.dir, 'rm', '-r', '-f', '--quiet', '--sparse', '.');
-  for (const path of ['index', 'refs/heads/main', 'info/sparse-checkout'])
-    execFileSync('rm', ['-f', join(host.dir, '.git', path)]);
-  for (const path of ['checkout.json', 'info/sparse-checkout'])
-    execFileSync('rm', ['-f', join(host.state, 'git', path)]);
-  await killedSync(
-    host,
-    PARTS.replace('cp "$GIT', 'touch "$GIT_INDEX_FILE.before"; : "$GIT').replace(
-      'mv "$GIT_INDEX_FILE.before" "$GIT_INDEX_FILE"',
-      'rm "$GIT_INDEX_FILE" "$GIT_INDEX_FILE.before"',
-    ),
-  );
-  expect(await sync(host)).toContain('Checkout: forwarded');
-  expect(git(host.dir, 'status', '--porcelain')).toBe('');
-  expect(read(host, 'local/part.md')).toBe('after\n');
-  expect(read(host, 'local/missing.md')).toBe('new\n');
-});
+it(
+  'the first files of a clone that was killed with a part of them written are brought',
+  { tags: 'long' },
+  async () => {
+    const { bus } = await new Bus().host('front', { worker: 'true' });
+    const host = await bus.host('back', { worker: 'true' });
+    push(host, [
+      ['100644', 'after\n', 'local/part.md'],
+      ['100644', 'new\n', 'local/new-part.md'],
+      ['100644', 'new\n', 'local/missing.md'],
+    ]);
+    // The state of a clone that was created and not updated yet.
+    await host.news();
+    git(host.dir, 'rm', '-r', '-f', '--quiet', '--sparse', '.');
+    for (const path of ['index', 'refs/heads/main', 'info/sparse-checkout'])
+      execFileSync('rm', ['-f', join(host.dir, '.git', path)]);
+    for (const path of ['checkout.json', 'info/sparse-checkout'])
+      execFileSync('rm', ['-f', join(host.state, 'git', path)]);
+    await killedSync(
+      host,
+      PARTS.replace('cp "$GIT', 'touch "$GIT_INDEX_FILE.before"; : "$GIT').replace(
+        'mv "$GIT_INDEX_FILE.before" "$GIT_INDEX_FILE"',
+        'rm "$GIT_INDEX_FILE" "$GIT_INDEX_FILE.before"',
+      ),
+    );
+    expect(await sync(host)).toContain('Checkout: forwarded');
+    expect(git(host.dir, 'status', '--porcelain')).toBe('');
+    expect(read(host, 'local/part.md')).toBe('after\n');
+    expect(read(host, 'local/missing.md')).toBe('new\n');
+  },
+);
 
-it('an operator’s own file with the path of one that is not shown survives a killed checkout', async () => {
-  const host = await new Bus().host('front', { worker: 'true' });
-  push(host, [['100644', 'theirs\n', '.mcp.json']]);
-  await sync(host);
-  writeFileSync(join(host.dir, '.mcp.json'), 'mine\n');
-  push(host, [
-    ['0', '', '.mcp.json'],
-    ['100644', 'new\n', 'local/new.md'],
-  ]);
-  // A file that is not shown was left out of the index, and nothing was moved.
-  await killedSync(host, NOTHING);
-  expect(git(host.dir, 'diff', '--cached', '--name-only')).toBe('.mcp.json\n');
-  await sync(host);
-  expect(git(host.dir, 'status', '--porcelain')).toBe('?? .mcp.json\n');
-  expect(read(host, '.mcp.json')).toBe('mine\n');
-  expect(read(host, 'local/new.md')).toBe('new\n');
-});
+it(
+  'an operator’s own file with the path of one that is not shown survives a killed checkout',
+  { tags: 'long' },
+  async () => {
+    const host = await new Bus().host('front', { worker: 'true' });
+    push(host, [['100644', 'theirs\n', '.mcp.json']]);
+    await sync(host);
+    writeFileSync(join(host.dir, '.mcp.json'), 'mine\n');
+    push(host, [
+      ['0', '', '.mcp.json'],
+      ['100644', 'new\n', 'local/new.md'],
+    ]);
+    // A file that is not shown was left out of the index, and nothing was moved.
+    await killedSync(host, NOTHING);
+    expect(git(host.dir, 'diff', '--cached', '--name-only')).toBe('.mcp.json\n');
+    await sync(host);
+    expect(git(host.dir, 'status', '--porcelain')).toBe('?? .mcp.json\n');
+    expect(read(host, '.mcp.json')).toBe('mine\n');
+    expect(read(host, 'local/new.md')).toBe('new\n');
+  },
+);
 
-it('while another git is at work on the index, nothing of a move that goes on is taken back', async () => {
-  const host = await new Bus().host('front', { worker: 'true' });
-  await sync(host);
-  push(host, [['100644', 'new\n', 'local/new.md']]);
-  await killedSync(host, PARTS);
-  // The lock that another process of crosstalk would hold while it moves the checkout.
-  const lock = join(host.dir, '.git', 'index.lock');
-  writeFileSync(lock, '');
-  expect(await sync(host)).toContain('index.lock exists');
-  expect(read(host, 'local/new.md')).toBe('new\n');
-  execFileSync('rm', [lock]);
-  expect(await sync(host)).toContain('Checkout: forwarded');
-  expect(git(host.dir, 'status', '--porcelain')).toBe('?? local/new-part.md\n?? local/part.md\n');
-});
+it(
+  'while another git is at work on the index, nothing of a move that goes on is taken back',
+  { tags: 'long' },
+  async () => {
+    const host = await new Bus().host('front', { worker: 'true' });
+    await sync(host);
+    push(host, [['100644', 'new\n', 'local/new.md']]);
+    await killedSync(host, PARTS);
+    // The lock that another process of crosstalk would hold while it moves the checkout.
+    const lock = join(host.dir, '.git', 'index.lock');
+    writeFileSync(lock, '');
+    expect(await sync(host)).toContain('index.lock exists');
+    expect(read(host, 'local/new.md')).toBe('new\n');
+    execFileSync('rm', [lock]);
+    expect(await sync(host)).toContain('Checkout: forwarded');
+    expect(git(host.dir, 'status', '--porcelain')).toBe('?? local/new-part.md\n?? local/part.md\n');
+  },
+);
 
-it('a checkout that cannot take the lock of the index takes nothing back that another has written', async () => {
-  const host = await new Bus().host('front', { worker: 'true' });
-  await sync(host);
-  push(host, [['100644', 'new\n', 'local/new.md']]);
-  // Another process is first: its git holds the lock when ours asks for it, and finishes a moment
-  // later.
-  const bin = join(host.bus.root, 'racing-bin');
-  mkdirSync(bin);
-  writeFileSync(
-    join(bin, 'git'),
-    `#!/bin/sh
+it(
+  'a checkout that cannot take the lock of the index takes nothing back that another has written',
+  { tags: 'long' },
+  async () => {
+    const host = await new Bus().host('front', { worker: 'true' });
+    await sync(host);
+    push(host, [['100644', 'new\n', 'local/new.md']]);
+    // Another process is first: its git holds the lock when ours asks for it, and finishes a moment
+    // later.
+    const bin = join(host.bus.root, 'racing-bin');
+    mkdirSync(bin);
+    writeFileSync(
+      join(bin, 'git'),
+      `#!/bin/sh
 case " $* " in *" read-tree -m -u "*)
 '${realGit}' "$@"
 touch "$GIT_INDEX_FILE.lock"
@@ -212,11 +231,12 @@ exit $code ;;
 esac
 exec '${realGit}' "$@"
 `,
-  );
-  chmodSync(join(bin, 'git'), 0o755);
-  const env = { ...host.env, PATH: `${bin}:${process.env['PATH'] ?? ''}` };
-  await new Program({ dir: host.dir, env }, 'sync').ended();
-  expect(read(host, 'local/new.md')).toBe('new\n');
-  expect(await sync(host)).toContain('Checkout: forwarded');
-  expect(git(host.dir, 'status', '--porcelain')).toBe('');
-});
+    );
+    chmodSync(join(bin, 'git'), 0o755);
+    const env = { ...host.env, PATH: `${bin}:${process.env['PATH'] ?? ''}` };
+    await new Program({ dir: host.dir, env }, 'sync').ended();
+    expect(read(host, 'local/new.md')).toBe('new\n');
+    expect(await sync(host)).toContain('Checkout: forwarded');
+    expect(git(host.dir, 'status', '--porcelain')).toBe('');
+  },
+);

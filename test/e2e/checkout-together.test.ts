@@ -85,25 +85,29 @@ exec '${realGit}' "$@"
   expect(readFileSync(join(host.dir, 'local/a.md'), 'utf8')).toBe('after\n');
 });
 
-it('a move that is taken back removes nothing behind a symlink that was put into its way', async () => {
-  const host = await new Bus().host('front', { worker: 'true' });
-  await host.run('sync');
-  const [bin, elsewhere] = ['linking-bin', 'elsewhere'].map((name) =>
-    join(host.bus.root, name),
-  ) as [string, string];
-  for (const folder of [bin, elsewhere]) mkdirSync(folder);
-  writeFileSync(join(elsewhere, 'empty.md'), '');
-  push(host, [['100644', 'new\n', 'local/notes/empty.md']]);
-  const script = `#!/bin/sh
+it(
+  'a move that is taken back removes nothing behind a symlink that was put into its way',
+  { tags: 'long' },
+  async () => {
+    const host = await new Bus().host('front', { worker: 'true' });
+    await host.run('sync');
+    const [bin, elsewhere] = ['linking-bin', 'elsewhere'].map((name) =>
+      join(host.bus.root, name),
+    ) as [string, string];
+    for (const folder of [bin, elsewhere]) mkdirSync(folder);
+    writeFileSync(join(elsewhere, 'empty.md'), '');
+    push(host, [['100644', 'new\n', 'local/notes/empty.md']]);
+    const script = `#!/bin/sh
 case " $* " in
 *" read-tree -m -u "*) cd "$GIT_WORK_TREE" && mkdir -p local && ln -s '${elsewhere}' local/notes; exit 128 ;;
 esac
 exec '${realGit}' "$@"
 `;
-  writeFileSync(join(bin, 'git'), script);
-  chmodSync(join(bin, 'git'), 0o755);
-  const env = { PATH: `${bin}:${process.env['PATH'] ?? ''}` };
-  expect((await host.runWith({ env }, 'sync')).out).toContain('left as it is');
-  expect(existsSync(join(elsewhere, 'empty.md'))).toBe(true);
-  expect((await host.run('sync')).out).toContain('is in the way: local/notes');
-});
+    writeFileSync(join(bin, 'git'), script);
+    chmodSync(join(bin, 'git'), 0o755);
+    const env = { PATH: `${bin}:${process.env['PATH'] ?? ''}` };
+    expect((await host.runWith({ env }, 'sync')).out).toContain('left as it is');
+    expect(existsSync(join(elsewhere, 'empty.md'))).toBe(true);
+    expect((await host.run('sync')).out).toContain('is in the way: local/notes');
+  },
+);

@@ -54,20 +54,24 @@ it('a checkout that is dirty, on another branch and in the middle of a conflicti
   expect(picture(dir)).toEqual(before);
 });
 
-it('a clean checkout on the branch is fast-forwarded, so that files can be read there', async () => {
-  const bus = new Bus();
-  const front = await bus.host('front', { worker: 'echo done' });
-  const sent = await front.send('worker', 'hello');
-  expect(readFileSync(join(front.dir, 'data/channels', front.channel(), sent), 'utf8')).toContain(
-    'hello',
-  );
-  await front.once();
-  const [reply] = bus.from('worker');
-  expect(git(front.dir, 'status', '--porcelain')).toBe('');
-  expect(
-    readFileSync(join(front.dir, 'data/channels', front.channel(), reply?.relPath ?? ''), 'utf8'),
-  ).toContain('done');
-});
+it(
+  'a clean checkout on the branch is fast-forwarded, so that files can be read there',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const front = await bus.host('front', { worker: 'echo done' });
+    const sent = await front.send('worker', 'hello');
+    expect(readFileSync(join(front.dir, 'data/channels', front.channel(), sent), 'utf8')).toContain(
+      'hello',
+    );
+    await front.once();
+    const [reply] = bus.from('worker');
+    expect(git(front.dir, 'status', '--porcelain')).toBe('');
+    expect(
+      readFileSync(join(front.dir, 'data/channels', front.channel(), reply?.relPath ?? ''), 'utf8'),
+    ).toContain('done');
+  },
+);
 
 /** Replaces the history of the bus by another one, as anybody who can push may. */
 function rewrite(host: Host): void {

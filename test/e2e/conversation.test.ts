@@ -5,26 +5,30 @@ import { Bus } from '../support/bus.ts';
 import { agent } from '../support/agents.ts';
 import { until } from '../support/wait.ts';
 
-it('a question is answered across machines, and replies goes from PENDING to REPLIED', async () => {
-  const bus = new Bus();
-  const front = await bus.host('front', { other: 'cat' });
-  const back = await bus.host('back', { concierge: 'echo "it is green"' });
-  const question = await front.send('concierge', 'how is the build?');
-  expect((await front.run('replies', question)).out).toBe(`PENDING ${question}\n`);
+it(
+  'a question is answered across machines, and replies goes from PENDING to REPLIED',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const front = await bus.host('front', { other: 'cat' });
+    const back = await bus.host('back', { concierge: 'echo "it is green"' });
+    const question = await front.send('concierge', 'how is the build?');
+    expect((await front.run('replies', question)).out).toBe(`PENDING ${question}\n`);
 
-  await back.once();
+    await back.once();
 
-  const [reply] = bus.from('concierge');
-  expect(reply?.message).toMatchObject({
-    to: [{ name: 'operator' }],
-    re: [question],
-    host: 'back',
-    body: 'it is green\n',
-  });
-  expect((await front.run('replies', question)).out).toBe(
-    `REPLIED ${question}\n  from concierge ${reply?.relPath ?? ''}\n  it is green\n`,
-  );
-});
+    const [reply] = bus.from('concierge');
+    expect(reply?.message).toMatchObject({
+      to: [{ name: 'operator' }],
+      re: [question],
+      host: 'back',
+      body: 'it is green\n',
+    });
+    expect((await front.run('replies', question)).out).toBe(
+      `REPLIED ${question}\n  from concierge ${reply?.relPath ?? ''}\n  it is green\n`,
+    );
+  },
+);
 
 it(
   'a fan-out to three workers on another host ends in one summary to the asker, by plain stdout',
@@ -69,7 +73,7 @@ it('name@host is served by that host alone; the other one logs that it skipped i
   expect(log).toContainEqual(expect.objectContaining({ event: 'route_skipped', actor: 'worker' }));
 });
 
-it('a bare name that both hosts serve is answered by both', async () => {
+it('a bare name that both hosts serve is answered by both', { tags: 'long' }, async () => {
   const bus = new Bus();
   const front = await bus.host('front', { worker: 'echo from front' });
   const back = await bus.host('back', { worker: 'echo from back' });
@@ -86,7 +90,7 @@ it('a bare name that both hosts serve is answered by both', async () => {
   ).toEqual(['from back\n', 'from front\n']);
 });
 
-it('all reaches everybody but the sender', async () => {
+it('all reaches everybody but the sender', { tags: 'long' }, async () => {
   const bus = new Bus();
   const front = await bus.host('front', { a: 'echo a', b: 'echo b' });
   const back = await bus.host('back', { c: 'echo c' });
@@ -96,53 +100,65 @@ it('all reaches everybody but the sender', async () => {
   expect(bus.messages().map(({ message }) => message.from)).toEqual(['b', 'a', 'c']);
 });
 
-it('the newest message that names a declared tier decides; an unknown tier falls back to the first', async () => {
-  const bus = new Bus();
-  const host = await bus.host('front', { worker: { quick: 'echo quick', large: 'echo large' } });
-  await host.send('worker', 'one', '--tier', 'large');
-  await host.once();
-  await host.send('worker', 'two', '--tier', 'enormous');
-  await host.once();
-  await host.send('worker', 'three', '--tier', 'quick');
-  await host.send('worker', 'four', '--tier', 'large');
-  await host.send('worker', 'five', '--tier', 'unknown');
-  await host.once();
-  expect(bus.from('worker').map(({ message }) => message.body)).toEqual([
-    'large\n',
-    'quick\n',
-    'large\n',
-  ]);
-});
+it(
+  'the newest message that names a declared tier decides; an unknown tier falls back to the first',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const host = await bus.host('front', { worker: { quick: 'echo quick', large: 'echo large' } });
+    await host.send('worker', 'one', '--tier', 'large');
+    await host.once();
+    await host.send('worker', 'two', '--tier', 'enormous');
+    await host.once();
+    await host.send('worker', 'three', '--tier', 'quick');
+    await host.send('worker', 'four', '--tier', 'large');
+    await host.send('worker', 'five', '--tier', 'unknown');
+    await host.once();
+    expect(bus.from('worker').map(({ message }) => message.body)).toEqual([
+      'large\n',
+      'quick\n',
+      'large\n',
+    ]);
+  },
+);
 
-it('ten waiting messages are one batch for one run, in commit order, answered by one reply', async () => {
-  const bus = new Bus();
-  const host = await bus.host('front', { worker: `grep -- '--- Message'` });
-  const sent: string[] = [];
-  for (let n = 1; n <= 10; n++) sent.push(await host.send('worker', `message ${String(n)}`));
-  const log = await host.once();
-  expect(log.filter(({ event }) => event === 'dispatch_start')).toHaveLength(1);
-  const [reply] = bus.from('worker');
-  expect(reply?.message.re).toEqual(sent);
-  expect(reply?.message.body).toBe(
-    sent
-      .map(
-        (relPath, index) =>
-          `--- Message ${String(index + 1)} of 10 (from: operator, ref: ${relPath}) ---\n`,
-      )
-      .join(''),
-  );
-});
+it(
+  'ten waiting messages are one batch for one run, in commit order, answered by one reply',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const host = await bus.host('front', { worker: `grep -- '--- Message'` });
+    const sent: string[] = [];
+    for (let n = 1; n <= 10; n++) sent.push(await host.send('worker', `message ${String(n)}`));
+    const log = await host.once();
+    expect(log.filter(({ event }) => event === 'dispatch_start')).toHaveLength(1);
+    const [reply] = bus.from('worker');
+    expect(reply?.message.re).toEqual(sent);
+    expect(reply?.message.body).toBe(
+      sent
+        .map(
+          (relPath, index) =>
+            `--- Message ${String(index + 1)} of 10 (from: operator, ref: ${relPath}) ---\n`,
+        )
+        .join(''),
+    );
+  },
+);
 
-it('a worker asks its coordinator back, is answered, and the operator gets the result', async () => {
-  const bus = new Bus();
-  const host = await bus.host('front', { boss: agent('boss'), worker: agent('asks-back') });
-  const running = host.start();
-  const question = await host.send('boss', 'paint it');
-  const replied = await host.run('replies', '--wait', '--timeout', '100', question);
-  expect(replied.out).toContain('boss reports: painted blue');
-  await running.stop();
-  expect(running.events.filter(({ event }) => event === 'dispatch_failed')).toEqual([]);
-});
+it(
+  'a worker asks its coordinator back, is answered, and the operator gets the result',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const host = await bus.host('front', { boss: agent('boss'), worker: agent('asks-back') });
+    const running = host.start();
+    const question = await host.send('boss', 'paint it');
+    const replied = await host.run('replies', '--wait', '--timeout', '100', question);
+    expect(replied.out).toContain('boss reports: painted blue');
+    await running.stop();
+    expect(running.events.filter(({ event }) => event === 'dispatch_failed')).toEqual([]);
+  },
+);
 
 it('two actors that always answer politely fall silent by themselves', async () => {
   const bus = new Bus();
@@ -166,17 +182,21 @@ it('two actors that always answer politely fall silent by themselves', async () 
   ).toBeLessThanOrEqual(3);
 });
 
-it('a host that starts late gets the mail that waited, and does not redo what is answered', async () => {
-  const bus = new Bus();
-  const front = await bus.host('front', { worker: 'echo from front' });
-  await front.send('worker', 'answered before');
-  await front.once();
-  await front.send('archivist', 'waits for a late host');
-  const late = await bus.host('late', { worker: 'echo from late', archivist: 'echo here I am' });
-  await late.once();
-  expect(bus.from('archivist')).toHaveLength(1);
-  expect(bus.from('worker').map(({ message }) => message.body)).toEqual(['from front\n']);
-});
+it(
+  'a host that starts late gets the mail that waited, and does not redo what is answered',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const front = await bus.host('front', { worker: 'echo from front' });
+    await front.send('worker', 'answered before');
+    await front.once();
+    await front.send('archivist', 'waits for a late host');
+    const late = await bus.host('late', { worker: 'echo from late', archivist: 'echo here I am' });
+    await late.once();
+    expect(bus.from('archivist')).toHaveLength(1);
+    expect(bus.from('worker').map(({ message }) => message.body)).toEqual(['from front\n']);
+  },
+);
 
 it('a delivery that fails three times is quarantined, and succeeds after a retry', async () => {
   const bus = new Bus();

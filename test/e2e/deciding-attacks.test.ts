@@ -256,7 +256,7 @@ describe('a decision', () => {
       if (code === 1) expect(programs[at]?.err).toMatch(/is decided: \S+ (approves|denies) it/);
   });
 
-  it('is no reply with yes, whose writer is told how to decide', async () => {
+  it('is no reply with yes, whose writer is told how to decide', { tags: 'long' }, async () => {
     const { relPath } = await planned(tower);
     const [suffix = ''] = /[0-9a-f]+(?=\.md$)/.exec(relPath) ?? [];
     const ran = await tower.run('reply', suffix, 'yes', '--from', 'anna');

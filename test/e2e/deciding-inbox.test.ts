@@ -122,7 +122,7 @@ describe('a proposal waits for its approver', () => {
     },
   );
 
-  it('before any number of others that somebody has pushed', async () => {
+  it('before any number of others that somebody has pushed', { tags: 'long' }, async () => {
     const { relPath } = await planned(tower);
     const flood = Array.from({ length: 260 }, (_, at): [string, string] => [
       messageFile(channel, place(at)),
@@ -155,34 +155,43 @@ describe('a proposal waits for its approver', () => {
 });
 
 describe('status', () => {
-  it('tells how to decide where a proposal waits, and how to answer where a question does', async () => {
-    await planned(tower);
-    const status = (): Promise<string> =>
-      tower.runWith({ env: { CROSSTALK_FROM: 'anna' } }, 'status').then(({ out }) => out);
-    const decide = 'decide with: crosstalk approve <message>, or crosstalk deny <message> "<why>"';
-    const answer = 'answer with: crosstalk reply <message> "<text>"';
-    const before = await status();
-    expect(before).toContain(decide);
-    expect(before).not.toContain(answer);
-    await tower.send('anna', 'where are the keys?', '--from', 'carl');
-    const after = await status();
-    expect(after).toContain(decide);
-    expect(after).toContain(answer);
-  });
+  it(
+    'tells how to decide where a proposal waits, and how to answer where a question does',
+    { tags: 'long' },
+    async () => {
+      await planned(tower);
+      const status = (): Promise<string> =>
+        tower.runWith({ env: { CROSSTALK_FROM: 'anna' } }, 'status').then(({ out }) => out);
+      const decide =
+        'decide with: crosstalk approve <message>, or crosstalk deny <message> "<why>"';
+      const answer = 'answer with: crosstalk reply <message> "<text>"';
+      const before = await status();
+      expect(before).toContain(decide);
+      expect(before).not.toContain(answer);
+      await tower.send('anna', 'where are the keys?', '--from', 'carl');
+      const after = await status();
+      expect(after).toContain(decide);
+      expect(after).toContain(answer);
+    },
+  );
 
-  it('counts no proposal as mail that nobody serves, and any other message to a stranger', async () => {
-    const { message } = await planned(tower);
-    await tower.run('cancel', message.re[0] ?? '', '--from', 'carl');
-    await tower.once();
-    await tower.send('bulider', 'hello', '--from', 'carl');
-    const { unserved } = JSON.parse((await tower.run('status', '--json')).out) as {
-      unserved: { name: string }[];
-    };
-    expect(unserved.map(({ name }) => name)).toEqual(['bulider']);
-  });
+  it(
+    'counts no proposal as mail that nobody serves, and any other message to a stranger',
+    { tags: 'long' },
+    async () => {
+      const { message } = await planned(tower);
+      await tower.run('cancel', message.re[0] ?? '', '--from', 'carl');
+      await tower.once();
+      await tower.send('bulider', 'hello', '--from', 'carl');
+      const { unserved } = JSON.parse((await tower.run('status', '--json')).out) as {
+        unserved: { name: string }[];
+      };
+      expect(unserved.map(({ name }) => name)).toEqual(['bulider']);
+    },
+  );
 });
 
-it('a thread marks a proposal and what decides on it', async () => {
+it('a thread marks a proposal and what decides on it', { tags: 'long' }, async () => {
   const proposal = await planned(tower);
   await approve(tower, proposal);
   const shown = await tower.run('thread', proposal.relPath);

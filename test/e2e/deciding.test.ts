@@ -50,32 +50,36 @@ function propose(said: Partial<Message> = {}, relPath = AT): string {
 }
 
 describe.skipIf(!hasSshKeygen)(`approve and deny ${WITH_SSH_KEYGEN}`, () => {
-  it('show the text with nothing hidden, and reply with the decision, bound to it', async () => {
-    propose();
-    await host.news();
-    const ran = await host.run('approve', AT, 'but slowly');
-    expect(ran).toMatchObject({ code: 0, out: `Approved: ${AT}\n` });
-    expect(ran.err).toContain(
-      'builder@tower proposes:\n  | I will \\u202emv\\u202c the \\u001b[31mtables\\u001b[0m.',
-    );
-    const [said] = bus.from('anna');
-    const file = fileOf(host, { channel, relPath: AT });
-    const digest = createHash('sha256')
-      .update(proposedText(`${channel}/${AT}`, file))
-      .digest('hex');
-    expect(said?.message).toMatchObject({
-      to: [{ name: 'builder', host: 'tower' }],
-      re: [AT],
-      decision: 'approve',
-      decides: digest,
-      body: 'but slowly\n',
-    });
-    expect(said?.message.host).toBeUndefined();
-    const read = await host.run('read', said?.relPath ?? '');
-    expect(read.out).toMatch(/^decision +approve$/m);
-  });
+  it(
+    'show the text with nothing hidden, and reply with the decision, bound to it',
+    { tags: 'long' },
+    async () => {
+      propose();
+      await host.news();
+      const ran = await host.run('approve', AT, 'but slowly');
+      expect(ran).toMatchObject({ code: 0, out: `Approved: ${AT}\n` });
+      expect(ran.err).toContain(
+        'builder@tower proposes:\n  | I will \\u202emv\\u202c the \\u001b[31mtables\\u001b[0m.',
+      );
+      const [said] = bus.from('anna');
+      const file = fileOf(host, { channel, relPath: AT });
+      const digest = createHash('sha256')
+        .update(proposedText(`${channel}/${AT}`, file))
+        .digest('hex');
+      expect(said?.message).toMatchObject({
+        to: [{ name: 'builder', host: 'tower' }],
+        re: [AT],
+        decision: 'approve',
+        decides: digest,
+        body: 'but slowly\n',
+      });
+      expect(said?.message.host).toBeUndefined();
+      const read = await host.run('read', said?.relPath ?? '');
+      expect(read.out).toMatch(/^decision +approve$/m);
+    },
+  );
 
-  it('give the whole of it as JSON', async () => {
+  it('give the whole of it as JSON', { tags: 'long' }, async () => {
     propose({ permission: { tool: 'Bash', input: '{"command":"ls"}', marks: ['reads'] } });
     await host.news();
     const ran = await host.run('deny', AT, '3', '--json');
@@ -104,23 +108,27 @@ describe.skipIf(!hasSshKeygen)(`approve and deny ${WITH_SSH_KEYGEN}`, () => {
     expect(bus.from('anna')).toHaveLength(1);
   });
 
-  it('refuse what proposes nothing, what asks somebody else, and what is decided', async () => {
-    const plain = await host.send('worker', 'hello');
-    expect(await host.run('approve', plain)).toMatchObject({
-      code: 2,
-      err: expect.stringContaining('proposes nothing') as string,
-    });
-    propose({ to: [{ name: 'carl' }] });
-    await host.news();
-    expect(await host.run('approve', AT)).toMatchObject({
-      code: 2,
-      err: expect.stringContaining('asks carl to decide, not anna') as string,
-    });
-    expect((await host.run('deny', AT, '--from', 'carl')).code).toBe(0);
-    const again = await host.run('approve', AT, '--from', 'carl');
-    expect(again).toMatchObject({ code: 1, err: expect.stringContaining('denies it') as string });
-    expect(bus.from('carl')).toHaveLength(1);
-  });
+  it(
+    'refuse what proposes nothing, what asks somebody else, and what is decided',
+    { tags: 'long' },
+    async () => {
+      const plain = await host.send('worker', 'hello');
+      expect(await host.run('approve', plain)).toMatchObject({
+        code: 2,
+        err: expect.stringContaining('proposes nothing') as string,
+      });
+      propose({ to: [{ name: 'carl' }] });
+      await host.news();
+      expect(await host.run('approve', AT)).toMatchObject({
+        code: 2,
+        err: expect.stringContaining('asks carl to decide, not anna') as string,
+      });
+      expect((await host.run('deny', AT, '--from', 'carl')).code).toBe(0);
+      const again = await host.run('approve', AT, '--from', 'carl');
+      expect(again).toMatchObject({ code: 1, err: expect.stringContaining('denies it') as string });
+      expect(bus.from('carl')).toHaveLength(1);
+    },
+  );
 
   it('know a decision that waits in the outbox', async () => {
     propose();

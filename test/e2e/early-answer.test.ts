@@ -47,38 +47,46 @@ async function asking(
   return { said: question.replies.map(({ message }) => message.body), opened, ending };
 }
 
-it('an answer that comes at once is told by the dispatcher, and the transport is not opened', async () => {
-  const bus = new Bus();
-  const host = await bus.host('front', { worker: 'cat > /dev/null; echo done' });
-  await host.start().saw('host_file_loaded');
-  expect(await asking(host, 'hello')).toEqual({
-    said: ['done\n'],
-    opened: 0,
-    ending: 'complete',
-  });
-  // It is what is on the remote, and this machine has a note of it a moment later.
-  const [answer] = bus.from('worker');
-  expect(answer?.message.body).toBe('done\n');
-  await until('the note', async () => (await host.run('log')).out.includes('done'));
-  expect((await host.run('replies', bus.from('me')[0]?.relPath ?? '')).out).toContain('REPLIED');
-});
+it(
+  'an answer that comes at once is told by the dispatcher, and the transport is not opened',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const host = await bus.host('front', { worker: 'cat > /dev/null; echo done' });
+    await host.start().saw('host_file_loaded');
+    expect(await asking(host, 'hello')).toEqual({
+      said: ['done\n'],
+      opened: 0,
+      ending: 'complete',
+    });
+    // It is what is on the remote, and this machine has a note of it a moment later.
+    const [answer] = bus.from('worker');
+    expect(answer?.message.body).toBe('done\n');
+    await until('the note', async () => (await host.run('log')).out.includes('done'));
+    expect((await host.run('replies', bus.from('me')[0]?.relPath ?? '')).out).toContain('REPLIED');
+  },
+);
 
-it('an answer that comes later, or says more, is looked for in the transport', async () => {
-  const bus = new Bus();
-  const host = await bus.host('front', {
-    worker:
-      'grep -q aside && crosstalk send --for current --to me "a word first" > /dev/null; echo done',
-  });
-  await host.start().saw('host_file_loaded');
-  expect(await asking(host, 'hello', { atFirst: 0 })).toEqual({
-    said: ['done\n'],
-    opened: 1,
-    ending: 'complete',
-  });
-  const more = await asking(host, 'say something aside');
-  expect(more.ending).toBe('complete');
-  expect(more.said.at(-1)).toBe('done\n');
-});
+it(
+  'an answer that comes later, or says more, is looked for in the transport',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const host = await bus.host('front', {
+      worker:
+        'grep -q aside && crosstalk send --for current --to me "a word first" > /dev/null; echo done',
+    });
+    await host.start().saw('host_file_loaded');
+    expect(await asking(host, 'hello', { atFirst: 0 })).toEqual({
+      said: ['done\n'],
+      opened: 1,
+      ending: 'complete',
+    });
+    const more = await asking(host, 'say something aside');
+    expect(more.ending).toBe('complete');
+    expect(more.said.at(-1)).toBe('done\n');
+  },
+);
 
 it('what the socket says of an answer is taken apart as hostile text', async () => {
   const folder = scratch();
@@ -124,21 +132,25 @@ it('a dispatcher that knows nothing of this is not waited for', async () => {
   await ear.close();
 });
 
-it('the command prints an answer that comes at once as it prints any other', async () => {
-  const bus = new Bus();
-  const host = await bus.host('front', { worker: 'cat > /dev/null; echo done' });
-  await host.start().saw('host_file_loaded');
-  expect(await host.run('ask', 'worker', 'hello')).toEqual({ code: 0, out: 'done\n', err: '' });
-  const json = await host.run('ask', 'worker', '--json', 'again');
-  const [, answer] = bus.from('worker');
-  const said = expect.objectContaining({ relPath: answer?.relPath, body: 'done\n' }) as unknown;
-  expect(JSON.parse(json.out)).toEqual({
-    channel: answer?.channel,
-    message: answer?.message.re[0],
-    state: 'REPLIED',
-    replies: [said],
-    failures: [],
-    held_up: [],
-    answer: said,
-  });
-});
+it(
+  'the command prints an answer that comes at once as it prints any other',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const host = await bus.host('front', { worker: 'cat > /dev/null; echo done' });
+    await host.start().saw('host_file_loaded');
+    expect(await host.run('ask', 'worker', 'hello')).toEqual({ code: 0, out: 'done\n', err: '' });
+    const json = await host.run('ask', 'worker', '--json', 'again');
+    const [, answer] = bus.from('worker');
+    const said = expect.objectContaining({ relPath: answer?.relPath, body: 'done\n' }) as unknown;
+    expect(JSON.parse(json.out)).toEqual({
+      channel: answer?.channel,
+      message: answer?.message.re[0],
+      state: 'REPLIED',
+      replies: [said],
+      failures: [],
+      held_up: [],
+      answer: said,
+    });
+  },
+);

@@ -189,7 +189,7 @@ it('a payload stays text, whatever it looks like', { tags: 'long' }, async () =>
   expect(bus.from('worker').flatMap(({ message }) => message.re)).toHaveLength(payloads.length);
 });
 
-it('no event can take the place of a subscription that fires once', async () => {
+it('no event can take the place of a subscription that fires once', { tags: 'long' }, async () => {
   const { bus, host } = await world({
     'local/subscriptions/one.md': subscription('event:first', 'once: true\n'),
     'local/subscriptions/two.md': subscription('event:subscription'),

@@ -95,23 +95,27 @@ it('an event with an id is one, on whatever machine it is published, and also at
     expect((await host.run('status')).out).not.toMatch(/kept aside/);
 });
 
-it('an event that cannot be published says why, and one to a once-only subscription fires once', async () => {
-  const { bus, host } = await world({ once: 'true' });
-  await published(host, 'build', 'a');
-  expect(await published(host, 'build', 'b')).toMatchObject({ state: 'unheard' });
-  expect(tasksOf(bus)).toHaveLength(1);
-  for (const [argv, said] of [
-    [['no name', 'x'], '"no name" is no name of an event'],
-    [['build', 'x', '--id', 'a\nb'], 'the id is "a b", expected a text on one line'],
-    [
-      ['build', 'x'.repeat(1024 * 1024 + 1)],
-      'the payload has 1048577 bytes, expected at most 1 MiB',
-    ],
-  ] as const) {
-    const ran = await host.run('event', 'publish', ...argv);
-    expect([ran.code, ran.err]).toEqual([2, expect.stringContaining(said)]);
-  }
-});
+it(
+  'an event that cannot be published says why, and one to a once-only subscription fires once',
+  { tags: 'long' },
+  async () => {
+    const { bus, host } = await world({ once: 'true' });
+    await published(host, 'build', 'a');
+    expect(await published(host, 'build', 'b')).toMatchObject({ state: 'unheard' });
+    expect(tasksOf(bus)).toHaveLength(1);
+    for (const [argv, said] of [
+      [['no name', 'x'], '"no name" is no name of an event'],
+      [['build', 'x', '--id', 'a\nb'], 'the id is "a b", expected a text on one line'],
+      [
+        ['build', 'x'.repeat(1024 * 1024 + 1)],
+        'the payload has 1048577 bytes, expected at most 1 MiB',
+      ],
+    ] as const) {
+      const ran = await host.run('event', 'publish', ...argv);
+      expect([ran.code, ran.err]).toEqual([2, expect.stringContaining(said)]);
+    }
+  },
+);
 
 it('secrets are kept for this user alone, and neither shown nor written anywhere else', async () => {
   const { bus, host } = await world();

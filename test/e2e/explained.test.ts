@@ -36,21 +36,26 @@ it('waiting says that no dispatcher runs here, and sending says so after the mes
   expect(await front.run('wait', question)).toMatchObject({ code: 0, err: '' });
 });
 
-it('waiting says that nobody serves the name, and which was probably meant', async () => {
-  const bus = new Bus();
-  const front = await bus.host('front', { idle: 'true' });
-  await bus.host('back', { concierge: 'true' });
-  const line = 'no host serves concirge; the message waits until one does; did you mean concierge?';
-  const asked = await front.run('ask', 'concirge', '--timeout', '0.2', 'hi');
-  expect(asked.code).toBe(3);
-  expect(asked.err.split(line)).toHaveLength(2);
-  const question = bus.from('operator')[0]!.relPath;
-  const [json] = JSON.parse(
-    (await front.run('wait', '--json', '--timeout', '0', question)).out,
-  ) as { held_up: string[] }[];
-  expect(json?.held_up).toEqual([line]);
-  expect((await front.run('thread', question)).out).toContain(`waiting for concirge: ${line}`);
-});
+it(
+  'waiting says that nobody serves the name, and which was probably meant',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const front = await bus.host('front', { idle: 'true' });
+    await bus.host('back', { concierge: 'true' });
+    const line =
+      'no host serves concirge; the message waits until one does; did you mean concierge?';
+    const asked = await front.run('ask', 'concirge', '--timeout', '0.2', 'hi');
+    expect(asked.code).toBe(3);
+    expect(asked.err.split(line)).toHaveLength(2);
+    const question = bus.from('operator')[0]!.relPath;
+    const [json] = JSON.parse(
+      (await front.run('wait', '--json', '--timeout', '0', question)).out,
+    ) as { held_up: string[] }[];
+    expect(json?.held_up).toEqual([line]);
+    expect((await front.run('thread', question)).out).toContain(`waiting for concirge: ${line}`);
+  },
+);
 
 it('waiting says that the other host has not been heard of since, once that says something', async () => {
   const bus = new Bus();
@@ -70,20 +75,28 @@ it('waiting says that the other host has not been heard of since, once that says
   expect(await wait(3, second)).toBe('');
 });
 
-it('waiting says that mail is held on this machine, and that it has failed and is tried again', async () => {
-  const host = await new Bus().host('front', {
-    worker: { default: { cli: 'exit 7', retry_delay: '10m' } },
-  });
-  const dispatcher = host.start();
-  const question = await host.send('worker', 'one');
-  await dispatcher.saw('dead_letter');
-  const failing = await host.run('wait', '--timeout', '0.2', question);
-  expect(failing.code).toBe(3);
-  expect(failing.err).toMatch(/worker has failed, attempt 1 of 3: .*; it is tried again at \d{4}-/);
-  await host.run('pause');
-  const held = await host.run('wait', '--timeout', '0.2', question);
-  expect(held.err).toMatch(/paused by \S+, so mail for worker waits; go on with: crosstalk resume/);
-});
+it(
+  'waiting says that mail is held on this machine, and that it has failed and is tried again',
+  { tags: 'long' },
+  async () => {
+    const host = await new Bus().host('front', {
+      worker: { default: { cli: 'exit 7', retry_delay: '10m' } },
+    });
+    const dispatcher = host.start();
+    const question = await host.send('worker', 'one');
+    await dispatcher.saw('dead_letter');
+    const failing = await host.run('wait', '--timeout', '0.2', question);
+    expect(failing.code).toBe(3);
+    expect(failing.err).toMatch(
+      /worker has failed, attempt 1 of 3: .*; it is tried again at \d{4}-/,
+    );
+    await host.run('pause');
+    const held = await host.run('wait', '--timeout', '0.2', question);
+    expect(held.err).toMatch(
+      /paused by \S+, so mail for worker waits; go on with: crosstalk resume/,
+    );
+  },
+);
 
 it('mail that nobody serves makes the verdict unhealthy after an hour, unless it was answered', async () => {
   const host = await new Bus().host('front', { worker: 'echo done' });

@@ -150,17 +150,21 @@ it('dead letters of an older version tell nobody', async () => {
   expect(notices(bus)).toEqual([]);
 });
 
-it('a notice waits for the remote, and is not written twice by a restart', async () => {
-  const bus = new Bus();
-  const host = await bus.host('front', { worker: 'no-such-program' });
-  await host.send('worker', 'hello');
-  const running = host.start();
-  await running.saw('failure_told');
-  await running.stop();
-  await host.once();
-  await host.once();
-  expect(notices(bus)).toHaveLength(1);
-});
+it(
+  'a notice waits for the remote, and is not written twice by a restart',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const host = await bus.host('front', { worker: 'no-such-program' });
+    await host.send('worker', 'hello');
+    const running = host.start();
+    await running.saw('failure_told');
+    await running.stop();
+    await host.once();
+    await host.once();
+    expect(notices(bus)).toHaveLength(1);
+  },
+);
 
 it.each([
   'notices',

@@ -58,35 +58,41 @@ async function pass(host: Host): Promise<Event[]> {
 const named = (log: readonly Event[], name: string): Event[] =>
   log.filter(({ event }) => event === name);
 
-it('while an account is held, the next tier answers and says so, and later mail does not try the first', async () => {
-  const machine = new Machine();
-  const host = await machine.host({
-    large: { cli: 'codex exec -', fallback: 'small' },
-    small: { cli: 'pi -p' },
-  });
-  machine.says('codex', LIMIT);
-  const question = await host.send('lead', 'one');
-  const log = await pass(host);
-  expect(named(log, 'fallback')).toHaveLength(1);
-  expect(named(log, 'fallback')[0]).toMatchObject({ tier: 'large', instead: 'small' });
-  expect(machine.answers).toEqual([['pi answers', 'small', 'large']]);
-  await host.send('lead', 'two');
-  await pass(host);
-  expect(machine.runs).toBe('codex pi pi');
+it(
+  'while an account is held, the next tier answers and says so, and later mail does not try the first',
+  { tags: 'long' },
+  async () => {
+    const machine = new Machine();
+    const host = await machine.host({
+      large: { cli: 'codex exec -', fallback: 'small' },
+      small: { cli: 'pi -p' },
+    });
+    machine.says('codex', LIMIT);
+    const question = await host.send('lead', 'one');
+    const log = await pass(host);
+    expect(named(log, 'fallback')).toHaveLength(1);
+    expect(named(log, 'fallback')[0]).toMatchObject({ tier: 'large', instead: 'small' });
+    expect(machine.answers).toEqual([['pi answers', 'small', 'large']]);
+    await host.send('lead', 'two');
+    await pass(host);
+    expect(machine.runs).toBe('codex pi pi');
 
-  const until = String(named(log, 'fallback')[0]?.['until']);
-  const status = (await host.run('status')).out;
-  expect(status).toContain(`lead runs on small: codex is held until ${localTime(new Date(until))}`);
-  expect(status).not.toContain('mail for lead waits');
-  expect((await host.run('explain', question, 'lead')).out).not.toContain('rate limited');
+    const until = String(named(log, 'fallback')[0]?.['until']);
+    const status = (await host.run('status')).out;
+    expect(status).toContain(
+      `lead runs on small: codex is held until ${localTime(new Date(until))}`,
+    );
+    expect(status).not.toContain('mail for lead waits');
+    expect((await host.run('explain', question, 'lead')).out).not.toContain('rate limited');
 
-  // A tier that is asked for by name is tried as it is, and has no fallback of its own here.
-  machine.works('codex');
-  await host.run('resume');
-  await host.send('lead', 'three');
-  await pass(host);
-  expect(machine.answers.at(-1)).toEqual(['codex answers', undefined, undefined]);
-});
+    // A tier that is asked for by name is tried as it is, and has no fallback of its own here.
+    machine.works('codex');
+    await host.run('resume');
+    await host.send('lead', 'three');
+    await pass(host);
+    expect(machine.answers.at(-1)).toEqual(['codex answers', undefined, undefined]);
+  },
+);
 
 it('a tier that a message names comes first, and its own fallback after it', async () => {
   const machine = new Machine();
@@ -102,43 +108,51 @@ it('a tier that a message names comes first, and its own fallback after it', asy
   expect(started.map(({ tier }) => tier)).toEqual(['small', 'large']);
 });
 
-it('after two failures the next tier takes a delivery, and when all have failed it is quarantined', async () => {
-  const machine = new Machine();
-  const cli = (name: string): string => `echo ${name} >> "$REFUSALS/runs"; exit 3`;
-  const host = await machine.host({
-    large: { cli: cli('large'), fallback: ['medium', 'large'], retry_delay: '20ms' },
-    medium: { cli: cli('medium'), fallback: 'small', fallback_after: 1, retry_delay: '20ms' },
-    small: { cli: cli('small'), fallback: 'large', attempts: 2, retry_delay: '20ms' },
-  });
-  await host.send('lead', 'one');
-  const running = host.start();
-  await running.saw('quarantined');
-  expect(machine.runs).toBe('large large medium small small');
-  const [letter] = JSON.parse((await host.run('dlq', '--json')).out) as Record<string, unknown>[];
-  expect(letter).toMatchObject({ tier: 'small', tier_asked: 'large', attempts: 5 });
-  expect(letter?.['attempts_allowed']).toBe(5);
-  const shown = (await host.run('dlq', '--show', String(letter?.['id']))).out;
-  expect(shown).toMatch(/tier_asked +large/);
-  expect(shown).toContain('{"large":2,"medium":1,"small":2}');
+it(
+  'after two failures the next tier takes a delivery, and when all have failed it is quarantined',
+  { tags: 'long' },
+  async () => {
+    const machine = new Machine();
+    const cli = (name: string): string => `echo ${name} >> "$REFUSALS/runs"; exit 3`;
+    const host = await machine.host({
+      large: { cli: cli('large'), fallback: ['medium', 'large'], retry_delay: '20ms' },
+      medium: { cli: cli('medium'), fallback: 'small', fallback_after: 1, retry_delay: '20ms' },
+      small: { cli: cli('small'), fallback: 'large', attempts: 2, retry_delay: '20ms' },
+    });
+    await host.send('lead', 'one');
+    const running = host.start();
+    await running.saw('quarantined');
+    expect(machine.runs).toBe('large large medium small small');
+    const [letter] = JSON.parse((await host.run('dlq', '--json')).out) as Record<string, unknown>[];
+    expect(letter).toMatchObject({ tier: 'small', tier_asked: 'large', attempts: 5 });
+    expect(letter?.['attempts_allowed']).toBe(5);
+    const shown = (await host.run('dlq', '--show', String(letter?.['id']))).out;
+    expect(shown).toMatch(/tier_asked +large/);
+    expect(shown).toContain('{"large":2,"medium":1,"small":2}');
 
-  // Another round begins with the tier that was asked for.
-  await host.run('dlq', '--retry', 'all');
-  await running.saw('quarantined', (one) => one['attempts'] === 10);
-  expect(machine.runs).toBe('large large medium small small '.repeat(2).trim());
-});
+    // Another round begins with the tier that was asked for.
+    await host.run('dlq', '--retry', 'all');
+    await running.saw('quarantined', (one) => one['attempts'] === 10);
+    expect(machine.runs).toBe('large large medium small small '.repeat(2).trim());
+  },
+);
 
-it('a command that does not exist is not tried twice where there is another tier', async () => {
-  const machine = new Machine();
-  const host = await machine.host({
-    large: { cli: 'no-such-agent-cli', fallback: 'small', retry_delay: '20ms' },
-    small: { cli: 'echo small answers' },
-  });
-  await host.send('lead', 'one');
-  const running = host.start();
-  await running.saw('dispatch_done');
-  expect(running.events.filter(({ event }) => event === 'dispatch_failed')).toHaveLength(1);
-  expect(machine.answers).toEqual([['small answers', 'small', 'large']]);
-});
+it(
+  'a command that does not exist is not tried twice where there is another tier',
+  { tags: 'long' },
+  async () => {
+    const machine = new Machine();
+    const host = await machine.host({
+      large: { cli: 'no-such-agent-cli', fallback: 'small', retry_delay: '20ms' },
+      small: { cli: 'echo small answers' },
+    });
+    await host.send('lead', 'one');
+    const running = host.start();
+    await running.saw('dispatch_done');
+    expect(running.events.filter(({ event }) => event === 'dispatch_failed')).toHaveLength(1);
+    expect(machine.answers).toEqual([['small answers', 'small', 'large']]);
+  },
+);
 
 it('when the budget of a tier is spent, the next one takes the mail, and nobody is told before none is left', async () => {
   const machine = new Machine();
@@ -169,38 +183,46 @@ it('when the budget of a tier is spent, the next one takes the mail, and nobody 
   expect(machine.answers.at(-1)).toEqual(['It is done.', undefined, undefined]);
 });
 
-it('mail that goes on over a budget does not use up the hourly limit of the tier that it leaves', async () => {
-  const machine = new Machine();
-  const cli = agent('billed/claude', '-p', 'answer');
-  const host = await machine.host({
-    large: { cli, max_usd_per_day: '0.25', max_runs_per_hour: 2, fallback: 'small' },
-    small: { cli: 'echo small answers' },
-  });
-  for (let n = 0; n < 5; n++) {
-    await host.send('lead', `task ${String(n)}`);
-    await pass(host);
-  }
-  const small = ['small answers', 'small', 'large'];
-  const large = ['It is done.', undefined, undefined];
-  expect(machine.answers).toEqual([large, small, small, small, small]);
-});
+it(
+  'mail that goes on over a budget does not use up the hourly limit of the tier that it leaves',
+  { tags: 'long' },
+  async () => {
+    const machine = new Machine();
+    const cli = agent('billed/claude', '-p', 'answer');
+    const host = await machine.host({
+      large: { cli, max_usd_per_day: '0.25', max_runs_per_hour: 2, fallback: 'small' },
+      small: { cli: 'echo small answers' },
+    });
+    for (let n = 0; n < 5; n++) {
+      await host.send('lead', `task ${String(n)}`);
+      await pass(host);
+    }
+    const small = ['small answers', 'small', 'large'];
+    const large = ['It is done.', undefined, undefined];
+    expect(machine.answers).toEqual([large, small, small, small, small]);
+  },
+);
 
-it('an answer from another tier does not ask the coordinator for that tier', async () => {
-  const bus = new Bus();
-  const host = await bus.host('front', {
-    boss: { default: agent('coordinator', 'lead'), cheap: 'echo must not run' },
-    lead: {
-      large: { cli: 'no-such-agent-cli', fallback: 'cheap', retry_delay: '20ms' },
-      cheap: 'echo done',
-    },
-  });
-  const question = await host.send('boss', 'a goal');
-  host.start();
-  expect((await host.run('replies', '--wait', question)).out).toMatch(/^ {2}done/m);
-  const [answer] = bus.from('lead').map(({ message }) => message);
-  expect(answer?.tier).toBeUndefined();
-  expect(answer?.extra).toEqual({ tier_asked: 'large' });
-});
+it(
+  'an answer from another tier does not ask the coordinator for that tier',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const host = await bus.host('front', {
+      boss: { default: agent('coordinator', 'lead'), cheap: 'echo must not run' },
+      lead: {
+        large: { cli: 'no-such-agent-cli', fallback: 'cheap', retry_delay: '20ms' },
+        cheap: 'echo done',
+      },
+    });
+    const question = await host.send('boss', 'a goal');
+    host.start();
+    expect((await host.run('replies', '--wait', question)).out).toMatch(/^ {2}done/m);
+    const [answer] = bus.from('lead').map(({ message }) => message);
+    expect(answer?.tier).toBeUndefined();
+    expect(answer?.extra).toEqual({ tier_asked: 'large' });
+  },
+);
 
 it('a prompt that is too long is tried once more with half of the thread, then it has failed', async () => {
   const machine = new Machine();
@@ -230,19 +252,23 @@ it('a prompt that is too long is tried once more with half of the thread, then i
   }
 });
 
-it('a fallback that names no tier is refused, and one that is pushed waits for approval', async () => {
-  const machine = new Machine();
-  const host = await machine.host({ large: { cli: 'codex exec -' }, small: { cli: 'pi -p' } });
-  const wrong = await host.run('actor', 'set', 'lead', 'fallback=smal');
-  expect(wrong.code).toBe(2);
-  expect(wrong.err).toContain('fallback names "smal", which is no tier of lead');
-  const set = await host.run('actor', 'set', 'lead', 'fallback=small');
-  expect(set.code, set.err).toBe(0);
-  expect(set.out).toContain('small');
-  expect((await host.run('host', 'show')).out).toContain('fallback');
-  expect((await host.run('doctor')).out).not.toContain('held');
-  machine.says('codex', LIMIT);
-  await host.send('lead', 'one');
-  await pass(host);
-  expect(machine.answers).toEqual([['pi answers', 'small', 'large']]);
-});
+it(
+  'a fallback that names no tier is refused, and one that is pushed waits for approval',
+  { tags: 'long' },
+  async () => {
+    const machine = new Machine();
+    const host = await machine.host({ large: { cli: 'codex exec -' }, small: { cli: 'pi -p' } });
+    const wrong = await host.run('actor', 'set', 'lead', 'fallback=smal');
+    expect(wrong.code).toBe(2);
+    expect(wrong.err).toContain('fallback names "smal", which is no tier of lead');
+    const set = await host.run('actor', 'set', 'lead', 'fallback=small');
+    expect(set.code, set.err).toBe(0);
+    expect(set.out).toContain('small');
+    expect((await host.run('host', 'show')).out).toContain('fallback');
+    expect((await host.run('doctor')).out).not.toContain('held');
+    machine.says('codex', LIMIT);
+    await host.send('lead', 'one');
+    await pass(host);
+    expect(machine.answers).toEqual([['pi answers', 'small', 'large']]);
+  },
+);

@@ -244,26 +244,30 @@ it('an altered, a missing and an odd file are said in the prompt and by read, an
   expect(readdirSync(out)).toEqual(['1-whole']);
 });
 
-it('what stands where a file is to be put is left alone, and nothing is read from a pipe or a device', async () => {
-  const bus = new Bus();
-  const host = await bus.host('front', { worker: 'true' });
-  const names = ['pipe', 'device', 'link', 'same', 'free'];
-  const options = names.flatMap((name) => ['--attach', fileIn(bus, name, name)]);
-  const relPath = await host.send('worker', 'look', ...options);
-  const out = join(bus.root, 'out');
-  mkdirSync(out);
-  execFileSync('mkfifo', [join(out, '1-pipe')]);
-  symlinkSync('/dev/zero', join(out, '2-device'));
-  symlinkSync(join(bus.root, 'elsewhere'), join(out, '3-link'));
-  writeFileSync(join(out, '4-same'), 'same');
+it(
+  'what stands where a file is to be put is left alone, and nothing is read from a pipe or a device',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const host = await bus.host('front', { worker: 'true' });
+    const names = ['pipe', 'device', 'link', 'same', 'free'];
+    const options = names.flatMap((name) => ['--attach', fileIn(bus, name, name)]);
+    const relPath = await host.send('worker', 'look', ...options);
+    const out = join(bus.root, 'out');
+    mkdirSync(out);
+    execFileSync('mkfifo', [join(out, '1-pipe')]);
+    symlinkSync('/dev/zero', join(out, '2-device'));
+    symlinkSync(join(bus.root, 'elsewhere'), join(out, '3-link'));
+    writeFileSync(join(out, '4-same'), 'same');
 
-  const read = await host.run('read', relPath, '--files', out);
-  expect(read.code).toBe(1);
-  for (const name of ['1-pipe', '2-device', '3-link'])
-    expect(read.err).toContain(`${name} is another file; name an empty folder`);
-  expect(read.out).toMatch(/4-same\n.*5-free\n$/);
-  expect(existsSync(join(bus.root, 'elsewhere'))).toBe(false);
-});
+    const read = await host.run('read', relPath, '--files', out);
+    expect(read.code).toBe(1);
+    for (const name of ['1-pipe', '2-device', '3-link'])
+      expect(read.err).toContain(`${name} is another file; name an empty folder`);
+    expect(read.out).toMatch(/4-same\n.*5-free\n$/);
+    expect(existsSync(join(bus.root, 'elsewhere'))).toBe(false);
+  },
+);
 
 it('a sender replaces what somebody has put in the place of its file', async () => {
   const bus = new Bus();
@@ -326,7 +330,7 @@ it('a file waits beside the outbox while the remote is away, where no older vers
   expect(readFileSync(join(bus.root, 'out', '1-a.bin'))).toEqual(PNG);
 });
 
-it('a hub that checks every object takes messages with files', async () => {
+it('a hub that checks every object takes messages with files', { tags: 'long' }, async () => {
   const bus = new Bus();
   git(bus.hub, 'config', 'receive.fsckObjects', 'true');
   const host = await bus.host('front', {});

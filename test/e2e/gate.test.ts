@@ -84,24 +84,28 @@ describe('a tier with a gate', () => {
     expect([prompts('plan').length, prompts('real').length]).toEqual([1, 1]);
   });
 
-  it('answers with the note of a denial, and plans anew when it is asked anew', async () => {
-    const question = await asks('move the tables');
-    await tower.once();
-    await tower.run('deny', proposals()[0]?.relPath ?? '', 'too risky', '--from', 'anna');
-    await tower.once();
-    expect(answers()).toEqual(['too risky']);
-    expect(prompts('real')).toEqual([]);
-    const [denial] = bus.from('builder').filter(({ message }) => message.interim !== true);
-    expect(denial?.message).toMatchObject({ re: [question], to: [{ name: 'anna' }] });
-    await tower.once();
-    expect(prompts('plan')).toHaveLength(1);
-    await tower.run('reply', denial?.relPath ?? '', 'then only one of them', '--from', 'anna');
-    await tower.once();
-    expect(proposals()).toHaveLength(2);
-    await tower.run('approve', proposals()[1]?.relPath ?? '', '--from', 'anna');
-    await tower.once();
-    expect(answers()).toEqual(['too risky', 'done 1']);
-  });
+  it(
+    'answers with the note of a denial, and plans anew when it is asked anew',
+    { tags: 'long' },
+    async () => {
+      const question = await asks('move the tables');
+      await tower.once();
+      await tower.run('deny', proposals()[0]?.relPath ?? '', 'too risky', '--from', 'anna');
+      await tower.once();
+      expect(answers()).toEqual(['too risky']);
+      expect(prompts('real')).toEqual([]);
+      const [denial] = bus.from('builder').filter(({ message }) => message.interim !== true);
+      expect(denial?.message).toMatchObject({ re: [question], to: [{ name: 'anna' }] });
+      await tower.once();
+      expect(prompts('plan')).toHaveLength(1);
+      await tower.run('reply', denial?.relPath ?? '', 'then only one of them', '--from', 'anna');
+      await tower.once();
+      expect(proposals()).toHaveLength(2);
+      await tower.run('approve', proposals()[1]?.relPath ?? '', '--from', 'anna');
+      await tower.once();
+      expect(answers()).toEqual(['too risky', 'done 1']);
+    },
+  );
 
   it(
     'lets nothing else slip into an approved run, and loses none of it',
@@ -121,71 +125,87 @@ describe('a tier with a gate', () => {
     },
   );
 
-  it('does what its plan has read, whatever somebody has put in the place of its mail since', async () => {
-    const question = await asks('move the tables');
-    await tower.once();
-    const file = fileOf(tower, { channel, relPath: question });
-    putFile(tower, channel, question, file.replace('move the tables', 'drop the tables'));
-    await tower.once();
-    await tower.run('approve', proposals()[0]?.relPath ?? '', '--from', 'anna');
-    await tower.once();
-    expect(prompts('real')[0]).toContain('move the tables');
-    expect(prompts('real')[0]).not.toContain('drop the tables');
-  });
+  it(
+    'does what its plan has read, whatever somebody has put in the place of its mail since',
+    { tags: 'long' },
+    async () => {
+      const question = await asks('move the tables');
+      await tower.once();
+      const file = fileOf(tower, { channel, relPath: question });
+      putFile(tower, channel, question, file.replace('move the tables', 'drop the tables'));
+      await tower.once();
+      await tower.run('approve', proposals()[0]?.relPath ?? '', '--from', 'anna');
+      await tower.once();
+      expect(prompts('real')[0]).toContain('move the tables');
+      expect(prompts('real')[0]).not.toContain('drop the tables');
+    },
+  );
 
-  it('is retried where it fails, a plan as a plan, and an approved run by the same approval', async () => {
-    const once = (kind: string, then: string): string =>
-      `[ -e ${bus.root}/${kind} ] || { touch ${bus.root}/${kind}; exit 1; }; ${then}`;
-    tower.declare({
-      builder: {
-        default: {
-          cli: once('failed-real', keeps('real', 'done')),
-          ...{ gate: 'anna', gate_plan: once('failed-plan', keeps('plan', 'my plan is')) },
-          retry_delay: '1ms',
+  it(
+    'is retried where it fails, a plan as a plan, and an approved run by the same approval',
+    { tags: 'long' },
+    async () => {
+      const once = (kind: string, then: string): string =>
+        `[ -e ${bus.root}/${kind} ] || { touch ${bus.root}/${kind}; exit 1; }; ${then}`;
+      tower.declare({
+        builder: {
+          default: {
+            cli: once('failed-real', keeps('real', 'done')),
+            ...{ gate: 'anna', gate_plan: once('failed-plan', keeps('plan', 'my plan is')) },
+            retry_delay: '1ms',
+          },
         },
-      },
-    });
-    await tower.approve();
-    await asks('move the tables');
-    const running = tower.start();
-    await running.saw('gated');
-    await running.saw('push_done', () => proposals().length === 1);
-    await tower.run('approve', proposals()[0]?.relPath ?? '', '--from', 'anna');
-    await running.saw('push_done', () => answers().length === 1);
-    await running.stop();
-    expect(running.count('dispatch_failed')).toBe(2);
-    expect([prompts('plan').length, answers()]).toEqual([1, ['done 1']]);
-    expect(JSON.parse((await tower.run('dlq', '--json')).out)).toEqual([]);
-  });
+      });
+      await tower.approve();
+      await asks('move the tables');
+      const running = tower.start();
+      await running.saw('gated');
+      await running.saw('push_done', () => proposals().length === 1);
+      await tower.run('approve', proposals()[0]?.relPath ?? '', '--from', 'anna');
+      await running.saw('push_done', () => answers().length === 1);
+      await running.stop();
+      expect(running.count('dispatch_failed')).toBe(2);
+      expect([prompts('plan').length, answers()]).toEqual([1, ['done 1']]);
+      expect(JSON.parse((await tower.run('dlq', '--json')).out)).toEqual([]);
+    },
+  );
 
-  it('waits over a restart and without limit, and is cancelled like any other mail', async () => {
-    const question = await asks('move the tables');
-    const running = tower.start();
-    await running.saw('gated');
-    await running.stop();
-    const status = JSON.parse((await tower.run('status', '--json')).out) as { gated: unknown[] };
-    expect(status.gated).toMatchObject([{ actor: 'builder', approver: 'anna' }]);
-    await tower.run('cancel', question, '--from', 'anna');
-    await tower.once();
-    const late = await tower.run('approve', proposals()[0]?.relPath ?? '', '--from', 'anna');
-    expect(late).toMatchObject({
-      code: 1,
-      err: expect.stringMatching(/waits for nobody any more: \S+ takes it back/) as string,
-    });
-    await tower.once();
-    expect(prompts('real')).toEqual([]);
-  });
+  it(
+    'waits over a restart and without limit, and is cancelled like any other mail',
+    { tags: 'long' },
+    async () => {
+      const question = await asks('move the tables');
+      const running = tower.start();
+      await running.saw('gated');
+      await running.stop();
+      const status = JSON.parse((await tower.run('status', '--json')).out) as { gated: unknown[] };
+      expect(status.gated).toMatchObject([{ actor: 'builder', approver: 'anna' }]);
+      await tower.run('cancel', question, '--from', 'anna');
+      await tower.once();
+      const late = await tower.run('approve', proposals()[0]?.relPath ?? '', '--from', 'anna');
+      expect(late).toMatchObject({
+        code: 1,
+        err: expect.stringMatching(/waits for nobody any more: \S+ takes it back/) as string,
+      });
+      await tower.once();
+      expect(prompts('real')).toEqual([]);
+    },
+  );
 
-  it('asks whoever began the thread, and the operator where an actor did', async () => {
-    await gated('asker');
-    await tower.send('builder', 'one', '--from', 'carl');
-    await tower.once();
-    expect(proposals()[0]?.message.to).toEqual([{ name: 'carl' }]);
-    tower.env['CROSSTALK_FROM'] = 'olga';
-    putFile(tower, channel, '2026/06/09/190000000Z-1f2e3d4c5b6a.md', hostile({ host: 'laptop' }));
-    await tower.once();
-    expect(proposals()[1]?.message.to).toEqual([{ name: 'olga' }]);
-  });
+  it(
+    'asks whoever began the thread, and the operator where an actor did',
+    { tags: 'long' },
+    async () => {
+      await gated('asker');
+      await tower.send('builder', 'one', '--from', 'carl');
+      await tower.once();
+      expect(proposals()[0]?.message.to).toEqual([{ name: 'carl' }]);
+      tower.env['CROSSTALK_FROM'] = 'olga';
+      putFile(tower, channel, '2026/06/09/190000000Z-1f2e3d4c5b6a.md', hostile({ host: 'laptop' }));
+      await tower.once();
+      expect(proposals()[1]?.message.to).toEqual([{ name: 'olga' }]);
+    },
+  );
 });
 
 describe('a plan', () => {
@@ -338,17 +358,21 @@ describe.skipIf(!hasSshKeygen)(`from another machine ${WITH_SSH_KEYGEN}`, () => 
     expect(answers()).toEqual(['done 1']);
   });
 
-  it('nothing counts without a pinned key, and pinning one is enough later', async () => {
-    await laptop.send('builder', 'move the tables');
-    await tower.once();
-    await laptop.run('sync');
-    await laptop.run('approve', proposals()[0]?.relPath ?? '');
-    await tower.once();
-    expect(prompts('real')).toEqual([]);
-    await pins(tower, 'anna', key);
-    await tower.once();
-    expect(answers()).toEqual(['done 1']);
-  });
+  it(
+    'nothing counts without a pinned key, and pinning one is enough later',
+    { tags: 'long' },
+    async () => {
+      await laptop.send('builder', 'move the tables');
+      await tower.once();
+      await laptop.run('sync');
+      await laptop.run('approve', proposals()[0]?.relPath ?? '');
+      await tower.once();
+      expect(prompts('real')).toEqual([]);
+      await pins(tower, 'anna', key);
+      await tower.once();
+      expect(answers()).toEqual(['done 1']);
+    },
+  );
 
   it(
     'a signed approval approves nothing else, in whatever place it is put',

@@ -33,7 +33,7 @@ function imports(
   return host.run('actor', 'import', file, ...options);
 }
 
-it('an actor goes from one transport into another through a pipe', async () => {
+it('an actor goes from one transport into another through a pipe', { tags: 'long' }, async () => {
   const host = await front();
   host.edit({ 'local/actors/worker.md': profileWith('worker', [vault({ ONE: 'aaa' })]) });
   const exported = await host.run('actor', 'export', 'worker');
@@ -79,13 +79,20 @@ describe('an import changes nothing', () => {
       'critic',
       'upstream/skills/review/SKILL.md',
     ],
-  ])('in the place of %s, unless that is asked for', async (_what, text, name, there) => {
-    const host = await front();
-    const refused = await imports(host, text, '--name', name);
-    expect([refused.code, refused.err]).toEqual([1, expect.stringContaining(`there is ${there}`)]);
-    const replaced = await imports(host, text, '--name', name, '--replace');
-    expect(replaced.code, replaced.err).toBe(0);
-  });
+  ])(
+    'in the place of %s, unless that is asked for',
+    { tags: 'long' },
+    async (_what, text, name, there) => {
+      const host = await front();
+      const refused = await imports(host, text, '--name', name);
+      expect([refused.code, refused.err]).toEqual([
+        1,
+        expect.stringContaining(`there is ${there}`),
+      ]);
+      const replaced = await imports(host, text, '--name', name, '--replace');
+      expect(replaced.code, replaced.err).toBe(0);
+    },
+  );
 
   it.each([
     ['a file and a folder of one name', ['a', 'a/b.md']],
@@ -117,7 +124,7 @@ describe('an import changes nothing', () => {
     ],
     ['a profile in JavaScript', given({ profile: '---js\n{ name: process.exit(7) }\n---\nx' })],
     ['more than 16 MiB', ' '.repeat(16 * 1024 * 1024 + 1)],
-  ])('from a file with %s', async (_what, text) => {
+  ])('from a file with %s', { tags: 'long' }, async (_what, text) => {
     const host = await front();
     const imported = await imports(host, text);
     expect([imported.code, imported.out]).toEqual([2, '']);

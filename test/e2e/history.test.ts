@@ -52,7 +52,7 @@ it(
   },
 );
 
-it('shows nothing unasked, nor in a thread that goes on', async () => {
+it('shows nothing unasked, nor in a thread that goes on', { tags: 'long' }, async () => {
   await serve({});
   await ask('about apples');
   await ask('about plums');

@@ -46,66 +46,74 @@ async function history(): Promise<{ host: Host; folder: string }> {
   return { host, folder };
 }
 
-it('log shows a question and its answer, the oldest first, with what is needed to go on', async () => {
-  const bus = new Bus();
-  const host = await bus.host('front', { worker: 'echo "# Done"; echo; echo "- as told"' });
-  const question = await host.send('worker', 'please do it');
-  await host.once();
-  const reply = bus.from('worker')[0]!;
-  const suffix = (relPath: string): string => relPath.slice(-15, -7);
+it(
+  'log shows a question and its answer, the oldest first, with what is needed to go on',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const host = await bus.host('front', { worker: 'echo "# Done"; echo; echo "- as told"' });
+    const question = await host.send('worker', 'please do it');
+    await host.once();
+    const reply = bus.from('worker')[0]!;
+    const suffix = (relPath: string): string => relPath.slice(-15, -7);
 
-  const { code, out, err } = await host.run('log');
+    const { code, out, err } = await host.run('log');
 
-  const time = String.raw`\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}`;
-  expect([code, err]).toEqual([0, '']);
-  expect(out).toMatch(
-    new RegExp(
-      `^${time}  operator → worker  ${suffix(question)}\n  please do it\n\n` +
-        `${time}  worker → operator  ${suffix(reply.relPath)}  ↳ re ${suffix(question)}\n` +
-        `  # Done\n\n  - as told\n\n$`,
-    ),
-  );
-  expect((await host.run('read', suffix(question))).code).toBe(0);
-  const lines = jsonLines((await host.run('log', '--json')).out);
-  expect(lines[1]).toEqual({
-    channel: host.channel(),
-    channel_name: 'general',
-    relPath: reply.relPath,
-    from: 'worker',
-    to: ['operator'],
-    timestamp: reply.message.timestamp,
-    re: [question],
-    body: '# Done\n\n- as told\n',
-  });
-});
+    const time = String.raw`\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}`;
+    expect([code, err]).toEqual([0, '']);
+    expect(out).toMatch(
+      new RegExp(
+        `^${time}  operator → worker  ${suffix(question)}\n  please do it\n\n` +
+          `${time}  worker → operator  ${suffix(reply.relPath)}  ↳ re ${suffix(question)}\n` +
+          `  # Done\n\n  - as told\n\n$`,
+      ),
+    );
+    expect((await host.run('read', suffix(question))).code).toBe(0);
+    const lines = jsonLines((await host.run('log', '--json')).out);
+    expect(lines[1]).toEqual({
+      channel: host.channel(),
+      channel_name: 'general',
+      relPath: reply.relPath,
+      from: 'worker',
+      to: ['operator'],
+      timestamp: reply.message.timestamp,
+      re: [question],
+      body: '# Done\n\n- as told\n',
+    });
+  },
+);
 
-it('log takes the newest by day, and only what the filters let through', async () => {
-  const { host } = await history();
-  expect(await bodies(host)).toEqual(['oldest', 'second', 'third', 'newest']);
-  expect(await bodies(host, '--limit', '2')).toEqual(['third', 'newest']);
-  expect(await bodies(host, '--limit', '0')).toEqual([]);
-  expect(await bodies(host, '--from', 'anna')).toEqual(['oldest', 'third']);
-  expect(await bodies(host, '--from', 'anna', '--limit', '1')).toEqual(['third']);
-  expect(await bodies(host, '--to', 'bert')).toEqual(['oldest', 'third']);
-  expect(await bodies(host, '--to', 'anna')).toEqual(['second']);
-  expect(await bodies(host, '--to', 'anna@back')).toEqual([]);
-  expect(await bodies(host, '--since', '2026-06-08T10:00:00Z')).toEqual([
-    'second',
-    'third',
-    'newest',
-  ]);
-  expect(await bodies(host, '--since', '2026-06-09T10:00:00.001Z')).toEqual(['newest']);
-  const fresh = await host.send('nobody', 'just now');
-  expect(fresh).toBeTruthy();
-  expect(await bodies(host, '--since', '2h')).toEqual(['just now']);
+it(
+  'log takes the newest by day, and only what the filters let through',
+  { tags: 'long' },
+  async () => {
+    const { host } = await history();
+    expect(await bodies(host)).toEqual(['oldest', 'second', 'third', 'newest']);
+    expect(await bodies(host, '--limit', '2')).toEqual(['third', 'newest']);
+    expect(await bodies(host, '--limit', '0')).toEqual([]);
+    expect(await bodies(host, '--from', 'anna')).toEqual(['oldest', 'third']);
+    expect(await bodies(host, '--from', 'anna', '--limit', '1')).toEqual(['third']);
+    expect(await bodies(host, '--to', 'bert')).toEqual(['oldest', 'third']);
+    expect(await bodies(host, '--to', 'anna')).toEqual(['second']);
+    expect(await bodies(host, '--to', 'anna@back')).toEqual([]);
+    expect(await bodies(host, '--since', '2026-06-08T10:00:00Z')).toEqual([
+      'second',
+      'third',
+      'newest',
+    ]);
+    expect(await bodies(host, '--since', '2026-06-09T10:00:00.001Z')).toEqual(['newest']);
+    const fresh = await host.send('nobody', 'just now');
+    expect(fresh).toBeTruthy();
+    expect(await bodies(host, '--since', '2h')).toEqual(['just now']);
 
-  const cut = await host.run('log', '--since', '2020-01-01', '--limit', '2');
-  expect(cut.err).toBe('crosstalk log: only the newest 2 are shown; more with: --limit <n>\n');
-  expect((await host.run('log', '--limit', '2')).err).toBe(cut.err);
-  expect((await host.run('log', '--since', '2026-06-09', '--limit', '3')).err).toBe('');
-  expect((await host.run('log', '--limit', '5')).err).toBe('');
-  expect((await host.run('log', '--from', 'zoe')).err).toBe('crosstalk log: no messages\n');
-});
+    const cut = await host.run('log', '--since', '2020-01-01', '--limit', '2');
+    expect(cut.err).toBe('crosstalk log: only the newest 2 are shown; more with: --limit <n>\n');
+    expect((await host.run('log', '--limit', '2')).err).toBe(cut.err);
+    expect((await host.run('log', '--since', '2026-06-09', '--limit', '3')).err).toBe('');
+    expect((await host.run('log', '--limit', '5')).err).toBe('');
+    expect((await host.run('log', '--from', 'zoe')).err).toBe('crosstalk log: no messages\n');
+  },
+);
 
 it('log of twenty messages reads as much from a large transport as from a small one', async () => {
   const { host, folder } = await history();
@@ -135,23 +143,27 @@ it('log of twenty messages reads as much from a large transport as from a small 
   expect(await reads()).toBe(few);
 });
 
-it('log of all channels names them, and takes one by id, prefix or name', async () => {
-  const { host } = await history();
-  const general = host.channel();
-  const created = await host.run('channel', 'create', 'release', '--description', 'About 2.0.');
-  const release = created.out.trim();
-  await host.send('nobody', 'ship it', '--channel', 'release');
-  expect((await host.run('log', '--limit', '2')).out).toMatch(
-    / {2}#general {2}[\s\S]* {2}#release {2}/,
-  );
-  for (const name of ['release', release, release.slice(0, 8)]) {
-    expect(await bodies(host, name)).toEqual(['ship it']);
-    expect((await host.run('log', name)).out).not.toContain('#release');
-  }
-  expect(await bodies(host, general, '--limit', '1')).toEqual(['newest']);
-  expect(await host.run('log', 'nowhere')).toMatchObject({ code: 1, out: '' });
-  expect((await host.run('log', 'nowhere')).err).toContain('no channel "nowhere"');
-});
+it(
+  'log of all channels names them, and takes one by id, prefix or name',
+  { tags: 'long' },
+  async () => {
+    const { host } = await history();
+    const general = host.channel();
+    const created = await host.run('channel', 'create', 'release', '--description', 'About 2.0.');
+    const release = created.out.trim();
+    await host.send('nobody', 'ship it', '--channel', 'release');
+    expect((await host.run('log', '--limit', '2')).out).toMatch(
+      / {2}#general {2}[\s\S]* {2}#release {2}/,
+    );
+    for (const name of ['release', release, release.slice(0, 8)]) {
+      expect(await bodies(host, name)).toEqual(['ship it']);
+      expect((await host.run('log', name)).out).not.toContain('#release');
+    }
+    expect(await bodies(host, general, '--limit', '1')).toEqual(['newest']);
+    expect(await host.run('log', 'nowhere')).toMatchObject({ code: 1, out: '' });
+    expect((await host.run('log', 'nowhere')).err).toContain('no channel "nowhere"');
+  },
+);
 
 it('a hostile text cannot steer the terminal, colour what follows, or pass for the line of another message', async () => {
   const host = await new Bus().host('front', { worker: 'true' });
@@ -186,31 +198,35 @@ it('a hostile text cannot steer the terminal, colour what follows, or pass for t
   expect(json[0]?.body).toBe(text);
 });
 
-it('what other commands show of a text neither steers nor colours the terminal', async () => {
-  const bus = new Bus();
-  const hostile = String.raw`findme\033[8m hidden\033]0;title\007\033[2J`;
-  const host = await bus.host('front', { worker: `cat > /dev/null; printf '${hostile}'` });
-  const question = await host.send('worker', 'hello');
-  await host.once();
-  const text = bus.from('worker')[0]?.message.body ?? '';
-  expect(text).toContain('\u001b[8m');
-  const noted = await host.run('memory', 'add', '--subject', 'a note', '--', text);
-  const memory = /\w+-(\w+)\.md/.exec(noted.out)?.[1] ?? '';
+it(
+  'what other commands show of a text neither steers nor colours the terminal',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const hostile = String.raw`findme\033[8m hidden\033]0;title\007\033[2J`;
+    const host = await bus.host('front', { worker: `cat > /dev/null; printf '${hostile}'` });
+    const question = await host.send('worker', 'hello');
+    await host.once();
+    const text = bus.from('worker')[0]?.message.body ?? '';
+    expect(text).toContain('\u001b[8m');
+    const noted = await host.run('memory', 'add', '--subject', 'a note', '--', text);
+    const memory = /\w+-(\w+)\.md/.exec(noted.out)?.[1] ?? '';
 
-  for (const argv of [
-    ['replies', question],
-    ['wait', question],
-    ['thread', question],
-    ['search', 'findme'],
-    ['search', 'findme', '--context', '1'],
-    ['memory', 'show', memory],
-    ['memory', 'search', 'findme'],
-  ]) {
-    const { out } = await host.run(...argv);
-    expect(out, argv.join(' ')).toContain('findme[8m hidden');
-    expect(out, argv.join(' ')).not.toMatch(/(?!\n)\p{Cc}/u);
-  }
-});
+    for (const argv of [
+      ['replies', question],
+      ['wait', question],
+      ['thread', question],
+      ['search', 'findme'],
+      ['search', 'findme', '--context', '1'],
+      ['memory', 'show', memory],
+      ['memory', 'search', 'findme'],
+    ]) {
+      const { out } = await host.run(...argv);
+      expect(out, argv.join(' ')).toContain('findme[8m hidden');
+      expect(out, argv.join(' ')).not.toMatch(/(?!\n)\p{Cc}/u);
+    }
+  },
+);
 
 it.each(['with', 'without'])(
   'log -f shows what other processes send, %s a dispatcher here, until it is interrupted',

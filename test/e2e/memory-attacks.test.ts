@@ -17,22 +17,26 @@ const times = <T>(count: number, make: (n: number) => T): T[] =>
 /** A time that no clock will show. */
 const never = (n: number): Date => new Date(Date.UTC(9000, 0, 1) + n * 1000);
 
-it('no number of notes from the future keeps a name from being written anew, found under more words, or forgotten', async () => {
-  const host = await new Bus().host('front', {});
-  host.edit(
-    Object.fromEntries(
-      times(350, (n) => noteAt(never(n), n, { name: 'on-call', subject: `false ${String(n)}` })),
-    ),
-  );
-  for (const subject of ['Anna is on call', 'Bert is on call']) {
-    await host.run('memory', 'add', '--name', 'on-call', '--subject', subject, 'x');
-    expect(await subjects(host, 'list')).toEqual([subject]);
-  }
-  expect((await host.run('memory', 'alias', 'on-call', 'pager')).code).toBe(0);
-  expect(await subjects(host, 'list')).toEqual(['Bert is on call']);
-  expect((await host.run('memory', 'forget', 'on-call')).code).toBe(0);
-  expect(await subjects(host, 'list')).toEqual([]);
-});
+it(
+  'no number of notes from the future keeps a name from being written anew, found under more words, or forgotten',
+  { tags: 'long' },
+  async () => {
+    const host = await new Bus().host('front', {});
+    host.edit(
+      Object.fromEntries(
+        times(350, (n) => noteAt(never(n), n, { name: 'on-call', subject: `false ${String(n)}` })),
+      ),
+    );
+    for (const subject of ['Anna is on call', 'Bert is on call']) {
+      await host.run('memory', 'add', '--name', 'on-call', '--subject', subject, 'x');
+      expect(await subjects(host, 'list')).toEqual([subject]);
+    }
+    expect((await host.run('memory', 'alias', 'on-call', 'pager')).code).toBe(0);
+    expect(await subjects(host, 'list')).toEqual(['Bert is on call']);
+    expect((await host.run('memory', 'forget', 'on-call')).code).toBe(0);
+    expect(await subjects(host, 'list')).toEqual([]);
+  },
+);
 
 it('a note that says as much above its text as it may can be forgotten, and none is written that nobody could read', async () => {
   const host = await new Bus().host('front', {});
@@ -71,7 +75,7 @@ it('neither a note that is forgotten nor one with all words of the language hide
   expect(found).not.toContain(asked.join(' '));
 });
 
-it('a time that says more than a time adds no line to a prompt', async () => {
+it('a time that says more than a time adds no line to a prompt', { tags: 'long' }, async () => {
   const bus = new Bus();
   const host = await bus.host('front', { worker: 'cat' });
   host.edit({

@@ -102,70 +102,78 @@ it('a note that is forgotten is gone everywhere, can be read, and comes back as 
   ]);
 });
 
-it('restoring what was replaced puts it in the place of what stands for it, and not of what several were merged into', async () => {
-  const bus = new Bus();
-  const host = await bus.host('front', {});
-  const first = await add(host, 'one');
-  const second = await add(host, 'two', '--supersedes', first);
-  await change(host, 'restore', first);
-  expect(subjects(await listed(host))).toEqual(['one']);
-  expect((await host.run('memory', 'forget', second)).err).toContain('has replaced it');
+it(
+  'restoring what was replaced puts it in the place of what stands for it, and not of what several were merged into',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const host = await bus.host('front', {});
+    const first = await add(host, 'one');
+    const second = await add(host, 'two', '--supersedes', first);
+    await change(host, 'restore', first);
+    expect(subjects(await listed(host))).toEqual(['one']);
+    expect((await host.run('memory', 'forget', second)).err).toContain('has replaced it');
 
-  const other = await add(host, 'three');
-  const current = (await listed(host)).find(({ subject }) => subject === 'one');
-  const merged = await add(
-    host,
-    'all',
-    '--supersedes',
-    current!.file,
-    '--supersedes',
-    suffix(other),
-  );
-  expect(subjects(await listed(host))).toEqual(['all']);
-  expect((await listed(host))[0]).toMatchObject({
-    supersedes: current!.file,
-    supersedes_also: [other],
-  });
-  const ran = await host.run('memory', 'restore', other);
-  expect([ran.code, ran.err]).toEqual([
-    0,
-    `crosstalk memory restore: ${merged} replaces 2 notes, and stays in force beside this one\n`,
-  ]);
-  expect(subjects(await listed(host))).toEqual(['all', 'three']);
-});
+    const other = await add(host, 'three');
+    const current = (await listed(host)).find(({ subject }) => subject === 'one');
+    const merged = await add(
+      host,
+      'all',
+      '--supersedes',
+      current!.file,
+      '--supersedes',
+      suffix(other),
+    );
+    expect(subjects(await listed(host))).toEqual(['all']);
+    expect((await listed(host))[0]).toMatchObject({
+      supersedes: current!.file,
+      supersedes_also: [other],
+    });
+    const ran = await host.run('memory', 'restore', other);
+    expect([ran.code, ran.err]).toEqual([
+      0,
+      `crosstalk memory restore: ${merged} replaces 2 notes, and stays in force beside this one\n`,
+    ]);
+    expect(subjects(await listed(host))).toEqual(['all', 'three']);
+  },
+);
 
-it('a note under a name replaces the one that has it in its scope, and is found by it', async () => {
-  const bus = new Bus();
-  const host = await bus.host('front', {});
-  await add(host, 'Anna is on call', '--name', 'on-call');
-  const there = await add(host, 'Bert is on call', '--name', 'on-call', '--scope', 'general');
-  const fresh = await add(host, 'Carla is on call', '--name', 'on-call');
-  expect(subjects(await listed(host))).toEqual(['Bert is on call', 'Carla is on call']);
-  const both = await host.run('memory', 'show', 'on-call');
-  expect([both.code, both.err]).toEqual([1, expect.stringContaining('several memories match')]);
-  await change(host, 'forget', there);
-  expect((await host.run('memory', 'show', 'on-call')).out).toContain(fresh);
-  // What was forgotten under a name is replaced like any other.
-  await change(host, 'forget', 'on-call');
-  expect(await listed(host)).toEqual([]);
-  await add(host, 'Dora is on call', '--name', 'on-call');
-  expect(subjects(await listed(host))).toEqual(['Dora is on call']);
-  // What has a name is brought back by it.
-  await add(host, 'Lunch is at one', '--name', 'lunch');
-  await change(host, 'forget', 'lunch');
-  expect((await host.run('memory', 'forget', 'lunch')).err).toContain('is forgotten already');
-  await change(host, 'restore', 'lunch');
-  expect(subjects(await listed(host))).toEqual(['Dora is on call', 'Lunch is at one']);
-  for (const [name, said] of [
-    ['Über', 'expected lower-case letters, digits and hyphens'],
-    ['cafe', 'reads like the suffix of a file name'],
-  ] as const) {
-    const ran = await host.run('memory', 'add', '--subject', 's', '--name', name, 'x');
-    expect([ran.code, ran.err]).toEqual([2, expect.stringContaining(said)]);
-  }
-  const kind = await host.run('memory', 'add', '--subject', 's', '--kind', 'poem', 'x');
-  expect([kind.code, kind.err]).toEqual([2, expect.stringContaining('--kind is "poem"')]);
-});
+it(
+  'a note under a name replaces the one that has it in its scope, and is found by it',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const host = await bus.host('front', {});
+    await add(host, 'Anna is on call', '--name', 'on-call');
+    const there = await add(host, 'Bert is on call', '--name', 'on-call', '--scope', 'general');
+    const fresh = await add(host, 'Carla is on call', '--name', 'on-call');
+    expect(subjects(await listed(host))).toEqual(['Bert is on call', 'Carla is on call']);
+    const both = await host.run('memory', 'show', 'on-call');
+    expect([both.code, both.err]).toEqual([1, expect.stringContaining('several memories match')]);
+    await change(host, 'forget', there);
+    expect((await host.run('memory', 'show', 'on-call')).out).toContain(fresh);
+    // What was forgotten under a name is replaced like any other.
+    await change(host, 'forget', 'on-call');
+    expect(await listed(host)).toEqual([]);
+    await add(host, 'Dora is on call', '--name', 'on-call');
+    expect(subjects(await listed(host))).toEqual(['Dora is on call']);
+    // What has a name is brought back by it.
+    await add(host, 'Lunch is at one', '--name', 'lunch');
+    await change(host, 'forget', 'lunch');
+    expect((await host.run('memory', 'forget', 'lunch')).err).toContain('is forgotten already');
+    await change(host, 'restore', 'lunch');
+    expect(subjects(await listed(host))).toEqual(['Dora is on call', 'Lunch is at one']);
+    for (const [name, said] of [
+      ['Über', 'expected lower-case letters, digits and hyphens'],
+      ['cafe', 'reads like the suffix of a file name'],
+    ] as const) {
+      const ran = await host.run('memory', 'add', '--subject', 's', '--name', name, 'x');
+      expect([ran.code, ran.err]).toEqual([2, expect.stringContaining(said)]);
+    }
+    const kind = await host.run('memory', 'add', '--subject', 's', '--kind', 'poem', 'x');
+    expect([kind.code, kind.err]).toEqual([2, expect.stringContaining('--kind is "poem"')]);
+  },
+);
 
 it('of two hosts that write a name at the same time one is in force everywhere, and the log shows the other', async () => {
   const bus = new Bus();
@@ -238,17 +246,24 @@ it('a note is found under words that were added to it, and stays whose it was', 
   expect([blank.code, blank.err]).toEqual([2, expect.stringContaining('" " is no alias')]);
 });
 
-it('a note for one actor is listed with those for everybody, and not with those of others', async () => {
-  const bus = new Bus();
-  const host = await bus.host('front', {});
-  await add(host, 'everybody');
-  await add(host, 'for lead', '--scope', 'actor:lead');
-  await add(host, 'for other', '--scope', 'actor:other');
-  expect(subjects(await listed(host, '--scope', 'actor:lead'))).toEqual(['everybody', 'for lead']);
-  expect((await host.run('memory', 'list')).out).toMatch(/ {2}actor:lead +for lead$/m);
-  const nobody = await host.run('memory', 'add', '--subject', 's', '--scope', 'actor:', 'x');
-  expect([nobody.code, nobody.err]).toEqual([2, expect.stringContaining('--scope is "actor:"')]);
-});
+it(
+  'a note for one actor is listed with those for everybody, and not with those of others',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const host = await bus.host('front', {});
+    await add(host, 'everybody');
+    await add(host, 'for lead', '--scope', 'actor:lead');
+    await add(host, 'for other', '--scope', 'actor:other');
+    expect(subjects(await listed(host, '--scope', 'actor:lead'))).toEqual([
+      'everybody',
+      'for lead',
+    ]);
+    expect((await host.run('memory', 'list')).out).toMatch(/ {2}actor:lead +for lead$/m);
+    const nobody = await host.run('memory', 'add', '--subject', 's', '--scope', 'actor:', 'x');
+    expect([nobody.code, nobody.err]).toEqual([2, expect.stringContaining('--scope is "actor:"')]);
+  },
+);
 
 it('newer notes are found before older ones, but decisions and references do not age', async () => {
   const bus = new Bus();

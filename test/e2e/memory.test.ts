@@ -83,7 +83,7 @@ function folder(dir: string): Record<string, string> {
   );
 }
 
-it('what one machine remembers, every other one lists and shows', async () => {
+it('what one machine remembers, every other one lists and shows', { tags: 'long' }, async () => {
   const bus = new Bus();
   const front = await bus.host('front', { worker: 'echo never' });
   const back = await bus.host('back', {});
@@ -135,38 +135,46 @@ it('what one machine remembers, every other one lists and shows', async () => {
   expect(JSON.parse((await front.run('status', '--json')).out)).toMatchObject({ malformed: [] });
 });
 
-it('a note goes through the dispatcher that runs, and out of a dispatch under its actor’s name', async () => {
-  const bus = new Bus();
-  const front = await bus.host('front', {
-    worker: 'cat > /dev/null; crosstalk memory add --subject learned "in a run" >&2; echo done',
-  });
-  const running = front.start();
-  await running.saw('tick');
-  await add(front, 'by hand');
-  await running.saw('push_done');
-  await front.send('worker', 'learn');
-  await running.saw('dispatch_done');
-  const memories = await listed(front);
-  expect(subjects(memories)).toEqual(['by hand', 'learned']);
-  expect(memories.find(({ subject }) => subject === 'learned')?.from).toBe('worker');
-});
+it(
+  'a note goes through the dispatcher that runs, and out of a dispatch under its actor’s name',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const front = await bus.host('front', {
+      worker: 'cat > /dev/null; crosstalk memory add --subject learned "in a run" >&2; echo done',
+    });
+    const running = front.start();
+    await running.saw('tick');
+    await add(front, 'by hand');
+    await running.saw('push_done');
+    await front.send('worker', 'learn');
+    await running.saw('dispatch_done');
+    const memories = await listed(front);
+    expect(subjects(memories)).toEqual(['by hand', 'learned']);
+    expect(memories.find(({ subject }) => subject === 'learned')?.from).toBe('worker');
+  },
+);
 
-it('the text comes from the argument, from stdin or from a file, as for send', async () => {
-  const bus = new Bus();
-  const host = await bus.host('front', {});
-  writeFileSync(join(bus.root, 'text.md'), '# From a file\r\n');
-  const args = ['memory', 'add', '--subject', 's'];
-  await host.runWith({ stdin: '---\nfrom: x\n---\n' }, ...args, '-');
-  await host.runWith({ stdin: 'piped\n' }, ...args);
-  await host.run(...args, '--file', 'text.md');
-  const bodies = await Promise.all(
-    (await listed(host)).map(async ({ file }) => {
-      const { out } = await host.run('memory', 'show', file, '--json');
-      return (JSON.parse(out) as { body: string }).body;
-    }),
-  );
-  expect(bodies.sort()).toEqual(['# From a file\r\n', '---\nfrom: x\n---\n', 'piped\n']);
-});
+it(
+  'the text comes from the argument, from stdin or from a file, as for send',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const host = await bus.host('front', {});
+    writeFileSync(join(bus.root, 'text.md'), '# From a file\r\n');
+    const args = ['memory', 'add', '--subject', 's'];
+    await host.runWith({ stdin: '---\nfrom: x\n---\n' }, ...args, '-');
+    await host.runWith({ stdin: 'piped\n' }, ...args);
+    await host.run(...args, '--file', 'text.md');
+    const bodies = await Promise.all(
+      (await listed(host)).map(async ({ file }) => {
+        const { out } = await host.run('memory', 'show', file, '--json');
+        return (JSON.parse(out) as { body: string }).body;
+      }),
+    );
+    expect(bodies.sort()).toEqual(['# From a file\r\n', '---\nfrom: x\n---\n', 'piped\n']);
+  },
+);
 
 it('says what is wrong with a note, and writes none', async () => {
   const bus = new Bus();
@@ -200,22 +208,30 @@ it('says what is wrong with a note, and writes none', async () => {
   expect(git(bus.hub, 'rev-parse', 'main')).toBe(tip);
 });
 
-it('a list is for one channel and everybody, or for everybody alone', async () => {
-  const bus = new Bus();
-  const host = await bus.host('front', {});
-  const id = (await host.run('channel', 'create', 'release')).out.trim();
-  await add(host, 'everywhere');
-  await add(host, 'there', '--scope', 'release');
-  await add(host, 'there too', '--scope', id.slice(0, 13));
-  await add(host, 'here', '--scope', host.channel());
-  expect(subjects(await listed(host))).toEqual(['everywhere', 'here', 'there', 'there too']);
-  expect(subjects(await listed(host, '--scope', id))).toEqual(['everywhere', 'there', 'there too']);
-  expect(subjects(await listed(host, '--scope', 'global'))).toEqual(['everywhere']);
-  const { out } = await host.run('memory', 'list', '--scope', 'release');
-  expect(out).toMatch(/ {2}release {2}there too$/m);
-  const there = (await listed(host)).find(({ subject }) => subject === 'there');
-  expect(there).toMatchObject({ scope: id, channel: 'release' });
-});
+it(
+  'a list is for one channel and everybody, or for everybody alone',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const host = await bus.host('front', {});
+    const id = (await host.run('channel', 'create', 'release')).out.trim();
+    await add(host, 'everywhere');
+    await add(host, 'there', '--scope', 'release');
+    await add(host, 'there too', '--scope', id.slice(0, 13));
+    await add(host, 'here', '--scope', host.channel());
+    expect(subjects(await listed(host))).toEqual(['everywhere', 'here', 'there', 'there too']);
+    expect(subjects(await listed(host, '--scope', id))).toEqual([
+      'everywhere',
+      'there',
+      'there too',
+    ]);
+    expect(subjects(await listed(host, '--scope', 'global'))).toEqual(['everywhere']);
+    const { out } = await host.run('memory', 'list', '--scope', 'release');
+    expect(out).toMatch(/ {2}release {2}there too$/m);
+    const there = (await listed(host)).find(({ subject }) => subject === 'there');
+    expect(there).toMatchObject({ scope: id, channel: 'release' });
+  },
+);
 
 it('a superseded note is hidden, and shown with what replaced it', async () => {
   const bus = new Bus();
@@ -250,25 +266,29 @@ it('notes that supersede one another do not all vanish', async () => {
   expect([code, out]).toEqual([0, expect.stringContaining('(not in this transport)')]);
 });
 
-it('a note written while the remote is away is queued, listed here, and pushed later', async () => {
-  const bus = new Bus();
-  const front = await bus.host('front', {});
-  const back = await bus.host('back', {});
-  const away = `${bus.hub}.away`;
-  renameSync(bus.hub, away);
-  const ran = await front.run('memory', 'add', '--subject', 'offline', 'text');
-  const file = /^Queued: (.+)\n$/.exec(ran.out)?.[1] ?? '';
-  expect([ran.code, file.length]).toEqual([0, 35]);
-  expect(ran.err).toContain('queued, not on the remote yet: ');
-  expect(await listed(front)).toMatchObject([{ file, queued: true }]);
-  expect((await front.run('memory', 'show', file)).out).toContain('\n\ntext\n');
-  const second = await front.run('memory', 'add', '--subject', 'n', '--supersedes', file, 't');
-  expect(second.out).toMatch(/^Queued: /);
-  renameSync(away, bus.hub);
-  await front.run('sync');
-  expect(subjects(await listed(back, '--all'))).toEqual(['n', 'offline']);
-  expect(await listed(back)).toMatchObject([{ supersedes: file, queued: false }]);
-});
+it(
+  'a note written while the remote is away is queued, listed here, and pushed later',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const front = await bus.host('front', {});
+    const back = await bus.host('back', {});
+    const away = `${bus.hub}.away`;
+    renameSync(bus.hub, away);
+    const ran = await front.run('memory', 'add', '--subject', 'offline', 'text');
+    const file = /^Queued: (.+)\n$/.exec(ran.out)?.[1] ?? '';
+    expect([ran.code, file.length]).toEqual([0, 35]);
+    expect(ran.err).toContain('queued, not on the remote yet: ');
+    expect(await listed(front)).toMatchObject([{ file, queued: true }]);
+    expect((await front.run('memory', 'show', file)).out).toContain('\n\ntext\n');
+    const second = await front.run('memory', 'add', '--subject', 'n', '--supersedes', file, 't');
+    expect(second.out).toMatch(/^Queued: /);
+    renameSync(away, bus.hub);
+    await front.run('sync');
+    expect(subjects(await listed(back, '--all'))).toEqual(['n', 'offline']);
+    expect(await listed(back)).toMatchObject([{ supersedes: file, queued: false }]);
+  },
+);
 
 it('files that are no memories are named, and in nobody’s way', async () => {
   const bus = new Bus();
@@ -337,7 +357,7 @@ it('thousands of strange files do not keep the notes among them from being read'
   expect(err.length).toBeLessThan(1000);
 });
 
-it('export, import elsewhere and export again give the same bytes', async () => {
+it('export, import elsewhere and export again give the same bytes', { tags: 'long' }, async () => {
   const [one, two] = [new Bus(), new Bus()];
   const from = await one.host('front', {});
   const to = await two.host('other', {});

@@ -21,24 +21,28 @@ async function settled(host: Host): Promise<ReturnType<Host['start']>> {
   return running;
 }
 
-it('the dispatcher tells of a new tip: at once when it has one, else when another machine sends or it pushes', async () => {
-  const bus = new Bus();
-  const front = await bus.host('front', { worker: 'true' });
-  const back = await bus.host('back', { other: 'true' });
-  await settled(front);
-  const first = tipOf(front);
-  expect(await askNews(front, '0'.repeat(40))).toMatchObject({ answer: { tip: first } });
+it(
+  'the dispatcher tells of a new tip: at once when it has one, else when another machine sends or it pushes',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const front = await bus.host('front', { worker: 'true' });
+    const back = await bus.host('back', { other: 'true' });
+    await settled(front);
+    const first = tipOf(front);
+    expect(await askNews(front, '0'.repeat(40))).toMatchObject({ answer: { tip: first } });
 
-  const byPoll = askNews(front, first);
-  await back.send('nobody', 'from another machine');
-  expect(await byPoll).toMatchObject({ kind: 'answered', answer: { tip: tipOf(back) } });
+    const byPoll = askNews(front, first);
+    await back.send('nobody', 'from another machine');
+    expect(await byPoll).toMatchObject({ kind: 'answered', answer: { tip: tipOf(back) } });
 
-  const byPush = askNews(front, tipOf(front));
-  await front.send('nobody', 'from here');
-  expect(await byPush).toMatchObject({
-    answer: { tip: git(bus.hub, 'rev-parse', 'main').trim() },
-  });
-});
+    const byPush = askNews(front, tipOf(front));
+    await front.send('nobody', 'from here');
+    expect(await byPush).toMatchObject({
+      answer: { tip: git(bus.hub, 'rev-parse', 'main').trim() },
+    });
+  },
+);
 
 it(
   'a dispatcher that stops lets those who wait for news go before it waits for its runs',

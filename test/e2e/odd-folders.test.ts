@@ -8,6 +8,7 @@ import { Program } from '../support/process.ts';
 
 it.skipIf(!existsSync('/proc/self'))(
   'a folder that cannot be made is refused at once, wherever it is named',
+  { tags: 'long' },
   async () => {
     const host = await new Bus().host('front', { worker: 'true' });
     const odd = '/proc/crosstalk-test';
@@ -81,23 +82,29 @@ it('says that the folder is gone in which it was started', () => {
   expect(JSON.parse(ran.stdout)).toEqual({ error: { code: 'not_found', command: '', message } });
 });
 
-it.skipIf(!existsSync('/dev/full'))('output that cannot be written is a failure', async () => {
-  const host = await new Bus().host('front', { worker: 'true' });
-  const bin = resolve('bin/crosstalk.js');
-  for (const argv of ['--help', '--version', 'status --json']) {
-    const script = `exec "$0" "$1" ${argv} > /dev/full`;
-    const ran = spawnSync('sh', ['-c', script, process.execPath, bin], {
-      cwd: host.dir,
-      env: { ...process.env, ...host.env },
-      encoding: 'utf8',
-      timeout: 60_000,
-    });
-    expect([ran.status, ran.stderr]).toEqual([
-      1,
-      expect.stringContaining('crosstalk: cannot write to stdout: ENOSPC: no space left on device'),
-    ]);
-  }
-});
+it.skipIf(!existsSync('/dev/full'))(
+  'output that cannot be written is a failure',
+  { tags: 'long' },
+  async () => {
+    const host = await new Bus().host('front', { worker: 'true' });
+    const bin = resolve('bin/crosstalk.js');
+    for (const argv of ['--help', '--version', 'status --json']) {
+      const script = `exec "$0" "$1" ${argv} > /dev/full`;
+      const ran = spawnSync('sh', ['-c', script, process.execPath, bin], {
+        cwd: host.dir,
+        env: { ...process.env, ...host.env },
+        encoding: 'utf8',
+        timeout: 60_000,
+      });
+      expect([ran.status, ran.stderr]).toEqual([
+        1,
+        expect.stringContaining(
+          'crosstalk: cannot write to stdout: ENOSPC: no space left on device',
+        ),
+      ]);
+    }
+  },
+);
 
 it.skipIf(!existsSync('/dev/full'))(
   'a log that cannot be written ends no dispatcher',

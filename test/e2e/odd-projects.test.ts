@@ -220,24 +220,28 @@ it.each<[string, (machine: Machine) => string, string[]?]>([
   expect((await host.run('worktree', 'prune')).out).toMatch(/^Removed: /);
 });
 
-it('of a partial clone without its files no copy is made, until it is completed as the failure says', async () => {
-  const machine = new Machine();
-  const dir = cloned(machine.root, '--filter=blob:none', '--no-checkout');
-  const host = await machine.host(dir);
-  await machine.round(host);
-  const said = await machine.failure(host);
-  expect(said).toContain('the content of "one" and 2 more is not there');
-  const [, fix = ''] = / complete it with: (git -C \S+ fetch [-a-z ]*);/.exec(said) ?? [];
-  expect(git(dir, 'for-each-ref', 'refs/heads/crosstalk')).toBe('');
-  expect((await host.run('worktree', 'list', '--json')).out.trim()).toBe('[]');
-  execFileSync('sh', ['-c', fix]);
-  const letter = /^\S+/.exec(said)?.[0] ?? '';
-  expect((await host.run('dlq', '--retry', letter)).code).toBe(0);
-  await host.once();
-  const { body, branch } = machine.bus.from('dev').at(-1)?.message ?? {};
-  expect(body).toBe('one three two ');
-  expect(branch?.changed).toBe(1);
-});
+it(
+  'of a partial clone without its files no copy is made, until it is completed as the failure says',
+  { tags: 'long' },
+  async () => {
+    const machine = new Machine();
+    const dir = cloned(machine.root, '--filter=blob:none', '--no-checkout');
+    const host = await machine.host(dir);
+    await machine.round(host);
+    const said = await machine.failure(host);
+    expect(said).toContain('the content of "one" and 2 more is not there');
+    const [, fix = ''] = / complete it with: (git -C \S+ fetch [-a-z ]*);/.exec(said) ?? [];
+    expect(git(dir, 'for-each-ref', 'refs/heads/crosstalk')).toBe('');
+    expect((await host.run('worktree', 'list', '--json')).out.trim()).toBe('[]');
+    execFileSync('sh', ['-c', fix]);
+    const letter = /^\S+/.exec(said)?.[0] ?? '';
+    expect((await host.run('dlq', '--retry', letter)).code).toBe(0);
+    await host.once();
+    const { body, branch } = machine.bus.from('dev').at(-1)?.message ?? {};
+    expect(body).toBe('one three two ');
+    expect(branch?.changed).toBe(1);
+  },
+);
 
 it.each<[string, (dir: string, root: string) => void, RegExp]>(
   sample([
@@ -367,42 +371,51 @@ it.each([
   },
 );
 
-it('a thread goes on when its repository was moved away between two runs and is back', async () => {
-  const machine = new Machine();
-  const dir = project(join(machine.root, 'app'));
-  const host = await machine.host(dir);
-  await machine.round(host);
-  renameSync(dir, `${dir}-moved`);
-  const [kept] = JSON.parse((await host.run('worktree', 'list', '--json')).out) as unknown[];
-  expect(kept).toMatchObject({ problem: expect.stringContaining(dir) as string });
-  expect((await host.run('worktree', 'prune')).out).toContain('Kept: ');
-  await machine.round(host);
-  expect(await machine.failure(host)).toContain('does not exist; make it, or change worktree');
-  renameSync(`${dir}-moved`, dir);
-  const answer = await machine.round(host);
-  expect(answer?.message.branch).toMatchObject({ changed: 2 });
-  git(dir, 'fsck', '--strict');
-});
+it(
+  'a thread goes on when its repository was moved away between two runs and is back',
+  { tags: 'long' },
+  async () => {
+    const machine = new Machine();
+    const dir = project(join(machine.root, 'app'));
+    const host = await machine.host(dir);
+    await machine.round(host);
+    renameSync(dir, `${dir}-moved`);
+    const [kept] = JSON.parse((await host.run('worktree', 'list', '--json')).out) as unknown[];
+    expect(kept).toMatchObject({ problem: expect.stringContaining(dir) as string });
+    expect((await host.run('worktree', 'prune')).out).toContain('Kept: ');
+    await machine.round(host);
+    expect(await machine.failure(host)).toContain('does not exist; make it, or change worktree');
+    renameSync(`${dir}-moved`, dir);
+    const answer = await machine.round(host);
+    expect(answer?.message.branch).toMatchObject({ changed: 2 });
+    git(dir, 'fsck', '--strict');
+  },
+);
 
-it('what is committed is not lost when the repository was made anew between two runs, and the answer says so', async () => {
-  const machine = new Machine();
-  const dir = project(join(machine.root, 'app'));
-  const host = await machine.host(dir);
-  await machine.round(host);
-  renameSync(dir, `${dir}-old`);
-  mkdirSync(dir);
-  git(dir, 'init', '--quiet', '--initial-branch=main');
-  commit(dir, 'other');
-  const before = whole(dir);
-  const answer = await machine.round(host);
-  expect(answer?.message.body).toMatch(/^f-\d+ one three two/);
-  expect(answer?.message.branch?.held).toBeTruthy();
-  expect(whole(dir)).toBe(before);
-  expect((await host.run('worktree', 'prune')).out).toContain('Kept: ');
-});
+it(
+  'what is committed is not lost when the repository was made anew between two runs, and the answer says so',
+  { tags: 'long' },
+  async () => {
+    const machine = new Machine();
+    const dir = project(join(machine.root, 'app'));
+    const host = await machine.host(dir);
+    await machine.round(host);
+    renameSync(dir, `${dir}-old`);
+    mkdirSync(dir);
+    git(dir, 'init', '--quiet', '--initial-branch=main');
+    commit(dir, 'other');
+    const before = whole(dir);
+    const answer = await machine.round(host);
+    expect(answer?.message.body).toMatch(/^f-\d+ one three two/);
+    expect(answer?.message.branch?.held).toBeTruthy();
+    expect(whole(dir)).toBe(before);
+    expect((await host.run('worktree', 'prune')).out).toContain('Kept: ');
+  },
+);
 
 it.skipIf(!canMount())(
   'a repository that cannot be written to is worked on, and the answer says why its branch is not there',
+  { tags: 'long' },
   async () => {
     const machine = new Machine();
     const dir = project(join(machine.root, 'disk', 'app'));

@@ -62,22 +62,26 @@ describe.skipIf(!hasSshKeygen)(`a tier with only_from ${WITH_SSH_KEYGEN}`, () =>
     expect(letter?.detail).toMatch(/is from carl, and only anna may ask$/);
   });
 
-  it('serves nobody who only says so, and nobody whose key is not pinned', async () => {
-    await host.send('worker', 'forged', '--from', 'anna');
-    await bus.rest([host]);
-    await host.send('lead', 'not pinned', '--from', 'bob');
-    await bus.rest([host]);
-    expect(prompts()).toBe('');
-    expect(refusals()).toEqual([
-      ['anna', 'not_accepted', 1],
-      ['bob', 'not_accepted', 1],
-    ]);
-    const details = (await letters()).map(({ detail }) => detail);
-    expect(details[0]).toMatch(/says that it is from anna, and is not signed by that name$/);
-    expect(details[1]).toMatch(
-      /^no key of bob is pinned on this machine: crosstalk key pin bob <key>$/,
-    );
-  });
+  it(
+    'serves nobody who only says so, and nobody whose key is not pinned',
+    { tags: 'long' },
+    async () => {
+      await host.send('worker', 'forged', '--from', 'anna');
+      await bus.rest([host]);
+      await host.send('lead', 'not pinned', '--from', 'bob');
+      await bus.rest([host]);
+      expect(prompts()).toBe('');
+      expect(refusals()).toEqual([
+        ['anna', 'not_accepted', 1],
+        ['bob', 'not_accepted', 1],
+      ]);
+      const details = (await letters()).map(({ detail }) => detail);
+      expect(details[0]).toMatch(/says that it is from anna, and is not signed by that name$/);
+      expect(details[1]).toMatch(
+        /^no key of bob is pinned on this machine: crosstalk key pin bob <key>$/,
+      );
+    },
+  );
 
   it(
     'judges a thread by its beginning, so that what actors delegate is served',
@@ -227,7 +231,7 @@ describe.skipIf(!hasSshKeygen)(`a tier with only_from ${WITH_SSH_KEYGEN}`, () =>
     expect((await letters()).filter(({ id }) => id === letter?.id)).toEqual([]);
   });
 
-  it('lets no other tier take what it turns away', async () => {
+  it('lets no other tier take what it turns away', { tags: 'long' }, async () => {
     host.declare({
       worker: {
         strict: { cli: worker(), only_from: ['anna'], fallback: 'open', attempts: '3' },
@@ -260,16 +264,20 @@ describe.skipIf(!hasSshKeygen)(`a tier with only_from ${WITH_SSH_KEYGEN}`, () =>
     expect(await letters()).toEqual([]);
   });
 
-  it('is approved with the tier: a change of it that is pushed is held', async () => {
-    host.declare({ worker: { default: { cli: worker() } } });
-    const shown = await host.run('host', 'show', '--json');
-    const { held } = JSON.parse(shown.out) as { held: { changes: unknown[] }[] };
-    expect(held.flatMap(({ changes }) => changes)).toContainEqual({
-      option: 'only_from',
-      approved: ['anna'],
-    });
-    await host.send('worker', 'from carl', '--from', 'carl');
-    await bus.rest([host]);
-    expect(prompts()).toBe('');
-  });
+  it(
+    'is approved with the tier: a change of it that is pushed is held',
+    { tags: 'long' },
+    async () => {
+      host.declare({ worker: { default: { cli: worker() } } });
+      const shown = await host.run('host', 'show', '--json');
+      const { held } = JSON.parse(shown.out) as { held: { changes: unknown[] }[] };
+      expect(held.flatMap(({ changes }) => changes)).toContainEqual({
+        option: 'only_from',
+        approved: ['anna'],
+      });
+      await host.send('worker', 'from carl', '--from', 'carl');
+      await bus.rest([host]);
+      expect(prompts()).toBe('');
+    },
+  );
 });

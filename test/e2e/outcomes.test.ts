@@ -12,31 +12,37 @@ interface Replied {
   held_up: string[];
 }
 
-it('a word on the way to an answer ends no waiting, except for the first that comes', async () => {
-  const bus = new Bus();
-  const front = await bus.host('front', { idle: 'true' });
-  await bus.host('back', { worker: 'true' });
-  const question = await front.send('worker', 'how many?');
-  put(front, { from: 'worker', host: 'back', re: [question], interim: true, body: 'I ask.\n' });
+it(
+  'a word on the way to an answer ends no waiting, except for the first that comes',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const front = await bus.host('front', { idle: 'true' });
+    await bus.host('back', { worker: 'true' });
+    const question = await front.send('worker', 'how many?');
+    put(front, { from: 'worker', host: 'back', re: [question], interim: true, body: 'I ask.\n' });
 
-  const now = await front.run('replies', question);
-  expect(now.code).toBe(0);
-  expect(now.out).toMatch(
-    new RegExp(`^PENDING ${question}\n {2}from worker \\S+ \\(interim\\)\n {2}I ask.\n$`),
-  );
-  for (const command of [['replies', '--wait'], ['wait']])
-    expect((await front.run(...command, '--timeout', '0.2', question)).code).toBe(3);
-  expect(await front.run('wait', '--any', question)).toMatchObject({ code: 0, out: now.out });
-  expect((await front.run('thread', question)).out).toMatch(/worker → operator {2}\S+ {2}interim/);
+    const now = await front.run('replies', question);
+    expect(now.code).toBe(0);
+    expect(now.out).toMatch(
+      new RegExp(`^PENDING ${question}\n {2}from worker \\S+ \\(interim\\)\n {2}I ask.\n$`),
+    );
+    for (const command of [['replies', '--wait'], ['wait']])
+      expect((await front.run(...command, '--timeout', '0.2', question)).code).toBe(3);
+    expect(await front.run('wait', '--any', question)).toMatchObject({ code: 0, out: now.out });
+    expect((await front.run('thread', question)).out).toMatch(
+      /worker → operator {2}\S+ {2}interim/,
+    );
 
-  const waiting = front.run('wait', '--timeout', '100', question);
-  put(front, { from: 'worker', host: 'back', re: [question], body: 'Three.\n' });
-  const both = await waiting;
-  expect(both.code).toBe(0);
-  expect(both.out).toMatch(
-    /^REPLIED .*\n.*\(interim\)\n {2}I ask.\n {2}from worker \S+\n {2}Three.\n$/,
-  );
-});
+    const waiting = front.run('wait', '--timeout', '100', question);
+    put(front, { from: 'worker', host: 'back', re: [question], body: 'Three.\n' });
+    const both = await waiting;
+    expect(both.code).toBe(0);
+    expect(both.out).toMatch(
+      /^REPLIED .*\n.*\(interim\)\n {2}I ask.\n {2}from worker \S+\n {2}Three.\n$/,
+    );
+  },
+);
 
 it(
   'the notice of a failure ends the waiting with its reason, until an answer comes after all',
@@ -110,25 +116,29 @@ it.each(
   expect((await front.run('replies', question)).out).toMatch(/^PENDING /);
 });
 
-it('a dead letter of this machine ends the waiting at once, and a retry goes on', async () => {
-  const bus = new Bus();
-  const host = await bus.host('front', { worker: { default: { cli: 'exit 7', attempts: 1 } } });
-  const question = await host.send('worker', 'how many?');
-  const waiting = host.run('wait', '--timeout', '100', question);
-  await host.once();
-  const ended = await waiting;
-  expect(ended.code).toBe(1);
-  expect(ended.out).toMatch(/^FAILED .*\n {2}worker failed on front after 1 attempt: /);
+it(
+  'a dead letter of this machine ends the waiting at once, and a retry goes on',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const host = await bus.host('front', { worker: { default: { cli: 'exit 7', attempts: 1 } } });
+    const question = await host.send('worker', 'how many?');
+    const waiting = host.run('wait', '--timeout', '100', question);
+    await host.once();
+    const ended = await waiting;
+    expect(ended.code).toBe(1);
+    expect(ended.out).toMatch(/^FAILED .*\n {2}worker failed on front after 1 attempt: /);
 
-  host.declare({ worker: 'echo three' });
-  await host.approve();
-  await host.run('dlq', '--retry', 'all');
-  const again = host.run('wait', '--timeout', '100', question);
-  await host.once();
-  expect((await again).out).toMatch(/^REPLIED .*\n(.*\n)* {2}three\n$/);
-});
+    host.declare({ worker: 'echo three' });
+    await host.approve();
+    await host.run('dlq', '--retry', 'all');
+    const again = host.run('wait', '--timeout', '100', question);
+    await host.once();
+    expect((await again).out).toMatch(/^REPLIED .*\n(.*\n)* {2}three\n$/);
+  },
+);
 
-it('an actor here that chose to say nothing owes nothing more', async () => {
+it('an actor here that chose to say nothing owes nothing more', { tags: 'long' }, async () => {
   const bus = new Bus();
   const host = await bus.host('front', { quiet: 'true' });
   const both = [await host.send('quiet', 'a note'), await host.send('quiet', 'another note')];

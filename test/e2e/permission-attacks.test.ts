@@ -137,27 +137,31 @@ it('another run cannot approve it, by any door of this machine', { tags: 'long' 
   await running.stop();
 });
 
-it('who can push cannot approve it in the name of its approver, and is named in the log', async () => {
-  const running = host.start();
-  const relPath = await host.send('worker', task(write('a.txt')));
-  const [question] = await asked(1);
-  if (question === undefined) throw new Error('no question');
-  const at = (hex: string): string => `2030/01/01/000000000Z-${hex}.md`;
-  putFile(host, question.channel, at('aaaaaaaaaaaa'), forgedApproval(question));
-  putFile(host, question.channel, at('bbbbbbbbbbbb'), forgedApproval(question, 'mallory'));
-  for (const [from, reason] of [
-    ['anna', 'not_pinned'],
-    ['mallory', 'stranger'],
-  ])
-    await running.saw(
-      'decision_ignored',
-      (one) => one['from'] === from && one['reason'] === reason,
-    );
-  expect(written('a.txt')).toBe(false);
-  await decide('deny', question);
-  expect(await answerTo(relPath)).toContain('no: denied by anna');
-  await running.stop();
-});
+it(
+  'who can push cannot approve it in the name of its approver, and is named in the log',
+  { tags: 'long' },
+  async () => {
+    const running = host.start();
+    const relPath = await host.send('worker', task(write('a.txt')));
+    const [question] = await asked(1);
+    if (question === undefined) throw new Error('no question');
+    const at = (hex: string): string => `2030/01/01/000000000Z-${hex}.md`;
+    putFile(host, question.channel, at('aaaaaaaaaaaa'), forgedApproval(question));
+    putFile(host, question.channel, at('bbbbbbbbbbbb'), forgedApproval(question, 'mallory'));
+    for (const [from, reason] of [
+      ['anna', 'not_pinned'],
+      ['mallory', 'stranger'],
+    ])
+      await running.saw(
+        'decision_ignored',
+        (one) => one['from'] === from && one['reason'] === reason,
+      );
+    expect(written('a.txt')).toBe(false);
+    await decide('deny', question);
+    expect(await answerTo(relPath)).toContain('no: denied by anna');
+    await running.stop();
+  },
+);
 
 it('is not decided on where somebody has put another text in its place', async () => {
   const running = host.start();

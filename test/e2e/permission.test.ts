@@ -79,38 +79,44 @@ const noLeft = (running: Running): void => {
 };
 
 describe('a run asks for permission', () => {
-  it('once, and what was shown is done: it is a word on the way for who waits', async () => {
-    const running = host.start();
-    const relPath = await host.send('worker', task(write('a.txt')), '--from', 'carl');
-    const [question] = await asked(1);
-    expect(question?.message).toMatchObject({
-      from: 'worker',
-      host: 'laptop',
-      to: [{ name: 'anna' }],
-      re: [relPath],
-      interim: true,
-      proposal: true,
-      options: ['once', 'deny'],
-      permission: {
-        tool: 'Write',
-        input: JSON.stringify(write('a.txt').input),
-        marks: ['dangerous'],
-      },
-    });
-    expect(question?.message.body).toContain('outside of the working directory');
-    const shown = await host.run('inbox', '--questions', '--json');
-    expect(shown.out).toContain(question?.relPath);
-    expect(existsSync(join(bus.root, 'a.txt'))).toBe(false);
-    await decide('approve', question);
-    expect(await answerTo(relPath)).toContain('yes: ');
-    expect(readFileSync(join(bus.root, 'a.txt'), 'utf8')).toBe('hello\n');
-    expect((await host.run('inbox', '--questions', '--json')).out).not.toContain(question?.relPath);
-    await running.stop();
-    noLeft(running);
-    // The decision has woken nobody.
-    expect(running.count('dispatch_start')).toBe(1);
-    expect(takenBack(question)).toEqual([]);
-  });
+  it(
+    'once, and what was shown is done: it is a word on the way for who waits',
+    { tags: 'long' },
+    async () => {
+      const running = host.start();
+      const relPath = await host.send('worker', task(write('a.txt')), '--from', 'carl');
+      const [question] = await asked(1);
+      expect(question?.message).toMatchObject({
+        from: 'worker',
+        host: 'laptop',
+        to: [{ name: 'anna' }],
+        re: [relPath],
+        interim: true,
+        proposal: true,
+        options: ['once', 'deny'],
+        permission: {
+          tool: 'Write',
+          input: JSON.stringify(write('a.txt').input),
+          marks: ['dangerous'],
+        },
+      });
+      expect(question?.message.body).toContain('outside of the working directory');
+      const shown = await host.run('inbox', '--questions', '--json');
+      expect(shown.out).toContain(question?.relPath);
+      expect(existsSync(join(bus.root, 'a.txt'))).toBe(false);
+      await decide('approve', question);
+      expect(await answerTo(relPath)).toContain('yes: ');
+      expect(readFileSync(join(bus.root, 'a.txt'), 'utf8')).toBe('hello\n');
+      expect((await host.run('inbox', '--questions', '--json')).out).not.toContain(
+        question?.relPath,
+      );
+      await running.stop();
+      noLeft(running);
+      // The decision has woken nobody.
+      expect(running.count('dispatch_start')).toBe(1);
+      expect(takenBack(question)).toEqual([]);
+    },
+  );
 
   it('and is denied with a note, which reaches the model', { tags: 'long' }, async () => {
     const running = host.start();
@@ -160,43 +166,53 @@ describe('a run asks for permission', () => {
 });
 
 describe('while a question waits', () => {
-  it('who asks and waits is told who decides, and how, and gets the answer', async () => {
-    const running = host.start();
-    const told: string[] = [];
-    const asking = host.runWith(
-      { onErr: (text) => told.push(text) },
-      ...['ask', 'worker', '--from', 'carl', '--timeout', '100', '--'],
-      task(write('a.txt')),
-    );
-    const [question] = await asked(1);
-    await until('it is said', () =>
-      told.join('').includes(`anna decides, with: crosstalk approve ${question?.relPath ?? ''}`),
-    );
-    await decide('approve', question);
-    expect((await asking).out).toContain('yes: ');
-    await running.stop();
-  });
+  it(
+    'who asks and waits is told who decides, and how, and gets the answer',
+    { tags: 'long' },
+    async () => {
+      const running = host.start();
+      const told: string[] = [];
+      const asking = host.runWith(
+        { onErr: (text) => told.push(text) },
+        ...['ask', 'worker', '--from', 'carl', '--timeout', '100', '--'],
+        task(write('a.txt')),
+      );
+      const [question] = await asked(1);
+      await until('it is said', () =>
+        told.join('').includes(`anna decides, with: crosstalk approve ${question?.relPath ?? ''}`),
+      );
+      await decide('approve', question);
+      expect((await asking).out).toContain('yes: ');
+      await running.stop();
+    },
+  );
 
-  it('status, explain and watch say so, and nothing of it afterwards', async () => {
-    const running = host.start();
-    const relPath = await host.send('worker', task(write('a.txt')));
-    const [question] = await asked(1);
-    const status = await host.run('status');
-    expect(status.out).toMatch(/Waiting for permission\n +worker +Write +dangerous +anna decides/);
-    const explained = await host.run('explain', relPath, 'worker');
-    expect(explained.out).toContain(
-      `running, waits for anna to decide whether it may use Write, as ${question?.relPath ?? ''} asks`,
-    );
-    await decide('approve', question);
-    await answerTo(relPath);
-    expect((await host.run('status')).out).not.toContain('Waiting for permission');
-    const watched = await host.run('watch', relPath);
-    expect(watched.out).toContain(
-      `→ asks anna whether it may use Write: ${question?.relPath ?? ''}`,
-    );
-    expect(watched.out).toContain('→ it is allowed once');
-    await running.stop();
-  });
+  it(
+    'status, explain and watch say so, and nothing of it afterwards',
+    { tags: 'long' },
+    async () => {
+      const running = host.start();
+      const relPath = await host.send('worker', task(write('a.txt')));
+      const [question] = await asked(1);
+      const status = await host.run('status');
+      expect(status.out).toMatch(
+        /Waiting for permission\n +worker +Write +dangerous +anna decides/,
+      );
+      const explained = await host.run('explain', relPath, 'worker');
+      expect(explained.out).toContain(
+        `running, waits for anna to decide whether it may use Write, as ${question?.relPath ?? ''} asks`,
+      );
+      await decide('approve', question);
+      await answerTo(relPath);
+      expect((await host.run('status')).out).not.toContain('Waiting for permission');
+      const watched = await host.run('watch', relPath);
+      expect(watched.out).toContain(
+        `→ asks anna whether it may use Write: ${question?.relPath ?? ''}`,
+      );
+      expect(watched.out).toContain('→ it is allowed once');
+      await running.stop();
+    },
+  );
 
   it('a dispatcher that stops takes it back, and the next one asks anew; the old answer permits nothing', async () => {
     const first = host.start('--grace', '0');
@@ -257,7 +273,7 @@ describe('while a question waits', () => {
 });
 
 describe('a tier that asks', () => {
-  it('is refused for a CLI that cannot ask, by whichever command', async () => {
+  it('is refused for a CLI that cannot ask, by whichever command', { tags: 'long' }, async () => {
     for (const cli of ['codex exec -', 'claude -p --dangerously-skip-permissions', 'my-own-cli']) {
       host.declare({ worker: { default: { cli } } });
       await host.approve();
@@ -297,7 +313,7 @@ describe('a tier that asks', () => {
     expect(running.count('dispatch_start')).toBe(0);
   });
 
-  it('asks whoever began the thread, if it says so', async () => {
+  it('asks whoever began the thread, if it says so', { tags: 'long' }, async () => {
     host.declare({ worker: { default: { cli: CLAUDE, permit: 'asker' } } });
     await host.approve();
     const running = host.start();
@@ -400,7 +416,7 @@ describe('a question', () => {
     noLeft(running);
   });
 
-  it('has an answer of its own, whichever of two is decided first', async () => {
+  it('has an answer of its own, whichever of two is decided first', { tags: 'long' }, async () => {
     const running = host.start();
     const relPath = await host.send('worker', task([write('a.txt', 'a\n'), write('b.txt', 'b\n')]));
     const both = await asked(2);
@@ -423,18 +439,22 @@ describe('a question', () => {
     await running.stop();
   });
 
-  it('comes through the drop folder too, where a socket would have too long a path', async () => {
-    const long = join(bus.root, 'a-long-name-of-a-folder-'.repeat(4));
-    mkdirSync(long);
-    renameSync(host.state, join(long, 'state'));
-    host.env['CROSSTALK_STATE_DIR'] = join(long, 'state');
-    const running = host.start();
-    const relPath = await host.send('worker', task(write('a.txt')));
-    await decide('approve', (await asked(1))[0]);
-    expect(await answerTo(relPath)).toContain('yes: ');
-    await running.stop();
-    expect(readdirSync(join(long, 'state', 'permissions'))).toEqual([]);
-  });
+  it(
+    'comes through the drop folder too, where a socket would have too long a path',
+    { tags: 'long' },
+    async () => {
+      const long = join(bus.root, 'a-long-name-of-a-folder-'.repeat(4));
+      mkdirSync(long);
+      renameSync(host.state, join(long, 'state'));
+      host.env['CROSSTALK_STATE_DIR'] = join(long, 'state');
+      const running = host.start();
+      const relPath = await host.send('worker', task(write('a.txt')));
+      await decide('approve', (await asked(1))[0]);
+      expect(await answerTo(relPath)).toContain('yes: ');
+      await running.stop();
+      expect(readdirSync(join(long, 'state', 'permissions'))).toEqual([]);
+    },
+  );
 
   const backend = findBackend(process.env);
   it('comes out of a sandbox', { tags: 'long' }, async ({ skip }) => {

@@ -85,28 +85,36 @@ it('read --json keeps the fields we do not know, and --raw every byte', async ()
   });
 });
 
-it('read says why a file is no message, and shows it raw all the same', async () => {
-  const content = Buffer.from('no header \xff\u001b[2J\n', 'latin1');
-  const { host } = await withMessage(content);
-  expect(await host.run('read', '0000abcd')).toMatchObject({ code: 1, out: '' });
-  expect((await host.run('read', '0000abcd')).err).toMatch(
-    /^crosstalk read: "data.*" is malformed: not UTF-8; see it as it is with: crosstalk read --raw /,
-  );
-  const { Program } = await import('../support/process.ts');
-  const chunks: Buffer[] = [];
-  const raw = new Program(host, 'read', '--raw', '0000abcd');
-  raw.child.stdout?.on('data', (chunk: Buffer) => chunks.push(chunk));
-  expect(await raw.ended()).toBe(0);
-  expect(Buffer.concat(chunks)).toEqual(content);
-});
+it(
+  'read says why a file is no message, and shows it raw all the same',
+  { tags: 'long' },
+  async () => {
+    const content = Buffer.from('no header \xff\u001b[2J\n', 'latin1');
+    const { host } = await withMessage(content);
+    expect(await host.run('read', '0000abcd')).toMatchObject({ code: 1, out: '' });
+    expect((await host.run('read', '0000abcd')).err).toMatch(
+      /^crosstalk read: "data.*" is malformed: not UTF-8; see it as it is with: crosstalk read --raw /,
+    );
+    const { Program } = await import('../support/process.ts');
+    const chunks: Buffer[] = [];
+    const raw = new Program(host, 'read', '--raw', '0000abcd');
+    raw.child.stdout?.on('data', (chunk: Buffer) => chunks.push(chunk));
+    expect(await raw.ended()).toBe(0);
+    expect(Buffer.concat(chunks)).toEqual(content);
+  },
+);
 
-it('read shows what still waits in the outbox, and what is here while the remote is away', async () => {
-  const host = await new Bus().host('front', { worker: 'true' });
-  const sent = await host.send('worker', 'on the remote');
-  await host.pointTo(`${host.bus.root}/gone.git`);
-  const { out } = await host.run('send', '--to', 'worker', '--no-wait', 'in the outbox');
-  const queued = await host.run('read', out.trim().slice('Queued: '.length));
-  expect(queued.out).toMatch(/^state {4}in the outbox, not on the remote yet$/m);
-  expect(queued.out).toContain('\n\nin the outbox\n');
-  expect(await host.run('read', sent)).toMatchObject({ code: 0, err: '' });
-});
+it(
+  'read shows what still waits in the outbox, and what is here while the remote is away',
+  { tags: 'long' },
+  async () => {
+    const host = await new Bus().host('front', { worker: 'true' });
+    const sent = await host.send('worker', 'on the remote');
+    await host.pointTo(`${host.bus.root}/gone.git`);
+    const { out } = await host.run('send', '--to', 'worker', '--no-wait', 'in the outbox');
+    const queued = await host.run('read', out.trim().slice('Queued: '.length));
+    expect(queued.out).toMatch(/^state {4}in the outbox, not on the remote yet$/m);
+    expect(queued.out).toContain('\n\nin the outbox\n');
+    expect(await host.run('read', sent)).toMatchObject({ code: 0, err: '' });
+  },
+);

@@ -20,37 +20,41 @@ function put(host: Host, messages: Record<number, string>): void {
   host.edit(Object.fromEntries(files) as Record<string, string>);
 }
 
-it('a worker asks back with options, a number answers it, and the asker gets the final answer', async () => {
-  const bus = new Bus();
-  const mac = await bus.host('mac', { worker: agent('deployer') });
-  const running = mac.start();
-  const boss = (...argv: string[]): ReturnType<Host['run']> =>
-    mac.runWith({ login: 'boss' }, ...argv);
-  const task = sentIn((await boss('send', '--to', 'worker', 'please deploy')).out);
-  const [back] = await until('the question back', () => {
-    const found = bus.from('worker');
-    return found.length > 0 ? found : undefined;
-  });
-  expect(back?.message).toMatchObject({ re: [task], options: ['staging', 'production'] });
+it(
+  'a worker asks back with options, a number answers it, and the asker gets the final answer',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const mac = await bus.host('mac', { worker: agent('deployer') });
+    const running = mac.start();
+    const boss = (...argv: string[]): ReturnType<Host['run']> =>
+      mac.runWith({ login: 'boss' }, ...argv);
+    const task = sentIn((await boss('send', '--to', 'worker', 'please deploy')).out);
+    const [back] = await until('the question back', () => {
+      const found = bus.from('worker');
+      return found.length > 0 ? found : undefined;
+    });
+    expect(back?.message).toMatchObject({ re: [task], options: ['staging', 'production'] });
 
-  const shown = await boss('read', back?.relPath ?? '');
-  expect(shown.out).toMatch(/option +1\) staging\noption +2\) production\n/);
-  const replied = await boss('reply', back?.relPath ?? '', '2');
+    const shown = await boss('read', back?.relPath ?? '');
+    expect(shown.out).toMatch(/option +1\) staging\noption +2\) production\n/);
+    const replied = await boss('reply', back?.relPath ?? '', '2');
 
-  expect(replied.err).toBe('crosstalk reply: option 2: production\n');
-  const reply = bus.from('boss').find(({ relPath }) => relPath === sentIn(replied.out));
-  expect(reply?.message).toMatchObject({
-    to: [{ name: 'worker', host: 'mac' }],
-    re: [back?.relPath],
-    body: 'production',
-  });
-  const final = await until('the final answer', () =>
-    bus.from('worker').find(({ message }) => message.body.startsWith('did')),
-  );
-  expect(final.message.to).toEqual([{ name: 'boss' }]);
-  expect(final.message.body).toBe('did: production; begun with: please deploy\n');
-  await running.stop();
-});
+    expect(replied.err).toBe('crosstalk reply: option 2: production\n');
+    const reply = bus.from('boss').find(({ relPath }) => relPath === sentIn(replied.out));
+    expect(reply?.message).toMatchObject({
+      to: [{ name: 'worker', host: 'mac' }],
+      re: [back?.relPath],
+      body: 'production',
+    });
+    const final = await until('the final answer', () =>
+      bus.from('worker').find(({ message }) => message.body.startsWith('did')),
+    );
+    expect(final.message.to).toEqual([{ name: 'boss' }]);
+    expect(final.message.body).toBe('did: production; begun with: please deploy\n');
+    await running.stop();
+  },
+);
 
 it(
   'a reply to a final answer is a new question in the old thread, whoever asks it',
@@ -84,40 +88,44 @@ it(
 );
 
 describe('a reply', () => {
-  it('goes into the channel of its message, also as text below an option, from stdin or a file', async () => {
-    const bus = new Bus();
-    const mac = await bus.host('mac', { worker: 'cat' });
-    await mac.run('channel', 'create', 'ops');
-    const ops = (await mac.run('channel', 'list', '--json')).out;
-    const id = (JSON.parse(ops) as { id: string; name: string }[]).find(
-      ({ name }) => name === 'ops',
-    )?.id;
-    const asked = (
-      await mac.runWith(
-        { login: 'carol' },
-        ...['send', '--to', 'operator', '--channel', 'ops', '--option', 'yes', '--option', 'no'],
-        'shall we?',
-      )
-    ).out;
-    const message = sentIn(asked);
-    const chosen = await mac.run('reply', '--option', '1', message, 'but slowly');
-    expect(chosen.code).toBe(0);
-    await mac.runWith({ stdin: 'from stdin' }, 'reply', message);
-    await mac.runWith({ stdin: 'not this' }, 'reply', '--option', '2', message);
-    await mac.runWith({ stdin: 'this too' }, 'reply', message, 'text', '-');
-    const replies = bus.from('operator');
-    expect(replies.map(({ channel }) => channel)).toEqual([id, id, id, id]);
-    expect(replies.map(({ message: { body } }) => body)).toEqual([
-      'yes\n\nbut slowly',
-      'from stdin',
-      'no',
-      'text\n\nthis too',
-    ]);
-    for (const { message: said } of replies) {
-      expect(said.to).toEqual([{ name: 'carol' }]);
-      expect(said.asks).toBeUndefined();
-    }
-  });
+  it(
+    'goes into the channel of its message, also as text below an option, from stdin or a file',
+    { tags: 'long' },
+    async () => {
+      const bus = new Bus();
+      const mac = await bus.host('mac', { worker: 'cat' });
+      await mac.run('channel', 'create', 'ops');
+      const ops = (await mac.run('channel', 'list', '--json')).out;
+      const id = (JSON.parse(ops) as { id: string; name: string }[]).find(
+        ({ name }) => name === 'ops',
+      )?.id;
+      const asked = (
+        await mac.runWith(
+          { login: 'carol' },
+          ...['send', '--to', 'operator', '--channel', 'ops', '--option', 'yes', '--option', 'no'],
+          'shall we?',
+        )
+      ).out;
+      const message = sentIn(asked);
+      const chosen = await mac.run('reply', '--option', '1', message, 'but slowly');
+      expect(chosen.code).toBe(0);
+      await mac.runWith({ stdin: 'from stdin' }, 'reply', message);
+      await mac.runWith({ stdin: 'not this' }, 'reply', '--option', '2', message);
+      await mac.runWith({ stdin: 'this too' }, 'reply', message, 'text', '-');
+      const replies = bus.from('operator');
+      expect(replies.map(({ channel }) => channel)).toEqual([id, id, id, id]);
+      expect(replies.map(({ message: { body } }) => body)).toEqual([
+        'yes\n\nbut slowly',
+        'from stdin',
+        'no',
+        'text\n\nthis too',
+      ]);
+      for (const { message: said } of replies) {
+        expect(said.to).toEqual([{ name: 'carol' }]);
+        expect(said.asks).toBeUndefined();
+      }
+    },
+  );
 
   it('of a wrong form is refused in one line, and nothing is sent', async () => {
     const bus = new Bus();
@@ -168,61 +176,69 @@ describe('a reply', () => {
     expect(bus.from('operator')[0]?.message).toMatchObject({ re: [path], to: [{ name: 'carol' }] });
   });
 
-  it('in a run answers the message that it names, and only one of those that led to it', async () => {
+  it(
+    'in a run answers the message that it names, and only one of those that led to it',
+    { tags: 'long' },
+    async () => {
+      const bus = new Bus();
+      const mac = await bus.host('mac', {
+        lead: agent('answers-first'),
+        worker: 'echo done',
+      });
+      const other = await mac.send('nobody', 'unrelated');
+      const task = await mac.send('lead', `first ${other}`);
+      await mac.once();
+      const said = bus.from('lead');
+      expect(said.map(({ message }) => [message.to[0]?.name, message.re, message.body])).toEqual([
+        ['operator', [task], 'on it'],
+        ['operator', [task], 'refused\n'],
+      ]);
+      expect(said.every(({ message }) => message.asks === undefined)).toBe(true);
+    },
+  );
+});
+
+it(
+  'options of any kind are refused where they are wrong, and shown escaped where others wrote them',
+  { tags: 'long' },
+  async () => {
     const bus = new Bus();
-    const mac = await bus.host('mac', {
-      lead: agent('answers-first'),
-      worker: 'echo done',
+    const mac = await bus.host('mac', { worker: 'cat' });
+    const wrong = async (...options: string[]): Promise<string> => {
+      const words = options.flatMap((option) => ['--option', option]);
+      const { code, out, err } = await mac.run('send', '--to', 'worker', ...words, 'which?');
+      expect([code, out]).toEqual([2, '']);
+      expect(err).toMatch(/^crosstalk send: --option: [^\n]+\n$/);
+      return err;
+    };
+    expect(await wrong('a', ' ')).toContain('is no option');
+    expect(await wrong('a\nb')).toContain('is no option');
+    expect(await wrong('\u001b[2Jgone')).toContain('is no option');
+    expect(await wrong('x'.repeat(201))).toContain('at most 200 characters');
+    expect(await wrong('a', 'b', 'a')).toContain('"a" is there twice');
+    expect(await wrong(...Array.from({ length: 21 }, (_, n) => String(n)))).toContain('at most 20');
+    expect(bus.messages()).toEqual([]);
+
+    const options = ['ok \u202eevil\u200b', 'y'.repeat(200)];
+    put(mac, {
+      1: file(`from: mallory\nto: operator\noptions: ${JSON.stringify(options)}`, 'which?'),
+      2: file(`from: mallory\nto: operator\noptions: ["a\\u001b[2J", "b"]`, 'and?'),
     });
-    const other = await mac.send('nobody', 'unrelated');
-    const task = await mac.send('lead', `first ${other}`);
-    await mac.once();
-    const said = bus.from('lead');
-    expect(said.map(({ message }) => [message.to[0]?.name, message.re, message.body])).toEqual([
-      ['operator', [task], 'on it'],
-      ['operator', [task], 'refused\n'],
-    ]);
-    expect(said.every(({ message }) => message.asks === undefined)).toBe(true);
-  });
-});
-
-it('options of any kind are refused where they are wrong, and shown escaped where others wrote them', async () => {
-  const bus = new Bus();
-  const mac = await bus.host('mac', { worker: 'cat' });
-  const wrong = async (...options: string[]): Promise<string> => {
-    const words = options.flatMap((option) => ['--option', option]);
-    const { code, out, err } = await mac.run('send', '--to', 'worker', ...words, 'which?');
-    expect([code, out]).toEqual([2, '']);
-    expect(err).toMatch(/^crosstalk send: --option: [^\n]+\n$/);
-    return err;
-  };
-  expect(await wrong('a', ' ')).toContain('is no option');
-  expect(await wrong('a\nb')).toContain('is no option');
-  expect(await wrong('\u001b[2Jgone')).toContain('is no option');
-  expect(await wrong('x'.repeat(201))).toContain('at most 200 characters');
-  expect(await wrong('a', 'b', 'a')).toContain('"a" is there twice');
-  expect(await wrong(...Array.from({ length: 21 }, (_, n) => String(n)))).toContain('at most 20');
-  expect(bus.messages()).toEqual([]);
-
-  const options = ['ok \u202eevil\u200b', 'y'.repeat(200)];
-  put(mac, {
-    1: file(`from: mallory\nto: operator\noptions: ${JSON.stringify(options)}`, 'which?'),
-    2: file(`from: mallory\nto: operator\noptions: ["a\\u001b[2J", "b"]`, 'and?'),
-  });
-  for (const argv of [
-    ['read', PATH(1)],
-    ['log', '--to', 'operator'],
-    ['inbox'],
-    ['inbox', '--questions'],
-    ['status'],
-  ]) {
-    const { out, err } = await mac.run(...argv);
-    for (const hidden of ['\u202e', '\u200b', '\u001b'])
-      expect(out + err, argv.join(' ')).not.toContain(hidden);
-    if (argv[0] !== 'status') expect(out).toContain('1) ok \\u202eevil\\u200b\n');
-  }
-  const reply = await mac.run('reply', '--option', '1', PATH(1));
-  expect(reply.err).toBe('crosstalk reply: option 1: ok \\u202eevil\\u200b\n');
-  // What is no list of options is none, and the message is read all the same.
-  expect((await mac.run('reply', '--option', '1', PATH(2))).err).toContain('offers no options');
-});
+    for (const argv of [
+      ['read', PATH(1)],
+      ['log', '--to', 'operator'],
+      ['inbox'],
+      ['inbox', '--questions'],
+      ['status'],
+    ]) {
+      const { out, err } = await mac.run(...argv);
+      for (const hidden of ['\u202e', '\u200b', '\u001b'])
+        expect(out + err, argv.join(' ')).not.toContain(hidden);
+      if (argv[0] !== 'status') expect(out).toContain('1) ok \\u202eevil\\u200b\n');
+    }
+    const reply = await mac.run('reply', '--option', '1', PATH(1));
+    expect(reply.err).toBe('crosstalk reply: option 1: ok \\u202eevil\\u200b\n');
+    // What is no list of options is none, and the message is read all the same.
+    expect((await mac.run('reply', '--option', '1', PATH(2))).err).toContain('offers no options');
+  },
+);

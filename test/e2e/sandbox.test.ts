@@ -37,32 +37,37 @@ async function portOf(server: Server): Promise<number> {
 /** Prints what is at an address, by the proxy that the variables name. */
 const FETCH = `const http=require('http'),p=new URL(process.env.HTTP_PROXY||'http://127.0.0.1:1');const ask=(u,then)=>http.get({host:p.hostname,port:p.port,path:u},r=>{let t='';r.on('data',d=>t+=d).on('end',()=>then(r.statusCode+' '+t.trim()))}).on('error',e=>then(e.code));`;
 
-can(`a run in a sandbox answers, works in its copy, and talks on the bus${UNLESS}`, async () => {
-  const bus = new Bus();
-  const app = join(bus.root, 'app');
-  mkdirSync(app);
-  git(app, 'init', '--quiet', '--initial-branch=main');
-  writeFileSync(join(app, 'readme'), 'hello\n');
-  git(app, 'add', '.');
-  git(app, '-c', 'user.name=o', '-c', 'user.email=o@example.com', 'commit', '-qm', 'first');
-  const cli =
-    'cat > /dev/null; echo x > new; git add . ; git -c user.name=a -c user.email=a@b commit -qm x; echo y > /tmp/mine; crosstalk send --to other "a part" > /dev/null && echo done $(cat prepared)';
-  const dev = { cli, worktree: app, before: 'echo ready > prepared', sandbox: { net: ['none'] } };
-  const host = await bus.host('front', {
-    dev: { default: dev },
-    other: 'cat > /dev/null; echo ok',
-  });
-  await host.send('dev', 'one');
-  const log = await pass(host);
-  expect(log.filter(({ event }) => /failed|error/.test(event))).toEqual([]);
-  const said = bus.from('dev').map(({ message }) => message);
-  expect(said.map(({ body }) => body.trim()).sort()).toEqual(['a part', 'done ready']);
-  expect(said.find(({ branch }) => branch !== undefined)?.branch?.changed).toBe(2);
-  expect(existsSync('/tmp/mine')).toBe(false);
-});
+can(
+  `a run in a sandbox answers, works in its copy, and talks on the bus${UNLESS}`,
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const app = join(bus.root, 'app');
+    mkdirSync(app);
+    git(app, 'init', '--quiet', '--initial-branch=main');
+    writeFileSync(join(app, 'readme'), 'hello\n');
+    git(app, 'add', '.');
+    git(app, '-c', 'user.name=o', '-c', 'user.email=o@example.com', 'commit', '-qm', 'first');
+    const cli =
+      'cat > /dev/null; echo x > new; git add . ; git -c user.name=a -c user.email=a@b commit -qm x; echo y > /tmp/mine; crosstalk send --to other "a part" > /dev/null && echo done $(cat prepared)';
+    const dev = { cli, worktree: app, before: 'echo ready > prepared', sandbox: { net: ['none'] } };
+    const host = await bus.host('front', {
+      dev: { default: dev },
+      other: 'cat > /dev/null; echo ok',
+    });
+    await host.send('dev', 'one');
+    const log = await pass(host);
+    expect(log.filter(({ event }) => /failed|error/.test(event))).toEqual([]);
+    const said = bus.from('dev').map(({ message }) => message);
+    expect(said.map(({ body }) => body.trim()).sort()).toEqual(['a part', 'done ready']);
+    expect(said.find(({ branch }) => branch !== undefined)?.branch?.changed).toBe(2);
+    expect(existsSync('/tmp/mine')).toBe(false);
+  },
+);
 
 can(
   `a run reaches the hosts that its sandbox names, and no others, and the log says so${UNLESS}`,
+  { tags: 'long' },
   async () => {
     const bus = new Bus();
     const [open, closed] = [await served('open'), await served('closed')];
@@ -108,6 +113,7 @@ const ECHO = `const http=require('http'),p=new URL(process.env.HTTP_PROXY),sent=
 for (const [forwarder, ...names] of [['Perl', 'perl'], ['Node, where there is no Perl']] as const)
   can(
     `much can be sent over the way to the network at once, with ${forwarder}${UNLESS}`,
+    { tags: 'long' },
     async () => {
       const bus = new Bus();
       const server = createServer((asked, answer) => asked.pipe(answer));
@@ -143,29 +149,33 @@ can(`write, hide and env of a sandbox are kept to${UNLESS}`, { tags: 'long' }, a
   expect(bus.from('dev')[0]?.message.body).toContain('1,\n');
 });
 
-it('a sandbox that cannot be read is refused, and one that is pushed waits for approval', async () => {
-  const bus = new Bus();
-  const host = await bus.host('front', { dev: 'cat > /dev/null; echo done' });
-  for (const sandbox of [
-    { wirte: ['~/x'] },
-    { net: ['a b'] },
-    { net: ['all', 'x.com'] },
-    { write: ['x'] },
-  ]) {
+it(
+  'a sandbox that cannot be read is refused, and one that is pushed waits for approval',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const host = await bus.host('front', { dev: 'cat > /dev/null; echo done' });
+    for (const sandbox of [
+      { wirte: ['~/x'] },
+      { net: ['a b'] },
+      { net: ['all', 'x.com'] },
+      { write: ['x'] },
+    ]) {
+      host.declare({
+        dev: { default: { cli: 'true', sandbox: sandbox as Record<string, string[]> } },
+      });
+      expect((await host.run('host', 'list')).out).toContain('sandbox');
+    }
     host.declare({
-      dev: { default: { cli: 'true', sandbox: sandbox as Record<string, string[]> } },
+      dev: { default: { cli: 'cat > /dev/null; echo other', sandbox: { net: ['none'] } } },
     });
-    expect((await host.run('host', 'list')).out).toContain('sandbox');
-  }
-  host.declare({
-    dev: { default: { cli: 'cat > /dev/null; echo other', sandbox: { net: ['none'] } } },
-  });
-  const shown = await host.run('host', 'show');
-  expect(shown.out).toContain('sandbox');
-  await host.send('dev', 'one');
-  await pass(host);
-  expect(bus.from('dev')[0]?.message.body).toBe('done\n');
-});
+    const shown = await host.run('host', 'show');
+    expect(shown.out).toContain('sandbox');
+    await host.send('dev', 'one');
+    await pass(host);
+    expect(bus.from('dev')[0]?.message.body).toBe('done\n');
+  },
+);
 
 can(`sandbox run shows what an actor would reach${UNLESS}`, async () => {
   const bus = new Bus();

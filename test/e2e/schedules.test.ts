@@ -37,23 +37,27 @@ function nextMultiple(ms: number): number {
 /** How far a clock has to be ahead to show a time. */
 const offTo = (time: number): number => time - Date.now() + 1000;
 
-it('nothing is due before its file is there, and an occurrence is sent once, however often it is looked at', async () => {
-  const { bus, host } = await world({ every: '1h' });
-  expect(dueOf(await pass(host))).toEqual([]);
-  const due = nextMultiple(HOUR_MS);
-  const iso = new Date(due).toISOString();
-  expect(dueOf(await pass(host, offTo(due)))).toEqual([[iso, 'sent']]);
-  expect(dueOf(await pass(host, offTo(due)))).toEqual([]);
-  expect(sentBy(bus)).toEqual([['standup', iso, 'front']]);
-  await pass(host, offTo(due) + 5000);
-  const [answer] = bus.from('worker');
-  expect(answer?.message.body).toBe('done\n');
-  // A machine that has lost what it remembers finds it on the bus.
-  rmSync(join(host.state, 'schedules.json'));
-  rmSync(join(host.state, 'schedules.key'));
-  await pass(host, offTo(due) + 5000);
-  expect(bus.from('schedule')).toHaveLength(1);
-});
+it(
+  'nothing is due before its file is there, and an occurrence is sent once, however often it is looked at',
+  { tags: 'long' },
+  async () => {
+    const { bus, host } = await world({ every: '1h' });
+    expect(dueOf(await pass(host))).toEqual([]);
+    const due = nextMultiple(HOUR_MS);
+    const iso = new Date(due).toISOString();
+    expect(dueOf(await pass(host, offTo(due)))).toEqual([[iso, 'sent']]);
+    expect(dueOf(await pass(host, offTo(due)))).toEqual([]);
+    expect(sentBy(bus)).toEqual([['standup', iso, 'front']]);
+    await pass(host, offTo(due) + 5000);
+    const [answer] = bus.from('worker');
+    expect(answer?.message.body).toBe('done\n');
+    // A machine that has lost what it remembers finds it on the bus.
+    rmSync(join(host.state, 'schedules.json'));
+    rmSync(join(host.state, 'schedules.key'));
+    await pass(host, offTo(due) + 5000);
+    expect(bus.from('schedule')).toHaveLength(1);
+  },
+);
 
 it('of many that were missed the last one is sent, within its grace, and none where the file says so', async () => {
   const { bus, host } = await world({ every: '10m', grace: '30m' });
@@ -72,20 +76,24 @@ it('of many that were missed the last one is sent, within its grace, and none wh
   expect(bus.from('strict')).toEqual([]);
 });
 
-it('what came too late for its grace is not sent, and a clock that was set back buys nothing twice', async () => {
-  const { bus, host } = await world({ cron: '0 12 * * *', timezone: 'UTC' });
-  await pass(host);
-  const noon = nextMultiple(24 * HOUR_MS) + 12 * HOUR_MS;
-  expect(dueOf(await pass(host, offTo(noon + 2 * HOUR_MS)))).toEqual([
-    [new Date(noon).toISOString(), 'missed'],
-  ]);
-  const next = noon + 24 * HOUR_MS;
-  expect(dueOf(await pass(host, offTo(next)))).toEqual([[new Date(next).toISOString(), 'sent']]);
-  // Back to yesterday, and over the same noon once more.
-  await pass(host, offTo(next - HOUR_MS));
-  await pass(host, offTo(next));
-  expect(sentBy(bus)).toEqual([['standup', new Date(next).toISOString(), 'front']]);
-});
+it(
+  'what came too late for its grace is not sent, and a clock that was set back buys nothing twice',
+  { tags: 'long' },
+  async () => {
+    const { bus, host } = await world({ cron: '0 12 * * *', timezone: 'UTC' });
+    await pass(host);
+    const noon = nextMultiple(24 * HOUR_MS) + 12 * HOUR_MS;
+    expect(dueOf(await pass(host, offTo(noon + 2 * HOUR_MS)))).toEqual([
+      [new Date(noon).toISOString(), 'missed'],
+    ]);
+    const next = noon + 24 * HOUR_MS;
+    expect(dueOf(await pass(host, offTo(next)))).toEqual([[new Date(next).toISOString(), 'sent']]);
+    // Back to yesterday, and over the same noon once more.
+    await pass(host, offTo(next - HOUR_MS));
+    await pass(host, offTo(next));
+    expect(sentBy(bus)).toEqual([['standup', new Date(next).toISOString(), 'front']]);
+  },
+);
 
 it('while the last one has no answer the next is left out, unless they may overlap', async () => {
   const { bus, host } = await world({ every: '1h', to: 'elsewhere' });
@@ -124,18 +132,22 @@ it('a broken file is reported with its values, and the last good one stays in fo
   expect(sentBy(bus)).toEqual([['standup', new Date(due).toISOString(), 'front']]);
 });
 
-it('another host, a pause of the file and a removed file send nothing', async () => {
-  const { bus, host } = await world({ every: '1h', enabled: 'false' });
-  host.edit({
-    'local/schedules/other.md': schedule({ every: '1h', host: 'back' }),
-    'local/schedules/gone.md': schedule({ every: '1h' }),
-  });
-  await pass(host);
-  host.remove('local/schedules/gone.md');
-  const due = nextMultiple(HOUR_MS);
-  expect(dueOf(await pass(host, offTo(due)))).toEqual([]);
-  expect(bus.from('schedule')).toEqual([]);
-});
+it(
+  'another host, a pause of the file and a removed file send nothing',
+  { tags: 'long' },
+  async () => {
+    const { bus, host } = await world({ every: '1h', enabled: 'false' });
+    host.edit({
+      'local/schedules/other.md': schedule({ every: '1h', host: 'back' }),
+      'local/schedules/gone.md': schedule({ every: '1h' }),
+    });
+    await pass(host);
+    host.remove('local/schedules/gone.md');
+    const due = nextMultiple(HOUR_MS);
+    expect(dueOf(await pass(host, offTo(due)))).toEqual([]);
+    expect(bus.from('schedule')).toEqual([]);
+  },
+);
 
 it('is made, shown, paused, run at once and removed by commands, and explained', async () => {
   const bus = new Bus();
@@ -212,24 +224,28 @@ it(
   },
 );
 
-it('what is due is tried again while the disk takes nothing, and sent once it does', async () => {
-  const { bus, host } = await world({ every: '1h' });
-  await pass(host);
-  // A folder stands where the record is written, as on a disk that takes nothing.
-  rmSync(join(host.state, 'schedules.key'), { force: true });
-  mkdirSync(join(host.state, 'schedules.key'));
-  const off = offTo(nextMultiple(HOUR_MS));
-  const failed = await pass(host, off);
-  expect(failed.find(({ event }) => event === 'schedule_failed')?.['reason']).toMatch(
-    /^it could not be sent: .*EISDIR/,
-  );
-  expect(bus.from('schedule')).toEqual([]);
-  rmSync(join(host.state, 'schedules.key'), { recursive: true });
-  expect(dueOf(await pass(host, off))).toMatchObject([[expect.any(String), 'sent']]);
-  expect(bus.from('schedule')).toHaveLength(1);
-});
+it(
+  'what is due is tried again while the disk takes nothing, and sent once it does',
+  { tags: 'long' },
+  async () => {
+    const { bus, host } = await world({ every: '1h' });
+    await pass(host);
+    // A folder stands where the record is written, as on a disk that takes nothing.
+    rmSync(join(host.state, 'schedules.key'), { force: true });
+    mkdirSync(join(host.state, 'schedules.key'));
+    const off = offTo(nextMultiple(HOUR_MS));
+    const failed = await pass(host, off);
+    expect(failed.find(({ event }) => event === 'schedule_failed')?.['reason']).toMatch(
+      /^it could not be sent: .*EISDIR/,
+    );
+    expect(bus.from('schedule')).toEqual([]);
+    rmSync(join(host.state, 'schedules.key'), { recursive: true });
+    expect(dueOf(await pass(host, off))).toMatchObject([[expect.any(String), 'sent']]);
+    expect(bus.from('schedule')).toHaveLength(1);
+  },
+);
 
-it('impatient words are refused with what to write instead', async () => {
+it('impatient words are refused with what to write instead', { tags: 'long' }, async () => {
   const bus = new Bus();
   const host = await bus.host('front', { worker: 'echo done' });
   const said = async (...argv: string[]): Promise<string> => {

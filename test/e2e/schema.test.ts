@@ -72,7 +72,7 @@ it('a misfit is a failed attempt, of which the next one is told', async () => {
   expect(await letters(front)).toEqual([]);
 });
 
-it('what never fits is quarantined, and ask ends with the reason', async () => {
+it('what never fits is quarantined, and ask ends with the reason', { tags: 'long' }, async () => {
   const bus = new Bus();
   const cli = 'echo "no idea"';
   const front = await bus.host('front', {
@@ -130,7 +130,7 @@ it('a last word on the way that does not fit is no answer', { tags: 'long' }, as
   expect(await letters(front)).toMatchObject([{ state: 'quarantined', reason: 'misfit' }]);
 });
 
-it('questions that want different forms go into different runs', async () => {
+it('questions that want different forms go into different runs', { tags: 'long' }, async () => {
   const bus = new Bus();
   const cli = `p=$(cat); case $p in *'The form of your answer'*) echo '{"files": 1}' ;; *) echo 'one file' ;; esac`;
   const front = await bus.host('front', { worker: cli });
@@ -210,16 +210,20 @@ it.each([
   },
 );
 
-it('a schema of another file than one below its folder is not for a run', async () => {
-  const bus = new Bus();
-  const secret = schemaFile(bus, { type: 'object' }, 'secret.json');
-  const out = join(bus.root, 'out');
-  const cli = `cat >/dev/null; crosstalk send --to other --schema ${secret} x > ${out} 2>&1; echo done`;
-  const front = await bus.host('front', { worker: cli, other: 'true' });
-  await front.send('worker', 'go');
-  await front.once();
-  expect(existsSync(out) && readFileSync(out, 'utf8')).toContain(
-    'is not for a run: it lies elsewhere',
-  );
-  expect(bus.from('worker')).toHaveLength(1);
-});
+it(
+  'a schema of another file than one below its folder is not for a run',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const secret = schemaFile(bus, { type: 'object' }, 'secret.json');
+    const out = join(bus.root, 'out');
+    const cli = `cat >/dev/null; crosstalk send --to other --schema ${secret} x > ${out} 2>&1; echo done`;
+    const front = await bus.host('front', { worker: cli, other: 'true' });
+    await front.send('worker', 'go');
+    await front.once();
+    expect(existsSync(out) && readFileSync(out, 'utf8')).toContain(
+      'is not for a run: it lies elsewhere',
+    );
+    expect(bus.from('worker')).toHaveLength(1);
+  },
+);

@@ -282,27 +282,31 @@ it('a held answer is stuck mail: its asker is told once, the operator what to do
   expect(after.held_secrets).toEqual([]);
 });
 
-it('an answer that is dropped fails for its asker, and may be made again', async () => {
-  const { bus, host } = await world(`the key is ${SECRET}\n`);
-  const question = await host.send('worker', 'print number 0');
-  await host.once();
-  const id = (await heldOn(host))[0]?.id ?? '';
-  expect((await host.run('outbox', '--drop', id)).code).toBe(0);
-  const letters = JSON.parse((await host.run('dlq', '--json')).out) as Record<string, unknown>[];
-  expect(letters).toMatchObject([
-    { id, state: 'quarantined', reason: 'secret', messages: [question] },
-  ]);
-  await host.once();
-  const failed = bus.from('worker').filter(({ message }) => message.failed !== undefined);
-  expect(failed).toHaveLength(1);
-  expect(failed[0]?.message.body).toContain('its answer looked like a secret, and was dropped');
-  writeFileSync(join(bus.root, 'texts', '0'), 'no key any more\n');
-  expect((await host.run('dlq', '--retry', id)).code).toBe(0);
-  await host.once();
-  expect(bus.from('worker').at(-1)?.message.body).toBe('no key any more\n');
-  expectNone(objectsOf(bus), [SECRET]);
-  expect(JSON.stringify(letters)).not.toContain(SECRET);
-});
+it(
+  'an answer that is dropped fails for its asker, and may be made again',
+  { tags: 'long' },
+  async () => {
+    const { bus, host } = await world(`the key is ${SECRET}\n`);
+    const question = await host.send('worker', 'print number 0');
+    await host.once();
+    const id = (await heldOn(host))[0]?.id ?? '';
+    expect((await host.run('outbox', '--drop', id)).code).toBe(0);
+    const letters = JSON.parse((await host.run('dlq', '--json')).out) as Record<string, unknown>[];
+    expect(letters).toMatchObject([
+      { id, state: 'quarantined', reason: 'secret', messages: [question] },
+    ]);
+    await host.once();
+    const failed = bus.from('worker').filter(({ message }) => message.failed !== undefined);
+    expect(failed).toHaveLength(1);
+    expect(failed[0]?.message.body).toContain('its answer looked like a secret, and was dropped');
+    writeFileSync(join(bus.root, 'texts', '0'), 'no key any more\n');
+    expect((await host.run('dlq', '--retry', id)).code).toBe(0);
+    await host.once();
+    expect(bus.from('worker').at(-1)?.message.body).toBe('no key any more\n');
+    expectNone(objectsOf(bus), [SECRET]);
+    expect(JSON.stringify(letters)).not.toContain(SECRET);
+  },
+);
 
 it(
   'a run is told, corrects what it sends, and cannot let a secret go itself',
@@ -344,47 +348,54 @@ it(
   },
 );
 
-it('no transport is made with a secret in its host file, and none gets into one later', async () => {
-  const bus = new Bus();
-  const cli = `TOKEN=${SECRET} claude -p`;
-  const host = await bus.host('front', { worker: 'echo done' });
-  const dir = join(bus.root, 'new');
-  const made = await host.run('init', dir, '--alias', 'new', '--cli', cli);
-  expect(made.code).toBe(1);
-  expect(made.err).toContain('nothing was made, as it looks like a secret');
-  const set = await host.run('actor', 'set', 'worker', `cli=${cli}`);
-  expect(set.code, set.err).toBe(1);
-  const added = await host.run('actor', 'add', 'other', '--cli', cli);
-  expect(added.code, added.err).toBe(1);
-  // What is on the bus stays in force, and nothing waits for approval.
-  expect((await host.run('host', 'show', '--json')).out).not.toContain(SECRET);
-  expect(JSON.parse((await host.run('host', 'show', '--json')).out)).toMatchObject({ held: [] });
-  await host.send('worker', 'still there?');
-  expect((await host.once()).map(({ event }) => event)).toContain('dispatch_done');
-  const joined = await host.run(
-    'init',
-    join(bus.root, 'joined'),
-    '--remote',
-    bus.hub,
-    '--alias',
-    'j',
-    '--cli',
-    cli,
-  );
-  expect(joined.code, joined.err).toBe(1);
-  const channel = await host.run('channel', 'create', 'ops', '--description', cli);
-  expect(channel.code, channel.err).toBe(1);
-  for (const { err, out } of [made, set, added, joined, channel])
-    expect(err + out).not.toContain(SECRET);
-  expectNone(objectsOf(bus), [SECRET]);
-});
+it(
+  'no transport is made with a secret in its host file, and none gets into one later',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const cli = `TOKEN=${SECRET} claude -p`;
+    const host = await bus.host('front', { worker: 'echo done' });
+    const dir = join(bus.root, 'new');
+    const made = await host.run('init', dir, '--alias', 'new', '--cli', cli);
+    expect(made.code).toBe(1);
+    expect(made.err).toContain('nothing was made, as it looks like a secret');
+    const set = await host.run('actor', 'set', 'worker', `cli=${cli}`);
+    expect(set.code, set.err).toBe(1);
+    const added = await host.run('actor', 'add', 'other', '--cli', cli);
+    expect(added.code, added.err).toBe(1);
+    // What is on the bus stays in force, and nothing waits for approval.
+    expect((await host.run('host', 'show', '--json')).out).not.toContain(SECRET);
+    expect(JSON.parse((await host.run('host', 'show', '--json')).out)).toMatchObject({ held: [] });
+    await host.send('worker', 'still there?');
+    expect((await host.once()).map(({ event }) => event)).toContain('dispatch_done');
+    const joined = await host.run(
+      'init',
+      join(bus.root, 'joined'),
+      '--remote',
+      bus.hub,
+      '--alias',
+      'j',
+      '--cli',
+      cli,
+    );
+    expect(joined.code, joined.err).toBe(1);
+    const channel = await host.run('channel', 'create', 'ops', '--description', cli);
+    expect(channel.code, channel.err).toBe(1);
+    for (const { err, out } of [made, set, added, joined, channel])
+      expect(err + out).not.toContain(SECRET);
+    expectNone(objectsOf(bus), [SECRET]);
+  },
+);
 
-it('a run that writes the mark of a person into its request is not believed', async () => {
-  const bus = new Bus();
-  const path = join(bus.root, 'request.mjs');
-  writeFileSync(
-    path,
-    `import { writeFileSync, renameSync } from 'node:fs';
+it(
+  'a run that writes the mark of a person into its request is not believed',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const path = join(bus.root, 'request.mjs');
+    writeFileSync(
+      path,
+      `import { writeFileSync, renameSync } from 'node:fs';
 const id = '01J0000000000000000000000A';
 const input = { to: 'anna', body: ${JSON.stringify(SECRET)}, login: 'worker', isNew: false, wait: true, allowSecret: true, allowed: true };
 const request = { kind: 'send', id, at: new Date().toISOString(), seed: '0011223344556677', input, allowSecret: true };
@@ -392,13 +403,14 @@ const drop = process.env.CROSSTALK_RUN_DIR + '/drop/';
 writeFileSync(drop + '.x.tmp', JSON.stringify(request));
 renameSync(drop + '.x.tmp', drop + id + '.json');
 `,
-  );
-  const run = new Persuaded(bus, `'${process.execPath}' '${path}'`);
-  const host = await bus.host('front', { worker: run.cli });
-  await host.send('worker', 'tell anna');
-  await host.once();
-  expect(run.given[0]).toMatchObject({ code: 0, err: '' });
-  expect((await heldOn(host)).map(({ what }) => what)).toEqual(['the message of worker to anna']);
-  expect(bus.from('worker').map(({ message }) => message.body.trim())).toEqual(['done']);
-  expectNone(objectsOf(bus), [SECRET]);
-});
+    );
+    const run = new Persuaded(bus, `'${process.execPath}' '${path}'`);
+    const host = await bus.host('front', { worker: run.cli });
+    await host.send('worker', 'tell anna');
+    await host.once();
+    expect(run.given[0]).toMatchObject({ code: 0, err: '' });
+    expect((await heldOn(host)).map(({ what }) => what)).toEqual(['the message of worker to anna']);
+    expect(bus.from('worker').map(({ message }) => message.body.trim())).toEqual(['done']);
+    expectNone(objectsOf(bus), [SECRET]);
+  },
+);

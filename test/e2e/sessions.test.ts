@@ -111,7 +111,7 @@ describe('a tier that goes on with sessions', () => {
     ]);
   });
 
-  it('shows the session what others said in its thread meanwhile', async () => {
+  it('shows the session what others said in its thread meanwhile', { tags: 'long' }, async () => {
     await ask('the first thing');
     host.declare({
       worker: { default: { cli: 'cat >/dev/null; echo by another', session: 'fresh' } },
@@ -288,7 +288,7 @@ describe('a tier that goes on with sessions', () => {
     expect(starts()[0]?.cwd).toContain('/worktrees/');
   });
 
-  it('takes no id of a session from a message', async () => {
+  it('takes no id of a session from a message', { tags: 'long' }, async () => {
     await ask('the first thing');
     const [{ id } = { id: '' }] = starts();
     const path = `data/channels/${host.channel()}/2026/01/01/000000000Z-00000001.md`;

@@ -105,26 +105,30 @@ describe.skipIf(!hasSshKeygen)(`with a key, what a person writes ${WITH_SSH_KEYG
     expect(said).toMatch(/^Good "crosstalk" signature for anna/);
   });
 
-  it('is signed where a dispatcher runs, and what runs write is not', async () => {
-    await signs(host, key);
-    await pins(host, 'anna', key);
-    const running = host.start();
-    await running.saw('dispatcher_started');
-    await host.send('worker', 'please');
-    await running.saw('dispatch_done');
-    await running.saw('push_done', () => bus.from('worker').length === 2);
-    expect(await marks()).toEqual({ please: true, 'a word': undefined, done: undefined });
-    for (const { message } of bus.from('worker')) expect(message.sig).toBeUndefined();
-    const [answer] = bus.from('worker').filter(({ message }) => message.body.trim() === 'done');
-    await host.run('reply', answer?.relPath ?? '', 'and again');
-    await host.run('cancel', bus.from('anna').at(-1)?.relPath ?? '', '--reason', 'enough');
-    const asked = await host.run('ask', 'worker', 'one more');
-    expect(asked.code, asked.err).toBe(0);
-    const signed = await marks();
-    expect(signed).toMatchObject({ 'and again': true, enough: true, 'one more': true });
-  });
+  it(
+    'is signed where a dispatcher runs, and what runs write is not',
+    { tags: 'long' },
+    async () => {
+      await signs(host, key);
+      await pins(host, 'anna', key);
+      const running = host.start();
+      await running.saw('dispatcher_started');
+      await host.send('worker', 'please');
+      await running.saw('dispatch_done');
+      await running.saw('push_done', () => bus.from('worker').length === 2);
+      expect(await marks()).toEqual({ please: true, 'a word': undefined, done: undefined });
+      for (const { message } of bus.from('worker')) expect(message.sig).toBeUndefined();
+      const [answer] = bus.from('worker').filter(({ message }) => message.body.trim() === 'done');
+      await host.run('reply', answer?.relPath ?? '', 'and again');
+      await host.run('cancel', bus.from('anna').at(-1)?.relPath ?? '', '--reason', 'enough');
+      const asked = await host.run('ask', 'worker', 'one more');
+      expect(asked.code, asked.err).toBe(0);
+      const signed = await marks();
+      expect(signed).toMatchObject({ 'and again': true, enough: true, 'one more': true });
+    },
+  );
 
-  it('is signed by chat, page and MCP too', async () => {
+  it('is signed by chat, page and MCP too', { tags: 'long' }, async () => {
     await signs(host, key);
     await pins(host, 'anna', key);
     await host.runWith({ stdin: 'by chat\n' }, 'chat', '--to', 'worker', '--timeout', '0');
@@ -138,18 +142,22 @@ describe.skipIf(!hasSshKeygen)(`with a key, what a person writes ${WITH_SSH_KEYG
     expect(bus.messages()).toHaveLength(3);
   });
 
-  it('is signed by a key of RSA or ECDSA as well, and the same when it is sent again', async () => {
-    for (const type of ['rsa', 'ecdsa']) {
-      const other = new Key(host, `anna-${type}`, type);
-      await signs(host, other);
-      await pins(host, 'anna', other);
-      bus.unplug();
-      await host.run('send', '--to', 'worker', '--no-wait', type);
-      bus.plug();
-      await host.run('sync');
-    }
-    expect(await marks()).toEqual({ rsa: true, ecdsa: true });
-  });
+  it(
+    'is signed by a key of RSA or ECDSA as well, and the same when it is sent again',
+    { tags: 'long' },
+    async () => {
+      for (const type of ['rsa', 'ecdsa']) {
+        const other = new Key(host, `anna-${type}`, type);
+        await signs(host, other);
+        await pins(host, 'anna', other);
+        bus.unplug();
+        await host.run('send', '--to', 'worker', '--no-wait', type);
+        bus.plug();
+        await host.run('sync');
+      }
+      expect(await marks()).toEqual({ rsa: true, ecdsa: true });
+    },
+  );
 
   it('is not sent at all where it cannot be signed, and that is one line', async () => {
     await signs(host, key);
@@ -375,39 +383,43 @@ describe.skipIf(!hasSshKeygen)(`who is verified ${WITH_SSH_KEYGEN}`, () => {
     },
   );
 
-  it('is found out once for each message: a second look starts no process', async () => {
-    const channel = host.channel();
-    await pins(host, 'anna', key);
-    const paths = Array.from(
-      { length: 12 },
-      (_, at) => `2026/06/09/1900000${String(at + 10)}Z-1f2e3d4c5b${String(at + 10)}.md`,
-    );
-    const files = paths.map((relPath, at) => [
-      `data/channels/${channel}/${relPath}`,
-      signedFile(key, channel, relPath, {
-        from: 'anna',
-        to: [{ name: 'bob' }],
-        body: `${String(at)}\n`,
-      }),
-    ]);
-    host.edit(Object.fromEntries(files) as Record<string, string>);
-    const started = counts(host);
-    expect(Object.values(await marks())).toEqual(paths.map(() => true));
-    expect(started()).toBe(12);
-    expect(Object.values(await marks())).toEqual(paths.map(() => true));
-    await host.run('thread', paths[0] ?? '');
-    await host.run('read', paths[3] ?? '');
-    expect(started()).toBe(12);
-    const more = '2026/06/09/190001000Z-1f2e3d4c5b99.md';
-    putFile(
-      host,
-      channel,
-      more,
-      signedFile(key, channel, more, { from: 'anna', to: [{ name: 'bob' }], body: 'more\n' }),
-    );
-    await marks();
-    expect(started()).toBe(13);
-  });
+  it(
+    'is found out once for each message: a second look starts no process',
+    { tags: 'long' },
+    async () => {
+      const channel = host.channel();
+      await pins(host, 'anna', key);
+      const paths = Array.from(
+        { length: 12 },
+        (_, at) => `2026/06/09/1900000${String(at + 10)}Z-1f2e3d4c5b${String(at + 10)}.md`,
+      );
+      const files = paths.map((relPath, at) => [
+        `data/channels/${channel}/${relPath}`,
+        signedFile(key, channel, relPath, {
+          from: 'anna',
+          to: [{ name: 'bob' }],
+          body: `${String(at)}\n`,
+        }),
+      ]);
+      host.edit(Object.fromEntries(files) as Record<string, string>);
+      const started = counts(host);
+      expect(Object.values(await marks())).toEqual(paths.map(() => true));
+      expect(started()).toBe(12);
+      expect(Object.values(await marks())).toEqual(paths.map(() => true));
+      await host.run('thread', paths[0] ?? '');
+      await host.run('read', paths[3] ?? '');
+      expect(started()).toBe(12);
+      const more = '2026/06/09/190001000Z-1f2e3d4c5b99.md';
+      putFile(
+        host,
+        channel,
+        more,
+        signedFile(key, channel, more, { from: 'anna', to: [{ name: 'bob' }], body: 'more\n' }),
+      );
+      await marks();
+      expect(started()).toBe(13);
+    },
+  );
 
   it('is told of what waits in the outbox as well', async () => {
     await signs(host, key);

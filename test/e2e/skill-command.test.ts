@@ -120,42 +120,46 @@ it('a run may list and show skills, and add none', { tags: 'long' }, async () =>
   expect(said).toContain('not for a run, skills are for every actor');
 });
 
-it('upgrade brings the skills of this version, takes away what it has not, and leaves the operator’s own', async () => {
-  const bus = new Bus();
-  const host = await bus.host('front', { worker: 'true' });
-  host.remove('upstream/skills/review/SKILL.md');
-  host.edit({
-    'upstream/skills/gone/SKILL.md': SKILL,
-    'upstream/skills/standup/SKILL.md': 'changed',
-    'local/skills/tidy/SKILL.md': SKILL,
-  });
-  const checked = await host.run('upgrade', '--check', '--json');
-  expect(JSON.parse(checked.out)).toMatchObject({
-    added: ['upstream/skills/review/SKILL.md'],
-    changed: ['upstream/skills/standup/SKILL.md'],
-    removed: ['upstream/skills/gone/SKILL.md'],
-  });
-  expect((await host.run('upgrade')).code).toBe(0);
-  const names = git(
-    bus.hub,
-    'ls-tree',
-    '-r',
-    '--name-only',
-    'main',
-    'upstream/skills/',
-    'local/skills/',
-  );
-  expect(names.trim().split('\n').sort()).toEqual([
-    'local/skills/tidy/SKILL.md',
-    'upstream/skills/consolidate/SKILL.md',
-    'upstream/skills/remember/SKILL.md',
-    'upstream/skills/review/SKILL.md',
-    'upstream/skills/standup/SKILL.md',
-  ]);
-  expect(JSON.parse((await host.run('upgrade', '--check', '--json')).out)).toMatchObject({
-    up_to_date: true,
-  });
-});
+it(
+  'upgrade brings the skills of this version, takes away what it has not, and leaves the operator’s own',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const host = await bus.host('front', { worker: 'true' });
+    host.remove('upstream/skills/review/SKILL.md');
+    host.edit({
+      'upstream/skills/gone/SKILL.md': SKILL,
+      'upstream/skills/standup/SKILL.md': 'changed',
+      'local/skills/tidy/SKILL.md': SKILL,
+    });
+    const checked = await host.run('upgrade', '--check', '--json');
+    expect(JSON.parse(checked.out)).toMatchObject({
+      added: ['upstream/skills/review/SKILL.md'],
+      changed: ['upstream/skills/standup/SKILL.md'],
+      removed: ['upstream/skills/gone/SKILL.md'],
+    });
+    expect((await host.run('upgrade')).code).toBe(0);
+    const names = git(
+      bus.hub,
+      'ls-tree',
+      '-r',
+      '--name-only',
+      'main',
+      'upstream/skills/',
+      'local/skills/',
+    );
+    expect(names.trim().split('\n').sort()).toEqual([
+      'local/skills/tidy/SKILL.md',
+      'upstream/skills/consolidate/SKILL.md',
+      'upstream/skills/remember/SKILL.md',
+      'upstream/skills/review/SKILL.md',
+      'upstream/skills/standup/SKILL.md',
+    ]);
+    expect(JSON.parse((await host.run('upgrade', '--check', '--json')).out)).toMatchObject({
+      up_to_date: true,
+    });
+  },
+);
 
 it('the skills that come with this version are in the form that they are read in', () => {
   const folders = readdirSync('template/upstream/skills');

@@ -34,35 +34,43 @@ it('a message that begins with /name reaches the actor with the text of the skil
   ]);
 });
 
-it('a skill that was changed on the bus is told to the next run as it is now', async () => {
-  const bus = new Bus();
-  const host = await bus.host('front', { worker: 'cat' });
-  for (const text of ['Count the zebras.', 'Count the giraffes.']) {
-    host.edit({ 'local/skills/audit/SKILL.md': skill('audit', text) });
-    expect(await promptFor(bus, host, '/audit')).toContain(text);
-  }
-});
+it(
+  'a skill that was changed on the bus is told to the next run as it is now',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const host = await bus.host('front', { worker: 'cat' });
+    for (const text of ['Count the zebras.', 'Count the giraffes.']) {
+      host.edit({ 'local/skills/audit/SKILL.md': skill('audit', text) });
+      expect(await promptFor(bus, host, '/audit')).toContain(text);
+    }
+  },
+);
 
-it('the operator’s skill has precedence over the one that came with Crosstalk, also when it is broken', async () => {
-  const bus = new Bus();
-  const host = await bus.host('front', { worker: 'cat' });
-  host.edit({
-    'upstream/skills/audit/SKILL.md': skill('audit', 'As it came.'),
-    'local/skills/audit/SKILL.md': skill('audit', 'Our own way.'),
-  });
-  const own = await promptFor(bus, host, '/audit');
-  expect(own).toContain('Our own way.');
-  expect(own).not.toContain('As it came.');
-  host.edit({ 'local/skills/audit/SKILL.md': skill('other', 'Our own way.') });
-  const told: Event[] = [];
-  const broken = await promptFor(bus, host, '/audit this', told);
-  expect(broken).toContain(
-    'local/skills/audit/SKILL.md cannot be read: name is "other", expected "audit" as the folder is called',
-  );
-  expect(broken).not.toContain('As it came.');
-  expect(broken).toContain('\n/audit this\n');
-  expect(told.map(({ event }) => event)).toEqual(['skill_missing']);
-});
+it(
+  'the operator’s skill has precedence over the one that came with Crosstalk, also when it is broken',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const host = await bus.host('front', { worker: 'cat' });
+    host.edit({
+      'upstream/skills/audit/SKILL.md': skill('audit', 'As it came.'),
+      'local/skills/audit/SKILL.md': skill('audit', 'Our own way.'),
+    });
+    const own = await promptFor(bus, host, '/audit');
+    expect(own).toContain('Our own way.');
+    expect(own).not.toContain('As it came.');
+    host.edit({ 'local/skills/audit/SKILL.md': skill('other', 'Our own way.') });
+    const told: Event[] = [];
+    const broken = await promptFor(bus, host, '/audit this', told);
+    expect(broken).toContain(
+      'local/skills/audit/SKILL.md cannot be read: name is "other", expected "audit" as the folder is called',
+    );
+    expect(broken).not.toContain('As it came.');
+    expect(broken).toContain('\n/audit this\n');
+    expect(told.map(({ event }) => event)).toEqual(['skill_missing']);
+  },
+);
 
 it('an unknown skill is a line in the prompt, and the text goes on', async () => {
   const bus = new Bus();
@@ -73,7 +81,7 @@ it('an unknown skill is a line in the prompt, and the text goes on', async () =>
   expect(prompt).toContain('\n/audiit the savannah\n');
 });
 
-it('a profile’s list of skills is all that its actor takes', async () => {
+it('a profile’s list of skills is all that its actor takes', { tags: 'long' }, async () => {
   const bus = new Bus();
   const host = await bus.host('front', { worker: 'cat' });
   host.edit({

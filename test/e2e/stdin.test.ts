@@ -36,7 +36,7 @@ const setUp = async (): Promise<Host> => {
 };
 const bodies = ({ bus }: Host): string[] => bus.messages().map(({ message }) => message.body);
 
-it('a text and - send the text and then stdin', async () => {
+it('a text and - send the text and then stdin', { tags: 'long' }, async () => {
   const host = await setUp();
   const { code, err } = await shell(
     host,
@@ -66,7 +66,7 @@ it('a stdin that never ends is not waited for', async () => {
   expect(bodies(host)).toEqual(['one']);
 });
 
-it('bytes that are not UTF-8 are refused, and nothing is sent', async () => {
+it('bytes that are not UTF-8 are refused, and nothing is sent', { tags: 'long' }, async () => {
   const host = await setUp();
   for (const form of ['< bytes', '- < bytes', 'text - < bytes', '--file bytes']) {
     const line = `printf 'a\\377b' > bytes; crosstalk send --to worker ${form}`;

@@ -101,44 +101,52 @@ const explained = async (message: string): Promise<string> =>
   (await host.run('explain', message, 'worker')).out;
 
 describe('words for work under way', () => {
-  it('go into the turn where the agent takes them, and the answer is to both', async () => {
-    mood('steers');
-    const running = host.start();
-    const question = await askLong();
-    const more = await sayNow('also ABOUT-pears');
-    await until('the answer', () => answers().length === 1);
-    expect(bodies()).toEqual(['turn 1 ABOUT-apples ABOUT-pears']);
-    const [answer] = answers();
-    expect(answer?.message.re).toEqual([question, more]);
-    expect(answer?.message.steered).toMatchObject([{ message: more, how: 'into' }]);
-    const [words = ''] = logged().flatMap(({ steered }) => steered ?? []);
-    expect(words).toContain('# Said meanwhile');
-    expect(words).toContain(`--- Message 1 of 1 (from: operator, ref: ${more}) ---`);
-    expect(words).not.toContain('ABOUT-apples');
-    expect(said(running, 'steered')).toMatchObject([{ message: more, how: 'into' }]);
-    expect(logged().filter(({ cancelled }) => cancelled)).toEqual([]);
-    await running.stop();
-    expect(ledger()).toHaveLength(1);
-  });
+  it(
+    'go into the turn where the agent takes them, and the answer is to both',
+    { tags: 'long' },
+    async () => {
+      mood('steers');
+      const running = host.start();
+      const question = await askLong();
+      const more = await sayNow('also ABOUT-pears');
+      await until('the answer', () => answers().length === 1);
+      expect(bodies()).toEqual(['turn 1 ABOUT-apples ABOUT-pears']);
+      const [answer] = answers();
+      expect(answer?.message.re).toEqual([question, more]);
+      expect(answer?.message.steered).toMatchObject([{ message: more, how: 'into' }]);
+      const [words = ''] = logged().flatMap(({ steered }) => steered ?? []);
+      expect(words).toContain('# Said meanwhile');
+      expect(words).toContain(`--- Message 1 of 1 (from: operator, ref: ${more}) ---`);
+      expect(words).not.toContain('ABOUT-apples');
+      expect(said(running, 'steered')).toMatchObject([{ message: more, how: 'into' }]);
+      expect(logged().filter(({ cancelled }) => cancelled)).toEqual([]);
+      await running.stop();
+      expect(ledger()).toHaveLength(1);
+    },
+  );
 
-  it('make another agent begin again with both, in the same process', async () => {
-    const running = host.start();
-    const question = await askLong();
-    const more = await sayNow('also ABOUT-pears');
-    await until('the answer', () => answers().length === 1);
-    expect(bodies()).toEqual(['turn 2 ABOUT-apples ABOUT-pears']);
-    expect(answers()[0]?.message.re).toEqual([question, more]);
-    expect(answers()[0]?.message.steered).toMatchObject([{ message: more, how: 'again' }]);
-    expect(starts()).toHaveLength(1);
-    expect(prompts()).toHaveLength(2);
-    expect(prompts()[1]).toContain('--- Message 1 of 2');
-    expect(said(running, 'dispatch_failed')).toEqual([]);
-    await running.stop();
-    // Both turns are on the bill.
-    const usage = { input: 11, cached: 102, output: 8, usd: 0.02 };
-    expect(ledger()).toMatchObject([{ ended: 'answered', usage }]);
-    expect(answers()[0]?.message.usage).toMatchObject(usage);
-  });
+  it(
+    'make another agent begin again with both, in the same process',
+    { tags: 'long' },
+    async () => {
+      const running = host.start();
+      const question = await askLong();
+      const more = await sayNow('also ABOUT-pears');
+      await until('the answer', () => answers().length === 1);
+      expect(bodies()).toEqual(['turn 2 ABOUT-apples ABOUT-pears']);
+      expect(answers()[0]?.message.re).toEqual([question, more]);
+      expect(answers()[0]?.message.steered).toMatchObject([{ message: more, how: 'again' }]);
+      expect(starts()).toHaveLength(1);
+      expect(prompts()).toHaveLength(2);
+      expect(prompts()[1]).toContain('--- Message 1 of 2');
+      expect(said(running, 'dispatch_failed')).toEqual([]);
+      await running.stop();
+      // Both turns are on the bill.
+      const usage = { input: 11, cached: 102, output: 8, usd: 0.02 };
+      expect(ledger()).toMatchObject([{ ended: 'answered', usage }]);
+      expect(answers()[0]?.message.usage).toMatchObject(usage);
+    },
+  );
 
   it.each(['deaf', 'ends', 'refuses'])(
     'reach an agent that is %s by a turn that begins again',
@@ -160,7 +168,7 @@ describe('words for work under way', () => {
     },
   );
 
-  it('come several times', async () => {
+  it('come several times', { tags: 'long' }, async () => {
     mood('steers');
     host.start();
     const question = await askLong('please stay ABOUT-apples');
@@ -224,7 +232,7 @@ describe('words for work under way', () => {
     expect(await explained(more)).toContain('one run had both from its beginning');
   });
 
-  it('reach an agent that has just been started', async () => {
+  it('reach an agent that has just been started', { tags: 'long' }, async () => {
     const running = host.start();
     await host.send('worker', 'please wait ABOUT-apples');
     const more = await sayNow('ABOUT-pears');
@@ -477,7 +485,7 @@ describe('--now is refused', () => {
     },
   );
 
-  it('with what a run begins with, to several, and to nobody', async () => {
+  it('with what a run begins with, to several, and to nobody', { tags: 'long' }, async () => {
     await host.send('worker', 'ABOUT-apples');
     expect(await refused('--to', 'worker', '--tier', 'x', 'more')).toContain('--now and --tier');
     expect(await refused('--to', 'worker,boss', 'more')).toContain('--now is for one actor');

@@ -166,27 +166,31 @@ it('an answer waits with its task for a disk that takes nothing', async () => {
   expect(tasksOf(bus).map(({ message }) => message.cause)).toEqual([[bus.from('a')[0]?.relPath]]);
 });
 
-it('a run can neither publish events, nor add subscriptions, nor see secrets', async () => {
-  const tries = [
-    'event publish build x',
-    'subscription add evil --source answer:a --to a --once',
-    'subscription remove event',
-    'secret list',
-    'secret set event.build',
-    'secret remove event.build',
-  ];
-  const cli = `cat > /dev/null; for one in ${tries.map((one) => `'${one}'`).join(' ')}; do echo x | crosstalk $one > out 2>&1; echo "code $?"; done; cat out`;
-  const { bus, host } = await world({ a: cli }, { event: file('event:build', 'nobody') });
-  await host.runWith({ stdin: 'kept' }, 'secret', 'set', 'event.build');
-  const before = git(bus.hub, 'ls-tree', '-r', 'main', 'local/').trim();
-  await host.send('a', 'begin');
-  await bus.rest([host]);
-  const body = bus.from('a')[0]?.message.body ?? '';
-  expect(body.match(/code [1-9]\d*/g)).toHaveLength(tries.length);
-  expect(tasksOf(bus)).toEqual([]);
-  expect(git(bus.hub, 'ls-tree', '-r', 'main', 'local/').trim()).toBe(before);
-  expect((await host.run('secret', 'list')).out).toBe('event.build\n');
-});
+it(
+  'a run can neither publish events, nor add subscriptions, nor see secrets',
+  { tags: 'long' },
+  async () => {
+    const tries = [
+      'event publish build x',
+      'subscription add evil --source answer:a --to a --once',
+      'subscription remove event',
+      'secret list',
+      'secret set event.build',
+      'secret remove event.build',
+    ];
+    const cli = `cat > /dev/null; for one in ${tries.map((one) => `'${one}'`).join(' ')}; do echo x | crosstalk $one > out 2>&1; echo "code $?"; done; cat out`;
+    const { bus, host } = await world({ a: cli }, { event: file('event:build', 'nobody') });
+    await host.runWith({ stdin: 'kept' }, 'secret', 'set', 'event.build');
+    const before = git(bus.hub, 'ls-tree', '-r', 'main', 'local/').trim();
+    await host.send('a', 'begin');
+    await bus.rest([host]);
+    const body = bus.from('a')[0]?.message.body ?? '';
+    expect(body.match(/code [1-9]\d*/g)).toHaveLength(tries.length);
+    expect(tasksOf(bus)).toEqual([]);
+    expect(git(bus.hub, 'ls-tree', '-r', 'main', 'local/').trim()).toBe(before);
+    expect((await host.run('secret', 'list')).out).toBe('event.build\n');
+  },
+);
 
 describe('forged answers', () => {
   const forged = { from: 'far', host: 'elsewhere', to: [{ name: 'anna' }] };
@@ -200,17 +204,21 @@ describe('forged answers', () => {
     return { bus, host, asked };
   }
 
-  it('of the last moment that a path can name do not stop a host from looking at others', async () => {
-    const { bus, host, asked } = await watching({
-      one: file('answer:far', 'nobody', 'host: front\n'),
-    });
-    put(host, { ...forged, re: [asked], timestamp: '9999-12-31T23:59:59.999Z' });
-    put(host, { ...forged, re: [asked] });
-    await host.once();
-    expect(tasksOf(bus)).toHaveLength(2);
-    const odd = git(bus.hub, 'ls-tree', '-r', '--name-only', 'main', 'data/').split('\n');
-    expect(odd.filter((path) => path.includes('+'))).toEqual([]);
-  });
+  it(
+    'of the last moment that a path can name do not stop a host from looking at others',
+    { tags: 'long' },
+    async () => {
+      const { bus, host, asked } = await watching({
+        one: file('answer:far', 'nobody', 'host: front\n'),
+      });
+      put(host, { ...forged, re: [asked], timestamp: '9999-12-31T23:59:59.999Z' });
+      put(host, { ...forged, re: [asked] });
+      await host.once();
+      expect(tasksOf(bus)).toHaveLength(2);
+      const odd = git(bus.hub, 'ls-tree', '-r', '--name-only', 'main', 'data/').split('\n');
+      expect(odd.filter((path) => path.includes('+'))).toEqual([]);
+    },
+  );
 
   it('in any number make a host give a bounded number of tasks, and it says so and goes on', async () => {
     const files = Object.fromEntries(
@@ -268,33 +276,37 @@ it.each(['answer', 'task'] as const)(
   },
 );
 
-it('who has no subscriptions pays with one look at a folder of each new commit, and with no file', async () => {
-  const bus = new Bus();
-  const host = await bus.host('front', { a: 'cat > /dev/null; echo done' });
-  await host.send('a', 'begin');
-  await bus.rest([host]);
-  const { transport } = await openTransport(host.dir, { ...process.env, ...host.env });
-  await transport.refresh();
-  const tip = (await transport.tip()) ?? '';
-  await transport.objects.read(tip);
-  const files = new SubscriptionFiles(transport);
-  const cost = async (): Promise<[number, number]> => {
-    const before = transport.cost;
-    expect(await files.at(tip)).toEqual({ files: [], beyond: 0 });
-    const { processes, reads } = transport.cost;
-    return [processes - before.processes, reads - before.reads];
-  };
-  expect(await cost()).toEqual([0, 1]);
-  expect(await cost()).toEqual([0, 0]);
-  // A round in which nothing is new asks the remote, and looks at the commit that it names.
-  const running = host.start();
-  const ticks = (): Event[] => eventsOf(running.events, 'tick');
-  const idle = await until('a third round', () => ticks()[2]);
-  expect(idle).toMatchObject({ objects_read: 1, git_processes: 1 });
-  await running.stop();
-  for (const name of ['subscriptions.json', 'schedules.key', 'secrets'])
-    expect(existsSync(join(host.state, name))).toBe(false);
-});
+it(
+  'who has no subscriptions pays with one look at a folder of each new commit, and with no file',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const host = await bus.host('front', { a: 'cat > /dev/null; echo done' });
+    await host.send('a', 'begin');
+    await bus.rest([host]);
+    const { transport } = await openTransport(host.dir, { ...process.env, ...host.env });
+    await transport.refresh();
+    const tip = (await transport.tip()) ?? '';
+    await transport.objects.read(tip);
+    const files = new SubscriptionFiles(transport);
+    const cost = async (): Promise<[number, number]> => {
+      const before = transport.cost;
+      expect(await files.at(tip)).toEqual({ files: [], beyond: 0 });
+      const { processes, reads } = transport.cost;
+      return [processes - before.processes, reads - before.reads];
+    };
+    expect(await cost()).toEqual([0, 1]);
+    expect(await cost()).toEqual([0, 0]);
+    // A round in which nothing is new asks the remote, and looks at the commit that it names.
+    const running = host.start();
+    const ticks = (): Event[] => eventsOf(running.events, 'tick');
+    const idle = await until('a third round', () => ticks()[2]);
+    expect(idle).toMatchObject({ objects_read: 1, git_processes: 1 });
+    await running.stop();
+    for (const name of ['subscriptions.json', 'schedules.key', 'secrets'])
+      expect(existsSync(join(host.state, name))).toBe(false);
+  },
+);
 
 it('what stands where markers belong keeps back no answer', async () => {
   const { bus, host } = await world(
@@ -320,23 +332,28 @@ it('what stands where markers belong keeps back no answer', async () => {
   expect([second.code, second.out]).toEqual([0, 'Duplicate\n']);
 });
 
-it('a marker that somebody has pushed keeps a subscription from firing, and the list says so', async () => {
-  const text = file('answer:a', 'nobody', 'once: true\n');
-  const { bus, host } = await world({ a: 'cat > /dev/null; echo done' }, { one: text });
-  const list = async (): Promise<string> => (await host.run('subscription', 'list')).out;
-  expect(await list()).toMatch(/^one .* once$/m);
-  const one = parseSubscription(text, 'one');
-  if (!one.ok) throw new Error(one.problems.join());
-  host.edit({ [onceMarker(one.value)]: 'fired one\n' });
-  await host.send('a', 'begin');
-  await bus.rest([host]);
-  expect(bus.from('a')).toHaveLength(1);
-  expect(tasksOf(bus)).toEqual([]);
-  expect(await list()).toMatch(/^one .* fired$/m);
-});
+it(
+  'a marker that somebody has pushed keeps a subscription from firing, and the list says so',
+  { tags: 'long' },
+  async () => {
+    const text = file('answer:a', 'nobody', 'once: true\n');
+    const { bus, host } = await world({ a: 'cat > /dev/null; echo done' }, { one: text });
+    const list = async (): Promise<string> => (await host.run('subscription', 'list')).out;
+    expect(await list()).toMatch(/^one .* once$/m);
+    const one = parseSubscription(text, 'one');
+    if (!one.ok) throw new Error(one.problems.join());
+    host.edit({ [onceMarker(one.value)]: 'fired one\n' });
+    await host.send('a', 'begin');
+    await bus.rest([host]);
+    expect(bus.from('a')).toHaveLength(1);
+    expect(tasksOf(bus)).toEqual([]);
+    expect(await list()).toMatch(/^one .* fired$/m);
+  },
+);
 
 it.each(['subscription', 'schedule'])(
   'no actor is added as %s, since each answer to a task would wake it',
+  { tags: 'long' },
   async (name) => {
     const { host } = await world({ a: 'cat > /dev/null; echo done' }, {});
     const added = await host.run('actor', 'add', name, '--cli', 'true');

@@ -198,44 +198,48 @@ it(
   },
 );
 
-it('the text has to match, the channel and the host are those of the file, and broken files are said', async () => {
-  const { bus, host } = await world(
-    { a: 'cat >/dev/null; echo the build is RED', b: 'cat' },
-    {
-      word: subscription('answer:a', 'b', { match: 'red' }),
-      pattern: subscription('answer:a', 'b', { match: "'/\\bgreen$/'" }),
-      elsewhere: subscription('answer:a', 'b', { host: 'back' }),
-      paused: subscription('answer:a', 'b', { enabled: 'false' }),
-      ops: subscription('answer:a', 'b', { channel: 'ops' }),
-      nowhere: subscription('answer:a', 'b', { channel: 'missing' }),
-      broken: subscription('answer:a', 'b', { once: 'maybe' }),
-      huge: `${subscription('answer:a', 'b')}${'x'.repeat(33_000)}`,
-    },
-  );
-  const made = await host.run('channel', 'create', 'ops');
-  const ops = made.out.trim().split('\n').at(-1);
-  await host.send('a', 'begin', '--channel', 'general');
-  const log = await settle(bus, host);
-  const [answer] = bus.from('a');
-  expect(
-    tasksOf(bus)
-      .map(({ channel, message }) => [message.extra['subscription'], channel])
-      .sort(),
-  ).toEqual([
-    ['ops', ops],
-    ['word', host.channel()],
-  ]);
-  const inOps = tasksOf(bus).find(({ channel }) => channel === ops);
-  expect(inOps?.message.origin).toEqual([`${host.channel()}/${answer?.relPath ?? ''}`]);
-  const invalid = log.filter(({ event }) => event === 'subscription_invalid');
-  expect(new Set(invalid.map(({ reason }) => reason))).toEqual(
-    new Set([
-      'line 4: once is "maybe", expected true or false',
-      'there is no channel "missing"',
-      expect.stringMatching(/^it has 33\d{3} bytes, expected at most 32768$/),
-    ]),
-  );
-});
+it(
+  'the text has to match, the channel and the host are those of the file, and broken files are said',
+  { tags: 'long' },
+  async () => {
+    const { bus, host } = await world(
+      { a: 'cat >/dev/null; echo the build is RED', b: 'cat' },
+      {
+        word: subscription('answer:a', 'b', { match: 'red' }),
+        pattern: subscription('answer:a', 'b', { match: "'/\\bgreen$/'" }),
+        elsewhere: subscription('answer:a', 'b', { host: 'back' }),
+        paused: subscription('answer:a', 'b', { enabled: 'false' }),
+        ops: subscription('answer:a', 'b', { channel: 'ops' }),
+        nowhere: subscription('answer:a', 'b', { channel: 'missing' }),
+        broken: subscription('answer:a', 'b', { once: 'maybe' }),
+        huge: `${subscription('answer:a', 'b')}${'x'.repeat(33_000)}`,
+      },
+    );
+    const made = await host.run('channel', 'create', 'ops');
+    const ops = made.out.trim().split('\n').at(-1);
+    await host.send('a', 'begin', '--channel', 'general');
+    const log = await settle(bus, host);
+    const [answer] = bus.from('a');
+    expect(
+      tasksOf(bus)
+        .map(({ channel, message }) => [message.extra['subscription'], channel])
+        .sort(),
+    ).toEqual([
+      ['ops', ops],
+      ['word', host.channel()],
+    ]);
+    const inOps = tasksOf(bus).find(({ channel }) => channel === ops);
+    expect(inOps?.message.origin).toEqual([`${host.channel()}/${answer?.relPath ?? ''}`]);
+    const invalid = log.filter(({ event }) => event === 'subscription_invalid');
+    expect(new Set(invalid.map(({ reason }) => reason))).toEqual(
+      new Set([
+        'line 4: once is "maybe", expected true or false',
+        'there is no channel "missing"',
+        expect.stringMatching(/^it has 33\d{3} bytes, expected at most 32768$/),
+      ]),
+    );
+  },
+);
 
 it(
   'a subscription that names a host fires there on answers of others that arrive after it, once',

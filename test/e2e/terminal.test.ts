@@ -26,7 +26,7 @@ function shown({ text }: OnTerminal): string | undefined {
   return encoded === undefined ? undefined : Buffer.from(encoded, 'base64').toString('utf8');
 }
 
-it('what is longer than the screen is shown with the pager, whole', async () => {
+it('what is longer than the screen is shown with the pager, whole', { tags: 'long' }, async () => {
   const { host, read } = await setUp();
   const at = { dir: host.dir, env: { ...host.env, PAGER: pager(host), NO_COLOR: '1' } };
   const long = await OnTerminal.start(at, 'read', read);
@@ -75,7 +75,7 @@ it('a command that fails shows what it has and its error, without a pager', asyn
   ]);
 });
 
-it('Ctrl-C on a dispatcher says what it waits for', async () => {
+it('Ctrl-C on a dispatcher says what it waits for', { tags: 'long' }, async () => {
   const host = await new Bus().host('front', {
     worker: { quick: { cli: 'cat > /dev/null; exec sleep 600', count: 2 } },
   });

@@ -72,7 +72,7 @@ it('names the answer to several messages, which stands below one of them', async
   }
 });
 
-it('explain tells a task that was passed on from an answer', async () => {
+it('explain tells a task that was passed on from an answer', { tags: 'long' }, async () => {
   const bus = new Bus();
   const host = await bus.host('front', {
     concierge: `if grep -q 'from: worker'; then echo done; else crosstalk send --to worker 'look' > /dev/null; fi`,
@@ -86,7 +86,7 @@ it('explain tells a task that was passed on from an answer', async () => {
   expect(await state()).toContain(`passed on by ${task}, answered by ${answer}`);
 });
 
-it('says of each open message where it is: queued, failed here', async () => {
+it('says of each open message where it is: queued, failed here', { tags: 'long' }, async () => {
   const bus = new Bus();
   const host = await bus.host('front', {
     broken: 'exit 3',

@@ -115,15 +115,19 @@ it('a command that caps its own runs lets so many begin at once as there is mone
   expect([lanes.begun, lanes.answers]).toEqual([2, 2]);
 });
 
-it('each of four tiers has its own budget, and one that is spent stops no other', async () => {
-  const lanes = new Lanes('tier');
-  lanes.open();
-  const host = await lanes.host();
-  for (const round of ['first', 'second']) {
-    await lanes.ask(host, round);
+it(
+  'each of four tiers has its own budget, and one that is spent stops no other',
+  { tags: 'long' },
+  async () => {
+    const lanes = new Lanes('tier');
+    lanes.open();
+    const host = await lanes.host();
+    for (const round of ['first', 'second']) {
+      await lanes.ask(host, round);
+      await pass(host);
+    }
+    await host.send('worker', 'a task', '--from', 'third', '--tier', 'a');
     await pass(host);
-  }
-  await host.send('worker', 'a task', '--from', 'third', '--tier', 'a');
-  await pass(host);
-  expect([lanes.begun, lanes.answers, lanes.told]).toEqual([8, 8, ['third']]);
-});
+    expect([lanes.begun, lanes.answers, lanes.told]).toEqual([8, 8, ['third']]);
+  },
+);

@@ -50,31 +50,35 @@ async function shown(host: Host): Promise<{ mcps: unknown[]; mcps_left_out: unkn
   return JSON.parse(ran.out) as { mcps: unknown[]; mcps_left_out: unknown[] };
 }
 
-it('tools of a pushed profile run once they are approved, with a secret that is on no command line', async () => {
-  const host = await worker();
-  await secret(host, 'vault.key');
-  tools(host, vault({ KEY: '${vault.key}' }));
-  const before = await ask(host);
-  expect(before.text).toContain('no tools');
-  const [change] = await held(host);
-  expect(change).toMatchObject({ kind: 'mcps', name: 'worker.mcps' });
-  expect(before.events).toContainEqual(
-    expect.objectContaining({ event: 'host_change_held', digest: change?.digest }),
-  );
-  expect((await shown(host)).mcps).toEqual([
-    { name: 'vault', state: 'held', digest: change?.digest, missing: [] },
-  ]);
-  await approve(host);
-  const { text, events } = await ask(host);
-  expect(text).toContain(
-    `vault says The vault in /: KEY has ${String(SECRET.length)} characters, ends in nd", and is not seen on command lines.`,
-  );
-  expect(text).toContain('mode 600');
-  expect(text).toContain('--mcp-config --strict-mcp-config --allowedTools');
-  expect(JSON.stringify(events)).not.toContain(SECRET);
-  expect((await shown(host)).mcps).toEqual([{ name: 'vault', state: 'approved', missing: [] }]);
-  expect(readdirSync(join(host.state, 'run'))).toEqual([]);
-});
+it(
+  'tools of a pushed profile run once they are approved, with a secret that is on no command line',
+  { tags: 'long' },
+  async () => {
+    const host = await worker();
+    await secret(host, 'vault.key');
+    tools(host, vault({ KEY: '${vault.key}' }));
+    const before = await ask(host);
+    expect(before.text).toContain('no tools');
+    const [change] = await held(host);
+    expect(change).toMatchObject({ kind: 'mcps', name: 'worker.mcps' });
+    expect(before.events).toContainEqual(
+      expect.objectContaining({ event: 'host_change_held', digest: change?.digest }),
+    );
+    expect((await shown(host)).mcps).toEqual([
+      { name: 'vault', state: 'held', digest: change?.digest, missing: [] },
+    ]);
+    await approve(host);
+    const { text, events } = await ask(host);
+    expect(text).toContain(
+      `vault says The vault in /: KEY has ${String(SECRET.length)} characters, ends in nd", and is not seen on command lines.`,
+    );
+    expect(text).toContain('mode 600');
+    expect(text).toContain('--mcp-config --strict-mcp-config --allowedTools');
+    expect(JSON.stringify(events)).not.toContain(SECRET);
+    expect((await shown(host)).mcps).toEqual([{ name: 'vault', state: 'approved', missing: [] }]);
+    expect(readdirSync(join(host.state, 'run'))).toEqual([]);
+  },
+);
 
 it('a changed, an added and a removed tool are held, and the approved set stays in force as a whole', async () => {
   const host = await worker();
@@ -149,7 +153,7 @@ it('a run whose tools need a secret that is missing is parked, and goes on once 
   );
 });
 
-it('a tool whose program lies in the transport cannot be approved', async () => {
+it('a tool whose program lies in the transport cannot be approved', { tags: 'long' }, async () => {
   const host = await worker();
   tools(host, { name: 'own', command: '/bin/sh', args: [join(host.dir, 'local/x.sh')] });
   const [change] = await held(host);

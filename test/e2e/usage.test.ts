@@ -44,52 +44,60 @@ function rawOutput(host: Host): string {
   return name === undefined ? '' : readFileSync(join(folder, name), 'utf8');
 }
 
-it('the text of an answer is that of the JSON, and it tells what its run used', async () => {
-  const bus = new Bus();
-  const host = await bus.host('front', { worker: claude('answer') });
-  const question = await host.send('worker', 'part');
-  await host.once();
+it(
+  'the text of an answer is that of the JSON, and it tells what its run used',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const host = await bus.host('front', { worker: claude('answer') });
+    const question = await host.send('worker', 'part');
+    await host.once();
 
-  const [answer] = bus.from('worker');
-  expect(answer?.message).toMatchObject({ body: 'It is done.\n', usage: USED, re: [question] });
-  expect(answer?.message.usage?.ms).toBeGreaterThan(0);
-  expect(ledger(host)).toMatchObject([
-    { actor: 'worker', tier: 'default', host: 'front', ended: 'answered', usage: USED },
-  ]);
-  expect(readdirSync(join(host.state, 'runs'))).toEqual([]);
-});
+    const [answer] = bus.from('worker');
+    expect(answer?.message).toMatchObject({ body: 'It is done.\n', usage: USED, re: [question] });
+    expect(answer?.message.usage?.ms).toBeGreaterThan(0);
+    expect(ledger(host)).toMatchObject([
+      { actor: 'worker', tier: 'default', host: 'front', ended: 'answered', usage: USED },
+    ]);
+    expect(readdirSync(join(host.state, 'runs'))).toEqual([]);
+  },
+);
 
-it('host show names what is added to a command, and it, status and doctor say what is off', async () => {
-  const bus = new Bus();
-  const host = await bus.host('front', {
-    plain: claude('answer'),
-    chosen: 'claude -p --output-format text',
-    piped: 'claude -p | cat',
-    own: 'cat > /dev/null; echo done',
-  });
-  const off =
-    'what its runs use is not known: this is no plain call of claude that leaves the form of its output open';
+it(
+  'host show names what is added to a command, and it, status and doctor say what is off',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const host = await bus.host('front', {
+      plain: claude('answer'),
+      chosen: 'claude -p --output-format text',
+      piped: 'claude -p | cat',
+      own: 'cat > /dev/null; echo done',
+    });
+    const off =
+      'what its runs use is not known: this is no plain call of claude that leaves the form of its output open';
 
-  const shown = (await host.run('host', 'show')).out.split('\n');
-  const after = (actor: string): string | undefined =>
-    shown[shown.findIndex((line) => line.includes(`${actor}.default`)) + 1]?.trim();
-  expect(after('plain')).toBe('runs with: --output-format stream-json --verbose');
-  expect(after('chosen')).toBe(off);
-  expect(after('piped')).toBe(off);
-  expect(after('own')).not.toBe(off);
+    const shown = (await host.run('host', 'show')).out.split('\n');
+    const after = (actor: string): string | undefined =>
+      shown[shown.findIndex((line) => line.includes(`${actor}.default`)) + 1]?.trim();
+    expect(after('plain')).toBe('runs with: --output-format stream-json --verbose');
+    expect(after('chosen')).toBe(off);
+    expect(after('piped')).toBe(off);
+    expect(after('own')).not.toBe(off);
 
-  const { out } = await host.run('status');
-  const lines = out.split('\n').filter((line) => line.includes(off));
-  expect(lines.map((line) => line.trim().split(' ')[0])).toEqual(['chosen', 'piped']);
-  const { actors } = (JSON.parse((await host.run('status', '--json')).out) as Told).host;
-  expect(actors.map(({ tiers: [tier] }) => tier?.output)).toEqual([
-    { adds: '--output-format stream-json --verbose' },
-    { off },
-    { off },
-    null,
-  ]);
-  expect((await host.run('doctor')).out.split(off)).toHaveLength(3);
-});
+    const { out } = await host.run('status');
+    const lines = out.split('\n').filter((line) => line.includes(off));
+    expect(lines.map((line) => line.trim().split(' ')[0])).toEqual(['chosen', 'piped']);
+    const { actors } = (JSON.parse((await host.run('status', '--json')).out) as Told).host;
+    expect(actors.map(({ tiers: [tier] }) => tier?.output)).toEqual([
+      { adds: '--output-format stream-json --verbose' },
+      { off },
+      { off },
+      null,
+    ]);
+    expect((await host.run('doctor')).out.split(off)).toHaveLength(3);
+  },
+);
 
 interface Told {
   host: { actors: { tiers: { output: unknown }[] }[] };
@@ -109,7 +117,7 @@ it('what a run used is known, and what it did on the way is not told', async () 
   expect(ends(host)).toEqual([['failed', 'bad_output', BEGUN]]);
 });
 
-it('a run for two askers is counted in one of its answers', async () => {
+it('a run for two askers is counted in one of its answers', { tags: 'long' }, async () => {
   const bus = new Bus();
   const host = await bus.host('front', { worker: claude('answer') });
   await host.send('worker', 'one', '--from', 'alice');
@@ -161,7 +169,7 @@ it.each([
   expect(ends(host)).toHaveLength(1);
 });
 
-it('100 MiB before the answer cost it nothing', async () => {
+it('100 MiB before the answer cost it nothing', { tags: 'long' }, async () => {
   const bus = new Bus();
   const host = await bus.host('front', { worker: claude('flood') });
   await host.send('worker', 'part');
@@ -171,35 +179,43 @@ it('100 MiB before the answer cost it nothing', async () => {
   expect(readdirSync(join(host.state, 'runs'))).toEqual([]);
 });
 
-it('a run that is cancelled is on the bill with what it had used by then', async () => {
-  const bus = new Bus();
-  const host = await bus.host('front', { worker: claude('slow') });
-  await host.once();
-  const question = await host.send('worker', 'part');
-  const running = host.start();
-  await until('its first turn', () => rawOutput(host).includes('msg_1'));
-  await host.run('cancel', question);
-  await until('the bill', () => ledger(host).length > 0);
-  await running.stop();
+it(
+  'a run that is cancelled is on the bill with what it had used by then',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const host = await bus.host('front', { worker: claude('slow') });
+    await host.once();
+    const question = await host.send('worker', 'part');
+    const running = host.start();
+    await until('its first turn', () => rawOutput(host).includes('msg_1'));
+    await host.run('cancel', question);
+    await until('the bill', () => ledger(host).length > 0);
+    await running.stop();
 
-  expect(ends(host)).toEqual([['stopped', undefined, BEGUN]]);
-});
+    expect(ends(host)).toEqual([['stopped', undefined, BEGUN]]);
+  },
+);
 
-it('a run whose dispatcher was killed is on the bill once, with what it had used by then', async () => {
-  const bus = new Bus();
-  const host = await bus.host('front', { worker: claude('slow') });
-  await host.once();
-  await host.send('worker', 'part');
-  const dispatcher = new Program(host, 'dispatch');
-  await until('its first turn', () => rawOutput(host).includes('msg_1'));
-  await dispatcher.stop('SIGKILL');
-  await host.run('pause');
-  await host.once();
-  await host.once();
+it(
+  'a run whose dispatcher was killed is on the bill once, with what it had used by then',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const host = await bus.host('front', { worker: claude('slow') });
+    await host.once();
+    await host.send('worker', 'part');
+    const dispatcher = new Program(host, 'dispatch');
+    await until('its first turn', () => rawOutput(host).includes('msg_1'));
+    await dispatcher.stop('SIGKILL');
+    await host.run('pause');
+    await host.once();
+    await host.once();
 
-  expect(ends(host)).toEqual([['interrupted', undefined, BEGUN]]);
-  expect(readdirSync(join(host.state, 'runs'))).toEqual([]);
-});
+    expect(ends(host)).toEqual([['interrupted', undefined, BEGUN]]);
+    expect(readdirSync(join(host.state, 'runs'))).toEqual([]);
+  },
+);
 
 it.each([
   ['an output of its own', agent('billed/claude', '-p', 'answer', '--output-format', 'text')],
@@ -313,36 +329,41 @@ function lineOf(n: number, at: Date): string {
   return `\n${JSON.stringify({ at: at.toISOString(), id: String(n), ...run, ended, ms: 10, usage })}\n`;
 }
 
-it('what is kept of a long month gives the same sums as its lines, by anything and since any time', async () => {
-  const { host, folder, path, day } = await withLedger();
-  const minute = (n: number): Date => new Date(day.getTime() - (3000 - n) * 60_000);
-  const lines = Array.from({ length: 3000 }, (_, n) => lineOf(n, minute(n)));
-  const noon = minute(1234);
-  const asked = ['actor', 'thread', 'day', 'tier'].flatMap((by) =>
-    [minute(0), day, noon].map((since) => ['--by', by, '--since', since.toISOString()]),
-  );
-  const all = async (): Promise<Cost[]> => {
-    const costs: Cost[] = [];
-    for (const options of asked) costs.push(await cost(host, ...options));
-    return costs;
-  };
-  writeFileSync(path, lines.slice(0, 2000).join(''));
-  await all();
-  expect(readdirSync(folder)).toHaveLength(3);
-  // A line that a crash has cut off, and more of them.
-  writeFileSync(path, `${lines.join('')}\n{"at":"${noon.toISOString()}","id":"cut`);
-  const kept = await all();
-  for (const name of readdirSync(folder)) if (!name.endsWith('.jsonl')) rmSync(join(folder, name));
-  expect(await all()).toEqual(kept);
-  for (const one of kept.filter(({ since }) => since === minute(0).toISOString()))
-    expect(one).toMatchObject({
-      total: { runs: 3000, failed: 429, usd: 2.7283635 },
-      unstated: 273,
-    });
-  const since = kept.filter((one) => one.since === noon.toISOString());
-  expect(since.map(({ total }) => total.runs)).toEqual([1766, 1766, 1766, 1766]);
-  expect(kept[3]?.rows).toHaveLength(50);
-});
+it(
+  'what is kept of a long month gives the same sums as its lines, by anything and since any time',
+  { tags: 'long' },
+  async () => {
+    const { host, folder, path, day } = await withLedger();
+    const minute = (n: number): Date => new Date(day.getTime() - (3000 - n) * 60_000);
+    const lines = Array.from({ length: 3000 }, (_, n) => lineOf(n, minute(n)));
+    const noon = minute(1234);
+    const asked = ['actor', 'thread', 'day', 'tier'].flatMap((by) =>
+      [minute(0), day, noon].map((since) => ['--by', by, '--since', since.toISOString()]),
+    );
+    const all = async (): Promise<Cost[]> => {
+      const costs: Cost[] = [];
+      for (const options of asked) costs.push(await cost(host, ...options));
+      return costs;
+    };
+    writeFileSync(path, lines.slice(0, 2000).join(''));
+    await all();
+    expect(readdirSync(folder)).toHaveLength(3);
+    // A line that a crash has cut off, and more of them.
+    writeFileSync(path, `${lines.join('')}\n{"at":"${noon.toISOString()}","id":"cut`);
+    const kept = await all();
+    for (const name of readdirSync(folder))
+      if (!name.endsWith('.jsonl')) rmSync(join(folder, name));
+    expect(await all()).toEqual(kept);
+    for (const one of kept.filter(({ since }) => since === minute(0).toISOString()))
+      expect(one).toMatchObject({
+        total: { runs: 3000, failed: 429, usd: 2.7283635 },
+        unstated: 273,
+      });
+    const since = kept.filter((one) => one.since === noon.toISOString());
+    expect(since.map(({ total }) => total.runs)).toEqual([1766, 1766, 1766, 1766]);
+    expect(kept[3]?.rows).toHaveLength(50);
+  },
+);
 
 it('sums that are damaged, older or of another ledger are made anew', async () => {
   const { host, folder, path, day } = await withLedger();

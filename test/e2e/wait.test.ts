@@ -79,20 +79,24 @@ it(
   },
 );
 
-it('wait is told of an answer in a clone that is not the one its dispatcher serves', async () => {
-  const bus = new Bus();
-  const front = await bus.host('front', { idle: 'true' });
-  const back = await bus.host('back', { worker: 'echo done' });
-  await front.start().saw('host_file_loaded');
-  const clone = join(bus.root, 'second');
-  git(bus.root, 'clone', '--quiet', bus.hub, clone);
-  const question = await front.send('worker', 'hello');
-  const env = { CROSSTALK_TRANSPORT: clone };
-  const waiting = front.runWith({ env }, 'wait', '--timeout', '100', question);
-  await back.once();
-  expect(await waiting).toMatchObject({ code: 0 });
-  expect((await waiting).out).toContain('  done\n');
-});
+it(
+  'wait is told of an answer in a clone that is not the one its dispatcher serves',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const front = await bus.host('front', { idle: 'true' });
+    const back = await bus.host('back', { worker: 'echo done' });
+    await front.start().saw('host_file_loaded');
+    const clone = join(bus.root, 'second');
+    git(bus.root, 'clone', '--quiet', bus.hub, clone);
+    const question = await front.send('worker', 'hello');
+    const env = { CROSSTALK_TRANSPORT: clone };
+    const waiting = front.runWith({ env }, 'wait', '--timeout', '100', question);
+    await back.once();
+    expect(await waiting).toMatchObject({ code: 0 });
+    expect((await waiting).out).toContain('  done\n');
+  },
+);
 
 it(
   'wait goes on by itself when the dispatcher it relied on is killed',

@@ -65,32 +65,36 @@ it('the signing token of GitLab is a key in base64', async () => {
   expect((await tell(web, gitlab(Buffer.alloc(32, 8)))).status).toBe(401);
 });
 
-it('whoever shows a wrong secret or signature, or one where this machine has no secret, wakes nobody', async () => {
-  const { host, running, web } = await world();
-  const wrong: Record<string, string>[] = [
-    { 'x-hub-signature-256': `sha256=${hex(PUSH, 'another')}` },
-    { 'x-hub-signature-256': hex(`${PUSH} `) },
-    { 'x-hub-signature-256': '' },
-    { 'x-hub-signature-256': 'sha256=', ...web.bearer() },
-    { 'x-gitea-signature': '0'.repeat(64) },
-    { 'x-gitlab-token': 'another' },
-    { 'x-gitlab-token': '' },
-    gitlab(Buffer.from('another')),
-    { ...gitlab(Buffer.from(SECRET)), 'webhook-id': 'msg_2' },
-    { authorization: `Bearer ${SECRET}` },
-    {},
-  ];
-  for (const headers of wrong)
-    expect([headers, (await tell(web, headers)).status]).toEqual([headers, 401]);
-  await host.run('secret', 'remove', 'wake');
-  for (const headers of [
-    { 'x-hub-signature-256': `sha256=${hex(PUSH)}` },
-    { 'x-hub-signature-256': `sha256=${hex(PUSH, '')}` },
-    { 'x-gitlab-token': '' },
-  ])
-    expect((await tell(web, headers)).status).toBe(401);
-  expect(running.count('woken')).toBe(0);
-});
+it(
+  'whoever shows a wrong secret or signature, or one where this machine has no secret, wakes nobody',
+  { tags: 'long' },
+  async () => {
+    const { host, running, web } = await world();
+    const wrong: Record<string, string>[] = [
+      { 'x-hub-signature-256': `sha256=${hex(PUSH, 'another')}` },
+      { 'x-hub-signature-256': hex(`${PUSH} `) },
+      { 'x-hub-signature-256': '' },
+      { 'x-hub-signature-256': 'sha256=', ...web.bearer() },
+      { 'x-gitea-signature': '0'.repeat(64) },
+      { 'x-gitlab-token': 'another' },
+      { 'x-gitlab-token': '' },
+      gitlab(Buffer.from('another')),
+      { ...gitlab(Buffer.from(SECRET)), 'webhook-id': 'msg_2' },
+      { authorization: `Bearer ${SECRET}` },
+      {},
+    ];
+    for (const headers of wrong)
+      expect([headers, (await tell(web, headers)).status]).toEqual([headers, 401]);
+    await host.run('secret', 'remove', 'wake');
+    for (const headers of [
+      { 'x-hub-signature-256': `sha256=${hex(PUSH)}` },
+      { 'x-hub-signature-256': `sha256=${hex(PUSH, '')}` },
+      { 'x-gitlab-token': '' },
+    ])
+      expect((await tell(web, headers)).status).toBe(401);
+    expect(running.count('woken')).toBe(0);
+  },
+);
 
 /** Begins a request whose body never ends. */
 function endless(
@@ -112,31 +116,43 @@ function endless(
   return one;
 }
 
-it('no body is read before a request shows a signature that could be right, and few are read at a time', async () => {
-  const { host, web } = await world('');
-  const forged = { 'x-hub-signature-256': `sha256=${hex('another')}` };
-  const early = [endless(web, forged), endless(web, { 'x-gitlab-token': 'no' }), endless(web, {})];
-  await until('the refusals', () => early.every(({ status }) => status !== undefined));
-  expect(early.map(({ status }) => status)).toEqual([401, 401, 401]);
+it(
+  'no body is read before a request shows a signature that could be right, and few are read at a time',
+  { tags: 'long' },
+  async () => {
+    const { host, web } = await world('');
+    const forged = { 'x-hub-signature-256': `sha256=${hex('another')}` };
+    const early = [
+      endless(web, forged),
+      endless(web, { 'x-gitlab-token': 'no' }),
+      endless(web, {}),
+    ];
+    await until('the refusals', () => early.every(({ status }) => status !== undefined));
+    expect(early.map(({ status }) => status)).toEqual([401, 401, 401]);
 
-  await host.runWith({ stdin: SECRET }, 'secret', 'set', 'wake');
-  const open = Array.from({ length: 64 }, () => endless(web, forged));
-  const full = async (): Promise<boolean> => (await tell(web, forged)).status === 503;
-  await until('a server that takes no more', full);
-  expect(open.filter(({ status }) => status !== undefined)).toEqual([]);
-  // Whoever shows the secret is not kept out, and reads no body.
-  expect((await tell(web, { 'x-gitlab-token': SECRET })).status).toBe(200);
-});
+    await host.runWith({ stdin: SECRET }, 'secret', 'set', 'wake');
+    const open = Array.from({ length: 64 }, () => endless(web, forged));
+    const full = async (): Promise<boolean> => (await tell(web, forged)).status === 503;
+    await until('a server that takes no more', full);
+    expect(open.filter(({ status }) => status !== undefined)).toEqual([]);
+    // Whoever shows the secret is not kept out, and reads no body.
+    expect((await tell(web, { 'x-gitlab-token': SECRET })).status).toBe(200);
+  },
+);
 
-it('many webhooks wake the dispatcher once a second, and all are answered', async () => {
-  const { running, web } = await world();
-  const begun = performance.now();
-  const told = Array.from({ length: 50 }, () => tell(web, { 'x-gitlab-token': SECRET }));
-  const statuses = (await Promise.all(told)).map(({ status }) => status);
-  expect(new Set(statuses)).toEqual(new Set([200]));
-  const seconds = (performance.now() - begun) / 1000;
-  expect(running.count('woken')).toBeLessThanOrEqual(seconds + 2);
-});
+it(
+  'many webhooks wake the dispatcher once a second, and all are answered',
+  { tags: 'long' },
+  async () => {
+    const { running, web } = await world();
+    const begun = performance.now();
+    const told = Array.from({ length: 50 }, () => tell(web, { 'x-gitlab-token': SECRET }));
+    const statuses = (await Promise.all(told)).map(({ status }) => status);
+    expect(new Set(statuses)).toEqual(new Set([200]));
+    const seconds = (performance.now() - begun) / 1000;
+    expect(running.count('woken')).toBeLessThanOrEqual(seconds + 2);
+  },
+);
 
 it('a look that webhooks share is one that begins after them', async () => {
   let [now, looks] = [0, 0];

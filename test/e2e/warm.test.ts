@@ -142,7 +142,7 @@ describe('a tier whose process is kept', () => {
     },
   );
 
-  it('names the session in its variables, and no message', async () => {
+  it('names the session in its variables, and no message', { tags: 'long' }, async () => {
     host.start();
     await ask('the first thing');
     const [start] = starts();
@@ -277,14 +277,18 @@ describe('a tier whose process is kept', () => {
     await isGone(starts()[0]?.pid);
   });
 
-  it('what a process has left outside of its group ends with its session', async () => {
-    const running = host.start();
-    await ask('please leave something');
-    const [{ run = '' } = {}] = starts();
-    expect(of(run)).toBeGreaterThan(1);
-    await running.stop();
-    await until('nothing left', () => of(run) === 0);
-  });
+  it(
+    'what a process has left outside of its group ends with its session',
+    { tags: 'long' },
+    async () => {
+      const running = host.start();
+      await ask('please leave something');
+      const [{ run = '' } = {}] = starts();
+      expect(of(run)).toBeGreaterThan(1);
+      await running.stop();
+      await until('nothing left', () => of(run) === 0);
+    },
+  );
 
   it('a process that died while it waited costs a new one, and no answer', async () => {
     host.start();
@@ -379,19 +383,23 @@ describe('a tier whose process is kept', () => {
     },
   );
 
-  it('keeps none where the machine keeps none', async () => {
+  it('keeps none where the machine keeps none', { tags: 'long' }, async () => {
     git(host.dir, 'config', 'crosstalk.warmSessions', '0');
     host.start();
     await ask('the first thing');
     expect(bodies()).toEqual(['by a process of its own']);
   });
 
-  it('refuses what the CLI asks for where nobody is to be asked, and offers it no files', async () => {
-    host.start();
-    await ask('please ask');
-    await askOn('please read');
-    expect(bodies()).toEqual(['turn 1 no', 'turn 2 was not read']);
-  });
+  it(
+    'refuses what the CLI asks for where nobody is to be asked, and offers it no files',
+    { tags: 'long' },
+    async () => {
+      host.start();
+      await ask('please ask');
+      await askOn('please read');
+      expect(bodies()).toEqual(['turn 1 no', 'turn 2 was not read']);
+    },
+  );
 
   it('a pass of the dispatcher leaves no process behind', { tags: 'long' }, async () => {
     await host.send('worker', 'the first thing');
@@ -414,34 +422,38 @@ function of(run: string): number {
   }).length;
 }
 
-it('host show, explain, status, agents and doctor tell of what is kept', async () => {
-  const shown = await host.run('host', 'show', '--host', 'front');
-  expect(shown.out).toContain(
-    `keeps a process for each thread, for at most 20 runs: ${GEMINI} --acp`,
-  );
-  expect((await host.run('status')).out).not.toContain('kept warm');
-  host.start();
-  const question = await ask('the first thing');
-  const explained = await host.run('explain', question, 'worker');
-  expect(explained.out).toContain('its run began a session');
-  expect(explained.out).toContain('goes on with a session of gemini whose process is kept');
-  const state = await host.run('status');
-  expect(state.out).toMatch(
-    /Sessions kept warm, with \d+ MiB of memory\n {2}worker +default +gemini +1 run +100 of 1000 tokens +\d+ MiB /,
-  );
-  const found = await host.runWith(
-    { env: { PATH: '/usr/bin:/bin' } },
-    ...['agents', '--json', 'gemini', 'claude'],
-  );
-  expect(JSON.parse(found.out)).toMatchObject([
-    { sessions: ['fresh', 'resume', 'warm'], adapter: null },
-    { sessions: ['fresh', 'resume'], adapter: { name: 'claude-agent-acp', path: null } },
-  ]);
-  await serve({}, 'claude -p');
-  const examined = await host.runWith({ env: { PATH: '/usr/bin:/bin' } }, 'doctor');
-  expect(examined.out).toContain('claude-agent-acp, by which claude is kept, is not on the PATH');
-  expect(examined.out).toContain('npm install --global @agentclientprotocol/claude-agent-acp');
-});
+it(
+  'host show, explain, status, agents and doctor tell of what is kept',
+  { tags: 'long' },
+  async () => {
+    const shown = await host.run('host', 'show', '--host', 'front');
+    expect(shown.out).toContain(
+      `keeps a process for each thread, for at most 20 runs: ${GEMINI} --acp`,
+    );
+    expect((await host.run('status')).out).not.toContain('kept warm');
+    host.start();
+    const question = await ask('the first thing');
+    const explained = await host.run('explain', question, 'worker');
+    expect(explained.out).toContain('its run began a session');
+    expect(explained.out).toContain('goes on with a session of gemini whose process is kept');
+    const state = await host.run('status');
+    expect(state.out).toMatch(
+      /Sessions kept warm, with \d+ MiB of memory\n {2}worker +default +gemini +1 run +100 of 1000 tokens +\d+ MiB /,
+    );
+    const found = await host.runWith(
+      { env: { PATH: '/usr/bin:/bin' } },
+      ...['agents', '--json', 'gemini', 'claude'],
+    );
+    expect(JSON.parse(found.out)).toMatchObject([
+      { sessions: ['fresh', 'resume', 'warm'], adapter: null },
+      { sessions: ['fresh', 'resume'], adapter: { name: 'claude-agent-acp', path: null } },
+    ]);
+    await serve({}, 'claude -p');
+    const examined = await host.runWith({ env: { PATH: '/usr/bin:/bin' } }, 'doctor');
+    expect(examined.out).toContain('claude-agent-acp, by which claude is kept, is not on the PATH');
+    expect(examined.out).toContain('npm install --global @agentclientprotocol/claude-agent-acp');
+  },
+);
 
 it('a tier whose process cannot be kept is said to be one, and each of its runs is new', async () => {
   await serve({}, `${GEMINI} --yolo`);

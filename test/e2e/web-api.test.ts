@@ -140,39 +140,43 @@ it('without a dispatcher the server itself pushes what is sent', async () => {
   expect(now.waiting).toMatchObject({ total: 1, messages: [{ relPath, state: 'waiting' }] });
 });
 
-it('a run of this machine, its failure, its dead letter and its retry are all events', async () => {
-  const bus = new Bus();
-  const [begun, go, mended] = ['begun', 'go', 'mended'].map((name) => join(bus.root, name));
-  const cli = `touch ${begun!}; while test ! -e ${go!}; do sleep 0.05; done; test -e ${mended!} && echo mended`;
-  const host = await bus.host('front', { clerk: { default: { cli, attempts: 1 } } });
-  host.start();
-  const web = await Web.start(host);
-  const events = await web.events();
-  const relPath = await host.send('clerk', 'try');
-  await until('the run', () => existsSync(begun!));
-  await events.saw('runs', ({ running }) => running.length === 1);
-  const running = await web.get<WebNow>('/api/now');
-  expect(running.actors.find(({ name }) => name === 'clerk')?.running).toMatchObject([
-    { outcome: 'running', messages: [relPath], known_from: 'observed' },
-  ]);
+it(
+  'a run of this machine, its failure, its dead letter and its retry are all events',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const [begun, go, mended] = ['begun', 'go', 'mended'].map((name) => join(bus.root, name));
+    const cli = `touch ${begun!}; while test ! -e ${go!}; do sleep 0.05; done; test -e ${mended!} && echo mended`;
+    const host = await bus.host('front', { clerk: { default: { cli, attempts: 1 } } });
+    host.start();
+    const web = await Web.start(host);
+    const events = await web.events();
+    const relPath = await host.send('clerk', 'try');
+    await until('the run', () => existsSync(begun!));
+    await events.saw('runs', ({ running }) => running.length === 1);
+    const running = await web.get<WebNow>('/api/now');
+    expect(running.actors.find(({ name }) => name === 'clerk')?.running).toMatchObject([
+      { outcome: 'running', messages: [relPath], known_from: 'observed' },
+    ]);
 
-  writeFileSync(go!, '');
-  const failed = await events.saw('dead_letters', ({ dead_letters: all }) => all.length === 1);
-  await events.saw('runs', ({ ended }) => ended.some(({ outcome }) => outcome === 'failed'));
-  expect(failed.data.dead_letters).toMatchObject([{ state: 'quarantined', messages: [relPath] }]);
-  await events.saw('status', ({ health }) => health.problems.join().includes('quarantined'));
-  await until('what became of it', () => events.statesOf(relPath).at(-1) === 'failed');
-  const stuck = await web.get<WebNow>('/api/now');
-  expect(stuck.waiting.messages).toMatchObject([{ relPath, actor: 'clerk', state: 'failed' }]);
+    writeFileSync(go!, '');
+    const failed = await events.saw('dead_letters', ({ dead_letters: all }) => all.length === 1);
+    await events.saw('runs', ({ ended }) => ended.some(({ outcome }) => outcome === 'failed'));
+    expect(failed.data.dead_letters).toMatchObject([{ state: 'quarantined', messages: [relPath] }]);
+    await events.saw('status', ({ health }) => health.problems.join().includes('quarantined'));
+    await until('what became of it', () => events.statesOf(relPath).at(-1) === 'failed');
+    const stuck = await web.get<WebNow>('/api/now');
+    expect(stuck.waiting.messages).toMatchObject([{ relPath, actor: 'clerk', state: 'failed' }]);
 
-  writeFileSync(mended!, '');
-  const id = failed.data.dead_letters[0]?.id ?? '';
-  const retried = await web.post<WebRetried>(`/api/dead-letters/${id}/retry`, {});
-  expect(retried).toEqual({ released: [id], woken: true });
-  await until('the answer', () => events.statesOf(relPath).includes('answered'));
-  await events.saw('dead_letters', ({ dead_letters: all }) => all.length === 0);
-  await until('the verdict', async () => (await web.get<WebNow>('/api/now')).health.ok);
-});
+    writeFileSync(mended!, '');
+    const id = failed.data.dead_letters[0]?.id ?? '';
+    const retried = await web.post<WebRetried>(`/api/dead-letters/${id}/retry`, {});
+    expect(retried).toEqual({ released: [id], woken: true });
+    await until('the answer', () => events.statesOf(relPath).includes('answered'));
+    await events.saw('dead_letters', ({ dead_letters: all }) => all.length === 0);
+    await until('the verdict', async () => (await web.get<WebNow>('/api/now')).health.ok);
+  },
+);
 
 it(
   'a window on a channel costs and shows only what it is asked for, in both directions',
@@ -260,7 +264,7 @@ it('what the API cannot do with a request it says in one line, with a status tha
   expect((await web.raw('POST', '/api/dead-letters/none/retry', retry, '{}')).status).toBe(404);
 });
 
-it('the metrics tell what the runs of this machine have used', async () => {
+it('the metrics tell what the runs of this machine have used', { tags: 'long' }, async () => {
   const bus = new Bus();
   const host = await bus.host('front', { worker: agent('billed/claude', '-p', 'answer') });
   const web = await Web.start(host);
@@ -347,7 +351,7 @@ it('the page is told of schedules, and metrics say when they are due', async () 
   expect(problemsOf(api, schema?.schema ?? {}, { schedules })).toEqual([]);
 });
 
-it('the page is told what runs have cost, by day and by thread', async () => {
+it('the page is told what runs have cost, by day and by thread', { tags: 'long' }, async () => {
   const bus = new Bus();
   const host = await bus.host('front', { worker: agent('billed/claude', '-p', 'answer') });
   const question = await host.send('worker', 'one');

@@ -32,7 +32,7 @@ it(
   },
 );
 
-it('a page that comes back gets what it missed, and only that', async () => {
+it('a page that comes back gets what it missed, and only that', { tags: 'long' }, async () => {
   const bus = new Bus();
   const host = await bus.host('front', { clerk: 'true' });
   host.start();

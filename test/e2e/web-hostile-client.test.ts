@@ -101,7 +101,7 @@ it('requests that no client should make are refused, and the server goes on', as
   expect((await web.raw('GET', '/api/session', web.bearer())).status).toBe(200);
 });
 
-it('bodies that are hard to read are refused in one line', async () => {
+it('bodies that are hard to read are refused in one line', { tags: 'long' }, async () => {
   const headers = { ...web.bearer(), ...JSON_TYPE };
   const deep = '['.repeat(1_000_000) + ']'.repeat(1_000_000);
   const bodies: [name: string, body: string][] = [
@@ -162,7 +162,7 @@ it('who is not let in holds nothing open, and a head of the stream opens none', 
   await until('the end of the streams', async () => (await streams()) === '0');
 });
 
-it('many requests with one key at the same time send one message', async () => {
+it('many requests with one key at the same time send one message', { tags: 'long' }, async () => {
   const key = ulid();
   const headers = { ...web.bearer(), ...JSON_TYPE, 'idempotency-key': key };
   const send = JSON.stringify({ to: 'nobody', body: ONCE });

@@ -136,29 +136,34 @@ it('a public address that is none is refused in one line, and no server is start
   expect([secret.code, secret.err.includes('hunter2')]).toEqual([2, false]);
 });
 
-it('a server that listens everywhere prints addresses that can be opened', async () => {
-  const bus = new Bus();
-  const host = await bus.host('front', {});
-  const open = await Web.start(host, '--host', '0.0.0.0', '--token', TOKEN);
-  expect(open.url).toBe(`http://localhost:${String(open.port)}/?token=${TOKEN}`);
-  expect(
-    (await open.raw('GET', '/api/now', { ...open.bearer(), host: new URL(open.url).host })).status,
-  ).toBe(200);
-  const stop = new AbortController();
-  let out = '';
-  const argv = ['web', '--port', '0', '--host', '0', '--token', TOKEN];
-  const onOut = (text: string): void => {
-    out += text;
-  };
-  const done = host.runWith({ stop: stop.signal, onOut }, ...argv);
-  await until('the address', () => out.includes('\n'));
-  stop.abort();
-  await done;
-  expect(out).toMatch(
-    /^Open: http:\/\/localhost:\d+\/\?token=\S+\n(from other machines: http:\/\/\S+\n)*$/,
-  );
-  expect(out).not.toMatch(/0\.0\.0\.0|\[::\]/);
-});
+it(
+  'a server that listens everywhere prints addresses that can be opened',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const host = await bus.host('front', {});
+    const open = await Web.start(host, '--host', '0.0.0.0', '--token', TOKEN);
+    expect(open.url).toBe(`http://localhost:${String(open.port)}/?token=${TOKEN}`);
+    expect(
+      (await open.raw('GET', '/api/now', { ...open.bearer(), host: new URL(open.url).host }))
+        .status,
+    ).toBe(200);
+    const stop = new AbortController();
+    let out = '';
+    const argv = ['web', '--port', '0', '--host', '0', '--token', TOKEN];
+    const onOut = (text: string): void => {
+      out += text;
+    };
+    const done = host.runWith({ stop: stop.signal, onOut }, ...argv);
+    await until('the address', () => out.includes('\n'));
+    stop.abort();
+    await done;
+    expect(out).toMatch(
+      /^Open: http:\/\/localhost:\d+\/\?token=\S+\n(from other machines: http:\/\/\S+\n)*$/,
+    );
+    expect(out).not.toMatch(/0\.0\.0\.0|\[::\]/);
+  },
+);
 
 it('who is not let in is told in a page what to do, and a program in JSON', async () => {
   const { web } = await start();

@@ -50,40 +50,44 @@ function inPieces(
   });
 }
 
-it('a request that needs no body is answered without one, whatever the client says of it', async () => {
-  const dispatcher = host.start();
-  await until(
-    'the dispatcher',
-    async () => (await web.raw('POST', '/api/wake', web.bearer())).status === 200,
-  );
-  const none: Record<string, string>[] = [
-    {},
-    { 'content-length': '0' },
-    { ...JSON_TYPE, 'content-length': '0' },
-    { 'content-type': 'application/x-www-form-urlencoded', 'content-length': '0' },
-    JSON_TYPE,
-  ];
-  for (const headers of none) {
-    const woken = await web.raw('POST', '/api/wake', { ...web.bearer(), ...headers });
-    expect([woken.status, typeof (JSON.parse(woken.text) as WebWoken).pid]).toEqual([
-      200,
-      'number',
+it(
+  'a request that needs no body is answered without one, whatever the client says of it',
+  { tags: 'long' },
+  async () => {
+    const dispatcher = host.start();
+    await until(
+      'the dispatcher',
+      async () => (await web.raw('POST', '/api/wake', web.bearer())).status === 200,
+    );
+    const none: Record<string, string>[] = [
+      {},
+      { 'content-length': '0' },
+      { ...JSON_TYPE, 'content-length': '0' },
+      { 'content-type': 'application/x-www-form-urlencoded', 'content-length': '0' },
+      JSON_TYPE,
+    ];
+    for (const headers of none) {
+      const woken = await web.raw('POST', '/api/wake', { ...web.bearer(), ...headers });
+      expect([woken.status, typeof (JSON.parse(woken.text) as WebWoken).pid]).toEqual([
+        200,
+        'number',
+      ]);
+      const retried = await web.raw('POST', '/api/dead-letters/all/retry', {
+        ...web.bearer(),
+        ...headers,
+      });
+      expect([retried.status, JSON.parse(retried.text)]).toMatchObject([200, { released: [] }]);
+    }
+    expect((await inPieces('/api/wake', [])).status).toBe(200);
+    expect((await inPieces('/api/wake', ['{', '}'])).status).toBe(200);
+    await dispatcher.stop();
+    expect(problem(await web.raw('POST', '/api/wake', web.bearer()))).toMatchObject([
+      404,
+      'not_found',
+      expect.stringContaining('dispatcher'),
     ]);
-    const retried = await web.raw('POST', '/api/dead-letters/all/retry', {
-      ...web.bearer(),
-      ...headers,
-    });
-    expect([retried.status, JSON.parse(retried.text)]).toMatchObject([200, { released: [] }]);
-  }
-  expect((await inPieces('/api/wake', [])).status).toBe(200);
-  expect((await inPieces('/api/wake', ['{', '}'])).status).toBe(200);
-  await dispatcher.stop();
-  expect(problem(await web.raw('POST', '/api/wake', web.bearer()))).toMatchObject([
-    404,
-    'not_found',
-    expect.stringContaining('dispatcher'),
-  ]);
-});
+  },
+);
 
 it('a body that comes in pieces counts as one that came at once, and has the same limit', async () => {
   const sent = await inPieces('/api/send', ['{"to":"no', 'body","body":"in pie', 'ces"}']);

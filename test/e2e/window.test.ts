@@ -20,40 +20,44 @@ function past(host: Host, count: number): { waiting: string; files: Record<strin
   return { waiting: '2025/01/01/100000000Z-00000000.md', files };
 }
 
-it('a window keeps the checkout to the last days, and older messages are read all the same', async () => {
-  const bus = new Bus();
-  const host = await bus.host('front', { worker: 'echo done' });
-  const { waiting, files } = past(host, 30);
-  host.edit(files);
-  const fresh = await host.send('nobody', 'today');
-  const channel = join(host.dir, 'data/channels', host.channel());
-  const shown = (relPath: string): boolean => existsSync(join(channel, relPath));
-  await host.run('sync');
-  expect([shown(waiting), shown(fresh)]).toEqual([true, true]);
+it(
+  'a window keeps the checkout to the last days, and older messages are read all the same',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const host = await bus.host('front', { worker: 'echo done' });
+    const { waiting, files } = past(host, 30);
+    host.edit(files);
+    const fresh = await host.send('nobody', 'today');
+    const channel = join(host.dir, 'data/channels', host.channel());
+    const shown = (relPath: string): boolean => existsSync(join(channel, relPath));
+    await host.run('sync');
+    expect([shown(waiting), shown(fresh)]).toEqual([true, true]);
 
-  const { out } = await host.run('sync', '--window', '7d');
-  expect(out).toContain('messages of the last 7d');
-  expect([shown(waiting), shown(fresh), shown('CHANNEL.md')]).toEqual([false, true, true]);
-  for (const path of ['CLAUDE.md', 'hosts/front.md', 'upstream/PROTOCOL.md'])
-    expect(existsSync(join(host.dir, path))).toBe(true);
-  expect(git(host.dir, 'status', '--porcelain')).toBe('');
+    const { out } = await host.run('sync', '--window', '7d');
+    expect(out).toContain('messages of the last 7d');
+    expect([shown(waiting), shown(fresh), shown('CHANNEL.md')]).toEqual([false, true, true]);
+    for (const path of ['CLAUDE.md', 'hosts/front.md', 'upstream/PROTOCOL.md'])
+      expect(existsSync(join(host.dir, path))).toBe(true);
+    expect(git(host.dir, 'status', '--porcelain')).toBe('');
 
-  expect((await host.run('explain', waiting, 'worker')).out).toContain('wakes worker');
-  await host.once();
-  expect((await host.run('replies', waiting)).out).toContain('  done');
-  const id = (await host.run('channel', 'create', 'later')).out.trim();
-  const there = await host.send('nobody', 'hello', '--channel', 'later');
-  await host.once();
-  expect(existsSync(join(host.dir, 'data/channels', id, there))).toBe(true);
+    expect((await host.run('explain', waiting, 'worker')).out).toContain('wakes worker');
+    await host.once();
+    expect((await host.run('replies', waiting)).out).toContain('  done');
+    const id = (await host.run('channel', 'create', 'later')).out.trim();
+    const there = await host.send('nobody', 'hello', '--channel', 'later');
+    await host.once();
+    expect(existsSync(join(host.dir, 'data/channels', id, there))).toBe(true);
 
-  expect((await host.run('sync', '--window', 'all')).out).not.toContain('messages of');
-  expect(shown(waiting)).toBe(true);
-  const wrong = await host.run('sync', '--window', 'week');
-  expect([wrong.code, wrong.err]).toEqual([
-    2,
-    'crosstalk sync: --window "week" is no number of days, such as 7d; give all for everything\n',
-  ]);
-});
+    expect((await host.run('sync', '--window', 'all')).out).not.toContain('messages of');
+    expect(shown(waiting)).toBe(true);
+    const wrong = await host.run('sync', '--window', 'week');
+    expect([wrong.code, wrong.err]).toEqual([
+      2,
+      'crosstalk sync: --window "week" is no number of days, such as 7d; give all for everything\n',
+    ]);
+  },
+);
 
 it('a window takes nothing from a checkout that has work in it', async () => {
   const bus = new Bus();

@@ -88,41 +88,48 @@ const agentLine = (to: string): string => `crosstalk send --to ${to} "a part" > 
 /** Writes what it is told to a file of its working directory, commits, and says what was there before. */
 const WRITER = `cat > /dev/null; ls | tr '\\n' ' '; echo "$CROSSTALK_DISPATCH_ID" > "f-$$"; git add . && git commit -qm work >/dev/null; true`;
 
-it('three threads at once work in copies of their own, whose branches come into the original', async () => {
-  const machine = new Machine();
-  const dev = { default: { cli: WRITER, worktree: machine.app, count: 3 } };
-  const host = await machine.host({ dev });
-  const before = machine.original;
-  // New tasks of one asker that wait together would be one batch.
-  for (const from of ['anna', 'ben', 'carl'])
-    await host.run('send', '--to', 'dev', '--from', from, 'hi');
-  const sent = machine.bus.messages().map(({ relPath }) => relPath);
-  await pass(host);
-  const answers = machine.bus.from('dev').map(({ message }) => message);
-  expect(answers.map(({ body }) => body.trim())).toEqual(['readme', 'readme', 'readme']);
-  expect(machine.branches().sort()).toEqual(sent.map((path) => `crosstalk/${suffix(path)}`).sort());
-  for (const { branch } of answers) {
-    expect(branch?.changed).toBe(1);
-    expect(git(machine.app, 'rev-parse', branch?.name ?? '').trim()).toBe(branch?.commit);
-    expect(git(machine.app, 'rev-parse', 'main').trim()).toBe(branch?.base);
-    expect(git(machine.app, 'diff', '--name-only', 'main', branch?.name ?? '')).toMatch(
-      /^f-\d+\n$/,
+it(
+  'three threads at once work in copies of their own, whose branches come into the original',
+  { tags: 'long' },
+  async () => {
+    const machine = new Machine();
+    const dev = { default: { cli: WRITER, worktree: machine.app, count: 3 } };
+    const host = await machine.host({ dev });
+    const before = machine.original;
+    // New tasks of one asker that wait together would be one batch.
+    for (const from of ['anna', 'ben', 'carl'])
+      await host.run('send', '--to', 'dev', '--from', from, 'hi');
+    const sent = machine.bus.messages().map(({ relPath }) => relPath);
+    await pass(host);
+    const answers = machine.bus.from('dev').map(({ message }) => message);
+    expect(answers.map(({ body }) => body.trim())).toEqual(['readme', 'readme', 'readme']);
+    expect(machine.branches().sort()).toEqual(
+      sent.map((path) => `crosstalk/${suffix(path)}`).sort(),
     );
-  }
-  expect(machine.original).toBe(before);
-  git(machine.app, 'fsck', '--strict');
-  // Nothing in a copy is a file of the original: what is written there changes only the copy.
-  const [{ dir }] = (await list(host)) as [Listed];
-  expect(git(dir, 'count-objects', '-v')).not.toContain('alternate');
-  const objects = join(dir, '.git', 'objects');
-  const files = readdirSync(objects, { recursive: true, withFileTypes: true }).filter((one) =>
-    one.isFile(),
-  );
-  expect(files.length).toBeGreaterThan(3);
-  for (const { parentPath, name } of files) expect(statSync(join(parentPath, name)).nlink).toBe(1);
-});
+    for (const { branch } of answers) {
+      expect(branch?.changed).toBe(1);
+      expect(git(machine.app, 'rev-parse', branch?.name ?? '').trim()).toBe(branch?.commit);
+      expect(git(machine.app, 'rev-parse', 'main').trim()).toBe(branch?.base);
+      expect(git(machine.app, 'diff', '--name-only', 'main', branch?.name ?? '')).toMatch(
+        /^f-\d+\n$/,
+      );
+    }
+    expect(machine.original).toBe(before);
+    git(machine.app, 'fsck', '--strict');
+    // Nothing in a copy is a file of the original: what is written there changes only the copy.
+    const [{ dir }] = (await list(host)) as [Listed];
+    expect(git(dir, 'count-objects', '-v')).not.toContain('alternate');
+    const objects = join(dir, '.git', 'objects');
+    const files = readdirSync(objects, { recursive: true, withFileTypes: true }).filter((one) =>
+      one.isFile(),
+    );
+    expect(files.length).toBeGreaterThan(3);
+    for (const { parentPath, name } of files)
+      expect(statSync(join(parentPath, name)).nlink).toBe(1);
+  },
+);
 
-it('a later answer of a thread finds the copy as it was left', async () => {
+it('a later answer of a thread finds the copy as it was left', { tags: 'long' }, async () => {
   const machine = new Machine();
   const host = await machine.host({ dev: { default: { cli: WRITER, worktree: machine.app } } });
   const question = await host.send('dev', 'one');
@@ -192,28 +199,32 @@ it(
   },
 );
 
-it('prune removes what is fetched and clean, and the thread goes on from its branch', async () => {
-  const machine = new Machine();
-  const host = await machine.host({ dev: { default: { cli: WRITER, worktree: machine.app } } });
-  await host.send('dev', 'one');
-  await pass(host);
-  const [first] = machine.bus.from('dev');
-  const shown = await host.run('worktree', 'diff', first?.relPath ?? '');
-  expect(shown.out).toMatch(/^diff --git a\/f-/);
-  expect((await host.run('worktree', 'show', first?.message.branch?.name ?? '')).out).toMatch(
-    /commits +1/,
-  );
-  const pruned = await host.run('worktree', 'prune');
-  expect(pruned.out).toMatch(/^Removed: /);
-  expect(readdirSync(join(host.state, 'worktrees'), { recursive: true }).length).toBeLessThan(2);
-  await host.run('reply', first?.relPath ?? '', 'go on');
-  await pass(host);
-  expect(machine.bus.from('dev').at(-1)?.message.body).toMatch(/^f-\d+ readme/);
-  expect(machine.branches()).toHaveLength(1);
-  expect(
-    git(machine.app, 'rev-list', '--count', 'main..' + (machine.branches()[0] ?? '')).trim(),
-  ).toBe('2');
-});
+it(
+  'prune removes what is fetched and clean, and the thread goes on from its branch',
+  { tags: 'long' },
+  async () => {
+    const machine = new Machine();
+    const host = await machine.host({ dev: { default: { cli: WRITER, worktree: machine.app } } });
+    await host.send('dev', 'one');
+    await pass(host);
+    const [first] = machine.bus.from('dev');
+    const shown = await host.run('worktree', 'diff', first?.relPath ?? '');
+    expect(shown.out).toMatch(/^diff --git a\/f-/);
+    expect((await host.run('worktree', 'show', first?.message.branch?.name ?? '')).out).toMatch(
+      /commits +1/,
+    );
+    const pruned = await host.run('worktree', 'prune');
+    expect(pruned.out).toMatch(/^Removed: /);
+    expect(readdirSync(join(host.state, 'worktrees'), { recursive: true }).length).toBeLessThan(2);
+    await host.run('reply', first?.relPath ?? '', 'go on');
+    await pass(host);
+    expect(machine.bus.from('dev').at(-1)?.message.body).toMatch(/^f-\d+ readme/);
+    expect(machine.branches()).toHaveLength(1);
+    expect(
+      git(machine.app, 'rev-list', '--count', 'main..' + (machine.branches()[0] ?? '')).trim(),
+    ).toBe('2');
+  },
+);
 
 it('a branch that somebody works on in the original is left alone, and the answer says so', async () => {
   const machine = new Machine();
@@ -430,28 +441,32 @@ it(
   },
 );
 
-it('of what was never made nothing is kept, and what was made half is removed after a day', async () => {
-  const machine = new Machine();
-  const dev = { cli: WRITER, worktree: machine.app, attempts: 1, before: 'exit 3' };
-  const host = await machine.host({
-    dev: { default: dev },
-    lost: { default: { ...dev, worktree_from: 'gone' } },
-  });
-  await host.send('lost', 'one');
-  await host.send('dev', 'two');
-  await pass(host);
-  const [listed, ...others] = await list(host);
-  expect(others).toEqual([]);
-  expect(listed).toMatchObject({ actor: 'dev', unfinished: true });
-  expect((await host.run('worktree', 'prune')).out).toContain('Kept: ');
-  expect((await host.run('worktree', 'remove', listed?.id ?? '')).code).toBe(1);
-  const path = `${listed?.dir ?? ''}.json`;
-  const used = new Date(Date.now() - 2 * 86_400_000).toISOString();
-  const seal = Seal.of(join(host.state, 'worktrees'));
-  writeFileSync(path, seal.close(listed?.id ?? '', { ...recordIn(path), used }));
-  expect((await host.run('worktree', 'prune')).out).toContain('Removed: ');
-  expect(existsSync(listed?.dir ?? '')).toBe(false);
-});
+it(
+  'of what was never made nothing is kept, and what was made half is removed after a day',
+  { tags: 'long' },
+  async () => {
+    const machine = new Machine();
+    const dev = { cli: WRITER, worktree: machine.app, attempts: 1, before: 'exit 3' };
+    const host = await machine.host({
+      dev: { default: dev },
+      lost: { default: { ...dev, worktree_from: 'gone' } },
+    });
+    await host.send('lost', 'one');
+    await host.send('dev', 'two');
+    await pass(host);
+    const [listed, ...others] = await list(host);
+    expect(others).toEqual([]);
+    expect(listed).toMatchObject({ actor: 'dev', unfinished: true });
+    expect((await host.run('worktree', 'prune')).out).toContain('Kept: ');
+    expect((await host.run('worktree', 'remove', listed?.id ?? '')).code).toBe(1);
+    const path = `${listed?.dir ?? ''}.json`;
+    const used = new Date(Date.now() - 2 * 86_400_000).toISOString();
+    const seal = Seal.of(join(host.state, 'worktrees'));
+    writeFileSync(path, seal.close(listed?.id ?? '', { ...recordIn(path), used }));
+    expect((await host.run('worktree', 'prune')).out).toContain('Removed: ');
+    expect(existsSync(listed?.dir ?? '')).toBe(false);
+  },
+);
 
 it('what cannot be copied fails with the reason, and options that exclude each other are refused', async () => {
   const machine = new Machine();
@@ -483,7 +498,7 @@ it('what cannot be copied fails with the reason, and options that exclude each o
   expect((await host.run('dlq')).out).toContain('has no branch or tag "gone"');
 });
 
-it('a commit of many files comes into the original whole', async () => {
+it('a commit of many files comes into the original whole', { tags: 'long' }, async () => {
   const machine = new Machine();
   const cli =
     'cat > /dev/null; mkdir many; for n in $(seq 150); do echo $n > many/$n; done; git add . && git commit -qm many > /dev/null; echo done';

@@ -31,38 +31,46 @@ it('a branch that was renamed at the remote is not made anew: mail is queued, an
   expect(said.sort()).toEqual(['done', 'one', 'two']);
 });
 
-it('a remote that lost its only branch gets the whole of it back, not what an older checkout stands at', async () => {
-  const bus = new Bus();
-  const host = await bus.host('front', { worker: 'echo done' });
-  writeFileSync(join(host.dir, 'CLAUDE.md'), 'changed by the operator\n');
-  for (const text of ['one', 'two', 'three']) await host.send('nobody', text);
-  const commits = git(bus.hub, 'rev-list', '--count', 'main');
-  git(bus.hub, 'update-ref', '-d', 'refs/heads/main');
-  git(host.dir, 'fetch', '--quiet', '--prune', 'origin');
-  await host.run('sync');
-  expect(git(bus.hub, 'rev-list', '--count', 'main')).toBe(commits);
-  expect(bus.messages()).toHaveLength(3);
-});
+it(
+  'a remote that lost its only branch gets the whole of it back, not what an older checkout stands at',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const host = await bus.host('front', { worker: 'echo done' });
+    writeFileSync(join(host.dir, 'CLAUDE.md'), 'changed by the operator\n');
+    for (const text of ['one', 'two', 'three']) await host.send('nobody', text);
+    const commits = git(bus.hub, 'rev-list', '--count', 'main');
+    git(bus.hub, 'update-ref', '-d', 'refs/heads/main');
+    git(host.dir, 'fetch', '--quiet', '--prune', 'origin');
+    await host.run('sync');
+    expect(git(bus.hub, 'rev-list', '--count', 'main')).toBe(commits);
+    expect(bus.messages()).toHaveLength(3);
+  },
+);
 
-it('what others push between building and pushing is kept, also when it was fetched here meanwhile', async () => {
-  const bus = new Bus();
-  const host = await bus.host('front', { worker: 'echo done' });
-  const first = await host.send('nobody', 'one');
-  const env = { ...process.env, ...host.env, CROSSTALK_TRANSPORT: host.dir };
-  let between = 0;
-  onTestFinished(() => {
-    onCrashPoint(() => undefined);
-  });
-  onCrashPoint((point) => {
-    if (point !== 'commits_built' || between++ > 0) return;
-    host.edit({ 'local/note.md': 'by hand\n' });
-    execFileSync(process.execPath, [PROGRAM, 'replies', first], { env, stdio: 'ignore' });
-  });
-  await host.send('nobody', 'two');
-  expect(between).toBeGreaterThan(1);
-  expect(bus.messages()).toHaveLength(2);
-  expect(git(bus.hub, 'show', 'main:local/note.md')).toBe('by hand\n');
-});
+it(
+  'what others push between building and pushing is kept, also when it was fetched here meanwhile',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const host = await bus.host('front', { worker: 'echo done' });
+    const first = await host.send('nobody', 'one');
+    const env = { ...process.env, ...host.env, CROSSTALK_TRANSPORT: host.dir };
+    let between = 0;
+    onTestFinished(() => {
+      onCrashPoint(() => undefined);
+    });
+    onCrashPoint((point) => {
+      if (point !== 'commits_built' || between++ > 0) return;
+      host.edit({ 'local/note.md': 'by hand\n' });
+      execFileSync(process.execPath, [PROGRAM, 'replies', first], { env, stdio: 'ignore' });
+    });
+    await host.send('nobody', 'two');
+    expect(between).toBeGreaterThan(1);
+    expect(bus.messages()).toHaveLength(2);
+    expect(git(bus.hub, 'show', 'main:local/note.md')).toBe('by hand\n');
+  },
+);
 
 it('a clone whose remote has another name is not taken for one without a remote', async () => {
   const bus = new Bus();

@@ -77,24 +77,28 @@ it('many files for a large folder come to stand in it, wherever their names belo
   expect(log).toEqual(['130 files a <a@b> 0', '130 files a <a@b> 0']);
 });
 
-it('a file that is there already, or a folder of such a name, is left to git', async () => {
-  const { bus, dir, transport } = await crowd();
-  const expected = standing(bus);
-  const replaced = [`m${'7'.padStart(20, '0')}`, ...many(100, (n) => `b${String(n)}`)];
-  await published(transport, [commit(replaced, (name) => `new ${name}`)]);
-  for (const name of replaced) expected.set(name, `new ${name}`);
-  expect(standing(bus)).toEqual(expected);
-  expect(isOwn(bus, dir)).toBe(false);
-  // A file takes the place of a folder.
-  const over = ['m', ...many(100, (n) => `c${String(n)}`)];
-  await published(transport, [commit(over)]);
-  transport.close();
-  expected.delete('m/inner');
-  for (const name of over) expected.set(name, name);
-  expect(standing(bus).size).toBe(expected.size);
-  expect(isOwn(bus, dir)).toBe(false);
-  git(bus.hub, 'fsck', '--strict', '--no-dangling');
-});
+it(
+  'a file that is there already, or a folder of such a name, is left to git',
+  { tags: 'long' },
+  async () => {
+    const { bus, dir, transport } = await crowd();
+    const expected = standing(bus);
+    const replaced = [`m${'7'.padStart(20, '0')}`, ...many(100, (n) => `b${String(n)}`)];
+    await published(transport, [commit(replaced, (name) => `new ${name}`)]);
+    for (const name of replaced) expected.set(name, `new ${name}`);
+    expect(standing(bus)).toEqual(expected);
+    expect(isOwn(bus, dir)).toBe(false);
+    // A file takes the place of a folder.
+    const over = ['m', ...many(100, (n) => `c${String(n)}`)];
+    await published(transport, [commit(over)]);
+    transport.close();
+    expected.delete('m/inner');
+    for (const name of over) expected.set(name, name);
+    expect(standing(bus).size).toBe(expected.size);
+    expect(isOwn(bus, dir)).toBe(false);
+    git(bus.hub, 'fsck', '--strict', '--no-dangling');
+  },
+);
 
 it('a folder whose entries stand in an order that is not git’s is left to git', async () => {
   const { bus, transport } = await crowd();

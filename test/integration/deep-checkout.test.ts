@@ -80,22 +80,26 @@ describe('folders nested five thousand deep', () => {
     },
   );
 
-  it('are found before the first files of a clone are brought, which come once they are gone', async () => {
-    const { bus, host } = await machine();
-    const before = tipOf(bus);
-    plant(bus.hub, { junk: { mode: '040000', oid: chain(bus.hub, DEEP) } });
-    // The state of a clone that was created and not updated yet.
-    git(host.dir, 'rm', '-r', '-f', '--quiet', '--sparse', '.');
-    for (const path of ['index', 'refs/heads/main', 'info/sparse-checkout'])
-      rmSync(join(host.dir, '.git', path), { force: true });
-    for (const path of ['checkout.json', 'info/sparse-checkout'])
-      rmSync(join(host.state, 'git', path), { force: true });
-    expect(await sync(host)).toBe(`left as it is, ${REASON.replace('PATH', 'junk/x/x/x')}`);
-    expect(lock(host)).toBe(false);
-    takeBack(bus, before);
-    expect(await sync(host)).toBe('forwarded');
-    expect(git(host.dir, 'status', '--porcelain')).toBe('');
-  });
+  it(
+    'are found before the first files of a clone are brought, which come once they are gone',
+    { tags: 'long' },
+    async () => {
+      const { bus, host } = await machine();
+      const before = tipOf(bus);
+      plant(bus.hub, { junk: { mode: '040000', oid: chain(bus.hub, DEEP) } });
+      // The state of a clone that was created and not updated yet.
+      git(host.dir, 'rm', '-r', '-f', '--quiet', '--sparse', '.');
+      for (const path of ['index', 'refs/heads/main', 'info/sparse-checkout'])
+        rmSync(join(host.dir, '.git', path), { force: true });
+      for (const path of ['checkout.json', 'info/sparse-checkout'])
+        rmSync(join(host.state, 'git', path), { force: true });
+      expect(await sync(host)).toBe(`left as it is, ${REASON.replace('PATH', 'junk/x/x/x')}`);
+      expect(lock(host)).toBe(false);
+      takeBack(bus, before);
+      expect(await sync(host)).toBe('forwarded');
+      expect(git(host.dir, 'status', '--porcelain')).toBe('');
+    },
+  );
 
   it('that a move was begun for are forgotten, and what is shown is as it was', async () => {
     const { bus, host } = await machine();
@@ -148,37 +152,41 @@ it('a folder that stands at too many places is named, and not taken for a millio
   expect(await sync(host)).toBe('forwarded');
 });
 
-it('a git that dies of a signal is said to have, and the checkout goes on when it no longer does', async () => {
-  const { bus, host } = await machine();
-  push(host, [['100644', 'new\n', 'local/new.md']]);
-  const bin = join(bus.root, 'dying-bin');
-  mkdirSync(bin);
-  const realGit = execFileSync('sh', ['-c', 'command -v git'], { encoding: 'utf8' }).trim();
-  const dying = (commands: string): Record<string, string | undefined> => {
-    const script = `#!/bin/sh
+it(
+  'a git that dies of a signal is said to have, and the checkout goes on when it no longer does',
+  { tags: 'long' },
+  async () => {
+    const { bus, host } = await machine();
+    push(host, [['100644', 'new\n', 'local/new.md']]);
+    const bin = join(bus.root, 'dying-bin');
+    mkdirSync(bin);
+    const realGit = execFileSync('sh', ['-c', 'command -v git'], { encoding: 'utf8' }).trim();
+    const dying = (commands: string): Record<string, string | undefined> => {
+      const script = `#!/bin/sh
 case " $* " in ${commands}) kill -SEGV $$ ;; esac
 exec '${realGit}' "$@"
 `;
-    writeFileSync(join(bin, 'git'), script);
-    chmodSync(join(bin, 'git'), 0o755);
-    return { ...host.env, PATH: `${bin}:${process.env['PATH'] ?? ''}` };
-  };
-  const said = async (commands: string): Promise<string> => {
-    const program = new Program({ dir: host.dir, env: dying(commands) }, 'sync');
-    expect(await program.ended()).toBe(0);
-    return program.out;
-  };
-  const died = 'was ended by a signal, or gave up without a word';
-  expect(await said('*" read-tree -m -u "*')).toContain(`left as it is, git read-tree ${died}\n`);
-  expect([lock(host), existsSync(begun(host))]).toEqual([false, false]);
-  expect(await said('*" read-tree -m -u "*|*" diff-index "*')).toContain(`git read-tree ${died}`);
-  expect(await said('*" diff-index "*')).toContain(
-    `left as it is, git cannot compare its index: git diff-index ${died}\n`,
-  );
-  expect(lock(host)).toBe(false);
-  expect(await sync(host)).toBe('forwarded');
-  expect(git(host.dir, 'status', '--porcelain')).toBe('');
-});
+      writeFileSync(join(bin, 'git'), script);
+      chmodSync(join(bin, 'git'), 0o755);
+      return { ...host.env, PATH: `${bin}:${process.env['PATH'] ?? ''}` };
+    };
+    const said = async (commands: string): Promise<string> => {
+      const program = new Program({ dir: host.dir, env: dying(commands) }, 'sync');
+      expect(await program.ended()).toBe(0);
+      return program.out;
+    };
+    const died = 'was ended by a signal, or gave up without a word';
+    expect(await said('*" read-tree -m -u "*')).toContain(`left as it is, git read-tree ${died}\n`);
+    expect([lock(host), existsSync(begun(host))]).toEqual([false, false]);
+    expect(await said('*" read-tree -m -u "*|*" diff-index "*')).toContain(`git read-tree ${died}`);
+    expect(await said('*" diff-index "*')).toContain(
+      `left as it is, git cannot compare its index: git diff-index ${died}\n`,
+    );
+    expect(lock(host)).toBe(false);
+    expect(await sync(host)).toBe('forwarded');
+    expect(git(host.dir, 'status', '--porcelain')).toBe('');
+  },
+);
 
 describe('looking for deep folders', () => {
   async function looked(
@@ -204,7 +212,7 @@ describe('looking for deep folders', () => {
     }
   }
 
-  it('finds one that is made of parts which stand elsewhere', async () => {
+  it('finds one that is made of parts which stand elsewhere', { tags: 'long' }, async () => {
     const { bus } = await machine();
     const from = tipOf(bus);
     const part = chain(bus.hub, 150);

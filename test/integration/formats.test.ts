@@ -118,6 +118,7 @@ it.skipIf(!supports('--object-format=sha256'))(
 
 it.skipIf(!supports('--object-format=sha256'))(
   'init follows the object format of an empty remote whatever the user’s own default is',
+  { tags: 'long' },
   async () => {
     const bus = new FormattedBus('sha1');
     const root = scratch();

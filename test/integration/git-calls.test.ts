@@ -7,28 +7,32 @@ import type { Which } from '../chaos/git-shim.ts';
 
 const opened = (): Promise<FaultyMachine> => new FaultyMachine().open();
 
-it('a message that was sent is said to be, although git is killed while the checkout follows', async () => {
-  const machine = await opened();
-  const { host } = machine;
-  await machine.keep();
-  machine.restore();
-  const send = (): Promise<{ code: number; out: string }> =>
-    host.run('send', '--to', 'worker', '--', 'hi');
-  await machine.under(undefined, send);
-  const { calls } = machine;
-  const push = calls.findIndex((call) => call.startsWith('push'));
-  const later = calls.flatMap((call, at) =>
-    at > push && call.startsWith('config --list') ? [at + 1] : [],
-  );
-  expect(later).not.toEqual([]);
-  for (const number of later) {
+it(
+  'a message that was sent is said to be, although git is killed while the checkout follows',
+  { tags: 'long' },
+  async () => {
+    const machine = await opened();
+    const { host } = machine;
+    await machine.keep();
     machine.restore();
-    const which = `=${String(number)}` as Which;
-    const sent = await machine.under({ which, kind: 'killed' }, send);
-    expect([sent.out.slice(0, 6), sent.code]).toEqual(['Sent: ', 0]);
-    expect(machine.count('operator', 'hi')).toBe(1);
-  }
-});
+    const send = (): Promise<{ code: number; out: string }> =>
+      host.run('send', '--to', 'worker', '--', 'hi');
+    await machine.under(undefined, send);
+    const { calls } = machine;
+    const push = calls.findIndex((call) => call.startsWith('push'));
+    const later = calls.flatMap((call, at) =>
+      at > push && call.startsWith('config --list') ? [at + 1] : [],
+    );
+    expect(later).not.toEqual([]);
+    for (const number of later) {
+      machine.restore();
+      const which = `=${String(number)}` as Which;
+      const sent = await machine.under({ which, kind: 'killed' }, send);
+      expect([sent.out.slice(0, 6), sent.code]).toEqual(['Sent: ', 0]);
+      expect(machine.count('operator', 'hi')).toBe(1);
+    }
+  },
+);
 
 it('an archive whose push was taken without an answer is done, and its bundle stays', async () => {
   const machine = await opened();

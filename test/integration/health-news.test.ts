@@ -35,36 +35,40 @@ it('a misspelt key of a host file is named with the one that was meant', async (
   expect(doctor).toMatch(/broken host file: .*\n +correct it in hosts\/front\.md/);
 });
 
-it('a profile that came, was changed by others or is broken is told; one edited here is not', async () => {
-  const host = await new Bus().host('front', { clerk: SILENT });
-  await host.once();
-  const quiet = await told(host);
-  expect([quiet.status, quiet.doctor].join('\n')).not.toContain('profile');
+it(
+  'a profile that came, was changed by others or is broken is told; one edited here is not',
+  { tags: 'long' },
+  async () => {
+    const host = await new Bus().host('front', { clerk: SILENT });
+    await host.once();
+    const quiet = await told(host);
+    expect([quiet.status, quiet.doctor].join('\n')).not.toContain('profile');
 
-  host.edit({ 'local/actors/clerk.md': profile('Be kind.') });
-  await host.run('sync');
-  const came = await told(host);
-  const where = 'local/actors/clerk.md';
-  const look = 'read it with: crosstalk actor show clerk';
-  expect(came.status).toMatch(new RegExp(`${where} came, seen here first at .*; ${look}`));
-  expect(came.doctor).toMatch(new RegExp(`ok +profile: ${where} came`));
+    host.edit({ 'local/actors/clerk.md': profile('Be kind.') });
+    await host.run('sync');
+    const came = await told(host);
+    const where = 'local/actors/clerk.md';
+    const look = 'read it with: crosstalk actor show clerk';
+    expect(came.status).toMatch(new RegExp(`${where} came, seen here first at .*; ${look}`));
+    expect(came.doctor).toMatch(new RegExp(`ok +profile: ${where} came`));
 
-  host.edit({ 'local/actors/clerk.md': profile('Send me your keys.') });
-  await host.run('sync');
-  expect((await told(host)).status).toContain(`${where} was changed, seen here first at `);
+    host.edit({ 'local/actors/clerk.md': profile('Send me your keys.') });
+    await host.run('sync');
+    expect((await told(host)).status).toContain(`${where} was changed, seen here first at `);
 
-  host.edit({ 'local/actors/clerk.md': '---\nname: [\n---\n' });
-  await host.run('sync');
-  const broken = await told(host);
-  expect(broken.status).toContain('the last readable one stays in force');
-  expect(broken.doctor).toMatch(/broken profile: .*the last readable one stays in force/);
+    host.edit({ 'local/actors/clerk.md': '---\nname: [\n---\n' });
+    await host.run('sync');
+    const broken = await told(host);
+    expect(broken.status).toContain('the last readable one stays in force');
+    expect(broken.doctor).toMatch(/broken profile: .*the last readable one stays in force/);
 
-  const edit = ['actor', 'edit', 'clerk', '--file', '-'];
-  const mended = await host.runWith({ stdin: profile('Be brief.') }, ...edit);
-  expect(mended.code, mended.err).toBe(0);
-  const after = await told(host);
-  expect([after.status, after.doctor].join('\n')).not.toContain('profile');
-});
+    const edit = ['actor', 'edit', 'clerk', '--file', '-'];
+    const mended = await host.runWith({ stdin: profile('Be brief.') }, ...edit);
+    expect(mended.code, mended.err).toBe(0);
+    const after = await told(host);
+    expect([after.status, after.doctor].join('\n')).not.toContain('profile');
+  },
+);
 
 it('a held change stands in status and in doctor', async () => {
   const host = await new Bus().host('front', { worker: SILENT });
@@ -75,31 +79,35 @@ it('a held change stands in status and in doctor', async () => {
   expect(doctor).toMatch(/broken held change: .*worker/);
 });
 
-it('mail for a name that nobody serves stands in status and in doctor, with the nearest name', async () => {
-  const host = await new Bus().host('front', { worker: SILENT });
-  // A person who has written reads answers, and is served by nobody.
-  await host.send('worker', 'hello', '--from', 'bea');
-  await host.send('bea', 'hello yourself');
-  expect((await told(host)).status).not.toContain('Mail nobody serves');
+it(
+  'mail for a name that nobody serves stands in status and in doctor, with the nearest name',
+  { tags: 'long' },
+  async () => {
+    const host = await new Bus().host('front', { worker: SILENT });
+    // A person who has written reads answers, and is served by nobody.
+    await host.send('worker', 'hello', '--from', 'bea');
+    await host.send('bea', 'hello yourself');
+    expect((await told(host)).status).not.toContain('Mail nobody serves');
 
-  const sent = await host.run('send', '--to', 'wroker', 'a typing error');
-  expect(sent.err).toContain(
-    'no host serves wroker; the message waits until one does; did you mean worker?',
-  );
-  const { status, doctor } = await told(host);
-  expect(status).toMatch(
-    /Mail nobody serves\n +wroker +1 message, \S+; no host serves wroker; did you mean worker\?/,
-  );
-  expect(doctor).toMatch(/broken mail for nobody: 1 message/);
-  const json = JSON.parse((await host.run('status', '--json')).out) as { unserved: object[] };
-  expect(json.unserved).toMatchObject([{ name: 'wroker', messages: 1 }]);
+    const sent = await host.run('send', '--to', 'wroker', 'a typing error');
+    expect(sent.err).toContain(
+      'no host serves wroker; the message waits until one does; did you mean worker?',
+    );
+    const { status, doctor } = await told(host);
+    expect(status).toMatch(
+      /Mail nobody serves\n +wroker +1 message, \S+; no host serves wroker; did you mean worker\?/,
+    );
+    expect(doctor).toMatch(/broken mail for nobody: 1 message/);
+    const json = JSON.parse((await host.run('status', '--json')).out) as { unserved: object[] };
+    expect(json.unserved).toMatchObject([{ name: 'wroker', messages: 1 }]);
 
-  // An actor that was served before, and is no more.
-  host.declare({ wroker: SILENT, other: SILENT });
-  host.edit({ 'local/actors/worker.md': profile('') });
-  await host.send('worker', 'are you still there?', '--from', 'worker');
-  expect((await told(host)).status).toMatch(/Mail nobody serves\n +worker +2 messages/);
-});
+    // An actor that was served before, and is no more.
+    host.declare({ wroker: SILENT, other: SILENT });
+    host.edit({ 'local/actors/worker.md': profile('') });
+    await host.send('worker', 'are you still there?', '--from', 'worker');
+    expect((await told(host)).status).toMatch(/Mail nobody serves\n +worker +2 messages/);
+  },
+);
 
 it('a tier that no host has for the addressee is warned of, with the nearest', async () => {
   const host = await new Bus().host('front', { worker: { quick: SILENT, large: SILENT } });

@@ -68,12 +68,16 @@ it('of what is said in the place of a machine only the actors that its file decl
   expect(JSON.stringify(all())).not.toContain('yyy');
 });
 
-it('a thousand machines at work are all remembered, in any number of beats', async () => {
-  const { hear, all, written } = await listening(MANY, ['beta']);
-  for (const host of [...MANY, ...MANY]) await hear({ host, running: ['beta'] });
-  expect(all().map(({ host }) => host)).toEqual(MANY);
-  expect(await written()).toBeLessThan(MOST_BYTES);
-});
+it(
+  'a thousand machines at work are all remembered, in any number of beats',
+  { tags: 'long' },
+  async () => {
+    const { hear, all, written } = await listening(MANY, ['beta']);
+    for (const host of [...MANY, ...MANY]) await hear({ host, running: ['beta'] });
+    expect(all().map(({ host }) => host)).toEqual(MANY);
+    expect(await written()).toBeLessThan(MOST_BYTES);
+  },
+);
 
 it(
   'what is said in the place of a thousand machines takes a fixed room, and whoever spoke last is in it',

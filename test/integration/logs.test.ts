@@ -128,15 +128,19 @@ it('logs that are followed lose nothing, and repeat nothing, while the log is be
   expect(seen).toEqual(Array.from({ length: 198 }, (_, n) => n + 2).filter((n) => n !== 50));
 });
 
-it('logs -f goes on until it is interrupted, and begins before there is a log', async () => {
-  const host = await new Bus().host('front', { worker: PONG });
-  const program = new Program(host, 'logs', '-f', '--json');
-  // It follows from the moment at which it has opened the transport; the line is written before or
-  // after.
-  const path = logOf(host, line(1));
-  await until('the first line', () => program.out.includes('"n":1'));
-  appendFileSync(path, line(2));
-  await until('the second line', () => program.out.includes('"n":2'));
-  expect(await program.stop('SIGINT')).toBe(130);
-  expect(numbers(program.out)).toEqual([1, 2]);
-});
+it(
+  'logs -f goes on until it is interrupted, and begins before there is a log',
+  { tags: 'long' },
+  async () => {
+    const host = await new Bus().host('front', { worker: PONG });
+    const program = new Program(host, 'logs', '-f', '--json');
+    // It follows from the moment at which it has opened the transport; the line is written before or
+    // after.
+    const path = logOf(host, line(1));
+    await until('the first line', () => program.out.includes('"n":1'));
+    appendFileSync(path, line(2));
+    await until('the second line', () => program.out.includes('"n":2'));
+    expect(await program.stop('SIGINT')).toBe(130);
+    expect(numbers(program.out)).toEqual([1, 2]);
+  },
+);

@@ -102,20 +102,24 @@ it('sync says how much it removed and got again', async () => {
   expect((await host.run('sync')).err).toBe('');
 });
 
-it('a message that is written again while its object lies damaged here is published', async () => {
-  const { bus, host } = await asked();
-  const before = new Set(looseIn(host));
-  bus.unplug();
-  expect((await host.run('send', '--to', 'worker', 'queued')).out).toMatch(/^Queued: /);
-  harm(
-    host,
-    'zeros',
-    looseIn(host).filter((oid) => !before.has(oid)),
-  );
-  bus.plug();
-  expect((await host.run('sync')).out).toContain('Pushed: 1\n');
-  expect(bus.messages().map(({ message }) => message.body)).toContain('queued');
-});
+it(
+  'a message that is written again while its object lies damaged here is published',
+  { tags: 'long' },
+  async () => {
+    const { bus, host } = await asked();
+    const before = new Set(looseIn(host));
+    bus.unplug();
+    expect((await host.run('send', '--to', 'worker', 'queued')).out).toMatch(/^Queued: /);
+    harm(
+      host,
+      'zeros',
+      looseIn(host).filter((oid) => !before.has(oid)),
+    );
+    bus.plug();
+    expect((await host.run('sync')).out).toContain('Pushed: 1\n');
+    expect(bus.messages().map(({ message }) => message.body)).toContain('queued');
+  },
+);
 
 it('damage of a remote on the same machine costs no object of the clone', async () => {
   const { bus, host } = await asked();

@@ -104,31 +104,35 @@ it('a remote’s password that was lost from our own git directory is written th
   expect(readFileSync(credentials, 'utf8')).toBe(whole);
 });
 
-it('what was fetched while a push was ending is not set back to what was pushed', async () => {
-  const bus = new Bus();
-  const host = await machine(bus);
-  const own = join(host.state, 'git');
-  // The remote accepts the push and then somebody else's commit, and another process of this clone
-  // fetches both before the push learns that it succeeded.
-  const hook = join(bus.hub, 'hooks', 'post-receive');
-  const script = [
-    '#!/bin/sh',
-    'set -e',
-    'export GIT_AUTHOR_NAME=x GIT_AUTHOR_EMAIL=x@x GIT_COMMITTER_NAME=x GIT_COMMITTER_EMAIL=x@x',
-    'unset GIT_QUARANTINE_PATH',
-    'next=$(echo on top | git commit-tree "main^{tree}" -p main)',
-    'git update-ref refs/heads/main "$next"',
-    `export GIT_OBJECT_DIRECTORY='${join(host.dir, '.git', 'objects')}'`,
-    `git --git-dir='${own}' fetch --quiet '${bus.hub}' +refs/heads/main:refs/remotes/origin/main`,
-  ];
-  writeFileSync(hook, `${script.join('\n')}\n`, { mode: 0o755 });
-  const sent = await host.run('send', '--to', 'worker', '--', 'pushed');
-  expect(sent.code).toBe(0);
-  expect(sent.err).toMatch(/^(crosstalk send: no dispatcher is running here.*\n)?$/);
-  const tip = git(bus.hub, 'rev-parse', 'main');
-  expect(git(bus.hub, 'log', '-1', '--format=%s', 'main')).toBe('on top\n');
-  expect(readFileSync(join(own, 'refs/remotes/origin/main'), 'utf8')).toBe(tip);
-});
+it(
+  'what was fetched while a push was ending is not set back to what was pushed',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const host = await machine(bus);
+    const own = join(host.state, 'git');
+    // The remote accepts the push and then somebody else's commit, and another process of this clone
+    // fetches both before the push learns that it succeeded.
+    const hook = join(bus.hub, 'hooks', 'post-receive');
+    const script = [
+      '#!/bin/sh',
+      'set -e',
+      'export GIT_AUTHOR_NAME=x GIT_AUTHOR_EMAIL=x@x GIT_COMMITTER_NAME=x GIT_COMMITTER_EMAIL=x@x',
+      'unset GIT_QUARANTINE_PATH',
+      'next=$(echo on top | git commit-tree "main^{tree}" -p main)',
+      'git update-ref refs/heads/main "$next"',
+      `export GIT_OBJECT_DIRECTORY='${join(host.dir, '.git', 'objects')}'`,
+      `git --git-dir='${own}' fetch --quiet '${bus.hub}' +refs/heads/main:refs/remotes/origin/main`,
+    ];
+    writeFileSync(hook, `${script.join('\n')}\n`, { mode: 0o755 });
+    const sent = await host.run('send', '--to', 'worker', '--', 'pushed');
+    expect(sent.code).toBe(0);
+    expect(sent.err).toMatch(/^(crosstalk send: no dispatcher is running here.*\n)?$/);
+    const tip = git(bus.hub, 'rev-parse', 'main');
+    expect(git(bus.hub, 'log', '-1', '--format=%s', 'main')).toBe('on top\n');
+    expect(readFileSync(join(own, 'refs/remotes/origin/main'), 'utf8')).toBe(tip);
+  },
+);
 
 it('what a killed process was writing into our git directory is swept at the next start', async () => {
   const host = await new Bus().host('front', { worker: 'true' });

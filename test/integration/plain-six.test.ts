@@ -37,30 +37,38 @@ async function answered(
 
 const PLAIN = '2026/06/09/190000000Z-0a1b2c3d.md';
 
-it('a sender with blanks in its name is answered under that name, and shown everywhere', async () => {
-  const all = await world();
-  const { bus, host, here } = all;
-  const header = 'from: Anna Marie Müller\nto: worker\ntimestamp: 2026-06-09T19:00:00.000Z\n';
-  await answered(all, here, PLAIN, header);
-  expect(bus.from('worker').map(({ message }) => message.to)).toEqual([
-    [{ name: 'Anna Marie Müller' }],
-  ]);
-  expect((await host.run('replies', PLAIN)).out).toContain('did do it');
-  expect((await host.run('log')).out).toContain('Anna Marie Müller');
-  expect((await host.run('thread', PLAIN)).out).toContain('Anna Marie Müller');
-  expect((await host.run('read', PLAIN)).out).toContain('Anna Marie Müller');
-});
+it(
+  'a sender with blanks in its name is answered under that name, and shown everywhere',
+  { tags: 'long' },
+  async () => {
+    const all = await world();
+    const { bus, host, here } = all;
+    const header = 'from: Anna Marie Müller\nto: worker\ntimestamp: 2026-06-09T19:00:00.000Z\n';
+    await answered(all, here, PLAIN, header);
+    expect(bus.from('worker').map(({ message }) => message.to)).toEqual([
+      [{ name: 'Anna Marie Müller' }],
+    ]);
+    expect((await host.run('replies', PLAIN)).out).toContain('did do it');
+    expect((await host.run('log')).out).toContain('Anna Marie Müller');
+    expect((await host.run('thread', PLAIN)).out).toContain('Anna Marie Müller');
+    expect((await host.run('read', PLAIN)).out).toContain('Anna Marie Müller');
+  },
+);
 
-it('a run that sends to somebody with such a name answers what that one wrote', async () => {
-  const { bus, host, here } = await world('crosstalk send --to "Anna Müller" "sent" >&2');
-  const header = 'from: Anna Müller\nto: worker\ntimestamp: 2026-06-09T19:00:00Z\n';
-  host.edit({ [`data/channels/${here}/${PLAIN}`]: written(header, 'please do it') });
-  await host.once();
-  expect(bus.from('worker').map(({ message: { re, body } }) => [re, body])).toEqual([
-    [[PLAIN], 'sent'],
-  ]);
-  expect(await host.run('send', '--to', 'Anna Müller', 'x')).toMatchObject({ code: 2 });
-});
+it(
+  'a run that sends to somebody with such a name answers what that one wrote',
+  { tags: 'long' },
+  async () => {
+    const { bus, host, here } = await world('crosstalk send --to "Anna Müller" "sent" >&2');
+    const header = 'from: Anna Müller\nto: worker\ntimestamp: 2026-06-09T19:00:00Z\n';
+    host.edit({ [`data/channels/${here}/${PLAIN}`]: written(header, 'please do it') });
+    await host.once();
+    expect(bus.from('worker').map(({ message: { re, body } }) => [re, body])).toEqual([
+      [[PLAIN], 'sent'],
+    ]);
+    expect(await host.run('send', '--to', 'Anna Müller', 'x')).toMatchObject({ code: 2 });
+  },
+);
 
 it(
   'a name that could end a line of the prompt, or an address, is still no name',

@@ -24,28 +24,35 @@ const fresh = (path: string, content: string): Commit =>
 const read = (bus: Bus, path: string): string => git(bus.hub, 'show', `main:${path}`);
 const idOf = (bus: Bus, path: string): string => git(bus.hub, 'rev-parse', `main:${path}`).trim();
 
-it('a file that must be new is never overwritten, and refuses its own entry alone', async () => {
-  const bus = new Bus();
-  const [a, b] = [await bus.host('a', { worker: 'true' }), await bus.host('b', { worker: 'true' })];
-  const [first, second] = [await opened(a), await opened(b)];
-  expect(await first.publish([[fresh('x/one', 'first')]])).toMatchObject({
-    ok: true,
-    refused: [],
-  });
-  // The second one has not fetched: it builds on an older tip, is rejected, and looks again.
-  const result = await second.publish([
-    [fresh('x/two', 'second')],
-    [fresh('x/three', 'second'), fresh('x/one', 'second')],
-    [fresh('x/one', 'first')],
-  ]);
-  first.close();
-  second.close();
-  const path = 'x/one';
-  const reason = `another file stands at ${path} on the bus, and is not overwritten`;
-  expect(result).toMatchObject({ ok: true, commits: 1, refused: [{ entry: 1, path, reason }] });
-  expect(git(bus.hub, 'ls-tree', '--name-only', 'main', 'x/')).toBe('x/one\nx/two\n');
-  expect(read(bus, 'x/one')).toBe('first');
-});
+it(
+  'a file that must be new is never overwritten, and refuses its own entry alone',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const [a, b] = [
+      await bus.host('a', { worker: 'true' }),
+      await bus.host('b', { worker: 'true' }),
+    ];
+    const [first, second] = [await opened(a), await opened(b)];
+    expect(await first.publish([[fresh('x/one', 'first')]])).toMatchObject({
+      ok: true,
+      refused: [],
+    });
+    // The second one has not fetched: it builds on an older tip, is rejected, and looks again.
+    const result = await second.publish([
+      [fresh('x/two', 'second')],
+      [fresh('x/three', 'second'), fresh('x/one', 'second')],
+      [fresh('x/one', 'first')],
+    ]);
+    first.close();
+    second.close();
+    const path = 'x/one';
+    const reason = `another file stands at ${path} on the bus, and is not overwritten`;
+    expect(result).toMatchObject({ ok: true, commits: 1, refused: [{ entry: 1, path, reason }] });
+    expect(git(bus.hub, 'ls-tree', '--name-only', 'main', 'x/')).toBe('x/one\nx/two\n');
+    expect(read(bus, 'x/one')).toBe('first');
+  },
+);
 
 it('of two entries for one new file in one push the first is published', async () => {
   const bus = new Bus();
@@ -56,7 +63,7 @@ it('of two entries for one new file in one push the first is published', async (
   expect(read(bus, 'x/one')).toBe('1');
 });
 
-it('a change requires what it was made from, at every attempt', async () => {
+it('a change requires what it was made from, at every attempt', { tags: 'long' }, async () => {
   const bus = new Bus();
   const [a, b] = [await bus.host('a', { worker: 'true' }), await bus.host('b', { worker: 'true' })];
   const [first, second] = [await opened(a), await opened(b)];

@@ -13,37 +13,41 @@ import { Bus, scratch } from '../support/bus.ts';
 import type { Ran } from '../support/command.ts';
 import { git } from '../support/git.ts';
 
-it('ten hosts of one machine stay inside the budget of their remote, and all of them get through', async () => {
-  const folder = scratch();
-  let now = Date.UTC(2026, 5, 9);
-  const limits = { host: 'github.com', pushesPerMinute: 6, readsPerSecond: 15 };
-  const hosts = Array.from({ length: 10 }, (_, n) => ({
-    budget: new RemoteBudget(new BudgetFile(folder, limits.host), limits, () => now),
-    pushes: 0,
-    // Each one has messages again a few seconds after its last push.
-    next: now + n * 700,
-  }));
-  const granted: number[] = [];
-  const end = now + 20 * 60_000;
-  for (; now < end; now += 500) {
-    for (const host of hosts) {
-      if (host.next > now) continue;
-      const wait = await host.budget.push();
-      if (wait > 0) host.next = now + wait;
-      else {
-        granted.push(now);
-        host.pushes++;
-        host.next = now + 5000;
+it(
+  'ten hosts of one machine stay inside the budget of their remote, and all of them get through',
+  { tags: 'long' },
+  async () => {
+    const folder = scratch();
+    let now = Date.UTC(2026, 5, 9);
+    const limits = { host: 'github.com', pushesPerMinute: 6, readsPerSecond: 15 };
+    const hosts = Array.from({ length: 10 }, (_, n) => ({
+      budget: new RemoteBudget(new BudgetFile(folder, limits.host), limits, () => now),
+      pushes: 0,
+      // Each one has messages again a few seconds after its last push.
+      next: now + n * 700,
+    }));
+    const granted: number[] = [];
+    const end = now + 20 * 60_000;
+    for (; now < end; now += 500) {
+      for (const host of hosts) {
+        if (host.next > now) continue;
+        const wait = await host.budget.push();
+        if (wait > 0) host.next = now + wait;
+        else {
+          granted.push(now);
+          host.pushes++;
+          host.next = now + 5000;
+        }
       }
     }
-  }
-  const busiest = granted.map(
-    (from) => granted.filter((at) => at >= from && at < from + 60_000).length,
-  );
-  expect(Math.max(...busiest)).toBe(6);
-  expect(granted.length).toBeGreaterThanOrEqual(6 * 20 - 6);
-  expect(Math.min(...hosts.map(({ pushes }) => pushes))).toBeGreaterThan(0);
-});
+    const busiest = granted.map(
+      (from) => granted.filter((at) => at >= from && at < from + 60_000).length,
+    );
+    expect(Math.max(...busiest)).toBe(6);
+    expect(granted.length).toBeGreaterThanOrEqual(6 * 20 - 6);
+    expect(Math.min(...hosts.map(({ pushes }) => pushes))).toBeGreaterThan(0);
+  },
+);
 
 it('reads are counted by the second, and a clock that is set back holds nothing up', async () => {
   let now = 1_000_000;
@@ -108,29 +112,33 @@ it('a push that the budget holds back takes along what comes meanwhile', async (
   expect(pushes).toEqual([['A', 'B']]);
 });
 
-it('what the budget holds back for long is queued, says so, and status shows the headroom', async () => {
-  const bus = new Bus();
-  const host = await bus.host('front', { worker: 'true' });
-  await host.run('sync');
-  git(host.dir, 'config', 'crosstalk.pushesPerMinute', '2');
-  // All within a minute, however slow the machine is.
-  const at = new Date();
-  const timeAndChance = { ...timeAndChanceOf({}), now: () => at };
-  const run = (...argv: string[]): Promise<Ran> => host.runWith({ timeAndChance }, ...argv);
-  const outs: string[] = [];
-  for (let n = 0; n < 3; n++) outs.push((await run('send', '--to', 'worker', 'x')).out);
-  expect(outs.map((out) => out.split(':')[0])).toEqual(['Sent', 'Sent', 'Queued']);
-  const { err } = await run('send', '--to', 'worker', 'x');
-  expect(err).toMatch(
-    /queued, not on the remote yet: held by the push budget of the remote until /,
-  );
-  const status = JSON.parse((await run('status', '--json')).out) as Status;
-  expect(status.push_budget).toMatchObject({ host: 'local', pushes_per_minute: 2, used: 2 });
-  expect((await run('status')).out).toContain('2 of 2 pushes in the last minute, the next at');
-  git(host.dir, 'config', 'crosstalk.pushesPerMinute', '0');
-  expect((await host.run('sync')).out).toContain('Pushed: 2');
-  expect(bus.messages()).toHaveLength(4);
-});
+it(
+  'what the budget holds back for long is queued, says so, and status shows the headroom',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const host = await bus.host('front', { worker: 'true' });
+    await host.run('sync');
+    git(host.dir, 'config', 'crosstalk.pushesPerMinute', '2');
+    // All within a minute, however slow the machine is.
+    const at = new Date();
+    const timeAndChance = { ...timeAndChanceOf({}), now: () => at };
+    const run = (...argv: string[]): Promise<Ran> => host.runWith({ timeAndChance }, ...argv);
+    const outs: string[] = [];
+    for (let n = 0; n < 3; n++) outs.push((await run('send', '--to', 'worker', 'x')).out);
+    expect(outs.map((out) => out.split(':')[0])).toEqual(['Sent', 'Sent', 'Queued']);
+    const { err } = await run('send', '--to', 'worker', 'x');
+    expect(err).toMatch(
+      /queued, not on the remote yet: held by the push budget of the remote until /,
+    );
+    const status = JSON.parse((await run('status', '--json')).out) as Status;
+    expect(status.push_budget).toMatchObject({ host: 'local', pushes_per_minute: 2, used: 2 });
+    expect((await run('status')).out).toContain('2 of 2 pushes in the last minute, the next at');
+    git(host.dir, 'config', 'crosstalk.pushesPerMinute', '0');
+    expect((await host.run('sync')).out).toContain('Pushed: 2');
+    expect(bus.messages()).toHaveLength(4);
+  },
+);
 
 it('the budget goes by the time that a command is given: nobody waits for the minute to be over', async () => {
   const bus = new Bus();
@@ -152,7 +160,7 @@ it('the budget goes by the time that a command is given: nobody waits for the mi
   expect(bus.messages()).toHaveLength(2);
 });
 
-it('whatever asks the remote takes from the budget of reads', async () => {
+it('whatever asks the remote takes from the budget of reads', { tags: 'long' }, async () => {
   const bus = new Bus();
   const host = await bus.host('front', { worker: 'true' });
   await host.run('sync');

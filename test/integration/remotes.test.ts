@@ -114,7 +114,7 @@ describe.skipIf(sshMissing() !== undefined)(
 );
 
 describe('over smart HTTP', () => {
-  it('two machines talk through git http-backend, with a password', async () => {
+  it('two machines talk through git http-backend, with a password', { tags: 'long' }, async () => {
     const bus = new Bus();
     git(bus.hub, 'config', 'http.receivepack', 'true');
     const address = await startHttp(bus.root, 'me:secret');

@@ -24,31 +24,39 @@ async function starts(host: Host): Promise<void> {
   for (let start = 0; start < 3; start++) await host.once();
 }
 
-it('a question that comes back long after its answer was published again, and after a restart, is not answered again', async () => {
-  const { bus, host, runs } = await counting();
-  const before = tipOf(bus);
-  const question = byHand(host.channel(), 1, 'hello');
-  put(bus, question);
-  await starts(host);
-  setBack(bus, before);
-  await starts(host);
-  expect(bus.messages()).toHaveLength(1);
-  put(bus, question);
-  await starts(host);
-  expect(runs()).toBe('run\n');
-});
+it(
+  'a question that comes back long after its answer was published again, and after a restart, is not answered again',
+  { tags: 'long' },
+  async () => {
+    const { bus, host, runs } = await counting();
+    const before = tipOf(bus);
+    const question = byHand(host.channel(), 1, 'hello');
+    put(bus, question);
+    await starts(host);
+    setBack(bus, before);
+    await starts(host);
+    expect(bus.messages()).toHaveLength(1);
+    put(bus, question);
+    await starts(host);
+    expect(runs()).toBe('run\n');
+  },
+);
 
-it('a question that was removed and comes back after a restart is not answered again', async () => {
-  const { bus, host, runs } = await counting();
-  const question = byHand(host.channel(), 1, 'hello');
-  put(bus, question);
-  await starts(host);
-  host.remove(question[0]);
-  await starts(host);
-  put(bus, question);
-  await starts(host);
-  expect(runs()).toBe('run\n');
-});
+it(
+  'a question that was removed and comes back after a restart is not answered again',
+  { tags: 'long' },
+  async () => {
+    const { bus, host, runs } = await counting();
+    const question = byHand(host.channel(), 1, 'hello');
+    put(bus, question);
+    await starts(host);
+    host.remove(question[0]);
+    await starts(host);
+    put(bus, question);
+    await starts(host);
+    expect(runs()).toBe('run\n');
+  },
+);
 
 it(
   'a question that was removed while it waited is answered when it comes back, also while another is at work',
@@ -85,7 +93,7 @@ it(
   },
 );
 
-it('what was sent while no dispatcher ran is published again too', async () => {
+it('what was sent while no dispatcher ran is published again too', { tags: 'long' }, async () => {
   const { bus, host } = await counting();
   await starts(host);
   const before = tipOf(bus);
@@ -95,7 +103,7 @@ it('what was sent while no dispatcher ran is published again too', async () => {
   expect(bus.messages().map(({ relPath }) => relPath)).toEqual([sent]);
 });
 
-it('a memory is brought back also where no message is lost', async () => {
+it('a memory is brought back also where no message is lost', { tags: 'long' }, async () => {
   const { bus, host } = await counting();
   await starts(host);
   const before = tipOf(bus);
@@ -263,72 +271,76 @@ it('a question that is back while a run is begun for it where it was gone is ans
   expect(bus.from('worker')).toHaveLength(2);
 });
 
-it('a question that a scan finds back while the run ends that did not see it is answered', async () => {
-  const bus = new Bus();
-  const gate = join(bus.root, 'gate');
-  const wait = `for i in $(seq 600); do test -e ${gate} && break; sleep 0.1; done`;
-  const host = await bus.host('front', {
-    worker: `case "$(cat)" in *alfa*) ${wait};; esac; echo done`,
-  });
-  const alfa = byHand(host.channel(), 1, 'alfa');
-  const bravo = byHand(host.channel(), 2, 'bravo');
-  const running = host.start();
-  const seen = async (): Promise<void> => {
-    const tip = tipOf(bus);
-    await running.saw('tick', (event) => event['tip'] === tip);
-  };
-  put(bus, alfa);
-  await running.saw('dispatch_start');
-  put(bus, bravo);
-  await seen();
-  host.remove(bravo[0]);
-  await seen();
-  const relPath = bravo[0].split('/').slice(3).join('/');
-  let [isBegun, isLookedAt, isSettled] = [false, false, false];
-  const { messages } = MessageReader.prototype;
-  const { states } = Known.prototype;
-  const { settle } = Mailboxes.prototype;
-  // The run reads a commit without it, and ends while the scan that has found it back is at work.
-  const spies = [
-    vi.spyOn(MessageReader.prototype, 'messages').mockImplementation(async function (
-      this: MessageReader,
-      tip,
-      channel,
-      relPaths,
-    ) {
-      const found = await messages.call(this, tip, channel, relPaths);
-      if (isBegun || !relPaths.includes(relPath)) return found;
-      isBegun = true;
-      await until('its return', () => isPut(bus, bravo));
-      await until('the scan that finds it', () => isLookedAt);
-      return found;
-    }),
-    vi.spyOn(Known.prototype, 'states').mockImplementation(async function (this: Known) {
-      if (isBegun) {
-        isLookedAt = true;
-        await until('the end of the run', () => isSettled);
-      }
-      return states.call(this);
-    }),
-    vi.spyOn(Mailboxes.prototype, 'settle').mockImplementation(function (
-      this: Mailboxes,
-      actor,
-      channel,
-      relPaths,
-    ) {
-      settle.call(this, actor, channel, relPaths);
-      isSettled ||= relPaths.includes(relPath);
-    }),
-  ];
-  onTestFinished(() => {
-    for (const spy of spies) spy.mockRestore();
-  });
-  writeFileSync(gate, '');
-  await until('both', () => bus.from('worker').length === 2);
-  await running.stop();
-  await starts(host);
-  expect(bus.from('worker')).toHaveLength(2);
-});
+it(
+  'a question that a scan finds back while the run ends that did not see it is answered',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const gate = join(bus.root, 'gate');
+    const wait = `for i in $(seq 600); do test -e ${gate} && break; sleep 0.1; done`;
+    const host = await bus.host('front', {
+      worker: `case "$(cat)" in *alfa*) ${wait};; esac; echo done`,
+    });
+    const alfa = byHand(host.channel(), 1, 'alfa');
+    const bravo = byHand(host.channel(), 2, 'bravo');
+    const running = host.start();
+    const seen = async (): Promise<void> => {
+      const tip = tipOf(bus);
+      await running.saw('tick', (event) => event['tip'] === tip);
+    };
+    put(bus, alfa);
+    await running.saw('dispatch_start');
+    put(bus, bravo);
+    await seen();
+    host.remove(bravo[0]);
+    await seen();
+    const relPath = bravo[0].split('/').slice(3).join('/');
+    let [isBegun, isLookedAt, isSettled] = [false, false, false];
+    const { messages } = MessageReader.prototype;
+    const { states } = Known.prototype;
+    const { settle } = Mailboxes.prototype;
+    // The run reads a commit without it, and ends while the scan that has found it back is at work.
+    const spies = [
+      vi.spyOn(MessageReader.prototype, 'messages').mockImplementation(async function (
+        this: MessageReader,
+        tip,
+        channel,
+        relPaths,
+      ) {
+        const found = await messages.call(this, tip, channel, relPaths);
+        if (isBegun || !relPaths.includes(relPath)) return found;
+        isBegun = true;
+        await until('its return', () => isPut(bus, bravo));
+        await until('the scan that finds it', () => isLookedAt);
+        return found;
+      }),
+      vi.spyOn(Known.prototype, 'states').mockImplementation(async function (this: Known) {
+        if (isBegun) {
+          isLookedAt = true;
+          await until('the end of the run', () => isSettled);
+        }
+        return states.call(this);
+      }),
+      vi.spyOn(Mailboxes.prototype, 'settle').mockImplementation(function (
+        this: Mailboxes,
+        actor,
+        channel,
+        relPaths,
+      ) {
+        settle.call(this, actor, channel, relPaths);
+        isSettled ||= relPaths.includes(relPath);
+      }),
+    ];
+    onTestFinished(() => {
+      for (const spy of spies) spy.mockRestore();
+    });
+    writeFileSync(gate, '');
+    await until('both', () => bus.from('worker').length === 2);
+    await running.stop();
+    await starts(host);
+    expect(bus.from('worker')).toHaveLength(2);
+  },
+);
 
 /** Commits a file to the bus; false if somebody else pushes at this moment. */
 function isPut(bus: Bus, file: readonly [path: string, content: string]): boolean {

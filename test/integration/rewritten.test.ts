@@ -106,43 +106,51 @@ it('what this machine has sent and answered is published again when the branch w
   expect(answered(bus)).toHaveLength(sent.length + 1);
 });
 
-it('the same after a start, and of two machines each brings back its own', async () => {
-  const bus = new Bus();
-  const ledger = join(bus.root, 'ledger');
-  const front = await bus.host('front', { other: 'true' });
-  const back = await bus.host('back', { worker: `echo run >> ${ledger}; echo done` });
-  await back.once();
-  await front.once();
-  const before = git(bus.hub, 'rev-parse', 'main').trim();
-  const question = await front.send('worker', 'hello');
-  await back.once();
-  await front.once();
-  const [answer] = bus.from('worker');
-  git(bus.hub, 'update-ref', 'refs/heads/main', before);
-  for (let pass = 0; pass < 2; pass++) {
+it(
+  'the same after a start, and of two machines each brings back its own',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const ledger = join(bus.root, 'ledger');
+    const front = await bus.host('front', { other: 'true' });
+    const back = await bus.host('back', { worker: `echo run >> ${ledger}; echo done` });
     await back.once();
     await front.once();
-  }
-  expect(bus.messages().map(({ relPath }) => relPath)).toEqual([question, answer?.relPath]);
-  expect(readFileSync(ledger, 'utf8')).toBe('run\n');
-});
+    const before = git(bus.hub, 'rev-parse', 'main').trim();
+    const question = await front.send('worker', 'hello');
+    await back.once();
+    await front.once();
+    const [answer] = bus.from('worker');
+    git(bus.hub, 'update-ref', 'refs/heads/main', before);
+    for (let pass = 0; pass < 2; pass++) {
+      await back.once();
+      await front.once();
+    }
+    expect(bus.messages().map(({ relPath }) => relPath)).toEqual([question, answer?.relPath]);
+    expect(readFileSync(ledger, 'utf8')).toBe('run\n');
+  },
+);
 
-it('an answer that is on the bus before the task it answers is back wakes whoever gave that task', async () => {
-  const bus = new Bus();
-  const front = await bus.host('front', { boss: agent('boss') });
-  const back = await bus.host('back', { worker: 'echo done' });
-  const goal = await front.send('boss', 'paint it');
-  const before = git(bus.hub, 'rev-parse', 'main').trim();
-  await front.once();
-  await back.once();
-  expect(bus.from('worker')).toHaveLength(1);
-  git(bus.hub, 'update-ref', 'refs/heads/main', before);
-  await back.once();
-  expect([bus.from('boss'), bus.from('worker')]).toEqual([[], [expect.anything()]]);
-  for (let pass = 0; pass < 3; pass++) await front.once();
-  const answers = bus.from('boss').filter(({ message }) => message.re.includes(goal));
-  expect(answers.map(({ message }) => message.body.trim())).toEqual(['boss reports: done']);
-});
+it(
+  'an answer that is on the bus before the task it answers is back wakes whoever gave that task',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const front = await bus.host('front', { boss: agent('boss') });
+    const back = await bus.host('back', { worker: 'echo done' });
+    const goal = await front.send('boss', 'paint it');
+    const before = git(bus.hub, 'rev-parse', 'main').trim();
+    await front.once();
+    await back.once();
+    expect(bus.from('worker')).toHaveLength(1);
+    git(bus.hub, 'update-ref', 'refs/heads/main', before);
+    await back.once();
+    expect([bus.from('boss'), bus.from('worker')]).toEqual([[], [expect.anything()]]);
+    for (let pass = 0; pass < 3; pass++) await front.once();
+    const answers = bus.from('boss').filter(({ message }) => message.re.includes(goal));
+    expect(answers.map(({ message }) => message.body.trim())).toEqual(['boss reports: done']);
+  },
+);
 
 it('a message that was taken out of the history on purpose stays out, and a question whose answer was is not asked again', async () => {
   const bus = new Bus();
@@ -216,42 +224,50 @@ it(
   },
 );
 
-it('what had been removed, or edited, stays so when the rest is brought back', async () => {
-  const bus = new Bus();
-  const { host, running } = await machine(bus);
-  const before = tipOf(bus);
-  const folder = `data/channels/${host.channel()}`;
-  const removed = await host.send('nobody', 'a secret');
-  const edited = await host.send('nobody', 'a word');
-  host.remove(`${folder}/${removed}`);
-  const content = git(bus.hub, 'show', `main:${folder}/${edited}`);
-  host.edit({ [`${folder}/${edited}`]: content.replace('a word', 'another') });
-  await seen(bus, running);
-  setBack(bus, before);
-  expect(await running.saw('cursor_lost')).toMatchObject({ published_again: 1, gone: 0 });
-  await until('the rest', () => bus.messages().length > 0);
-  expect(bus.messages().map(({ relPath, message }) => [relPath, message.body.trim()])).toEqual([
-    [edited, 'another'],
-  ]);
-});
+it(
+  'what had been removed, or edited, stays so when the rest is brought back',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const { host, running } = await machine(bus);
+    const before = tipOf(bus);
+    const folder = `data/channels/${host.channel()}`;
+    const removed = await host.send('nobody', 'a secret');
+    const edited = await host.send('nobody', 'a word');
+    host.remove(`${folder}/${removed}`);
+    const content = git(bus.hub, 'show', `main:${folder}/${edited}`);
+    host.edit({ [`${folder}/${edited}`]: content.replace('a word', 'another') });
+    await seen(bus, running);
+    setBack(bus, before);
+    expect(await running.saw('cursor_lost')).toMatchObject({ published_again: 1, gone: 0 });
+    await until('the rest', () => bus.messages().length > 0);
+    expect(bus.messages().map(({ relPath, message }) => [relPath, message.body.trim()])).toEqual([
+      [edited, 'another'],
+    ]);
+  },
+);
 
-it('a task that a run handed on before it was killed answers nothing when it is brought back', async () => {
-  const bus = new Bus();
-  const host = await bus.host('front', {
-    boss: 'test -e handed-on && echo done || { touch handed-on; crosstalk send --to nobody part; sleep 60; }',
-  });
-  const running = host.start('--grace', '0');
-  const question = await host.send('boss', 'goal', '--from', 'alice');
-  const before = tipOf(bus);
-  await until('the part', () => bus.from('boss').length === 1);
-  await seen(bus, running);
-  await running.stop();
-  setBack(bus, before);
-  for (let start = 0; start < 2; start++) await host.once();
-  expect(bus.from('boss').map(({ message }) => message.re)).toEqual([[], [question]]);
-});
+it(
+  'a task that a run handed on before it was killed answers nothing when it is brought back',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const host = await bus.host('front', {
+      boss: 'test -e handed-on && echo done || { touch handed-on; crosstalk send --to nobody part; sleep 60; }',
+    });
+    const running = host.start('--grace', '0');
+    const question = await host.send('boss', 'goal', '--from', 'alice');
+    const before = tipOf(bus);
+    await until('the part', () => bus.from('boss').length === 1);
+    await seen(bus, running);
+    await running.stop();
+    setBack(bus, before);
+    for (let start = 0; start < 2; start++) await host.once();
+    expect(bus.from('boss').map(({ message }) => message.re)).toEqual([[], [question]]);
+  },
+);
 
-it('after an archive a rewritten history is still told from one', async () => {
+it('after an archive a rewritten history is still told from one', { tags: 'long' }, async () => {
   const bus = new Bus();
   const { host, running, runs } = await machine(bus);
   await ask(bus, host, 'one');
@@ -275,22 +291,26 @@ it('after an archive a rewritten history is still told from one', async () => {
   expect(runs()).toBe(2);
 });
 
-it('what was met with silence is not run again when the history is rewritten', async () => {
-  const bus = new Bus();
-  const ledger = join(bus.root, 'ledger');
-  const host = await bus.host('front', { worker: `echo run >> ${ledger}` });
-  await host.once();
-  await host.send('worker', 'one');
-  await host.send('worker', 'two');
-  await host.once();
-  expect(readFileSync(ledger, 'utf8')).toBe('run\n');
-  const clone = elsewhere(bus);
-  clone('commit', '--quiet', '--amend', '--message', 'another word');
-  clone('push', '--quiet', '--force');
-  const log = await host.once();
-  expect(log.map(({ event }) => event)).toContain('cursor_lost');
-  expect(readFileSync(ledger, 'utf8')).toBe('run\n');
-});
+it(
+  'what was met with silence is not run again when the history is rewritten',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const ledger = join(bus.root, 'ledger');
+    const host = await bus.host('front', { worker: `echo run >> ${ledger}` });
+    await host.once();
+    await host.send('worker', 'one');
+    await host.send('worker', 'two');
+    await host.once();
+    expect(readFileSync(ledger, 'utf8')).toBe('run\n');
+    const clone = elsewhere(bus);
+    clone('commit', '--quiet', '--amend', '--message', 'another word');
+    clone('push', '--quiet', '--force');
+    const log = await host.once();
+    expect(log.map(({ event }) => event)).toContain('cursor_lost');
+    expect(readFileSync(ledger, 'utf8')).toBe('run\n');
+  },
+);
 
 it('a coordinator whose clock is days behind has answered all the same: its fan-in is not run again', async () => {
   const bus = new Bus();
@@ -310,63 +330,76 @@ it('a coordinator whose clock is days behind has answered all the same: its fan-
   expect(log.filter(({ event }) => event === 'dispatch_start')).toEqual([]);
 });
 
-it('an answer that was taken out of the history stays out, although some cursor knows nothing newer', async () => {
-  const bus = new Bus();
-  const ledger = join(bus.root, 'ledger');
-  const host = await bus.host('front', {
-    worker: `echo run >> ${ledger}; echo done`,
-    other: 'true',
-  });
-  await host.once();
-  const first = await host.send('worker', 'one');
-  await host.once();
-  await host.once();
-  const [answer] = bus.from('worker');
-  await host.send('worker', 'two');
-  await host.once();
-  const clone = elsewhere(bus);
-  const path = `data/channels/${host.channel()}/${answer?.relPath ?? ''}`;
-  const added = clone('log', '--diff-filter=A', '--format=%H', '--', path).trim();
-  clone('rebase', '--quiet', '--onto', `${added}^`, added);
-  clone('push', '--quiet', '--force');
-  const lost = (await host.once()).filter(({ event }) => event === 'cursor_lost');
-  expect(lost).toMatchObject([{ published_again: 0, gone: 1 }]);
-  expect(bus.messages().map(({ relPath }) => relPath)).not.toContain(answer?.relPath);
-  expect(answered(bus)).not.toContain(first);
-  expect(readFileSync(ledger, 'utf8')).toBe('run\n'.repeat(2));
-});
+it(
+  'an answer that was taken out of the history stays out, although some cursor knows nothing newer',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const ledger = join(bus.root, 'ledger');
+    const host = await bus.host('front', {
+      worker: `echo run >> ${ledger}; echo done`,
+      other: 'true',
+    });
+    await host.once();
+    const first = await host.send('worker', 'one');
+    await host.once();
+    await host.once();
+    const [answer] = bus.from('worker');
+    await host.send('worker', 'two');
+    await host.once();
+    const clone = elsewhere(bus);
+    const path = `data/channels/${host.channel()}/${answer?.relPath ?? ''}`;
+    const added = clone('log', '--diff-filter=A', '--format=%H', '--', path).trim();
+    clone('rebase', '--quiet', '--onto', `${added}^`, added);
+    clone('push', '--quiet', '--force');
+    const lost = (await host.once()).filter(({ event }) => event === 'cursor_lost');
+    expect(lost).toMatchObject([{ published_again: 0, gone: 1 }]);
+    expect(bus.messages().map(({ relPath }) => relPath)).not.toContain(answer?.relPath);
+    expect(answered(bus)).not.toContain(first);
+    expect(readFileSync(ledger, 'utf8')).toBe('run\n'.repeat(2));
+  },
+);
 
-it('what another process of this machine has sent is missed too, though no dispatcher has seen it on the bus', async () => {
-  const bus = new Bus();
-  const host = await bus.host('front', { worker: 'echo done' });
-  const running = host.start('--interval', '600');
-  await seen(bus, running);
-  const before = tipOf(bus);
-  const header = 'from: ann\nto: worker\ntype: text\ntimestamp: 2026-01-01T00:00:00Z\nhost: front';
-  const relPath = '2026/01/01/000000000Z-0123456789ab.md';
-  const path = `data/channels/${host.channel()}/${relPath}`;
-  const { transport } = await openTransport(host.dir, { ...process.env, ...host.env });
-  const author = { name: 'ann', email: 'ann@front.crosstalk.local' };
-  const files = [{ path, content: `---\n${header}\n---\n\nhello\n` }];
-  const published = await transport.publish([
-    [{ at: new Date(0).toISOString(), author, subject: 'one', files }],
-  ]);
-  expect(published.ok).toBe(true);
-  setBack(bus, before);
-  await transport.refresh();
-  transport.close();
-  await host.run('sync');
-  await running.saw('cursor_lost');
-  await until('the answer', () => answered(bus).includes(relPath));
-});
+it(
+  'what another process of this machine has sent is missed too, though no dispatcher has seen it on the bus',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const host = await bus.host('front', { worker: 'echo done' });
+    const running = host.start('--interval', '600');
+    await seen(bus, running);
+    const before = tipOf(bus);
+    const header =
+      'from: ann\nto: worker\ntype: text\ntimestamp: 2026-01-01T00:00:00Z\nhost: front';
+    const relPath = '2026/01/01/000000000Z-0123456789ab.md';
+    const path = `data/channels/${host.channel()}/${relPath}`;
+    const { transport } = await openTransport(host.dir, { ...process.env, ...host.env });
+    const author = { name: 'ann', email: 'ann@front.crosstalk.local' };
+    const files = [{ path, content: `---\n${header}\n---\n\nhello\n` }];
+    const published = await transport.publish([
+      [{ at: new Date(0).toISOString(), author, subject: 'one', files }],
+    ]);
+    expect(published.ok).toBe(true);
+    setBack(bus, before);
+    await transport.refresh();
+    transport.close();
+    await host.run('sync');
+    await running.saw('cursor_lost');
+    await until('the answer', () => answered(bus).includes(relPath));
+  },
+);
 
-it('what a machine has sent before its first dispatcher is brought back by that one', async () => {
-  const bus = new Bus();
-  const host = await bus.host('front', { worker: 'echo done' });
-  const before = tipOf(bus);
-  const first = await host.send('worker', 'one');
-  setBack(bus, before);
-  const second = await host.send('worker', 'two');
-  for (let pass = 0; pass < 2; pass++) await host.once();
-  expect(answered(bus)).toEqual([first, second].sort());
-});
+it(
+  'what a machine has sent before its first dispatcher is brought back by that one',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const host = await bus.host('front', { worker: 'echo done' });
+    const before = tipOf(bus);
+    const first = await host.send('worker', 'one');
+    setBack(bus, before);
+    const second = await host.send('worker', 'two');
+    for (let pass = 0; pass < 2; pass++) await host.once();
+    expect(answered(bus)).toEqual([first, second].sort());
+  },
+);

@@ -110,7 +110,7 @@ it('a service is not started beside a dispatcher that runs, and says whose proce
   await until('the end of the process', async () => !(await exists(service)));
 });
 
-it('a service of another clone of the transport is left alone', async () => {
+it('a service of another clone of the transport is left alone', { tags: 'long' }, async () => {
   const bus = new Bus();
   const host = await bus.host('front', { worker: PONG });
   const { env } = standIn();

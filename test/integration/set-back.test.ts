@@ -81,23 +81,27 @@ it('what was taken off the bus with the history it was in stays off', async () =
   );
 });
 
-it('what was sent to another transport in the place of this one is not taken along when this one is back', async () => {
-  const { bus, host, seen } = await machine();
-  const folder = `data/channels/${host.channel()}`;
-  const clone = scratch();
-  git(clone, 'clone', '--quiet', bus.hub, '.');
-  git(clone, 'checkout', '--quiet', '--orphan', 'other');
-  git(clone, 'mv', folder, 'data/channels/00000000-0000-4000-8000-000000000000');
-  git(clone, 'commit', '--quiet', '--message', 'another transport');
-  git(clone, 'push', '--quiet', '--force', 'origin', 'other:main');
-  await host.once();
-  await host.send('nobody', 'one');
-  expect(bodies(bus)).toEqual(['one']);
-  setBack(bus, seen);
-  await host.once();
-  await host.once();
-  expect(bodies(bus)).toEqual([]);
-});
+it(
+  'what was sent to another transport in the place of this one is not taken along when this one is back',
+  { tags: 'long' },
+  async () => {
+    const { bus, host, seen } = await machine();
+    const folder = `data/channels/${host.channel()}`;
+    const clone = scratch();
+    git(clone, 'clone', '--quiet', bus.hub, '.');
+    git(clone, 'checkout', '--quiet', '--orphan', 'other');
+    git(clone, 'mv', folder, 'data/channels/00000000-0000-4000-8000-000000000000');
+    git(clone, 'commit', '--quiet', '--message', 'another transport');
+    git(clone, 'push', '--quiet', '--force', 'origin', 'other:main');
+    await host.once();
+    await host.send('nobody', 'one');
+    expect(bodies(bus)).toEqual(['one']);
+    setBack(bus, seen);
+    await host.once();
+    await host.once();
+    expect(bodies(bus)).toEqual([]);
+  },
+);
 
 it('what was sent to a branch that was followed for a while is not taken along when the one before is followed again', async () => {
   const { bus, host, seen } = await machine();

@@ -57,41 +57,49 @@ it.each(['general', 'elsewhere'])(
   },
 );
 
-it('the same where the first answer comes before the last part is given', async () => {
-  const bus = new Bus();
-  const host = await bus.host('front', { boss: BOSS });
-  const goal = await host.send('boss', 'the goal');
-  const folder = `data/channels/${host.channel()}`;
-  const [one, two] = ['2026/06/09/100000000Z-aaaaaaaa.md', '2026/06/09/100001000Z-bbbbbbbb.md'];
-  const task = (relPath: string, peer: number): void => {
-    host.edit({
-      [`${folder}/${relPath}`]: `---\nfrom: boss\nto: w${String(peer)}\nhost: front\ntype: text\ntimestamp: 2026-06-09T10:00:00Z\ncause: ${goal}\n---\n\npart\n`,
-    });
-  };
-  task(one, 1);
-  answer(host, '100000000Z-aaaaaaaa', 1, { channel: host.channel(), relPath: one });
-  task(two, 2);
-  await host.once();
-  answer(host, '100000001Z-bbbbbbbb', 2, { channel: host.channel(), relPath: two });
-  for (let pass = 0; pass < 3; pass++) await host.once();
-  expect(summaries(bus)).toEqual(['part 1 is done\npart 2 is done\n']);
-});
+it(
+  'the same where the first answer comes before the last part is given',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const host = await bus.host('front', { boss: BOSS });
+    const goal = await host.send('boss', 'the goal');
+    const folder = `data/channels/${host.channel()}`;
+    const [one, two] = ['2026/06/09/100000000Z-aaaaaaaa.md', '2026/06/09/100001000Z-bbbbbbbb.md'];
+    const task = (relPath: string, peer: number): void => {
+      host.edit({
+        [`${folder}/${relPath}`]: `---\nfrom: boss\nto: w${String(peer)}\nhost: front\ntype: text\ntimestamp: 2026-06-09T10:00:00Z\ncause: ${goal}\n---\n\npart\n`,
+      });
+    };
+    task(one, 1);
+    answer(host, '100000000Z-aaaaaaaa', 1, { channel: host.channel(), relPath: one });
+    task(two, 2);
+    await host.once();
+    answer(host, '100000001Z-bbbbbbbb', 2, { channel: host.channel(), relPath: two });
+    for (let pass = 0; pass < 3; pass++) await host.once();
+    expect(summaries(bus)).toEqual(['part 1 is done\npart 2 is done\n']);
+  },
+);
 
-it('a dead letter whose message was answered by a clock that is days behind is not run again', async () => {
-  const bus = new Bus();
-  const ledger = join(bus.root, 'ledger');
-  const host = await bus.host('front', { worker: `echo run >> ${ledger}; exit 4` });
-  const question = await host.send('worker', 'a question');
-  await host.once();
-  expect(readFileSync(ledger, 'utf8')).toBe('run\n');
-  host.edit({
-    [`data/channels/${host.channel()}/${EARLY}/100000000Z-aaaaaaaa.md`]: `---\nfrom: worker\nto: operator\nhost: front\ntype: text\ntimestamp: 2020-01-01T10:00:00Z\nre: ${question}\n---\n\ndone\n`,
-  });
-  await host.run('dlq', '--retry', 'all');
-  await host.once();
-  expect(readFileSync(ledger, 'utf8')).toBe('run\n');
-  expect(JSON.parse((await host.run('dlq', '--json')).out)).toEqual([]);
-});
+it(
+  'a dead letter whose message was answered by a clock that is days behind is not run again',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const ledger = join(bus.root, 'ledger');
+    const host = await bus.host('front', { worker: `echo run >> ${ledger}; exit 4` });
+    const question = await host.send('worker', 'a question');
+    await host.once();
+    expect(readFileSync(ledger, 'utf8')).toBe('run\n');
+    host.edit({
+      [`data/channels/${host.channel()}/${EARLY}/100000000Z-aaaaaaaa.md`]: `---\nfrom: worker\nto: operator\nhost: front\ntype: text\ntimestamp: 2020-01-01T10:00:00Z\nre: ${question}\n---\n\ndone\n`,
+    });
+    await host.run('dlq', '--retry', 'all');
+    await host.once();
+    expect(readFileSync(ledger, 'utf8')).toBe('run\n');
+    expect(JSON.parse((await host.run('dlq', '--json')).out)).toEqual([]);
+  },
+);
 
 it(
   'an answer from a clock that is days behind wakes whoever gave the task once that is back',

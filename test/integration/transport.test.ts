@@ -205,19 +205,23 @@ it('a hundred sends at once on one machine all arrive', { tags: 'long' }, async 
   expect(running.events.filter(({ event }) => event === 'push_done').length).toBeLessThan(60);
 });
 
-it('processes that fetch in one clone at the same moment all get the news', async () => {
-  const bus = new Bus();
-  const host = await bus.host('front', { worker: 'true' });
-  const transports = await Promise.all(Array.from({ length: 8 }, () => opened(host)));
-  for (let round = 0; round < 5; round++) {
-    host.edit({ 'note.md': String(round) });
-    const refreshed = await Promise.all(transports.map((transport) => transport.refresh()));
-    expect(refreshed.filter(({ ok }) => !ok)).toEqual([]);
-  }
-  for (const transport of transports) transport.close();
-});
+it(
+  'processes that fetch in one clone at the same moment all get the news',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const host = await bus.host('front', { worker: 'true' });
+    const transports = await Promise.all(Array.from({ length: 8 }, () => opened(host)));
+    for (let round = 0; round < 5; round++) {
+      host.edit({ 'note.md': String(round) });
+      const refreshed = await Promise.all(transports.map((transport) => transport.refresh()));
+      expect(refreshed.filter(({ ok }) => !ok)).toEqual([]);
+    }
+    for (const transport of transports) transport.close();
+  },
+);
 
-it('sends without a dispatcher wait for one another and all arrive', async () => {
+it('sends without a dispatcher wait for one another and all arrive', { tags: 'long' }, async () => {
   const bus = new Bus();
   const host = await bus.host('front', { other: 'true' });
   const sent = await Promise.all(
@@ -231,7 +235,7 @@ it('sends without a dispatcher wait for one another and all arrive', async () =>
   ).toEqual(sent.sort());
 });
 
-it('a transport works on any default branch', async () => {
+it('a transport works on any default branch', { tags: 'long' }, async () => {
   const bus = new Bus('trunk');
   const dir = join(bus.root, 'one');
   const env = { CROSSTALK_STATE_DIR: join(bus.root, 'state') };
@@ -251,7 +255,7 @@ it('a transport works on any default branch', async () => {
   ]);
 });
 
-it('a plain git clone of a transport works as it is', async () => {
+it('a plain git clone of a transport works as it is', { tags: 'long' }, async () => {
   const bus = new Bus('trunk');
   const env = { CROSSTALK_STATE_DIR: join(bus.root, 'state') };
   await command(['init', join(bus.root, 'one'), '--remote', bus.hub, '--cli', 'echo done'], {
@@ -321,28 +325,32 @@ describe('solo mode', () => {
     expect(git(dir, 'status', '--porcelain')).toBe('');
   });
 
-  it('adding an origin later pushes what is there, and the machine keeps its state', async () => {
-    const { root, dir, run } = await solo();
-    await run('send', '--to', 'concierge', 'hello');
-    await run('dispatch', '--once', '--host', 'here');
-    const hub = join(root, 'hub.git');
-    mkdirSync(hub);
-    git(hub, 'init', '--quiet', '--bare');
-    git(dir, 'remote', 'add', 'origin', hub);
-    const before = await run('dispatch', '--once', '--host', 'here');
-    expect(before.err).toContain('"name":"remote.origin.url"');
-    expect(git(hub, 'for-each-ref')).toBe('');
-    const { held } = JSON.parse((await run('host', 'show', '--json')).out) as {
-      held: { digest: string }[];
-    };
-    await run('host', 'approve', ...held.map(({ digest }) => digest));
-    const second = await run('dispatch', '--once', '--host', 'here');
-    expect(second.code).toBe(0);
-    expect(second.err).not.toContain('dispatch_start');
-    expect(git(hub, 'log', '--format=%an', 'main').trim().split('\n')[0]).toBe('concierge');
-    expect((await run('send', '--to', 'concierge', 'again')).out).toMatch(/^Sent: /);
-    expect(git(hub, 'log', '-1', '--format=%an', 'main').trim()).toBe('operator');
-  });
+  it(
+    'adding an origin later pushes what is there, and the machine keeps its state',
+    { tags: 'long' },
+    async () => {
+      const { root, dir, run } = await solo();
+      await run('send', '--to', 'concierge', 'hello');
+      await run('dispatch', '--once', '--host', 'here');
+      const hub = join(root, 'hub.git');
+      mkdirSync(hub);
+      git(hub, 'init', '--quiet', '--bare');
+      git(dir, 'remote', 'add', 'origin', hub);
+      const before = await run('dispatch', '--once', '--host', 'here');
+      expect(before.err).toContain('"name":"remote.origin.url"');
+      expect(git(hub, 'for-each-ref')).toBe('');
+      const { held } = JSON.parse((await run('host', 'show', '--json')).out) as {
+        held: { digest: string }[];
+      };
+      await run('host', 'approve', ...held.map(({ digest }) => digest));
+      const second = await run('dispatch', '--once', '--host', 'here');
+      expect(second.code).toBe(0);
+      expect(second.err).not.toContain('dispatch_start');
+      expect(git(hub, 'log', '--format=%an', 'main').trim().split('\n')[0]).toBe('concierge');
+      expect((await run('send', '--to', 'concierge', 'again')).out).toMatch(/^Sent: /);
+      expect(git(hub, 'log', '-1', '--format=%an', 'main').trim()).toBe('operator');
+    },
+  );
 });
 
 it('a remote that cannot be reached queues the message, and sync sends it later', async () => {
@@ -381,24 +389,28 @@ it('a history that was rewritten is said so, and nothing answered is answered ag
   expect(bus.from('worker')).toHaveLength(2);
 });
 
-it('a message whose file name is older than the cursor is still new', async () => {
-  const bus = new Bus();
-  const host = await bus.host('front', { worker: 'echo done' });
-  await host.send('worker', 'now');
-  await host.once();
-  const path = `data/channels/${host.channel()}/2001/01/01/000000000Z-0123456789ab.md`;
-  host.edit({
-    [path]:
-      '---\nfrom: past\nto: worker\ntype: text\ntimestamp: 2001-01-01T00:00:00Z\n---\n\nhello\n',
-  });
-  await host.once();
-  expect(
-    bus
-      .from('worker')
-      .map(({ message }) => message.to[0]?.name)
-      .sort(),
-  ).toEqual(['operator', 'past']);
-});
+it(
+  'a message whose file name is older than the cursor is still new',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const host = await bus.host('front', { worker: 'echo done' });
+    await host.send('worker', 'now');
+    await host.once();
+    const path = `data/channels/${host.channel()}/2001/01/01/000000000Z-0123456789ab.md`;
+    host.edit({
+      [path]:
+        '---\nfrom: past\nto: worker\ntype: text\ntimestamp: 2001-01-01T00:00:00Z\n---\n\nhello\n',
+    });
+    await host.once();
+    expect(
+      bus
+        .from('worker')
+        .map(({ message }) => message.to[0]?.name)
+        .sort(),
+    ).toEqual(['operator', 'past']);
+  },
+);
 
 describe('the transport id', () => {
   const id = (origin: string): string => transportId({ origin, dir: '/x' });

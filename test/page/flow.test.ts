@@ -161,23 +161,27 @@ describe.skipIf(!hasBrowser)(`Flow, of a busy week ${UNLESS}`, SLOW, () => {
     ),
   );
 
-  it('an hour without answers is a gap, and the current hour is in the picture', () =>
-    visit(async ({ page }) => {
-      await page.locator('.times circle').first().waitFor();
-      // The last six hours: one answer just now, then none for almost four hours.
-      const places = await page.evaluate<number[]>(`(() => {
+  it(
+    'an hour without answers is a gap, and the current hour is in the picture',
+    { tags: 'long' },
+    () =>
+      visit(async ({ page }) => {
+        await page.locator('.times circle').first().waitFor();
+        // The last six hours: one answer just now, then none for almost four hours.
+        const places = await page.evaluate<number[]>(`(() => {
         const { left, right } = document.querySelector('.plot svg').getBoundingClientRect();
         return [...document.querySelectorAll('.times circle')].map((one) => {
           const box = one.getBoundingClientRect();
           return (box.left + box.width / 2 - left) / (right - left);
         });
       })()`);
-      expect(Math.max(...places)).toBeLessThanOrEqual(1);
-      expect(Math.max(...places)).toBeGreaterThan(0.8);
-      expect(places.filter((place) => place > 0.5 && place < 0.8)).toEqual([]);
-      await page.getByText('In numbers').first().click();
-      await page.getByRole('cell', { name: '–', exact: true }).first().waitFor();
-    }));
+        expect(Math.max(...places)).toBeLessThanOrEqual(1);
+        expect(Math.max(...places)).toBeGreaterThan(0.8);
+        expect(places.filter((place) => place > 0.5 && place < 0.8)).toEqual([]);
+        await page.getByText('In numbers').first().click();
+        await page.getByRole('cell', { name: '–', exact: true }).first().waitFor();
+      }),
+  );
 
   it('tells what is known of a run of another machine', () =>
     visit(async ({ page }) => {

@@ -54,7 +54,7 @@ describe.skipIf(!hasBrowser)(`what is read on the page ${UNLESS}`, SLOW, () => {
   const numbered = ({ page }: Window, n: number) =>
     page.locator('article', { hasText: new RegExp(`number ${String(n)}\\.`) });
 
-  it('a line has about 75 letters, however wide the window is', () =>
+  it('a line has about 75 letters, however wide the window is', { tags: 'long' }, () =>
     visit(`/c/${channel}`, async (window) => {
       await numbered(window, MANY - 1).waitFor();
       const letters = await window.page.evaluate(`(() => {
@@ -68,7 +68,8 @@ describe.skipIf(!hasBrowser)(`what is read on the page ${UNLESS}`, SLOW, () => {
       })()`);
       expect(letters).toBeGreaterThan(55);
       expect(letters).toBeLessThanOrEqual(85);
-    }));
+    }),
+  );
 
   it('the reader, other people and agents differ by a sign and by words', () =>
     visit(`/c/${channel}`, async (window) => {

@@ -73,7 +73,7 @@ test('an agent that asks without end and takes no answer is ended, with the reas
   expect(result).toMatchObject({ exitCode: 1, reported: 'it asks, and does not take the answers' });
 });
 
-test('an agent may ask many things one after the other', async () => {
+test('an agent may ask many things one after the other', { tags: 'long' }, async () => {
   const result = await promptTo(`{
     let left = 1500;
     lines.on('line', (line) => {

@@ -115,22 +115,26 @@ it('a run overwrites nothing, through no symlink and no hard link, and what it g
   expect(readdirSync(outside).sort()).toEqual(['hard', 'soft']);
 });
 
-it('a working directory that is a symlink is the folder it leads to, and no other one', async () => {
-  const scene = await world();
-  const { bus, ref, outside } = scene;
-  const real = join(bus.root, 'real');
-  mkdirSync(real);
-  symlinkSync(real, join(bus.root, 'linked'));
-  const ran = await inRun(
-    scene,
-    [`crosstalk read ${ref} --files got`, `crosstalk read ${ref} --files ../real/../elsewhere`],
-    { workdir: join(bus.root, 'linked') },
-  );
-  expect(ran.map(({ code }) => code)).toEqual([0, 2]);
-  expect(readFileSync(join(real, 'got', '1-login.sh'), 'utf8')).toBe(BYTES);
-  expect(existsSync(join(bus.root, 'elsewhere'))).toBe(false);
-  expect(readdirSync(outside)).toEqual([]);
-});
+it(
+  'a working directory that is a symlink is the folder it leads to, and no other one',
+  { tags: 'long' },
+  async () => {
+    const scene = await world();
+    const { bus, ref, outside } = scene;
+    const real = join(bus.root, 'real');
+    mkdirSync(real);
+    symlinkSync(real, join(bus.root, 'linked'));
+    const ran = await inRun(
+      scene,
+      [`crosstalk read ${ref} --files got`, `crosstalk read ${ref} --files ../real/../elsewhere`],
+      { workdir: join(bus.root, 'linked') },
+    );
+    expect(ran.map(({ code }) => code)).toEqual([0, 2]);
+    expect(readFileSync(join(real, 'got', '1-login.sh'), 'utf8')).toBe(BYTES);
+    expect(existsSync(join(bus.root, 'elsewhere'))).toBe(false);
+    expect(readdirSync(outside)).toEqual([]);
+  },
+);
 
 it(
   'an option or argument of a command for runs that may name a file is refused a path outside',

@@ -96,29 +96,33 @@ test(
   },
 );
 
-test('no variable undoes agent mode, and no second word on the command line does', async () => {
-  const { bus, worker } = await inRun(({ root }) => {
-    const attach = `attach --agent "touch ${root}/attached"`;
-    writeFileSync(
-      join(root, 'evil.cjs'),
-      `require('node:fs').writeFileSync(${JSON.stringify(join(root, 'loaded'))}, '');`,
-    );
-    return [
-      `env -u CROSSTALK_RUN_DIR crosstalk ${attach}`,
-      `CROSSTALK_RUN_DIR= crosstalk ${attach}`,
-      `CROSSTALK_RUN_DIR=/tmp crosstalk ${attach}`,
-      `env -i PATH="$PATH" HOME="$HOME" crosstalk ${attach}`,
-      `NODE_OPTIONS="--require ${root}/evil.cjs" crosstalk ${attach}`,
-      `CROSSTALK_TRANSPORT=/tmp CROSSTALK_STATE_DIR=/tmp crosstalk ${attach}`,
-      `crosstalk --agent-mode /tmp /tmp '' '' ${attach}`,
-      `crosstalk -- ${attach}`,
-      // Found in another way than through the PATH.
-      `'${process.execPath}' '${process.cwd()}/bin/crosstalk.js' ${attach}`,
-    ];
-  });
-  expect(worker.given.map(({ code }) => code)).toEqual(worker.given.map(() => 2));
-  for (const name of ['attached', 'loaded']) expect(existsSync(join(bus.root, name))).toBe(false);
-});
+test(
+  'no variable undoes agent mode, and no second word on the command line does',
+  { tags: 'long' },
+  async () => {
+    const { bus, worker } = await inRun(({ root }) => {
+      const attach = `attach --agent "touch ${root}/attached"`;
+      writeFileSync(
+        join(root, 'evil.cjs'),
+        `require('node:fs').writeFileSync(${JSON.stringify(join(root, 'loaded'))}, '');`,
+      );
+      return [
+        `env -u CROSSTALK_RUN_DIR crosstalk ${attach}`,
+        `CROSSTALK_RUN_DIR= crosstalk ${attach}`,
+        `CROSSTALK_RUN_DIR=/tmp crosstalk ${attach}`,
+        `env -i PATH="$PATH" HOME="$HOME" crosstalk ${attach}`,
+        `NODE_OPTIONS="--require ${root}/evil.cjs" crosstalk ${attach}`,
+        `CROSSTALK_TRANSPORT=/tmp CROSSTALK_STATE_DIR=/tmp crosstalk ${attach}`,
+        `crosstalk --agent-mode /tmp /tmp '' '' ${attach}`,
+        `crosstalk -- ${attach}`,
+        // Found in another way than through the PATH.
+        `'${process.execPath}' '${process.cwd()}/bin/crosstalk.js' ${attach}`,
+      ];
+    });
+    expect(worker.given.map(({ code }) => code)).toEqual(worker.given.map(() => 2));
+    for (const name of ['attached', 'loaded']) expect(existsSync(join(bus.root, name))).toBe(false);
+  },
+);
 
 test(
   'a run writes as its actor and in its transport, whatever it says',

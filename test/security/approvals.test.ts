@@ -22,7 +22,7 @@ async function answer(host: Host, actor = 'worker'): Promise<string> {
 }
 
 describe('somebody pushes another command', () => {
-  it('approve takes what was shown, not what was pushed since', async () => {
+  it('approve takes what was shown, not what was pushed since', { tags: 'long' }, async () => {
     const host = await new Bus().host('front', { worker: 'echo mine' });
     host.declare({ worker: 'echo looked at' });
     const [change] = await held(host);
@@ -129,28 +129,38 @@ describe('somebody pushes another command', () => {
     },
   );
 
-  it('no escape, colour, direction or invisible character hides a part of it', async () => {
-    const host = await new Bus().host('front', { worker: 'echo mine' });
-    const hidden = 'echo \u001b[8m$(touch x)\u001b[0m \u202e\u200b\u{e0041}\u3164\u009b8m сlaude';
-    host.declare({ worker: { default: { cli: hidden, count: 2 }, 'a\u0430': 'true' } });
-    const log = JSON.stringify(await host.once());
-    const [change] = await held(host);
-    const outputs = [
-      await host.run('host', 'show', '--host', 'front'),
-      await host.run('host', 'show', '--host', 'front', '--json'),
-      await host.run('status', '--host', 'front'),
-      await host.run('doctor', '--host', 'front'),
-      await host.runWith({ ask: () => Promise.resolve('') }, 'host', 'approve', '--host', 'front'),
-      await host.run('host', 'approve', '--host', 'front', change!.digest),
-      await host.run('status', '--host', 'front'),
-    ];
-    for (const { out, err } of outputs) {
-      expect(out + err).toMatch(PLAIN);
-      expect(out + err).toContain('echo \\u001b[8m$(touch x)\\u001b[0m \\u202e\\u200b');
-    }
-    expect(log).toContain('host_change_held');
-    expect(change?.proposed).toBe(hidden);
-  });
+  it(
+    'no escape, colour, direction or invisible character hides a part of it',
+    { tags: 'long' },
+    async () => {
+      const host = await new Bus().host('front', { worker: 'echo mine' });
+      const hidden = 'echo \u001b[8m$(touch x)\u001b[0m \u202e\u200b\u{e0041}\u3164\u009b8m сlaude';
+      host.declare({ worker: { default: { cli: hidden, count: 2 }, 'a\u0430': 'true' } });
+      const log = JSON.stringify(await host.once());
+      const [change] = await held(host);
+      const outputs = [
+        await host.run('host', 'show', '--host', 'front'),
+        await host.run('host', 'show', '--host', 'front', '--json'),
+        await host.run('status', '--host', 'front'),
+        await host.run('doctor', '--host', 'front'),
+        await host.runWith(
+          { ask: () => Promise.resolve('') },
+          'host',
+          'approve',
+          '--host',
+          'front',
+        ),
+        await host.run('host', 'approve', '--host', 'front', change!.digest),
+        await host.run('status', '--host', 'front'),
+      ];
+      for (const { out, err } of outputs) {
+        expect(out + err).toMatch(PLAIN);
+        expect(out + err).toContain('echo \\u001b[8m$(touch x)\\u001b[0m \\u202e\\u200b');
+      }
+      expect(log).toContain('host_change_held');
+      expect(change?.proposed).toBe(hidden);
+    },
+  );
 });
 
 describe('somebody pushes something else than a command', () => {
@@ -182,18 +192,22 @@ describe('somebody pushes something else than a command', () => {
     },
   );
 
-  it('another order of the tiers leaves the default one the default one', async () => {
-    const host = await new Bus().host('front', {
-      worker: { safe: 'echo safe', wild: 'echo wild' },
-    });
-    host.declare({ worker: { wild: 'echo wild', safe: 'echo safe' } });
-    expect(await answer(host)).toContain('  safe');
-    expect(await held(host)).toMatchObject([
-      { kind: 'default', name: 'worker', approved: 'safe', proposed: 'wild' },
-    ]);
-    await host.approve();
-    expect(await answer(host)).toContain('  wild');
-  });
+  it(
+    'another order of the tiers leaves the default one the default one',
+    { tags: 'long' },
+    async () => {
+      const host = await new Bus().host('front', {
+        worker: { safe: 'echo safe', wild: 'echo wild' },
+      });
+      host.declare({ worker: { wild: 'echo wild', safe: 'echo safe' } });
+      expect(await answer(host)).toContain('  safe');
+      expect(await held(host)).toMatchObject([
+        { kind: 'default', name: 'worker', approved: 'safe', proposed: 'wild' },
+      ]);
+      await host.approve();
+      expect(await answer(host)).toContain('  wild');
+    },
+  );
 
   it('a changed setting of the clone is held like a command, and approved by its digest alone', async () => {
     const host = await new Bus().host('front', { worker: 'echo mine' });
@@ -238,18 +252,22 @@ describe('the first start', () => {
     expect(bus.from('concierge').map(({ message }) => message.body)).not.toContain('sneaked in\n');
   });
 
-  it('is none where the clone’s record is missing: everything is held', async () => {
-    const host = await new Bus().host('front', { worker: 'echo mine' });
-    rmSync(join(host.state, 'approvals.json'));
-    const log = await host.once();
-    expect(log.find(({ event }) => event === 'host_change_held')).toBeDefined();
-    expect(await answer(host)).toMatch(/^PENDING /);
-    // Nor is there anything to run by in another state directory.
-    host.env['CROSSTALK_STATE_DIR'] = `${host.state}-other`;
-    expect(await answer(host)).toMatch(/^PENDING /);
-    await host.approve();
-    expect(await answer(host)).toContain('  mine');
-  });
+  it(
+    'is none where the clone’s record is missing: everything is held',
+    { tags: 'long' },
+    async () => {
+      const host = await new Bus().host('front', { worker: 'echo mine' });
+      rmSync(join(host.state, 'approvals.json'));
+      const log = await host.once();
+      expect(log.find(({ event }) => event === 'host_change_held')).toBeDefined();
+      expect(await answer(host)).toMatch(/^PENDING /);
+      // Nor is there anything to run by in another state directory.
+      host.env['CROSSTALK_STATE_DIR'] = `${host.state}-other`;
+      expect(await answer(host)).toMatch(/^PENDING /);
+      await host.approve();
+      expect(await answer(host)).toContain('  mine');
+    },
+  );
 });
 
 describe('a command that names a file inside the transport', () => {
@@ -282,7 +300,7 @@ describe('a command that names a file inside the transport', () => {
       }
   });
 
-  it('is refused by actor add, and by approve', async () => {
+  it('is refused by actor add, and by approve', { tags: 'long' }, async () => {
     const bus = new Bus();
     const host = await bus.host('front', { worker: 'echo mine' });
     const link = join(bus.root, 'link');
@@ -315,15 +333,19 @@ describe('a command that names a file inside the transport', () => {
     expect(status.out).toMatch(/held: worker\.default: .*"local\/run\.sh" inside the transport/);
   });
 
-  it('is not approved by a first start, nor by trust in the host file', async () => {
-    const host = await new Bus().host('front', { worker: 'echo mine' });
-    host.edit({ 'local/run.sh': 'echo pushed by somebody\n' });
-    host.declare({ worker: RELATIVE });
-    host.neverStarted();
-    expect(await answer(host)).toMatch(/^PENDING/);
-    await host.once('--trust-host-file');
-    expect(await answer(host)).toMatch(/^PENDING/);
-  });
+  it(
+    'is not approved by a first start, nor by trust in the host file',
+    { tags: 'long' },
+    async () => {
+      const host = await new Bus().host('front', { worker: 'echo mine' });
+      host.edit({ 'local/run.sh': 'echo pushed by somebody\n' });
+      host.declare({ worker: RELATIVE });
+      host.neverStarted();
+      expect(await answer(host)).toMatch(/^PENDING/);
+      await host.once('--trust-host-file');
+      expect(await answer(host)).toMatch(/^PENDING/);
+    },
+  );
 
   it('is not what a pusher can make of one by pushing a file that is called so', async () => {
     const host = await new Bus().host('front', { worker: 'test -e tools/run.sh || echo mine' });

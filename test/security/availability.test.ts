@@ -56,26 +56,30 @@ it.each([
   expect((await running.stop()).code).toBe(0);
 });
 
-it('an answer that is given while the version is another one leaves when it is right again', async () => {
-  const bus = new Bus();
-  const host = await bus.host('front', {
-    worker: `while ! test -e ${bus.root}/go; do sleep 0.05; done; echo done`,
-  });
-  const running = host.start();
-  const question = await host.send('worker', 'hello');
-  await running.saw('dispatch_start');
-  await host.send('worker', 'and again');
-  host.edit({ [VERSION]: '7.0\n' });
-  await running.saw('version_refused');
-  writeFileSync(join(bus.root, 'go'), '');
-  await running.saw('reply_queued');
-  expect(bus.from('worker')).toEqual([]);
-  expect(running.count('dispatch_start')).toBe(1);
-  host.edit({ [VERSION]: '6.0\n' });
-  await running.saw('version_accepted');
-  await running.saw('dispatch_done', () => bus.from('worker').length === 2);
-  expect(bus.from('worker')[0]?.message.re).toEqual([question]);
-});
+it(
+  'an answer that is given while the version is another one leaves when it is right again',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const host = await bus.host('front', {
+      worker: `while ! test -e ${bus.root}/go; do sleep 0.05; done; echo done`,
+    });
+    const running = host.start();
+    const question = await host.send('worker', 'hello');
+    await running.saw('dispatch_start');
+    await host.send('worker', 'and again');
+    host.edit({ [VERSION]: '7.0\n' });
+    await running.saw('version_refused');
+    writeFileSync(join(bus.root, 'go'), '');
+    await running.saw('reply_queued');
+    expect(bus.from('worker')).toEqual([]);
+    expect(running.count('dispatch_start')).toBe(1);
+    host.edit({ [VERSION]: '6.0\n' });
+    await running.saw('version_accepted');
+    await running.saw('dispatch_done', () => bus.from('worker').length === 2);
+    expect(bus.from('worker')[0]?.message.re).toEqual([question]);
+  },
+);
 
 it('status without a dispatcher says that this machine’s host file is gone, or broken', async () => {
   const host = await new Bus().host('front', { worker: 'echo done' });

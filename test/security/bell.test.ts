@@ -106,7 +106,7 @@ describe.skipIf(natsMissing() !== undefined)(
       },
     );
 
-    it('nothing that is pushed sets a bell', async () => {
+    it('nothing that is pushed sets a bell', { tags: 'long' }, async () => {
       const bus = new Bus();
       const nats = await Nats.start(bus.root);
       const host = await bus.host('b', { beta: 'echo pong' });

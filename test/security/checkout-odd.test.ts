@@ -40,29 +40,33 @@ const submodule = (host: Host, path: string): void => {
   pushRaw(host, '160000', path);
 };
 
-it('a repository that a run makes in the folder of a pushed submodule has nothing executed', async () => {
-  const host = await new Bus().host('front', { worker: 'true' });
-  submodule(host, 'local/sub');
-  expect(await sync(host)).toContain('Checkout: forwarded');
-  const [inner, proof, script] = ['front/local/sub', 'proof', 'script'].map((name) =>
-    join(host.bus.root, name),
-  ) as [string, string, string];
-  git(inner, 'init', '--quiet');
-  git(inner, 'commit', '--quiet', '--allow-empty', '--message', 'inner');
-  writeFileSync(script, `#!/bin/sh\necho executed > '${proof}'\nexit 1\n`);
-  chmodSync(script, 0o755);
-  git(inner, 'config', 'core.fsmonitor', script);
-  git(inner, 'config', 'core.hooksPath', host.bus.root);
-  push(host, [['100644', 'new\n', 'local/new.md']]);
-  await sync(host);
-  await host.run('doctor');
-  expect(existsSync(proof)).toBe(false);
-  // Somebody works in it, so it differs from what was pushed: it and the checkout are left
-  // unchanged.
-  rmSync(join(inner, '.git'), { recursive: true });
-  expect(await sync(host)).toContain('Checkout: forwarded');
-  expect(read(host, 'local/new.md')).toBe('new\n');
-});
+it(
+  'a repository that a run makes in the folder of a pushed submodule has nothing executed',
+  { tags: 'long' },
+  async () => {
+    const host = await new Bus().host('front', { worker: 'true' });
+    submodule(host, 'local/sub');
+    expect(await sync(host)).toContain('Checkout: forwarded');
+    const [inner, proof, script] = ['front/local/sub', 'proof', 'script'].map((name) =>
+      join(host.bus.root, name),
+    ) as [string, string, string];
+    git(inner, 'init', '--quiet');
+    git(inner, 'commit', '--quiet', '--allow-empty', '--message', 'inner');
+    writeFileSync(script, `#!/bin/sh\necho executed > '${proof}'\nexit 1\n`);
+    chmodSync(script, 0o755);
+    git(inner, 'config', 'core.fsmonitor', script);
+    git(inner, 'config', 'core.hooksPath', host.bus.root);
+    push(host, [['100644', 'new\n', 'local/new.md']]);
+    await sync(host);
+    await host.run('doctor');
+    expect(existsSync(proof)).toBe(false);
+    // Somebody works in it, so it differs from what was pushed: it and the checkout are left
+    // unchanged.
+    rmSync(join(inner, '.git'), { recursive: true });
+    expect(await sync(host)).toContain('Checkout: forwarded');
+    expect(read(host, 'local/new.md')).toBe('new\n');
+  },
+);
 
 it('an operator’s own files in the folder of a submodule survive its becoming a file or a folder', async () => {
   const host = await new Bus().host('front', { worker: 'true' });

@@ -57,20 +57,24 @@ it('what a wider window shows for the first time is plain too', async () => {
   expect(git(host.dir, 'status', '--porcelain')).toBe('');
 });
 
-it('a link that an operator has pointed elsewhere is not taken for the one that arrived', async () => {
-  const { bus } = await new Bus().host('front', { worker: 'true' });
-  const host = new Host(bus, 'plain');
-  push(host, [['120000', '/etc/passwd', 'local/link']]);
-  git(bus.root, 'clone', '--quiet', bus.hub, host.dir);
-  const link = join(host.dir, 'local', 'link');
-  git(host.dir, 'update-index', '--assume-unchanged', 'local/link');
-  rmSync(link);
-  symlinkSync(join(bus.root, 'elsewhere'), link);
-  await host.run('sync');
-  expect(isLink(host, 'local/link')).toBe(true);
-});
+it(
+  'a link that an operator has pointed elsewhere is not taken for the one that arrived',
+  { tags: 'long' },
+  async () => {
+    const { bus } = await new Bus().host('front', { worker: 'true' });
+    const host = new Host(bus, 'plain');
+    push(host, [['120000', '/etc/passwd', 'local/link']]);
+    git(bus.root, 'clone', '--quiet', bus.hub, host.dir);
+    const link = join(host.dir, 'local', 'link');
+    git(host.dir, 'update-index', '--assume-unchanged', 'local/link');
+    rmSync(link);
+    symlinkSync(join(bus.root, 'elsewhere'), link);
+    await host.run('sync');
+    expect(isLink(host, 'local/link')).toBe(true);
+  },
+);
 
-it('what was made plain goes on with the next news of it', async () => {
+it('what was made plain goes on with the next news of it', { tags: 'long' }, async () => {
   const host = await new Bus().host('front', { worker: 'true' });
   for (const content of ['one\n', 'two\n', 'three\n']) {
     push(host, [

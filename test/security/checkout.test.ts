@@ -100,39 +100,43 @@ it('an operator’s own files in the checkout are not touched, wherever they are
   expect(readFileSync(join(host.dir, 'local', 'mine.md'), 'utf8')).toBe('mine\n');
 });
 
-it('an operator’s own file in the place of a folder that arrives is not replaced by it', async () => {
-  const host = await new Bus().host('front', { worker: 'true' });
-  await host.once();
-  const [file, link, inside] = ['plans', 'linked', 'notes/mine.md'].map((name) =>
-    join(host.dir, 'local', name),
-  ) as [string, string, string];
-  const elsewhere = mkdtempSync(join(host.bus.root, 'elsewhere-'));
-  mkdirSync(join(host.dir, 'local'), { recursive: true });
-  writeFileSync(file, 'mine\n');
-  symlinkSync(elsewhere, link);
-  push(host, [['100644', 'theirs\n', 'local/plans/x.md']]);
-  await host.once();
-  expect(readFileSync(file, 'utf8')).toBe('mine\n');
-  rmSync(file);
-  push(host, [['100644', 'theirs\n', 'local/linked/x.md']]);
-  await host.once();
-  expect(lstatSync(link).isSymbolicLink()).toBe(true);
-  rmSync(link);
-  push(host, [['100644', 'theirs\n', 'local/notes/x.md']]);
-  await host.once();
-  // A folder of the bus that becomes a file is replaced, unless it contains a file of the
-  // operator's.
-  writeFileSync(inside, 'mine\n');
-  push(host, [
-    ['0', '', 'local/notes/x.md'],
-    ['100644', 'theirs\n', 'local/notes'],
-  ]);
-  await host.once();
-  expect(readFileSync(inside, 'utf8')).toBe('mine\n');
-  rmSync(inside);
-  await host.once();
-  expect(readFileSync(join(host.dir, 'local', 'notes'), 'utf8')).toBe('theirs\n');
-});
+it(
+  'an operator’s own file in the place of a folder that arrives is not replaced by it',
+  { tags: 'long' },
+  async () => {
+    const host = await new Bus().host('front', { worker: 'true' });
+    await host.once();
+    const [file, link, inside] = ['plans', 'linked', 'notes/mine.md'].map((name) =>
+      join(host.dir, 'local', name),
+    ) as [string, string, string];
+    const elsewhere = mkdtempSync(join(host.bus.root, 'elsewhere-'));
+    mkdirSync(join(host.dir, 'local'), { recursive: true });
+    writeFileSync(file, 'mine\n');
+    symlinkSync(elsewhere, link);
+    push(host, [['100644', 'theirs\n', 'local/plans/x.md']]);
+    await host.once();
+    expect(readFileSync(file, 'utf8')).toBe('mine\n');
+    rmSync(file);
+    push(host, [['100644', 'theirs\n', 'local/linked/x.md']]);
+    await host.once();
+    expect(lstatSync(link).isSymbolicLink()).toBe(true);
+    rmSync(link);
+    push(host, [['100644', 'theirs\n', 'local/notes/x.md']]);
+    await host.once();
+    // A folder of the bus that becomes a file is replaced, unless it contains a file of the
+    // operator's.
+    writeFileSync(inside, 'mine\n');
+    push(host, [
+      ['0', '', 'local/notes/x.md'],
+      ['100644', 'theirs\n', 'local/notes'],
+    ]);
+    await host.once();
+    expect(readFileSync(inside, 'utf8')).toBe('mine\n');
+    rmSync(inside);
+    await host.once();
+    expect(readFileSync(join(host.dir, 'local', 'notes'), 'utf8')).toBe('theirs\n');
+  },
+);
 
 it('an operator’s own file is kept where the bus has one that is not shown, whatever git is told', async () => {
   const host = await new Bus().host('front', { worker: 'true' });
@@ -179,29 +183,33 @@ it('an operator’s own file with the path of one that is not shown keeps the ch
   expect((await host.run('sync')).out).toContain('it has uncommitted changes: local/shown.md');
 });
 
-it('a push that the file system does not take leaves the checkout as it was, and it follows again', async () => {
-  const host = await new Bus().host('front', { worker: 'true' });
-  push(host, [
-    ['100644', 'before\n', 'local/a.md'],
-    ['100644', 'before\n', 'local/b.md'],
-  ]);
-  await host.once();
-  const long = `local/x${'y'.repeat(300)}`;
-  push(host, [
-    ['100644', 'after\n', 'local/a.md'],
-    ['0', '', 'local/b.md'],
-    ['100644', 'new\n', 'local/c.md'],
-    ['100644', 'new\n', long],
-  ]);
-  await host.once();
-  expect(git(host.dir, 'status', '--porcelain')).toBe('');
-  expect(readFileSync(join(host.dir, 'local', 'a.md'), 'utf8')).toBe('before\n');
-  push(host, [['0', '', long]]);
-  await host.once();
-  expect(readFileSync(join(host.dir, 'local', 'a.md'), 'utf8')).toBe('after\n');
-  expect(existsSync(join(host.dir, 'local', 'b.md'))).toBe(false);
-  expect(readFileSync(join(host.dir, 'local', 'c.md'), 'utf8')).toBe('new\n');
-});
+it(
+  'a push that the file system does not take leaves the checkout as it was, and it follows again',
+  { tags: 'long' },
+  async () => {
+    const host = await new Bus().host('front', { worker: 'true' });
+    push(host, [
+      ['100644', 'before\n', 'local/a.md'],
+      ['100644', 'before\n', 'local/b.md'],
+    ]);
+    await host.once();
+    const long = `local/x${'y'.repeat(300)}`;
+    push(host, [
+      ['100644', 'after\n', 'local/a.md'],
+      ['0', '', 'local/b.md'],
+      ['100644', 'new\n', 'local/c.md'],
+      ['100644', 'new\n', long],
+    ]);
+    await host.once();
+    expect(git(host.dir, 'status', '--porcelain')).toBe('');
+    expect(readFileSync(join(host.dir, 'local', 'a.md'), 'utf8')).toBe('before\n');
+    push(host, [['0', '', long]]);
+    await host.once();
+    expect(readFileSync(join(host.dir, 'local', 'a.md'), 'utf8')).toBe('after\n');
+    expect(existsSync(join(host.dir, 'local', 'b.md'))).toBe(false);
+    expect(readFileSync(join(host.dir, 'local', 'c.md'), 'utf8')).toBe('new\n');
+  },
+);
 
 it('a small push that stands for hundreds of megabytes leaves the checkout where it is, and mail goes on', async () => {
   const host = await new Bus().host('front', { worker: 'echo done' });

@@ -200,22 +200,26 @@ it(
   },
 );
 
-it('a folder of refs that a run replaces by a symlink has nothing written into it', async () => {
-  for (const name of ['refs/remotes/origin', 'refs/heads']) {
-    const host = await new Bus().host('here', { worker: 'true' });
-    await host.run('sync');
-    const [folder, elsewhere] = [join(host.dir, '.git', name), scratch()];
-    const commit = git(host.dir, 'rev-parse', 'main');
-    writeFileSync(join(elsewhere, 'main'), commit);
-    rmSync(folder, { recursive: true });
-    symlinkSync(elsewhere, folder);
-    host.edit({ 'data/memories/note.md': 'news\n' });
-    const { out } = await host.run('sync');
-    if (name === 'refs/heads') expect(out).toContain(`${folder} is a symlink`);
-    expect([name, readFileSync(join(elsewhere, 'main'), 'utf8')]).toEqual([name, commit]);
-    expect(readdirSync(elsewhere)).toEqual(['main']);
-  }
-});
+it(
+  'a folder of refs that a run replaces by a symlink has nothing written into it',
+  { tags: 'long' },
+  async () => {
+    for (const name of ['refs/remotes/origin', 'refs/heads']) {
+      const host = await new Bus().host('here', { worker: 'true' });
+      await host.run('sync');
+      const [folder, elsewhere] = [join(host.dir, '.git', name), scratch()];
+      const commit = git(host.dir, 'rev-parse', 'main');
+      writeFileSync(join(elsewhere, 'main'), commit);
+      rmSync(folder, { recursive: true });
+      symlinkSync(elsewhere, folder);
+      host.edit({ 'data/memories/note.md': 'news\n' });
+      const { out } = await host.run('sync');
+      if (name === 'refs/heads') expect(out).toContain(`${folder} is a symlink`);
+      expect([name, readFileSync(join(elsewhere, 'main'), 'utf8')]).toEqual([name, commit]);
+      expect(readdirSync(elsewhere)).toEqual(['main']);
+    }
+  },
+);
 
 it(
   'what a run puts in the place of its clone’s log of the branch is neither waited for nor written to',

@@ -90,36 +90,40 @@ it('a copy of a clone gets a state of its own, and the state of the first is lef
   expect(machine.states()).toHaveLength(2);
 });
 
-it('a run that puts another git directory in the place of its clone’s makes no first start out of it', async () => {
-  const machine = new Machine();
-  await machine.make();
-  const before = machine.states();
-  const [dotGit, aside] = ['.git', '.aside'].map((name) => join(machine.dir, name)) as [
-    string,
-    string,
-  ];
-  const settings: [string, string][] = [
-    ['core.sshCommand', 'false'],
-    ['remote.origin.url', 'ssh://localhost/elsewhere'],
-  ];
-  // A copy without the marks, at the same path.
-  cpSync(dotGit, aside, { recursive: true });
-  renameSync(dotGit, join(machine.bus.root, 'first'));
-  rmSync(join(aside, 'crosstalk'), { recursive: true });
-  renameSync(aside, dotGit);
-  for (const [name, value] of settings.slice(0, 1)) git(machine.dir, 'config', name, value);
-  expect((await machine.run('send', '--to', 'concierge', 'hello')).out).toMatch(/^Sent: /);
-  expect((await machine.run('host', 'show')).out).toContain('core.sshcommand');
-  expect(machine.states()).toEqual(before);
-  // And a copy with the mark of another transport, outside of the work tree's own folder.
-  renameSync(dotGit, aside);
-  rmSync(join(aside, 'crosstalk'), { recursive: true });
-  writeFileSync(dotGit, `gitdir: ${aside}\n`);
-  for (const [name, value] of settings) git(machine.dir, 'config', name, value);
-  const shown = await machine.run('host', 'show');
-  expect(shown.out).toMatch(/^[0-9a-f]{12} {2}concierge\.default$/m);
-  expect(shown.out).toMatch(/^[0-9a-f]{12} {2}core\.sshcommand$/m);
-});
+it(
+  'a run that puts another git directory in the place of its clone’s makes no first start out of it',
+  { tags: 'long' },
+  async () => {
+    const machine = new Machine();
+    await machine.make();
+    const before = machine.states();
+    const [dotGit, aside] = ['.git', '.aside'].map((name) => join(machine.dir, name)) as [
+      string,
+      string,
+    ];
+    const settings: [string, string][] = [
+      ['core.sshCommand', 'false'],
+      ['remote.origin.url', 'ssh://localhost/elsewhere'],
+    ];
+    // A copy without the marks, at the same path.
+    cpSync(dotGit, aside, { recursive: true });
+    renameSync(dotGit, join(machine.bus.root, 'first'));
+    rmSync(join(aside, 'crosstalk'), { recursive: true });
+    renameSync(aside, dotGit);
+    for (const [name, value] of settings.slice(0, 1)) git(machine.dir, 'config', name, value);
+    expect((await machine.run('send', '--to', 'concierge', 'hello')).out).toMatch(/^Sent: /);
+    expect((await machine.run('host', 'show')).out).toContain('core.sshcommand');
+    expect(machine.states()).toEqual(before);
+    // And a copy with the mark of another transport, outside of the work tree's own folder.
+    renameSync(dotGit, aside);
+    rmSync(join(aside, 'crosstalk'), { recursive: true });
+    writeFileSync(dotGit, `gitdir: ${aside}\n`);
+    for (const [name, value] of settings) git(machine.dir, 'config', name, value);
+    const shown = await machine.run('host', 'show');
+    expect(shown.out).toMatch(/^[0-9a-f]{12} {2}concierge\.default$/m);
+    expect(shown.out).toMatch(/^[0-9a-f]{12} {2}core\.sshcommand$/m);
+  },
+);
 
 it('a run that writes another id into its clone does not part it from its state', async () => {
   const machine = new Machine();
@@ -135,18 +139,22 @@ it('a run that writes another id into its clone does not part it from its state'
   expect(machine.states()).toHaveLength(1);
 });
 
-it('a clone that is made again at the same path goes on with what was approved there', async () => {
-  const machine = new Machine();
-  await machine.make();
-  rmSync(machine.dir, { recursive: true });
-  git(machine.bus.root, 'clone', '--quiet', machine.bus.hub, machine.dir);
-  expect((await machine.run('host', 'show')).out).not.toContain('Held');
-  expect((await machine.run('sync')).out).toContain('Pushed: 0');
-  // The clone was told which files its checkout shows, and is read again.
-  expect((await machine.run('host', 'show')).out).not.toContain('Held');
-  expect((await machine.run('send', '--to', 'concierge', 'hello')).out).toMatch(/^Sent: /);
-  expect(machine.states()).toHaveLength(1);
-});
+it(
+  'a clone that is made again at the same path goes on with what was approved there',
+  { tags: 'long' },
+  async () => {
+    const machine = new Machine();
+    await machine.make();
+    rmSync(machine.dir, { recursive: true });
+    git(machine.bus.root, 'clone', '--quiet', machine.bus.hub, machine.dir);
+    expect((await machine.run('host', 'show')).out).not.toContain('Held');
+    expect((await machine.run('sync')).out).toContain('Pushed: 0');
+    // The clone was told which files its checkout shows, and is read again.
+    expect((await machine.run('host', 'show')).out).not.toContain('Held');
+    expect((await machine.run('send', '--to', 'concierge', 'hello')).out).toMatch(/^Sent: /);
+    expect(machine.states()).toHaveLength(1);
+  },
+);
 
 it('a folder for the state that holds somebody’s own folder “git” is refused, and not touched', async () => {
   const machine = new Machine();
@@ -175,53 +183,63 @@ it('an id that is no name of a folder is never part of a path', async () => {
   expect(readdirSync(join(machine.home, 'elsewhere'))).toEqual([]);
 });
 
-it('the state of 6.0.0 is found again, and what it approved and had not sent is set aside and said, not believed', async () => {
-  const machine = new Machine();
-  await machine.make();
-  machine.bus.unplug();
-  const queued = await machine.run('send', '--to', 'concierge', 'hello');
-  expect(queued.out).toMatch(/^Queued: /);
-  machine.bus.plug();
-  // The state of 6.0.0: no id in the clone, and a state without the later parts.
-  const [name = ''] = machine.states();
-  const state = join(machine.home, 'crosstalk', name);
-  for (const path of ['git', 'git-settings.json', 'clone.json', 'state.key', 'host-file.md'])
-    rmSync(join(state, path), { recursive: true, force: true });
-  rmSync(join(machine.dir, '.git', 'crosstalk'), { recursive: true });
-  rmSync(join(machine.home, 'crosstalk', 'clones'), { recursive: true });
-  git(machine.dir, 'sparse-checkout', 'disable');
-  const approved = {
-    version: 1,
-    started: true,
-    hosts: { here: { concierge: { default: 'echo approved' } } },
-  };
-  writeFileSync(join(state, 'approvals.json'), JSON.stringify(approved));
-  const [entry = ''] = readdirSync(join(state, 'outbox')).filter((file) => file.endsWith('.json'));
-  const text = readFileSync(join(state, 'outbox', entry), 'utf8');
+it(
+  'the state of 6.0.0 is found again, and what it approved and had not sent is set aside and said, not believed',
+  { tags: 'long' },
+  async () => {
+    const machine = new Machine();
+    await machine.make();
+    machine.bus.unplug();
+    const queued = await machine.run('send', '--to', 'concierge', 'hello');
+    expect(queued.out).toMatch(/^Queued: /);
+    machine.bus.plug();
+    // The state of 6.0.0: no id in the clone, and a state without the later parts.
+    const [name = ''] = machine.states();
+    const state = join(machine.home, 'crosstalk', name);
+    for (const path of ['git', 'git-settings.json', 'clone.json', 'state.key', 'host-file.md'])
+      rmSync(join(state, path), { recursive: true, force: true });
+    rmSync(join(machine.dir, '.git', 'crosstalk'), { recursive: true });
+    rmSync(join(machine.home, 'crosstalk', 'clones'), { recursive: true });
+    git(machine.dir, 'sparse-checkout', 'disable');
+    const approved = {
+      version: 1,
+      started: true,
+      hosts: { here: { concierge: { default: 'echo approved' } } },
+    };
+    writeFileSync(join(state, 'approvals.json'), JSON.stringify(approved));
+    const [entry = ''] = readdirSync(join(state, 'outbox')).filter((file) =>
+      file.endsWith('.json'),
+    );
+    const text = readFileSync(join(state, 'outbox', entry), 'utf8');
 
-  const ran = await machine.run('dispatch', '--once', '--host', 'here');
-  expect(ran.err).toContain('host_change_held');
-  expect(machine.states()).toEqual([name]);
-  expect(machine.bus.messages()).toEqual([]);
-  const { out } = await machine.run('status', '--host', 'here');
-  for (const record of ['approvals.json', `outbox/${entry}`])
-    expect(out).toContain(join(state, `${record}.broken`));
-  expect(readFileSync(join(state, 'outbox', `${entry}.broken`), 'utf8')).toBe(text);
-});
+    const ran = await machine.run('dispatch', '--once', '--host', 'here');
+    expect(ran.err).toContain('host_change_held');
+    expect(machine.states()).toEqual([name]);
+    expect(machine.bus.messages()).toEqual([]);
+    const { out } = await machine.run('status', '--host', 'here');
+    for (const record of ['approvals.json', `outbox/${entry}`])
+      expect(out).toContain(join(state, `${record}.broken`));
+    expect(readFileSync(join(state, 'outbox', `${entry}.broken`), 'utf8')).toBe(text);
+  },
+);
 
-it('init in a folder where another transport was means the remote it is given', async () => {
-  const [first, second] = [new Bus(), new Bus()];
-  const root = scratch();
-  const env = { CROSSTALK_STATE_DIR: join(root, 'state') };
-  const run = (...argv: string[]): Promise<Ran> => command(argv, { cwd: root, env });
-  const made = ['--alias', 'here', '--cli', 'echo done'];
-  await run('init', 'team', '--remote', first.hub, ...made);
-  rmSync(join(root, 'team'), { recursive: true });
-  await run('init', 'team', '--remote', second.hub, ...made);
-  const sent = await run('send', '--transport', 'team', '--to', 'concierge', 'hello');
-  expect([besideIdle(sent.err), sent.out]).toEqual(['', expect.stringMatching(/^Sent: /)]);
-  expect([first.messages().length, second.messages().length]).toEqual([0, 1]);
-});
+it(
+  'init in a folder where another transport was means the remote it is given',
+  { tags: 'long' },
+  async () => {
+    const [first, second] = [new Bus(), new Bus()];
+    const root = scratch();
+    const env = { CROSSTALK_STATE_DIR: join(root, 'state') };
+    const run = (...argv: string[]): Promise<Ran> => command(argv, { cwd: root, env });
+    const made = ['--alias', 'here', '--cli', 'echo done'];
+    await run('init', 'team', '--remote', first.hub, ...made);
+    rmSync(join(root, 'team'), { recursive: true });
+    await run('init', 'team', '--remote', second.hub, ...made);
+    const sent = await run('send', '--transport', 'team', '--to', 'concierge', 'hello');
+    expect([besideIdle(sent.err), sent.out]).toEqual(['', expect.stringMatching(/^Sent: /)]);
+    expect([first.messages().length, second.messages().length]).toEqual([0, 1]);
+  },
+);
 
 /** Entries of the registry, by the clone's folder. */
 function remembered(machine: Machine): string[] {
@@ -248,18 +266,22 @@ async function joinAs(machine: Machine, name: string, state?: string): Promise<v
   if (code !== 0) throw new Error(err);
 }
 
-it('a clone of which nothing is left is forgotten when another one comes', async () => {
-  const machine = new Machine();
-  await machine.make();
-  const given = join(machine.bus.root, 'given');
-  await joinAs(machine, 'gone', given);
-  await joinAs(machine, 'removed');
-  for (const name of ['gone', 'removed', 'given'])
-    rmSync(join(machine.bus.root, name), { recursive: true });
-  await joinAs(machine, 'other');
-  // The state of "removed" still exists: its approvals apply when it comes back.
-  expect(remembered(machine)).toEqual(['other/.git', 'removed/.git', 'team/.git']);
-});
+it(
+  'a clone of which nothing is left is forgotten when another one comes',
+  { tags: 'long' },
+  async () => {
+    const machine = new Machine();
+    await machine.make();
+    const given = join(machine.bus.root, 'given');
+    await joinAs(machine, 'gone', given);
+    await joinAs(machine, 'removed');
+    for (const name of ['gone', 'removed', 'given'])
+      rmSync(join(machine.bus.root, name), { recursive: true });
+    await joinAs(machine, 'other');
+    // The state of "removed" still exists: its approvals apply when it comes back.
+    expect(remembered(machine)).toEqual(['other/.git', 'removed/.git', 'team/.git']);
+  },
+);
 
 it(
   'a clone or a state that may be on a disk that is not mounted is never forgotten',
@@ -301,15 +323,19 @@ it(
   },
 );
 
-it('a clone that was used with several state directories is kept for any of them', async () => {
-  const machine = new Machine();
-  await machine.make();
-  await joinAs(machine, 'two', join(machine.bus.root, 'first'));
-  await command(['status'], {
-    cwd: join(machine.bus.root, 'two'),
-    env: { XDG_STATE_HOME: machine.home, CROSSTALK_STATE_DIR: join(machine.bus.root, 'second') },
-  });
-  for (const path of ['two', 'first']) rmSync(join(machine.bus.root, path), { recursive: true });
-  await joinAs(machine, 'other');
-  expect(remembered(machine)).toContain('two/.git');
-});
+it(
+  'a clone that was used with several state directories is kept for any of them',
+  { tags: 'long' },
+  async () => {
+    const machine = new Machine();
+    await machine.make();
+    await joinAs(machine, 'two', join(machine.bus.root, 'first'));
+    await command(['status'], {
+      cwd: join(machine.bus.root, 'two'),
+      env: { XDG_STATE_HOME: machine.home, CROSSTALK_STATE_DIR: join(machine.bus.root, 'second') },
+    });
+    for (const path of ['two', 'first']) rmSync(join(machine.bus.root, path), { recursive: true });
+    await joinAs(machine, 'other');
+    expect(remembered(machine)).toContain('two/.git');
+  },
+);

@@ -187,33 +187,37 @@ it.each(['init', 'join'])('the credentials of a remote are not told when %s fail
   expect(secretsIn(JSON.stringify(seen, undefined, 1))).toEqual([]);
 });
 
-it('archive says where a partial clone comes from without the password', async () => {
-  const bus = new Bus();
-  const host = await bus.host('front', { worker: 'true' });
-  git(bus.hub, 'config', 'http.receivepack', 'true');
-  git(bus.hub, 'config', 'uploadpack.allowFilter', 'true');
-  const address = await startHttp(bus.root, LOGIN);
-  host.edit({
-    [`data/channels/${host.channel()}/2025/01/01/120000000Z-00000001.md`]:
-      '---\nfrom: a\nto: nobody\ntype: text\ntimestamp: 2025-01-01T12:00:00Z\n---\n\nold\n',
-  });
-  const dir = join(bus.root, 'partial');
-  const env = { CROSSTALK_STATE_DIR: join(bus.root, 'partial-state') };
-  const run = (...argv: string[]): Promise<Ran> => command(argv, { cwd: bus.root, env });
-  const made = await run(
-    ...['init', dir, '--remote', `http://${USERINFO}@${address}/hub.git`, '--alias', 'other'],
-    ...['--cli', 'true'],
-  );
-  expect([made.code, made.err]).toEqual([0, '']);
-  const bundle = join(bus.root, 'old.bundle');
-  const refused = await run(
-    ...['archive', '--transport', dir, '--before', '2025-06-01', '--bundle', bundle],
-    ...['--with-waiting', '--yes'],
-  );
-  expect(refused.code).toBe(1);
-  expect(refused.err).toMatch(/partial.*http:\/\/127\.0\.0\.1/s);
-  expect(secretsIn(`${refused.out}${refused.err}${made.out}`)).toEqual([]);
-});
+it(
+  'archive says where a partial clone comes from without the password',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const host = await bus.host('front', { worker: 'true' });
+    git(bus.hub, 'config', 'http.receivepack', 'true');
+    git(bus.hub, 'config', 'uploadpack.allowFilter', 'true');
+    const address = await startHttp(bus.root, LOGIN);
+    host.edit({
+      [`data/channels/${host.channel()}/2025/01/01/120000000Z-00000001.md`]:
+        '---\nfrom: a\nto: nobody\ntype: text\ntimestamp: 2025-01-01T12:00:00Z\n---\n\nold\n',
+    });
+    const dir = join(bus.root, 'partial');
+    const env = { CROSSTALK_STATE_DIR: join(bus.root, 'partial-state') };
+    const run = (...argv: string[]): Promise<Ran> => command(argv, { cwd: bus.root, env });
+    const made = await run(
+      ...['init', dir, '--remote', `http://${USERINFO}@${address}/hub.git`, '--alias', 'other'],
+      ...['--cli', 'true'],
+    );
+    expect([made.code, made.err]).toEqual([0, '']);
+    const bundle = join(bus.root, 'old.bundle');
+    const refused = await run(
+      ...['archive', '--transport', dir, '--before', '2025-06-01', '--bundle', bundle],
+      ...['--with-waiting', '--yes'],
+    );
+    expect(refused.code).toBe(1);
+    expect(refused.err).toMatch(/partial.*http:\/\/127\.0\.0\.1/s);
+    expect(secretsIn(`${refused.out}${refused.err}${made.out}`)).toEqual([]);
+  },
+);
 
 /** A git that records its own command lines, and those of every program it starts for a remote. */
 function watchedGit(root: string): { env: NodeJS.ProcessEnv; seen: () => string } {
@@ -285,23 +289,27 @@ it.skipIf(process.platform !== 'linux')(
   },
 );
 
-it('the token of the page is handed to nothing that crosstalk starts', async () => {
-  const bus = new Bus();
-  const worker = `echo "[$CROSSTALK_WEB_TOKEN]"`;
-  const host = await bus.host('front', { worker });
-  const env = { ...host.env, CROSSTALK_WEB_TOKEN: TOKEN };
-  await host.send('worker', 'what do you see?');
-  const dispatcher = new Program({ dir: host.dir, env }, 'dispatch', '--once', '--host', 'front');
-  expect(await dispatcher.ended()).toBe(0);
-  expect(bus.from('worker').map(({ message }) => message.body.trim())).toEqual(['[]']);
-  const agent = `sh -c 'echo "[$CROSSTALK_WEB_TOKEN]"'`;
-  const attached = spawnSync(process.execPath, [bin, 'attach', '--agent', agent], {
-    cwd: host.dir,
-    env: { ...process.env, ...env, CROSSTALK_TRANSPORT: host.dir },
-  });
-  expect(attached.stdout.toString()).toContain('[]\n');
-  expect(attached.stdout.toString()).not.toContain(TOKEN);
-});
+it(
+  'the token of the page is handed to nothing that crosstalk starts',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const worker = `echo "[$CROSSTALK_WEB_TOKEN]"`;
+    const host = await bus.host('front', { worker });
+    const env = { ...host.env, CROSSTALK_WEB_TOKEN: TOKEN };
+    await host.send('worker', 'what do you see?');
+    const dispatcher = new Program({ dir: host.dir, env }, 'dispatch', '--once', '--host', 'front');
+    expect(await dispatcher.ended()).toBe(0);
+    expect(bus.from('worker').map(({ message }) => message.body.trim())).toEqual(['[]']);
+    const agent = `sh -c 'echo "[$CROSSTALK_WEB_TOKEN]"'`;
+    const attached = spawnSync(process.execPath, [bin, 'attach', '--agent', agent], {
+      cwd: host.dir,
+      env: { ...process.env, ...env, CROSSTALK_TRANSPORT: host.dir },
+    });
+    expect(attached.stdout.toString()).toContain('[]\n');
+    expect(attached.stdout.toString()).not.toContain(TOKEN);
+  },
+);
 
 it.skipIf(process.platform !== 'linux')(
   'a token that was given on the command line is gone from it, and the operator is told what is better',

@@ -94,49 +94,53 @@ function poison(dir: string, trapped: (name: string) => string, hub: string): vo
   writeFileSync(join(dir, '.git', 'attributes-of-mine'), '* filter=trap\n');
 }
 
-it('nothing that a run writes into the clone’s git configuration or hooks is executed by the bus', async () => {
-  const bus = new Bus();
-  const host = await bus.host('front', { worker: 'cat >/dev/null; echo answered' });
-  await host.once();
-  const running = host.start();
-  await running.saw('tick');
-  const folder = scratch();
-  poison(host.dir, trap(folder), bus.hub);
+it(
+  'nothing that a run writes into the clone’s git configuration or hooks is executed by the bus',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const host = await bus.host('front', { worker: 'cat >/dev/null; echo answered' });
+    await host.once();
+    const running = host.start();
+    await running.saw('tick');
+    const folder = scratch();
+    poison(host.dir, trap(folder), bus.hub);
 
-  const question = await host.send('worker', 'are you there?');
-  await until('the answer', () => (bus.from('worker').length > 0 ? true : undefined));
-  host.edit({ '.gitattributes': '* filter=trap\n', 'local/note.md': 'news\n' });
-  const later = await host.send('worker', 'and now?');
-  expect((await host.run('replies', '--wait', '--timeout', '100', later)).out).toContain(
-    'answered',
-  );
-  await running.stop();
-  for (const args of [
-    ['status'],
-    ['sync'],
-    ['doctor'],
-    ['log'],
-    ['replies', question],
-    ['search', 'there'],
-    ['thread', question],
-    ['channel', 'create', 'another'],
-    ['host', 'show'],
-    ['dispatch', '--once', '--host', 'front'],
-  ])
-    await host.run(...args);
+    const question = await host.send('worker', 'are you there?');
+    await until('the answer', () => (bus.from('worker').length > 0 ? true : undefined));
+    host.edit({ '.gitattributes': '* filter=trap\n', 'local/note.md': 'news\n' });
+    const later = await host.send('worker', 'and now?');
+    expect((await host.run('replies', '--wait', '--timeout', '100', later)).out).toContain(
+      'answered',
+    );
+    await running.stop();
+    for (const args of [
+      ['status'],
+      ['sync'],
+      ['doctor'],
+      ['log'],
+      ['replies', question],
+      ['search', 'there'],
+      ['thread', question],
+      ['channel', 'create', 'another'],
+      ['host', 'show'],
+      ['dispatch', '--once', '--host', 'front'],
+    ])
+      await host.run(...args);
 
-  expect(readdirSync(join(folder, 'marks'))).toEqual([]);
-  expect(existsSync(join(host.dir, 'local/note.md'))).toBe(true);
-  expect(existsSync(join(host.dir, '.gitattributes'))).toBe(false);
-  // The traps work: they are triggered by the operator's own git.
-  git(host.dir, 'config', '--unset', 'core.worktree');
-  try {
-    git(host.dir, '-c', 'core.worktree=.', 'status');
-  } catch {
-    // Only what was executed matters.
-  }
-  expect(readdirSync(join(folder, 'marks'))).not.toEqual([]);
-});
+    expect(readdirSync(join(folder, 'marks'))).toEqual([]);
+    expect(existsSync(join(host.dir, 'local/note.md'))).toBe(true);
+    expect(existsSync(join(host.dir, '.gitattributes'))).toBe(false);
+    // The traps work: they are triggered by the operator's own git.
+    git(host.dir, 'config', '--unset', 'core.worktree');
+    try {
+      git(host.dir, '-c', 'core.worktree=.', 'status');
+    } catch {
+      // Only what was executed matters.
+    }
+    expect(readdirSync(join(folder, 'marks'))).not.toEqual([]);
+  },
+);
 
 it('a transport without a remote is as safe from its clone’s configuration and hooks', async () => {
   const root = scratch();

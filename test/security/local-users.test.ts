@@ -64,31 +64,35 @@ async function longState(): Promise<{
 }
 
 describe.skipIf(noOtherUser !== '')(`other users of this machine${noOtherUser}`, () => {
-  it('who makes the folder of 6.0.0’s socket first hears nothing and is not believed', async () => {
-    const { bus, long, state } = await longState();
-    const digest = createHash('sha256').update(state).digest('hex').slice(0, 16);
-    const squatted = `/tmp/crosstalk-${String(process.getuid?.())}-${digest}`;
-    const thief = await otherListens(squatted, 'wake.sock', FORGED);
-    const sent = new Program(long, 'send', '--to', 'worker', 'between us');
-    expect(await sent.ended()).toBe(0);
-    expect(thief.heard()).toBe('');
-    expect(sent.out).toMatch(/^Sent: /);
-    expect(sent.out).not.toContain(forged);
-    expect(bus.messages().map(({ message }) => message.body.trim())).toEqual(['between us']);
+  it(
+    'who makes the folder of 6.0.0’s socket first hears nothing and is not believed',
+    { tags: 'long' },
+    async () => {
+      const { bus, long, state } = await longState();
+      const digest = createHash('sha256').update(state).digest('hex').slice(0, 16);
+      const squatted = `/tmp/crosstalk-${String(process.getuid?.())}-${digest}`;
+      const thief = await otherListens(squatted, 'wake.sock', FORGED);
+      const sent = new Program(long, 'send', '--to', 'worker', 'between us');
+      expect(await sent.ended()).toBe(0);
+      expect(thief.heard()).toBe('');
+      expect(sent.out).toMatch(/^Sent: /);
+      expect(sent.out).not.toContain(forged);
+      expect(bus.messages().map(({ message }) => message.body.trim())).toEqual(['between us']);
 
-    // The real dispatcher is still found, in a place that nobody else could have created first.
-    const dispatcher = new Program(long, 'dispatch', '--host', 'front');
-    await dispatcher.saw('tick');
-    const handed = new Program(long, 'send', '--to', 'worker', 'handed over');
-    expect(await handed.ended()).toBe(0);
-    await dispatcher.saw('push_done');
-    const place = readlinkSync(join(state, 'wake.sock'));
-    expect(statSync(dirname(place)).mode & 0o777).toBe(0o700);
-    expect(statSync(place).mode & 0o777).toBe(0o600);
-    await dispatcher.stop('SIGTERM');
-    expect(existsSync(dirname(place))).toBe(false);
-    expect(thief.heard()).toBe('');
-  });
+      // The real dispatcher is still found, in a place that nobody else could have created first.
+      const dispatcher = new Program(long, 'dispatch', '--host', 'front');
+      await dispatcher.saw('tick');
+      const handed = new Program(long, 'send', '--to', 'worker', 'handed over');
+      expect(await handed.ended()).toBe(0);
+      await dispatcher.saw('push_done');
+      const place = readlinkSync(join(state, 'wake.sock'));
+      expect(statSync(dirname(place)).mode & 0o777).toBe(0o700);
+      expect(statSync(place).mode & 0o777).toBe(0o600);
+      await dispatcher.stop('SIGTERM');
+      expect(existsSync(dirname(place))).toBe(false);
+      expect(thief.heard()).toBe('');
+    },
+  );
 
   it('who put a socket into a state directory that was open to all is not asked, and it is said once', async () => {
     const bus = new Bus();

@@ -91,22 +91,26 @@ it('a result that a tool prints after that of the CLI makes nothing cheaper', as
   expect(billedRuns(host).map(({ usage }) => usage?.usd)).toEqual([0.6, 0.6]);
 });
 
-it('a run that its own asker calls off counts as what it was handed', async () => {
-  const host = await machine(claude(WAITS));
-  const running = host.start();
-  const question = await host.send('worker', 'a task');
-  await until('the run', () => starts() === 1);
-  await host.run('cancel', question);
-  await until('the bill', () => billedRuns(host).length === 1);
-  await running.stop();
-  await five(host);
-  expect(starts()).toBe(1);
-  expect(billedRuns(host)).toMatchObject([
-    { ended: 'stopped', handed: { usd: 1 }, presumed: true },
-  ]);
-  const { unstated } = JSON.parse((await host.run('cost', '--json')).out) as { unstated: number };
-  expect(unstated).toBe(1);
-});
+it(
+  'a run that its own asker calls off counts as what it was handed',
+  { tags: 'long' },
+  async () => {
+    const host = await machine(claude(WAITS));
+    const running = host.start();
+    const question = await host.send('worker', 'a task');
+    await until('the run', () => starts() === 1);
+    await host.run('cancel', question);
+    await until('the bill', () => billedRuns(host).length === 1);
+    await running.stop();
+    await five(host);
+    expect(starts()).toBe(1);
+    expect(billedRuns(host)).toMatchObject([
+      { ended: 'stopped', handed: { usd: 1 }, presumed: true },
+    ]);
+    const { unstated } = JSON.parse((await host.run('cost', '--json')).out) as { unstated: number };
+    expect(unstated).toBe(1);
+  },
+);
 
 it(
   'a run that takes too long, or whose dispatcher is killed, counts as what it was handed',
@@ -148,24 +152,28 @@ it(
   },
 );
 
-it('the budgets of a thread and of the machine take a run that was killed for what it was handed', async () => {
-  const host = await machine(claude('kill -9 $$'), { max_usd_per_thread: '1' });
-  const question = await host.send('worker', 'a task');
-  await pass(host);
-  const [notice] = bus.from('worker');
-  expect(notice?.message.re).toEqual([question]);
-  const more = await host.run('reply', notice?.relPath ?? '', 'and more');
-  expect(more.code, more.err).toBe(0);
-  await pass(host);
-  const before = starts();
-  expect(before).toBe(1);
+it(
+  'the budgets of a thread and of the machine take a run that was killed for what it was handed',
+  { tags: 'long' },
+  async () => {
+    const host = await machine(claude('kill -9 $$'), { max_usd_per_thread: '1' });
+    const question = await host.send('worker', 'a task');
+    await pass(host);
+    const [notice] = bus.from('worker');
+    expect(notice?.message.re).toEqual([question]);
+    const more = await host.run('reply', notice?.relPath ?? '', 'and more');
+    expect(more.code, more.err).toBe(0);
+    await pass(host);
+    const before = starts();
+    expect(before).toBe(1);
 
-  bus = new Bus();
-  const other = await machine(claude('kill -9 $$'), {});
-  git(other.dir, 'config', 'crosstalk.maxUsdPerDay', '1');
-  await five(other);
-  expect(starts()).toBe(before + 1);
-});
+    bus = new Bus();
+    const other = await machine(claude('kill -9 $$'), {});
+    git(other.dir, 'config', 'crosstalk.maxUsdPerDay', '1');
+    await five(other);
+    expect(starts()).toBe(before + 1);
+  },
+);
 
 it(
   'what is stated in the end is what counts, and a run that never got to its model costs nothing',

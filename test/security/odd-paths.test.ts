@@ -15,17 +15,21 @@ it('the path of a malformed file is one line of status, whatever its name is', a
   expect(out).not.toMatch(/^stuck: b/m);
 });
 
-it('the path of a host file is on one line with its alias, whatever its name is', async () => {
-  const bus = new Bus();
-  const host = await bus.host('front', { worker: 'true' });
-  host.remove('hosts/front.md');
-  host.edit({
-    [`hosts/${ODD}`]: '---\nalias: front\nactors:\n  worker:\n    default: "true"\n---\n',
-  });
-  await host.once();
-  expect((await host.run('host', 'show')).out).toMatch(`front: hosts/${ESCAPED}\n`);
-  expect((await host.run('status')).out).toContain(`hosts/${ESCAPED} (front)`);
-});
+it(
+  'the path of a host file is on one line with its alias, whatever its name is',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const host = await bus.host('front', { worker: 'true' });
+    host.remove('hosts/front.md');
+    host.edit({
+      [`hosts/${ODD}`]: '---\nalias: front\nactors:\n  worker:\n    default: "true"\n---\n',
+    });
+    await host.once();
+    expect((await host.run('host', 'show')).out).toMatch(`front: hosts/${ESCAPED}\n`);
+    expect((await host.run('status')).out).toContain(`hosts/${ESCAPED} (front)`);
+  },
+);
 
 it('the path of a host file that is broken, or one of several, is on one line too', async () => {
   const bus = new Bus();

@@ -38,15 +38,19 @@ it('doctor names the tiers without a sandbox that all who can push may give task
   expect(found).not.toMatch(/boxed|chosen/);
 });
 
-it('doctor says nothing of who may give tasks where nobody else can, or nothing is open', async () => {
-  const closed = await machine({ boxed: { default: { cli: 'true', sandbox: 'default' } } });
-  expect(await said(closed, TASKS)).toBeUndefined();
-  const dir = join(scratch(), 'solo');
-  const made = await closed.run('init', dir, '--cli', 'true');
-  expect(made.code).toBe(0);
-  const { out } = await closed.run('doctor', '--transport', dir);
-  expect(out).not.toContain(TASKS);
-});
+it(
+  'doctor says nothing of who may give tasks where nobody else can, or nothing is open',
+  { tags: 'long' },
+  async () => {
+    const closed = await machine({ boxed: { default: { cli: 'true', sandbox: 'default' } } });
+    expect(await said(closed, TASKS)).toBeUndefined();
+    const dir = join(scratch(), 'solo');
+    const made = await closed.run('init', dir, '--cli', 'true');
+    expect(made.code).toBe(0);
+    const { out } = await closed.run('doctor', '--transport', dir);
+    expect(out).not.toContain(TASKS);
+  },
+);
 
 it.skipIf(process.getuid?.() !== 0)('doctor says that all that runs here is root’s', async () => {
   const host = await machine({ worker: 'true' });

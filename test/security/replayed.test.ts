@@ -131,10 +131,14 @@ describe.skipIf(!hasSshKeygen)(`a task that was signed in one transport ${WITH_S
     },
   );
 
-  it('counts in every clone of one repository, whatever its address is written like', async () => {
-    const other = await joinedBy('other', `file://${own.hub}/`);
-    expect(await verified(other)).toBe(true);
-  });
+  it(
+    'counts in every clone of one repository, whatever its address is written like',
+    { tags: 'long' },
+    async () => {
+      const other = await joinedBy('other', `file://${own.hub}/`);
+      expect(await verified(other)).toBe(true);
+    },
+  );
 
   it(
     'counts under another address of the repository once the operator has said that it is the same',

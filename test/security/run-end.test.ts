@@ -204,7 +204,7 @@ describe.runIf(process.platform === 'linux')(
       expect(bus.from('worker').map(({ message }) => message.body)).toEqual(['done\n']);
     });
 
-    it('ends with its run although its dispatcher was killed', async () => {
+    it('ends with its run although its dispatcher was killed', { tags: 'long' }, async () => {
       const bus = new Bus();
       const [pidFile, go] = [join(bus.root, 'pid'), join(bus.root, 'go')];
       onTestFinished(() => {

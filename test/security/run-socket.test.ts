@@ -87,33 +87,37 @@ test('who speaks on a run’s socket is that run, whatever it says of itself', a
   expect(bus.from('operator')).toHaveLength(1);
 });
 
-test('what a run drops whole is published while it goes on, once, and it gets an answer', async () => {
-  const { bus, host, end } = await machine();
-  const running = host.start();
-  await host.send('worker', 'go on');
-  const dir = await runDirectory(host);
-  const drop = join(dir, 'drop');
+test(
+  'what a run drops whole is published while it goes on, once, and it gets an answer',
+  { tags: 'long' },
+  async () => {
+    const { bus, host, end } = await machine();
+    const running = host.start();
+    await host.send('worker', 'go on');
+    const dir = await runDirectory(host);
+    const drop = join(dir, 'drop');
 
-  writeFileSync(join(drop, `${id(1)}.json`), JSON.stringify(request(1)));
-  await until('its answer', () => existsSync(join(drop, `${id(1)}.answer.json`)));
-  expect(bodies(bus)).toEqual(['said 1']);
-  expect(existsSync(dir)).toBe(true);
+    writeFileSync(join(drop, `${id(1)}.json`), JSON.stringify(request(1)));
+    await until('its answer', () => existsSync(join(drop, `${id(1)}.answer.json`)));
+    expect(bodies(bus)).toEqual(['said 1']);
+    expect(existsSync(dir)).toBe(true);
 
-  // Again with the same name, and as one that names an outbox entry of somebody else.
-  writeFileSync(join(drop, `${id(1)}.json`), JSON.stringify(request(1)));
-  writeFileSync(join(drop, `${id(2)}.json`), JSON.stringify(request(1)));
-  writeFileSync(join(drop, `${id(3)}.json`), JSON.stringify(request(3)));
-  await until('the third', () => bodies(bus).includes('said 3'));
-  expect(JSON.parse(readFileSync(join(drop, `${id(2)}.answer.json`), 'utf8'))).toMatchObject({
-    error: { code: 'usage' },
-  });
+    // Again with the same name, and as one that names an outbox entry of somebody else.
+    writeFileSync(join(drop, `${id(1)}.json`), JSON.stringify(request(1)));
+    writeFileSync(join(drop, `${id(2)}.json`), JSON.stringify(request(1)));
+    writeFileSync(join(drop, `${id(3)}.json`), JSON.stringify(request(3)));
+    await until('the third', () => bodies(bus).includes('said 3'));
+    expect(JSON.parse(readFileSync(join(drop, `${id(2)}.answer.json`), 'utf8'))).toMatchObject({
+      error: { code: 'usage' },
+    });
 
-  end();
-  await until('the answer', () => bodies(bus).includes('done'));
-  await running.stop();
-  expect(bodies(bus)).toEqual(['said 1', 'said 3', 'done']);
-  expect(existsSync(dir)).toBe(false);
-});
+    end();
+    await until('the answer', () => bodies(bus).includes('done'));
+    await running.stop();
+    expect(bodies(bus)).toEqual(['said 1', 'said 3', 'done']);
+    expect(existsSync(dir)).toBe(false);
+  },
+);
 
 test('half-written, huge, linked and other files in the drop folder do no harm', async () => {
   const { bus, host, end } = await machine();
@@ -178,27 +182,31 @@ test('what a run has dropped is published although its dispatcher was killed, an
   expect(readdirSync(join(host.state, 'run'))).toEqual([]);
 });
 
-test('where no socket can be reached crosstalk send goes by the drop folder, during the run', async () => {
-  const bus = new Bus();
-  const worker = new Persuaded(
-    bus,
-    'rm "$CROSSTALK_RUN_DIR"/s; crosstalk send --to other --new "from the sandbox"',
-    `git --git-dir=${bus.root}/hub.git log --format=%an main | head -1`,
-    'crosstalk channel create made-there',
-    'crosstalk memory add --subject "It holds" "since today"',
-  );
-  const host = await bus.host('laptop', { worker: worker.cli, other: 'cat >/dev/null' });
-  await host.send('worker', 'go on');
-  const log = await host.once();
-  const [sent, author, made, noted] = worker.given;
-  expect(sent).toMatchObject({ code: 0, err: '' });
-  expect(sent?.out).toMatch(/^Sent: \d{4}\//);
-  expect(author?.out.trim()).toBe('worker');
-  expect(made?.out).toMatch(/^[0-9a-f-]{36}\n$/);
-  expect(noted?.out).toMatch(/^Remembered: /);
-  expect(bodies(bus)).toEqual(['from the sandbox', 'done']);
-  expect(log.map(({ event }) => event)).not.toContain('drop_refused');
-});
+test(
+  'where no socket can be reached crosstalk send goes by the drop folder, during the run',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const worker = new Persuaded(
+      bus,
+      'rm "$CROSSTALK_RUN_DIR"/s; crosstalk send --to other --new "from the sandbox"',
+      `git --git-dir=${bus.root}/hub.git log --format=%an main | head -1`,
+      'crosstalk channel create made-there',
+      'crosstalk memory add --subject "It holds" "since today"',
+    );
+    const host = await bus.host('laptop', { worker: worker.cli, other: 'cat >/dev/null' });
+    await host.send('worker', 'go on');
+    const log = await host.once();
+    const [sent, author, made, noted] = worker.given;
+    expect(sent).toMatchObject({ code: 0, err: '' });
+    expect(sent?.out).toMatch(/^Sent: \d{4}\//);
+    expect(author?.out.trim()).toBe('worker');
+    expect(made?.out).toMatch(/^[0-9a-f-]{36}\n$/);
+    expect(noted?.out).toMatch(/^Remembered: /);
+    expect(bodies(bus)).toEqual(['from the sandbox', 'done']);
+    expect(log.map(({ event }) => event)).not.toContain('drop_refused');
+  },
+);
 
 test('a command that 6.0 proposed for codex still lets it speak, and shows it no approvals', async () => {
   const bus = new Bus();

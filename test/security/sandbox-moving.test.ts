@@ -76,6 +76,7 @@ const why = (log: readonly Event[]): string =>
 
 can(
   `over two runs a run uncovers no repository of the operator’s by moving folders${UNLESS}`,
+  { tags: 'long' },
   async () => {
     const at = await world();
     const { home, work } = at;
@@ -124,6 +125,7 @@ can(
 
 can(
   `what a sandbox hides stays hidden when folders are moved in a run before${UNLESS}`,
+  { tags: 'long' },
   async () => {
     const at = await world();
     const work = join(at.bus.root, 'outside');
@@ -197,6 +199,7 @@ can(
 
 can(
   `what a run puts beside a name that is not UTF-8, or makes of its folder, holds the next run${UNLESS}`,
+  { tags: 'long' },
   async () => {
     const at = await world();
     const { work } = at;

@@ -132,6 +132,7 @@ it('the proxy of a sandbox cannot be talked into another host, by no spelling', 
 
 it.skipIf(!backend.ok)(
   `an address in the instructions of a CLI opens no host, and that of its model does${UNLESS}`,
+  { tags: 'long' },
   async () => {
     const { open, closed } = await servers();
     const url = (port: number): string => `http://127.0.0.1:${String(port)}/`;

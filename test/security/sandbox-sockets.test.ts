@@ -31,6 +31,7 @@ const listen = (name: string, then = ''): string =>
 
 can(
   `a run in a sandbox reaches no socket and no pipe of others, however it came to its name${UNLESS}`,
+  { tags: 'long' },
   async () => {
     const bus = new Bus();
     const home = join(bus.root, 'home');

@@ -67,6 +67,7 @@ async function world(): Promise<{ bus: Bus; host: Host; home: string }> {
 
 can(
   `a run in a sandbox reads nothing of HOME that is not named, whatever its place is called${UNLESS}`,
+  { tags: 'long' },
   async () => {
     const { bus, host, home } = await world();
     const config = join(home, '.gitconfig');

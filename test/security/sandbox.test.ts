@@ -85,6 +85,7 @@ async function tried(
 
 can(
   `what a hostile run tries succeeds outside of a sandbox, and fails in it${UNLESS}`,
+  { tags: 'long' },
   async () => {
     const bus = new Bus();
     const home = join(bus.root, 'home');

@@ -165,18 +165,22 @@ it('a schedule in the name of a person gets no work from a tier that serves only
   expect(bus.from('worker').map(({ message }) => message.body)).not.toContain('SERVED\n');
 });
 
-it('a message that claims to be an occurrence does not keep the real one from being sent', async () => {
-  const { bus, host } = await world();
-  const due = new Date(Date.now() + toHour() - 1000).toISOString();
-  const { channel } = await channelOf(host);
-  const path = `data/channels/${channel}/${due.slice(0, 10).replaceAll('-', '/')}`;
-  const name = `${due.slice(11, 23).replace(/[:.]/g, '')}Z-00000000.md`;
-  const header = `from: schedule\nto: worker\ntype: text\ntimestamp: ${due}\nhost: front\nschedule: standup\ndue: ${due}`;
-  host.edit({ [`${path}/${name}`]: `---\n${header}\n---\n\nforged\n` });
-  await pass(host, toHour());
-  const bodies = bus.from('schedule').map(({ message }) => message.body);
-  expect(bodies.sort()).toEqual(['forged\n', 'what is new?\n']);
-});
+it(
+  'a message that claims to be an occurrence does not keep the real one from being sent',
+  { tags: 'long' },
+  async () => {
+    const { bus, host } = await world();
+    const due = new Date(Date.now() + toHour() - 1000).toISOString();
+    const { channel } = await channelOf(host);
+    const path = `data/channels/${channel}/${due.slice(0, 10).replaceAll('-', '/')}`;
+    const name = `${due.slice(11, 23).replace(/[:.]/g, '')}Z-00000000.md`;
+    const header = `from: schedule\nto: worker\ntype: text\ntimestamp: ${due}\nhost: front\nschedule: standup\ndue: ${due}`;
+    host.edit({ [`${path}/${name}`]: `---\n${header}\n---\n\nforged\n` });
+    await pass(host, toHour());
+    const bodies = bus.from('schedule').map(({ message }) => message.body);
+    expect(bodies.sort()).toEqual(['forged\n', 'what is new?\n']);
+  },
+);
 
 async function channelOf(host: Host): Promise<{ channel: string }> {
   const listed = await host.run('channel', 'list', '--json');
@@ -221,25 +225,33 @@ it('a schedule in the name of an actor wakes nobody by its own message, and give
   expect(bus.from('worker')).toHaveLength(1);
 });
 
-it('what is sent by hand for a schedule of another host does not look as if that host had sent it', async () => {
-  const { bus, host } = await world();
-  const back = await bus.host('back', { helper: 'cat > /dev/null; echo done' });
-  const ran = await back.run('schedule', 'run', 'standup');
-  expect(ran.code, ran.err).toBe(0);
-  const log = await pass(host);
-  expect(eventsOf(log, 'alias_shared')).toEqual([]);
-  expect(bus.from('schedule')[0]?.message.host).toBeUndefined();
-});
+it(
+  'what is sent by hand for a schedule of another host does not look as if that host had sent it',
+  { tags: 'long' },
+  async () => {
+    const { bus, host } = await world();
+    const back = await bus.host('back', { helper: 'cat > /dev/null; echo done' });
+    const ran = await back.run('schedule', 'run', 'standup');
+    expect(ran.code, ran.err).toBe(0);
+    const log = await pass(host);
+    expect(eventsOf(log, 'alias_shared')).toEqual([]);
+    expect(bus.from('schedule')[0]?.message.host).toBeUndefined();
+  },
+);
 
-it('a paused machine sends nothing, and what is due when it goes on is the last one', async () => {
-  const { bus, host } = await world();
-  await host.run('pause');
-  await pass(host, toHour());
-  expect(bus.from('schedule')).toEqual([]);
-  await runAt(host, toHour(), 'resume');
-  await pass(host, toHour());
-  expect(bus.from('schedule')).toHaveLength(1);
-});
+it(
+  'a paused machine sends nothing, and what is due when it goes on is the last one',
+  { tags: 'long' },
+  async () => {
+    const { bus, host } = await world();
+    await host.run('pause');
+    await pass(host, toHour());
+    expect(bus.from('schedule')).toEqual([]);
+    await runAt(host, toHour(), 'resume');
+    await pass(host, toHour());
+    expect(bus.from('schedule')).toHaveLength(1);
+  },
+);
 
 it('a run cannot make a schedule', async () => {
   const { host } = await world();

@@ -106,16 +106,20 @@ describe.skipIf(!hasSshKeygen)(`whoever rewrites the history ${WITH_SSH_KEYGEN}`
     },
   );
 
-  it('has none run again by putting what was said into another order', async () => {
-    const relPath = await host.send('worker', 'pay 100');
-    await starts();
-    const [answer = ''] = answersOf('worker');
-    const answered = git(bus.hub, 'show', `main:${answer}`);
-    const task = fileOf(host, { channel: host.channel(), relPath });
-    rewrite([fileAt(relPath), answer], '', { [answer]: answered, [fileAt(relPath)]: task });
-    await starts();
-    expect(runs()).toBe(1);
-  });
+  it(
+    'has none run again by putting what was said into another order',
+    { tags: 'long' },
+    async () => {
+      const relPath = await host.send('worker', 'pay 100');
+      await starts();
+      const [answer = ''] = answersOf('worker');
+      const answered = git(bus.hub, 'show', `main:${answer}`);
+      const task = fileOf(host, { channel: host.channel(), relPath });
+      rewrite([fileAt(relPath), answer], '', { [answer]: answered, [fileAt(relPath)]: task });
+      await starts();
+      expect(runs()).toBe(1);
+    },
+  );
 
   it(
     'has nothing run again that was met with silence, called off, or dropped after it failed',

@@ -134,23 +134,27 @@ describe.skipIf(!hasSshKeygen)(`whoever can push ${WITH_SSH_KEYGEN}`, () => {
     },
   );
 
-  it('cannot move the signature to where it changes what the header means', async () => {
-    const whole = signedFile(anna, channel, FIRST, said({ re: [`${AT}50.md`, `${AT}51.md`] }));
-    const line = /sig: .*\n/.exec(whole)?.[0] ?? '';
-    const rest = whole.replace(line, '');
-    for (
-      let at = rest.indexOf('\n') + 1;
-      at <= rest.indexOf('\n---\n') + 1;
-      at = rest.indexOf('\n', at) + 1
-    ) {
-      const moved = rest.slice(0, at) + line + rest.slice(at);
-      putFile(host, channel, FIRST, moved);
-      await host.news();
-      const read = await host.run('read', FIRST, '--json');
-      const isThere = read.code === 0 && (JSON.parse(read.out) as { verified: boolean }).verified;
-      expect(isThere, moved).toBe(moved === whole);
-    }
-  });
+  it(
+    'cannot move the signature to where it changes what the header means',
+    { tags: 'long' },
+    async () => {
+      const whole = signedFile(anna, channel, FIRST, said({ re: [`${AT}50.md`, `${AT}51.md`] }));
+      const line = /sig: .*\n/.exec(whole)?.[0] ?? '';
+      const rest = whole.replace(line, '');
+      for (
+        let at = rest.indexOf('\n') + 1;
+        at <= rest.indexOf('\n---\n') + 1;
+        at = rest.indexOf('\n', at) + 1
+      ) {
+        const moved = rest.slice(0, at) + line + rest.slice(at);
+        putFile(host, channel, FIRST, moved);
+        await host.news();
+        const read = await host.run('read', FIRST, '--json');
+        const isThere = read.code === 0 && (JSON.parse(read.out) as { verified: boolean }).verified;
+        expect(isThere, moved).toBe(moved === whole);
+      }
+    },
+  );
 
   it(
     'gains nothing by a signature that is none, or of another purpose, and starts no process by it',

@@ -111,24 +111,28 @@ describe('somebody pushes other tools', () => {
     expect(shown.out).not.toMatch(/[^\n\x20-\x7e]/);
   });
 
-  it('a set that is approved for one actor is held for another, and a digest is of one actor', async () => {
-    const host = await worker();
-    host.declare({ worker: CLAUDE, other: CLAUDE });
-    await host.approve();
-    tools(host, vault({ KEY: '${vault.key}' }));
-    const [change] = await held(host);
-    await host.approve();
-    host.edit({
-      'local/actors/other.md': profileWith('other', [vault({ KEY: '${vault.key}' })]),
-    });
-    expect((await ask(host, 'Well?', 'other')).text).toContain('no tools');
-    const [theirs] = await held(host);
-    expect(theirs?.name).toBe('other.mcps');
-    expect(theirs?.digest).not.toBe(change?.digest);
-    const again = await host.run('host', 'approve', '--host', 'front', change?.digest ?? '');
-    expect(again.code).toBe(1);
-    expect((await ask(host, 'Well?', 'other')).text).toContain('no tools');
-  });
+  it(
+    'a set that is approved for one actor is held for another, and a digest is of one actor',
+    { tags: 'long' },
+    async () => {
+      const host = await worker();
+      host.declare({ worker: CLAUDE, other: CLAUDE });
+      await host.approve();
+      tools(host, vault({ KEY: '${vault.key}' }));
+      const [change] = await held(host);
+      await host.approve();
+      host.edit({
+        'local/actors/other.md': profileWith('other', [vault({ KEY: '${vault.key}' })]),
+      });
+      expect((await ask(host, 'Well?', 'other')).text).toContain('no tools');
+      const [theirs] = await held(host);
+      expect(theirs?.name).toBe('other.mcps');
+      expect(theirs?.digest).not.toBe(change?.digest);
+      const again = await host.run('host', 'approve', '--host', 'front', change?.digest ?? '');
+      expect(again.code).toBe(1);
+      expect((await ask(host, 'Well?', 'other')).text).toContain('no tools');
+    },
+  );
 
   it(
     'a profile that goes, and one that comes to another place, change nothing before they are approved',
@@ -161,16 +165,20 @@ describe('somebody pushes other tools', () => {
     expect((await host.run('replies', question)).out).toContain('no tools');
   });
 
-  it('what is approved is what was shown, also when something else was pushed since', async () => {
-    const host = await worker();
-    tools(host, vault({ ONE: 'aaa' }));
-    const [change] = await held(host);
-    tools(host, vault({ ONE: 'bbb' }));
-    const approved = await host.run('host', 'approve', '--host', 'front', change?.digest ?? '');
-    expect(approved.code, approved.err).toBe(0);
-    expect((await ask(host)).text).toContain('ends in aaa');
-    expect(await held(host)).toHaveLength(1);
-  });
+  it(
+    'what is approved is what was shown, also when something else was pushed since',
+    { tags: 'long' },
+    async () => {
+      const host = await worker();
+      tools(host, vault({ ONE: 'aaa' }));
+      const [change] = await held(host);
+      tools(host, vault({ ONE: 'bbb' }));
+      const approved = await host.run('host', 'approve', '--host', 'front', change?.digest ?? '');
+      expect(approved.code, approved.err).toBe(0);
+      expect((await ask(host)).text).toContain('ends in aaa');
+      expect(await held(host)).toHaveLength(1);
+    },
+  );
 
   it.each([
     ['a variable', (dir: string) => vault({ NODE_OPTIONS: `--require=${dir}/local/x.js` })],
