@@ -26,7 +26,7 @@ const MOST_LOOSE = 256 * 1024;
 const FENCES = /^(`{3,})(?:json)?[ \t]*\r?\n([\s\S]*?)\r?\n?^\1[ \t]*$/gim;
 
 /**
- * What a run printed without the blanks around it, a code fence, and words before and after, if one JSON document is
+ * What a run printed without the blanks, the code fence and the words around it, if one JSON document is
  * left then; where there may be several, the whole text.
  */
 export function unfenced(text: string): string {

@@ -35,7 +35,7 @@ const MAX_ALL_BYTES = 64 * 1024;
  * {@link LIMIT_MS}, and a reference out of it is not followed.
  *
  * @param schemas as `schemaIn` returns them
- * @returns for `fits` the JSON itself; one code fence around it is taken off
+ * @returns for `fits` the JSON itself; words and a code fence around it are taken off
  */
 export async function fitOf(printed: string, schemas: readonly string[]): Promise<Fit> {
   const text = unfenced(printed);

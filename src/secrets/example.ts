@@ -9,11 +9,13 @@ const WORDS = new Set(
 );
 /** `xxxx`, `****`, `...`, and `api03`. */
 const FILLER = /^(?:(.)\1+|x|api\d{1,3}|\d{1,3})$/;
-/** `<password>`, `${PASSWORD}`, `{{ password }}`, `%s`. */
+/** `<password>`, `${PASSWORD}`, `{{ password }}`, `[token]`, `%PASSWORD%`: words, without a digit but in capitals. */
 const BRACKETED =
-  /^(?:<[^<>]{0,64}>|\$?\{{1,2}[^{}]{0,64}\}{1,2}|\[[^[\]]{0,64}\]|%\w{1,32}%?|\$\w{1,64})$/;
+  /^(?:<[A-Za-z _.-]{1,40}>|\$?\{{1,2}[A-Za-z _.-]{1,40}\}{1,2}|\[[A-Za-z _.-]{1,40}\]|[%$][A-Z][A-Z0-9_]{1,40}%?|%s)$/;
 /** What a secret is called in front of it. */
 const LABEL = /^[\w./-]{1,128}["']?\s{0,8}[=:]\s{0,8}["']?/;
+/** A name, or what stands for one. Some services take the secret itself as the name, with any password. */
+const USER = /^[<$%{[]{0,3}[A-Za-z][A-Za-z _.-]{0,19}[>%}\]]{0,2}$|^$/;
 const LOGIN = /\/\/([^\s/:@]{0,256}):([^\s@]{0,256})@/;
 
 /**
@@ -23,7 +25,8 @@ const LOGIN = /\/\/([^\s/:@]{0,256}):([^\s@]{0,256})@/;
  * @param found the text that a rule has matched
  */
 export function isExample(found: string): boolean {
-  const [, user, password] = LOGIN.exec(found) ?? [];
+  const [, user = '', password] = LOGIN.exec(found) ?? [];
+  if (!USER.test(user)) return false;
   const value = (password ?? found.replace(LABEL, '')).replaceAll('\u2026', '');
   if (password !== undefined && password !== '' && password === user) return true;
   if (BRACKETED.test(value)) return true;

@@ -67,6 +67,13 @@ describe('what the rules find', () => {
     'postgres://postgres:Tr0ub4dor@db.example.org/app',
     `postgres://app:${drawn(20, 3)}@localhost/app`,
     `GITHUB_TOKEN=ghp_${drawn(36, 5)}`,
+    // The name is the secret.
+    `https://${drawn(32, 7)}:token@api.example.org/`,
+    `https://${drawn(24, 8)}:${drawn(24, 8)}@api.example.org/`,
+    `https://${drawn(24, 9)}:changeme@api.example.org/`,
+    'postgres://app:$ecr3tWord@db.example.org/app',
+    'postgres://app:%7Tr0ub4dor@db.example.org/app',
+    'postgres://app:<Tr0ub4dor3>@db.example.org/app',
   ])('is what is no example, though it stands where one could: %s', async (text) => {
     expect(await scan(`Set it as in\n${text}\nand start.\n`)).toHaveLength(1);
   });
