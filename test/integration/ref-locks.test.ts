@@ -71,7 +71,7 @@ it('a lock that somebody holds is respected', async () => {
   expect(existsSync(lock)).toBe(true);
 });
 
-it('of several who find a lock that is too old at once, one writes the ref, and it is whole', async () => {
+it('of several who find a lock that is too old at once, one at most writes the ref, it is whole, and who is refused may try again', async () => {
   for (let round = 0; round < 10; round++) {
     const { place, lock } = repository();
     mkdirSync(dirname(lock), { recursive: true });
@@ -79,7 +79,11 @@ it('of several who find a lock that is too old at once, one writes the ref, and 
     const oids = [1, 2, 3, 4].map((n) => String(n).repeat(40));
     const all = await Promise.all(oids.map((oid) => writeRef(place, REF, oid, '')));
     const winners = oids.filter((_, n) => all[n]?.ok);
-    expect([round, winners]).toEqual([round, [await readRef(place, REF)]]);
+    // One may have its new lock taken away for a moment by another who thought it the old one: then none writes.
+    const written = await readRef(place, REF);
+    expect([round, winners]).toEqual([round, written === undefined ? [] : [written]]);
+    for (const one of all) expect(one).toMatchObject(one.ok ? {} : { contention: true });
+    expect(await writeRef(place, REF, FIRST, written ?? '')).toEqual({ ok: true });
     expect(readdirSync(dirname(lock))).toEqual(['work']);
   }
 });

@@ -127,7 +127,10 @@ export async function writeRef(
       kept = false;
       return { ok: true };
     } catch (error) {
-      return failed(`${name} cannot be written: ${reasonOf(error)}`, { contention: false });
+      // Without its lock: another process took it in this moment for the one that was too old.
+      return failed(`${name} cannot be written: ${reasonOf(error)}`, {
+        contention: hasCode(error, 'ENOENT'),
+      });
     } finally {
       closeSync(taken);
       if (kept) rmSync(lock, { force: true });
