@@ -27,6 +27,7 @@ export type EventName =
   | 'dispatch_start'
   | 'dispatch_done'
   | 'dispatch_silent'
+  | 'dispatch_ended'
   | 'dispatch_failed'
   | 'dispatch_held'
   | 'record_failed'
@@ -106,6 +107,7 @@ const LEVELS: Partial<Record<EventName, Level>> = {
   message_malformed: 'warn',
   message_changed: 'warn',
   foreign_path: 'warn',
+  dispatch_ended: 'warn',
   dispatch_failed: 'warn',
   dispatch_held: 'warn',
   record_failed: 'error',

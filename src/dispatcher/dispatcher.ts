@@ -89,10 +89,15 @@ export class Dispatcher {
     this.#foreseen = new ForeseenCancels(parts, this.#cancellations);
   }
 
-  /** Takes back what messages that were scanned cancel; called before the cursors are saved. */
+  /**
+   * Takes back what messages that were scanned cancel, and ends the runs of whom this host does not serve any more;
+   * called before the cursors are saved.
+   */
   async cancel(): Promise<void> {
     await this.#foreseen.again();
-    const { hosts, deliveries } = this.#parts;
+    const { hosts, deliveries, log } = this.#parts;
+    for (const { id, actor, channel } of hosts.active ? this.#jobs.endUnserved(hosts.active) : [])
+      log('dispatch_ended', { id, actor, channel, reason: 'unserved' });
     const tip = deliveries.mailboxes.scanned;
     if (hosts.active !== undefined && tip !== undefined)
       await this.#cancellations.honour(hosts.active, tip);

@@ -13,6 +13,12 @@ interface Under {
   done: Promise<void>;
 }
 
+/** The host in force, and whom it serves. */
+interface Served {
+  alias: string;
+  actors: { has: (actor: string) => boolean };
+}
+
 /** The jobs of a dispatcher that are under way, by dispatch id. */
 export class Jobs {
   readonly #jobs = new Map<string, Under>();
@@ -49,6 +55,17 @@ export class Jobs {
    */
   end(actor: string, message: MessageRef): void {
     for (const { cancel } of this.#for(actor, message)) cancel.abort();
+  }
+
+  /**
+   * Ends the runs of actors that the host in force does not serve: whoever serves them now begins with their mail.
+   */
+  endUnserved({ alias, actors }: Served): Job[] {
+    const unserved = [...this.#jobs.values()].filter(
+      ({ job }) => !job.cancel.aborted && !(job.host === alias && actors.has(job.actor)),
+    );
+    for (const { cancel } of unserved) cancel.abort();
+    return unserved.map(({ job }) => job);
   }
 
   /** The run of an actor for a question, in its channel, if it may be told something. */

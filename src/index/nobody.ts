@@ -23,6 +23,21 @@ export const MOST_COUNTED = 1000;
 /** The most messages of which it is looked up whether they were answered. */
 const MOST_LOOKS = 5000;
 
+/** The newest message that is written under a name. */
+export function newestBy(
+  { database }: Index,
+  name: string,
+): { channel: string; relPath: string } | undefined {
+  const writer = database.get('SELECT id FROM names WHERE name = ?', name);
+  if (writer === undefined) return undefined;
+  const found = database.get(
+    `SELECT m.*, c.uuid FROM messages m JOIN channels c ON c.id = m.channel WHERE m.id =
+       (SELECT rowid FROM texts WHERE texts MATCH ? ORDER BY rowid DESC LIMIT 1)`,
+    `tags : s${String(number(writer, 'id'))}`,
+  );
+  return found && { channel: text(found, 'uuid'), relPath: relPathIn(found) };
+}
+
 /**
  * The names that messages are addressed to which nobody has reacted to. What asks for a decision waits for a
  * person, who may never have written before, and what was taken back waits for nobody.

@@ -1,6 +1,6 @@
 import { openQuestions, type Lookup } from './causality.ts';
 import type { Located, Message } from './message.ts';
-import { owedTasks } from './pending.ts';
+import { owedTasks, type CanAnswer } from './pending.ts';
 import { byTime, placeOfRef } from './reference.ts';
 import type { AnswerPlan } from './reply.ts';
 
@@ -12,6 +12,7 @@ import type { AnswerPlan } from './reply.ts';
  * @param plans what the text answers
  * @param answered paths of what the actor has answered: what it adds to an answer is no word on the way
  * @param channel the messages of the thread, with what the run itself has sent
+ * @param canAnswer who can pay what is owed
  */
 export function withInterim(
   plans: readonly AnswerPlan[],
@@ -19,10 +20,11 @@ export function withInterim(
   answered: ReadonlySet<string>,
   channel: readonly Located[],
   lookup: Lookup,
+  canAnswer?: CanAnswer,
 ): AnswerPlan[] {
   return plans.map((plan) => {
     if (!plan.answers || plan.re.every((question) => answered.has(question))) return plan;
-    const owed = owedTasks(actor, plan.re, channel, lookup);
+    const owed = owedTasks(actor, plan.re, channel, lookup, canAnswer);
     if (owed.length === 0) return plan;
     const home = placeOfRef('', plan.re[0] ?? '').channel;
     const near = owed.filter((task) => placeOfRef('', task).channel === home);
@@ -63,8 +65,9 @@ export function lastWord(
   actor: string,
   channel: readonly Located[],
   lookup: Lookup,
+  canAnswer?: CanAnswer,
 ): string | undefined {
-  if (owedTasks(actor, plan.re, channel, lookup).length > 0) return undefined;
+  if (owedTasks(actor, plan.re, channel, lookup, canAnswer).length > 0) return undefined;
   if (awaitsAsker(actor, plan.re, channel)) return undefined;
   const leadsHere = (ref: string): boolean => {
     const message = lookup(ref);

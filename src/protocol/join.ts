@@ -1,7 +1,7 @@
 import type { Address } from './address.ts';
 import type { Lookup } from './causality.ts';
 import type { Located } from './message.ts';
-import { debts, isAmong, partiesByName, type Debt } from './pending.ts';
+import { debts, isAmong, partiesByName, type Debt, type CanAnswer } from './pending.ts';
 
 /** How long partial answers wait for the others unless a profile says otherwise: milliseconds. */
 export const JOIN_TIMEOUT = 30 * 60_000;
@@ -29,6 +29,8 @@ export interface PartialAnswers {
   /** The messages of the thread; see {@link debts}. */
   channel: readonly Located[];
   lookup: Lookup;
+  /** Who can pay what is owed. */
+  canAnswer?: CanAnswer;
 }
 
 /**
@@ -41,13 +43,13 @@ export interface PartialAnswers {
  * @param timeout milliseconds after the first one arrived
  */
 export function joinOf(
-  { actor, questions, batch, channel, lookup }: PartialAnswers,
+  { actor, questions, batch, channel, lookup, canAnswer }: PartialAnswers,
   seenAt: (relPath: string) => number,
   timeout: number,
 ): Join | undefined {
   const [first] = batch;
   if (first === undefined || questions.length === 0) return undefined;
-  const owed = debts(actor, questions, channel, lookup);
+  const owed = debts(actor, questions, channel, lookup, canAnswer);
   if (owed.length === 0) return undefined;
   const arrived = (one: Located): number => arrivalOf(one, actor, lookup, seenAt(one.relPath));
   const words = batch.filter(({ message }) => message.interim === true);

@@ -66,6 +66,11 @@ export function mayBeSilent(facts: {
   );
 }
 
+/** Whether anybody can answer what is sent to an address. */
+export type CanAnswer = (address: Address) => boolean;
+
+const anybody: CanAnswer = () => true;
+
 /**
  * Whether an addressee of a message that `actor` wrote for one of these questions still owes an
  * answer. An answer to a peer's counter-question makes a new answer due; a message back to the
@@ -81,8 +86,9 @@ export function awaitsPeers(
   questions: readonly string[],
   channel: readonly Located[],
   lookup: Lookup,
+  canAnswer?: CanAnswer,
 ): boolean {
-  return owedTasks(actor, questions, channel, lookup).length > 0;
+  return owedTasks(actor, questions, channel, lookup, canAnswer).length > 0;
 }
 
 /**
@@ -94,8 +100,9 @@ export function owedTasks(
   questions: readonly string[],
   channel: readonly Located[],
   lookup: Lookup,
+  canAnswer?: CanAnswer,
 ): string[] {
-  return debts(actor, questions, channel, lookup).map(({ task }) => task);
+  return debts(actor, questions, channel, lookup, canAnswer).map(({ task }) => task);
 }
 
 /** A message to which an answer is owed. */
@@ -107,13 +114,14 @@ export interface Debt {
 
 /**
  * What addressees owe for one of these questions; see {@link awaitsPeers}. Nothing is owed to what the
- * actor took back.
+ * actor took back, nor by whom nobody can reach: a debt that nobody can pay is none.
  */
 export function debts(
   actor: string,
   questions: readonly string[],
   channel: readonly Located[],
   lookup: Lookup,
+  canAnswer = anybody,
 ): Debt[] {
   const payers = new Map<string, Message[]>();
   const takenBack = new Set<string>();
@@ -133,7 +141,8 @@ export function debts(
     if (message.cancels !== undefined || takenBack.has(relPath)) return [];
     const isTo = ({ from }: Message): boolean => message.to.some(({ name }) => name === from);
     const behind = tasksBehind(message, actor, lookup).flatMap((ref) => payers.get(ref) ?? []);
-    const owing = owingOf(message, [...(payers.get(relPath) ?? []), ...behind.filter(isTo)]);
+    const paid = [...(payers.get(relPath) ?? []), ...behind.filter(isTo)];
+    const owing = owingOf(message, paid).filter(canAnswer);
     if (owing.length === 0) return [];
     if (message.re.some((answered) => questions.includes(answered))) return [];
     const served = questionsBehind({ relPath, message }, actor, lookup);

@@ -197,7 +197,7 @@ can(`sandbox run shows what an actor would reach${UNLESS}`, async () => {
   host.declare({
     dev: {
       default: {
-        cli: 'cat > /dev/null; echo x > mine; crosstalk send --to dev2 --attach mine "with a file" >&2; crosstalk status 2>&1; true',
+        cli: 'cat > /dev/null; echo x > mine; crosstalk send --to dev2 --anyway --attach mine "with a file" >&2; crosstalk status 2>&1; true',
         sandbox: { net: ['none'] },
       },
     },

@@ -317,9 +317,9 @@ it(
     writeFileSync(file, `a message with ${SECRET}\n`);
     const run = new Persuaded(
       bus,
-      `crosstalk send --to anna "$(cat '${file}')"`,
-      'crosstalk send --to anna "a message without"',
-      `crosstalk send --to anna --allow-secret "$(cat '${file}')"`,
+      `crosstalk send --anyway --to anna "$(cat '${file}')"`,
+      'crosstalk send --anyway --to anna "a message without"',
+      `crosstalk send --anyway --to anna --allow-secret "$(cat '${file}')"`,
       `crosstalk memory add --subject x "$(cat '${file}')"`,
       `crosstalk memory add --subject x --allow-secret "$(cat '${file}')"`,
       'crosstalk outbox',
@@ -397,7 +397,7 @@ it(
       path,
       `import { writeFileSync, renameSync } from 'node:fs';
 const id = '01J0000000000000000000000A';
-const input = { to: 'anna', body: ${JSON.stringify(SECRET)}, login: 'worker', isNew: false, wait: true, allowSecret: true, allowed: true };
+const input = { to: 'anna', body: ${JSON.stringify(SECRET)}, login: 'worker', isNew: false, wait: true, allowSecret: true, allowed: true, anyway: true };
 const request = { kind: 'send', id, at: new Date().toISOString(), seed: '0011223344556677', input, allowSecret: true };
 const drop = process.env.CROSSTALK_RUN_DIR + '/drop/';
 writeFileSync(drop + '.x.tmp', JSON.stringify(request));

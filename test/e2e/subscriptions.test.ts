@@ -181,6 +181,7 @@ it(
       helper: 'echo helped',
       after: 'cat',
     });
+    host.declare({ nobody: 'true' }, 'away');
     subscribe(host, {
       one: subscription('answer:broken', 'after'),
       two: subscription('answer:coder', 'after'),

@@ -256,6 +256,7 @@ it('of what peers answer in another channel no second run is made while the answ
     grep -q '^> > sum' || echo sum ;;
 esac`;
   const front = await bus.host('front', { boss: { default: { cli: boss, count: 3 } } });
+  front.declare({ w1: 'true' }, 'away');
   writeFileSync(join(bus.root, 'home'), front.channel());
   const made = await front.run('channel', 'create', 'parts', '--parent', front.channel());
   const folder = `data/channels/${made.out.trim().split('\n').at(-1) ?? ''}`;

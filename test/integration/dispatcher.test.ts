@@ -104,6 +104,7 @@ it('a coordinator killed in the middle of its fan-out is given the question agai
     boss: `crosstalk send --to nobody "part one" >&2; test -e ${pidFile} && exit 0; echo $$ > ${pidFile}; sleep 60`,
     idle: 'true',
   });
+  host.declare({ nobody: 'true' }, 'away');
   await host.once();
   await host.send('boss', 'do both parts');
   const program = new Program(host, ...dispatch, 'front');

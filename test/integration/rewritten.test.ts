@@ -255,6 +255,7 @@ it(
     const host = await bus.host('front', {
       boss: 'test -e handed-on && echo done || { touch handed-on; crosstalk send --to nobody part; sleep 60; }',
     });
+    host.declare({ nobody: 'true' }, 'away');
     const running = host.start('--grace', '0');
     const question = await host.send('boss', 'goal', '--from', 'alice');
     const before = tipOf(bus);

@@ -41,6 +41,7 @@ it.each(['general', 'elsewhere'])(
   async (where) => {
     const bus = new Bus();
     const host = await bus.host('front', { boss: `WHERE='--channel ${where}'\n${BOSS}` });
+    host.declare({ w1: 'true', w2: 'true' }, 'away');
     if (where === 'elsewhere') await host.run('channel', 'create', where);
     // What is there before the thread, so that it does not begin with the history.
     await host.send('nobody', 'before', '--channel', 'general');
@@ -63,6 +64,7 @@ it(
   async () => {
     const bus = new Bus();
     const host = await bus.host('front', { boss: BOSS });
+    host.declare({ w1: 'true', w2: 'true' }, 'away');
     const goal = await host.send('boss', 'the goal');
     const folder = `data/channels/${host.channel()}`;
     const [one, two] = ['2026/06/09/100000000Z-aaaaaaaa.md', '2026/06/09/100001000Z-bbbbbbbb.md'];
@@ -107,6 +109,7 @@ it(
   async () => {
     const bus = new Bus();
     const front = await bus.host('front', { boss: agent('boss') });
+    front.declare({ worker: 'true' }, 'away');
     const goal = await front.send('boss', 'paint it');
     const before = git(bus.hub, 'rev-parse', 'main').trim();
     await front.once();

@@ -31,6 +31,7 @@ const summaries = (bus: Bus): string[] =>
 it('peers whose clocks are days behind are heard while the dispatcher runs: the summary has every part', async () => {
   const bus = new Bus();
   const host = await bus.host('front', { boss: BOSS });
+  host.declare({ w1: 'true', w2: 'true' }, 'away');
   const running = host.start();
   await host.send('boss', 'the goal');
   await until('the tasks', () => tasksOf(bus).length === 2);
@@ -50,6 +51,7 @@ it(
   async () => {
     const bus = new Bus();
     const host = await bus.host('front', { boss: BOSS });
+    host.declare({ w1: 'true', w2: 'true' }, 'away');
     const question = await host.send('boss', 'the goal');
     const day = question.slice(0, 10);
     const folder = `data/channels/${host.channel()}/${day}`;

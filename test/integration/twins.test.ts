@@ -22,7 +22,7 @@ class Copy extends Host {
 it('a copy of a machine with its state answers everything twice, and both say so; alone a machine never does', async () => {
   const bus = new Bus();
   const host = await bus.host('front', {
-    worker: 'crosstalk send --to nobody --new note >&2; echo done',
+    worker: 'crosstalk send --to nobody --anyway --new note >&2; echo done',
   });
   await host.send('worker', 'before');
   await host.once();

@@ -216,14 +216,14 @@ export class Host {
     return running;
   }
 
-  /** Replaces the host file by hand, as an operator would in another clone. */
-  declare(actors: Actors): void {
+  /** Replaces a host file by hand, as an operator would in another clone; without `alias` its own. */
+  declare(actors: Actors, alias = this.alias): void {
     const tiers = Object.entries(actors).map(([name, cli]) => [
       name,
       typeof cli === 'string' ? { default: cli } : cli,
     ]);
-    const fields = { alias: this.alias, actors: Object.fromEntries(tiers) as unknown };
-    this.edit({ [`hosts/${this.alias}.md`]: `---\n${stringify(fields, { lineWidth: 0 })}---\n` });
+    const fields = { alias, actors: Object.fromEntries(tiers) as unknown };
+    this.edit({ [`hosts/${alias}.md`]: `---\n${stringify(fields, { lineWidth: 0 })}---\n` });
   }
 
   /** Turns the machine into one on which nothing was ever approved. */

@@ -12,6 +12,7 @@ export function sendInput(
     ...given(call, 'channel', 'from', 'tier', 'for'),
     options: list(call, 'option'),
     isNew: flag(call, 'new'),
+    anyway: flag(call, 'anyway'),
     wait: call.options['wait'] !== false,
     allowSecret: flag(call, 'allowSecret'),
     login,

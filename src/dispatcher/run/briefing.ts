@@ -1,8 +1,9 @@
+import type { Address } from '../../protocol/address.ts';
 import { cancelledIn } from '../../protocol/cancel.ts';
 import { type Lookup, chainLevels, depthOf, missingOrigins } from '../../protocol/causality.ts';
 import { messageFile } from '../../protocol/layout.ts';
 import type { Located } from '../../protocol/message.ts';
-import { answeredOn } from '../../protocol/pending.ts';
+import { answeredOn, type CanAnswer } from '../../protocol/pending.ts';
 import { planAnswers, type AnswerPlan } from '../../protocol/reply.ts';
 import { THREAD_LIMITS } from '../../protocol/prompt/prompt-thread.ts';
 import { byChannel, placeOfRef } from '../../protocol/reference.ts';
@@ -35,6 +36,8 @@ export interface Briefing {
   plans: AnswerPlan[];
   /** Paths of missing messages that may contain the question which the batch should answer. */
   lacking: string[];
+  /** Who can answer what the actor has sent. */
+  canAnswer: CanAnswer;
   /** The number of messages from the newest question that began the work (`depthOf`). */
   depth: number;
 }
@@ -49,16 +52,18 @@ interface Batch {
   messages: string[];
 }
 
-interface BriefingParts {
+export interface BriefingParts {
   transport: Transport;
   reader: MessageReader;
   links: ChannelLinks;
   crossings: Crossings;
+  /** Who of those who were asked something can answer it, as far as this machine knows now. */
+  answering: (asked: readonly Address[]) => Promise<CanAnswer>;
 }
 
 /** Reads the messages that a run is about. */
 export async function brief(
-  { transport, reader, links, crossings }: BriefingParts,
+  { transport, reader, links, crossings, answering }: BriefingParts,
   { tip, channel, messages, actor, host }: Batch,
 ): Promise<Briefing> {
   const batch = await reader.messages(tip, channel, messages);
@@ -88,8 +93,14 @@ export async function brief(
     cancelled,
     plans: withSteerings(planAnswers(batch, actor, lookup, closed), actor, since, closed),
     lacking: missingOrigins(batch, actor, lookup).map((ref) => fileOf(channel, ref)),
+    canAnswer: await answering(askedBy(actor, since)),
     depth: depthOf(batch, lookup),
   };
+}
+
+/** Whom an actor has written to. */
+export function askedBy(actor: string, channel: readonly Located[]): Address[] {
+  return channel.flatMap(({ message }) => (message.from === actor ? message.to : []));
 }
 
 /** The most channels into which a thread is followed. */
@@ -100,7 +111,7 @@ const MAX_CHANNELS = 50;
  * its chain or a message of the actor leads to or comes from.
  */
 async function linkedSince(
-  { transport, links, crossings }: Omit<BriefingParts, 'reader'>,
+  { transport, links, crossings }: Pick<BriefingParts, 'transport' | 'links' | 'crossings'>,
   { tip, channel, actor }: Pick<Batch, 'tip' | 'channel' | 'actor'>,
   batch: readonly Located[],
   lookup: Lookup,

@@ -12,7 +12,7 @@ import { seenFrom } from '../../protocol/seen-from.ts';
 import type { SessionKind } from '../../protocol/files/tier-session.ts';
 import type { CliOutcome } from '../../runner/outcome.ts';
 import type { InvocationResult } from '../../runner/runner.ts';
-import type { Briefing } from './briefing.ts';
+import { askedBy, type Briefing } from './briefing.ts';
 import { fittedTo, type Unfit } from './fitting.ts';
 import { planned, type Planned } from './plan.ts';
 import type { Job, JobResult, RunParts } from './job.ts';
@@ -28,14 +28,14 @@ export async function conclude(
   said: Said,
   result: InvocationResult,
 ): Promise<JobResult> {
-  const now = withSent(briefing, job, await sentIn(parts, job));
+  const now = await withSent(parts, job, briefing);
   const writer = { actor: job.actor, host: job.host, at: parts.now() };
   const { lacking, absent } = briefing;
   if (said.kind === 'answered') {
     if (job.plans === true)
       return fitting(planned(parts, job, briefing, { text: said.text, result }));
     const { plans, answered, batch } = briefing;
-    const marked = withInterim(plans, job.actor, answered, now.channel, now.lookup);
+    const marked = withInterim(plans, job.actor, answered, now.channel, now.lookup, now.canAnswer);
     const fitted = await fittedTo(now, marked, said.text);
     if (!fitted.ok) return failed(result, fitted.reason, fitted.detail);
     const answers = answerMessages(marked, batch, fitted.text, writer, job.channel);
@@ -80,8 +80,8 @@ export function isCancelled(actor: string, briefing: Briefing): boolean {
 
 /** Whether a peer still owes its part of what a batch asks. */
 export function stillAwaits(actor: string, briefing: Briefing): boolean {
-  const { channel, lookup } = briefing;
-  return awaitsPeers(actor, questionsOf(actor, briefing), channel, lookup);
+  const { channel, lookup, canAnswer } = briefing;
+  return awaitsPeers(actor, questionsOf(actor, briefing), channel, lookup, canAnswer);
 }
 
 /** The open questions of a batch. */
@@ -122,18 +122,25 @@ function tooLong(answers: readonly Placed[], result: InvocationResult): JobResul
 
 /** A briefing with what its run has sent. */
 interface Now extends Briefing {
-  /** How many messages the run has sent. */
+  /** How many messages the run has sent to somebody. */
   sent: number;
 }
 
-function withSent(briefing: Briefing, job: Job, sent: readonly Sent[]): Now {
+async function withSent(parts: RunParts, job: Job, briefing: Briefing): Promise<Now> {
+  const sent = await sentIn(parts, job);
   const seen = sent.map(([channel, located]) => seenFrom(job.channel, channel, located));
   const known = new Map(seen.map(({ relPath, message }) => [relPath, message]));
+  const channel = [...briefing.channel, ...seen];
+  // Who is served may have changed while it ran.
+  const canAnswer = await parts.answering(askedBy(job.actor, channel));
+  const isToSomebody = ([, { message }]: Sent): boolean =>
+    message.re.length > 0 || message.to.some(canAnswer);
   return {
     ...briefing,
-    channel: [...briefing.channel, ...seen],
+    channel,
     lookup: (ref) => briefing.lookup(ref) ?? known.get(ref),
-    sent: sent.length,
+    canAnswer,
+    sent: sent.filter(isToSomebody).length,
   };
 }
 
@@ -147,12 +154,12 @@ async function lastWords(
   now: Now,
   writer: Writer,
 ): Promise<Placed[] | Unfit> {
-  const { batch, answered, channel: thread, lookup } = now;
+  const { batch, answered, channel: thread, lookup, canAnswer } = now;
   const questions = openQuestionsOfBatch(batch, actor, lookup);
   const open = questions.filter(({ relPath }) => !answered.has(relPath));
   const found: Placed[] = [];
   for (const plan of withSteerings(askersOf(open), actor, thread, answered)) {
-    const ref = lastWord(plan, actor, thread, lookup);
+    const ref = lastWord(plan, actor, thread, lookup, canAnswer);
     if (ref === undefined) continue;
     const place = placeOfRef(channel, ref);
     const [word] = await reader.messages(tip, place.channel, [place.relPath]);

@@ -86,6 +86,10 @@ export function messageTools(z: Z): Tool[] {
           .boolean()
           .optional()
           .describe('inside a dispatch: unrelated to what is being processed'),
+        anyway: z
+          .boolean()
+          .optional()
+          .describe('inside a dispatch: send it although no host serves the name, where it waits'),
         options: z
           .array(z.string())
           .optional()
@@ -104,7 +108,7 @@ export function messageTools(z: Z): Tool[] {
       output: sent,
       hints: {},
       run: async (
-        { to, body, channel, tier, new: isNew, options, schema, now: isNow, about },
+        { to, body, channel, tier, new: isNew, anyway, options, schema, now: isNow, about },
         call,
       ) => {
         const { surroundings, note, open } = call;
@@ -112,7 +116,7 @@ export function messageTools(z: Z): Tool[] {
         const input = {
           to,
           body,
-          ...defined({ channel, tier, from: surroundings.from, options }),
+          ...defined({ channel, tier, from: surroundings.from, options, anyway }),
           ...(schema && { schema: JSON.stringify(schema) }),
           isNew: isNew ?? false,
           wait: true,

@@ -39,6 +39,8 @@ export interface SendInput {
   files?: AttachedFile[];
   /** Whether its sender waits for the answers, and so may not be among those who are asked. */
   awaited?: boolean;
+  /** In a run: it goes to a name that nobody serves, where it waits. */
+  anyway?: boolean;
   wait: boolean;
   /** A person lets it go whatever looks like a secret in it; a run cannot. */
   allowSecret?: boolean;

@@ -6,6 +6,7 @@ import type { Located, Message } from '../../protocol/message.ts';
 import { wait } from '../../wait.ts';
 import type { Context } from '../context.ts';
 import { publish, recordEntry } from '../deliver.ts';
+import { assertServed } from './assert-served.ts';
 import { keepFiles, type BytesFor } from './attached.ts';
 import type { Prepared, SendInput, Sent } from './input.ts';
 import type { Marks } from './marks.ts';
@@ -23,7 +24,8 @@ import { noteSurprises, surprisesOf } from './surprises.ts';
  *   continues with it); `onRecording`: called just before it is written to disk, nothing of which happens
  *   when this throws; `onDurable`: called once it is safe on disk; `sign`: given only by the process
  *   of whoever writes, so that a dispatcher never signs what a run says
- * @throws CrosstalkError `usage` for invalid input; nothing is written then. `held` for a secret: it is
+ * @throws CrosstalkError `usage` for invalid input, `not_found` for a task of a run to a name that nobody serves;
+ *   nothing is written then. `held` for a secret: it is
  *   in the outbox, and counts as nothing that a run has sent
  */
 export async function perform(
@@ -48,6 +50,8 @@ export async function perform(
   let looking: ReturnType<typeof surprisesOf> | undefined;
   const look = (): ReturnType<typeof surprisesOf> =>
     (looking ??= surprisesOf(context, asked).catch(() => ({ unserved: [], untiered: [] })));
+  if (dispatch !== undefined && input.anyway !== true)
+    await assertServed(context, asked.addressees, news);
   const blobs = await keepFiles(context, marks.id, input.files ?? [], options.bytesFor);
   const commits = messages.map(({ commit }) => commit);
   const allowSecret = input.allowSecret === true;

@@ -140,6 +140,7 @@ function work(
           ...optional('channel', 'tier', 'for', 'reply', 'option', 'schema'),
           options: words(input['options']),
           isNew: input['isNew'] === true,
+          anyway: input['anyway'] === true,
           wait: input['wait'] !== false,
           ...(input['files'] !== undefined && { files: filesOf(input) }),
         },
