@@ -43,8 +43,7 @@ export class Dispatcher {
   readonly #steered: SteeredMail;
   readonly #cancellations: Cancellations;
   readonly #foreseen: ForeseenCancels;
-  readonly #links: ChannelLinks;
-  readonly #crossings: Crossings;
+  readonly #reading: { links: ChannelLinks; crossings: Crossings };
   readonly #jobs = new Jobs();
   readonly #pushes = new Set<Promise<void>>();
   readonly #stopRuns = new AbortController();
@@ -63,26 +62,26 @@ export class Dispatcher {
     this.events = new Emitter((error) => {
       parts.log('internal_error', { error: reasonOf(error) });
     });
-    this.#links = new ChannelLinks(parts.transport, parts.reader);
-    this.#crossings = new Crossings(parts.transport, parts.reader);
-    const reading = { links: this.#links, crossings: this.#crossings };
-    this.joins = new Joins({ ...parts, ...reading });
+    const { transport, reader } = parts;
+    const links = new ChannelLinks(transport, reader);
+    this.#reading = { links, crossings: new Crossings(transport, reader) };
+    this.joins = new Joins({ ...parts, ...this.#reading });
     const shared = { ...parts, lanes: this.#lanes, batches: new Batches(parts.reader) };
     const publish = (id: string): void => {
       this.#track(parts.publisher.publish(id).then(() => undefined));
     };
     this.#sources = [
       // First, as it knows which mail the others leave alone.
-      new GatedMail({ ...shared, ...reading, undecidable: new Troubles(parts.now), publish }),
+      new GatedMail({ ...shared, ...this.#reading, undecidable: new Troubles(parts.now), publish }),
       new WaitingMail({ ...shared, joins: this.joins }),
       new DueRetries({ ...shared, retries: new Retries(parts) }),
     ];
     this.#fanIns = new FanIns(parts);
     this.#steered = new SteeredMail(parts);
-    this.#tidings = new Tidings({ ...parts, ...reading });
+    this.#tidings = new Tidings({ ...parts, ...this.#reading });
     this.#cancellations = new Cancellations({
       ...parts,
-      ...reading,
+      ...this.#reading,
       jobs: this.#jobs,
       publish,
     });
@@ -96,8 +95,7 @@ export class Dispatcher {
   async cancel(): Promise<void> {
     await this.#foreseen.again();
     const { hosts, deliveries, log } = this.#parts;
-    for (const { id, actor, channel } of hosts.active ? this.#jobs.endUnserved(hosts.active) : [])
-      log('dispatch_ended', { id, actor, channel, reason: 'unserved' });
+    if (hosts.active !== undefined) this.#jobs.endUnserved(hosts.active, log);
     const tip = deliveries.mailboxes.scanned;
     if (hosts.active !== undefined && tip !== undefined)
       await this.#cancellations.honour(hosts.active, tip);
@@ -217,8 +215,7 @@ export class Dispatcher {
     this.#fanIns.begin(fanIn, tip);
     const parts = {
       ...this.#parts,
-      links: this.#links,
-      crossings: this.#crossings,
+      ...this.#reading,
       budgets: this.#parts.guards.budgets,
       isHeld: (of: Tier) => this.#parts.guards.isHeld(of),
       dir: this.#parts.transport.dir,

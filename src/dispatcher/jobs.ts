@@ -1,3 +1,4 @@
+import type { Log } from '../log.ts';
 import { messageKey, type MessageRef } from '../protocol/message-ref.ts';
 import type { Running } from './dispatcher-parts.ts';
 import type { FanIn } from './fan-ins.ts';
@@ -60,12 +61,13 @@ export class Jobs {
   /**
    * Ends the runs of actors that the host in force does not serve: whoever serves them now begins with their mail.
    */
-  endUnserved({ alias, actors }: Served): Job[] {
-    const unserved = [...this.#jobs.values()].filter(
-      ({ job }) => !job.cancel.aborted && !(job.host === alias && actors.has(job.actor)),
-    );
-    for (const { cancel } of unserved) cancel.abort();
-    return unserved.map(({ job }) => job);
+  endUnserved({ alias, actors }: Served, log: Log): void {
+    for (const { job, cancel } of this.#jobs.values()) {
+      const { id, actor, channel, host } = job;
+      if (cancel.signal.aborted || (host === alias && actors.has(actor))) continue;
+      cancel.abort();
+      log('dispatch_ended', { id, actor, channel, reason: 'unserved' });
+    }
   }
 
   /** The run of an actor for a question, in its channel, if it may be told something. */

@@ -56,18 +56,19 @@ it('who tells nobody but a name that nobody serves, and prints nothing, has give
   expect(await stateOf(host, question)).toBe('FAILED');
 });
 
-it('a run may tell a person, who has written before', async () => {
+it('a run may ask a person, who has written before, and waits for what that one says', async () => {
   const { bus, host } = await machine(
-    'crosstalk send --to anna "by the way" > /dev/null && echo done',
+    'crosstalk send --to carl "which?" > /dev/null && echo I have asked carl',
   );
-  await host.send('boss', 'tell anna', '--from', 'anna');
+  await host.send('worker', 'hello', '--from', 'carl');
+  const question = await host.send('boss', 'decide', '--from', 'anna');
   await host.once();
-  expect(
-    bus
-      .from('boss')
-      .map(({ message }) => message.body.trim())
-      .sort(),
-  ).toEqual(['by the way', 'done']);
+  const said = bus.from('boss').map(({ message }) => [message.body.trim(), message.interim]);
+  expect(said.sort()).toEqual([
+    ['I have asked carl', true],
+    ['which?', undefined],
+  ]);
+  expect(await stateOf(host, question)).toBe('PENDING');
 });
 
 it('an actor that is removed while it owes its part keeps no answer back', async () => {

@@ -29,8 +29,7 @@ export async function answering(context: Context, asked: readonly Address[]): Pr
   const people = new Set<string>();
   for (const { name } of asked.filter((address) => !isServed(address)))
     if (await isPerson(context, name)) people.add(name);
-  return (address) =>
-    isServed(address) || (address.host === undefined && people.has(address.name));
+  return (address) => isServed(address) || (address.host === undefined && people.has(address.name));
 }
 
 /** Whether the newest message under a name was written by hand: what an actor writes names its host. */
