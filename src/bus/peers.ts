@@ -1,3 +1,6 @@
+import { EVERYONE, formatAddress, type Address } from '../protocol/address.ts';
+import { isName } from '../protocol/names.ts';
+import type { CanAnswer } from '../protocol/pending.ts';
 import { parseProfile } from '../protocol/files/actor.ts';
 import { placeOf, profileFiles } from '../protocol/layout.ts';
 import type { Peer, Peers } from '../protocol/prompt/prompt-peers.ts';
@@ -48,6 +51,55 @@ export async function peersAt(transport: Transport, tip: string, self: string): 
     })),
   );
   return { known, more: names.length - known.length };
+}
+
+/**
+ * Who can answer tasks at a commit: whom a host serves, and people, who have no profile.
+ *
+ * @param asked to whom they were given
+ */
+export async function canAnswerAt(
+  transport: Transport,
+  tip: string,
+  asked: readonly Address[],
+): Promise<CanAnswer> {
+  const gone = new Set<string>();
+  for (const address of asked)
+    if (
+      !(await isServed(transport, tip, address)) &&
+      (await hasProfile(transport, tip, address.name))
+    )
+      gone.add(formatAddress(address));
+  return (address) => !gone.has(formatAddress(address));
+}
+
+/**
+ * Whether a host serves an address at a commit. Where a host file cannot be read, nobody knows who is not served: all
+ * are taken to be.
+ */
+export async function isServed(
+  transport: Transport,
+  tip: string,
+  { name, host }: Address,
+): Promise<boolean> {
+  if (name === EVERYONE) return true;
+  return (await readHosts(transport, tip)).some(
+    ({ result }) =>
+      !result.ok ||
+      (result.value.actors.has(name) && (host === undefined || result.value.alias === host)),
+  );
+}
+
+/** Whether a name is one of an actor, served or not. */
+export async function hasProfile(
+  transport: Transport,
+  tip: string,
+  name: string,
+): Promise<boolean> {
+  if (!isName(name)) return false;
+  for (const path of profileFiles(name))
+    if ((await transport.objects.read(`${tip}:${path}`)) !== undefined) return true;
+  return false;
 }
 
 /** @param files the object of each profile, by path */

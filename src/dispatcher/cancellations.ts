@@ -1,3 +1,6 @@
+import type { ChannelLinks } from '../bus/channel-links.ts';
+import type { Crossings } from '../bus/crossings.ts';
+import type { MessageReader } from '../bus/message-reader.ts';
 import type { ActiveHost } from '../bus/approvals.ts';
 import { passed } from '../crash-points.ts';
 import { isSystemError, reasonOf } from '../errors.ts';
@@ -14,14 +17,19 @@ import { steeringsOn } from '../protocol/steer.ts';
 import type { DeadLetters } from '../state/dead-letters.ts';
 import type { DueNotices } from '../state/notices.ts';
 import type { Outbox, OutboxEntry } from '../state/outbox.ts';
+import type { Transport } from '../transport/transport.ts';
 import type { Deliveries } from './intake/deliveries.ts';
 import type { CancelFound } from './intake/scan-findings.ts';
 import type { Jobs } from './jobs.ts';
 import { EarlyCancels, targetOf } from './early-cancels.ts';
-import { brief, type Briefing, type BriefingParts } from './run/briefing.ts';
+import { brief, type Briefing } from './run/briefing.ts';
 import { cancelledLetters } from './run/letters.ts';
 
-export interface CancellationsParts extends BriefingParts {
+export interface CancellationsParts {
+  transport: Transport;
+  reader: MessageReader;
+  links: ChannelLinks;
+  crossings: Crossings;
   deliveries: Deliveries;
   deadLetters: DeadLetters;
   notices: DueNotices;

@@ -25,7 +25,6 @@ import type { Sessions } from './sessions/sessions.ts';
 import type { Runner } from '../runner/runner.ts';
 import type { Log } from '../log.ts';
 import type { Publisher } from '../bus/publisher.ts';
-import type { BriefingParts } from './run/briefing.ts';
 import type { RunParts } from './run/job.ts';
 import type { Transcribing } from './transcribing/transcribing.ts';
 
@@ -33,7 +32,6 @@ import type { Transcribing } from './transcribing/transcribing.ts';
 export interface DispatcherParts {
   transport: Transport;
   reader: MessageReader;
-  answering: BriefingParts['answering'];
   verifier: Verifier;
   written: Written;
   deliveries: Deliveries;

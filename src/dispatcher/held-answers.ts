@@ -1,16 +1,24 @@
 import { createHash } from 'node:crypto';
+import type { ChannelLinks } from '../bus/channel-links.ts';
+import type { Crossings } from '../bus/crossings.ts';
+import type { MessageReader } from '../bus/message-reader.ts';
 import type { Publisher } from '../bus/publisher.ts';
 import { reasonOf } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { outgoing } from '../protocol/outgoing.ts';
 import { answerMessages } from '../protocol/reply.ts';
 import type { HeldEntry, Outbox, OutboxEntry } from '../state/outbox.ts';
-import { brief, type BriefingParts } from './run/briefing.ts';
+import type { Transport } from '../transport/transport.ts';
+import { brief } from './run/briefing.ts';
 import { peopleWhoWait, whileHeld } from './run/waiting-note.ts';
 
-export interface HeldAnswersParts extends BriefingParts {
+export interface HeldAnswersParts {
   outbox: Outbox;
   publisher: Publisher;
+  transport: Transport;
+  reader: MessageReader;
+  links: ChannelLinks;
+  crossings: Crossings;
   log: Log;
   now: () => Date;
 }

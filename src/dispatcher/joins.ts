@@ -1,14 +1,22 @@
 import { formatAddress } from '../protocol/address.ts';
 import { JOIN_TIMEOUT, joinOf, type Join } from '../protocol/join.ts';
 import type { Delivery } from '../protocol/mailbox.ts';
+import type { ChannelLinks } from '../bus/channel-links.ts';
+import type { Crossings } from '../bus/crossings.ts';
+import type { MessageReader } from '../bus/message-reader.ts';
 import { profileInForce } from '../bus/profiles.ts';
 import type { Log } from '../log.ts';
 import type { Joining } from '../state/heartbeat.ts';
+import type { Transport } from '../transport/transport.ts';
 import type { FanIn } from './fan-ins.ts';
-import { brief, type BriefingParts } from './run/briefing.ts';
+import { brief } from './run/briefing.ts';
 import { isCancelled, questionsOf } from './run/conclude.ts';
 
-export interface JoinsParts extends BriefingParts {
+export interface JoinsParts {
+  transport: Transport;
+  reader: MessageReader;
+  links: ChannelLinks;
+  crossings: Crossings;
   stateDir: string;
   log: Log;
   now: () => Date;

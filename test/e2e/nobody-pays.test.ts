@@ -76,6 +76,7 @@ it('an actor that is removed while it owes its part keeps no answer back', async
   const [sent, go] = ['sent', 'go'].map((name) => join(bus.root, name)) as [string, string];
   const waits = `cat >/dev/null; crosstalk send --to helper part; touch ${sent}; while [ ! -e ${go} ]; do sleep 0.1; done; echo done`;
   const other = await bus.host('other', { helper: 'true' });
+  other.edit({ 'local/actors/helper.md': '---\nname: helper\n---\n' });
   host.declare({ boss: { default: waits } });
   await host.approve();
   host.start();

@@ -18,6 +18,7 @@ case "$CROSSTALK_DISPATCH_RE" in
 esac`;
   const tier = { cli: boss, count: 3, attempts: 1 };
   const front = await bus.host('front', { boss: { default: tier } });
+  front.declare({ w1: 'true' }, 'away');
   const folder = `data/channels/${front.channel()}`;
   await front.send('boss', 'goal', '--from', 'alice');
   await front.once();

@@ -66,7 +66,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       ['--tier <tier>', 'the model tier asked for'],
       ['--for <message>', 'of the messages being processed, the one it is about'],
       ['--new', 'unrelated to what is being processed: record neither re nor cause'],
-      ['--anyway', 'in a run: send it although no host serves the name, where it waits'],
+      ['--anyway', 'in a run: send it although nobody answers there, where it waits; like --new'],
       ['--now', 'for work under way: the agent is told now, or begins again with both'],
       ['--about <message>', 'with --now: the question that is worked on, if several are open'],
       ['--option <text>', 'an answer to choose from; may be given several times', 'repeatable'],

@@ -2,7 +2,7 @@ import type { Address } from '../../protocol/address.ts';
 import { cancelledIn } from '../../protocol/cancel.ts';
 import { type Lookup, chainLevels, depthOf, missingOrigins } from '../../protocol/causality.ts';
 import { messageFile } from '../../protocol/layout.ts';
-import type { Located } from '../../protocol/message.ts';
+import type { Located, Message } from '../../protocol/message.ts';
 import { answeredOn, type CanAnswer } from '../../protocol/pending.ts';
 import { planAnswers, type AnswerPlan } from '../../protocol/reply.ts';
 import { THREAD_LIMITS } from '../../protocol/prompt/prompt-thread.ts';
@@ -12,6 +12,7 @@ import { withSteerings } from '../../protocol/steer.ts';
 import { threadOf, threadRoots, threadStart } from '../../protocol/thread.ts';
 import type { Transport } from '../../transport/transport.ts';
 import type { MessageReader } from '../../bus/message-reader.ts';
+import { canAnswerAt } from '../../bus/peers.ts';
 import { Beginning } from '../../bus/beginning.ts';
 import type { ChannelLinks } from '../../bus/channel-links.ts';
 import type { Crossings } from '../../bus/crossings.ts';
@@ -52,18 +53,16 @@ interface Batch {
   messages: string[];
 }
 
-export interface BriefingParts {
+interface BriefingParts {
   transport: Transport;
   reader: MessageReader;
   links: ChannelLinks;
   crossings: Crossings;
-  /** Who of those who were asked something can answer it, as far as this machine knows now. */
-  answering: (asked: readonly Address[]) => Promise<CanAnswer>;
 }
 
 /** Reads the messages that a run is about. */
 export async function brief(
-  { transport, reader, links, crossings, answering }: BriefingParts,
+  { transport, reader, links, crossings }: BriefingParts,
   { tip, channel, messages, actor, host }: Batch,
 ): Promise<Briefing> {
   const batch = await reader.messages(tip, channel, messages);
@@ -93,14 +92,15 @@ export async function brief(
     cancelled,
     plans: withSteerings(planAnswers(batch, actor, lookup, closed), actor, since, closed),
     lacking: missingOrigins(batch, actor, lookup).map((ref) => fileOf(channel, ref)),
-    canAnswer: await answering(askedBy(actor, since)),
+    canAnswer: await canAnswerAt(transport, tip, askedBy(actor, since)),
     depth: depthOf(batch, lookup),
   };
 }
 
-/** Whom an actor has written to. */
+/** Whom an actor has given tasks. */
 export function askedBy(actor: string, channel: readonly Located[]): Address[] {
-  return channel.flatMap(({ message }) => (message.from === actor ? message.to : []));
+  const isTask = ({ from, re }: Message): boolean => from === actor && re.length === 0;
+  return channel.flatMap(({ message }) => (isTask(message) ? message.to : []));
 }
 
 /** The most channels into which a thread is followed. */

@@ -1,3 +1,4 @@
+import { canAnswerAt, isServed } from '../../bus/peers.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { reasonOf } from '../../errors.ts';
 import { openQuestionsOfBatch } from '../../protocol/causality.ts';
@@ -132,15 +133,21 @@ async function withSent(parts: RunParts, job: Job, briefing: Briefing): Promise<
   const known = new Map(seen.map(({ relPath, message }) => [relPath, message]));
   const channel = [...briefing.channel, ...seen];
   // Who is served may have changed while it ran.
-  const canAnswer = await parts.answering(askedBy(job.actor, channel));
-  const isToSomebody = ([, { message }]: Sent): boolean =>
-    message.re.length > 0 || message.to.some(canAnswer);
+  const tip = (await parts.transport.tip()) ?? job.tip;
+  const canAnswer = await canAnswerAt(parts.transport, tip, askedBy(job.actor, channel));
+  // What belongs to nothing, and goes where nobody is, is as good as not said.
+  const reaches = async ([, { message }]: Sent): Promise<boolean> =>
+    message.re.length + message.cause.length > 0 ||
+    (await Promise.all(message.to.map((one) => isServed(parts.transport, tip, one)))).includes(
+      true,
+    );
+  const reached = await Promise.all(sent.map(reaches));
   return {
     ...briefing,
     channel,
     lookup: (ref) => briefing.lookup(ref) ?? known.get(ref),
     canAnswer,
-    sent: sent.filter(isToSomebody).length,
+    sent: reached.filter(Boolean).length,
   };
 }
 

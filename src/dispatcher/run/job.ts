@@ -1,4 +1,3 @@
-import type { BriefingParts } from './briefing.ts';
 import type { CliOutcome } from '../../runner/outcome.ts';
 import type { InvocationResult, Runner } from '../../runner/runner.ts';
 import type { McpServer } from '../../protocol/files/mcp-servers.ts';
@@ -12,7 +11,11 @@ import type { DeadLetter } from '../../state/dead-letters.ts';
 import type { Gate } from '../../state/gates.ts';
 import type { Ledger } from '../../state/bills/ledger.ts';
 import type { Runs } from '../../state/runs.ts';
+import type { Transport } from '../../transport/transport.ts';
 import type { Verifier } from '../../bus/verifier.ts';
+import type { MessageReader } from '../../bus/message-reader.ts';
+import type { ChannelLinks } from '../../bus/channel-links.ts';
+import type { Crossings } from '../../bus/crossings.ts';
 import type { BudgetMail } from './budget-mail.ts';
 import type { Spent } from './budgets.ts';
 import type { Permissions } from '../permission/permissions.ts';
@@ -119,7 +122,9 @@ export function startFacts(job: Job, letter: DeadLetter | undefined): LogFields 
 /** A job whose run failed. */
 export type FailedJob = Extract<JobResult, { kind: 'failed' }>;
 
-export interface RunParts extends WorktreeParts, BriefingParts {
+export interface RunParts extends WorktreeParts {
+  transport: Transport;
+  reader: MessageReader;
   verifier: Verifier;
   written: Written;
   /** The actors that this machine serves. */
@@ -131,6 +136,8 @@ export interface RunParts extends WorktreeParts, BriefingParts {
         }
       | undefined;
   };
+  links: ChannelLinks;
+  crossings: Crossings;
   runs: Runs;
   ledger: Ledger;
   transcribing: Transcribing;

@@ -33,7 +33,6 @@ import { Worktrees } from '../../state/worktrees.ts';
 import type { Context } from '../context.ts';
 import { permission } from '../publishing.ts';
 import { publisherOf } from './publisher-of.ts';
-import { answering } from '../sending/assert-served.ts';
 import { LookUps } from '../sending/look-up.ts';
 import { serveRun } from '../sending/serve-run.ts';
 import { defaultChannelOf } from '../lookup/resolve.ts';
@@ -215,7 +214,6 @@ function dispatcherOf(
   };
   return new Dispatcher({
     ...parts,
-    answering: (asked) => answering(context, asked),
     lookForSecrets: (entry) => context.screen.look(entry),
     knownSecrets: context.screen.known,
     transport,

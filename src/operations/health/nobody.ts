@@ -1,8 +1,8 @@
+import { hasProfile } from '../../bus/peers.ts';
 import { EVERYONE } from '../../protocol/address.ts';
 import { addressedIn, MOST_COUNTED, type Addressed } from '../../index/nobody.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
-import { profileFiles } from '../../protocol/layout.ts';
-import { isName, relPathAt } from '../../protocol/names.ts';
+import { relPathAt } from '../../protocol/names.ts';
 import { didYouMean } from '../../protocol/text/nearest.ts';
 import { tipOf, type Context } from '../context.ts';
 import { withIndex, type IndexOptions } from '../index/indexing.ts';
@@ -43,9 +43,10 @@ export async function mailForNobody(context: Context, counting: IndexOptions): P
   const addressed = await withIndex(context, counting, (index, complete) =>
     complete ? addressedIn(index, { skip, since }) : [],
   );
+  const tip = await tipOf(context);
   const found: Addressed[] = [];
   for (const one of addressed)
-    if (!one.writes || (await hasProfile(context, one.name))) found.push(one);
+    if (!one.writes || (await hasProfile(context.transport, tip, one.name))) found.push(one);
   return found.map(({ name, messages, newest, oldest }) => ({
     name,
     messages,
@@ -53,14 +54,6 @@ export async function mailForNobody(context: Context, counting: IndexOptions): P
     oldest,
     hint: didYouMean(name, served),
   }));
-}
-
-async function hasProfile(context: Context, name: string): Promise<boolean> {
-  if (!isName(name)) return false;
-  const tip = await tipOf(context);
-  for (const path of profileFiles(name))
-    if ((await context.transport.objects.read(`${tip}:${path}`)) !== undefined) return true;
-  return false;
 }
 
 /** What waits for a name that nobody serves, in words. */

@@ -1,7 +1,7 @@
+import { hasProfile, isServed } from '../../bus/peers.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { newestBy } from '../../index/nobody.ts';
-import { EVERYONE, formatAddress, type Address } from '../../protocol/address.ts';
-import { isAmong, partiesByName, type CanAnswer } from '../../protocol/pending.ts';
+import { formatAddress, type Address } from '../../protocol/address.ts';
 import { didYouMean } from '../../protocol/text/nearest.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { someOf } from '../../protocol/text/unserved.ts';
@@ -14,53 +14,46 @@ import type { RemoteNews } from './remote-news.ts';
 const PATIENCE_MS = 2000;
 
 /**
- * Who can answer what is sent to these addresses, at the newest commit known here: actors that a host serves, and
- * people, who have written before. Where a host file cannot be read, nobody knows who is not served, and so everybody
- * is taken to be.
- */
-export async function answering(context: Context, asked: readonly Address[]): Promise<CanAnswer> {
-  const { serving, unreadable } = await servedBy(context);
-  if (unreadable.length > 0) return () => true;
-  const served = partiesByName(
-    serving.flatMap(({ alias, actors }) => actors.map((name) => ({ name, host: alias }))),
-  );
-  const isServed = (address: Address): boolean =>
-    address.name === EVERYONE || isAmong(served, address);
-  const people = new Set<string>();
-  for (const { name } of asked.filter((address) => !isServed(address)))
-    if (await isPerson(context, name)) people.add(name);
-  return (address) => isServed(address) || (address.host === undefined && people.has(address.name));
-}
-
-/** Whether the newest message under a name was written by hand: what an actor writes names its host. */
-async function isPerson(context: Context, name: string): Promise<boolean> {
-  const newest = await withIndex(context, { patience: PATIENCE_MS }, (index) =>
-    newestBy(index, name),
-  );
-  if (newest === undefined) return false;
-  const { channel, relPath } = newest;
-  const [found] = await context.reader.messages(await tipOf(context), channel, [relPath]);
-  return found !== undefined && found.message.host === undefined;
-}
-
-/**
- * Refuses what a run sends to a name under which nobody answers: whoever runs would wait for it in vain, and so
- * would whoever asked.
+ * Refuses what a run sends to a name under which nobody answers: no host serves it, and it is no person, who has
+ * written before. Whoever runs would wait for it in vain, and so would whoever asked.
  *
+ * @param anyway it goes there all the same
+ * @returns whether somebody can answer
  * @throws CrosstalkError `not_found`, with the name that was probably meant
  */
 export async function assertServed(
   context: Context,
   addressees: readonly Address[],
   news: RemoteNews,
-): Promise<void> {
+  anyway: boolean,
+): Promise<boolean> {
   const find = async (): Promise<Address | undefined> => {
-    const canAnswer = await answering(context, addressees);
-    return addressees.find((address) => !canAnswer(address));
+    const tip = await tipOf(context);
+    for (const address of addressees)
+      if (
+        !(await isServed(context.transport, tip, address)) &&
+        !(await isPerson(context, tip, address))
+      )
+        return address;
+    return undefined;
   };
   let odd = await find();
   if (odd !== undefined && (await news.ask())) odd = await find();
-  if (odd !== undefined) throw await refusal(context, odd);
+  if (odd === undefined) return true;
+  if (anyway) return false;
+  throw await refusal(context, odd);
+}
+
+/** Whether the newest message under a name was written by hand: what an actor writes names its host. */
+async function isPerson(context: Context, tip: string, { name, host }: Address): Promise<boolean> {
+  if (host !== undefined || (await hasProfile(context.transport, tip, name))) return false;
+  return withIndex(context, { patience: PATIENCE_MS }, async (index, complete) => {
+    const newest = newestBy(index, name);
+    if (newest === undefined) return !complete;
+    const { channel, relPath } = newest;
+    const [found] = await context.reader.messages(tip, channel, [relPath]);
+    return found !== undefined && found.message.host === undefined;
+  });
 }
 
 async function refusal(context: Context, address: Address): Promise<CrosstalkError> {

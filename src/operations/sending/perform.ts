@@ -41,17 +41,14 @@ export async function perform(
   } = {},
 ): Promise<Sent> {
   const news = new RemoteNews(context);
-  const prepared = await prepareMessages(context, input, marks, news);
+  const prepared = await prepare(context, input, marks, news);
   const { channel, from, dispatch, messages } = (await options.sign?.(prepared)) ?? prepared;
   // Who serves the addressees matters only for a warning, so it is looked up during the push.
-  const addressees = messages.flatMap(({ message }) => mustBeServed(message));
-  const others = addressees.filter(({ name }) => name !== from);
+  const { addressees, others } = toBeServed(prepared);
   const asked = { addressees: others, tier: input.tier };
   let looking: ReturnType<typeof surprisesOf> | undefined;
   const look = (): ReturnType<typeof surprisesOf> =>
     (looking ??= surprisesOf(context, asked).catch(() => ({ unserved: [], untiered: [] })));
-  if (dispatch !== undefined && input.anyway !== true)
-    await assertServed(context, asked.addressees, news);
   const blobs = await keepFiles(context, marks.id, input.files ?? [], options.bytesFor);
   const commits = messages.map(({ commit }) => commit);
   const allowSecret = input.allowSecret === true;
@@ -90,6 +87,27 @@ function mustBeServed({ re, asks, to }: Message): Address[] {
   if (re.length === 0) return to;
   // What a dispatcher wrote has a host, so its writer is an actor.
   return asks === true ? to.filter(({ host }) => host !== undefined) : [];
+}
+
+function toBeServed({ from, messages }: Prepared): Record<'addressees' | 'others', Address[]> {
+  const addressees = messages.flatMap(({ message }) => mustBeServed(message));
+  return { addressees, others: addressees.filter(({ name }) => name !== from) };
+}
+
+/** What is to be sent. In a run, what goes where nobody answers is no part of its work, which would wait for it. */
+async function prepare(
+  context: Context,
+  input: SendInput,
+  marks: Marks,
+  news: RemoteNews,
+): Promise<Prepared> {
+  const prepared = await prepareMessages(context, input, marks, news);
+  if (prepared.dispatch === undefined) return prepared;
+  const { others } = toBeServed(prepared);
+  if (await assertServed(context, others, news, input.anyway === true)) return prepared;
+  const apart = { ...input, isNew: true };
+  delete apart.for;
+  return prepareMessages(context, apart, marks, news);
 }
 
 /** The files leave with the first of the messages that name them, in one push with all. */
