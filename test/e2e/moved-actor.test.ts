@@ -32,3 +32,19 @@ it('an actor that is moved to another host during its run is answered once, by t
   ]);
   expect(running.count('dispatch_failed')).toBe(0);
 });
+
+it('actor remove says which run ends with it', async () => {
+  const bus = new Bus();
+  const begun = join(bus.root, 'begun');
+  const host = await bus.host('front', {
+    worker: `cat >/dev/null; touch ${begun}; sleep 60`,
+    idle: 'true',
+  });
+  const running = host.start();
+  const question = await host.send('worker', 'do it');
+  await until('the run', () => existsSync(begun));
+  await until('status knows', async () => (await host.run('status')).out.includes('running'));
+  const { out } = await host.run('actor', 'remove', 'worker');
+  expect(out).toContain(`Its run for ${question} ends; whoever serves worker is given that\n`);
+  await running.saw('dispatch_ended');
+});

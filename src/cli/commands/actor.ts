@@ -178,6 +178,9 @@ function remove(call: Call): Promise<number> {
         ...(gone.left.length > 0
           ? []
           : [`Served now by: ${where}${others.length === 0 ? '; mail for it waits' : ''}`]),
+        ...(gone.ends.length === 0
+          ? []
+          : [`Its run for ${gone.ends.join(', ')} ends; whoever serves ${name} is given that`]),
         ...(profile === null || others.length > 0 ? [] : [`Its profile stays: ${profile}`]),
       ].join('\n');
     });

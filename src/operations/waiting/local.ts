@@ -54,6 +54,12 @@ export function letterOf(
   );
 }
 
+/** The messages that runs of an actor on this machine work on. */
+export function workOf({ heartbeat }: Pick<Local, 'heartbeat'>, actor: string): string[] {
+  const running = heartbeat?.running ?? [];
+  return running.flatMap((run) => (run.actor === actor ? run.messages : []));
+}
+
 /** The run on this machine that works on a message for an actor. */
 export function runOf(
   { heartbeat }: Pick<Local, 'heartbeat'>,
