@@ -47,7 +47,7 @@ it.each(each('claude', 'codex', 'pi', 'opencode', 'gemini'))(
     const bus = new Bus();
     // Some CLIs pass on only one command at a time.
     const steps = [
-      'crosstalk send --to other --new "Count the zebras."',
+      'crosstalk send --to other --anyway "Count the zebras."',
       'crosstalk log',
       'crosstalk search zebras',
       'crosstalk status',

@@ -162,7 +162,7 @@ it.each(each)('%s may do in a run that goes on what it may do in any', async (_n
   const at = await scene(cli, {}, (request) => {
     const isOn = words(newest(request.body)).includes('ASKED-2');
     return isOn && request.results.length === 0
-      ? { shell: 'crosstalk send --to other --new "By the way."' }
+      ? { shell: 'crosstalk send --to other --anyway "By the way."' }
       : says(request);
   });
   await askOn(at, 'ASKED-1');

@@ -414,6 +414,7 @@ it('explain says which facts hold for a message', { tags: 'long' }, async () => 
     broken: { default: { cli: 'exit 1', attempts: 1 } },
     quiet: 'crosstalk send --to other --new hello >&2',
   });
+  host.declare({ other: 'true' }, 'away');
   const state = async (path: string, actor: string): Promise<string> =>
     (await host.run('explain', path, actor)).out.split('state: ')[1]?.trim() ?? '';
   const [asked, failing, silent] = [
