@@ -474,6 +474,7 @@ it(
     const bus = new Bus();
     const boss = `p=$(cat); case $p in *PART*) echo "sum of $(echo "$p" | grep -c '^PART')" ;; *) for n in alice bob; do crosstalk send --to $n part >&2; done ;; esac`;
     const front = await bus.host('front', { boss: { default: { cli: boss, max_depth: 2 } } });
+    front.declare({ alice: 'true', bob: 'true' }, 'away');
     await front.once();
     const question = await front.send('boss', 'goal');
     await front.once();

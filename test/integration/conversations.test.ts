@@ -137,6 +137,7 @@ it(
     const bus = new Bus();
     const boss = { cli: agent('crew.js', 'coordinator'), count: 3 };
     const host = await bus.host('front', { boss: { default: boss } });
+    host.declare({ w1: 'true' }, 'away');
     const folder = `data/channels/${host.channel()}`;
     const goal = await host.send('boss', 'goal one w1', '--from', 'alice');
     await host.once();
