@@ -299,6 +299,8 @@ it(
     const crew = await Crew.with(['wake: all', 'join_timeout: 3s']);
     const running = crew.front.start('--grace', '0');
     await crew.front.send('boss', 'goal');
+    // The answers wait from when they come, and a run that still gives parts has to end first.
+    await running.saw('dispatch_silent');
     crew.back.start('--grace', '0');
     await crew.answers('w1');
     const { until: time } = await running.saw('joining');

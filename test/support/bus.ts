@@ -321,7 +321,7 @@ export class Running {
   /** Waits for an event that matches. */
   saw(event: string, matches: (event: Event) => boolean = () => true): Promise<Event> {
     return until(
-      `the event ${event}; seen: ${JSON.stringify(this.events.map((one) => one.event))}`,
+      () => `the event ${event}; seen: ${JSON.stringify(this.events.map((one) => one.event))}`,
       () => this.events.find((one) => one.event === event && matches(one)),
     );
   }
