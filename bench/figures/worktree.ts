@@ -32,7 +32,12 @@ export async function worktree({ rounds }: Scale): Promise<Figure[]> {
           env: world.env,
         }),
       worktree: () =>
-        makeTree(world.env, source, { dir: fresh('copy'), branch: 'crosstalk/1f2e3d4c' }, signal),
+        makeTree(
+          world.env,
+          source,
+          { actor: 'dev', dir: fresh('copy'), branch: 'crosstalk/1f2e3d4c' },
+          signal,
+        ),
     });
     const floor = { what: 'git clone --local', ...spreads['git clone --local'] };
     return [against('worktree of 10,000 files', floor, spreads.worktree, 1.3)];

@@ -9,6 +9,7 @@ import { formatPrompt, type PromptParts } from '../../protocol/prompt/prompt.ts'
 import type { BatchFiles } from '../../protocol/prompt/prompt-files.ts';
 import { leftOutOf } from '../../protocol/prompt/prompt-thread.ts';
 import type { DeadLetter } from '../../state/dead-letters.ts';
+import { emptySubmodules } from '../sandbox/submodules.ts';
 import { skillsOf } from '../laying/skills.ts';
 import { shownThread, type Briefing } from './briefing.ts';
 import { schemasOf } from './fitting.ts';
@@ -65,7 +66,10 @@ export async function promptOf(
     workdir: {
       path: place.dir,
       workspace: place.workspace,
-      ...(place.copy && { of: place.copy.source.dir, branch: place.copy.tree.branch }),
+      ...(place.copy && {
+        ...{ of: place.copy.source.dir, branch: place.copy.tree.branch },
+        empty: await emptySubmodules(place.dir),
+      }),
     },
     answers: plans,
     schemas: job.plans === true ? [] : schemasOf(briefing, plans),

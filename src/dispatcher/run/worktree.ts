@@ -71,7 +71,7 @@ export async function openWorktree<T extends Prepared>(
       return { ok: true, place: { worktree, source, tree: { dir, branch, base } } };
     // A thread whose copy was removed goes on where its branch is.
     const from = (await branchTip(source, branch)) !== undefined ? branch : tier.worktreeFrom;
-    const made = await makeTree(environment, source, { dir, branch, from }, signal);
+    const made = await makeTree(environment, source, { actor, dir, branch, from }, signal);
     worktree = await worktrees.note(worktree, { base: base ?? made.base, ready: false });
     const tree = { ...made, base: base ?? made.base };
     log('worktree_made', { actor, dir, branch, base: tree.base });

@@ -3,6 +3,7 @@ import { open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { hasCode } from '../../errors.ts';
 import { plainFileAt } from '../../plain-file.ts';
+import { isWithin } from '../../runner/sandbox/mounts.ts';
 import { closed, unsafe } from './places.ts';
 
 /** An index of a million files is smaller. */
@@ -41,6 +42,21 @@ export async function submodulesIn(git: string): Promise<string[]> {
     found.push(...listed);
   }
   return found;
+}
+
+/**
+ * The submodules of a copy of a repository whose folders are empty, as in any clone until somebody fills them. A run may have
+ * written its index: what cannot be read, and what is not in the copy, is left out.
+ */
+export async function emptySubmodules(dir: string): Promise<string[]> {
+  const names = await submodulesIn(join(dir, '.git')).catch(() => []);
+  const empty = await Promise.all(
+    names.map(async (name) => {
+      const there = await readdir(join(dir, name)).catch(() => undefined);
+      return there?.length === 0 && isWithin(join(dir, name), dir) ? [name] : [];
+    }),
+  );
+  return empty.flat();
 }
 
 /** The content of a plain file that is not too large; a run may have put a pipe in its place. */

@@ -1,6 +1,9 @@
 import { CrosstalkError } from '../../errors.ts';
 import { gitGuards, workplaceOf, type Workplace } from '../../dispatcher/run/workplace.ts';
 import { bringBack, leaveWorktree, openWorktree } from '../../dispatcher/run/worktree.ts';
+import { emptySubmodules } from '../../dispatcher/sandbox/submodules.ts';
+import { escapeInvisible } from '../../protocol/text/quoted.ts';
+import { someOf } from '../../protocol/text/unserved.ts';
 import { withoutOurs } from '../../dispatcher/run/environment.ts';
 import { runPlain } from '../../runner/plain-session.ts';
 import type { Tier } from '../../protocol/files/host-file.ts';
@@ -51,6 +54,9 @@ export async function inPlaceOf<T>(
   const opened = await openWorktree(parts, worker, prepare(env), never);
   if (!opened.ok) throw new CrosstalkError('refused', opened.detail);
   const { place } = opened;
+  const empty = (await emptySubmodules(place.tree.dir)).map(escapeInvisible);
+  if (empty.length > 0)
+    note(`submodules are empty: ${someOf(empty)}; fill them with: git submodule update --init`);
   try {
     const result = await work({ dir: place.tree.dir, workspace: false, copy: place }, {});
     const branch = await bringBack(parts, place, tier, never);

@@ -7,6 +7,7 @@ import { aboutGate, type GateInPrompt } from '../text/gate-prompt.ts';
 import { aboutNotes, type NoteInPrompt } from '../text/notes-prompt.ts';
 import { aboutSkills, type SkillInPrompt } from '../text/skill-prompt.ts';
 import { formatEarlier, formatThread, withOptions, type ArchiveInPrompt } from './prompt-thread.ts';
+import { someOf } from '../text/unserved.ts';
 import { HEADINGS, inLine, MARK, quoted, wordLine } from '../text/structure.ts';
 
 /** Everything from which a prompt is built (protocol.md §5, §6), read by the caller. */
@@ -27,9 +28,9 @@ export interface PromptParts {
   tier: string;
   /**
    * Where the run works; `workspace`: whether this is its own folder, which is kept for the thread; `of`: the
-   * repository that it is a copy of, and the branch on which it works.
+   * repository that it is a copy of, the branch on which it works, and the submodules of which nothing is there.
    */
-  workdir: { path: string; workspace: boolean; of?: string; branch?: string };
+  workdir: { path: string; workspace: boolean; of?: string; branch?: string; empty?: string[] };
   answers: AnswerPlan[];
   /** The JSON Schemas that what it prints has to fit. */
   schemas?: readonly string[];
@@ -132,10 +133,15 @@ function whereYouAre(parts: PromptParts): string {
   ].join('\n');
 }
 
-function aboutCopy({ of, branch }: PromptParts['workdir']): string[] {
+function aboutCopy({ of, branch, empty = [] }: PromptParts['workdir']): string[] {
   if (of === undefined || branch === undefined) return [];
   return [
     `- It is a copy of the repository ${inLine(of)}, made for this thread alone, on the branch ${branch}. Commit there what is to be kept: after your run the branch is fetched into the repository. Push nowhere.`,
+    ...(empty.length === 0
+      ? []
+      : [
+          `- The folders of its submodules are empty: ${inLine(someOf(empty))}. Fill those that you need with: git submodule update --init <folder>`,
+        ]),
   ];
 }
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { readdir, rename, rm } from 'node:fs/promises';
+import { appendFile, readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { passed } from '../../crash-points.ts';
 import { CrosstalkError } from '../../errors.ts';
@@ -7,7 +7,9 @@ import { classify, type Failure } from '../git/failure.ts';
 import { Git } from '../git/git.ts';
 import { shown } from '../../protocol/text/result.ts';
 import type { Clone } from '../clone/clone.ts';
+import { configEntries } from '../clone/own-git.ts';
 import { readRef } from '../clone/refs.ts';
+import { settingsAsIn } from './as-source.ts';
 import { startOf } from './source.ts';
 import { ownGitOf, partsOf, type Tree } from './tree.ts';
 
@@ -17,20 +19,29 @@ const HOUR_MS = 3_600_000;
 /** What a copy is called until it is complete, before what tells attempts apart. */
 const MAKING = '.making';
 
+/** The copy to be made. */
+interface Making {
+  /** Who works in it. */
+  actor: string;
+  /** Where it will be; nothing is there yet. */
+  dir: string;
+  branch: string;
+  /** A branch, a tag or a remote branch; by default what is checked out in the original. */
+  from?: string | undefined;
+}
+
 /**
  * Makes a copy of a repository on a new branch, all of it or nothing.
  *
  * The objects are copied, not linked: whoever can write a linked file in the copy would change the
  * original. Borrowing them would let a `gc` in the original break the copy.
  *
- * @param dir where the copy will be; nothing is there yet
- * @param from a branch, a tag or a remote branch; by default what is checked out in the original
  * @throws CrosstalkError `invalid` when there is nothing to begin with, `git_failed` when git fails
  */
 export async function makeTree(
   environment: NodeJS.ProcessEnv,
   source: Clone,
-  { dir, branch, from }: { dir: string; branch: string; from?: string | undefined },
+  { actor, dir, branch, from }: Making,
   signal: AbortSignal,
 ): Promise<Tree> {
   const start = await startOf(source, from);
@@ -48,6 +59,8 @@ export async function makeTree(
     ];
     const { stderr } = await step(source, inside, checkout, signal);
     await checkWhole(source, inside, stderr, signal);
+    const settings = await settingsAsIn(environment, source, inside, actor);
+    await appendFile(join(making, '.git', 'config'), configEntries(settings));
     const base = (await readRef(await partsOf({ dir: making }), `refs/heads/${branch}`)) ?? start;
     passed('tree_cloned');
     await rename(making, dir);
