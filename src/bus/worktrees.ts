@@ -1,4 +1,6 @@
 import { reasonOf } from '../errors.ts';
+import { escapeInvisible } from '../protocol/text/quoted.ts';
+import { someOf } from '../protocol/text/unserved.ts';
 import type { Worktree, Worktrees } from '../state/worktrees.ts';
 import { lookAtTree } from '../transport/worktree/look.ts';
 import { removeTree } from '../transport/worktree/make.ts';
@@ -24,8 +26,12 @@ export interface ListedWorktree {
   commits: number;
   /** Files that are changed or new, and in no commit. */
   uncommitted: number;
-  /** Whether all commits are on the branch in the repository itself. */
+  /** Whether the repository has all commits of the branch. */
   fetched: boolean;
+  /** What leads to other commits that the repository does not have: branches, `tags/<tag>`, `stash`, `HEAD`. */
+  others?: string[];
+  /** Repositories in it that have something of their own: their folders. */
+  repositories?: string[];
   /** Whether a run is at work in it. */
   in_use: boolean;
   /** When a run last began or ended in it, ISO 8601 UTC. */
@@ -55,9 +61,9 @@ export async function lookAtWorktree(
   if (base === undefined || !ready)
     return { ...listed, problem: 'it is not ready yet', unfinished: true };
   try {
-    const looked = await lookAtTree(environment, await findSource(source), { dir, branch, base });
-    const fetched = looked.commits === 0 || looked.commit === record.fetched;
-    return { ...listed, ...looked, fetched };
+    const tree = { dir, branch, base };
+    const looked = await lookAtTree(environment, await findSource(source), tree, record.fetched);
+    return { ...listed, ...looked };
   } catch (error) {
     return { ...listed, problem: reasonOf(error) };
   }
@@ -65,10 +71,29 @@ export async function lookAtWorktree(
 
 /** Whether nothing would be lost with a copy, and nobody is making it. */
 export function isSpare(listed: ListedWorktree, now: Date): boolean {
-  const { in_use, uncommitted, fetched, problem, unfinished, used } = listed;
+  const { in_use, unfinished, used } = listed;
   if (in_use) return false;
   if (unfinished === true) return Date.parse(used) < now.getTime() - MAKING_MS;
-  return problem === undefined && uncommitted === 0 && fetched;
+  return whatIsLost(listed) === '';
+}
+
+/** What would be lost with a copy, or why that is not known; empty where nothing is. */
+export function whatIsLost(listed: ListedWorktree): string {
+  const { uncommitted, fetched, others, repositories, problem } = listed;
+  if (problem !== undefined) return `cannot be looked at: ${problem}`;
+  const files = uncommitted === 1 ? '1 file' : `${String(uncommitted)} files`;
+  const lost = [
+    ...(uncommitted === 0 ? [] : [`changes in ${files} that are in no commit`]),
+    ...(fetched ? [] : ['commits that were not fetched']),
+    ...(others ? [`commits on ${named(others)} that were not fetched`] : []),
+    ...(repositories ? [`work in repositories of its own: ${named(repositories)}`] : []),
+  ];
+  return lost.length === 0 ? '' : `has ${lost.join(' and ')}`;
+}
+
+/** Some of the names that a run has given, on one line. */
+function named(names: readonly string[]): string {
+  return someOf(names.map(escapeInvisible));
 }
 
 /**

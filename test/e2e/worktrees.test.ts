@@ -199,6 +199,32 @@ it(
   },
 );
 
+it('what a run commits elsewhere than on its branch stays in the copy, and the answer names it; empty submodules are told', async () => {
+  const machine = new Machine();
+  const cli =
+    'grep submodules; git switch -qc other; echo x > new; git add new; git commit -qm work';
+  const host = await machine.host({ dev: { default: { cli, worktree: machine.app } } });
+  mkdirSync(join(machine.app, 'lib'));
+  git(machine.app, 'update-index', '--add', '--cacheinfo', `160000,${'1'.repeat(40)},lib`);
+  machine.commit('a submodule');
+  const question = await host.send('dev', 'one');
+  await pass(host);
+  const { body, branch } = machine.bus.from('dev')[0]?.message ?? {};
+  expect(body).toContain('The folders of its submodules are empty: lib. Fill those that you need');
+  const [listed] = await list(host);
+  expect(branch).toMatchObject({ name: `crosstalk/${suffix(question)}`, changed: 0 });
+  expect(branch?.held).toBe(`not fetched: other, in the copy ${listed?.dir ?? ''}`);
+  expect(listed).toMatchObject({ uncommitted: 0, others: ['other'] });
+  const pruned = await host.run('worktree', 'prune');
+  expect(pruned.out).toBe(
+    `Kept: ${listed?.id ?? ''}, it has commits on other that were not fetched\n`,
+  );
+  expect((await host.run('worktree', 'remove', listed?.id ?? '')).err).toContain(
+    'commits on other',
+  );
+  expect(existsSync(listed?.dir ?? '')).toBe(true);
+});
+
 it(
   'prune removes what is fetched and clean, and the thread goes on from its branch',
   { tags: 'long' },

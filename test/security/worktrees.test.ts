@@ -96,6 +96,8 @@ it('no setting, hook or filter that a run puts into its copy is executed by the 
     'git config remote.origin.url "ext::sh -c $PWD/keep/bad"',
     'git config core.hooksPath "$PWD/keep"; git config extensions.partialClone origin; git config remote.origin.promisor true',
     'mkdir -p sub && git init -q sub && git -C sub config core.fsmonitor "$PWD/keep/bad"',
+    // It is looked into as well, by what is in it and not by what it says.
+    'git init -q nested && cp -r .git/config .git/hooks nested/.git/ && cp .gitattributes nested',
   );
   expect(said).toBe('done\n');
   expect(existsSync(machine.marker)).toBe(false);

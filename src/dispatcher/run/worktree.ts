@@ -2,6 +2,8 @@ import { stat } from 'node:fs/promises';
 import { passed } from '../../crash-points.ts';
 import { CrosstalkError, reasonOf } from '../../errors.ts';
 import type { BranchOnRecord } from '../../protocol/text/branch.ts';
+import { escapeInvisible } from '../../protocol/text/quoted.ts';
+import { someOf } from '../../protocol/text/unserved.ts';
 import { chainLevels } from '../../protocol/causality.ts';
 import type { Tier } from '../../protocol/files/host-file.ts';
 import { suffixOf } from '../../protocol/names.ts';
@@ -9,6 +11,8 @@ import type { InvocationResult } from '../../runner/runner.ts';
 import type { Worktrees } from '../../state/worktrees.ts';
 import type { LookForSecrets } from '../../bus/screening.ts';
 import { bringBranch, leftBehind } from '../../transport/worktree/bring.ts';
+import { othersOf } from '../../transport/worktree/look.ts';
+import { unfetchedIn } from '../../transport/worktree/own.ts';
 import { makeTree } from '../../transport/worktree/make.ts';
 import { pushSearched } from './worktree-push.ts';
 import { branchTip, findSource, nameOf } from '../../transport/worktree/source.ts';
@@ -136,16 +140,20 @@ export async function bringBack(
   try {
     const brought = await bringBranch(environment, source, tree, fetched, signal);
     const { commit, changed, held } = brought;
-    if (commit === base && fetched === undefined) return undefined;
-    if (held === undefined)
+    const isBegun = commit !== base || fetched !== undefined;
+    if (isBegun && held === undefined)
       place.worktree = await worktrees.note(place.worktree, { fetched: commit });
     passed('branch_noted');
     const problems = held === undefined ? [] : [held];
     const { worktreePush: remote } = tier;
-    if (remote !== undefined && commit !== pushed) {
+    if (isBegun && remote !== undefined && commit !== pushed) {
       const why = await whyNotPushed(parts, place, { remote, commit, last: pushed }, signal);
       if (why !== undefined) problems.push(why);
     }
+    const others = othersOf(await unfetchedIn(environment, source, tree, commit), tree, commit);
+    if (others.length > 0)
+      problems.push(`not fetched: ${someOf(others.map(escapeInvisible))}, in the copy ${tree.dir}`);
+    else if (!isBegun) return undefined;
     if (problems.length > 0) log('branch_held', { branch, commit, reason: problems.join('; ') });
     const words = problems.join('; ').slice(0, MOST_WORDS);
     return { name: branch, commit, base, changed, ...(words !== '' && { held: words }) };

@@ -1,15 +1,17 @@
-import { dropWorktree, isSpare, lookAtWorktree } from '../../bus/worktrees.ts';
+import { dropWorktree, isSpare, lookAtWorktree, whatIsLost } from '../../bus/worktrees.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { Worktrees } from '../../state/worktrees.ts';
 import type { Context } from '../context.ts';
 import { findWorktree } from './find.ts';
 import { usedDirs, type ListedWorktree } from './list.ts';
 
+export { whatIsLost };
+
 /**
  * Removes a copy. What a thread has committed stays on its branch in the repository, where the thread goes
  * on if there is more to do.
  *
- * @param input `force`: also one with changes that are in no commit, or with commits that were not fetched
+ * @param input `force`: also one with which something would be lost
  * @throws CrosstalkError `not_found`, `ambiguous`, `refused`
  */
 export async function removeWorktree(
@@ -60,12 +62,4 @@ export async function pruneWorktrees(
     (isOver ? removed : kept).push(listed);
   }
   return { removed, kept };
-}
-
-/** What would be lost with a copy, or why that is not known. */
-export function whatIsLost({ uncommitted, fetched, problem }: ListedWorktree): string {
-  if (problem !== undefined) return `cannot be looked at: ${problem}`;
-  const files = uncommitted === 1 ? '1 file' : `${String(uncommitted)} files`;
-  const changes = uncommitted === 0 ? [] : [`has changes in ${files} that are in no commit`];
-  return [...changes, ...(fetched ? [] : ['has commits that were not fetched'])].join(' and ');
 }

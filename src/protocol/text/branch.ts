@@ -12,7 +12,7 @@ export interface BranchOnRecord {
   base: string;
   /** Files that differ between the two. */
   changed: number;
-  /** Why the commit is not on that branch in the repository itself, in one line. */
+  /** Why the commit is not on that branch in the repository itself, or what else was not brought there, in one line. */
   held?: string;
 }
 

@@ -1,11 +1,10 @@
-import { lstat, writeFile, rename } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
-import { makeFolder } from '../../folder.ts';
 import type { Clone } from '../clone/clone.ts';
-import { headOf } from '../clone/refs.ts';
+import { headOf, readRef } from '../clone/refs.ts';
 import type { Git } from '../git/git.ts';
-import { gitFor, odd, ownGitOf, partsOf, tipOfTree, type Tree } from './tree.ts';
-import { notWaiting } from './waiting.ts';
+import { ownRepositories } from './inner.ts';
+import { unfetchedIn } from './own.ts';
+import { gitFor, partsOf, tipOfTree, type Tree } from './tree.ts';
+import { uncommitted } from './uncommitted.ts';
 
 /** What is in a copy by now. */
 export interface Looked {
@@ -13,17 +12,29 @@ export interface Looked {
   commit: string;
   /** Commits since the branch began. */
   commits: number;
+  /** Whether the repository has all commits of the branch. */
+  fetched: boolean;
   /** Files that are changed or new, and in no commit. */
   uncommitted: number;
+  /** What leads to other commits that the repository does not have: branches, `tags/<tag>`, `stash`, `HEAD`. */
+  others?: string[];
+  /** Repositories in the copy with something of their own: their folders, relative to it. */
+  repositories?: string[];
   /** What is checked out, if that is not its branch. */
   elsewhere?: string;
 }
 
-/** Looks at a copy. @throws CrosstalkError `git_failed` for one that is not what git has made */
+/**
+ * Looks at a copy.
+ *
+ * @param last the commit that was brought into the repository before
+ * @throws CrosstalkError `git_failed` for one that is not what git has made
+ */
 export async function lookAtTree(
   environment: NodeJS.ProcessEnv,
   source: Clone,
   tree: Tree,
+  last: string | undefined,
 ): Promise<Looked> {
   const parts = await partsOf(tree);
   const commit = await tipOfTree(tree);
@@ -31,42 +42,30 @@ export async function lookAtTree(
   const head = await headOf(parts);
   const count = await git.must(['rev-list', '--count', commit, '--not', tree.base]);
   const ref = `refs/heads/${tree.branch}`;
+  const unfetched = await unfetchedIn(environment, source, tree, last);
+  const at = (await readRef(parts, 'HEAD')) ?? commit;
+  const repositories = await ownRepositories(environment, { tree, git: parts });
+  const others = othersOf(unfetched, tree, commit);
   return {
     commit,
     commits: Number(count.toString('latin1').trim()),
-    uncommitted: await uncommitted(git, tree, commit),
+    fetched: !unfetched.has(ref),
+    uncommitted: await uncommitted(git, tree, parts, at),
+    ...(others.length > 0 && { others }),
+    ...(repositories.length > 0 && { repositories }),
     ...(head !== ref && { elsewhere: head?.replace(/^refs\/heads\//, '') ?? 'no branch' }),
   };
 }
 
-/**
- * Counts what is in no commit, by the index of the copy. Filters are off, so a file that passes one
- * counts once it was touched.
- */
-async function uncommitted(git: Git, tree: Tree, commit: string): Promise<number> {
-  await setBranch(tree, commit);
-  const index = join(tree.dir, '.git', 'index');
-  const found = await lstat(index).catch(() => undefined);
-  if (found?.isFile() === false) throw odd(index);
-  const env = { GIT_WORK_TREE: tree.dir, GIT_INDEX_FILE: index };
-  const listed = await notWaiting(tree.dir, (signal) =>
-    git.must(
-      [
-        ...['-c', 'core.bare=false', 'status', '--porcelain=v1', '-z', '--no-renames'],
-        ...['--untracked-files=normal', '--ignore-submodules=all'],
-      ],
-      { env, signal },
-    ),
-  );
-  return listed.reduce((count, byte) => count + (byte === 0 ? 1 : 0), 0);
-}
-
-/** Lets our own git directory know which commit the branch is at. */
-async function setBranch(tree: Tree, commit: string): Promise<void> {
-  const path = join(ownGitOf(tree), 'refs', 'heads', tree.branch);
-  await makeFolder(dirname(path), 0o700);
-  await writeFile(`${path}.new`, `${commit}\n`, { mode: 0o600 });
-  await rename(`${path}.new`, path);
+/** What of the unfetched refs of a copy is not its branch, as people call it. */
+export function othersOf(
+  unfetched: ReadonlyMap<string, string>,
+  { branch }: Tree,
+  commit: string,
+): string[] {
+  return [...unfetched]
+    .filter(([name, oid]) => name !== `refs/heads/${branch}` && oid !== commit)
+    .map(([name]) => name.replace(/^refs\/(?:heads\/)?/, ''));
 }
 
 /** The most bytes of a difference that are kept. */

@@ -34,7 +34,7 @@ export async function findSource(path: string): Promise<Clone> {
 }
 
 /** Where HEAD leads in a repository that keeps its branches in a format other than files. */
-const NOT_IN_FILES = 'refs/heads/.invalid';
+export const NOT_IN_FILES = 'refs/heads/.invalid';
 
 /** What copies of a repository are called, after its folder. */
 export function nameOf({ dir }: Clone): string {

@@ -26,12 +26,18 @@ export function ownGitOf({ dir }: Pick<Tree, 'dir'>): string {
 }
 
 /** The parts of a copy, if they are what git makes: real folders, whose objects are all their own. */
-export async function partsOf({ dir }: Pick<Tree, 'dir'>): Promise<Clone> {
+export function partsOf({ dir }: Pick<Tree, 'dir'>): Promise<Clone> {
   const gitDir = join(dir, '.git');
-  const objectsDir = join(gitDir, 'objects');
+  return soundParts({ dir, gitDir, commonDir: gitDir, objectsDir: join(gitDir, 'objects') });
+}
+
+/** The parts of a repository that a run may have made, on the same conditions. */
+export async function soundParts(clone: Clone): Promise<Clone> {
+  const { dir, gitDir, commonDir, objectsDir } = clone;
   for (const path of [
     dir,
     gitDir,
+    commonDir,
     objectsDir,
     join(objectsDir, 'info'),
     join(objectsDir, 'pack'),
@@ -45,7 +51,7 @@ export async function partsOf({ dir }: Pick<Tree, 'dir'>): Promise<Clone> {
     if ((await lstat(path).catch(() => undefined)) !== undefined) throw odd(path);
   }
   await checkObjects(objectsDir);
-  return { dir, gitDir, commonDir: gitDir, objectsDir };
+  return clone;
 }
 
 /**

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { odd } from './tree.ts';
 
-/** What git opens in each folder of a work tree, whatever it is. */
-const RULES = new Set(['.gitignore', '.gitattributes']);
+/** What git opens in the folders of a work tree, whatever it is. */
+const RULES = new Set(['.gitignore', '.gitattributes', '.gitmodules']);
 /** Milliseconds after which it is asked what git waits for; most copies are looked at in less. */
 const PATIENCE_MS = 1000;
 /** A copy with more entries is not searched to its end; git has its time limit. */

@@ -57,6 +57,8 @@ function state(one: ListedWorktree): string {
     one.commits === 1 ? '1 commit' : `${String(one.commits)} commits`,
     ...(one.fetched ? [] : ['not fetched']),
     ...(one.uncommitted > 0 ? [`${String(one.uncommitted)} uncommitted`] : []),
+    ...(one.others ? [`more on ${one.others.map(escapeInvisible).join(', ')}`] : []),
+    ...(one.repositories ? [`work in ${one.repositories.map(escapeInvisible).join(', ')}`] : []),
     ...(one.in_use ? ['in use'] : []),
   ].join(', ');
 }

@@ -1,0 +1,124 @@
+import { randomUUID } from 'node:crypto';
+import { copyFile, lstat, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { hasCode } from '../../errors.ts';
+import { makeFolder } from '../../folder.ts';
+import { readPlainFile } from '../../plain-file.ts';
+import { findClone, type Clone } from '../clone/clone.ts';
+import { readRef } from '../clone/refs.ts';
+import type { Git } from '../git/git.ts';
+import { odd, ownGitOf, type Tree } from './tree.ts';
+import { notWaiting } from './waiting.ts';
+
+/**
+ * Counts what is in no commit, by the index of a work tree. Filters are off, so a file that passes one
+ * counts once it was touched. Marks of the index that hide changes are taken off a copy of it.
+ *
+ * @param tree whose git directory of ours `git` works with
+ * @param clone whose work tree it is
+ * @param head the commit that is checked out; undefined where there is none yet
+ */
+export async function uncommitted(
+  git: Git,
+  tree: Tree,
+  { dir, gitDir, commonDir }: Clone,
+  head: string | undefined,
+): Promise<number> {
+  if (head !== undefined) await setBranch(tree, head);
+  const index = join(gitDir, 'index');
+  const found = await lstat(index).catch(() => undefined);
+  if (found?.isFile() === false) throw odd(index);
+  const shown = join(ownGitOf(tree), `index-${randomUUID()}`);
+  const env = { GIT_WORK_TREE: dir, GIT_INDEX_FILE: index };
+  try {
+    const { hidden, modules } = await entriesIn(git, env);
+    if (hidden.size > 0) {
+      await copyFile(index, shown);
+      env.GIT_INDEX_FILE = shown;
+      const input = Buffer.from([...hidden, ''].join('\0'), 'latin1');
+      for (const mark of ['--no-skip-worktree', '--no-assume-unchanged'])
+        await git.must(['update-index', mark, '-z', '--stdin'], { env, input });
+    }
+    const modes = await hasModes(commonDir);
+    const listed = await notWaiting(dir, (signal) =>
+      git.must(
+        [
+          ...['-c', 'core.bare=false', '-c', `core.filemode=${String(modes)}`, 'status'],
+          ...['--porcelain=v1', '-z', '--no-renames'],
+          ...['--untracked-files=normal', '--ignore-submodules=all'],
+        ],
+        { env, signal },
+      ),
+    );
+    const changes = listed.toString('latin1').split('\0').slice(0, -1);
+    // What is not there is not lost.
+    const files = changes.filter((one) => !(one.startsWith(' D ') && hidden.has(one.slice(3))));
+    return files.length + (modules.size > 0 ? await movedIn(git, env, dir, { modules, head }) : 0);
+  } finally {
+    await rm(shown, { force: true });
+  }
+}
+
+const MOST_SETTINGS = 1024 * 1024;
+
+/** Whether the mode of a file counts, as git found out when it made the repository. */
+async function hasModes(commonDir: string): Promise<boolean> {
+  const found = await readPlainFile(join(commonDir, 'config'), MOST_SETTINGS);
+  return found.kind !== 'text' || !/\bfilemode *= *false\b/i.test(found.text);
+}
+
+/** The paths of an index that are marked so that git does not look at them, and its submodules with their commits. */
+async function entriesIn(git: Git, env: Record<string, string>) {
+  const [hidden, modules] = [new Set<string>(), new Map<string, string>()];
+  const listed = await git.must(['ls-files', '-v', '-s', '-z'], { env });
+  for (const entry of listed.toString('latin1').split('\0').slice(0, -1)) {
+    const [tag = '', mode, oid = ''] = entry.split(' ', 3);
+    const path = entry.slice(entry.indexOf('\t') + 1);
+    if (mode === '160000') modules.set(Buffer.from(path, 'latin1').toString('utf8'), oid);
+    else if (tag === 'S' || tag !== tag.toUpperCase()) hidden.add(path);
+  }
+  return { hidden, modules };
+}
+
+/**
+ * Counts the submodules whose commit is recorded in no commit, or which are none but have files. Git would run with their
+ * git directories to say so.
+ */
+async function movedIn(
+  git: Git,
+  env: Record<string, string>,
+  dir: string,
+  { modules, head }: { modules: ReadonlyMap<string, string>; head: string | undefined },
+): Promise<number> {
+  const args = [
+    'diff-index',
+    '--cached',
+    '--raw',
+    '-z',
+    '--no-renames',
+    '--ignore-submodules=none',
+  ];
+  const staged =
+    head === undefined ? '' : (await git.must([...args, head], { env })).toString('latin1');
+  const isModule = (one: string): boolean => /^:(?:160000|\d+ 160000) /.test(one);
+  let count = head === undefined ? modules.size : staged.split('\0').filter(isModule).length;
+  for (const [path, oid] of modules) if (await isMoved(join(dir, path), oid)) count++;
+  return count;
+}
+
+async function isMoved(folder: string, oid: string): Promise<boolean> {
+  const names = await readdir(folder).catch((error: unknown) =>
+    hasCode(error, 'ENOENT') ? [] : [''],
+  );
+  if (names.length === 0) return false;
+  const found = await findClone(folder).catch(() => undefined);
+  return found?.dir !== folder || (await readRef(found, 'HEAD')) !== oid;
+}
+
+/** Lets our own git directory know which commit is checked out. */
+async function setBranch(tree: Tree, commit: string): Promise<void> {
+  const path = join(ownGitOf(tree), 'refs', 'heads', tree.branch);
+  await makeFolder(dirname(path), 0o700);
+  await writeFile(`${path}.new`, `${commit}\n`, { mode: 0o600 });
+  await rename(`${path}.new`, path);
+}
