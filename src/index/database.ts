@@ -7,7 +7,7 @@ import type {
 import { CrosstalkError, reasonOf } from '../errors.ts';
 
 /** Has to change with every change of the tables below or of what is written to them. */
-const VERSION = 4;
+const VERSION = 5;
 
 /**
  * The `id` of a message grows as messages arrive, and counts down while older ones are added: so
@@ -15,7 +15,7 @@ const VERSION = 4;
  * lists of `texts` small. Links name their target by a hash, so code that follows a link checks the
  * message.
  *
- * `texts` contains words only; the text itself is in git. Its column `tags` has one word for the
+ * `texts` contains words only, as `apart` tells them; the text itself is in git. Its column `tags` has one word for the
  * channel, one for the sender, one for each addressee, `q` for what may ask them something, `p` for what asks for a decision, and `x` for
  * what takes a message back, so that filters are a part of the search.
  * The words of the first column take the least space.

@@ -1,5 +1,5 @@
 import { number, text, type Database } from './database.ts';
-import { termsOf } from './search.ts';
+import { partsOf } from './search.ts';
 
 /** Words that say nothing about what is looked for, as long as there are others: the usual list for English, and modal verbs. */
 const FUNCTION_WORDS = new Set(
@@ -21,7 +21,7 @@ const TOGETHER = 3;
  * has a thousand words is not found by that before a short one: BM25 counts a word less in a longer text.
  */
 export function searchNotes(database: Database, words: string): Map<string, number> {
-  const terms = telling(termsOf(words));
+  const terms = telling(partsOf(words));
   const found = new Map<number, { score: number; terms: number }>();
   for (const term of terms)
     for (const row of database.all(

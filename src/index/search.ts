@@ -1,5 +1,6 @@
 import { number, text, type Database } from './database.ts';
 import { columnsOf, relPathIn } from './keys.ts';
+import { apart, wordsIn } from '../protocol/text/apart.ts';
 import { withoutTrailing } from '../protocol/text/trailing.ts';
 
 export interface Query {
@@ -44,14 +45,20 @@ const WEIGHTS = '1.0, 4.0, 3.0, 0.0';
  * name of a channel count more than other text.
  */
 export function searchIndex(database: Database, query: Query): Hits {
-  const typed = termsOf(query.words);
-  const terms = typed.map((term) => expanded(database, term, typed.length === 1));
+  const [typed, parts] = [termsOf(query.words), partsOf(query.words)];
   const tags = tagsOf(database, query);
   const none = { hits: [], some: false, capped: false };
-  if (terms.length === 0 || tags === undefined) return none;
-  const all = ranked(database, terms.join(' AND '), tags, query);
-  if (all.hits.length > 0 || terms.length === 1) return { ...all, some: false };
-  const any = ranked(database, terms.join(' OR '), tags, query);
+  if (typed.length === 0 || tags === undefined) return none;
+  const find = (terms: readonly string[], how: 'AND' | 'OR'): Omit<Hits, 'some'> => {
+    const looked = terms.map((term) => expanded(database, term, terms.length === 1));
+    return ranked(database, looked.join(` ${how} `), tags, query);
+  };
+  const all = find(typed, 'AND');
+  if (all.hits.length > 0 || parts.length === 1) return { ...all, some: false };
+  // What was typed without spaces may be the words of a question, which stand apart in the answer.
+  const apart = parts.length > typed.length ? find(parts, 'AND') : all;
+  if (apart.hits.length > 0) return { ...apart, some: false };
+  const any = find(parts, 'OR');
   return { ...any, some: any.hits.length > 0 };
 }
 
@@ -151,6 +158,9 @@ function expanded(database: Database, term: string, alone: boolean): string {
 const TERM = /"([^"]*)"(\*?)|([^\s"]+)/gu;
 const HAS_WORD = /[\p{L}\p{N}\p{Co}]/u;
 
+/** The most terms of a query, and characters of a term. */
+const [MAX_TERMS, MAX_TERM] = [32, 256];
+
 /**
  * The terms that somebody typed, quoted so that none of them acts as an operator.
  *
@@ -158,11 +168,36 @@ const HAS_WORD = /[\p{L}\p{N}\p{Co}]/u;
  *   them
  */
 export function termsOf(words: string): string[] {
-  const terms: string[] = [];
+  return typedIn(words).map(quoted);
+}
+
+/** The same, with a term for each of the words that were typed without spaces between them; see {@link wordsIn}. */
+export function partsOf(words: string): string[] {
+  return typedIn(words)
+    .flatMap((typed) => {
+      const parts = typed.isPhrase ? [typed.text] : wordsIn(typed.text);
+      const last = parts.length - 1;
+      return parts.map((text, at) => quoted({ text, isPrefix: typed.isPrefix && at === last }));
+    })
+    .slice(0, MAX_TERMS);
+}
+
+interface Typed {
+  text: string;
+  isPhrase: boolean;
+  isPrefix: boolean;
+}
+
+function typedIn(words: string): Typed[] {
+  const found: Typed[] = [];
   for (const [, phrase, star, word = ''] of words.replaceAll('\0', ' ').matchAll(TERM)) {
     const isPrefix = phrase === undefined ? word.endsWith('*') : star === '*';
-    const plain = phrase ?? withoutTrailing(word, /\*/);
-    if (HAS_WORD.test(plain)) terms.push(`"${plain}"${isPrefix ? '*' : ''}`);
+    const text = (phrase ?? withoutTrailing(word, /\*/)).slice(0, MAX_TERM);
+    if (HAS_WORD.test(text)) found.push({ text, isPhrase: phrase !== undefined, isPrefix });
   }
-  return terms.slice(0, 32);
+  return found.slice(0, MAX_TERMS);
+}
+
+function quoted({ text, isPrefix }: Omit<Typed, 'isPhrase'>): string {
+  return `"${apart(text).replaceAll('"', ' ')}"${isPrefix ? '*' : ''}`;
 }

@@ -1,6 +1,7 @@
 import type { MessageRef } from '../protocol/message-ref.ts';
 import type { Memory } from '../protocol/files/memory.ts';
 import type { Message } from '../protocol/message.ts';
+import { apart } from '../protocol/text/apart.ts';
 import { tagsOf } from './tags.ts';
 import { number, text, type Database } from './database.ts';
 import { hashOf, columnsOf, relPathIn } from './keys.ts';
@@ -106,8 +107,8 @@ export class IndexWriter {
       'INSERT INTO texts (rowid, opening, channel, body, tags) VALUES (?, ?, ?, ?, ?)',
       id,
       message.re.length === 0 ? firstLine(message.body) : '',
-      channel.name,
-      withoutNul(message.body),
+      indexed(channel.name),
+      indexed(message.body),
       tagsOf(channel.id, numbers, message),
     );
   }
@@ -192,9 +193,9 @@ export class IndexWriter {
     this.#database.run(
       'INSERT INTO notes (rowid, subject, alias, body) VALUES (?, ?, ?, ?)',
       id,
-      withoutNul(memory.subject),
-      withoutNul(memory.alias.join(' ')),
-      withoutNul(memory.body),
+      indexed(memory.subject),
+      indexed(memory.alias.join(' ')),
+      indexed(memory.body),
     );
   }
 
@@ -239,10 +240,10 @@ export class IndexWriter {
 }
 
 function firstLine(body: string): string {
-  return withoutNul((/\S.*/.exec(body)?.[0] ?? '').slice(0, OPENING));
+  return indexed((/\S.*/.exec(body)?.[0] ?? '').slice(0, OPENING));
 }
 
-/** Removes NUL characters, because SQLite's text ends at a NUL. */
-function withoutNul(value: string): string {
-  return value.includes('\0') ? value.replaceAll('\0', ' ') : value;
+/** A text as it is indexed: see {@link apart}; and without NUL characters, because SQLite's text ends at a NUL. */
+function indexed(value: string): string {
+  return apart(value.includes('\0') ? value.replaceAll('\0', ' ') : value);
 }

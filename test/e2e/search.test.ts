@@ -1,9 +1,12 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from '@photostructure/sqlite';
 import { expect, it } from 'vitest';
+import { formatMemory, memoryFileAt } from '../../src/protocol/files/memory.ts';
 import type { SearchResult } from '../../src/operations/reading/search.ts';
 import { Bus, type Host } from '../support/bus.ts';
+import { byHand } from '../support/history.ts';
 import { Program } from '../support/process.ts';
 
 async function search(host: Host, ...args: string[]): Promise<SearchResult> {
@@ -155,6 +158,14 @@ it('an index that is damaged, foreign or gone is made again, and says so', async
       },
     ],
     [
+      'of the version before, without words',
+      () => {
+        const database = new DatabaseSync(file);
+        database.exec("INSERT INTO texts (texts) VALUES ('delete-all'); PRAGMA user_version = 4");
+        database.close();
+      },
+    ],
+    [
       'gone',
       () => {
         rmSync(file);
@@ -256,4 +267,66 @@ it('lists channels as a tree, with what is unread for a name', { tags: 'long' },
   await other.send('bert', 'thanks', '--from', 'anna', '--channel', 'invoices');
   expect((await list('anna'))[1]).toBe('  invoices  4 messages  last …');
   expect((await list('bert'))[1]).toBe('  invoices  4 messages  last …  1 unread for bert');
+});
+
+it('finds any part of a sentence in letters without spaces, and what is written beside it', async () => {
+  const host = await new Bus().host('front', {});
+  const texts = {
+    chinese: '\u8bf7\u5148\u90e8\u7f72\u670d\u52a1\uff0c\u518d\u8c03\u7528parseConfig\u51fd\u6570',
+    // With half-width letters, and a letter of which the mark is a character of its own.
+    japanese:
+      '\uff7b\uff70\uff8a\uff9e\uff70\u304b\u3099\u843d\u3061\u305f\u306e\u3066\u3099\uff21\uff30\uff29\u3092\u8abf\u3079\u308b',
+    thai: '\u0e01\u0e32\u0e23\u0e17\u0e14\u0e2a\u0e2d\u0e1a\u0e25\u0e49\u0e21\u0e40\u0e2b\u0e25\u0e27retryLater\u0e14\u0e49\u0e27\u0e22',
+    korean: '\uc11c\ubc84\uc5d0\uc11c buildIndex\ub97c \uc2e4\ud589',
+  };
+  const pathOf: Record<string, string> = {};
+  const files: Record<string, string> = {};
+  for (const [at, [name, text]] of Object.entries(texts).entries()) {
+    const [path, content] = byHand(host.channel(), at + 1, text);
+    files[path] = content;
+    pathOf[name] = path.split('/').slice(3).join('/');
+    const note = {
+      from: 'anna',
+      timestamp: '2026-06-09T19:00:00.000Z',
+      scope: 'global',
+      extra: {},
+    };
+    files[`data/memories/${memoryFileAt(new Date(), String(at).repeat(8))}`] = formatMemory({
+      ...{ ...note, subject: name, supersedes: [], alias: [], body: `${text}\n` },
+    });
+  }
+  host.edit(files);
+  await host.run('sync');
+  const wanted: [string, string][] = [
+    ['\u90e8\u7f72', 'chinese'],
+    ['\u670d', 'chinese'],
+    ['parseconfig', 'chinese'],
+    ['pars*', 'chinese'],
+    ['\u8c03\u7528parseConfig', 'chinese'],
+    // A question without spaces, of which the words stand apart in what answers it.
+    ['\u51fd\u6570\u670d\u52a1', 'chinese'],
+    ['\u30b5\u30fc\u30d0\u30fc', 'japanese'],
+    ['\u304c\u843d\u3061', 'japanese'],
+    ['api', 'japanese'],
+    ['\u0e25\u0e49\u0e21\u0e40\u0e2b\u0e25\u0e27', 'thai'],
+    ['retrylater', 'thai'],
+    ['\uc11c\ubc84', 'korean'],
+    ['buildindex', 'korean'],
+  ];
+  for (const [words, name] of wanted) {
+    const { hits, some_words: some } = await search(host, words);
+    expect([words, hits.map(({ relPath }) => relPath), some]).toEqual([
+      words,
+      [pathOf[name]],
+      false,
+    ]);
+  }
+  // Its letters in another order are another word.
+  expect((await search(host, '"\u7f72\u90e8"')).hits).toEqual([]);
+  const notes = async (words: string): Promise<string[]> => {
+    const ran = await host.run('memory', 'search', '--json', words);
+    return (JSON.parse(ran.out) as { subject: string }[]).map(({ subject }) => subject);
+  };
+  expect(await notes('\u90e8\u7f72\u7684\u6b65\u9aa4')).toEqual(['chinese']);
+  expect(await notes('buildindex')).toEqual(['korean']);
 });

@@ -6,7 +6,7 @@ import { entryLines } from '../../src/chat/lines.ts';
 import { body } from '../../src/cli/view/message.ts';
 import { harmless, indent, table } from '../../src/cli/view/render.ts';
 import { reasonOf } from '../../src/errors.ts';
-import { termsOf } from '../../src/index/search.ts';
+import { partsOf, termsOf } from '../../src/index/search.ts';
 import { parseJsonc } from '../../src/protocol/text/jsonc.ts';
 import { parseToml } from '../../src/protocol/text/toml.ts';
 import { oneLine, Untrusted } from '../../src/mcp/kit/untrusted.ts';
@@ -18,6 +18,7 @@ import { commandLine } from '../../src/agents/command-line.ts';
 import { namedPaths } from '../../src/agents/named-paths.ts';
 import { parseAddress } from '../../src/protocol/address.ts';
 import { channelNameProblem } from '../../src/protocol/files/channel.ts';
+import { apart, wordsIn } from '../../src/protocol/text/apart.ts';
 import { excerptOf } from '../../src/protocol/text/excerpt.ts';
 import { parseDuration } from '../../src/protocol/text/duration.ts';
 import { folderUse, placeOf, versionProblem } from '../../src/protocol/layout.ts';
@@ -43,6 +44,9 @@ import { processorTime } from '../support/processor-time.ts';
 const [SIZE, LIMIT_MS] = isShort ? [128 * 1024, 2500] : [1024 * 1024, 20_000];
 const NOW = new Date('2026-06-09T19:00:00Z');
 const plainPaint = (_: unknown, text: string): string => text;
+/** The same with letters that no space follows, and marks on them. */
+const wide = (text: string): string =>
+  text.replaceAll('a', '\u4e2d').replaceAll('-', '\u304b\u3099\u302a');
 const attempt = (read: () => unknown): unknown => {
   try {
     return read();
@@ -53,6 +57,7 @@ const attempt = (read: () => unknown): unknown => {
 
 /** Every function that processes text of other people, or of agent CLIs and git, which repeat it. */
 const READERS: Readonly<Record<string, (text: string) => unknown>> = {
+  apart: (text) => apart(wide(text)),
   body: (text) => body(plainPaint, text),
   channelNameProblem,
   classify,
@@ -62,6 +67,7 @@ const READERS: Readonly<Record<string, (text: string) => unknown>> = {
   entryLines: (text) => entryLines({ from: 'x', body: text } as never),
   Escapes: (text) => new Escapes().feed(Buffer.from(text)),
   excerptOf: (text) => excerptOf(text, 'one two', 200),
+  'excerptOf, of words': (text) => excerptOf(text.slice(0, 4000), wide(text).slice(0, 65_536), 200),
   folderUse: (text) => folderUse(`data/channels/${text}`),
   formatPrompt: (text) => {
     const item = said(1, 'a', 'b');
@@ -98,6 +104,7 @@ const READERS: Readonly<Record<string, (text: string) => unknown>> = {
     parseMessage(Buffer.from(`---\n${text.slice(0, 65_000)}\n---\n`)),
   parsePlainHeader,
   parseRecipients,
+  partsOf: (text) => partsOf(wide(text)),
   parseTree: (text) => attempt(() => parseTree(Buffer.from(text), 20)),
   placeOf: (text) => placeOf(`data/channels/${text}`),
   'plainOf, as long as the page shows marks': (text) => plainOf(text.slice(-MARKDOWN_LIMIT)),
@@ -122,6 +129,7 @@ const READERS: Readonly<Record<string, (text: string) => unknown>> = {
   Untrusted: (text) => new Untrusted('w').mark(text, text),
   versionProblem: (text) => versionProblem(text, 'here'),
   withoutSequences,
+  wordsIn: (text) => wordsIn(wide(text)),
   withoutTrailing: (text) => withoutTrailing(text, /\n/),
   wrap: (text) => wrap(text.slice(-SIZE / 8), 3),
 };

@@ -1,3 +1,5 @@
+import { JOINED, wordsIn } from '../../protocol/text/apart.ts';
+
 /** The query for words that are being typed: the last one may be incomplete. */
 export function queryOf(words: string): string {
   const trimmed = words.trimStart();
@@ -7,11 +9,16 @@ export function queryOf(words: string): string {
   return isOpen ? `${trimmed}*` : trimmed.trimEnd();
 }
 
+const BEGINS_JOINED = new RegExp(`^${JOINED}`, 'u');
+
 /** Splits a text so that words which begin with one of the searched words are separate parts. */
 export function highlighted(text: string, words: string): { text: string; hit: boolean }[] {
-  const wanted = words.match(/[\p{L}\p{N}]+/gu) ?? [];
+  const typed = words.match(/[\p{L}\p{N}]+/gu) ?? [];
+  const wanted = [...typed, ...typed.flatMap(wordsIn)].map((word) =>
+    BEGINS_JOINED.test(word) ? `(?<!${JOINED})${word}` : word,
+  );
   if (wanted.length === 0) return [{ text, hit: false }];
-  const pattern = new RegExp(`(?<![\\p{L}\\p{N}])(${wanted.join('|')})`, 'giu');
+  const pattern = new RegExp(wanted.join('|'), 'giu');
   const parts: { text: string; hit: boolean }[] = [];
   let from = 0;
   for (const { index, 0: found } of text.matchAll(pattern)) {

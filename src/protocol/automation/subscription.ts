@@ -1,6 +1,7 @@
 import { formatAddress, type Address } from '../address.ts';
 import { isTier } from '../message.ts';
 import { isName } from '../names.ts';
+import { JOINED } from '../text/apart.ts';
 import { parseDocumentText } from '../text/frontmatter.ts';
 import { isOneLine } from '../text/one-line.ts';
 import { parsed, shown, unreadable, type Parsed } from '../text/result.ts';
@@ -113,8 +114,8 @@ function matchIn(value: unknown): Match | undefined {
   return { kind: 'pattern', source, flags };
 }
 
-const WORD_BEFORE = /[\p{L}\p{N}_]$/u;
-const WORD_AFTER = /^[\p{L}\p{N}_]/u;
+const WORD_BEFORE = new RegExp(`(?:${JOINED}|_)$`, 'u');
+const WORD_AFTER = new RegExp(`^(?:${JOINED}|_)`, 'u');
 
 /** Whether a text contains a word that is not a part of a longer one; the case does not matter. */
 export function hasWord(text: string, word: string): boolean {

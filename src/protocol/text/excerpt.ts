@@ -1,3 +1,5 @@
+import { wordsIn } from './apart.ts';
+
 /** A part of a text, cut at the ends of words, with `…` where something was left out. */
 export interface Excerpt {
   text: string;
@@ -7,6 +9,8 @@ export interface Excerpt {
 const MARK = '…';
 /** The share of the room that is used for text before the first word searched for. */
 const LEAD = 0.25;
+/** The most words that are looked for. */
+const MOST_WORDS = 32;
 
 /**
  * The part of a text around the first of some words, at most `maxBytes` of UTF-8.
@@ -17,8 +21,11 @@ export function excerptOf(text: string, words: string, maxBytes: number): Excerp
   const whole = text.trim();
   if (Buffer.byteLength(whole) <= maxBytes) return { text: whole, cut: false };
   const folded = fold(whole);
-  const wanted = fold(words).match(/[\p{L}\p{N}]+/gu) ?? [];
-  const places = wanted.map((word) => folded.indexOf(word)).filter((at) => at >= 0);
+  const wanted = (fold(words).match(/[\p{L}\p{N}]+/gu) ?? []).slice(0, MOST_WORDS);
+  const placesOf = (some: readonly string[]): number[] =>
+    some.map((word) => folded.indexOf(word)).filter((at) => at >= 0);
+  const typed = placesOf(wanted);
+  const places = typed.length > 0 ? typed : placesOf(wanted.flatMap(wordsIn));
   const first = places.length === 0 ? 0 : Math.min(...places);
   const room = maxBytes - 2 * Buffer.byteLength(MARK);
   const start = wordStart(whole, Math.max(0, first - Math.floor(room * LEAD)));
@@ -33,7 +40,7 @@ export function excerptOf(text: string, words: string, maxBytes: number): Excerp
 /** Keeps the length, so that positions in the result are positions in the text. */
 function fold(text: string): string {
   return Array.from(text, (character) => {
-    const plain = character.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase();
+    const plain = character.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
     return plain.length === character.length ? plain : character;
   }).join('');
 }
