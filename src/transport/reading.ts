@@ -196,6 +196,10 @@ export abstract class Reading {
     return join(gitDir, 'logs', 'refs', 'remotes', 'origin', branch);
   }
 
+  /** What a git command prints in this repository, trimmed; for looking at the repository. */
+  async git(args: readonly string[]): Promise<string> {
+    return (await this.repository.git.must(args)).toString('utf8').trim();
+  }
   /** Lock files of git that no process can hold any more. */
   staleLocks(): Promise<string[]> {
     return staleLocks(this.repository);

@@ -15,6 +15,7 @@ import {
   type Turns,
 } from './publish/publish.ts';
 import { inGit } from './publish/blobs.ts';
+import { begin } from './publish/solo.ts';
 import { upstreamOf } from './publish/upstream.ts';
 import { fetchMending } from './clone/mend.ts';
 import { bring, knownTip, mirror, pushCommit, trackedTip } from './clone/remote.ts';
@@ -174,10 +175,6 @@ export class Transport extends Reading {
   closeConnections(folder: string): Promise<void> {
     return this.#repository.git.closeConnections(folder);
   }
-  /** What a git command prints in this repository, trimmed; for looking at the repository. */
-  async git(args: readonly string[]): Promise<string> {
-    return (await this.#repository.git.must(args)).toString('utf8').trim();
-  }
 
   /** Tries a push that changes nothing; the failure, if any. */
   async probePush(): Promise<Failure | undefined> {
@@ -204,6 +201,11 @@ export class Transport extends Reading {
   /** See {@link planAhead}. */
   planAhead(tip: string, folders: readonly string[] | undefined): Promise<Plan | undefined> {
     return planAhead(this.#repository, this.objects, tip, this.epochs, folders);
+  }
+
+  /** See {@link begin}. */
+  begin(commit: Commit): Promise<void> {
+    return begin(this.#repository, this.objects, commit);
   }
 
   /** The folder of our own git directory. */

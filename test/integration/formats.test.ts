@@ -1,7 +1,7 @@
-import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { openTransport } from '../../src/operations/context.ts';
 import { Bus, scratch, type Host } from '../support/bus.ts';
 import { command } from '../support/command.ts';
@@ -190,4 +190,37 @@ it('a clone in a format that git here does not know is not taken for one without
     env: { CROSSTALK_STATE_DIR: join(root, 'state') },
   });
   expect([code, err]).toEqual([1, expect.stringMatching(/^.*cannot be read.*unheardof.*\n$/)]);
+});
+
+it('nothing that a machine tells git to ignore, to filter, to encode or to run has a say in what a transport holds', async () => {
+  const bus = new Bus();
+  const at = (name: string): string => join(bus.root, name);
+  const ours = join(process.env['HOME'] ?? '', '.gitconfig');
+  mkdirSync(at('template/info'), { recursive: true });
+  mkdirSync(at('hooks'));
+  for (const path of ['ignored', 'template/info/exclude']) writeFileSync(at(path), '*\n');
+  for (const path of ['attributes', 'template/info/attributes'])
+    writeFileSync(at(path), '* text eol=crlf filter=lost working-tree-encoding=UTF-16\n');
+  for (const name of ['pre-commit', 'post-checkout', 'post-index-change'])
+    writeFileSync(at(`hooks/${name}`), `#!/bin/sh\ntouch ${at('ran')}\nexit 1\n`, { mode: 0o755 });
+  const files = { excludesFile: 'ignored', attributesFile: 'attributes', hooksPath: 'hooks' };
+  const lines = Object.entries(files).map(([name, file]) => `\t${name} = ${at(file)}\n`);
+  const core = `[core]\n${lines.join('')}\tautocrlf = true\n\tsafecrlf = true\n`;
+  const more = `[filter "lost"]\n\trequired\n[init]\n\ttemplateDir = ${at('template')}\n`;
+  writeFileSync(ours, core + more);
+  onTestFinished(() => {
+    rmSync(ours);
+  });
+  const run = (dir: string, ...argv: string[]): ReturnType<typeof command> =>
+    command(argv, { cwd: dir, env: { CROSSTALK_STATE_DIR: at('state') } });
+  for (const name of ['one', 'two']) {
+    const how = ['--remote', bus.hub, '--alias', name, '--cli', 'true', '--workdir', bus.root];
+    expect((await run(bus.root, 'init', at(name), ...how)).code).toBe(0);
+    const text = readFileSync(join(at(name), 'upstream/CROSSTALK.md'), 'utf8');
+    expect(text).toBe(git(bus.hub, 'show', 'main:upstream/CROSSTALK.md'));
+    expect(text).toMatch(/^#[^\r\0]+$/);
+  }
+  expect((await run(at('two'), 'send', '--to', 'nobody', 'hello')).out).toMatch(/^Sent: /);
+  expect((await run(at('one'), 'sync')).out).toContain('Checkout: forwarded');
+  expect(existsSync(at('ran'))).toBe(false);
 });

@@ -1,5 +1,5 @@
 import type { InitInput, Initialised } from './input.ts';
-import { readdir, realpath, rm, writeFile } from 'node:fs/promises';
+import { readdir, realpath, rm } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { Checkout } from '../../bus/checkout.ts';
@@ -14,10 +14,10 @@ import { authorOf } from '../../protocol/outgoing.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { redact } from '../../transport/git/failure.ts';
 import {
-  createRepository,
   defaultBranch,
   inspectRemote,
   makeClone,
+  makeRepository,
 } from '../../transport/clone/setup.ts';
 import type { Failure } from '../../transport/transport.ts';
 import { approveWritten } from './approvals.ts';
@@ -114,18 +114,19 @@ async function create(
   const chance = timeAndChanceOf(surroundings);
   files.push(newIdentity(remote?.url, dir, chance), newChannel(channel, from, chance));
   await assertNoSecret(files);
-  for (const { path, content } of files) {
-    await makeFolder(dirname(join(dir, path)));
-    await writeFile(join(dir, path), content);
-  }
-  await createRepository(dir, surroundings.env, {
+  await makeRepository(dir, surroundings.env, {
     branch: remote?.branch ?? (await defaultBranch()),
-    subject: 'crosstalk: a new transport',
-    author: authorOf(from, alias),
     from: input.from,
     ...(remote === undefined ? {} : { remote }),
   });
-  (await openTransport(dir, surroundings.env, { isMade: true })).transport.close();
+  const { transport } = await openTransport(dir, surroundings.env, { isMade: true });
+  try {
+    const author = authorOf(from, alias);
+    const at = chance.now().toISOString();
+    await transport.begin({ at, author, subject: 'crosstalk: a new transport', files });
+  } finally {
+    transport.close();
+  }
   const result = {
     dir: await realpath(dir),
     alias,

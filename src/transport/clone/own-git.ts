@@ -26,6 +26,8 @@ const FIXED: readonly Setting[] = [
   ['core.symlinks', 'false'],
   ['core.autocrlf', 'false'],
   ['core.attributesfile', '/dev/null'],
+  // What a machine ignores is overwritten by git without a word.
+  ['core.excludesfile', '/dev/null'],
   // An operator may have a file of their own where the bus has one that is not shown: git would
   // otherwise remove it.
   ['sparse.expectfilesoutsideofpatterns', 'false'],
@@ -78,6 +80,7 @@ export async function isMade({ gitDir, credentials }: OwnGit): Promise<boolean> 
   return (
     HEAD.test(head) &&
     config.startsWith('[core]\n') &&
+    config.includes(configEntries(FIXED)) &&
     config.endsWith(configEntries([LAST])) &&
     !config.includes('\0') &&
     attributes === ATTRIBUTES &&

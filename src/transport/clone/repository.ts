@@ -22,7 +22,7 @@ import {
   type SettingChange,
 } from './settings.ts';
 
-export const DEFAULT_COMMITTER = { name: 'crosstalk', email: 'crosstalk@crosstalk.local' };
+const DEFAULT_COMMITTER = { name: 'crosstalk', email: 'crosstalk@crosstalk.local' };
 
 /** What a transport is opened with. */
 export interface OpenOptions extends RecordFile {

@@ -5,7 +5,6 @@ import { simpleGit } from 'simple-git';
 import { accessOf, accessSettings, credentialsText, type Setting } from './access.ts';
 import { Git } from '../git/git.ts';
 import { configEntries, credentialsIn } from './own-git.ts';
-import { DEFAULT_COMMITTER } from './repository.ts';
 import type { Failure } from '../git/failure.ts';
 import { remoteRefs } from './branches.ts';
 import { assertUsable } from './settings.ts';
@@ -37,6 +36,7 @@ export async function inspectRemote(
     const settings: Setting[] = [
       ['protocol.ext.allow', 'never'],
       ['protocol.fd.allow', 'never'],
+      ['core.hooksPath', '/dev/null'],
       ...accessSettings(access, file),
     ];
     const git = new Git(scratch, { ...environment, ...asVariables(settings, environment) });
@@ -155,30 +155,21 @@ async function configure(dir: string, settings: readonly Setting[]): Promise<voi
 }
 
 /**
- * Makes a repository of the files that are in `dir`, with one first commit on `branch`. Set-up
- * work, where simple-git's convenience costs nothing; its 50 ms after silent commands do not
- * matter.
+ * Makes an empty repository for a new transport, which begins once the transport is open (see `Transport.begin`).
  *
  * @param options `remote` is where it will be pushed to, and which objects that takes; `from` who
  *   writes in it
  */
-export async function createRepository(
+export async function makeRepository(
   dir: string,
   environment: NodeJS.ProcessEnv,
   options: {
     branch: string;
     remote?: { url: string; isSha256: boolean };
     from?: string | undefined;
-    subject: string;
-    author: { name: string; email: string };
   },
 ): Promise<void> {
-  const { branch, remote, from, subject, author } = options;
-  const git = simpleGit({
-    baseDir: dir,
-    config: ['commit.gpgSign=false', 'core.hooksPath=/dev/null'],
-    unsafe: { allowUnsafeHooksPath: true },
-  });
+  const { branch, remote, from } = options;
   const format = remote === undefined ? [] : formatOf(remote.isSha256);
   // The branches are to be files, whatever the user's default is.
   await new Git(dir, environment).must([
@@ -189,23 +180,12 @@ export async function createRepository(
     ...given({ from }),
     ...(remote === undefined ? [] : remoteSettings(remote.url, branch)),
   ]);
-  await git.add('.');
-  const identity = await git.raw(['config', '--get', 'user.email']).catch(() => '');
-  const committer =
-    identity.trim() === ''
-      ? ['-c', `user.name=${DEFAULT_COMMITTER.name}`, '-c', `user.email=${DEFAULT_COMMITTER.email}`]
-      : [];
-  await git.raw([
-    ...committer,
-    'commit',
-    '--quiet',
-    `--author=${author.name} <${author.email}>`,
-    '-m',
-    subject,
-  ]);
 }
 
-/** The branch name git would give a new repository here, `main` when it has no opinion. */
+/**
+ * The branch name git would give a new repository here, `main` when it has no opinion. Set-up work, where simple-git's
+ * convenience costs nothing.
+ */
 export async function defaultBranch(): Promise<string> {
   const configured = await simpleGit()
     .raw(['config', '--get', 'init.defaultBranch'])

@@ -1,7 +1,12 @@
+import type { Commit } from '../../protocol/commit.ts';
 import type { Failure } from '../git/failure.ts';
+import { failed } from '../git/git.ts';
+import type { Objects } from '../objects/objects.ts';
 import { writeRef } from '../clone/refs.ts';
 import type { Repository } from '../clone/handle.ts';
+import { emptyTree } from '../checkout/on-checkout.ts';
 import { followBranch } from '../checkout/solo-checkout.ts';
+import { build } from './build.ts';
 
 /**
  * Solo mode: the branch of the operator's clone is the bus. The branch moves if it is still at
@@ -19,4 +24,27 @@ export async function moveSolo(
   if (!moved.ok) return { kind: moved.contention ? 'contention' : 'other', reason: moved.reason };
   if (from !== undefined) await followBranch(repository, from, to);
   return undefined;
+}
+
+/**
+ * Begins a new transport: its first commit is made as all others are, and its checkout is written, with our own git
+ * directory. So no setting of the machine has a say in what belongs to it: files to be ignored, filters, encodings,
+ * hooks.
+ *
+ * @throws CrosstalkError `git_failed`
+ */
+export async function begin(
+  repository: Repository,
+  objects: Objects,
+  commit: Commit,
+): Promise<void> {
+  const fail = (command: string, failure: Failure): never => {
+    throw failed(repository.dir, command, failure);
+  };
+  const built = await build(repository, objects, undefined, [commit]);
+  if (!built.ok) return fail('fast-import', built.failure);
+  const failure = await moveSolo(repository, undefined, built.oid);
+  if (failure !== undefined) return fail('update-ref', failure);
+  const followed = await followBranch(repository, await emptyTree(repository), built.oid);
+  if (followed.state === 'left') fail('read-tree', { kind: 'other', reason: followed.reason });
 }
