@@ -1,6 +1,18 @@
 import { isUtf8 } from 'node:buffer';
-import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  renameSync,
+  rmdirSync,
+} from 'node:fs';
 import { open, rm, type FileHandle } from 'node:fs/promises';
+import { hasCode } from './errors.ts';
 
 /** What was found at a path where a text file is expected, which another program may have written. */
 export type PlainFile =
@@ -90,6 +102,63 @@ export async function writeNewFile(path: string, bytes: Uint8Array, mode: number
   } catch (error) {
     await rm(path, { force: true }).catch(() => undefined);
     throw error;
+  }
+}
+
+/** Milliseconds after which a guard that stays the same is one of a process that was killed. */
+const GUARD_MS = 2000;
+const GUARD_WAIT_MS = 5;
+
+/**
+ * Gives a whole file a name that nothing has: of several processes one succeeds, and nobody sees a part of it. That is
+ * one step of link(2). Where a file system has no hard links, or the system refuses them, it is done by looking and
+ * renaming, by one process at a time: the one that has made a folder beside the name.
+ *
+ * @returns false where something has the name
+ * @throws what the system says
+ */
+export function putNew(whole: string, path: string): boolean {
+  try {
+    linkSync(whole, path);
+    return true;
+  } catch (error) {
+    if (hasCode(error, 'EEXIST')) return false;
+  }
+  const guard = `${path}.guard`;
+  takeGuard(guard);
+  try {
+    if (lstatSync(path, { throwIfNoEntry: false }) !== undefined) return false;
+    renameSync(whole, path);
+    return true;
+  } finally {
+    removeGuard(guard);
+  }
+}
+
+/** Others hold it for a moment; nobody can wait for that otherwise, in what has to be done at once. */
+function takeGuard(guard: string): void {
+  let [seen, since] = ['', 0];
+  for (;;) {
+    try {
+      mkdirSync(guard, { mode: 0o700 });
+      return;
+    } catch (error) {
+      if (!hasCode(error, 'EEXIST')) throw error;
+    }
+    const { ino = 0, ctimeMs = performance.now() } =
+      lstatSync(guard, { throwIfNoEntry: false }) ?? {};
+    const found = `${String(ino)} ${String(ctimeMs)}`;
+    if (seen !== found) [seen, since] = [found, performance.now()];
+    else if (performance.now() - since > GUARD_MS) removeGuard(guard);
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, GUARD_WAIT_MS);
+  }
+}
+
+function removeGuard(guard: string): void {
+  try {
+    rmdirSync(guard);
+  } catch {
+    // Somebody who waited for it too has removed it.
   }
 }
 

@@ -2,8 +2,8 @@ import * as fs from 'node:fs';
 import { access, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { hasCode } from '../errors.ts';
 import { makeFolder } from '../folder.ts';
+import { putNew } from '../plain-file.ts';
 import { isRecord, readJson, writeWhole } from './files.ts';
 import { identify, isAlive, type ProcessIdentity } from './process-identity.ts';
 
@@ -70,8 +70,7 @@ export async function acquire(
   const deadline = Date.now() + options.wait;
   const self: Holder = { ...(await identify(process.pid)), since: new Date().toISOString() };
   for (;;) {
-    const made = await create(root, name, self);
-    if (made === true || (await succeed(root, name, self, made === 'no_links'))) {
+    if ((await create(root, name, self)) || (await succeed(root, name, self))) {
       return { ok: true, release: () => rm(lockPath(root, name), { force: true }) };
     }
     const holder = await holderOf(root, name);
@@ -83,24 +82,17 @@ export async function acquire(
 }
 
 let serial = 0;
-/** The error codes of file systems without hard links. */
-const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'];
 
 /**
  * Makes the lock's file, which is complete from the first moment; false when there is one already.
  */
-async function create(root: string, name: LockName, self: Holder): Promise<boolean | 'no_links'> {
+async function create(root: string, name: LockName, self: Holder): Promise<boolean> {
   await makeFolder(root, 0o700);
   const path = lockPath(root, name);
   const whole = `${path}.${String(process.pid)}.${String(serial++)}.tmp`;
   try {
     fs.writeFileSync(whole, JSON.stringify(self), { mode: 0o600 });
-    fs.linkSync(whole, path);
-    return true;
-  } catch (error) {
-    if (hasCode(error, 'EEXIST')) return false;
-    if (NO_LINKS.some((code) => hasCode(error, code))) return 'no_links';
-    throw error;
+    return putNew(whole, path);
   } finally {
     fs.rmSync(whole, { force: true });
   }
@@ -109,15 +101,8 @@ async function create(root: string, name: LockName, self: Holder): Promise<boole
 /**
  * Puts our name in the place of a dead holder's; false when the holder lives, or when there is no
  * lock any more.
- *
- * @param orFree takes a free lock too, where none can be made by a link
  */
-async function succeed(
-  root: string,
-  name: LockName,
-  self: Holder,
-  orFree: boolean,
-): Promise<boolean> {
+async function succeed(root: string, name: LockName, self: Holder): Promise<boolean> {
   if ((await holderOf(root, name)) !== undefined) return false;
   // Loaded when a lock is taken: most commands only look whether one is.
   const { default: lockfile } = await import('proper-lockfile');
@@ -132,8 +117,7 @@ async function succeed(
     onCompromised: () => undefined,
   });
   try {
-    if ((!orFree && !(await isHeld(root, name))) || (await holderOf(root, name)) !== undefined)
-      return false;
+    if (!(await isHeld(root, name)) || (await holderOf(root, name)) !== undefined) return false;
     await writeWhole(lockPath(root, name), JSON.stringify(self));
     return true;
   } finally {

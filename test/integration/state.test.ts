@@ -5,6 +5,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statfsSync,
   statSync,
   writeFileSync,
@@ -321,3 +322,30 @@ function canMount(): boolean {
     return false;
   }
 }
+
+it('where hard links are refused, commands make one key and wait for one another all the same', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', {});
+  const refusing = join(bus.root, 'refusing.cjs');
+  writeFileSync(
+    refusing,
+    `require('fs').linkSync = () => {
+      throw Object.assign(new Error('EACCES: permission denied, link'), { code: 'EACCES' });
+    };\n`,
+  );
+  for (const name of ['state.key', 'approvals.json']) rmSync(join(host.state, name));
+  // A command that was killed has left these.
+  writeFileSync(
+    join(host.state, 'writer.lock'),
+    JSON.stringify({ pid: 2 ** 22 + 1, started: '1' }),
+  );
+  const env = { ...host.env, NODE_OPTIONS: `--require=${refusing}` };
+  const sends = ['one', 'two', 'three'].map(
+    (text) => new Program({ dir: host.dir, env }, 'send', '--to', 'nobody', text),
+  );
+  for (const send of sends) expect([await send.ended(), send.err]).toEqual([0, expect.any(String)]);
+  expect(sends.map(({ out }) => out.slice(0, 6))).toEqual(['Sent: ', 'Sent: ', 'Sent: ']);
+  expect(bus.messages()).toHaveLength(3);
+  const left = readdirSync(host.state).filter((name) => /\.(?:guard|tmp|broken)$/.test(name));
+  expect(left).toEqual([]);
+});

@@ -1,17 +1,9 @@
 import { createHmac, randomBytes } from 'node:crypto';
-import {
-  closeSync,
-  fsyncSync,
-  linkSync,
-  openSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { closeSync, fsyncSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { atPath } from '../../at-path.ts';
-import { CrosstalkError, hasCode } from '../../errors.ts';
-import { plainFileAt } from '../../plain-file.ts';
+import { CrosstalkError } from '../../errors.ts';
+import { plainFileAt, putNew } from '../../plain-file.ts';
 
 /*
  * A record of the state counts because this machine wrote it, not because a file of its name is there
@@ -66,7 +58,7 @@ export function makeKey(root: string): Buffer {
     } finally {
       closeSync(file);
     }
-    putInPlace(whole, path);
+    putNew(whole, path);
   } finally {
     rmSync(whole, { force: true });
   }
@@ -78,16 +70,6 @@ export function makeKey(root: string): Buffer {
 /** Whether a state directory has a key, as all have that this version has opened. */
 export function hasKey(root: string): boolean {
   return readKey(root) !== undefined;
-}
-
-/** Leaves alone what another process has put there. */
-function putInPlace(whole: string, path: string): void {
-  try {
-    linkSync(whole, path);
-  } catch (error) {
-    // There are file systems without hard links.
-    if (!hasCode(error, 'EEXIST')) renameSync(whole, path);
-  }
 }
 
 function codeOf(key: Buffer, ...parts: readonly string[]): string {

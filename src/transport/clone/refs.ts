@@ -10,13 +10,14 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { link, lstat, rename, rm, rmdir } from 'node:fs/promises';
+import { lstat, rename, rm, rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { atPath } from '../../at-path.ts';
 import { hasCode, reasonOf } from '../../errors.ts';
 import { makeFolder } from '../../folder.ts';
+import { putNew } from '../../plain-file.ts';
 import { randomOfSystem } from '../../random.ts';
 import type { Clone } from './clone.ts';
 import { linkOnTheWay, packedText, smallText } from './clone-file.ts';
@@ -212,23 +213,14 @@ export async function removeStaleLock(lock: string, oldest = STALE_LOCK_MS): Pro
   try {
     await rename(lock, aside);
     const isOld = await isStale(aside, oldest);
-    if (!isOld) await putBack(aside, lock);
+    // Unless somebody has made another one.
+    if (!isOld) putNew(aside, lock);
     // What is no file there, as a folder that somebody made, is in nobody's way under its new name.
     await rm(aside, { force: true }).catch(() => rmdir(aside).catch(() => undefined));
     return isOld;
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return true;
     throw error;
-  }
-}
-
-/** Gives a lock its name again, unless somebody has made another one. */
-async function putBack(aside: string, lock: string): Promise<void> {
-  try {
-    await link(aside, lock);
-  } catch (error) {
-    // Some file systems have no hard links.
-    if (!hasCode(error, 'EEXIST')) await rename(aside, lock).catch(() => undefined);
   }
 }
 
