@@ -446,3 +446,24 @@ it('a branch that others never leave alone queues the message after a bounded nu
   rmSync(hook);
   expect((await host.run('sync')).out).toContain('Pushed: 1');
 });
+
+it('a push that takes its time is shown by status, with since when it is under way', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', {});
+  const go = join(bus.root, 'go');
+  const waits = `#!/bin/sh\nwhile [ ! -e ${go} ]; do sleep 0.02; done\n`;
+  writeFileSync(join(bus.hub, 'hooks', 'pre-receive'), waits, { mode: 0o755 });
+  const pushing = async (): Promise<{ pid: number; since: string } | null> => {
+    const { out } = await host.run('status', '--json');
+    return (JSON.parse(out) as { pushing: { pid: number; since: string } | null }).pushing;
+  };
+  expect(await pushing()).toBe(null);
+  const begun = new Date().toISOString();
+  const sending = host.run('send', '--to', 'nobody', 'hello');
+  const found = await until('the push', async () => (await pushing()) ?? undefined);
+  expect([found.pid, found.since >= begun]).toEqual([process.pid, true]);
+  expect((await host.run('status')).out).toMatch(/^Push under way\n +since .+ process \d+$/m);
+  writeFileSync(go, '');
+  expect((await sending).out).toMatch(/^Sent: /);
+  expect(await pushing()).toBe(null);
+});

@@ -103,6 +103,7 @@ function render(s: Status, paint: Paint): string {
       'Outbox',
       s.outbox.map(({ id, age_s: seconds, files }) => [id, age(seconds), files.join(' ')]),
     ),
+    part(paint, 'Push under way', pushRows(s)),
     part(paint, 'Push budget', s.push_budget === null ? [] : [budgetRow(s.push_budget)]),
     part(
       paint,
@@ -148,6 +149,10 @@ function unservedRows({ unserved }: Status): string[][] {
 /** The name of a channel; its id where it has none here. */
 function channelName({ channels }: Status, id: string): string {
   return channels.find((channel) => channel.id === id)?.name ?? id;
+}
+
+function pushRows({ pushing }: Status): string[][] {
+  return pushing === null ? [] : [[`since ${pushing.since}`, `process ${String(pushing.pid)}`]];
 }
 
 function budgetRow(budget: NonNullable<Status['push_budget']>): string[] {

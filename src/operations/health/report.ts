@@ -109,6 +109,8 @@ export interface Status {
   }[];
   cursors: { actor: string; through: string; lagging: { channel: string; commit: string }[] }[];
   outbox: { id: string; age_s: number; files: string[] }[];
+  /** The process that is pushing at the moment, and since when: ISO 8601 in UTC; null where none is. */
+  pushing: { pid: number; since: string } | null;
   /** Entries that cannot be published as they are, and why; times are ISO 8601 in UTC. */
   set_aside: { id: string; at: string; reason: string; files: string[] }[];
   /** What is not pushed because something in it looks like a secret, which is not shown. */

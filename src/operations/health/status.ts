@@ -42,15 +42,17 @@ export async function status(
   counting: IndexOptions & { name?: string } = {},
 ): Promise<Status> {
   const { transport, paths, outbox, deadLetters } = context;
-  const [census, channels, entries, letters, heartbeat, holder, cursors] = await Promise.all([
-    takeCensus(context, counting),
-    channelsOf(context),
-    outbox.all(),
-    deadLetters.all(),
-    loadHeartbeat(paths.heartbeat),
-    holderOf(paths.root, 'dispatcher'),
-    new Cursors(paths.cursors).load(),
-  ]);
+  const [census, channels, entries, letters, heartbeat, holder, pusher, cursors] =
+    await Promise.all([
+      takeCensus(context, counting),
+      channelsOf(context),
+      outbox.all(),
+      deadLetters.all(),
+      loadHeartbeat(paths.heartbeat),
+      holderOf(paths.root, 'dispatcher'),
+      holderOf(paths.root, 'writer'),
+      new Cursors(paths.cursors).load(),
+    ]);
   const now = context.now().getTime();
   const age = (at: string): number => Math.max(0, Math.round((now - Date.parse(at)) / 1000));
   // The sandbox of a run may hide the dispatcher's process, but a run exists only with a
@@ -104,6 +106,7 @@ export async function status(
       age_s: age(commits[0]?.at ?? ''),
       files: filesOf(commits),
     })),
+    pushing: pusher === undefined ? null : { pid: pusher.pid, since: pusher.since },
     set_aside: (await outbox.aside()).map(({ id, at, reason, commits }) => ({
       id,
       at,
