@@ -20,6 +20,7 @@ export type EventName =
   | 'host_change_held'
   | 'fetch_failed'
   | 'clone_mended'
+  | 'remote_behind'
   | 'tick'
   | 'message_malformed'
   | 'message_changed'
@@ -104,6 +105,7 @@ const LEVELS: Partial<Record<EventName, Level>> = {
   host_change_held: 'warn',
   fetch_failed: 'warn',
   clone_mended: 'warn',
+  remote_behind: 'warn',
   message_malformed: 'warn',
   message_changed: 'warn',
   foreign_path: 'warn',

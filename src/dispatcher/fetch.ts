@@ -2,6 +2,7 @@ import { passed } from '../crash-points.ts';
 import type { Log } from '../log.ts';
 import type { Failure, Refreshed, Transport } from '../transport/transport.ts';
 import type { Deliveries } from './intake/deliveries.ts';
+import type { Lag } from './lag.ts';
 import type { TickMeter } from './tick-meter.ts';
 
 export interface FetchParts {
@@ -9,6 +10,7 @@ export interface FetchParts {
   deliveries: Deliveries;
   /** Resolves when the remote may be asked. */
   mayRead: () => Promise<void>;
+  lag: Lag;
   log: Log;
   signal: AbortSignal;
 }
@@ -35,9 +37,12 @@ export async function fetchNews(
   meter: TickMeter,
   fetch: boolean,
 ): Promise<FetchedTip> {
-  const { transport, deliveries, log, signal } = parts;
+  const { transport, deliveries, lag, log, signal } = parts;
   if (fetch) await parts.mayRead();
   await deliveries.foresee();
+  // Whoever has just started goes by what the remote shows.
+  const own = fetch ? deliveries.mailboxes.scanned : undefined;
+  const known = own === undefined ? [] : [(await transport.tip()) ?? own, own];
   meter.asks();
   const refreshed: Refreshed = fetch
     ? await transport.refresh(signal)
@@ -46,6 +51,10 @@ export async function fetchNews(
   passed('fetched');
   const { tip, mended } = refreshed;
   if (mended !== undefined) log('clone_mended', { objects: mended });
+  if (refreshed.ok && tip !== undefined && known.length > 0) {
+    const instead = await lag.insteadOf(tip, known);
+    if (instead !== undefined) return { tip: instead, isNew: false, isNews: false };
+  }
   const isNew = tip !== undefined && tip !== deliveries.mailboxes.scanned;
   if (refreshed.ok) return { tip, isNew, isNews: fetch };
   const { failure } = refreshed;

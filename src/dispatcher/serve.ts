@@ -3,6 +3,7 @@ import { saveHeartbeat } from '../state/heartbeat.ts';
 import { Alarm, Rhythm } from './alarm.ts';
 import { FarBell } from './bell/far-bell.ts';
 import { Housekeeping } from './housekeeping.ts';
+import { Lag } from './lag.ts';
 import { eachInTurn } from '../wait.ts';
 import { lastPush } from './last-push.ts';
 import { Answers } from './socket/answers.ts';
@@ -26,7 +27,7 @@ import { listen } from './socket/wake.ts';
  *   transport of an unsupported version
  */
 export async function serve(
-  parts: Omit<TickParts, 'signal'>,
+  parts: Omit<TickParts, 'signal' | 'lag'>,
   options: ServeOptions,
 ): Promise<ServeResult> {
   const release = await becomeSole(parts.transport.dir, options);
@@ -36,6 +37,9 @@ export async function serve(
     await release();
   }
 }
+
+/** For so many polls a remote may show an older state than before, until the branch counts as set back. */
+const POLLS_BEHIND = 3;
 
 class Service {
   readonly #parts: TickParts;
@@ -52,8 +56,13 @@ class Service {
   readonly #far: FarBell;
   readonly #pace: Pace;
 
-  constructor(parts: Omit<TickParts, 'signal'>, options: ServeOptions) {
-    this.#parts = { ...parts, signal: options.stop };
+  constructor(parts: Omit<TickParts, 'signal' | 'lag'>, options: ServeOptions) {
+    const patience = (): number => POLLS_BEHIND * this.#pace.interval.ms;
+    this.#parts = {
+      ...parts,
+      signal: options.stop,
+      lag: new Lag({ ...parts, ...options, patience }),
+    };
     this.#options = options;
     this.#startedAt = options.now().toISOString();
     this.#troubles = new Troubles(options.now);

@@ -95,7 +95,9 @@ it('what this machine has sent and answered is published again when the branch w
   const unanswered = await host.send('nobody', 'a note');
   const held = bus.messages().map(({ relPath }) => relPath);
   await seen(bus, running);
-  git(bus.hub, 'update-ref', 'refs/heads/main', before);
+  const newest = tipOf(bus);
+  setBack(bus, before);
+  expect(await running.saw('remote_behind')).toMatchObject({ tip: before, newest });
   const lost = await running.saw('cursor_lost');
   expect(lost).toMatchObject({ published_again: 7, gone: 0 });
   await until('what was there', () => bus.messages().length === held.length);

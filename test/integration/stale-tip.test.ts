@@ -1,9 +1,12 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { MessageReader } from '../../src/bus/message-reader.ts';
+import { fetchNews } from '../../src/dispatcher/fetch.ts';
 import { Deliveries } from '../../src/dispatcher/intake/deliveries.ts';
 import { Known } from '../../src/dispatcher/intake/known.ts';
 import { Lacking } from '../../src/dispatcher/intake/lacking.ts';
+import { Lag } from '../../src/dispatcher/lag.ts';
+import { TickMeter } from '../../src/dispatcher/tick-meter.ts';
 import { openTransport } from '../../src/operations/context.ts';
 import { Cursors } from '../../src/state/cursors.ts';
 import { DeadLetters } from '../../src/state/dead-letters.ts';
@@ -13,7 +16,7 @@ import { Silences } from '../../src/state/silences.ts';
 import type { Transport } from '../../src/transport/transport.ts';
 import { Bus, type Host } from '../support/bus.ts';
 import { git } from '../support/git.ts';
-import { byHand, setBack, tipOf } from '../support/history.ts';
+import { byHand, put, setBack, tipOf } from '../support/history.ts';
 
 /** The deliveries of a machine with its own clone and state, and their log. */
 async function deliveriesOf(
@@ -163,3 +166,53 @@ it(
 async function known(transport: Transport): Promise<string> {
   return (await transport.tip()) ?? '';
 }
+
+it('a remote that shows an older state is waited for, and the branch counts as set back once it stays there, or more stands on that', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: 'true' });
+  const { deliveries, transport, logged } = await deliveriesOf(host);
+  const log = (event: string): void => void logged.push(event);
+  let time = 0;
+  const now = (): Date => new Date(time);
+  const lag = new Lag({ transport, log, now, patience: () => 1000 });
+  const parts = { transport, deliveries, lag, log, mayRead: () => Promise.resolve() };
+  const { signal } = new AbortController();
+  const look = async (shown: string): Promise<unknown> => {
+    setBack(bus, shown);
+    const { tip = '', isNews } = await fetchNews(
+      { ...parts, signal },
+      new TickMeter(transport),
+      true,
+    );
+    await deliveries.advance('front', tip, isNews);
+    if (deliveries.mailboxes.scanned === undefined)
+      await deliveries.admit('front', ['worker'], tip, isNews);
+    return { tip, isNews };
+  };
+  const oldest = tipOf(bus);
+  host.edit({ 'local/one.md': 'one\n' });
+  const older = tipOf(bus);
+  host.edit({ 'local/two.md': 'two\n' });
+  const newest = tipOf(bus);
+  const waits = { tip: newest, isNews: false };
+
+  expect(await look(newest)).toEqual({ tip: newest, isNews: true });
+  expect(await look(older)).toEqual(waits);
+  time += 999;
+  expect(await look(oldest)).toEqual(waits);
+  expect(await look(newest)).toEqual({ tip: newest, isNews: true });
+  expect(logged.filter((event) => event === 'remote_behind')).toHaveLength(1);
+  expect(logged).not.toContain('cursor_lost');
+
+  expect(await look(older)).toEqual(waits);
+  time += 1001;
+  expect(await look(oldest)).toEqual({ tip: oldest, isNews: true });
+  expect(logged.filter((event) => event === 'cursor_lost')).toHaveLength(1);
+
+  await look(newest);
+  expect(await look(older)).toEqual(waits);
+  put(bus, byHand(host.channel(), 1, 'on the older state'));
+  expect(await look(tipOf(bus))).toEqual({ tip: tipOf(bus), isNews: true });
+  expect(logged.filter((event) => event === 'cursor_lost')).toHaveLength(2);
+  transport.close();
+});

@@ -62,7 +62,7 @@ export function dispatcherParts(
   context: Context,
   choices: Choices,
   workspaces: Workspaces,
-): Omit<TickParts, 'signal'> {
+): Omit<TickParts, 'signal' | 'lag'> {
   const { transport, reader, outbox, deadLetters } = context;
   const { log } = choices;
   const expected = new Expected();

@@ -1,0 +1,57 @@
+import type { Log } from '../log.ts';
+import type { Transport } from '../transport/transport.ts';
+
+export interface LagParts {
+  transport: Pick<Transport, 'isAncestor'>;
+  log: Log;
+  now: () => Date;
+  /** Milliseconds for which an older state is waited out. */
+  patience: () => number;
+}
+
+const REASON = 'the remote shows an older state than before; waiting for what it has shown already';
+
+/**
+ * Tells a remote that answers with an older state for a while, as one of several mirrors does that lag, from a branch
+ * that was set back. The older state has to be a part of the history that was known, and nothing else: as soon as
+ * anything stands on it, or when it stays for as long as {@link LagParts.patience} says, the branch was set back.
+ */
+export class Lag {
+  readonly #parts: LagParts;
+  /** The newest commit that the remote has shown, since it shows an older one; and since when, in milliseconds. */
+  #behind: { newest: string; since: number } | undefined;
+
+  constructor(parts: LagParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * What to wait for instead of going by what the remote shows.
+   *
+   * @param known what the branch was known to be at before the remote was asked, the newest first
+   * @returns the commit that it has shown before; undefined to go by `tip`
+   */
+  async insteadOf(tip: string, known: readonly string[]): Promise<string | undefined> {
+    const { log, now, patience } = this.#parts;
+    const time = now().getTime();
+    const newest = await this.#newerOf(this.#behind ? [this.#behind.newest] : known, tip);
+    const { since } = this.#behind ?? { since: time };
+    if (newest === undefined || time - since > patience()) {
+      this.#behind = undefined;
+      return undefined;
+    }
+    if (this.#behind === undefined) log('remote_behind', { tip, newest, reason: REASON });
+    this.#behind = { newest, since };
+    return newest;
+  }
+
+  /** The first of some commits to which history goes on from `tip`. */
+  async #newerOf(commits: readonly string[], tip: string): Promise<string | undefined> {
+    const { transport } = this.#parts;
+    for (const commit of new Set(commits)) {
+      if (commit === tip || (await transport.isAncestor(commit, tip))) continue;
+      if (await transport.isAncestor(tip, commit)) return commit;
+    }
+    return undefined;
+  }
+}
