@@ -2,7 +2,7 @@ import { passed } from '../crash-points.ts';
 import type { Log } from '../log.ts';
 import type { Failure, Refreshed, Transport } from '../transport/transport.ts';
 import type { Deliveries } from './intake/deliveries.ts';
-import type { Lag } from './lag.ts';
+import type { Lag } from './intake/lag.ts';
 import type { TickMeter } from './tick-meter.ts';
 
 export interface FetchParts {

@@ -3,7 +3,7 @@ import { saveHeartbeat } from '../state/heartbeat.ts';
 import { Alarm, Rhythm } from './alarm.ts';
 import { FarBell } from './bell/far-bell.ts';
 import { Housekeeping } from './housekeeping.ts';
-import { Lag } from './lag.ts';
+import { Lag } from './intake/lag.ts';
 import { eachInTurn } from '../wait.ts';
 import { lastPush } from './last-push.ts';
 import { Answers } from './socket/answers.ts';

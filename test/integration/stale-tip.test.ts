@@ -5,7 +5,7 @@ import { fetchNews } from '../../src/dispatcher/fetch.ts';
 import { Deliveries } from '../../src/dispatcher/intake/deliveries.ts';
 import { Known } from '../../src/dispatcher/intake/known.ts';
 import { Lacking } from '../../src/dispatcher/intake/lacking.ts';
-import { Lag } from '../../src/dispatcher/lag.ts';
+import { Lag } from '../../src/dispatcher/intake/lag.ts';
 import { TickMeter } from '../../src/dispatcher/tick-meter.ts';
 import { openTransport } from '../../src/operations/context.ts';
 import { Cursors } from '../../src/state/cursors.ts';

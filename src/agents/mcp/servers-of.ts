@@ -1,5 +1,5 @@
 import { namesSecret, type McpServer } from '../../protocol/files/mcp-servers.ts';
-import { shellWord } from '../../protocol/text/shell-word.ts';
+import { shellWord } from '../../protocol/text/quoted.ts';
 import { commandLine, setBy, type Start } from '../command-line.ts';
 import { TAKING, type Given, type Rendered, type RunFile, type Where } from './taking.ts';
 

@@ -1,4 +1,4 @@
-import { shellWord } from '../../protocol/text/shell-word.ts';
+import { shellWord } from '../../protocol/text/quoted.ts';
 
 /** A file in the directory of a run; it may hold secrets. */
 export interface RunFile {

@@ -31,3 +31,8 @@ export function escapeInvisible(text: string): string {
 function unit(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
+
+/** A text as one word of a line for `/bin/sh`, which replaces nothing in it. */
+export function shellWord(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}

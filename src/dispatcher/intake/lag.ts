@@ -1,5 +1,5 @@
-import type { Log } from '../log.ts';
-import type { Transport } from '../transport/transport.ts';
+import type { Log } from '../../log.ts';
+import type { Transport } from '../../transport/transport.ts';
 
 export interface LagParts {
   transport: Pick<Transport, 'isAncestor'>;
