@@ -43,7 +43,7 @@ export class Hub {
   #own: OwnState | undefined;
   #patience = new AbortController();
   #verdict = '';
-  #waiting: (() => void)[] = [];
+  readonly #waiting = new Set<() => void>();
 
   constructor(context: Context, epoch: string) {
     this.#context = context;
@@ -78,10 +78,11 @@ export class Hub {
       }
       const done = (): void => {
         signal.removeEventListener('abort', done);
+        this.#waiting.delete(done);
         resolve();
       };
       signal.addEventListener('abort', done);
-      this.#waiting.push(done);
+      this.#waiting.add(done);
     });
   }
 
@@ -237,7 +238,7 @@ export class Hub {
   }
 
   #tellAll(): void {
-    for (const tell of this.#waiting.splice(0)) tell();
+    for (const tell of this.#waiting) tell();
   }
 }
 

@@ -1,5 +1,11 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { expect, it } from 'vitest';
+import type { Context } from '../../src/operations/context.ts';
+import { Hub } from '../../src/web/hub.ts';
 import { EventRing } from '../../src/web/ring.ts';
+import { eventStream } from '../../src/web/stream.ts';
+import { until } from '../support/wait.ts';
 
 const EPOCH = '0a1b2c3d';
 const tips = (ring: EventRing, count: number): void => {
@@ -55,4 +61,26 @@ it('who comes back goes on where it was, if that is still known, and else begins
   for (const id of [`${EPOCH}-1`, `${EPOCH}-6`, 'ffffffff-3', `${EPOCH}-`, '3', `${EPOCH}-2x`])
     expect(ring.beginning(id)).toEqual(now);
   expect(new EventRing(EPOCH).beginning(`${EPOCH}-0`)).toEqual({ after: 0, resumed: true });
+});
+
+it('of a thousand streams that were given up nothing is kept, also before the next event', async () => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const hub = new Hub({} as Context, EPOCH);
+  const signals: WeakRef<AbortController>[] = [];
+  const stop = new AbortController();
+  for (let n = 0; n < 1000; n++) {
+    const reader = eventStream(hub, undefined, stop.signal).getReader();
+    await reader.read();
+    await reader.read();
+    const waiting = reader.read();
+    for (const one of hub.streams) signals.push(new WeakRef(one));
+    await reader.cancel();
+    await waiting;
+  }
+  expect([signals.length, hub.streams.size]).toEqual([1000, 0]);
+  await until('the end of them', () => {
+    collect();
+    return signals.filter((one) => one.deref() !== undefined).length < 10;
+  });
 });
