@@ -7,6 +7,18 @@ export type Wait = (ms: number, signal?: AbortSignal) => Promise<void>;
 export const wait: Wait = (ms, signal) =>
   sleep(ms, undefined, { ...(signal && { signal }) }).catch(() => undefined);
 
+/** Resolves once one of some signals is aborted; without any, never. */
+export function aborted(...signals: (AbortSignal | undefined)[]): Promise<void> {
+  const any = AbortSignal.any(signals.filter((signal) => signal !== undefined));
+  return new Promise((resolve) => {
+    const done = (): void => {
+      resolve();
+    };
+    if (any.aborted) done();
+    else any.addEventListener('abort', done, { once: true });
+  });
+}
+
 /**
  * Runs steps one after another; a failing step does not prevent the others. @param say receives
  * each failure

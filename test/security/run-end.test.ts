@@ -7,6 +7,9 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { RunDesk, type Handling, type RunFacts } from '../../src/dispatcher/run/desk.ts';
 import { endSurvivors } from '../../src/dispatcher/run/survivors.ts';
 import { ask } from '../../src/dispatcher/socket/wake.ts';
+import { withContext } from '../../src/operations/context.ts';
+import type { LookUps } from '../../src/operations/sending/look-up.ts';
+import { serveRun } from '../../src/operations/sending/serve-run.ts';
 import { askDispatcher, type RunRequest } from '../../src/operations/sending/in-run.ts';
 import { identify } from '../../src/state/process-identity.ts';
 import { DropFolder, droppedName } from '../../src/state/drop-folder.ts';
@@ -34,9 +37,15 @@ function request(serial: number): RunRequest<'send'> {
 }
 
 /**
- * A run's desk in which every request waits until the test releases it, and the received requests.
+ * A run's desk in which requests wait until the test releases them, and the received requests.
+ *
+ * @param waits whether a request waits; all do without it
+ * @param cancel aborted when the run is taken back
  */
-async function desk(): Promise<{
+async function desk(
+  waits: (id: string) => boolean = () => true,
+  cancel?: AbortSignal,
+): Promise<{
   desk: RunDesk;
   folder: string;
   served: string[];
@@ -50,13 +59,15 @@ async function desk(): Promise<{
     folder,
     log: () => undefined,
     serveRun: async (_: RunFacts, asked: unknown, { durable }: Handling) => {
-      served.push((asked as { id: string }).id);
-      await gate;
+      const { id } = asked as { id: string };
+      served.push(id);
+      if (waits(id)) await gate;
       durable();
       return { result: 'sent', notes: [] };
     },
   };
-  return { desk: await RunDesk.open(parts, RUN, []), folder, served, letGo };
+  const run = cancel === undefined ? RUN : { ...RUN, cancel };
+  return { desk: await RunDesk.open(parts, run, []), folder, served, letGo };
 }
 
 it('what is said after the end of a run is refused, by socket and by drop folder, and nothing else', async () => {
@@ -80,6 +91,25 @@ it('what is said after the end of a run is refused, by socket and by drop folder
   expect(readdirSync(folder)).toEqual([]);
 });
 
+it('what a run sends is refused where it is taken back before that is written', async () => {
+  const host = await new Bus().host('front', { worker: 'true' });
+  const env = { ...process.env, ...host.env };
+  const cancel = new AbortController();
+  const run = { ...RUN, channel: host.channel(), cancel: cancel.signal };
+  const open = { transport: host.dir, note: () => undefined };
+  await withContext({ env, cwd: host.dir }, open, async (context) => {
+    const parts = {
+      publish: () => Promise.reject(new Error()),
+      lookUps: undefined as unknown as LookUps,
+    };
+    const handling = { gone: cancel.signal, durable: () => undefined } as unknown as Handling;
+    const asked = serveRun(context, parts, run, request(1), handling);
+    cancel.abort();
+    expect(await asked).toMatchObject({ error: { code: 'refused' } });
+    expect(await context.outbox.all()).toEqual([]);
+  });
+});
+
 it('who waits beside the drop folder for an answer when the run ends is told that it was taken over', async () => {
   const { desk: open, served, letGo } = await desk();
   rmSync(join(open.dir, 's'));
@@ -90,6 +120,37 @@ it('who waits beside the drop folder for an answer when the run ends is told tha
   letGo();
   await closed;
   expect(served).toEqual([request(1).id]);
+});
+
+it('what a run drops is taken although a request on its socket is open', async () => {
+  const { desk: open, served, letGo } = await desk((id) => id === request(1).id);
+  const first = askDispatcher(open.dir, request(1), () => undefined);
+  await until('the request on the socket', () => served.length === 1);
+  for (const serial of [2, 3]) {
+    const path = join(open.dir, 'drop', `${request(serial).id}.json`);
+    writeFileSync(path, JSON.stringify(request(serial)));
+    await until('the drop', () => served.includes(request(serial).id), 10_000);
+  }
+  letGo();
+  await first;
+  await open.close();
+});
+
+it('the end of a run that was taken back waits for no request of it', async () => {
+  const cancel = new AbortController();
+  const { desk: open, folder, served, letGo } = await desk(undefined, cancel.signal);
+  const asked = ask(join(open.dir, 's'), { op: 'send', request: request(1) }, 60_000);
+  await until('the request on the socket', () => served.length === 1);
+  writeFileSync(join(open.dir, 'drop', `${request(2).id}.json`), JSON.stringify(request(2)));
+  await until('the drop', () => served.length === 2);
+  const begun = performance.now();
+  const closed = open.close();
+  cancel.abort();
+  await closed;
+  expect(performance.now() - begun).toBeLessThan(10_000);
+  expect(readdirSync(folder)).toEqual([]);
+  letGo();
+  expect((await asked).kind).toBe('nobody');
 });
 
 it('what was dropped before the end is taken by the next start when the dispatcher dies in between', async () => {

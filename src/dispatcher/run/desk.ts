@@ -14,6 +14,7 @@ import {
 } from '../../state/sessions/session-directory.ts';
 import type { Log } from '../../log.ts';
 import type { PermissionAnswer } from '../permission/answer.ts';
+import { aborted } from '../../wait.ts';
 import { listen } from '../socket/wake.ts';
 
 /** The run that makes requests, as the dispatcher knows it. */
@@ -127,7 +128,12 @@ export class RunDesk {
     if (drops === undefined) throw new Error(`no folder for drops in ${dir}`);
     const desk = new RunDesk(parts, run, dir, drops);
     desk.#stays = session !== undefined;
-    await desk.#listen();
+    try {
+      await desk.#listen();
+    } catch (error) {
+      await drops.close();
+      throw error;
+    }
     return desk;
   }
 
@@ -167,7 +173,7 @@ export class RunDesk {
         if (request.op === 'ping') return { pid: process.pid };
         if (request.op !== 'send' && request.op !== 'send_talk') throw new Error('not for a run');
         if (this.#over.signal.aborted) return { pid: process.pid, send: HAS_ENDED };
-        return { pid: process.pid, send: await this.#serve(request.request, { gone }) };
+        return { pid: process.pid, send: await this.#serve(request.request, { gone }).answer };
       });
     }
     const look = (): void => void this.#look();
@@ -190,58 +196,55 @@ export class RunDesk {
     for (;;) {
       const drops = await this.#drops.take().catch(() => []);
       if (drops.length === 0) return;
-      for (const { id, request } of drops) {
-        void this.#serve(request, { dropped: id })
-          .then((answer) => this.#drops.answer(id, answer))
-          .catch(() => undefined);
-      }
+      const taken = drops.map(({ id, request }) => {
+        const { answer, settled } = this.#serve(request, { dropped: id });
+        void answer.then((one) => this.#drops.answer(id, one)).catch(() => undefined);
+        return settled;
+      });
       // Keep no more of them in memory than one look takes.
-      await Promise.all(this.#underway);
+      await Promise.all(taken);
     }
   }
 
   /**
    * @param from `dropped`: the name under which it was dropped, which has to be its own; `gone`:
    *   aborted once nobody waits for the answer. The end of the run waits for the answer too: without
-   *   it, the sender would believe that a completed request was refused
+   *   it, the sender would believe that a completed request was refused. That of a run that was taken
+   *   back waits for nothing, as nothing more is sent for it
    */
   #serve(
     request: unknown,
     { dropped, gone }: { dropped?: string; gone?: AbortSignal },
-  ): Promise<unknown> {
+  ): { answer: Promise<unknown>; settled: Promise<unknown> } {
     let durable: () => void = () => undefined;
     const safe = new Promise<void>((resolve) => (durable = resolve));
-    if (this.#run.cancel?.aborted === true) return Promise.resolve(HAS_ENDED);
     const named =
       dropped === undefined || (request as { id?: unknown } | null)?.id === dropped
         ? request
         : undefined;
     const isQuestion = (named as { kind?: unknown } | null | undefined)?.kind === 'permission';
     const { askPermission } = this.#parts;
+    const { cancel } = this.#run;
     const over = AbortSignal.any([this.#over.signal, ...(gone === undefined ? [] : [gone])]);
     const answer =
-      isQuestion && askPermission !== undefined
-        ? askPermission(named, gone ?? new AbortController().signal, durable)
-        : this.#parts.serveRun(this.#run, named, {
-            durable,
-            bytesOf: (id, sha256, limit) => this.#drops.bytes(id, sha256, limit),
-            put: (id, sha256, bytes) => this.#drops.put(id, sha256, bytes),
-            gone: over,
-          });
-    const left = new Promise<void>((resolve) => {
-      if (gone === undefined || gone.aborted) resolve();
-      else
-        gone.addEventListener('abort', () => {
-          resolve();
-        });
-    });
+      cancel?.aborted === true
+        ? Promise.resolve(HAS_ENDED)
+        : isQuestion && askPermission !== undefined
+          ? askPermission(named, gone ?? new AbortController().signal, durable)
+          : this.#parts.serveRun(this.#run, named, {
+              durable,
+              bytesOf: (id, sha256, limit) => this.#drops.bytes(id, sha256, limit),
+              put: (id, sha256, bytes) => this.#drops.put(id, sha256, bytes),
+              gone: over,
+            });
     const settled = Promise.race([
-      Promise.all([safe, left]),
+      Promise.all([safe, gone && aborted(gone)]),
+      aborted(cancel),
       answer.catch(() => undefined),
       sleep(LONGEST_MS, undefined, { ref: false }),
     ]);
     this.#underway.add(settled);
     void settled.finally(() => this.#underway.delete(settled));
-    return answer;
+    return { answer, settled };
   }
 }

@@ -8,6 +8,7 @@ import { filesIn, type AttachedFile } from '../../protocol/attached.ts';
 import { MEMORY_CHANGES, type MemoryChange } from '../../protocol/files/memory.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { isRecord } from '../../state/files.ts';
+import { RUN_HAS_ENDED } from '../../state/run-directory.ts';
 import { createChannel } from '../reading/channels.ts';
 import type { Context } from '../context.ts';
 import type { BytesFor } from './attached.ts';
@@ -145,7 +146,13 @@ function work(
           ...(input['files'] !== undefined && { files: filesOf(input) }),
         },
         marks,
-        { onDurable, bytesFor },
+        {
+          onDurable,
+          bytesFor,
+          onRecording: () => {
+            assertNotTakenBack(run);
+          },
+        },
       );
     case 'channel':
       return createChannel(context, {
@@ -204,6 +211,11 @@ function requestOf(value: unknown): Asked {
   )
     return { kind: known, id, at, seed, input };
   throw new CrosstalkError('usage', 'this is no request of a run; use crosstalk send');
+}
+
+/** What it was for was taken back since the request came. */
+function assertNotTakenBack({ cancel }: RunFacts): void {
+  if (cancel?.aborted === true) throw new CrosstalkError('refused', RUN_HAS_ENDED);
 }
 
 function assertSender({ actor }: RunFacts, { from }: Record<string, unknown>): void {
