@@ -12,7 +12,7 @@ import { DueRetries } from './due-retries.ts';
 import { FanIns } from './fan-ins.ts';
 import { Jobs } from './jobs.ts';
 import { Joins } from './joins.ts';
-import { Lanes } from './lanes.ts';
+import { Lanes, mostRuns } from './lanes.ts';
 import { ForeseenCancels } from './foreseen-cancels.ts';
 import { inTime } from './last-push.ts';
 import { endLeftovers } from './run/leftovers.ts';
@@ -34,7 +34,7 @@ import { work } from './run/work.ts';
  */
 export class Dispatcher {
   readonly #parts: DispatcherParts;
-  readonly #lanes = new Lanes();
+  readonly #lanes = new Lanes(mostRuns());
   /** The sources of runs, in the order in which they are asked. */
   readonly #sources: readonly DueSource[];
   readonly #fanIns: FanIns;

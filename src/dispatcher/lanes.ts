@@ -1,25 +1,49 @@
+import { readFileSync } from 'node:fs';
 import type { Tier } from '../protocol/files/host-file.ts';
+
+/** The files that a run keeps open here: the pipes of its CLI, its socket, its drop folder, its transcript. */
+const FILES_OF_RUN = 10;
+/** What is left for git, for the state directory and for commands that ask. */
+const OTHER_FILES = 44;
+
+/** The most runs that may be under way at a time, by the number of files that this process may have open. */
+export function mostRuns(): number {
+  const files = process.platform === 'linux' ? readFileSync('/proc/self/limits', 'latin1') : '';
+  const most = /^Max open files +(\d+)/m.exec(files)?.[1];
+  return most === undefined
+    ? Infinity
+    : Math.max(1, Math.floor((Number(most) - OTHER_FILES) / FILES_OF_RUN));
+}
 
 /** Counts the current runs of each actor's tiers, up to their `count` (protocol.md §6). */
 export class Lanes {
+  readonly #most: number;
   #busy = new Map<string, number>();
+  #all = 0;
+
+  /** @param most the runs of all tiers together */
+  constructor(most: number) {
+    this.#most = most;
+  }
 
   /** Takes a place for one run; false when the tier has no free place. */
   enter(actor: string, tier: Tier): boolean {
+    if (!this.isFree(actor, tier)) return false;
     const key = `${actor} ${tier.name}`;
-    const busy = this.#busy.get(key) ?? 0;
-    if (busy >= tier.count) return false;
-    this.#busy.set(key, busy + 1);
+    this.#busy.set(key, (this.#busy.get(key) ?? 0) + 1);
+    this.#all++;
     return true;
   }
 
   /** Whether a tier has a place left. */
   isFree(actor: string, tier: Tier): boolean {
-    return (this.#busy.get(`${actor} ${tier.name}`) ?? 0) < tier.count;
+    const busy = this.#busy.get(`${actor} ${tier.name}`) ?? 0;
+    return busy < tier.count && this.#all < this.#most;
   }
 
   leave(actor: string, tier: Tier): void {
     const key = `${actor} ${tier.name}`;
     this.#busy.set(key, Math.max(0, (this.#busy.get(key) ?? 0) - 1));
+    this.#all--;
   }
 }

@@ -136,8 +136,8 @@ export function writeSealed(
   return writeDurably(path, seal.close(id, value));
 }
 
-/** Files that are open at a time: a process has a limited number, and git needs some. */
-const OPEN_FILES = 64;
+/** Files that are open at a time: a process has a limited number, git needs some, and four threads read. */
+const OPEN_FILES = 8;
 /** The name of an item; whatever else is in its folder is nobody's item. */
 const ITEM = /^([A-Za-z0-9-]{1,64})\.json$/;
 

@@ -23,8 +23,8 @@ const BETWEEN_MS = 10;
  * block.
  */
 const LONGEST_LOOK_MS = 3000;
-/** The number of processes examined without a pause. */
-const CHUNK = 32;
+/** The number of processes examined without a pause; a file is open for each. */
+const CHUNK = 8;
 
 /**
  * Ends processes that runs have left outside of their process groups, for example with `setsid`:
