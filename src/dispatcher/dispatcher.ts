@@ -58,7 +58,7 @@ export class Dispatcher {
   constructor(parts: DispatcherParts) {
     this.#parts = parts;
     this.unrecorded = new Troubles(parts.now);
-    this.stalled = new Stalls(parts.now);
+    this.stalled = new Stalls(parts.now, parts.log);
     this.events = new Emitter((error) => {
       parts.log('internal_error', { error: reasonOf(error) });
     });
@@ -66,18 +66,19 @@ export class Dispatcher {
     const links = new ChannelLinks(transport, reader);
     this.#reading = { links, crossings: new Crossings(transport, reader) };
     this.joins = new Joins({ ...parts, ...this.#reading });
-    const shared = { ...parts, lanes: this.#lanes, batches: new Batches(parts.reader) };
+    const [troubles, batches] = [this.stalled.mail, new Batches(reader)];
+    const shared = { ...parts, troubles, batches, lanes: this.#lanes };
     const publish = (id: string): void => {
       this.#track(parts.publisher.publish(id).then(() => undefined));
     };
     this.#sources = [
       // First, as it knows which mail the others leave alone.
-      new GatedMail({ ...shared, ...this.#reading, undecidable: new Troubles(parts.now), publish }),
+      new GatedMail({ ...shared, ...this.#reading, publish }),
       new WaitingMail({ ...shared, joins: this.joins }),
       new DueRetries({ ...shared, retries: new Retries(parts) }),
     ];
     this.#fanIns = new FanIns(parts);
-    this.#steered = new SteeredMail(parts);
+    this.#steered = new SteeredMail(shared);
     this.#tidings = new Tidings({ ...parts, ...this.#reading });
     this.#cancellations = new Cancellations({
       ...parts,
@@ -131,10 +132,8 @@ export class Dispatcher {
    * start them twice.
    */
   pump(): Promise<void> {
-    this.#pumping = this.#pumping.then(
-      () => this.#startJobs(),
-      () => this.#startJobs(),
-    );
+    const start = (): Promise<void> => this.#startJobs();
+    this.#pumping = this.#pumping.then(start, start);
     return this.#pumping;
   }
 
@@ -147,8 +146,11 @@ export class Dispatcher {
     if (await this.#parts.guards.paused()) return;
     await this.#parts.guards.look();
     await this.#steered.look(this.#jobs);
+    const { mail } = this.stalled;
     for (const source of this.#sources)
-      for await (const startable of source.due(host)) await this.#startIfRoom(host, startable);
+      for await (const one of source.due(host))
+        await mail.try(one.actor, () => this.#startIfRoom(host, one));
+    mail.endRound();
   }
 
   async #startIfRoom(host: ActiveHost, startable: Startable): Promise<void> {

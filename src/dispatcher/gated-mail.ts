@@ -1,8 +1,7 @@
 import type { ActiveHost } from '../bus/approvals.ts';
 import { Decisions } from '../bus/decisions.ts';
-import type { Troubles } from '../bus/troubles.ts';
+import type { ItemTroubles } from '../bus/stalls.ts';
 import { passed } from '../crash-points.ts';
-import { reasonOf } from '../errors.ts';
 import type { Tier } from '../protocol/files/host-file.ts';
 import { MOST_IGNORED, type Gate } from '../state/gates.ts';
 import type { DispatcherParts } from './dispatcher-parts.ts';
@@ -17,8 +16,8 @@ import { announce } from './run/plan.ts';
 
 export interface GatedMailParts extends DispatcherParts, Pick<RunParts, 'links' | 'crossings'> {
   lanes: Lanes;
-  /** Gates of which nobody can say whether they were decided, and why. */
-  undecidable: Troubles;
+  /** Those of gates too, of which nobody can say whether they were decided. */
+  troubles: ItemTroubles;
   /** Publishes an entry of the outbox, without waiting for it. */
   publish: (id: string) => void;
 }
@@ -46,7 +45,7 @@ export class GatedMail implements DueSource {
   }
 
   async *due(host: ActiveHost): AsyncGenerator<Startable> {
-    const { gated, deliveries, lanes, guards } = this.#parts;
+    const { gated, deliveries, lanes, guards, troubles } = this.#parts;
     await gated.load();
     const tip = deliveries.mailboxes.scanned;
     if (tip === undefined) return;
@@ -54,7 +53,9 @@ export class GatedMail implements DueSource {
       const tiers = host.actors.get(found.actor);
       if (tiers === undefined) continue;
       const tier = tiers.find((one) => isOf(found, one));
-      const gate = await this.#lookAt(host, tip, found, tier);
+      // Without `ssh-keygen`, or with a full disk: nothing runs, and it is looked at again.
+      const looked = troubles.try(`gate ${found.id}`, () => this.#lookAt(host, tip, found, tier));
+      const gate = await looked;
       if (gate?.decided?.decision !== 'approve' || tier === undefined) continue;
       const { actor, channel, messages } = gate;
       if (!this.#isPending(gate) || !lanes.isFree(actor, tier)) continue;
@@ -72,47 +73,36 @@ export class GatedMail implements DueSource {
     }
   }
 
-  /** @returns undefined if there is nothing to wait for any more, or nothing can be said now */
+  /** @returns undefined if there is nothing to wait for any more */
   async #lookAt(
     host: ActiveHost,
     tip: string,
     gate: Gate,
     tier: Tier | undefined,
   ): Promise<Gate | undefined> {
-    const { undecidable, log } = this.#parts;
-    try {
-      const isNews = this.#looked.get(gate.id) !== tip;
-      const why = await this.#whyMoot(host, tip, gate, tier);
-      if (why !== undefined) {
-        await this.#remove(host, gate, why);
-        return undefined;
-      }
-      if (gate.announced !== true) await this.#announce(gate);
-      const decided = gate.decided === undefined ? await this.#judged(tip, gate) : gate;
-      undecidable.over(gate.id);
-      if (decided.decided?.decision === 'deny')
-        await answerDenied(this.#parts, host.alias, decided, () => this.#brief(host, tip, decided));
-      if (decided.decided === undefined && isNews) await this.#askAgain(host, tip, decided);
-      return decided;
-    } catch (error) {
-      // Without `ssh-keygen`, or with a full disk: nothing runs, and it is looked at again.
-      const reason = reasonOf(error);
-      if (undecidable.of(gate.id)?.reason !== reason) log('internal_error', { error: reason });
-      undecidable.note(gate.id, reason);
+    const isNews = this.#looked.get(gate.id) !== tip;
+    const why = await this.#whyMoot(host, tip, gate, tier);
+    if (why !== undefined) {
+      await this.#remove(host, gate, why);
       return undefined;
     }
+    if (gate.announced !== true) await this.#announce(gate);
+    const decided = gate.decided === undefined ? await this.#judged(tip, gate) : gate;
+    if (decided.decided?.decision === 'deny')
+      await answerDenied(this.#parts, host.alias, decided, () => this.#brief(host, tip, decided));
+    if (decided.decided === undefined && isNews) await this.#askAgain(host, tip, decided);
+    return decided;
   }
 
   /** Crash order: the message that takes the proposal back in the outbox → no gate. */
   async #remove(host: ActiveHost, gate: Gate, why: string): Promise<void> {
-    const { gated, undecidable, publish, log } = this.#parts;
+    const { gated, publish, log } = this.#parts;
     const { id, actor, channel, messages, proposal, decided } = gate;
     const over =
       decided === undefined ? await takeBack(this.#parts, host.alias, gate, why) : undefined;
     log('gate_removed', { actor, channel, messages, proposal: proposal.relPath, reason: why });
     await gated.remove(id);
     this.#looked.delete(id);
-    undecidable.over(id);
     if (over !== undefined) publish(over);
   }
 

@@ -1,5 +1,6 @@
 import { whyNotSteering } from '../protocol/steer.ts';
 import type { Delivery } from '../protocol/mailbox.ts';
+import type { ItemTroubles } from '../bus/stalls.ts';
 import type { MessageReader } from '../bus/message-reader.ts';
 import type { Log } from '../log.ts';
 import type { Runs } from '../state/runs.ts';
@@ -12,6 +13,7 @@ interface SteeredMailParts {
   reader: MessageReader;
   deliveries: Deliveries;
   runs: Pick<Runs, 'note'>;
+  troubles: ItemTroubles;
   log: Log;
 }
 
@@ -51,7 +53,8 @@ export class SteeredMail {
 
   /** Hands over what waits for a run that is under way. */
   async look(jobs: Jobs): Promise<void> {
-    const { mailboxes } = this.#parts.deliveries;
+    const { deliveries, troubles } = this.#parts;
+    const { mailboxes } = deliveries;
     const tip = mailboxes.scanned;
     if (tip === undefined) return;
     const waiting = mailboxes.waiting().flatMap(({ messages }) => messages);
@@ -59,7 +62,8 @@ export class SteeredMail {
       const { steers } = delivery.message;
       if (steers === undefined || this.#ordinary.has(delivery)) continue;
       const { actor, channel, relPath } = delivery;
-      if (!(await this.#isOne(delivery, tip, steers))) continue;
+      const isOne = troubles.try(relPath, () => this.#isOne(delivery, tip, steers));
+      if ((await isOne) !== true) continue;
       // Nothing is awaited from here on: a run that ends meanwhile takes nothing.
       const job = jobs.steerable(actor, { channel, relPath: steers });
       if (job?.steering === undefined || !mayTake(job, delivery)) continue;

@@ -61,8 +61,7 @@ export async function tick(parts: TickParts, fetch: boolean): Promise<Ticked> {
 
   // added → parse → activate
   const added = await takeIn(parts, news);
-  await fireSchedules(parts, tip);
-  await followAnswers(parts, tip);
+  await sendAutomatic(parts, tip);
   meter.hasRead();
 
   // batch → invoke → reply → outbox: started here for jobs that find room
@@ -102,27 +101,17 @@ async function takeIn(
   return scan?.added ?? 0;
 }
 
-/** Sends what is due; a schedule that fails must not keep mail from its actors. */
-async function fireSchedules(
-  { schedules, hosts, guards, log }: TickParts,
+/** Sends what schedules say, and tasks that follow on answers of other hosts; neither must keep mail from its actors. */
+async function sendAutomatic(
+  { schedules, answersElsewhere, hosts, guards, dispatcher }: TickParts,
   tip: string | undefined,
 ): Promise<void> {
   if (tip === undefined || hosts.active === undefined) return;
-  const fired = schedules.fire(hosts.active.alias, tip, () => guards.paused());
-  await fired.catch((error: unknown) => {
-    log('internal_error', { error: `schedules: ${reasonOf(error)}` });
-  });
-}
-
-/** Lets tasks follow on answers of other hosts; a failure must not keep mail from its actors. */
-async function followAnswers(
-  { answersElsewhere, hosts, log }: TickParts,
-  tip: string | undefined,
-): Promise<void> {
-  if (tip === undefined || hosts.active === undefined) return;
-  await answersElsewhere.follow(hosts.active.alias, tip).catch((error: unknown) => {
-    log('internal_error', { error: `subscriptions: ${reasonOf(error)}` });
-  });
+  const { alias } = hosts.active;
+  const { automation } = dispatcher.stalled;
+  await automation.try('schedules', () => schedules.fire(alias, tip, () => guards.paused()));
+  await automation.try('subscriptions', () => answersElsewhere.follow(alias, tip));
+  automation.endRound();
 }
 
 /** Starts a push without waiting for it; its deliveries are settled when it is over. */

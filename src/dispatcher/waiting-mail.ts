@@ -1,4 +1,5 @@
 import type { ActiveHost } from '../bus/approvals.ts';
+import type { ItemTroubles } from '../bus/stalls.ts';
 import type { Batches } from './batches.ts';
 import { lookedAt, steeredBy } from './batches.ts';
 import type { DueSource, Startable } from './due.ts';
@@ -20,6 +21,7 @@ export interface WaitingMailParts {
   batches: Batches;
   joins: Pick<Joins, 'follow' | 'holds'>;
   gated: Gated;
+  troubles: ItemTroubles;
 }
 
 /**
@@ -40,48 +42,53 @@ export class WaitingMail implements DueSource {
   }
 
   async *due(host: ActiveHost): AsyncGenerator<Startable> {
-    const { deliveries, guards, lanes, batches, joins } = this.#parts;
+    const { deliveries, guards, joins, troubles } = this.#parts;
     const { mailboxes } = deliveries;
     const every = mailboxes.waiting();
     joins.follow(every);
     await guards.budgets.follow(host.actors, every);
-    for (const waiting of withoutHeld(this.#parts, host, every)) {
-      const { actor, channel } = waiting;
-      const tiers = host.actors.get(actor) ?? [];
-      if (!tiers.some((tier) => lanes.isFree(actor, tier))) continue;
-      const messages = await lookedAt(waiting.messages, tiers, async (asked) => {
-        for (const tier of tiersFor(tiers, [asked.name]))
-          if (lanes.isFree(actor, tier) && (await guards.allows(actor, tier))) return true;
-        return false;
-      });
-      const tip = mailboxes.scanned ?? '';
-      const found = await batches.of(tip, { actor, channel, messages });
-      for (const batch of found.flatMap((one) => apart(one, tiers))) {
-        const fanIn = batches.fanInOf(batch);
-        if (await joins.holds(host.alias, tip, fanIn, batch)) continue;
-        const order = tiersFor(
-          tiers,
-          batch.map(({ message }) => message.tier),
-        );
-        yield {
-          ...{ actor, channel, messages: batch.map(({ relPath }) => relPath) },
-          ...{ tiers: order, untried: order },
-          fanIn,
-          tip,
-          begin: () => {
-            const relPaths = batch.map(({ relPath }) => relPath);
-            const taken = mailboxes.take(actor, channel, relPaths);
-            return {
-              actor,
-              channel,
-              messages: taken.map(({ relPath }) => relPath),
-              released: false,
-              isRest: taken.every(({ rest }) => rest === true),
-              isDealt: taken.every(({ dealt }) => dealt === true),
-            };
-          },
-        };
-      }
+    for (const waiting of withoutHeld(this.#parts, host, every))
+      yield* troubles.each(waiting.actor, this.#dueIn(host, waiting));
+  }
+
+  async *#dueIn(host: ActiveHost, waiting: MailboxMail): AsyncGenerator<Startable> {
+    const { deliveries, guards, lanes, batches, joins } = this.#parts;
+    const { mailboxes } = deliveries;
+    const { actor, channel } = waiting;
+    const tiers = host.actors.get(actor) ?? [];
+    if (!tiers.some((tier) => lanes.isFree(actor, tier))) return;
+    const messages = await lookedAt(waiting.messages, tiers, async (asked) => {
+      for (const tier of tiersFor(tiers, [asked.name]))
+        if (lanes.isFree(actor, tier) && (await guards.allows(actor, tier))) return true;
+      return false;
+    });
+    const tip = mailboxes.scanned ?? '';
+    const found = await batches.of(tip, { actor, channel, messages });
+    for (const batch of found.flatMap((one) => apart(one, tiers))) {
+      const fanIn = batches.fanInOf(batch);
+      if (await joins.holds(host.alias, tip, fanIn, batch)) continue;
+      const order = tiersFor(
+        tiers,
+        batch.map(({ message }) => message.tier),
+      );
+      yield {
+        ...{ actor, channel, messages: batch.map(({ relPath }) => relPath) },
+        ...{ tiers: order, untried: order },
+        fanIn,
+        tip,
+        begin: () => {
+          const relPaths = batch.map(({ relPath }) => relPath);
+          const taken = mailboxes.take(actor, channel, relPaths);
+          return {
+            actor,
+            channel,
+            messages: taken.map(({ relPath }) => relPath),
+            released: false,
+            isRest: taken.every(({ rest }) => rest === true),
+            isDealt: taken.every(({ dealt }) => dealt === true),
+          };
+        },
+      };
     }
   }
 }

@@ -1,6 +1,7 @@
 import type { MessageReader } from '../../bus/message-reader.ts';
 import type { SubscriptionFiles } from '../../bus/automation/subscriptions.ts';
 import { passed } from '../../crash-points.ts';
+import { isSystemError, reasonOf } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { Commit } from '../../protocol/commit.ts';
 import { placeOf } from '../../protocol/layout.ts';
@@ -23,6 +24,8 @@ export interface AnswersElsewhereParts {
   log: Log;
 }
 
+/** How often an answer is tried on which nothing can follow, unless the system refused something. */
+const TRIES = 5;
 /** The most tasks, and bytes of them, that one look gives: whoever can push can forge any number of answers. */
 const MOST_TASKS = 1000;
 const MOST_BYTES = 64 * 1024 * 1024;
@@ -39,6 +42,7 @@ export class AnswersElsewhere {
   readonly #parts: AnswersElsewhereParts;
   #tip: string | undefined;
   #looked: Looked | undefined;
+  #tries = 0;
   #problems: readonly SubscriptionProblem[] = [];
 
   constructor(parts: AnswersElsewhereParts) {
@@ -71,6 +75,7 @@ export class AnswersElsewhere {
       for (const id of entries) publish(id);
     }
     this.#tip = tip;
+    this.#tries = 0;
   }
 
   /** Puts the tasks into the outbox, those of each answer as an entry; returns the ids of the entries. */
@@ -83,7 +88,8 @@ export class AnswersElsewhere {
     if (until === tip) return ids;
     for await (const answer of this.#arrived(until, tip)) {
       if (answer.message.host === alias) continue;
-      const tasks = await subscriptions.following(alias, tip, [answer], fires);
+      const following = subscriptions.following(alias, tip, [answer], fires);
+      const tasks = await following.catch(this.#orGiveUp(answer));
       if (tasks.length === 0) continue;
       given += tasks.length;
       bytes += tasks.reduce((sum, { commit }) => sum + sizeOf(commit), 0);
@@ -102,6 +108,16 @@ export class AnswersElsewhere {
       for (const task of tasks) sayFired(log, task);
     }
     return ids;
+  }
+
+  /** Throws an error, but not for ever: one answer must not keep tasks from following on all others. */
+  #orGiveUp({ channel, relPath }: Answered): (error: unknown) => [] {
+    return (error) => {
+      if (isSystemError(error) || ++this.#tries < TRIES) throw error;
+      const reason = `nothing follows on ${channel}/${relPath}: ${reasonOf(error)}`;
+      this.#parts.log('subscription_invalid', { reason });
+      return [];
+    };
   }
 
   /** The messages with answers that were added between two commits. */
