@@ -8,11 +8,14 @@ const OTHER_FILES = 44;
 
 /** The most runs that may be under way at a time, by the number of files that this process may have open. */
 export function mostRuns(): number {
-  const files = process.platform === 'linux' ? readFileSync('/proc/self/limits', 'latin1') : '';
-  const most = /^Max open files +(\d+)/m.exec(files)?.[1];
-  return most === undefined
-    ? Infinity
-    : Math.max(1, Math.floor((Number(most) - OTHER_FILES) / FILES_OF_RUN));
+  try {
+    const limits = readFileSync('/proc/self/limits', 'latin1');
+    const files = /^Max open files +(\d+)/m.exec(limits)?.[1] ?? Infinity;
+    return Math.max(1, Math.floor((Number(files) - OTHER_FILES) / FILES_OF_RUN));
+  } catch {
+    // Other systems do not say it, and give enough.
+    return Infinity;
+  }
 }
 
 /** Counts the current runs of each actor's tiers, up to their `count` (protocol.md §6). */
