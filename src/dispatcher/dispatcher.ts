@@ -80,12 +80,8 @@ export class Dispatcher {
     this.#fanIns = new FanIns(parts);
     this.#steered = new SteeredMail(shared);
     this.#tidings = new Tidings({ ...parts, ...this.#reading });
-    this.#cancellations = new Cancellations({
-      ...parts,
-      ...this.#reading,
-      jobs: this.#jobs,
-      publish,
-    });
+    const cancelling = { ...parts, ...this.#reading, jobs: this.#jobs, publish };
+    this.#cancellations = new Cancellations(cancelling);
     this.#foreseen = new ForeseenCancels(parts, this.#cancellations);
   }
 
