@@ -659,6 +659,11 @@ it('open and attach start the right CLI in the right place with the right text',
   );
   expect((await host.runWith({ env }, 'open', '--host', 'front', '--actor', 'other')).code).toBe(0);
   expect(readFileSync(seen, 'utf8')).toContain('# Your profile: other');
+  host.edit({ 'local/actors/other.md': 'no header\n' });
+  await host.run('sync');
+  const odd = await host.runWith({ env }, 'open', '--host', 'front', '--actor', 'other');
+  expect(odd.code).toBe(0);
+  expect(odd.err).toContain('crosstalk open: local/actors/other.md cannot be read: ');
   expect((await host.runWith({ env }, 'attach')).code).toBe(5);
   expect(readFileSync(seen, 'utf8')).toContain('# Operator mode');
   expect(readFileSync(seen, 'utf8')).toMatch(new RegExp(`^${bus.root}\n`));

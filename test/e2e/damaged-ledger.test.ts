@@ -68,6 +68,16 @@ it('sums of the ledger that are damaged are made anew', async () => {
   }
 });
 
+it('a ledger that cannot be read is not taken for an empty one', async () => {
+  const host = await machine({});
+  const folder = join(host.state, 'ledger');
+  rmSync(folder, { recursive: true, force: true });
+  writeFileSync(folder, '');
+  const cost = await host.run('cost');
+  expect([cost.code, cost.out]).toEqual([1, '']);
+  expect(cost.err).toContain(`ENOTDIR: not a directory, scandir '${folder}'`);
+});
+
 it(
   'with a ledger that cannot be read, nothing runs that has a budget',
   { tags: 'long' },

@@ -321,8 +321,10 @@ describe('a client', () => {
     ]);
   });
 
-  it('writes under the name that --from says, else CROSSTALK_FROM', async () => {
+  it('writes and reads under the name that --from says, else CROSSTALK_FROM; what a call names goes first', async () => {
     const other = await McpClient.of(host, ['--from', 'bea']);
+    expect((await other.call('inbox', {})).data['name']).toBe('bea');
+    expect((await other.call('inbox', { name: 'carol' })).data['name']).toBe('carol');
     const body = 'who am I?';
     expect((await other.call('send', { to: 'tester', body })).data['from']).toBe('bea');
     expect((await mcp.call('send', { to: 'tester', body })).data['from']).toBe('anna');

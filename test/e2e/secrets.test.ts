@@ -271,8 +271,9 @@ it('a held answer is stuck mail: its asker is told once, the operator what to do
   expect(shown.join('\n')).toContain('crosstalk outbox');
   expect(shown.join('\n') + JSON.stringify([logs, status])).not.toContain(SECRET);
 
-  // Nothing runs again for it, whatever was forgotten of the cursors.
-  rmSync(join(host.state, 'cursors.json'), { force: true });
+  // Nothing runs again for it, whatever was forgotten of the cursors and of what was settled.
+  for (const name of ['cursors.json', 'silences.jsonl'])
+    rmSync(join(host.state, name), { force: true });
   expect((await host.once()).filter(({ event }) => event === 'dispatch_start')).toEqual([]);
   expect((await host.run('outbox', '--allow-secret', id)).out).toBe(`Sent: ${id}\n`);
   expect((await host.run('replies', question)).out).toContain(`REPLIED ${question}`);

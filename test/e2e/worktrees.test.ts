@@ -360,9 +360,17 @@ it('worktree_push pushes the branch of a thread to a remote of the original, and
   const forge = join(machine.bus.root, 'forge.git');
   git(machine.bus.root, 'init', '--quiet', '--bare', 'forge.git');
   git(machine.app, 'remote', 'add', 'forge', '../forge.git');
-  await host.send('dev', 'one');
+  const question = await host.send('dev', 'one');
+  // Somebody has a branch of the same name there before the first push.
+  const other = await host.send('dev', 'another', '--from', 'anna');
+  const theirs = `refs/heads/crosstalk/${suffix(other)}`;
+  git(machine.app, 'push', '--quiet', 'forge', `main:${theirs}`);
   await pass(host);
-  const [first] = machine.bus.from('dev');
+  const answerTo = (path: string): Stored | undefined =>
+    machine.bus.from('dev').find(({ message }) => message.re.includes(path));
+  expect(answerTo(other)?.message.branch?.held).toContain('could not be pushed to forge');
+  expect(git(forge, 'rev-parse', theirs)).toBe(git(machine.app, 'rev-parse', 'main'));
+  const first = answerTo(question);
   const { name = '', commit = '' } = first?.message.branch ?? {};
   expect(git(forge, 'rev-parse', name).trim()).toBe(commit);
   git(forge, 'update-ref', `refs/heads/${name}`, git(machine.app, 'rev-parse', 'main').trim());

@@ -10,6 +10,8 @@ const MANY = 50;
 const ACTORS = Array.from({ length: 12 }, (_, n) => `worker${String(n + 1)}`);
 const LONG = 'These words are meant to be wrapped at the width of a window. '.repeat(20);
 const SENDERS = ['anna', 'worker3', 'operator'];
+/** The number of a message that has many lines, and few letters. */
+const TALL = MANY - 2;
 
 describe.skipIf(!hasBrowser)(`what is read on the page ${UNLESS}`, SLOW, () => {
   const browsing = new Browsing();
@@ -30,7 +32,7 @@ describe.skipIf(!hasBrowser)(`what is read on the page ${UNLESS}`, SLOW, () => {
         re: [],
         cause: [],
         extra: {},
-        body: `needle number ${String(n)}.\n\n${n > MANY - 4 ? LONG : ''}\n`,
+        body: `needle number ${String(n)}.\n\n${n === TALL ? 'line\n'.repeat(40) : n > MANY - 4 ? LONG : ''}\n`,
       };
       const relPath = relPathAt(at, n.toString(16).padStart(12, '0'));
       return [messageFile(channel, relPath), formatMessage(message)];
@@ -71,10 +73,12 @@ describe.skipIf(!hasBrowser)(`what is read on the page ${UNLESS}`, SLOW, () => {
     }),
   );
 
-  it('the reader, other people and agents differ by a sign and by words', () =>
+  it('the reader, other people and agents differ by a sign and by words, and many lines are folded', () =>
     visit(`/c/${channel}`, async (window) => {
       const { page } = window;
       await numbered(window, MANY - 1).waitFor();
+      const unfold = numbered(window, TALL).getByRole('button', { name: 'Show all of it' });
+      await unfold.waitFor();
       const heading = (n: number) => numbered(window, n).locator('h2').textContent();
       // The kinds are known as soon as the page knows the session and the actors.
       await page.locator('article h2', { hasText: 'operator (you)' }).first().waitFor();
@@ -90,6 +94,8 @@ describe.skipIf(!hasBrowser)(`what is read on the page ${UNLESS}`, SLOW, () => {
         "[...document.querySelectorAll('article')].slice(-3).map((one) => { const path = one.querySelector('h2 path'); return path.getAttribute('d') + getComputedStyle(path).fill; })",
       );
       expect(new Set(signs).size).toBe(3);
+      await unfold.click();
+      await numbered(window, TALL).getByRole('button', { name: 'Show less' }).waitFor();
     }));
 
   it(
