@@ -204,6 +204,14 @@ it('a person lets a secret go with what it writes, or later what is held, or dro
   expect(readFileSync(join(folder, readdirSync(folder)[0] ?? ''))).toEqual(readFileSync(file));
   expect(readdirSync(join(host.state, 'outbox', 'files'))).toEqual([]);
   expect((await host.run('outbox', '--drop', 'nothing')).code).toBe(1);
+
+  await host.run('send', '--to', 'anna', body);
+  const id = (await heldOn(host))[0]?.id ?? '';
+  bus.unplug();
+  const queued = await host.run('outbox', '--allow-secret', id, '--json');
+  const reason = /^crosstalk outbox: queued, not on the remote yet: (.+)$/m.exec(queued.err)?.[1];
+  expect(reason).toBeTruthy();
+  expect(JSON.parse(queued.out)).toEqual([{ id, status: 'queued', reason }]);
 });
 
 it(

@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { inTurns } from '../../src/operations/publishing.ts';
 import { Turns, type Turn } from '../../src/state/turn.ts';
 import { TurnFolder } from '../../src/state/turn-board.ts';
 import { Bus, scratch } from '../support/bus.ts';
@@ -63,6 +64,28 @@ it('whoever has the turn may push for those who wait, who are told', async () =>
   await holder.end('tip', tickets(folder));
   expect(await fourth).toEqual({ kind: 'done', tip: 'tip' });
   expect(tickets(folder)).toEqual([]);
+});
+
+it.each([
+  ['files that only its clone has', { blobs: [] }],
+  ['a folder that it replaces', { clear: 'local' }],
+  ['a condition', { requires: [{ path: 'local/a', oid: 'a'.repeat(40) }] }],
+  ['leave to be left out', { optional: true as const }],
+])('a commit with %s is not offered to those who have the turn', async (_, more) => {
+  const commit = { author: { name: 'a', email: 'a@b' }, at: '', subject: 's', files: [] };
+  const offers: string[] = [];
+  const turns: Pick<Turns, 'take' | 'lostRace'> = {
+    lostRace: () => undefined,
+    take: (offer) => {
+      offers.push(offer());
+      return Promise.resolve(undefined);
+    },
+  };
+  const { take } = inTurns(turns as Turns);
+  const { signal } = new AbortController();
+  await take([commit, { ...commit, ...more }], signal);
+  await take([commit], signal);
+  expect(offers).toEqual(['', JSON.stringify([commit])]);
 });
 
 it('a folder that cannot be written and a holder that died stop nobody', async () => {

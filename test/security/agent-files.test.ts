@@ -105,12 +105,14 @@ it('a run overwrites nothing, through no symlink and no hard link, and what it g
     `mkdir b && ln ${hard!} b/1-login.sh && ${read} b`,
     `mkdir c && ln -s ${outside}/new c/1-login.sh && ${read} c`,
     `umask 0; ${read} d && stat -c %a d/1-login.sh`,
+    `ln -s ${outside} e && ${read} e/new/folder`,
   ]);
   for (const { code, err } of ran.slice(0, 3)) {
     expect(code).toBe(1);
     expect(err).toContain('is not written');
   }
   expect(ran[3]?.out).toContain('600');
+  expect(ran[4]).toMatchObject({ code: 2, err: expect.stringMatching(REFUSED) as string });
   for (const path of [soft!, hard!]) expect(readFileSync(path, 'utf8')).toBe('the operator’s');
   expect(readdirSync(outside).sort()).toEqual(['hard', 'soft']);
 });

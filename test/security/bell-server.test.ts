@@ -69,6 +69,19 @@ it('of a server of the bell that never answers, no connection stays open', async
   await until('the end of the connections', () => server.open === 0, 20_000);
 });
 
+it('a line that is closed while it connects leaves no connection', async () => {
+  const server = await FalseNats.start({});
+  const line = new BellLine(
+    server.settings,
+    () => 1,
+    () => performance.now(),
+  );
+  line.open();
+  await line.close();
+  expect(server.count).toBe(1);
+  await until('the end of the connection', () => server.open === 0, 10_000);
+});
+
 it.each([
   ['a message that is too large', { then: 'MSG a 1 4000000000\r\n', thenEndless: 'a' }],
   ['a line that does not end', { then: 'MSG ', thenEndless: 'a' }],

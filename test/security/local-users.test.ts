@@ -294,10 +294,13 @@ it.each(['000', '022'])(
 
 it('a state directory that others could read is closed to them, with what 6.0.0 left in it', async () => {
   const host = await new Bus().host('front', { worker: 'echo done' });
+  const follows = 'source: answer:nobody\nto: worker\nhost: front';
+  host.edit({ 'local/subscriptions/follows.md': `---\n${follows}\n---\ngo on\n` });
+  await host.once();
   await host.send('worker', 'hello');
   await host.run('search', 'hello');
   execFileSync('chmod', ['-R', 'go+rX', host.state]);
-  expect(open(host.state)).toContain('index.db');
+  expect(open(host.state)).toEqual(expect.arrayContaining(['index.db', 'subscriptions.json']));
   await host.run('status');
   expect(open(host.state)).toEqual([]);
 
