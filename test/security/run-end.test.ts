@@ -92,7 +92,7 @@ it('what is said after the end of a run is refused, by socket and by drop folder
 });
 
 it('what a run sends is refused where it is taken back before that is written', async () => {
-  const host = await new Bus().host('front', { worker: 'true' });
+  const host = await new Bus().host('front', { worker: 'true', other: 'true' });
   const env = { ...process.env, ...host.env };
   const cancel = new AbortController();
   const run = { ...RUN, channel: host.channel(), cancel: cancel.signal };

@@ -129,6 +129,9 @@ function work(
       names.filter((name) => input[name] !== undefined).map((name) => [name, text(name)]),
     ) as Partial<Record<K, string>>;
   const common = { from: run.actor, login: run.actor };
+  const onRecording = (): void => {
+    assertNotTakenBack(run);
+  };
   switch (kind) {
     case 'send':
     case 'send_talk':
@@ -146,13 +149,7 @@ function work(
           ...(input['files'] !== undefined && { files: filesOf(input) }),
         },
         marks,
-        {
-          onDurable,
-          bytesFor,
-          onRecording: () => {
-            assertNotTakenBack(run);
-          },
-        },
+        { onDurable, bytesFor, onRecording },
       );
     case 'channel':
       return createChannel(context, {
