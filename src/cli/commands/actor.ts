@@ -4,6 +4,7 @@ import { sandboxSuggestion } from '../../operations/setup/sandbox-option.ts';
 import { shownServers, type ShownServer } from '../../operations/setup/actor-servers.ts';
 import { addActor, type AddedActor } from '../../operations/setup/add-actor.ts';
 import { namesOfHands } from '../../operations/setup/hands.ts';
+import { readLocal, workOf } from '../../operations/waiting/local.ts';
 import { removeActor, setActor } from '../../operations/setup/set-actor.ts';
 import type { ApprovedOptions } from '../../protocol/approval/record.ts';
 import { valueText } from '../../protocol/approval/text.ts';
@@ -167,10 +168,12 @@ function set(call: Call): Promise<number> {
 function remove(call: Call): Promise<number> {
   const name = call.args[0] ?? '';
   return inTransport(call, async (context) => {
+    const work = workOf(await readLocal(context), name);
     const gone = await removeActor(context, { name, ...whose(call) });
+    const ends = gone.left.length > 0 ? [] : work;
     const { hosts, profile } = await showActor(context, name).catch(() => NOBODY);
     const others = hosts.map(({ alias }) => alias);
-    return print(call, { ...gone, served_by: others, profile }, () => {
+    return print(call, { ...gone, ends, served_by: others, profile }, () => {
       const what = gone.left.length === 0 ? name : `${name} in the tier ${gone.tiers.join(', ')}`;
       const where = others.length === 0 ? 'no host' : others.join(', ');
       return [
@@ -178,9 +181,9 @@ function remove(call: Call): Promise<number> {
         ...(gone.left.length > 0
           ? []
           : [`Served now by: ${where}${others.length === 0 ? '; mail for it waits' : ''}`]),
-        ...(gone.ends.length === 0
+        ...(ends.length === 0
           ? []
-          : [`Its run for ${gone.ends.join(', ')} ends; whoever serves ${name} is given that`]),
+          : [`Its run for ${ends.join(', ')} ends; whoever serves ${name} is given that`]),
         ...(profile === null || others.length > 0 ? [] : [`Its profile stays: ${profile}`]),
       ].join('\n');
     });

@@ -20,7 +20,6 @@ import { requireKeepable } from './keepable.ts';
 import { knownHost, requireOutside, writeApproved } from './approvals.ts';
 import { chosenWorkdir } from './workdir-option.ts';
 import { thisHost, withHeader, writeHostFile, type ThisHost } from './hosts.ts';
-import { readLocal, workOf } from '../waiting/local.ts';
 
 /** Which actor, and which of its tiers, on which of the hosts that this machine may be. */
 interface Named {
@@ -112,13 +111,13 @@ export async function changeTier(
  * Takes an actor, or one of its tiers, out of this machine's host file, and forgets its approval; also
  * that of an actor which somebody else has taken out of the file.
  *
- * @returns the tiers that were removed, those that are left, and the messages of runs that end for it
+ * @returns the tiers that were removed, and those that are left
  * @throws CrosstalkError `not_found` for an actor or a tier that this machine does not serve
  */
 export async function removeActor(
   context: Context,
   input: Named,
-): Promise<{ host: string; tiers: string[]; left: string[]; ends: string[] }> {
+): Promise<{ host: string; tiers: string[]; left: string[] }> {
   const { name } = input;
   const host = await thisHost(context, input.host);
   const { alias } = host.file;
@@ -144,9 +143,8 @@ export async function removeActor(
     const subject = `crosstalk: ${name} no longer on ${alias}`;
     await writeHostFile(context, host, { content, subject, from });
   };
-  const ends = left.length > 0 ? [] : workOf(await readLocal(context), name);
   await writeApproved(context, alias, (approved) => withoutTiers(approved, name, gone), write);
-  return { host: alias, tiers: gone, left, ends };
+  return { host: alias, tiers: gone, left };
 }
 
 async function approvedTiers({ paths }: Context, alias: string, name: string): Promise<string[]> {
