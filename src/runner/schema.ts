@@ -29,6 +29,9 @@ const MAX_DEPTH = 200;
 /** Above so many bytes only the first error is looked for. */
 const MAX_ALL_BYTES = 64 * 1024;
 
+/** What checks JSON. Who awaits it before a run can check what it prints, whatever is installed meanwhile. */
+export const checker = (): Promise<typeof packages> => import('./schema-packages.ts');
+
 /**
  * Checks what a run printed against the JSON Schemas of the questions it answers (talk.md, "Answers
  * for programs"). A schema is hostile until checked: it is interpreted, never compiled, within
@@ -47,7 +50,7 @@ export async function fitOf(printed: string, schemas: readonly string[]): Promis
   }
   if (isDeeper(value, MAX_DEPTH))
     return { kind: 'misfit', detail: `stdout is JSON nested deeper than ${String(MAX_DEPTH)}` };
-  const used = await import('./schema-packages.ts');
+  const used = await checker();
   const most = Buffer.byteLength(text) <= MAX_ALL_BYTES ? MAX_NAMED : 1;
   try {
     for (const schema of schemas) {
@@ -82,7 +85,7 @@ export async function schemaText(given: string): Promise<Parsed<string>> {
     );
   if (schemaIn(text) === undefined)
     return unreadable(`it is ${shown(text)}, expected a JSON object such as {"type":"object"}`);
-  const used = await import('./schema-packages.ts');
+  const used = await checker();
   try {
     const draft = draftOf(schema as object);
     if (draft === undefined)

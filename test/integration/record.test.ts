@@ -1,4 +1,12 @@
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { Bus } from '../support/bus.ts';
@@ -51,6 +59,25 @@ it.each([
     expect(said).toEqual([folder === 'outbox' ? 'the answer\n' : 'exit_code']);
   },
 );
+
+it('what a run has said is looked at again where that fails, and the run is not made again', async () => {
+  const bus = new Bus();
+  const ledger = join(bus.root, 'ledger');
+  const host = await bus.host('front', {});
+  const sent = `'${host.state}/runs/'"$CROSSTALK_DISPATCH_ID.sent"`;
+  host.declare({ worker: `cat > /dev/null; echo run >> ${ledger}; mkdir ${sent}; echo done` });
+  await host.approve();
+  await host.send('worker', 'hello');
+  const running = host.start();
+  const { id, reason } = await running.saw('record_failed');
+  expect(reason).toMatch(/EISDIR/);
+  const { out } = await host.run('status');
+  expect(out).toMatch(/^stuck: what a run has said cannot be put on record since .*EISDIR/);
+  rmdirSync(join(host.state, 'runs', `${String(id)}.sent`));
+  await running.saw('dispatch_done');
+  expect(readFileSync(ledger, 'utf8')).toBe('run\n');
+  expect(bus.from('worker').map(({ message }) => message.body)).toEqual(['done\n']);
+});
 
 it('a run that ended in time while its dispatcher was stopped is heard, and not paid for twice', async () => {
   const bus = new Bus();

@@ -1,5 +1,5 @@
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
 import { Bus, scratch } from '../support/bus.ts';
 import { Program } from '../support/process.ts';
@@ -68,5 +68,24 @@ it(
     release('6.0.2');
     expect(await program.ended()).toBe(75);
     expect(program.events.filter(({ event }) => event === 'replacement_failed')).toHaveLength(1);
+  },
+);
+
+it(
+  'a run whose answer is checked is not made in vain where the installation vanishes meanwhile',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const { bin, main } = copyOfPackage();
+    const checker = join(dirname(main), 'schema-packages.cjs');
+    const host = await bus.host('front', {
+      worker: `cat > /dev/null; mv '${checker}' '${checker}.old' && echo '{"a":1}'`,
+    });
+    const schema = join(bus.root, 'schema.json');
+    writeFileSync(schema, '{"type":"object","required":["a"]}');
+    await host.send('worker', 'count', '--schema', schema);
+    const program = new Program({ env: host.env, dir: host.dir, bin }, ...SUPERVISED);
+    await program.saw('dispatch_done');
+    expect(bus.from('worker').map(({ message }) => message.body)).toEqual(['{"a":1}\n']);
   },
 );

@@ -1,6 +1,4 @@
 import { canAnswerAt, isServed } from '../../bus/peers.ts';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { reasonOf } from '../../errors.ts';
 import { openQuestionsOfBatch } from '../../protocol/causality.ts';
 import { awaitsAsker, lastWord, withInterim } from '../../protocol/interim.ts';
 import { linksBytes, MAX_LINKS_BYTES } from '../../protocol/links.ts';
@@ -128,7 +126,7 @@ interface Now extends Briefing {
 }
 
 async function withSent(parts: RunParts, job: Job, briefing: Briefing): Promise<Now> {
-  const sent = await sentIn(parts, job);
+  const sent = await parts.runs.sent(job.id);
   const seen = sent.map(([channel, located]) => seenFrom(job.channel, channel, located));
   const known = new Map(seen.map(({ relPath, message }) => [relPath, message]));
   const channel = [...briefing.channel, ...seen];
@@ -229,22 +227,3 @@ function silenceIsFine({ actor }: Job, now: Now): boolean {
 }
 
 type Sent = [channel: string, located: Located];
-
-const READ_TRIES = 10;
-const READ_WAIT_MS = 500;
-
-/**
- * What a run has sent. The run has been paid for, so a disk that fails for a moment does not cause it
- * to be repeated.
- */
-async function sentIn({ runs, log, signal }: RunParts, { id }: Job): Promise<Sent[]> {
-  for (let tries = 1; ; tries++) {
-    try {
-      return await runs.sent(id);
-    } catch (error) {
-      if (tries === READ_TRIES || signal.aborted) throw error;
-      log('internal_error', { id, error: reasonOf(error) });
-      await sleep(READ_WAIT_MS, undefined, { signal }).catch(() => undefined);
-    }
-  }
-}

@@ -19,6 +19,7 @@ import type { Crossings } from '../../bus/crossings.ts';
 import type { BudgetMail } from './budget-mail.ts';
 import type { Spent } from './budgets.ts';
 import type { Permissions } from '../permission/permissions.ts';
+import type { Troubles } from '../../bus/troubles.ts';
 import type { Sessions } from '../sessions/sessions.ts';
 import type { RunSteering } from '../steering/run-steering.ts';
 import type { DeskParts } from './desk.ts';
@@ -159,6 +160,8 @@ export interface RunParts extends WorktreeParts {
   /** The folder of a `crosstalk` executable; it comes first on the CLI's PATH. */
   binDir: string;
   signal: AbortSignal;
+  /** Outcomes, by dispatch id, of which there is no record yet. */
+  unrecorded: Troubles;
   /** The IANA time zone of this machine. */
   zone: string;
   /** So many bytes that nobody can guess, in hex digits. */

@@ -12,6 +12,7 @@ import type { DeadLetter } from '../../state/dead-letters.ts';
 import { emptySubmodules } from '../sandbox/submodules.ts';
 import { skillsOf } from '../laying/skills.ts';
 import { shownThread, type Briefing } from './briefing.ts';
+import { checker } from '../../runner/schema.ts';
 import { schemasOf } from './fitting.ts';
 import type { Job, RunParts } from './job.ts';
 import { gateInPrompt } from './plan.ts';
@@ -52,6 +53,8 @@ export async function promptOf(
   const skills = await skillsOf(parts, job, batch, profile?.skills, runDir);
   const names = skills.filter((skill) => skill.told !== undefined).map(({ name }) => name);
   if (names.length > 0) told(names.sort());
+  const schemas = job.plans === true ? [] : schemasOf(briefing, plans);
+  if (schemas.length > 0) await checker();
   return formatPrompt({
     word: secret(8),
     protocol: protocol ?? '',
@@ -72,7 +75,7 @@ export async function promptOf(
       }),
     },
     answers: plans,
-    schemas: job.plans === true ? [] : schemasOf(briefing, plans),
+    schemas,
     gate: gateInPrompt(parts, job, briefing),
     ...(letter?.reason === 'misfit' && { misfit: letter.detail }),
     ...(share !== undefined && { threadShare: share }),

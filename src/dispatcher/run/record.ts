@@ -186,8 +186,12 @@ export async function recordRun(
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 15_000;
 
-/** Repeats a step until it succeeds: what it writes has been paid for and exists nowhere else. */
-async function insist<T>(parts: RecordParts, id: string, step: () => Promise<T>): Promise<T> {
+/** Repeats a step until it succeeds: what it deals with has been paid for and exists nowhere else. */
+export async function insist<T>(
+  parts: Pick<RecordParts, 'unrecorded' | 'signal' | 'log'>,
+  id: string,
+  step: () => Promise<T>,
+): Promise<T> {
   for (let wait = FIRST_WAIT_MS; ; wait = Math.min(2 * wait, LONGEST_WAIT_MS)) {
     try {
       const done = await step();

@@ -29,6 +29,7 @@ import { answersOf, stillOpen } from '../intake/still-open.ts';
 import { serversForRun } from '../laying/mcp-servers.ts';
 import type { Turn } from '../sessions/session-of-run.ts';
 import { inSession } from '../sessions/turn.ts';
+import { insist } from './record.ts';
 import { tellerOf, withSteered } from './steer.ts';
 import { untriedTiers } from './tier-choice.ts';
 import { workplaceOf, type Workplace } from './workplace.ts';
@@ -184,7 +185,10 @@ async function runCli(
   if (outcome.kind === 'failed') return { kind: 'failed', failure: outcome, result };
   const usage = usageOfBoth(used, result.usage);
   const whole = usage === undefined ? result : { ...result, usage };
-  const concluded = await conclude(parts, job, about.briefing, outcome, whole);
+  // The run is paid for: a failing disk or git repeats the look at it, not the run.
+  const concluded = await insist(parts, job.id, () =>
+    conclude(parts, job, about.briefing, outcome, whole),
+  );
   return branch === undefined ? concluded : withBranch(concluded, branch);
 }
 

@@ -127,7 +127,7 @@ function dispatcherProblems(
     if (dispatcher.record_failing_since !== undefined) {
       problems.push(
         act(
-          `what a run has said cannot be written to disk since ${dispatcher.record_failing_since}: ${dispatcher.record_error ?? ''}; make room, it is tried again automatically, and do not stop the dispatcher before`,
+          `what a run has said cannot be put on record since ${dispatcher.record_failing_since}: ${dispatcher.record_error ?? ''}; where the disk is full make room, it is tried again automatically, and do not stop the dispatcher before`,
         ),
       );
     }
