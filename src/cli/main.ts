@@ -41,7 +41,11 @@ export async function main(argv: string[], begun?: Begun): Promise<void> {
   const inIsTty = isatty(0);
   // What cannot be told there, on a full disk, is no reason to end: a dispatcher goes on.
   process.stderr.on('error', (error) => {
-    if (hasCode(error, 'EPIPE')) process.exit(EXIT.failed);
+    if (!hasCode(error, 'EPIPE')) return;
+    if (interrupt !== 'clean') process.exit(EXIT.failed);
+    // Nobody reads the log any more, as when a terminal is closed: what runs comes to its end.
+    process.exitCode = EXIT.failed;
+    stop.abort();
   });
   process.stdout.on('error', (error: Error) => {
     // A reader that closed the pipe (`| head`) is not a failure of this program.

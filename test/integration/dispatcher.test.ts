@@ -58,6 +58,22 @@ it.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
   },
 );
 
+it('a dispatcher whose log nobody reads any more lets a running CLI finish and records its answer', async () => {
+  const bus = new Bus();
+  const gate = join(bus.root, 'gate');
+  const host = await bus.host('front', {
+    worker: `while test ! -e ${gate}; do sleep 0.05; done; crosstalk send --new --anyway --to x note; echo finished`,
+  });
+  await host.send('worker', 'take your time');
+  const program = new Program(host, ...dispatch, 'front');
+  await program.saw('dispatch_start');
+  // What the run sends is logged, so the dispatcher notices before the run has ended.
+  program.child.stderr?.destroy();
+  writeFileSync(gate, '');
+  expect(await program.ended()).toBe(1);
+  expect(bus.from('worker').at(-1)?.message.body).toMatch(/finished\n$/);
+});
+
 it('a CLI that outlasts the grace period is ended, and its mail is delivered again without counting as a failure', async () => {
   const bus = new Bus();
   const pidFile = join(bus.root, 'pid');
