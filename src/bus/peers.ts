@@ -54,7 +54,7 @@ export async function peersAt(transport: Transport, tip: string, self: string): 
 }
 
 /**
- * Who can answer tasks at a commit: whom a host serves, and people, who have no profile.
+ * Who can answer tasks at a commit: whom a host serves, and people, who have no profile and no host.
  *
  * @param asked to whom they were given
  */
@@ -67,7 +67,7 @@ export async function canAnswerAt(
   for (const address of asked)
     if (
       !(await isServed(transport, tip, address)) &&
-      (await hasProfile(transport, tip, address.name))
+      (address.host !== undefined || (await hasProfile(transport, tip, address.name)))
     )
       gone.add(formatAddress(address));
   return (address) => !gone.has(formatAddress(address));
@@ -82,11 +82,11 @@ export async function isServed(
   tip: string,
   { name, host }: Address,
 ): Promise<boolean> {
-  if (name === EVERYONE) return true;
   return (await readHosts(transport, tip)).some(
     ({ result }) =>
       !result.ok ||
-      (result.value.actors.has(name) && (host === undefined || result.value.alias === host)),
+      ((name === EVERYONE || result.value.actors.has(name)) &&
+        (host === undefined || result.value.alias === host)),
   );
 }
 

@@ -31,6 +31,34 @@ it('a run that misspells a peer is told the name that it meant, and its answer c
   expect(await stateOf(host, question)).toBe('REPLIED');
 });
 
+it('a run that writes to all of a host that there is not is told so, and its answer counts', async () => {
+  const { bus, host } = await machine('crosstalk send --to all@nowhere part 2>&1; echo "code $?"');
+  const question = await host.send('boss', 'delegate it');
+  await host.once();
+  expect(bus.from('boss').map(({ message }) => message.body)).toEqual([
+    expect.stringMatching(/no host serves all@nowhere; nothing was sent.*\ncode 1\n$/),
+  ]);
+  expect(await stateOf(host, question)).toBe('REPLIED');
+});
+
+it('an actor without a profile, on a host that leaves while it owes its part, keeps no answer back', async () => {
+  const { bus, host } = await machine('true');
+  const [sent, go] = ['sent', 'go'].map((name) => join(bus.root, name)) as [string, string];
+  const other = await bus.host('other', { helper: 'true' });
+  host.declare({
+    boss: `cat >/dev/null; crosstalk send --to helper@other part; touch ${sent}; while [ ! -e ${go} ]; do sleep 0.1; done; echo done`,
+  });
+  await host.approve();
+  const question = await host.send('boss', 'delegate it');
+  const pass = host.once();
+  await until('the part', () => existsSync(sent));
+  other.remove('hosts/other.md');
+  await host.news();
+  writeFileSync(go, '');
+  await pass;
+  expect(await stateOf(host, question)).toBe('REPLIED');
+});
+
 it('what goes to nobody all the same is owed by nobody, so the answer counts', async () => {
   const { bus, host } = await machine('crosstalk send --to wroker --anyway part 2>&1; echo done');
   const question = await host.send('boss', 'delegate it');
