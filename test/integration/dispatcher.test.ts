@@ -1,5 +1,7 @@
+import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { expect, it, vi } from 'vitest';
 import { Publisher } from '../../src/bus/publisher.ts';
 import { Bus } from '../support/bus.ts';
@@ -73,6 +75,28 @@ it('a dispatcher whose log nobody reads any more lets a running CLI finish and r
   expect(await program.ended()).toBe(1);
   expect(bus.from('worker').at(-1)?.message.body).toMatch(/finished\n$/);
 });
+
+const namespaces = ['--user', '--map-root-user', '--pid', '--fork', '--mount-proc'];
+const mayUnshare = spawnSync('unshare', [...namespaces, 'true']).status === 0;
+
+it.skipIf(!mayUnshare)(
+  'a dispatcher that is process 1 is told that it needs an init',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const host = await bus.host('front', { worker: 'true' });
+    const program = fileURLToPath(new URL('../../bin/crosstalk.js', import.meta.url));
+    const run = `'${process.execPath}' '${program}'`;
+    const look = `until ${run} status | grep -q ^healthy; do sleep 0.1; done; ${run} doctor > found; kill 1`;
+    const { status } = spawnSync(
+      'unshare',
+      [...namespaces, 'sh', '-c', `(${look}) & exec ${run} ${dispatch.join(' ')} front`],
+      { cwd: bus.root, env: { ...process.env, ...host.env, CROSSTALK_TRANSPORT: host.dir } },
+    );
+    expect(status).toBe(0);
+    expect(readFileSync(join(bus.root, 'found'), 'utf8')).toMatch(/process 1[^]*docker run --init/);
+  },
+);
 
 it('a CLI that outlasts the grace period is ended, and its mail is delivered again without counting as a failure', async () => {
   const bus = new Bus();

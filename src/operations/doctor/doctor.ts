@@ -49,7 +49,7 @@ export async function doctor(context: Context, alias: string | undefined): Promi
     ...(await bellCheck(context)),
     ...openHere(context, await knownHost(context, alias)),
   );
-  checks.unshift(...transportChecks(facts), ...newsChecks(facts));
+  checks.unshift(...transportChecks(facts), ...newsChecks(facts), ...processOne(facts));
   const backlog: Check = {
     check: 'mail',
     ok: facts.health.ok,
@@ -88,6 +88,21 @@ function transportChecks({ version_problem: version, host }: Status): Check[] {
       fix: 'remove that file from the transport',
     });
   return checks;
+}
+
+/** Who is process 1 has to take away what others leave there, which Node does not. */
+function processOne({ dispatcher }: Status): Check[] {
+  if (dispatcher?.pid !== 1) return [];
+  const found =
+    'the dispatcher is process 1 of its container: what runs leave behind stays there as zombies, until no process can be started';
+  return [
+    {
+      check: 'process 1',
+      ok: false,
+      found,
+      fix: 'start it under an init, as with: docker run --init',
+    },
+  ];
 }
 
 async function gitVersion({ transport }: Context): Promise<Check> {
