@@ -71,8 +71,11 @@ it('what a run has said is looked at again where that fails, and the run is not 
   const running = host.start();
   const { id, reason } = await running.saw('record_failed');
   expect(reason).toMatch(/EISDIR/);
-  const { out } = await host.run('status');
-  expect(out).toMatch(/^stuck: what a run has said cannot be put on record since .*EISDIR/);
+  await until('the reason in status', async () =>
+    /^stuck: what a run has said cannot be put on record since .*EISDIR/.test(
+      (await host.run('status')).out,
+    ),
+  );
   rmdirSync(join(host.state, 'runs', `${String(id)}.sent`));
   await running.saw('dispatch_done');
   expect(readFileSync(ledger, 'utf8')).toBe('run\n');
