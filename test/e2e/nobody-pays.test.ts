@@ -2,6 +2,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { Bus, type Host } from '../support/bus.ts';
+import { git } from '../support/git.ts';
 import { until } from '../support/wait.ts';
 
 /** A host whose actor boss does something before it answers. */
@@ -97,6 +98,14 @@ it('a run may ask a person, who has written before, and waits for what that one 
     ['which?', undefined],
   ]);
   expect(await stateOf(host, question)).toBe('PENDING');
+});
+
+it('a run may write to the operator of its machine, who has never written', async () => {
+  const { bus, host } = await machine('crosstalk send --to dora report 2>&1; echo "code $?"');
+  git(host.dir, 'config', 'crosstalk.from', 'dora');
+  await host.send('boss', 'report', '--from', 'schedule');
+  await host.once();
+  expect(bus.from('boss').map(({ message }) => message.body)).toContain('report');
 });
 
 it('an actor that is removed while it owes its part keeps no answer back', async () => {

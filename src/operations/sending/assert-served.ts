@@ -44,9 +44,13 @@ export async function assertServed(
   throw await refusal(context, odd);
 }
 
-/** Whether the newest message under a name was written by hand: what an actor writes names its host. */
+/**
+ * Whether a name is the one under which this machine's operator writes, or its newest message was written by hand: what
+ * an actor writes names its host.
+ */
 async function isPerson(context: Context, tip: string, { name, host }: Address): Promise<boolean> {
   if (host !== undefined || (await hasProfile(context.transport, tip, name))) return false;
+  if (name === context.transport.defaults.from) return true;
   return withIndex(context, { patience: PATIENCE_MS }, async (index, complete) => {
     const newest = newestBy(index, name);
     if (newest === undefined) return !complete;
