@@ -69,6 +69,17 @@ it('what goes to nobody all the same is owed by nobody, so the answer counts', a
   expect(await stateOf(host, question)).toBe('REPLIED');
 });
 
+it('what goes to nobody all the same goes to nobody else, whose debt would be lost with it', async () => {
+  const { bus, host } = await machine(
+    'crosstalk send --to worker,wroker --anyway part 2>&1; echo "code $?"',
+  );
+  await host.send('boss', 'delegate it');
+  await host.once();
+  expect(bus.from('boss').map(({ message }) => message.body)).toEqual([
+    'crosstalk send: --anyway is for wroker, which nobody serves, and not for the others of --to; nothing was sent. Send to wroker in a message of its own\ncode 2\n',
+  ]);
+});
+
 it('who tells nobody but a name that nobody serves, and prints nothing, has given no answer', async () => {
   const { host } = await machine('crosstalk send --to wroker --anyway part');
   host.declare({
@@ -87,7 +98,7 @@ it('who tells nobody but a name that nobody serves, and prints nothing, has give
 
 it('a run may ask a person, who has written before, and waits for what that one says', async () => {
   const { bus, host } = await machine(
-    'crosstalk send --to carl "which?" > /dev/null && echo I have asked carl',
+    'crosstalk send --to carl "which?" 2>&1 > /dev/null && echo I have asked carl',
   );
   await host.send('worker', 'hello', '--from', 'carl');
   const question = await host.send('boss', 'decide', '--from', 'anna');

@@ -19,7 +19,8 @@ const PATIENCE_MS = 2000;
  *
  * @param anyway it goes there all the same
  * @returns whether somebody can answer
- * @throws CrosstalkError `not_found`, with the name that was probably meant
+ * @throws CrosstalkError `not_found`, with the name that was probably meant; `usage` for a message that goes anyway to
+ *   some, and that others can answer
  */
 export async function assertServed(
   context: Context,
@@ -27,21 +28,28 @@ export async function assertServed(
   news: RemoteNews,
   anyway: boolean,
 ): Promise<boolean> {
-  const find = async (): Promise<Address | undefined> => {
+  const find = async (): Promise<Address[]> => {
     const tip = await tipOf(context);
+    const found: Address[] = [];
     for (const address of addressees)
       if (
         !(await isServed(context.transport, tip, address)) &&
         !(await isPerson(context, tip, address))
       )
-        return address;
-    return undefined;
+        found.push(address);
+    return found;
   };
   let odd = await find();
-  if (odd !== undefined && (await news.ask())) odd = await find();
-  if (odd === undefined) return true;
-  if (anyway) return false;
-  throw await refusal(context, odd);
+  if (odd.length > 0 && (await news.ask())) odd = await find();
+  const [first] = odd;
+  if (first === undefined) return true;
+  if (!anyway) throw await refusal(context, first);
+  if (odd.length === addressees.length) return false;
+  const apart = escapeInvisible(formatAddress(first));
+  throw new CrosstalkError(
+    'usage',
+    `--anyway is for ${apart}, which nobody serves, and not for the others of --to; nothing was sent. Send to ${apart} in a message of its own`,
+  );
 }
 
 /**

@@ -46,9 +46,13 @@ export async function perform(
   // Who serves the addressees matters only for a warning, so it is looked up during the push.
   const { addressees, others } = toBeServed(prepared);
   const asked = { addressees: others, tier: input.tier };
+  // Of what a run sends it is known already.
+  const isKnown = dispatch !== undefined && input.anyway !== true;
   let looking: ReturnType<typeof surprisesOf> | undefined;
   const look = (): ReturnType<typeof surprisesOf> =>
-    (looking ??= surprisesOf(context, asked).catch(() => ({ unserved: [], untiered: [] })));
+    (looking ??= surprisesOf(context, asked)
+      .then((found) => (isKnown ? { ...found, unserved: [] } : found))
+      .catch(() => ({ unserved: [], untiered: [] })));
   const blobs = await keepFiles(context, marks.id, input.files ?? [], options.bytesFor);
   const commits = messages.map(({ commit }) => commit);
   const allowSecret = input.allowSecret === true;
