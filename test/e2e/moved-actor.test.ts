@@ -33,7 +33,7 @@ it('an actor that is moved to another host during its run is answered once, by t
   expect(running.count('dispatch_failed')).toBe(0);
 });
 
-it('actor remove says which run ends with it', async () => {
+it('actor remove says which run ends with it', { tags: 'long' }, async () => {
   const bus = new Bus();
   const begun = join(bus.root, 'begun');
   const host = await bus.host('front', {

@@ -32,33 +32,43 @@ it('a run that misspells a peer is told the name that it meant, and its answer c
   expect(await stateOf(host, question)).toBe('REPLIED');
 });
 
-it('a run that writes to all of a host that there is not is told so, and its answer counts', async () => {
-  const { bus, host } = await machine('crosstalk send --to all@nowhere part 2>&1; echo "code $?"');
-  const question = await host.send('boss', 'delegate it');
-  await host.once();
-  expect(bus.from('boss').map(({ message }) => message.body)).toEqual([
-    expect.stringMatching(/no host serves all@nowhere; nothing was sent.*\ncode 1\n$/),
-  ]);
-  expect(await stateOf(host, question)).toBe('REPLIED');
-});
+it(
+  'a run that writes to all of a host that there is not is told so, and its answer counts',
+  { tags: 'long' },
+  async () => {
+    const { bus, host } = await machine(
+      'crosstalk send --to all@nowhere part 2>&1; echo "code $?"',
+    );
+    const question = await host.send('boss', 'delegate it');
+    await host.once();
+    expect(bus.from('boss').map(({ message }) => message.body)).toEqual([
+      expect.stringMatching(/no host serves all@nowhere; nothing was sent.*\ncode 1\n$/),
+    ]);
+    expect(await stateOf(host, question)).toBe('REPLIED');
+  },
+);
 
-it('an actor without a profile, on a host that leaves while it owes its part, keeps no answer back', async () => {
-  const { bus, host } = await machine('true');
-  const [sent, go] = ['sent', 'go'].map((name) => join(bus.root, name)) as [string, string];
-  const other = await bus.host('other', { helper: 'true' });
-  host.declare({
-    boss: `cat >/dev/null; crosstalk send --to helper@other part; touch ${sent}; while [ ! -e ${go} ]; do sleep 0.1; done; echo done`,
-  });
-  await host.approve();
-  const question = await host.send('boss', 'delegate it');
-  const pass = host.once();
-  await until('the part', () => existsSync(sent));
-  other.remove('hosts/other.md');
-  await host.news();
-  writeFileSync(go, '');
-  await pass;
-  expect(await stateOf(host, question)).toBe('REPLIED');
-});
+it(
+  'an actor without a profile, on a host that leaves while it owes its part, keeps no answer back',
+  { tags: 'long' },
+  async () => {
+    const { bus, host } = await machine('true');
+    const [sent, go] = ['sent', 'go'].map((name) => join(bus.root, name)) as [string, string];
+    const other = await bus.host('other', { helper: 'true' });
+    host.declare({
+      boss: `cat >/dev/null; crosstalk send --to helper@other part; touch ${sent}; while [ ! -e ${go} ]; do sleep 0.1; done; echo done`,
+    });
+    await host.approve();
+    const question = await host.send('boss', 'delegate it');
+    const pass = host.once();
+    await until('the part', () => existsSync(sent));
+    other.remove('hosts/other.md');
+    await host.news();
+    writeFileSync(go, '');
+    await pass;
+    expect(await stateOf(host, question)).toBe('REPLIED');
+  },
+);
 
 it('what goes to nobody all the same is owed by nobody, so the answer counts', async () => {
   const { bus, host } = await machine('crosstalk send --to wroker --anyway part 2>&1; echo done');
@@ -69,16 +79,20 @@ it('what goes to nobody all the same is owed by nobody, so the answer counts', a
   expect(await stateOf(host, question)).toBe('REPLIED');
 });
 
-it('what goes to nobody all the same goes to nobody else, whose debt would be lost with it', async () => {
-  const { bus, host } = await machine(
-    'crosstalk send --to worker,wroker --anyway part 2>&1; echo "code $?"',
-  );
-  await host.send('boss', 'delegate it');
-  await host.once();
-  expect(bus.from('boss').map(({ message }) => message.body)).toEqual([
-    'crosstalk send: --anyway is for wroker, which nobody serves, and not for the others of --to; nothing was sent. Send to wroker in a message of its own\ncode 2\n',
-  ]);
-});
+it(
+  'what goes to nobody all the same goes to nobody else, whose debt would be lost with it',
+  { tags: 'long' },
+  async () => {
+    const { bus, host } = await machine(
+      'crosstalk send --to worker,wroker --anyway part 2>&1; echo "code $?"',
+    );
+    await host.send('boss', 'delegate it');
+    await host.once();
+    expect(bus.from('boss').map(({ message }) => message.body)).toEqual([
+      'crosstalk send: --anyway is for wroker, which nobody serves, and not for the others of --to; nothing was sent. Send to wroker in a message of its own\ncode 2\n',
+    ]);
+  },
+);
 
 it('who tells nobody but a name that nobody serves, and prints nothing, has given no answer', async () => {
   const { host } = await machine('crosstalk send --to wroker --anyway part');
@@ -111,13 +125,17 @@ it('a run may ask a person, who has written before, and waits for what that one 
   expect(await stateOf(host, question)).toBe('PENDING');
 });
 
-it('a run may write to the operator of its machine, who has never written', async () => {
-  const { bus, host } = await machine('crosstalk send --to dora report 2>&1; echo "code $?"');
-  git(host.dir, 'config', 'crosstalk.from', 'dora');
-  await host.send('boss', 'report', '--from', 'schedule');
-  await host.once();
-  expect(bus.from('boss').map(({ message }) => message.body)).toContain('report');
-});
+it(
+  'a run may write to the operator of its machine, who has never written',
+  { tags: 'long' },
+  async () => {
+    const { bus, host } = await machine('crosstalk send --to dora report 2>&1; echo "code $?"');
+    git(host.dir, 'config', 'crosstalk.from', 'dora');
+    await host.send('boss', 'report', '--from', 'schedule');
+    await host.once();
+    expect(bus.from('boss').map(({ message }) => message.body)).toContain('report');
+  },
+);
 
 it('an actor that is removed while it owes its part keeps no answer back', async () => {
   const { bus, host } = await machine('true');
