@@ -48,6 +48,8 @@ it('a full disk is told at once, and one without room for a run before any is tr
 it('what the dispatcher itself said of the disk comes after that', () => {
   expect(problems(40, 'none', '2026-06-09T19:00:00Z')).toEqual([
     expect.stringMatching(/^the disk with \/state is full/),
-    expect.stringMatching(/^what a run has said cannot be put on record .* do not stop the dispatcher/),
+    expect.stringMatching(
+      /^what a run has said cannot be put on record .* do not stop the dispatcher/,
+    ),
   ]);
 });
