@@ -65,7 +65,9 @@ can(
     };
     const work = { workdir: join(home, 'work') };
     const free = await tried({ bus, host }, commands, work);
-    expect(free.succeeded).toEqual(Object.keys(commands));
+    // What ties git to somebody's session is handed on to no run.
+    const handedOn = Object.keys(commands).filter((name) => !name.includes('variable of git'));
+    expect(free.succeeded).toEqual(handedOn);
     const boxed = await tried({ bus, host }, commands, { ...work, sandbox: { net: ['none'] } });
     expect(boxed.succeeded).toEqual(['(talk to the dispatcher)', '(use git)']);
   },
