@@ -154,6 +154,7 @@ describe('a tier whose process is kept', () => {
   });
 
   it('links what a turn sends to the messages of that turn', { tags: 'long' }, async () => {
+    host.declare({ boss: 'true' }, 'away');
     host.start();
     await ask('please call first-word');
     const second = answers().at(-1)?.relPath ?? '';
