@@ -214,5 +214,8 @@ it('a remote that shows an older state is waited for, and the branch counts as s
   put(bus, byHand(host.channel(), 1, 'on the older state'));
   expect(await look(tipOf(bus))).toEqual({ tip: tipOf(bus), isNews: true });
   expect(logged.filter((event) => event === 'cursor_lost')).toHaveLength(2);
+
+  // What it has shown before may have gone from the clone, with the history that it was in.
+  expect(await lag.insteadOf(tipOf(bus), ['f'.repeat(40)])).toBeUndefined();
   transport.close();
 });

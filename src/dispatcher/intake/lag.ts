@@ -50,7 +50,8 @@ export class Lag {
     const { transport } = this.#parts;
     for (const commit of new Set(commits)) {
       if (commit === tip || (await transport.isAncestor(commit, tip))) continue;
-      if (await transport.isAncestor(tip, commit)) return commit;
+      // A commit that has gone from the clone, with its history, is nothing to wait for.
+      if (await transport.isAncestor(tip, commit).catch(() => false)) return commit;
     }
     return undefined;
   }
