@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { packageVersion } from '../package.ts';
 import type { CommandOptions } from './command/command.ts';
 import { EXAMPLE, EXIT_CODES, SUMMARY } from './help/facts.ts';
-import { inSections, sectionOf } from './help/sections.ts';
+import { inSections, isOfEveryDay, sectionOf } from './help/sections.ts';
 import type { Io } from './command/io.ts';
 import { GROUPS, optionsOf, type CommandSpec } from './command/spec.ts';
 import { COMMANDS } from './tables/table.ts';
@@ -18,10 +18,11 @@ export interface Chosen {
  * Builds the parser from the command table; `choose` receives the selected command.
  *
  * @param first the first word of the command line: if it names a command, no other command is added
+ * @param few whether only the commands of every day are shown
  */
 export function buildProgram(
   io: Io,
-  first: string | undefined,
+  { first, few }: { first?: string | undefined; few: boolean },
   choose: (chosen: Chosen) => void,
 ): Command {
   const program = new Command('crosstalk')
@@ -34,11 +35,15 @@ export function buildProgram(
   for (const spec of asked.length > 0 ? asked : inSections(COMMANDS)) {
     const names = spec.name.split(' ');
     const last = names.pop() ?? '';
-    const parent = names.reduce((group, name) => subcommand(group, name), program);
-    define(subcommand(parent, last, spec.hidden), spec, choose);
+    const parent = names.reduce(
+      (group, name) => subcommand(group, name, isUnlisted(name, few)),
+      program,
+    );
+    define(subcommand(parent, last, parent === program && isUnlisted(last, few)), spec, choose);
   }
   for (const [name, summary] of Object.entries(GROUPS)) {
-    if (asked.length === 0 || name === first) subcommand(program, name).description(summary);
+    if (asked.length === 0 || name === first)
+      subcommand(program, name, isUnlisted(name, few)).description(summary);
   }
   everyCommand(program, (command) => {
     // Otherwise it would inherit the heading that this one has in the whole program.
@@ -47,6 +52,21 @@ export function buildProgram(
     command.exitOverride().configureOutput({ writeOut: io.out, writeErr: () => undefined });
   });
   return program;
+}
+
+/** Whether the help leaves out what begins with a word: all of it is hidden, or not of every day. */
+function isUnlisted(word: string, few: boolean): boolean {
+  if (few && !isOfEveryDay(word)) return true;
+  return COMMANDS.filter(({ name }) => name.split(' ')[0] === word).every(({ hidden }) => hidden);
+}
+
+/** Whether a command line asks for the help of the whole program, and whether for all of it. */
+export function wholeHelp(argv: readonly string[]): 'few' | 'all' | undefined {
+  const isHelp = (word: string): boolean => ['help', '--help', '-h'].includes(word);
+  const rest = argv.filter((word) => !isHelp(word));
+  if (argv.length > 0 && rest.length === argv.length) return undefined;
+  if (rest.length === 0) return 'few';
+  return rest.every((word) => word === '--all') ? 'all' : undefined;
 }
 
 /**
@@ -75,7 +95,7 @@ function helpCommand(heading: string): Command {
 /** The text below the commands in the help of the whole program. */
 function facts(): string {
   const codes = EXIT_CODES.map(([code, meaning]) => `${code} ${meaning}`).join(', ');
-  return `Example:\n  ${EXAMPLE}\n\nExit: ${codes}\nMore: crosstalk <command> --help, man crosstalk`;
+  return `Example:\n  ${EXAMPLE}\n\nExit: ${codes}\nMore: crosstalk help --all, crosstalk <command> --help, man crosstalk`;
 }
 
 function subcommand(parent: Command, name: string, hidden = false): Command {

@@ -41,10 +41,11 @@ export async function run(
 }
 
 async function parse(given: readonly string[], io: Io): Promise<Chosen | number> {
-  const { buildProgram, helpAsked } = await import('./program.ts');
-  const argv = helpAsked(given);
+  const { buildProgram, helpAsked, wholeHelp } = await import('./program.ts');
+  const whole = wholeHelp(given);
+  const argv = whole === undefined ? helpAsked(given) : given.length === 0 ? [] : ['--help'];
   let chosen: Chosen | undefined;
-  const program = buildProgram(io, argv[0], (found) => {
+  const program = buildProgram(io, { first: argv[0], few: whole === 'few' }, (found) => {
     chosen = found;
   });
   if (argv.length === 0) {
@@ -61,7 +62,7 @@ async function parse(given: readonly string[], io: Io): Promise<Chosen | number>
 
 /** Subcommands of a command that is one itself. */
 const SUBCOMMANDS = new Set([
-  ...['channel create', 'channel list'],
+  ...['channel create', 'channel list', 'dispatch wake', 'doctor index'],
   ...['create', 'use', 'pin', 'unpin', 'list', 'verify'].map((name) => `key ${name}`),
 ]);
 

@@ -61,12 +61,17 @@ describe('the plan', () => {
     expect(plan(COMMANDS, words).source.kind).toBe(kind);
   });
   it('offers commands and subcommands, and none that is hidden', () => {
-    for (const { name, hidden } of COMMANDS)
-      expect(values('').includes(name.split(' ')[0]!), name).toBe(hidden !== true);
+    const offered = COMMANDS.filter(({ hidden }) => hidden !== true);
+    const words = new Set(offered.map(({ name }) => name.split(' ')[0]!));
+    expect(
+      values('')
+        .filter((word) => word !== 'help' && !word.startsWith('-'))
+        .sort(),
+    ).toEqual([...words].sort());
     expect(values('me')).toEqual(['memory']);
     expect(values('actor', '')).toEqual('list show add edit export import set remove'.split(' '));
     expect(values('completion', '')).toEqual(['bash', 'zsh', 'fish']);
-    expect(values('help', 'rep')).toEqual(['reply', 'replies']);
+    expect(values('help', 'rep')).toEqual(['reply']);
     expect(values('nonsense', '')).toEqual([]);
   });
   it('offers the options of a command that were not given, repeatable ones again', () => {

@@ -78,6 +78,7 @@ can(
       'memory show': [`memory show ${note}`, 'memory show ../../../etc/passwd'],
       'skill list': ['skill list'],
       'skill show': ['skill show review', 'skill show ../../etc/passwd'],
+      guide: ['guide', 'guide files', 'guide ../../README', 'guide --json'],
       thread: [`thread ${first} --json`],
       search: ['search "words to" find*', `search --limit 1 --channel general -- words`],
     };

@@ -36,6 +36,7 @@ const ALLOWED = [
   'skill list',
   'skill show',
   'dlq',
+  'guide',
 ];
 
 /** Lets an actor give commands in a run, and returns their results. */

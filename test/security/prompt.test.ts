@@ -265,8 +265,11 @@ it(
       const at = lines.findIndex((line) => DELIMITER.test(line));
       const word = /^\[crosstalk ([0-9a-f]{16,})\]$/.exec(lines[at - 1] ?? '')?.[1] ?? '';
       expect(word).not.toBe('');
-      expect(lines.slice(0, 3).join('\n')).toContain(word);
-      expect(lines.slice(0, 3).join('\n')).toContain('"> "');
+      expect(lines.slice(0, 2).join('\n')).toContain('"> "');
+      expect(lines.slice(0, 2).join('\n')).toContain('"Where you are" says after which line');
+      expect(lines[lines.indexOf('# Where you are') + 2]).toContain(
+        `after the line [crosstalk ${word}],`,
+      );
       expect(lines.filter((line) => DELIMITER.test(line))).toHaveLength(1);
       expect(lines.filter((line) => line === '# Where you are')).toHaveLength(1);
       return word;

@@ -94,8 +94,23 @@ describe('help', () => {
     expect(visible.filter(({ name }) => sectionOf(name) === 'Other')).toEqual([]);
   });
 
-  it('shows every command once, and what exit codes mean', async () => {
+  it('shows ten commands, those of every day, and where the others are', async () => {
     const { out, code } = await command(['--help'], { cwd: root });
+    const shown = [...out.matchAll(/^ {2}([a-z]+) (?:\[|<| )/gm)].map(([, name]) => name);
+    expect([code, shown.filter((name) => name !== 'help' && name !== 'crosstalk')]).toEqual([
+      0,
+      ['ask', 'send', 'reply', 'inbox', 'thread', 'chat', 'status', 'dispatch', 'init', 'actor'],
+    ]);
+    expect(out).toContain('More: crosstalk help --all,');
+    for (const other of [['help'], ['-h']])
+      expect((await command(other, { cwd: root })).out).toBe(out);
+    const near = await command(['explian'], { cwd: root });
+    expect(near.err).toContain('Did you mean explain?');
+  });
+
+  it('--all shows every command once, and what exit codes mean', async () => {
+    const { out, code } = await command(['help', '--all'], { cwd: root });
+    expect((await command(['--help', '--all'], { cwd: root })).out).toBe(out);
     expect(code).toBe(0);
     for (const name of new Set(visible.map((spec) => spec.name.split(' ')[0]))) {
       expect(out.match(new RegExp(`^  ${String(name)}\\b`, 'gm')), name).toHaveLength(1);

@@ -31,10 +31,10 @@ const parts: PromptParts = {
 it('a prompt holds its parts in order and says to whom stdout goes, answering what', () => {
   const prompt = formatPrompt(parts);
   const marks = [
-    `[crosstalk ${word}]`,
     '# PROTOCOL',
     'PROFILE',
     'CHANNEL BODY',
+    `[crosstalk ${word}]`,
     'boss@mac',
     `Your stdout goes to operator, answering ${path(1)}.`,
     '> operator to boss',
@@ -45,6 +45,13 @@ it('a prompt holds its parts in order and says to whom stdout goes, answering wh
   const positions = marks.map((mark) => prompt.indexOf(mark));
   expect(positions).toEqual([...positions].sort((a, b) => a - b));
   expect(positions).not.toContain(-1);
+});
+
+it('two prompts of an actor begin alike, up to where it is told where it is', () => {
+  const other = formatPrompt({ ...parts, word: 'fedcba9876543210', batch: parts.thread });
+  const before = (prompt: string): string => prompt.slice(0, prompt.indexOf('# Where you are'));
+  expect(before(other)).toBe(before(formatPrompt(parts)));
+  expect(before(other)).toContain('CHANNEL BODY');
 });
 
 it('a prompt without an open question says that nobody waits', () => {

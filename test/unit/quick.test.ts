@@ -15,7 +15,7 @@ const OPTIONS = Object.values(UNDERSTOOD).flatMap(({ values, flags }) => [...val
 function parsed(argv: readonly string[]): Chosen | undefined {
   let chosen: Chosen | undefined;
   const io = { out: () => undefined } as unknown as Parameters<typeof buildProgram>[0];
-  const program = buildProgram(io, argv[0], (found) => {
+  const program = buildProgram(io, { first: argv[0], few: false }, (found) => {
     chosen = found;
   });
   try {

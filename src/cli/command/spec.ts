@@ -21,7 +21,7 @@ export interface CommandSpec {
   inRun?: true | Readonly<Record<string, string>>;
   /** Why runs may not use it, where there is more to say than that. */
   notInRun?: string;
-  /** Called by programs, so the help does not list it. */
+  /** Called by programs, or an older name of another one, so the help does not list it. */
   hidden?: boolean;
   /** `clean`: stops cleanly when asked to. `child`: leaves Ctrl-C to the program it runs. */
   interrupt?: 'clean' | 'child';
@@ -70,6 +70,7 @@ const JSON_OUTPUT = ['--json', 'print the result as JSON'] as const;
 /** The purpose of a group of subcommands, for groups whose name is not a command. */
 export const GROUPS: Readonly<Record<string, string>> = {
   actor: 'list, show, add, edit, set and remove actors',
+  channel: 'make and list channels',
   event: 'say that something has happened',
   host: 'the host files, and what is approved on this machine',
   memory: 'shared notes: write, list, find, show, forget, restore, export and import them',

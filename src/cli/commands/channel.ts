@@ -16,7 +16,7 @@ async function create(call: Call): Promise<number> {
   if (name === undefined) {
     throw new CrosstalkError(
       'usage',
-      'a name is missing; make a channel with: crosstalk channel --name <name>, list them with: crosstalk channel list',
+      'a name is missing; make a channel with: crosstalk channel create <name>, list them with: crosstalk channel list',
     );
   }
   const input = { name, ...given(call, 'parent', 'description', 'from'), login: call.io.login };

@@ -44,7 +44,7 @@ function say(
   if (!complete)
     note(
       call,
-      'the index is still being built, newest messages first; older ones are found after: crosstalk index',
+      'the index is still being built, newest messages first; older ones are found after: crosstalk doctor index',
     );
 }
 

@@ -29,7 +29,8 @@ export function plan(commands: readonly CommandSpec[], words: readonly string[])
   const inner = shown.filter(({ name }) => name.startsWith(`${first} `));
   const sub =
     words.length > 2 ? inner.find(({ name }) => name === `${first} ${second ?? ''}`) : undefined;
-  const spec = sub ?? shown.find(({ name }) => name === first);
+  // One that is not listed is still completed by whoever knows it.
+  const spec = sub ?? commands.find(({ name }) => name === first);
   if (sub === undefined && inner.length > 0 && words.length === 2 && !last.startsWith('-')) {
     return whole(
       listed(inner.map(({ name, summary }) => [name.slice(first.length + 1), summary])),

@@ -12,7 +12,6 @@ const SECTIONS: readonly (readonly [title: string, commands: readonly string[]])
       'approve',
       'deny',
       'inbox',
-      'replies',
       'wait',
       'log',
       'read',
@@ -35,7 +34,6 @@ const SECTIONS: readonly (readonly [title: string, commands: readonly string[]])
       'service',
       'pause',
       'resume',
-      'wake',
       'sync',
       'schedule',
       'subscription',
@@ -45,13 +43,23 @@ const SECTIONS: readonly (readonly [title: string, commands: readonly string[]])
       'session',
       'sandbox',
       'archive',
-      'index',
       'upgrade',
     ],
   ],
   ['Set up', ['init', 'channel', 'actor', 'host', 'key', 'demo']],
-  ['For programs', ['mcp', 'completion']],
+  ['For programs', ['mcp', 'completion', 'guide']],
 ];
+
+/** The commands of every day, which `--help` shows; `help --all` shows the others too. */
+const OF_EVERY_DAY = new Set([
+  ...['ask', 'send', 'reply', 'inbox', 'thread', 'chat'],
+  ...['status', 'dispatch', 'init', 'actor'],
+]);
+
+/** Whether the first word of a command is one of those that are used every day. */
+export function isOfEveryDay(word: string): boolean {
+  return OF_EVERY_DAY.has(word);
+}
 
 const OTHER = 'Other';
 const rank = new Map(

@@ -18,6 +18,15 @@ export const AGENT_COMMANDS: readonly CommandSpec[] = [
     load: () => import('../commands/agents.ts'),
   },
   {
+    name: 'guide',
+    args: '[topic]',
+    summary: 'what an agent can read up on in a run: sending, files, notes, ...',
+    standalone: true,
+    inRun: true,
+    example: 'crosstalk guide files',
+    load: () => import('../commands/work/guide.ts'),
+  },
+  {
     name: 'watch',
     args: '[actor|message]',
     summary: 'what runs of this machine print, as they print it',

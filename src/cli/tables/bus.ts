@@ -4,8 +4,10 @@ import { ALLOW_SECRET, FROM, HOST, SANDBOX, type CommandSpec } from '../command/
 /** The rows of the command table that are about channels, actors and host files. */
 export const BUS_COMMANDS: readonly CommandSpec[] = [
   {
+    // The form before `channel create`.
     name: 'channel',
-    summary: 'make and list channels',
+    hidden: true,
+    summary: 'make a channel; prints its id',
     options: [
       ['--name <name>', 'make a channel of this name'],
       ['--parent <channel>', 'as a subchannel of this one'],
@@ -13,7 +15,7 @@ export const BUS_COMMANDS: readonly CommandSpec[] = [
       FROM,
     ],
     inRun: true,
-    example: 'crosstalk channel --name release --description "Everything about 2.0."',
+    example: 'crosstalk channel --name release',
     load: () => import('../commands/channel.ts'),
   },
   {
@@ -26,7 +28,7 @@ export const BUS_COMMANDS: readonly CommandSpec[] = [
       FROM,
     ],
     inRun: true,
-    example: 'crosstalk channel create release',
+    example: 'crosstalk channel create release --description "Everything about 2.0."',
     load: () => import('../commands/channel.ts'),
   },
   {

@@ -14,9 +14,11 @@ const DECIDES =
 /** The rows of the command table that show messages and their results, and wait for them. */
 export const READING_COMMANDS: readonly CommandSpec[] = [
   {
+    // `wait` that looks once, and may so be used by runs.
     name: 'replies',
+    hidden: true,
     args: '[messages...]',
-    summary: 'the replies to messages, matched by re alone',
+    summary: 'the replies to messages that are there now',
     options: [
       ['--re <messages>', 'the messages, separated by commas'],
       ['--wait', 'wait until each is answered'],
@@ -29,7 +31,9 @@ export const READING_COMMANDS: readonly CommandSpec[] = [
   {
     name: 'wait',
     args: '<messages...>',
-    summary: 'return as soon as messages are answered, with the replies',
+    summary: 'the replies to messages, as soon as they are answered',
+    details:
+      'With --timeout 0 it looks once: what is not answered is PENDING, and the exit code 3.',
     options: [
       ['--all', 'when each is answered (default)'],
       ['--any', 'when the first is answered'],

@@ -31,6 +31,18 @@ import { SESSION_COMMANDS } from './sessions.ts';
 const NOT_NOW =
   'for people: a run that has more to say sends it, and the next run of its addressee has it';
 
+const WAKE = {
+  summary: 'tell the running dispatcher to look now',
+  example: 'crosstalk dispatch wake',
+  load: () => import('../commands/wake.ts'),
+};
+const INDEX: Omit<CommandSpec, 'name'> = {
+  summary: 'bring the search index up to date; other commands do it as they need it',
+  options: [['--rebuild', 'make it anew; the old one is kept aside']],
+  example: 'crosstalk doctor index',
+  load: () => import('../commands/index.ts'),
+};
+
 export const COMMANDS: readonly CommandSpec[] = [
   {
     name: 'init',
@@ -113,13 +125,6 @@ export const COMMANDS: readonly CommandSpec[] = [
   ...MEMORY_COMMANDS,
   ...SKILL_COMMANDS,
   {
-    name: 'index',
-    summary: 'bring the search index up to date; other commands do it as they need it',
-    options: [['--rebuild', 'make it anew; the old one is kept aside']],
-    example: 'crosstalk index',
-    load: () => import('../commands/index.ts'),
-  },
-  {
     name: 'archive',
     summary: 'move old conversations into a bundle, or bring them back',
     options: [
@@ -140,12 +145,8 @@ export const COMMANDS: readonly CommandSpec[] = [
     example: 'crosstalk doctor',
     load: () => import('../commands/doctor.ts'),
   },
-  {
-    name: 'wake',
-    summary: 'tell the running dispatcher to look now',
-    example: 'crosstalk wake',
-    load: () => import('../commands/wake.ts'),
-  },
+  { ...INDEX, name: 'doctor index' },
+  { ...INDEX, name: 'index', hidden: true },
   {
     name: 'sync',
     summary: 'push the outbox, bring news, fast-forward the checkout',
@@ -181,6 +182,8 @@ export const COMMANDS: readonly CommandSpec[] = [
     example: 'crosstalk dispatch --host laptop',
     load: () => import('../commands/dispatch.ts'),
   },
+  { ...WAKE, name: 'dispatch wake' },
+  { ...WAKE, name: 'wake', hidden: true },
   {
     name: 'pause',
     summary: 'let this machine’s dispatcher start nothing more; mail waits',

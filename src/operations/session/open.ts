@@ -39,7 +39,7 @@ export async function openActor(
   const { profile, problem } = await profileInForce(profilesOf(context), tip, actor);
   if (problem !== undefined) context.note(problem);
   const role = quoted(profile?.body.trim() ?? '');
-  const text = `${quoted(protocol.trim())}\n\n# ${HEADINGS.profile}: ${actor}\n\n${role}\n\nYou are "${actor}" in an interactive session that an operator opened.\n`;
+  const text = `${quoted(protocol.trim())}\n\n# ${HEADINGS.profile}: ${actor}\n\n${role}\n\nYou are "${actor}" in an interactive session that an operator opened: nothing you print is sent. Talk to the operator, and write to actors with crosstalk send.\n`;
   const { env, paths, transport } = context;
   // A manipulated model has the same limits here as in a run.
   const bin = join(paths.sessions, `actor-${actor}-bin`);
