@@ -76,6 +76,7 @@ it.each(each)(
         ? { shell: 'crosstalk send --to boss SENT-1', used: USED }
         : says(request),
     );
+    at.host.declare({ boss: 'true' }, 'away');
     await askOn(at, 'ASKED-1');
     await askOn(at, 'ASKED-2');
     expect(kinds(at)).toEqual(['fresh', 'warm']);

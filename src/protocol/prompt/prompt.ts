@@ -126,7 +126,7 @@ function whereYouAre(parts: PromptParts): string {
   const { word, actor, host, tier, channel, workdir, batch, files } = parts;
   return [
     `- ${wordSaid(word)}`,
-    `- You are ${actor}@${host} (tier ${tier}).`,
+    `- You are the actor "${actor}" on the host "${host}" (tier ${tier}); your address is ${actor}@${host}.`,
     `- The channel is ${JSON.stringify(inLine(channel.name))}, id ${channel.id}. Your working directory is ${inLine(workdir.path)}${workdir.workspace ? ', kept for this thread' : ''}.`,
     ...aboutCopy(workdir),
     `- Your stdout ${stdoutOf(parts)}`,
