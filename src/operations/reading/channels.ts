@@ -4,6 +4,7 @@ import { channelNameProblem, formatChannel, type Channel } from '../../protocol/
 import { channelFile } from '../../protocol/layout.ts';
 import { authorOf } from '../../protocol/outgoing.ts';
 import { isChannelId } from '../../protocol/names.ts';
+import { sameButCase } from '../../protocol/text/nearest.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
 import { deliverOrNote } from '../deliver.ts';
 import { withIndex } from '../index/indexing.ts';
@@ -35,15 +36,19 @@ export async function createChannel(context: Context, input: ChannelInput): Prom
     );
   }
   await refreshOrNote(context);
-  const taken = (await context.reader.channels(await tipOf(context))).find(
-    ({ name }) => name === input.name,
-  );
+  const channels = await context.reader.channels(await tipOf(context));
+  const taken = channels.find(({ name }) => name === input.name);
   if (taken !== undefined) {
     throw new CrosstalkError(
       'refused',
       `the channel "${input.name}" exists already, with id ${taken.id}; choose another name or use it`,
     );
   }
+  const twin = sameButCase(
+    input.name,
+    channels.map(({ name }) => name),
+  );
+  if (twin !== undefined) context.note(twin);
   const parent =
     input.parent === undefined ? undefined : await resolveChannel(context, input.parent);
   const createdBy = resolveFrom(context, input.from, input.login);

@@ -14,7 +14,7 @@ import { shown } from '../../protocol/text/result.ts';
 import type { Context } from '../context.ts';
 import { deliverOrNote } from '../deliver.ts';
 import { resolveFrom } from '../lookup/resolve.ts';
-import { assertActorName } from './actor-name.ts';
+import { assertActorName, assertNoPerson } from './actor-name.ts';
 import { profileOf, profileText } from './actors.ts';
 import { profileLike } from './hands.ts';
 import { writeApproved, requireOutside } from './approvals.ts';
@@ -65,6 +65,7 @@ export async function addActor(context: Context, input: AddActorInput): Promise<
   const host = await thisHost(context, input.host);
   const { alias } = host.file;
   const from = resolveFrom(context, undefined, input.login);
+  if (!host.file.actors.has(name)) await assertNoPerson(context, { name, writer: from });
   const cli = headlessCommand(input.cli);
   const settings: Setting[] = [['cli', cli]];
   for (const option of ['workdir', 'worktree'] as const) {
