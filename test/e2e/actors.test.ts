@@ -256,7 +256,12 @@ it(
   async () => {
     const host = await setUp();
     await host.run('actor', 'set', 'worker', 'count=3');
-    const replaced = await host.run('actor', 'add', 'worker', '--cli', 'echo other');
+    const again = ['actor', 'add', 'worker', '--cli', 'echo other'] as const;
+    const refused = await host.run(...again);
+    expect([refused.code, refused.out]).toEqual([1, '']);
+    expect(refused.err).toContain('nothing was changed; replace it with --replace');
+    expect(hostText(host)).not.toContain('echo other');
+    const replaced = await host.run(...again, '--replace');
     expect(replaced.code).toBe(0);
     expect(replaced.err).toBe(
       'crosstalk actor add: worker.default is served already, and changes:\n  cli: "echo done" -> "echo other"\n',
@@ -282,6 +287,45 @@ it(
   },
 );
 
+it('actor add takes a description, also of an actor that is there, as it was typed', async () => {
+  const host = await setUp();
+  const add = (description: string, ...more: string[]): Promise<Ran> =>
+    host.run(...['actor', 'add', 'tester', '--cli', 'echo', '--description', description, ...more]);
+  const profile = (): string => onBus(host, 'local/actors/tester.md');
+  const odd = 'Says: "yes" # and no';
+  expect((await add(odd)).code).toBe(0);
+  expect((await host.run('actor', 'list')).out).toContain(odd);
+  expect((await add(odd)).err).toBe('');
+  const refused = await add('Tests.');
+  expect([refused.code, refused.out]).toEqual([1, '']);
+  expect(refused.err).toContain('  description: "Says: \\"yes\\" # and no" -> "Tests."\n');
+  expect((await add('Tests.', '--replace')).code).toBe(0);
+  expect(profile()).toBe(
+    '---\nname: tester\ndescription: Tests.\n---\n\nYou are **tester**. Tests.\n',
+  );
+  await host.runWith(
+    { stdin: '---\nname: tester\ndescription: Tests.\nskills: [review]\n---\n\nAs I say.\n' },
+    ...['actor', 'edit', 'tester', '--file', '-'],
+  );
+  await add('Tests more.', '--replace');
+  expect(profile()).toContain('description: Tests more.\nskills:');
+  expect(profile()).toContain('As I say.');
+  for (const wrong of ['two\nlines', 'a \u001b[2J bell'])
+    expect(await add(wrong, '--replace')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('has a control character in it') as string,
+    });
+});
+
+it('actor add --count is no way to more runs of an actor, and says what is', async () => {
+  const host = await setUp();
+  const wrong = await host.run('actor', 'add', 'worker', '--cli', 'cat', '--count', '3');
+  expect([wrong.code, wrong.out]).toEqual([2, '']);
+  expect(wrong.err).toContain('crosstalk actor set worker count=3');
+  const added = await host.run('actor', 'add', 'hand', '--cli', 'cat', '--count', '2');
+  expect([added.code, added.err]).toEqual([0, expect.stringContaining('count=2')]);
+});
+
 it('actor add takes nothing over from what somebody else has proposed for the tier', async () => {
   const host = await setUp();
   const proposed = hostText(host).replace(
@@ -289,7 +333,8 @@ it('actor add takes nothing over from what somebody else has proposed for the ti
     'default: { cli: echo theirs, workdir: /etc, count: 9 }',
   );
   host.edit({ 'hosts/front.md': proposed });
-  expect((await host.run('actor', 'add', 'worker', '--cli', 'echo ours')).code).toBe(0);
+  const ours = ['actor', 'add', 'worker', '--cli', 'echo ours', '--replace'];
+  expect((await host.run(...ours)).code).toBe(0);
   expect(hostText(host)).toContain('default: echo ours\n');
 });
 

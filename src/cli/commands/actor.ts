@@ -103,6 +103,11 @@ function add(call: Call): Promise<number> {
     const count = text(call, 'count');
     const hand = { ...given(call, 'host'), name, count: count ?? '' };
     const names = count === undefined ? [name] : await namesOfHands(context, hand);
+    if (count !== undefined)
+      note(
+        call,
+        `--count adds actors, each with a name of its own; for ${count} runs of one actor at a time: crosstalk actor set <name> count=${count}`,
+      );
     const { sandbox } = call.options;
     const isTold = call.io.ask !== undefined && !flag(call, 'json');
     const suggested = new Set<string>();
@@ -138,7 +143,11 @@ function add(call: Call): Promise<number> {
   });
 }
 
-/** Shows what is replaced by what, and asks if there is a terminal. */
+/**
+ * Shows what is replaced by what, and asks if there is a terminal.
+ *
+ * @throws CrosstalkError `refused` where there is none to ask on, and no `--replace`
+ */
 async function mayReplace(
   call: Call,
   name: string,
@@ -147,10 +156,15 @@ async function mayReplace(
 ): Promise<boolean> {
   const { io } = call;
   const tier = `${name}.${text(call, 'tier') ?? 'default'}`;
-  note(call, `${tier} is served already, and changes:`);
+  const what = before['cli'] === undefined ? `${name} has a profile` : `${tier} is served`;
+  note(call, `${what} already, and changes:`);
   io.err(`${differences(before, now).join('\n')}\n`);
-  const answer = await io.ask?.('Replace it? [y/N] ');
-  return answer === undefined || isYes(answer);
+  if (flag(call, 'replace')) return true;
+  if (io.ask !== undefined) return isYes(await io.ask('Replace it? [y/N] '));
+  throw new CrosstalkError(
+    'refused',
+    `nothing was changed; replace it with --replace, or change single options with: crosstalk actor set ${name} <option>=<value>`,
+  );
 }
 
 function set(call: Call): Promise<number> {

@@ -65,10 +65,11 @@ export const BUS_COMMANDS: readonly CommandSpec[] = [
       ['--workdir <dir>', 'where it works (default: an empty folder for each thread)'],
       ['--worktree <repository>', 'each thread gets a copy of this git repository to work in'],
       ...SANDBOX,
-      ['--description <text>', 'for a new profile'],
+      ['--description <text>', 'what it is for, in a line of its profile'],
+      ['--replace', 'replace what is there without asking'],
       [
         '--count <n>',
-        'add so many under numbered names, as in worker-1, that no other host serves',
+        'add so many actors with numbered names, as in worker-1, that no other host serves',
       ],
       HOST,
     ],
