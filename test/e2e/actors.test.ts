@@ -109,6 +109,19 @@ it('actor remove takes out one tier of several, also the first', { tags: 'long' 
   expect(host.bus.from('worker').map(({ message }) => message.body)).toEqual(['large\n']);
 });
 
+it('actor edit takes a text without a header as what the actor is told', async () => {
+  const host = await setUp();
+  const header = '---\nname: worker\ndescription: Does it. # well\nskills: [review]\n---\n\n';
+  const edit = (stdin: string): Promise<Ran> =>
+    host.runWith({ stdin }, 'actor', 'edit', 'worker', '--file', '-');
+  await edit(`${header}Be brief.\n`);
+  const edited = await edit('\ufeff# Tests\n\nRun them all.\n\n---\n\nThen rest.\n');
+  expect([edited.code, edited.out]).toEqual([0, 'Changed: local/actors/worker.md\n']);
+  expect(onBus(host, 'local/actors/worker.md')).toBe(
+    `${header}# Tests\n\nRun them all.\n\n---\n\nThen rest.\n`,
+  );
+});
+
 it('actor edit takes a profile from a file or stdin, and commits it', async () => {
   const host = await setUp();
   const text = '---\nname: worker\ndescription: Does it.\n---\n\nBe **brief**.\n';
@@ -123,7 +136,8 @@ it('actor edit takes a profile from a file or stdin, and commits it', async () =
   const again = await host.runWith({ stdin: text }, 'actor', 'edit', 'worker', '--file', '-');
   expect(again.out).toBe('Nothing changed in local/actors/worker.md\n');
   for (const [wrong, said] of [
-    ['no header', 'this is no profile of worker: '],
+    ['', 'this is no profile of worker: '],
+    ['---\nname: worker\n', 'this is no profile of worker: '],
     ['---\nname: other\n---\n', 'name is "other", expected "worker"'],
   ] as const) {
     const ran = await host.runWith({ stdin: wrong }, 'actor', 'edit', 'worker', '--file', '-');

@@ -80,7 +80,13 @@ export const BUS_COMMANDS: readonly CommandSpec[] = [
     name: 'actor edit',
     args: '<name>',
     summary: 'change what an actor is told: opens its profile in your editor, and commits it',
-    options: [['--file <path>', 'take the profile from a file, or from stdin with -'], FROM],
+    options: [
+      [
+        '--file <path>',
+        'take it from a file, or stdin with -: a profile, or only what follows its header',
+      ],
+      FROM,
+    ],
     example: 'crosstalk actor edit reviewer',
     load: () => import('../commands/edit-actor.ts'),
   },
