@@ -77,7 +77,7 @@ it('actor set does not bring into force what somebody else has proposed for the 
 });
 
 it(
-  'actor remove takes the actor out of the host file and forgets its approval; its profile and its mail stay',
+  'actor remove takes the actor out of the host file and forgets its approval; its mail stays',
   { tags: 'long' },
   async () => {
     const host = await setUp();
@@ -85,8 +85,8 @@ it(
     const before = hostText(host);
     const removed = await host.run('actor', 'remove', 'tester');
     expect([removed.code, removed.err]).toEqual([0, '']);
-    expect(removed.out).toBe(
-      'front no longer serves tester\nServed now by: no host; mail for it waits\nIts profile stays: local/actors/tester.md\n',
+    expect(removed.out).toMatch(
+      /^front no longer serves tester\nServed now by: no host; mail for it waits\nIts profile is removed; .*\n$/,
     );
     expect(hostText(host)).not.toContain('tester');
     await host.send('tester', 'hello');
@@ -97,6 +97,69 @@ it(
     expect((await host.run('host', 'show')).out).toContain('tester.default');
   },
 );
+
+it('actor remove takes the profile along once no host serves it, and says how to have it back', async () => {
+  const bus = new Bus();
+  const front = await bus.host('front', { shared: 'true' });
+  const back = await bus.host('back', { idle: 'true' });
+  const files = (): string => git(bus.hub, 'ls-tree', '-r', '--name-only', 'main', 'local/actors/');
+  for (const host of [front, back])
+    await host.run('actor', 'add', 'tester', '--cli', 'true', '--description', 'Tests.');
+  const profile = onBus(front, 'local/actors/tester.md');
+  const first = await front.run('actor', 'remove', 'tester');
+  expect(first.out).toBe('front no longer serves tester\nServed now by: back\n');
+  expect(files()).toContain('local/actors/tester.md');
+  const last = await back.run('actor', 'remove', 'tester');
+  expect(files()).not.toContain('tester');
+  expect((await front.run('actor', 'list')).out).not.toContain('tester');
+  const [, was = ''] = /git show ([^ ]+) \| crosstalk actor edit tester --file -\n$/.exec(
+    last.out,
+  )!;
+  await back.run('actor', 'add', 'tester', '--cli', 'true');
+  const again = await back.runWith(
+    { stdin: git(back.dir, 'show', was) },
+    ...['actor', 'edit', 'tester', '--file', '-'],
+  );
+  expect(again.code).toBe(0);
+  expect(onBus(back, 'local/actors/tester.md')).toBe(profile);
+});
+
+it('an actor that came with Crosstalk is listed where a host serves it, and can be shown anywhere', async () => {
+  const host = await setUp();
+  const names = async (): Promise<string[]> =>
+    (JSON.parse((await host.run('actor', 'list', '--json')).out) as { name: string }[]).map(
+      ({ name }) => name,
+    );
+  expect(await names()).toEqual(['worker']);
+  const shown = await host.run('actor', 'show', 'librarian');
+  expect([shown.code, shown.out]).toEqual([0, expect.stringMatching(/served by +no host/)]);
+  expect((await host.run('actor', 'add', 'librarian', '--cli', 'true')).code).toBe(0);
+  expect(await names()).toEqual(['librarian', 'worker']);
+});
+
+it('channel archive takes a channel out of the lists, and back', async () => {
+  const host = await setUp();
+  const id = (await host.run('channel', 'create', 'release')).out.trim();
+  await host.send('worker', 'hello', '--channel', 'release');
+  const listed = async (...words: string[]): Promise<string> =>
+    (await host.run('channel', 'list', ...words)).out;
+  const done = await host.run('channel', 'archive', 'release');
+  expect([done.code, done.out]).toEqual([
+    0,
+    `Archived: release; bring it back with: crosstalk channel archive --undo ${id}\n`,
+  ]);
+  expect(await listed()).not.toContain('release');
+  expect(await listed('--all')).toMatch(/release +1 messages .*archived$/m);
+  expect((await host.run('status')).out).not.toContain('release');
+  expect((await host.run('log', 'release')).out).toContain('hello');
+  const refused = await host.run('send', '--to', 'worker', '--channel', 'release', 'more');
+  expect([refused.code, refused.err]).toEqual([1, expect.stringContaining('is archived')]);
+  // What was asked before is answered.
+  await host.once();
+  expect(host.bus.from('worker')).toHaveLength(1);
+  expect((await host.run('channel', 'archive', '--undo', id)).code).toBe(0);
+  expect(await listed()).toContain('release');
+});
 
 it('actor remove takes out one tier of several, also the first', { tags: 'long' }, async () => {
   const host = await setUp();
@@ -457,7 +520,7 @@ it('what others wrote forges no line of a list', async () => {
   });
   for (const [argv, lines] of [
     [['host', 'list'], 2],
-    [['actor', 'list'], 3],
+    [['actor', 'list'], 1],
     [['actor', 'show', 'worker'], 6],
   ] as const) {
     const { out } = await host.run(...argv);
@@ -507,7 +570,9 @@ it(
     expect(bus.from('worker-3').map(({ message }) => message.re)).toEqual([[tasks[1]]]);
     for (const count of ['0', 'few', '51'])
       expect(await add(count)).toMatchObject({ code: 2, out: '' });
-    const [listed] = JSON.parse((await front.run('actor', 'list', '--json')).out) as [unknown];
-    expect(listed).toMatchObject({ name: 'concierge', hosts: [] });
+    const listed = JSON.parse((await front.run('actor', 'list', '--json')).out) as {
+      name: string;
+    }[];
+    expect(listed.map(({ name }) => name)).toEqual(['idle', 'worker-1', 'worker-2', 'worker-3']);
   },
 );

@@ -5,7 +5,7 @@ import { ALLOW_SECRET, FROM, HOST, SANDBOX, type CommandSpec } from '../command/
 export const BUS_COMMANDS: readonly CommandSpec[] = [
   {
     name: 'channel',
-    summary: 'make and list channels',
+    summary: 'make, list and archive channels',
     options: [
       ['--name <name>', 'make a channel of this name'],
       ['--parent <channel>', 'as a subchannel of this one'],
@@ -32,10 +32,21 @@ export const BUS_COMMANDS: readonly CommandSpec[] = [
   {
     name: 'channel list',
     summary: 'the channels: messages, the last one, and what is unread for a name',
-    options: [['--for <name>', 'whose unread messages: those since it last wrote (default: you)']],
+    options: [
+      ['--for <name>', 'whose unread messages: those since it last wrote (default: you)'],
+      ['--all', 'also those that are archived'],
+    ],
     inRun: true,
     example: 'crosstalk channel list --json',
     paged: true,
+    load: () => import('../commands/channel.ts'),
+  },
+  {
+    name: 'channel archive',
+    args: '<channel>',
+    summary: 'take a channel out of the lists; its messages stay, and nothing new is begun in it',
+    options: [['--undo', 'put it back'], FROM],
+    example: 'crosstalk channel archive release',
     load: () => import('../commands/channel.ts'),
   },
   {
@@ -123,7 +134,9 @@ export const BUS_COMMANDS: readonly CommandSpec[] = [
   {
     name: 'actor remove',
     args: '<name>',
-    summary: 'let this machine no longer serve an actor; its profile and its mail stay',
+    summary: 'let this machine no longer serve an actor; its mail stays',
+    details:
+      'Its profile is removed too, unless another host serves it; git has it still, and what is printed says how to have it back.',
     options: [['--tier <tier>', 'only this tier'], HOST],
     example: 'crosstalk actor remove reviewer',
     load: () => import('../commands/actor.ts'),
