@@ -1,4 +1,5 @@
 import { fstatSync, writeSync } from 'node:fs';
+import { isatty } from 'node:tty';
 import {
   askToSend,
   isHeard,
@@ -81,9 +82,11 @@ function isUnderstood(name: string): name is keyof typeof UNDERSTOOD {
  */
 export async function quick(argv: readonly string[]): Promise<Begun | undefined> {
   const plain = isUsual() ? readPlain(argv) : undefined;
-  if (plain === undefined) return undefined;
+  const isTerminal = isatty(0) && isatty(2);
+  // Whether a skill of that name is there is looked up first, for somebody who could have mistyped it.
+  if (plain === undefined || (isTerminal && plain.body.startsWith('/'))) return undefined;
   const surroundings = { env: process.env, cwd: process.cwd() };
-  const input = sendInput(plain, { ...plain, login: loginName() });
+  const input = sendInput(plain, { ...plain, login: loginName(), isTerminal });
   let begun: Begun | undefined;
   try {
     const listener = listenerFor(surroundings, text(plain, 'transport'));

@@ -51,7 +51,7 @@ export function locateTransport({ env, cwd }: Surroundings, option: string | und
   if (found !== undefined) return found;
   throw new CrosstalkError(
     'not_found',
-    `no transport found from ${cwd} upward; go into one, name it with --transport <dir>, or make one with: crosstalk init <dir>`,
+    `no transport found from ${cwd} upward; go into one, name it with --transport <dir> or CROSSTALK_TRANSPORT, or make one with: crosstalk init <dir>`,
   );
 }
 

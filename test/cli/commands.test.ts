@@ -118,6 +118,15 @@ describe('usage', () => {
   });
 });
 
+it('says how to name a transport in a repository that is none', async () => {
+  const cwd = scratch();
+  git(cwd, 'init', '--quiet');
+  const { code, err } = await command(['status'], { cwd });
+  expect([code, err.trim().split('\n').length]).toEqual([1, 1]);
+  for (const way of ['--transport <dir>', 'CROSSTALK_TRANSPORT', 'crosstalk init <dir>'])
+    expect(err).toContain(way);
+});
+
 describe('init', () => {
   it('makes a working transport of a local folder and prints it last', async () => {
     const root = scratch();

@@ -182,7 +182,7 @@ describe('completion', () => {
 
   it('offers what the transport and this machine have', async () => {
     const addresses = await complete('send', '--to', '');
-    for (const name of ['helper', 'worker', 'helper@front', 'worker@front', 'concierge', 'all'])
+    for (const name of ['helper', 'worker', 'helper@front', 'worker@front', 'all'])
       expect(addresses).toContain(name);
     expect(await complete('log', '')).toEqual([
       CHANNEL.replaceAll('1', '3'),

@@ -77,7 +77,7 @@ it('actor set does not bring into force what somebody else has proposed for the 
 });
 
 it(
-  'actor remove takes the actor out of the host file and forgets its approval; its profile and its mail stay',
+  'actor remove takes the actor out of the host file and forgets its approval; its mail stays',
   { tags: 'long' },
   async () => {
     const host = await setUp();
@@ -85,8 +85,8 @@ it(
     const before = hostText(host);
     const removed = await host.run('actor', 'remove', 'tester');
     expect([removed.code, removed.err]).toEqual([0, '']);
-    expect(removed.out).toBe(
-      'front no longer serves tester\nServed now by: no host; mail for it waits\nIts profile stays: local/actors/tester.md\n',
+    expect(removed.out).toMatch(
+      /^front no longer serves tester\nServed now by: no host; mail for it waits\nIts profile is removed; .*\n$/,
     );
     expect(hostText(host)).not.toContain('tester');
     await host.send('tester', 'hello');
@@ -98,6 +98,69 @@ it(
   },
 );
 
+it('actor remove takes the profile along once no host serves it, and says how to have it back', async () => {
+  const bus = new Bus();
+  const front = await bus.host('front', { shared: 'true' });
+  const back = await bus.host('back', { idle: 'true' });
+  const files = (): string => git(bus.hub, 'ls-tree', '-r', '--name-only', 'main', 'local/actors/');
+  for (const host of [front, back])
+    await host.run('actor', 'add', 'tester', '--cli', 'true', '--description', 'Tests.');
+  const profile = onBus(front, 'local/actors/tester.md');
+  const first = await front.run('actor', 'remove', 'tester');
+  expect(first.out).toBe('front no longer serves tester\nServed now by: back\n');
+  expect(files()).toContain('local/actors/tester.md');
+  const last = await back.run('actor', 'remove', 'tester');
+  expect(files()).not.toContain('tester');
+  expect((await front.run('actor', 'list')).out).not.toContain('tester');
+  const [, was = ''] = /git show ([^ ]+) \| crosstalk actor edit tester --file -\n$/.exec(
+    last.out,
+  )!;
+  await back.run('actor', 'add', 'tester', '--cli', 'true');
+  const again = await back.runWith(
+    { stdin: git(back.dir, 'show', was) },
+    ...['actor', 'edit', 'tester', '--file', '-'],
+  );
+  expect(again.code).toBe(0);
+  expect(onBus(back, 'local/actors/tester.md')).toBe(profile);
+});
+
+it('an actor that came with Crosstalk is listed where a host serves it, and can be shown anywhere', async () => {
+  const host = await setUp();
+  const names = async (): Promise<string[]> =>
+    (JSON.parse((await host.run('actor', 'list', '--json')).out) as { name: string }[]).map(
+      ({ name }) => name,
+    );
+  expect(await names()).toEqual(['worker']);
+  const shown = await host.run('actor', 'show', 'librarian');
+  expect([shown.code, shown.out]).toEqual([0, expect.stringMatching(/served by +no host/)]);
+  expect((await host.run('actor', 'add', 'librarian', '--cli', 'true')).code).toBe(0);
+  expect(await names()).toEqual(['librarian', 'worker']);
+});
+
+it('channel archive takes a channel out of the lists, and back', async () => {
+  const host = await setUp();
+  const id = (await host.run('channel', 'create', 'release')).out.trim();
+  await host.send('worker', 'hello', '--channel', 'release');
+  const listed = async (...words: string[]): Promise<string> =>
+    (await host.run('channel', 'list', ...words)).out;
+  const done = await host.run('channel', 'archive', 'release');
+  expect([done.code, done.out]).toEqual([
+    0,
+    `Archived: release; bring it back with: crosstalk channel archive --undo ${id}\n`,
+  ]);
+  expect(await listed()).not.toContain('release');
+  expect(await listed('--all')).toMatch(/release +1 messages .*archived$/m);
+  expect((await host.run('status')).out).not.toContain('release');
+  expect((await host.run('log', 'release')).out).toContain('hello');
+  const refused = await host.run('send', '--to', 'worker', '--channel', 'release', 'more');
+  expect([refused.code, refused.err]).toEqual([1, expect.stringContaining('is archived')]);
+  // What was asked before is answered.
+  await host.once();
+  expect(host.bus.from('worker')).toHaveLength(1);
+  expect((await host.run('channel', 'archive', '--undo', id)).code).toBe(0);
+  expect(await listed()).toContain('release');
+});
+
 it('actor remove takes out one tier of several, also the first', { tags: 'long' }, async () => {
   const host = await setUp();
   await host.run('actor', 'add', 'worker', '--cli', 'echo large', '--tier', 'large');
@@ -107,6 +170,19 @@ it('actor remove takes out one tier of several, also the first', { tags: 'long' 
   await host.send('worker', 'hello');
   await host.once();
   expect(host.bus.from('worker').map(({ message }) => message.body)).toEqual(['large\n']);
+});
+
+it('actor edit takes a text without a header as what the actor is told', async () => {
+  const host = await setUp();
+  const header = '---\nname: worker\ndescription: Does it. # well\nskills: [review]\n---\n\n';
+  const edit = (stdin: string): Promise<Ran> =>
+    host.runWith({ stdin }, 'actor', 'edit', 'worker', '--file', '-');
+  await edit(`${header}Be brief.\n`);
+  const edited = await edit('\ufeff# Tests\n\nRun them all.\n\n---\n\nThen rest.\n');
+  expect([edited.code, edited.out]).toEqual([0, 'Changed: local/actors/worker.md\n']);
+  expect(onBus(host, 'local/actors/worker.md')).toBe(
+    `${header}# Tests\n\nRun them all.\n\n---\n\nThen rest.\n`,
+  );
 });
 
 it('actor edit takes a profile from a file or stdin, and commits it', async () => {
@@ -123,7 +199,8 @@ it('actor edit takes a profile from a file or stdin, and commits it', async () =
   const again = await host.runWith({ stdin: text }, 'actor', 'edit', 'worker', '--file', '-');
   expect(again.out).toBe('Nothing changed in local/actors/worker.md\n');
   for (const [wrong, said] of [
-    ['no header', 'this is no profile of worker: '],
+    ['', 'this is no profile of worker: '],
+    ['---\nname: worker\n', 'this is no profile of worker: '],
     ['---\nname: other\n---\n', 'name is "other", expected "worker"'],
   ] as const) {
     const ran = await host.runWith({ stdin: wrong }, 'actor', 'edit', 'worker', '--file', '-');
@@ -256,7 +333,12 @@ it(
   async () => {
     const host = await setUp();
     await host.run('actor', 'set', 'worker', 'count=3');
-    const replaced = await host.run('actor', 'add', 'worker', '--cli', 'echo other');
+    const again = ['actor', 'add', 'worker', '--cli', 'echo other'] as const;
+    const refused = await host.run(...again);
+    expect([refused.code, refused.out]).toEqual([1, '']);
+    expect(refused.err).toContain('nothing was changed; replace it with --replace');
+    expect(hostText(host)).not.toContain('echo other');
+    const replaced = await host.run(...again, '--replace');
     expect(replaced.code).toBe(0);
     expect(replaced.err).toBe(
       'crosstalk actor add: worker.default is served already, and changes:\n  cli: "echo done" -> "echo other"\n',
@@ -282,6 +364,45 @@ it(
   },
 );
 
+it('actor add takes a description, also of an actor that is there, as it was typed', async () => {
+  const host = await setUp();
+  const add = (description: string, ...more: string[]): Promise<Ran> =>
+    host.run(...['actor', 'add', 'tester', '--cli', 'echo', '--description', description, ...more]);
+  const profile = (): string => onBus(host, 'local/actors/tester.md');
+  const odd = 'Says: "yes" # and no';
+  expect((await add(odd)).code).toBe(0);
+  expect((await host.run('actor', 'list')).out).toContain(odd);
+  expect((await add(odd)).err).toBe('');
+  const refused = await add('Tests.');
+  expect([refused.code, refused.out]).toEqual([1, '']);
+  expect(refused.err).toContain('  description: "Says: \\"yes\\" # and no" -> "Tests."\n');
+  expect((await add('Tests.', '--replace')).code).toBe(0);
+  expect(profile()).toBe(
+    '---\nname: tester\ndescription: Tests.\n---\n\nYou are **tester**. Tests.\n',
+  );
+  await host.runWith(
+    { stdin: '---\nname: tester\ndescription: Tests.\nskills: [review]\n---\n\nAs I say.\n' },
+    ...['actor', 'edit', 'tester', '--file', '-'],
+  );
+  await add('Tests more.', '--replace');
+  expect(profile()).toContain('description: Tests more.\nskills:');
+  expect(profile()).toContain('As I say.');
+  for (const wrong of ['two\nlines', 'a \u001b[2J bell'])
+    expect(await add(wrong, '--replace')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('has a control character in it') as string,
+    });
+});
+
+it('actor add --count is no way to more runs of an actor, and says what is', async () => {
+  const host = await setUp();
+  const wrong = await host.run('actor', 'add', 'worker', '--cli', 'cat', '--count', '3');
+  expect([wrong.code, wrong.out]).toEqual([2, '']);
+  expect(wrong.err).toContain('crosstalk actor set worker count=3');
+  const added = await host.run('actor', 'add', 'hand', '--cli', 'cat', '--count', '2');
+  expect([added.code, added.err]).toEqual([0, expect.stringContaining('count=2')]);
+});
+
 it('actor add takes nothing over from what somebody else has proposed for the tier', async () => {
   const host = await setUp();
   const proposed = hostText(host).replace(
@@ -289,7 +410,8 @@ it('actor add takes nothing over from what somebody else has proposed for the ti
     'default: { cli: echo theirs, workdir: /etc, count: 9 }',
   );
   host.edit({ 'hosts/front.md': proposed });
-  expect((await host.run('actor', 'add', 'worker', '--cli', 'echo ours')).code).toBe(0);
+  const ours = ['actor', 'add', 'worker', '--cli', 'echo ours', '--replace'];
+  expect((await host.run(...ours)).code).toBe(0);
   expect(hostText(host)).toContain('default: echo ours\n');
 });
 
@@ -398,7 +520,7 @@ it('what others wrote forges no line of a list', async () => {
   });
   for (const [argv, lines] of [
     [['host', 'list'], 2],
-    [['actor', 'list'], 3],
+    [['actor', 'list'], 1],
     [['actor', 'show', 'worker'], 6],
   ] as const) {
     const { out } = await host.run(...argv);
@@ -448,7 +570,9 @@ it(
     expect(bus.from('worker-3').map(({ message }) => message.re)).toEqual([[tasks[1]]]);
     for (const count of ['0', 'few', '51'])
       expect(await add(count)).toMatchObject({ code: 2, out: '' });
-    const [listed] = JSON.parse((await front.run('actor', 'list', '--json')).out) as [unknown];
-    expect(listed).toMatchObject({ name: 'concierge', hosts: [] });
+    const listed = JSON.parse((await front.run('actor', 'list', '--json')).out) as {
+      name: string;
+    }[];
+    expect(listed.map(({ name }) => name)).toEqual(['idle', 'worker-1', 'worker-2', 'worker-3']);
   },
 );

@@ -4,7 +4,12 @@ import { flag, given, list, type Options } from './command.ts';
 /** What the options of `send` say of a message; its schema, which is read from a file, is added to that. */
 export function sendInput(
   call: Options,
-  { to, body, login }: { to: string; body: string; login: string },
+  {
+    to,
+    body,
+    login,
+    isTerminal = false,
+  }: { to: string; body: string; login: string; isTerminal?: boolean },
 ): SendInput {
   return {
     to,
@@ -12,9 +17,18 @@ export function sendInput(
     ...given(call, 'channel', 'from', 'tier', 'for'),
     options: list(call, 'option'),
     isNew: flag(call, 'new'),
-    anyway: flag(call, 'anyway'),
+    ...addressing(call, isTerminal),
     wait: call.options['wait'] !== false,
     allowSecret: flag(call, 'allowSecret'),
     login,
   };
+}
+
+/**
+ * Whether names that nobody serves are refused: on a terminal, where somebody can correct them, and where it is asked
+ * for. What a script sends waits until a host serves the name (cli.md).
+ */
+export function addressing(call: Options, isTerminal: boolean): Partial<SendInput> {
+  if (flag(call, 'anyway')) return { anyway: true };
+  return flag(call, 'strict') || isTerminal ? { strict: true } : {};
 }

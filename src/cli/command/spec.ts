@@ -56,6 +56,11 @@ export const SCHEMA = [
   'ask for an answer as JSON that fits this JSON Schema',
 ] as const;
 export const HOST = ['--host <alias>', 'this machine’s host file, by alias'] as const;
+/** The options about names that nobody serves. */
+export const UNSERVED: readonly OptionSpec[] = [
+  ['--anyway', 'send it although no host serves the name, where it waits; in a run also as --new'],
+  ['--strict', 'refuse a name that no host serves, as is done on a terminal'],
+];
 /** Whether a new actor is kept in a sandbox. */
 export const SANDBOX: readonly OptionSpec[] = [
   ['--sandbox', 'keep its runs in a sandbox (default: not)'],
@@ -70,7 +75,7 @@ const JSON_OUTPUT = ['--json', 'print the result as JSON'] as const;
 /** The purpose of a group of subcommands, for groups whose name is not a command. */
 export const GROUPS: Readonly<Record<string, string>> = {
   actor: 'list, show, add, edit, set and remove actors',
-  channel: 'make and list channels',
+  channel: 'make, list and archive channels',
   event: 'say that something has happened',
   host: 'the host files, and what is approved on this machine',
   memory: 'shared notes: write, list, find, show, forget, restore, export and import them',

@@ -5,7 +5,8 @@ import { shownServers, type ShownServer } from '../../operations/setup/actor-ser
 import { addActor, type AddedActor } from '../../operations/setup/add-actor.ts';
 import { namesOfHands } from '../../operations/setup/hands.ts';
 import { readLocal, workOf } from '../../operations/waiting/local.ts';
-import { removeActor, setActor } from '../../operations/setup/set-actor.ts';
+import { removeWithProfile } from '../../operations/setup/remove-actor.ts';
+import { setActor } from '../../operations/setup/set-actor.ts';
 import type { ApprovedOptions } from '../../protocol/approval/record.ts';
 import { valueText } from '../../protocol/approval/text.ts';
 import {
@@ -103,6 +104,11 @@ function add(call: Call): Promise<number> {
     const count = text(call, 'count');
     const hand = { ...given(call, 'host'), name, count: count ?? '' };
     const names = count === undefined ? [name] : await namesOfHands(context, hand);
+    if (count !== undefined)
+      note(
+        call,
+        `--count adds actors, each with a name of its own; for ${count} runs of one actor at a time: crosstalk actor set <name> count=${count}`,
+      );
     const { sandbox } = call.options;
     const isTold = call.io.ask !== undefined && !flag(call, 'json');
     const suggested = new Set<string>();
@@ -138,7 +144,11 @@ function add(call: Call): Promise<number> {
   });
 }
 
-/** Shows what is replaced by what, and asks if there is a terminal. */
+/**
+ * Shows what is replaced by what, and asks if there is a terminal.
+ *
+ * @throws CrosstalkError `refused` where there is none to ask on, and no `--replace`
+ */
 async function mayReplace(
   call: Call,
   name: string,
@@ -147,10 +157,15 @@ async function mayReplace(
 ): Promise<boolean> {
   const { io } = call;
   const tier = `${name}.${text(call, 'tier') ?? 'default'}`;
-  note(call, `${tier} is served already, and changes:`);
+  const what = before['cli'] === undefined ? `${name} has a profile` : `${tier} is served`;
+  note(call, `${what} already, and changes:`);
   io.err(`${differences(before, now).join('\n')}\n`);
-  const answer = await io.ask?.('Replace it? [y/N] ');
-  return answer === undefined || isYes(answer);
+  if (flag(call, 'replace')) return true;
+  if (io.ask !== undefined) return isYes(await io.ask('Replace it? [y/N] '));
+  throw new CrosstalkError(
+    'refused',
+    `nothing was changed; replace it with --replace, or change single options with: crosstalk actor set ${name} <option>=<value>`,
+  );
 }
 
 function set(call: Call): Promise<number> {
@@ -169,29 +184,35 @@ function remove(call: Call): Promise<number> {
   const name = call.args[0] ?? '';
   return inTransport(call, async (context) => {
     const work = workOf(await readLocal(context), name);
-    const gone = await removeActor(context, { name, ...whose(call) });
-    const ends = gone.left.length > 0 ? [] : work;
-    const { hosts, profile } = await showActor(context, name).catch(() => NOBODY);
-    const others = hosts.map(({ alias }) => alias);
-    return print(call, { ...gone, ends, served_by: others, profile }, () => {
-      const what = gone.left.length === 0 ? name : `${name} in the tier ${gone.tiers.join(', ')}`;
-      const where = others.length === 0 ? 'no host' : others.join(', ');
+    const gone = await removeWithProfile(context, { name, ...whose(call) });
+    const { host, tiers, left, servedBy, profile } = gone;
+    const ends = left.length > 0 ? [] : work;
+    const last = profile?.last;
+    const json = {
+      ...{ host, tiers, left, ends, served_by: servedBy },
+      profile: last === undefined ? (profile?.path ?? null) : null,
+      ...(last !== undefined && { profile_removed: profile?.path, profile_last_in: last }),
+    };
+    return print(call, json, () => {
+      const what = left.length === 0 ? name : `${name} in the tier ${tiers.join(', ')}`;
+      const where = servedBy.length === 0 ? 'no host' : servedBy.join(', ');
       return [
-        `${gone.host} no longer serves ${what}`,
-        ...(gone.left.length > 0
+        `${host} no longer serves ${what}`,
+        ...(left.length > 0
           ? []
-          : [`Served now by: ${where}${others.length === 0 ? '; mail for it waits' : ''}`]),
+          : [`Served now by: ${where}${servedBy.length === 0 ? '; mail for it waits' : ''}`]),
         ...(ends.length === 0
           ? []
           : [`Its run for ${ends.join(', ')} ends; whoever serves ${name} is given that`]),
-        ...(profile === null || others.length > 0 ? [] : [`Its profile stays: ${profile}`]),
+        ...(profile === null || last === undefined
+          ? []
+          : [
+              `Its profile is removed; once it is added again, it is back with: git show ${last.slice(0, 12)}:${profile.path} | crosstalk actor edit ${name} --file -`,
+            ]),
       ].join('\n');
     });
   });
 }
-
-/** What is left of an actor without a profile that no host serves any more. */
-const NOBODY = { hosts: [], profile: null };
 
 function whose(call: Call): { login: string; tier?: string; host?: string } {
   return { login: call.io.login, ...given(call, 'tier', 'host') };

@@ -12,7 +12,9 @@ import { lookAtStdin, readBody } from '../command/body.ts';
 import { readSchema } from '../command/schema.ts';
 import { flag, given, inTransport, note, print, type Call } from '../command/command.ts';
 import { EXIT } from '../command/exit.ts';
-import { body } from '../view/message.ts';
+import { addressing } from '../command/send-input.ts';
+import { assertText } from '../command/skill-call.ts';
+import { body as shownBody } from '../view/message.ts';
 import { painter } from '../view/render.ts';
 import { ended, timeoutOf } from '../view/replied.ts';
 import { nameOf, Talk } from '../view/talk.ts';
@@ -24,13 +26,16 @@ export async function run(asGiven: Call): Promise<number> {
   const [to = '', ...rest] = call.args;
   const words: Call = { ...call, args: rest };
   const timeout = timeoutOf(call);
+  const body = await readBody(words, 'question');
+  await assertText(call, body);
   const input: SendInput = {
     to,
-    body: await readBody(words, 'question'),
+    body,
     ...given(call, 'channel', 'from', 'tier'),
     ...(await readSchema(call)),
     isNew: false,
     wait: true,
+    ...addressing(call, io.ask !== undefined),
     allowSecret: flag(call, 'allowSecret'),
     login: io.login,
   };
@@ -90,7 +95,7 @@ function report(call: Call, { ending, question }: Asked): number {
 
 /** As it was written, except that a terminal shows headings and code. */
 function bodyOf({ io }: Call, text: string): string {
-  return io.outIsTty ? body(painter(io), text) : text.replace(/\n$/, '');
+  return io.outIsTty ? shownBody(painter(io), text) : text.replace(/\n$/, '');
 }
 
 /** What Ctrl-C leaves: a question that is sent stands, and its answer can be waited for again. */

@@ -7,6 +7,7 @@ import { readSchema } from '../command/schema.ts';
 import { EXIT } from '../command/exit.ts';
 import { flag, given, inTransport, note, text, type Call } from '../command/command.ts';
 import { sendInput } from '../command/send-input.ts';
+import { assertText } from '../command/skill-call.ts';
 import { durableWord, printSent } from '../view/sent.ts';
 
 export async function run(call: Call): Promise<number> {
@@ -19,9 +20,10 @@ export async function run(call: Call): Promise<number> {
     );
   const body = await readBody(call, 'message');
   const input: SendInput = {
-    ...sendInput(call, { to, body, login: io.login }),
+    ...sendInput(call, { to, body, login: io.login, isTerminal: io.ask !== undefined }),
     ...(await readSchema(call)),
   };
+  await assertText(call, body);
   if (flag(call, 'now')) return sayNow(call, input);
   if (text(call, 'about') !== undefined)
     throw new CrosstalkError(

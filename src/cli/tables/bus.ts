@@ -34,10 +34,21 @@ export const BUS_COMMANDS: readonly CommandSpec[] = [
   {
     name: 'channel list',
     summary: 'the channels: messages, the last one, and what is unread for a name',
-    options: [['--for <name>', 'whose unread messages: those since it last wrote (default: you)']],
+    options: [
+      ['--for <name>', 'whose unread messages: those since it last wrote (default: you)'],
+      ['--all', 'also those that are archived'],
+    ],
     inRun: true,
     example: 'crosstalk channel list --json',
     paged: true,
+    load: () => import('../commands/channel.ts'),
+  },
+  {
+    name: 'channel archive',
+    args: '<channel>',
+    summary: 'take a channel out of the lists; its messages stay, and nothing new is begun in it',
+    options: [['--undo', 'put it back'], FROM],
+    example: 'crosstalk channel archive release',
     load: () => import('../commands/channel.ts'),
   },
   {
@@ -67,10 +78,11 @@ export const BUS_COMMANDS: readonly CommandSpec[] = [
       ['--workdir <dir>', 'where it works (default: an empty folder for each thread)'],
       ['--worktree <repository>', 'each thread gets a copy of this git repository to work in'],
       ...SANDBOX,
-      ['--description <text>', 'for a new profile'],
+      ['--description <text>', 'what it is for, in a line of its profile'],
+      ['--replace', 'replace what is there without asking'],
       [
         '--count <n>',
-        'add so many under numbered names, as in worker-1, that no other host serves',
+        'add so many actors with numbered names, as in worker-1, that no other host serves',
       ],
       HOST,
     ],
@@ -81,7 +93,13 @@ export const BUS_COMMANDS: readonly CommandSpec[] = [
     name: 'actor edit',
     args: '<name>',
     summary: 'change what an actor is told: opens its profile in your editor, and commits it',
-    options: [['--file <path>', 'take the profile from a file, or from stdin with -'], FROM],
+    options: [
+      [
+        '--file <path>',
+        'take it from a file, or stdin with -: a profile, or only what follows its header',
+      ],
+      FROM,
+    ],
     example: 'crosstalk actor edit reviewer',
     load: () => import('../commands/edit-actor.ts'),
   },
@@ -118,7 +136,9 @@ export const BUS_COMMANDS: readonly CommandSpec[] = [
   {
     name: 'actor remove',
     args: '<name>',
-    summary: 'let this machine no longer serve an actor; its profile and its mail stay',
+    summary: 'let this machine no longer serve an actor; its mail stays',
+    details:
+      'Its profile is removed too, unless another host serves it; git has it still, and what is printed says how to have it back.',
     options: [['--tier <tier>', 'only this tier'], HOST],
     example: 'crosstalk actor remove reviewer',
     load: () => import('../commands/actor.ts'),

@@ -17,6 +17,7 @@ import {
   NO_SECRETS,
   SANDBOX,
   SCHEMA,
+  UNSERVED,
   type CommandSpec,
 } from '../command/spec.ts';
 import { NO_WAITING, READING_COMMANDS, TIMEOUT } from './reading.ts';
@@ -78,7 +79,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       ['--tier <tier>', 'the model tier asked for'],
       ['--for <message>', 'of the messages being processed, the one it is about'],
       ['--new', 'unrelated to what is being processed: record neither re nor cause'],
-      ['--anyway', 'in a run: send it although nobody answers there, where it waits; like --new'],
+      ...UNSERVED,
       ['--now', 'for work under way: the agent is told now, or begins again with both'],
       ['--about <message>', 'with --now: the question that is worked on, if several are open'],
       ['--option <text>', 'an answer to choose from; may be given several times', 'repeatable'],
@@ -102,6 +103,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       CHANNEL,
       FROM,
       ['--tier <tier>', 'the model tier asked for'],
+      ...UNSERVED,
       ['--file <path>', 'take the text from a file'],
       ATTACH,
       SCHEMA,

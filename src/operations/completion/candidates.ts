@@ -139,7 +139,7 @@ export function liveCandidates(
 
 /** By name; by id if several channels share a name, or if it could be taken for an option. */
 async function channels({ reader }: Context, tip: string): Promise<Found[]> {
-  const all = await reader.channels(tip);
+  const all = (await reader.channels(tip)).filter(({ archived }) => archived !== true);
   const isPlain = (name: string): boolean =>
     !name.startsWith('-') && all.filter((one) => one.name === name).length === 1;
   return all

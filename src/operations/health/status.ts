@@ -89,13 +89,15 @@ export async function status(
     ...(machines && { machines }),
     warm: await warmSessions(context),
     dispatcher: running === undefined ? null : { ...running, age_s: age(running.at) },
-    channels: channels.map(({ id, name, parent }) => ({
-      id,
-      name,
-      parent: parent ?? null,
-      messages: census.channels[id]?.messages ?? 0,
-      last: census.channels[id]?.last ?? null,
-    })),
+    channels: channels
+      .filter(({ archived }) => archived !== true)
+      .map(({ id, name, parent }) => ({
+        id,
+        name,
+        parent: parent ?? null,
+        messages: census.channels[id]?.messages ?? 0,
+        last: census.channels[id]?.last ?? null,
+      })),
     cursors: [...cursors].map(([actor, { through, channels: lagging }]) => ({
       actor,
       through,

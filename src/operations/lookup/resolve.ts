@@ -24,9 +24,12 @@ export async function resolveChannel(
     const entries = await transport.list(tip, [`${CHANNELS}/${wanted}`]);
     if (entries.length > 0) return reader.channel(tip, wanted);
   }
-  const channels = await reader.channels(tip);
-  const matches =
+  const all = await reader.channels(tip);
+  const channels = all.filter(({ archived }) => archived !== true);
+  const open =
     wanted === undefined ? await usualAmong(context, channels) : matching(channels, wanted);
+  // What is archived can be read by its name as long as no other channel has it.
+  const matches = wanted !== undefined && open.length === 0 ? matching(all, wanted) : open;
   const [only, ...more] = matches;
   if (only !== undefined && more.length === 0) return only;
   const listed = listChannels(matches.length > 0 ? matches : channels);

@@ -4,6 +4,7 @@ import { channelNameProblem, formatChannel, type Channel } from '../../protocol/
 import { channelFile } from '../../protocol/layout.ts';
 import { authorOf } from '../../protocol/outgoing.ts';
 import { isChannelId } from '../../protocol/names.ts';
+import { sameButCase } from '../../protocol/text/nearest.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
 import { deliverOrNote } from '../deliver.ts';
 import { withIndex } from '../index/indexing.ts';
@@ -35,15 +36,21 @@ export async function createChannel(context: Context, input: ChannelInput): Prom
     );
   }
   await refreshOrNote(context);
-  const taken = (await context.reader.channels(await tipOf(context))).find(
-    ({ name }) => name === input.name,
-  );
+  const channels = await context.reader.channels(await tipOf(context));
+  const taken = channels.find(({ name }) => name === input.name);
   if (taken !== undefined) {
     throw new CrosstalkError(
       'refused',
-      `the channel "${input.name}" exists already, with id ${taken.id}; choose another name or use it`,
+      taken.archived === true
+        ? `the channel "${input.name}" is archived; choose another name, or bring it back with: crosstalk channel archive --undo ${taken.id}`
+        : `the channel "${input.name}" exists already, with id ${taken.id}; choose another name or use it`,
     );
   }
+  const twin = sameButCase(
+    input.name,
+    channels.map(({ name }) => name),
+  );
+  if (twin !== undefined) context.note(twin);
   const parent =
     input.parent === undefined ? undefined : await resolveChannel(context, input.parent);
   const createdBy = resolveFrom(context, input.from, input.login);
@@ -84,10 +91,16 @@ export interface ListedChannel extends Channel {
  * channel whose parent does not exist, or is below it, is at the top.
  *
  * @param name the name whose unread messages are counted
+ * @param all also those that are archived
  */
-export async function listChannels(context: Context, name: string): Promise<ListedChannel[]> {
+export async function listChannels(
+  context: Context,
+  name: string,
+  { all = false }: { all?: boolean } = {},
+): Promise<ListedChannel[]> {
   await refreshOrNote(context);
-  const channels = await context.reader.channels(await tipOf(context));
+  const known = await context.reader.channels(await tipOf(context));
+  const channels = all ? known : known.filter(isOpen);
   const usual = await defaultChannelOf(context, channels);
   const listed = await withIndex(context, {}, (index) => {
     const counts = index.counts().channels;
@@ -108,7 +121,7 @@ export async function listChannels(context: Context, name: string): Promise<List
 
 /** The same channels in the same order as known locally, without counts. */
 export async function channelTree(context: Context): Promise<(Channel & { depth: number })[]> {
-  return inTree(await context.reader.channels(await tipOf(context)));
+  return inTree((await context.reader.channels(await tipOf(context))).filter(isOpen));
 }
 
 /**
@@ -131,6 +144,10 @@ export function unreadCounts(
       ]),
     ),
   );
+}
+
+function isOpen({ archived }: Channel): boolean {
+  return archived !== true;
 }
 
 function inTree<C extends Channel>(channels: readonly C[]): (C & { depth: number })[] {

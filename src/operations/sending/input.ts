@@ -39,8 +39,10 @@ export interface SendInput {
   files?: AttachedFile[];
   /** Whether its sender waits for the answers, and so may not be among those who are asked. */
   awaited?: boolean;
-  /** In a run: it goes to a name that nobody serves, where it waits. */
+  /** It goes to names that nobody serves, too, where it waits. */
   anyway?: boolean;
+  /** Names that nobody serves are refused, as they always are in a run. */
+  strict?: boolean;
   wait: boolean;
   /** A person lets it go whatever looks like a secret in it; a run cannot. */
   allowSecret?: boolean;

@@ -24,8 +24,8 @@ import { noteSurprises, surprisesOf } from './surprises.ts';
  *   continues with it); `onRecording`: called just before it is written to disk, nothing of which happens
  *   when this throws; `onDurable`: called once it is safe on disk; `sign`: given only by the process
  *   of whoever writes, so that a dispatcher never signs what a run says
- * @throws CrosstalkError `usage` for invalid input, `not_found` for a task of a run to a name that nobody serves;
- *   nothing is written then. `held` for a secret: it is
+ * @throws CrosstalkError `usage` for invalid input, `not_found` for a name that nobody serves, in a run or with
+ *   `strict`; nothing is written then. `held` for a secret: it is
  *   in the outbox, and counts as nothing that a run has sent
  */
 export async function perform(
@@ -106,9 +106,12 @@ async function prepare(
   news: RemoteNews,
 ): Promise<Prepared> {
   const prepared = await prepareMessages(context, input, marks, news);
-  if (prepared.dispatch === undefined) return prepared;
+  const { dispatch } = prepared;
+  const anyway = input.anyway === true;
+  if (dispatch === undefined && (input.strict !== true || anyway)) return prepared;
   const { others } = toBeServed(prepared);
-  if (await assertServed(context, others, news, input.anyway === true)) return prepared;
+  if ((await assertServed(context, others, news, anyway)) || dispatch === undefined)
+    return prepared;
   const apart = { ...input, isNew: true };
   delete apart.for;
   return prepareMessages(context, apart, marks, news);

@@ -11,6 +11,7 @@ import {
 import { outgoing } from '../../protocol/outgoing.ts';
 import { sendMessages } from '../../protocol/reply.ts';
 import { isOrigin, placeOfRef } from '../../protocol/reference.ts';
+import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { parseRecipients, type Address } from '../../protocol/address.ts';
 import type { Context } from '../context.ts';
@@ -44,6 +45,7 @@ export async function prepareMessages(
   const body = textOf(context, input, target);
   assertInput({ ...input, body });
   const channel = await channelOf(context, target?.channel ?? input.channel, news);
+  if (target === undefined && context.dispatch.id === undefined) assertOpen(channel);
   const dispatch = await linked(context, channel.id, input, target);
   const { files = [] } = input;
   assertFiles(context, files);
@@ -191,6 +193,15 @@ async function channelOf(
     await news.ask();
     return resolveChannel(context, given);
   }
+}
+
+/** @throws CrosstalkError `refused` for a channel in which nothing new is begun */
+function assertOpen({ id, name, archived }: Channel): void {
+  if (archived === true)
+    throw new CrosstalkError(
+      'refused',
+      `the channel ${escapeInvisible(name)} is archived; send it elsewhere with --channel, or bring the channel back with: crosstalk channel archive --undo ${id}`,
+    );
 }
 
 /** A message that no dispatcher could read must not count as sent. */

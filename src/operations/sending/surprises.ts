@@ -5,6 +5,7 @@ import { didYouMean } from '../../protocol/text/nearest.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { someOf } from '../../protocol/text/unserved.ts';
 import { tipOf, type Context } from '../context.ts';
+import { isPerson } from '../lookup/person.ts';
 import { unservedLine } from '../lookup/serving.ts';
 import type { RemoteNews } from './remote-news.ts';
 
@@ -53,8 +54,11 @@ export async function surprisesOf(
     const { name, host } = address;
     const serving = hosts.filter(({ actors }) => actors.has(name));
     const there = serving.filter(({ alias }) => host === undefined || alias === host);
-    if (there.length === 0) found.unserved.push(unservedLine(address, servers));
-    else if (tier !== undefined) found.untiered.push(...untieredLine(name, tier, there));
+    if (there.length === 0) {
+      // Mail for a person who has written here waits for nobody's host.
+      if ((await isPerson(context, address)) !== true)
+        found.unserved.push(unservedLine(address, servers));
+    } else if (tier !== undefined) found.untiered.push(...untieredLine(name, tier, there));
   }
   return found;
 }

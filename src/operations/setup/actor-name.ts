@@ -3,7 +3,11 @@ import { EVERYONE } from '../../protocol/address.ts';
 import { SCHEDULE_SENDER } from '../../protocol/automation/schedule.ts';
 import { SUBSCRIPTION_SENDER } from '../../protocol/automation/subscription.ts';
 import { isName } from '../../protocol/names.ts';
+import { sameButCase } from '../../protocol/text/nearest.ts';
 import { shown } from '../../protocol/text/result.ts';
+import type { Context } from '../context.ts';
+import { isPerson } from '../lookup/person.ts';
+import { knownActors } from './actors.ts';
 
 /** @throws CrosstalkError `usage` for what no new actor can be called */
 export function assertActorName(name: string): void {
@@ -18,5 +22,37 @@ export function assertActorName(name: string): void {
     throw new CrosstalkError(
       'usage',
       `the tasks of every ${name} are from ${name}, so an actor of that name would be woken by each answer to one; choose another name for the actor`,
+    );
+}
+
+/**
+ * Refuses an actor that is called as a person, whose mail would wake it, and tells of one whose name differs in upper
+ * and lower case alone from that of another actor, or from that of whoever writes here.
+ *
+ * @param writer who writes in this clone
+ * @throws CrosstalkError `refused`
+ */
+export async function assertNoPerson(
+  context: Context,
+  { name, writer }: { name: string; writer: string },
+): Promise<void> {
+  const actors = (await knownActors(context)).map((actor) => actor.name);
+  const isWriter = name === writer;
+  if (isWriter || (!actors.includes(name) && (await isPerson(context, { name })) === true))
+    throw new CrosstalkError(
+      'refused',
+      `${name} is ${isWriter ? 'who writes in this clone' : 'a person who has written here'}, and an actor of that name would be woken by that person's mail; choose another name for the actor${isWriter ? ', or for yourself: git config crosstalk.from <name>' : ''}`,
+    );
+  const twin = sameButCase(name, [...actors, writer]);
+  if (twin !== undefined) context.note(twin);
+}
+
+/** @throws CrosstalkError `refused` for somebody who would write under the name of an actor that is here */
+export async function assertNoActor(context: Context, writer: string): Promise<void> {
+  const actors = (await knownActors(context)).filter(({ hosts }) => hosts.length > 0);
+  if (actors.some((actor) => actor.name === writer))
+    throw new CrosstalkError(
+      'refused',
+      `${writer} is an actor here, and your mail would be its own; say who you are with --from <name>`,
     );
 }

@@ -31,7 +31,7 @@ export interface ActorInfo {
   skills?: string[];
 }
 
-/** Every actor that has a profile or that a host declares. */
+/** Every actor that a host declares or that has a profile of its own; see {@link knownActors}. */
 export async function listActors(context: Context): Promise<ActorInfo[]> {
   await refreshOrNote(context);
   const actors = await knownActors(context);
@@ -46,7 +46,10 @@ export async function listActors(context: Context): Promise<ActorInfo[]> {
   }));
 }
 
-/** The same actors as known locally, without asking the remote. */
+/**
+ * The same actors as known locally, without asking the remote. A profile that came with Crosstalk is nobody as long as no
+ * host serves it.
+ */
 export async function knownActors(context: Context): Promise<ActorInfo[]> {
   const tip = await tipOf(context);
   const [files, hosts] = await Promise.all([
@@ -59,7 +62,7 @@ export async function knownActors(context: Context): Promise<ActorInfo[]> {
   for (const { path, oid, type } of files) {
     const place = placeOf(path);
     if (place.kind !== 'profile') continue;
-    names.add(place.name);
+    if (path.startsWith('local/')) names.add(place.name);
     if (type === 'blob') profiles.set(path, oid);
   }
   const read = await readProfiles(context, [...profiles.values()]);
@@ -127,13 +130,16 @@ async function readProfile(
   return kept.keep(oid, { name, description, ...(skills && { skills }) }, bytes);
 }
 
-/** One actor with its system prompt. */
+/** One actor with its system prompt; also one that came with Crosstalk, and that nobody serves. */
 export async function showActor(
   context: Context,
   name: string,
 ): Promise<ActorInfo & { body: string }> {
   const actors = await listActors(context);
-  const actor = actors.find((candidate) => candidate.name === name);
+  const { profile, problem } = isName(name) ? await profileOf(context, name) : {};
+  const actor =
+    actors.find((candidate) => candidate.name === name) ??
+    (profile && { name, description: profile.description, hosts: [] });
   if (actor === undefined) {
     const named = actors.slice(0, MAX_NAMED).map((candidate) => candidate.name);
     if (actors.length > MAX_NAMED) named.push(`and ${String(actors.length - MAX_NAMED)} more`);
@@ -143,7 +149,6 @@ export async function showActor(
       `no actor ${shown(name)}, this transport has ${known}; add one with: crosstalk actor add ${isName(name) ? name : '<name>'} --cli <command>`,
     );
   }
-  const { profile, problem } = await profileOf(context, name);
   if (problem !== undefined) context.note(problem);
   return { ...actor, profile: profile?.path ?? null, body: profile?.body ?? '' };
 }

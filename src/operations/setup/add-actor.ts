@@ -10,12 +10,14 @@ import type { Tier } from '../../protocol/files/host-file.ts';
 import { profileFiles } from '../../protocol/layout.ts';
 import { isTier } from '../../protocol/message.ts';
 import { authorOf } from '../../protocol/outgoing.ts';
+import { formatDocument, parseDocumentText } from '../../protocol/text/frontmatter.ts';
 import { shown } from '../../protocol/text/result.ts';
 import type { Context } from '../context.ts';
 import { deliverOrNote } from '../deliver.ts';
 import { resolveFrom } from '../lookup/resolve.ts';
-import { assertActorName } from './actor-name.ts';
+import { assertActorName, assertNoPerson } from './actor-name.ts';
 import { profileOf, profileText } from './actors.ts';
+import { editProfile, profileToEdit } from './edit-actor.ts';
 import { profileLike } from './hands.ts';
 import { writeApproved, requireOutside } from './approvals.ts';
 import { thisHost, writeHostFile, type ThisHost } from './hosts.ts';
@@ -38,7 +40,7 @@ export interface AddActorInput extends SandboxChoice {
   /** An actor whose profile a new one repeats, if it has one. */
   like?: string;
   login: string;
-  /** Asks whether a tier that this machine serves may be replaced; without it, it is replaced. */
+  /** Asks whether a tier that this machine serves, or a description, may be replaced; without it, it is. */
   mayReplace?: (before: ApprovedOptions, now: ApprovedOptions) => Promise<boolean>;
 }
 
@@ -54,7 +56,7 @@ export interface AddedActor {
 
 /**
  * Adds an actor to this host: writes its command into the host file, approves that command on this
- * machine, and writes a profile to fill in if there is none. Other options of a tier that is there
+ * machine, and writes a profile to fill in if there is none, or its new description into the one that there is. Other options of a tier that is there
  * already stay, unless somebody else has proposed a change of it, which must not come into force.
  *
  * @throws CrosstalkError `refused` when what is there is not to be replaced
@@ -65,6 +67,7 @@ export async function addActor(context: Context, input: AddActorInput): Promise<
   const host = await thisHost(context, input.host);
   const { alias } = host.file;
   const from = resolveFrom(context, undefined, input.login);
+  if (!host.file.actors.has(name)) await assertNoPerson(context, { name, writer: from });
   const cli = headlessCommand(input.cli);
   const settings: Setting[] = [['cli', cli]];
   for (const option of ['workdir', 'worktree'] as const) {
@@ -78,7 +81,7 @@ export async function addActor(context: Context, input: AddActorInput): Promise<
   const { sandbox } = await chooseSandbox(context, choice, cli);
   if (sandbox !== undefined) settings.push(['sandbox', sandbox]);
   const plan = await replacing(context, host, input, settings);
-  const { content, now, was, is } = plan;
+  const { content, now, was, is, profile } = plan;
   await requireOutside(context, now);
   await noteMissingProgram(context, cli);
   let path: string | undefined;
@@ -87,6 +90,7 @@ export async function addActor(context: Context, input: AddActorInput): Promise<
     alias,
     (approved) => withTier(approved, name, tier, is),
     async () => {
+      if (profile !== undefined) await editProfile(context, { ...input, text: profile });
       path = await addProfile(context, input, from);
       const subject = `crosstalk: ${name} on ${alias}`;
       await writeHostFile(context, host, { content, subject, from });
@@ -102,7 +106,13 @@ async function replacing(
   host: ThisHost,
   input: AddActorInput,
   settings: readonly Setting[],
-): Promise<{ content: string; now: Tier; was: ApprovedOptions | undefined; is: ApprovedOptions }> {
+): Promise<{
+  content: string;
+  now: Tier;
+  was: ApprovedOptions | undefined;
+  is: ApprovedOptions;
+  profile: string | undefined;
+}> {
   const { name, tier, mayReplace } = input;
   let agreed = '';
   for (;;) {
@@ -113,11 +123,16 @@ async function replacing(
       ? there
       : await changeTier(context, host, { name, tier }, settings, { anew: true });
     const [was, is] = [before && optionsOf(before), optionsOf(plan.now)];
-    const shown = canonical([was ?? null, is]);
-    const isSame = was === undefined || canonical(was) === canonical(is);
+    const said = await redescribed(context, input);
+    const [from, to] = [
+      { ...was, ...(said && { description: said.was }) },
+      { ...(was && is), ...(said && { description: said.is }) },
+    ];
+    const shown = canonical([from, to]);
     // Somebody may have changed the file while the question was open: then it is asked again.
-    if (isSame || shown === agreed || mayReplace === undefined) return { ...plan, was, is };
-    if (!(await mayReplace(was, is)))
+    if (canonical(from) === canonical(to) || shown === agreed || mayReplace === undefined)
+      return { ...plan, was, is, profile: said?.text };
+    if (!(await mayReplace(from, to)))
       throw new CrosstalkError(
         'refused',
         `${name}.${tier} on ${host.file.alias} stays as it is, as asked`,
@@ -126,8 +141,29 @@ async function replacing(
   }
 }
 
-function assertInput({ name, tier, cli }: AddActorInput): void {
+/** The profile of an actor with another description, where one is given; undefined where nothing changes. */
+async function redescribed(
+  context: Context,
+  { name, description: is }: AddActorInput,
+): Promise<{ was: string; is: string; text: string } | undefined> {
+  const { profile: there } = await profileOf(context, name);
+  if (is === undefined || there === undefined || there.description === is) return undefined;
+  const { description: was } = there;
+  const { text } = await profileToEdit(context, name);
+  const document = parseDocumentText(text);
+  if (!document.ok || text === profileText(name, was))
+    return { was, is, text: profileText(name, is) };
+  const fields = { ...document.value.fields, description: is };
+  return { was, is, text: formatDocument(fields, document.value.body) };
+}
+
+function assertInput({ name, tier, cli, description = '' }: AddActorInput): void {
   assertActorName(name);
+  if (/\p{Cc}/u.test(description))
+    throw new CrosstalkError(
+      'usage',
+      `--description ${shown(description)} has a control character in it; write it on one line`,
+    );
   if (!isTier(tier))
     throw new CrosstalkError('usage', `--tier ${shown(tier)} is not a tier name; choose another`);
   if (cli.trim() === '')

@@ -4,6 +4,7 @@ import { CrosstalkError } from '../../errors.ts';
 import { parseProfile } from '../../protocol/files/actor.ts';
 import { profileFiles } from '../../protocol/layout.ts';
 import { authorOf } from '../../protocol/outgoing.ts';
+import { BYTE_ORDER_MARK, FENCE, headerPlace } from '../../protocol/text/fences.ts';
 import { tipOf, type Context } from '../context.ts';
 import { deliverOrNote } from '../deliver.ts';
 import { resolveFrom } from '../lookup/resolve.ts';
@@ -34,8 +35,16 @@ export async function profileToEdit(context: Context, name: string): Promise<Edi
   return { path: own, text: profileText(name, description === '' ? undefined : description) };
 }
 
+/** A text without a header as the body of a profile, which keeps its own; any other text as it is. */
+function withHeaderOf(profile: string, text: string): string {
+  const header = headerPlace(profile);
+  const begin = text.startsWith(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK.length : 0;
+  if (header === undefined || text.startsWith(FENCE, begin) || text.trim() === '') return text;
+  return `${profile.slice(0, header.end)}${FENCE}\n\n${text.slice(begin)}`;
+}
+
 /**
- * Puts an edited profile on the bus.
+ * Puts an edited profile on the bus, or, where no header is given, what the actor is told.
  *
  * @param input `before`: the text that was edited, which must still be the one on the bus
  * @returns where it is, and whether anything had to be written
@@ -46,8 +55,9 @@ export async function editProfile(
   context: Context,
   input: { name: string; text: string; login: string; from?: string; before?: string },
 ): Promise<{ path: string; isChanged: boolean; toolsApproved?: boolean }> {
-  const { name, text } = input;
+  const { name } = input;
   const { path, text: current } = await profileToEdit(context, name);
+  const text = input.before === undefined ? withHeaderOf(current, input.text) : input.text;
   const parsed = parseProfile(text, name);
   if (!parsed.ok)
     throw new CrosstalkError(

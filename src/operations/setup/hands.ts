@@ -16,7 +16,8 @@ const MAX_HANDS = 50;
  * again, so that the same command twice adds nothing.
  *
  * @param hand `count` as it was typed
- * @throws CrosstalkError `usage` for a count that is not a number from 1 to 50
+ * @throws CrosstalkError `usage` for a count that is not a number from 1 to 50, and for an actor that this machine
+ *   serves under that very name
  */
 export async function namesOfHands(
   context: Context,
@@ -28,7 +29,12 @@ export async function namesOfHands(
       'usage',
       `--count ${shown(count)} is not a whole number from 1 to ${String(MAX_HANDS)}`,
     );
-  const { alias } = (await thisHost(context, host)).file;
+  const { alias, actors } = (await thisHost(context, host)).file;
+  if (actors.has(name))
+    throw new CrosstalkError(
+      'usage',
+      `--count ${count} would add ${name}-1 and more beside ${name}, which ${alias} serves; for ${count} runs of it at a time: crosstalk actor set ${name} count=${count}`,
+    );
   const taken = new Set(
     (await hostsOf(context)).flatMap(({ result }) =>
       result.ok && result.value.alias !== alias ? [...result.value.actors.keys()] : [],

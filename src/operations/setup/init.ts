@@ -244,7 +244,7 @@ async function chooseCli(
   const agent = found === undefined ? undefined : knownAgent(found);
   if (agent !== undefined) return { cli: agent.headless };
   note(
-    `no known agent CLI found on the PATH, so the host file says "${FALLBACK}"; change it with: crosstalk actor add <name> --cli <command>`,
+    `no known agent CLI found on the PATH, so the host file says "${FALLBACK}"; change it with: crosstalk actor set <name> cli=<command>`,
   );
   return { cli: headlessCommand(FALLBACK) };
 }

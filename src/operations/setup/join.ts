@@ -4,6 +4,7 @@ import { CrosstalkError } from '../../errors.ts';
 import { hostFile } from '../../protocol/layout.ts';
 import { toName } from '../../protocol/names.ts';
 import { authorOf } from '../../protocol/outgoing.ts';
+import { assertNoActor, assertNoPerson } from './actor-name.ts';
 import { approveWritten } from './approvals.ts';
 import { tipOf, withContext, type Context } from '../context.ts';
 import { deliver } from '../deliver.ts';
@@ -22,6 +23,9 @@ export async function join(
   return withContext(surroundings, { transport: input.dir, note: input.note }, async (context) => {
     // Before anybody pushes another one: what is signed here names it.
     await context.transport.identity();
+    const writer = resolveFrom(context, input.from, input.login);
+    await assertNoPerson(context, { name: input.actor, writer });
+    await assertNoActor(context, writer);
     const { alias, machine } = await identity(context, input.alias);
     await approveWritten(context, alias, input.actor, 'default', slotIn(input), { joins: true });
     const { files, channel } = await additions(context, input);
@@ -34,7 +38,7 @@ export async function join(
       [
         {
           at: context.now().toISOString(),
-          author: authorOf(resolveFrom(context, input.from, input.login), alias),
+          author: authorOf(writer, alias),
           subject: `crosstalk: ${alias} joins`,
           files,
         },

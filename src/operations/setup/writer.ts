@@ -1,6 +1,7 @@
 import { EVERYONE } from '../../protocol/address.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { isName, toName } from '../../protocol/names.ts';
+import { sameButCase } from '../../protocol/text/nearest.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { withoutTrailing } from '../../protocol/text/trailing.ts';
 import { Git } from '../../transport/git/git.ts';
@@ -34,14 +35,17 @@ export async function chooseWriter(
   if (from !== undefined) {
     const problem = nameProblem(from, actor);
     if (problem !== undefined) throw new CrosstalkError('usage', `--from ${problem}`);
+    noteTwin(from, input);
     return from;
   }
   const git = new Git(cwd, env);
-  if ((env['CROSSTALK_FROM'] ?? '') !== '' || (await setting(git, 'crosstalk.from')) !== undefined)
-    return undefined;
+  const { CROSSTALK_FROM: inForce = '' } = env;
+  const said = inForce === '' ? await setting(git, 'crosstalk.from') : inForce;
+  const usual = toName(login) ?? 'operator';
+  if (said !== undefined || askName === undefined) assertOther(said ?? usual, input);
+  if (said !== undefined) return undefined;
   const isGeneric = GENERIC.test(login);
   if (askName === undefined && !isGeneric) return undefined;
-  const usual = toName(login) ?? 'operator';
   const known = nameFrom((await setting(git, 'user.name')) ?? '');
   const proposal = known === undefined || nameProblem(known, actor) !== undefined ? usual : known;
   if (askName === undefined) {
@@ -62,8 +66,27 @@ export async function chooseWriter(
       note(
         `everybody who goes by ${name} shares one mailbox; change yours with: git config crosstalk.from <your name>`,
       );
+    noteTwin(name, input);
     return name;
   }
+}
+
+type Others = Pick<Parameters<typeof chooseWriter>[1], 'actor' | 'note'>;
+
+/** @throws CrosstalkError `refused` for somebody who writes under the name of the actor */
+function assertOther(name: string, others: Others): void {
+  const { actor } = others;
+  if (name === actor)
+    throw new CrosstalkError(
+      'refused',
+      `you write as ${name} here, which is the name of the actor, and your mail would be its own; choose another with --actor <name>, or say who you are with --from <name>`,
+    );
+  noteTwin(name, others);
+}
+
+function noteTwin(name: string, { actor, note }: Others): void {
+  const twin = sameButCase(name, [actor]);
+  if (twin !== undefined) note(twin);
 }
 
 function nameProblem(name: string, actor: string): string | undefined {

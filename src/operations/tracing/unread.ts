@@ -1,6 +1,7 @@
 import { noDispatcher } from '../../protocol/text/dispatcher.ts';
 import { holderOf } from '../../state/lock.ts';
 import type { Context } from '../context.ts';
+import { isPerson } from '../lookup/person.ts';
 import { servedBy, unservedLine } from '../lookup/serving.ts';
 import { findServed } from '../setup/hosts.ts';
 
@@ -17,10 +18,11 @@ export async function whyUnread(
     actors.includes(name) && (host === undefined || host === alias) ? [alias] : [],
   );
   const [only, ...others] = aliases;
-  if (only === undefined)
-    return unreadable.length > 0
-      ? undefined
-      : unservedLine(host === undefined ? { name } : { name, host }, serving);
+  if (only === undefined) {
+    const address = host === undefined ? { name } : { name, host };
+    const isRead = unreadable.length > 0 || (await isPerson(context, address)) === true;
+    return isRead ? undefined : unservedLine(address, serving);
+  }
   if (others.length > 0 || context.agentMode !== undefined) return undefined;
   if ((await holderOf(context.paths.root, 'dispatcher')) !== undefined) return undefined;
   const { found } = await findServed(context, undefined);

@@ -7,6 +7,7 @@ import { isAnswer } from '../../protocol/owed.ts';
 import { tipOf, type Context } from '../context.ts';
 import { arrivals, type Arrival } from '../lookup/arrivals.ts';
 import { marked } from '../lookup/marked.ts';
+import { isPerson } from '../lookup/person.ts';
 import { queuedMessages } from '../lookup/queued.ts';
 import { servedBy } from '../lookup/serving.ts';
 import { findServed } from '../setup/hosts.ts';
@@ -118,7 +119,15 @@ export class Board {
 
   async #explain(asked: Asked, standing: Standing): Promise<string[]> {
     const heard = await this.#quiet(asked, standing);
-    return holdUps(asked, standing, this.#world, heard, this.#context.now());
+    const owing: Standing['owing'] = [];
+    // A person who has written here answers in their own time, which nothing holds up.
+    for (const debtor of standing.owing)
+      if (
+        debtor.host !== undefined ||
+        (await isPerson(this.#context, { name: debtor.actor })) !== true
+      )
+        owing.push(debtor);
+    return holdUps(asked, { ...standing, owing }, this.#world, heard, this.#context.now());
   }
 
   async #standing(asked: Asked, isLive: boolean): Promise<Standing> {

@@ -13,6 +13,8 @@ export interface Channel {
   createdAt?: string;
   /** Id of the channel above it. */
   parent?: string;
+  /** Lists leave it out, and nothing new is begun in it. */
+  archived?: true;
   /** A small system prompt for this channel. */
   body: string;
 }
@@ -32,7 +34,13 @@ export function channelNameProblem(name: unknown): string | undefined {
 export function parseChannel(text: string, id: string): Parsed<Channel> {
   const document = parseDocumentText(text);
   if (!document.ok) return document;
-  const { name, created_by: createdBy, created_at: createdAt, parent } = document.value.fields;
+  const {
+    name,
+    created_by: createdBy,
+    created_at: createdAt,
+    parent,
+    archived,
+  } = document.value.fields;
   const problems: string[] = [];
   const nameProblem = channelNameProblem(name);
   if (nameProblem !== undefined) problems.push(nameProblem);
@@ -46,6 +54,7 @@ export function parseChannel(text: string, id: string): Parsed<Channel> {
     ...(typeof createdBy === 'string' ? { createdBy } : {}),
     ...(typeof createdAt === 'string' ? { createdAt } : {}),
     ...(typeof parent === 'string' ? { parent } : {}),
+    ...(archived === 'true' ? { archived: true } : {}),
     body: document.value.body,
   });
 }

@@ -22,3 +22,12 @@ export function didYouMean(word: string, known: Iterable<string>): string {
   const meant = nearest(word, known);
   return meant === undefined ? '' : `; did you mean ${escapeInvisible(meant)}?`;
 }
+
+/** Says that a name differs from a known one in upper and lower case alone; undefined where none does. */
+export function sameButCase(name: string, known: Iterable<string>): string | undefined {
+  const low = name.toLowerCase();
+  for (const one of known)
+    if (one !== name && one.toLowerCase() === low)
+      return `${escapeInvisible(name)} and ${escapeInvisible(one)} differ in upper and lower case alone, and are two names: mail for one is not for the other`;
+  return undefined;
+}

@@ -3,14 +3,17 @@ import { readAttachments } from '../../command/attach.ts';
 import { lookAtStdin, readBody } from '../../command/body.ts';
 import { flag, given, inTransport, text, type Call } from '../../command/command.ts';
 import { EXIT } from '../../command/exit.ts';
+import { assertText } from '../../command/skill-call.ts';
 import { durableWord, printSent } from '../../view/sent.ts';
 
 export async function run(call: Call): Promise<number> {
   const [message = '', ...words] = call.args;
   const said: Call = { ...call, args: words };
+  const body = await bodyOf(said);
+  await assertText(call, body);
   const input = {
     message,
-    body: await bodyOf(said),
+    body,
     ...given(call, 'from', 'tier', 'option'),
     isNew: false,
     wait: call.options['wait'] !== false,
