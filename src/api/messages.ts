@@ -135,8 +135,9 @@ export interface WebChannels {
 /** How far one addressee is with a message that wakes it, as far as this machine knows. */
 export interface WebState {
   actor: string;
-  state: 'answered' | 'queued' | 'running' | 'failed' | 'parked' | 'silent' | 'waiting';
-  /** The host that runs it, the dead letter's id, or the answer's relPath. */
+  state:
+    'answered' | 'queued' | 'running' | 'failed' | 'cancelled' | 'parked' | 'silent' | 'waiting';
+  /** The host that runs it, the dead letter's id, or the relPath of the answer or of what took it back. */
   detail: string | null;
   /** Seconds between the message and its answer. */
   took_s: number | null;

@@ -11,6 +11,7 @@ export const TONES: Readonly<Record<NodeState['state'], Tone>> = {
   waiting: 'busy',
   silent: 'quiet',
   failed: 'bad',
+  cancelled: 'quiet',
   parked: 'bad',
 };
 
@@ -45,6 +46,8 @@ export function describeState(
       return `${actor} said nothing`;
     case 'failed':
       return `${actor} failed${where === undefined ? '' : ` on ${where}`}, dead letter ${ending(detail)}`;
+    case 'cancelled':
+      return isOnly ? 'cancelled' : `${actor}: cancelled`;
     case 'parked':
       return `${actor} is held back, dead letter ${ending(detail)}`;
   }

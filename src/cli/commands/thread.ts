@@ -145,6 +145,7 @@ const COLOURS = {
   queued: 'yellow',
   running: 'blue',
   failed: 'red',
+  cancelled: 'dim',
   parked: 'red',
   silent: 'dim',
   waiting: 'yellow',
@@ -167,6 +168,8 @@ function words(node: NodeState): string {
       return where === undefined
         ? `failed, dead letter ${detail ?? ''} here${retryWords(delay)}`
         : `failed on ${where}, dead letter ${detail ?? ''} there`;
+    case 'cancelled':
+      return 'cancelled';
     case 'parked':
       return `parked, dead letter ${detail ?? ''} here`;
     case 'queued':

@@ -136,7 +136,9 @@ export async function statesOf(
       continue;
     }
     const facts = await factsOf(context, { channel, relPath }, name, { wakes: true }, naming);
-    const open = { actor: name, took_s: null, ...openState(facts), delay: facts.delay };
+    const found = openState(facts);
+    const delay = found.state === 'cancelled' ? null : facts.delay;
+    const open = { actor: name, took_s: null, ...found, delay };
     states.push(
       open.state === 'waiting'
         ? await waiting(context, open, said, { name, host, joining: facts.joining })

@@ -8,7 +8,7 @@ import { unservedLine } from '../lookup/serving.ts';
 import { heldDelay } from '../tracing/held-mail.ts';
 import { joiningAbout, joiningLine } from '../tracing/joining.ts';
 import { letterOf, type Local } from './local.ts';
-import type { Asked, Owing, Standing, World } from './standing.ts';
+import { isServed, type Asked, type Owing, type Standing, type World } from './standing.ts';
 
 /** When another host was last heard of, by its alias: ISO 8601 in UTC, or null for never. */
 export type Heard = ReadonlyMap<string, string | null>;
@@ -23,7 +23,7 @@ const MOST_LINES = 10;
  */
 export function holdUps(
   { ref, question }: Asked,
-  { owing, isOver }: Pick<Standing, 'owing' | 'isOver'>,
+  { owing, isOver, cancelled }: Pick<Standing, 'owing' | 'isOver' | 'cancelled'>,
   world: World,
   heard: Heard,
   now: Date,
@@ -31,6 +31,8 @@ export function holdUps(
   if (isOver || question === undefined) return [];
   const lines = owing.flatMap((debtor): string[] => {
     const { actor, host } = debtor;
+    if (cancelled !== undefined)
+      return [`cancelled; ${host ?? ''} ends what it does for ${actor} once it has heard of that`];
     if (host === undefined) return nobody(actor, world);
     if (host !== world.alias) return elsewhere(debtor, world, heard, now);
     if (world.local === undefined || debtor.runs_since !== undefined) return [];
@@ -59,8 +61,8 @@ function elsewhere(
   heard: Heard,
   now: Date,
 ): string[] {
-  const isServed = serving.some(({ alias, actors }) => alias === host && actors.includes(actor));
-  if (!isServed) return [unservedLine({ name: actor, host }, serving)];
+  if (!isServed({ actor, host }, { serving }))
+    return [unservedLine({ name: actor, host }, serving)];
   const last = heard.get(host);
   if (last === undefined) return [];
   const since = last === null ? 'lately' : `for ${ago(last, now)}`;
