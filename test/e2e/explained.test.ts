@@ -57,6 +57,23 @@ it(
   },
 );
 
+it('of a person nobody is told that no host serves them', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { idle: 'true' });
+  await host.run('send', '--from', 'anna', '--to', 'idle', 'hello');
+  const sent = await host.run('send', '--to', 'anna', 'tea?');
+  const question = bus.from('operator')[0]!.relPath;
+  const waited = await host.run('wait', '--timeout', '0.2', question);
+  const shown = await host.run('thread', question);
+  const line = 'anna is a person, and finds it with: crosstalk inbox';
+  expect(waited.err).toContain(line);
+  expect(shown.out).toContain(`waiting for anna: ${line}`);
+  const chat = await host.runWith({ stdin: 'tea?\n' }, 'chat', '--to', 'anna', '--timeout', '0.1');
+  const status = await host.run('status');
+  for (const { out, err } of [sent, waited, shown, chat, status])
+    expect(out + err).not.toContain('no host serves');
+});
+
 it('waiting says that the other host has not been heard of since, once that says something', async () => {
   const bus = new Bus();
   const front = await bus.host('front', { idle: 'true' });

@@ -1,17 +1,13 @@
-import { hasProfile, isServed } from '../../bus/peers.ts';
+import { isServed } from '../../bus/peers.ts';
 import { CrosstalkError } from '../../errors.ts';
-import { newestBy } from '../../index/nobody.ts';
 import { formatAddress, type Address } from '../../protocol/address.ts';
 import { didYouMean } from '../../protocol/text/nearest.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { someOf } from '../../protocol/text/unserved.ts';
 import { tipOf, type Context } from '../context.ts';
-import { withIndex } from '../index/indexing.ts';
+import { isPerson } from '../lookup/people.ts';
 import { servedBy } from '../lookup/serving.ts';
 import type { RemoteNews } from './remote-news.ts';
-
-/** Milliseconds for the index, in the middle of a run. */
-const PATIENCE_MS = 2000;
 
 /**
  * Refuses what a run sends to a name under which nobody answers: no host serves it, and it is no person, who has
@@ -34,7 +30,7 @@ export async function assertServed(
     for (const address of addressees)
       if (
         !(await isServed(context.transport, tip, address)) &&
-        !(await isPerson(context, tip, address))
+        (await isPerson(context, tip, address)) === false
       )
         found.push(address);
     return found;
@@ -50,22 +46,6 @@ export async function assertServed(
     'usage',
     `--anyway is for ${apart}, which nobody serves, and not for the others of --to; nothing was sent. Send to ${apart} in a message of its own`,
   );
-}
-
-/**
- * Whether a name is the one under which this machine's operator writes, or its newest message was written by hand: what
- * an actor writes names its host.
- */
-async function isPerson(context: Context, tip: string, { name, host }: Address): Promise<boolean> {
-  if (host !== undefined || (await hasProfile(context.transport, tip, name))) return false;
-  if (name === context.transport.defaults.from) return true;
-  return withIndex(context, { patience: PATIENCE_MS }, async (index, complete) => {
-    const newest = newestBy(index, name);
-    if (newest === undefined) return !complete;
-    const { channel, relPath } = newest;
-    const [found] = await context.reader.messages(tip, channel, [relPath]);
-    return found !== undefined && found.message.host === undefined;
-  });
 }
 
 async function refusal(context: Context, address: Address): Promise<CrosstalkError> {

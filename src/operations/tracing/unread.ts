@@ -1,11 +1,12 @@
 import { noDispatcher } from '../../protocol/text/dispatcher.ts';
 import { holderOf } from '../../state/lock.ts';
-import type { Context } from '../context.ts';
-import { servedBy, unservedLine } from '../lookup/serving.ts';
+import { tipOf, type Context } from '../context.ts';
+import { unservedOrPerson } from '../lookup/people.ts';
+import { servedBy } from '../lookup/serving.ts';
 import { findServed } from '../setup/hosts.ts';
 
 /**
- * Why nobody reads mail for an actor at the moment, in one line: no host serves it, or this machine alone
+ * Why nobody reads mail for an actor at the moment, in one line: it is a person, no host serves it, or this machine alone
  * does and no dispatcher runs here. Undefined where it is read, as far as this machine knows.
  */
 export async function whyUnread(
@@ -20,7 +21,12 @@ export async function whyUnread(
   if (only === undefined)
     return unreadable.length > 0
       ? undefined
-      : unservedLine(host === undefined ? { name } : { name, host }, serving);
+      : unservedOrPerson(
+          context,
+          await tipOf(context),
+          host === undefined ? { name } : { name, host },
+          serving,
+        );
   if (others.length > 0 || context.agentMode !== undefined) return undefined;
   if ((await holderOf(context.paths.root, 'dispatcher')) !== undefined) return undefined;
   const { found } = await findServed(context, undefined);

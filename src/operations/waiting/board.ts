@@ -7,6 +7,7 @@ import { isAnswer } from '../../protocol/owed.ts';
 import { tipOf, type Context } from '../context.ts';
 import { arrivals, type Arrival } from '../lookup/arrivals.ts';
 import { marked } from '../lookup/marked.ts';
+import { isPerson } from '../lookup/people.ts';
 import { queuedMessages } from '../lookup/queued.ts';
 import { servedBy } from '../lookup/serving.ts';
 import { findServed } from '../setup/hosts.ts';
@@ -35,7 +36,10 @@ export class Board {
   readonly #context: Context;
   readonly #asked: Asked[];
   #tip: string;
-  #world: World = { serving: [], unreadable: [], alias: undefined, local: undefined };
+  #world: World = {
+    ...{ serving: [], unreadable: [], people: new Set() },
+    ...{ alias: undefined, local: undefined },
+  };
   #mark = '';
   readonly #heard = new Map<string, string | null>();
 
@@ -112,13 +116,20 @@ export class Board {
       isLive ? readLocal(this.#context) : undefined,
     ]);
     const alias = local && (await aliasHere(this.#context));
-    this.#world = { ...served, alias, local };
+    this.#world = { ...served, people: new Set(), alias, local };
     this.#mark = await this.#markOf();
   }
 
   async #explain(asked: Asked, standing: Standing): Promise<string[]> {
     const heard = await this.#quiet(asked, standing);
-    return holdUps(asked, standing, this.#world, heard, this.#context.now());
+    const people = new Set<string>();
+    for (const { actor, host } of standing.owing)
+      if (
+        host === undefined &&
+        (await isPerson(this.#context, this.#tip, { name: actor })) === true
+      )
+        people.add(actor);
+    return holdUps(asked, standing, { ...this.#world, people }, heard, this.#context.now());
   }
 
   async #standing(asked: Asked, isLive: boolean): Promise<Standing> {

@@ -4,6 +4,7 @@ import { noDispatcher } from '../../protocol/text/dispatcher.ts';
 import { reasonInWords } from '../../protocol/text/reasons.ts';
 import { withoutSequences } from '../../protocol/text/steering.ts';
 import { gatedLine } from '../lookup/gated.ts';
+import { personLine } from '../lookup/people.ts';
 import { unservedLine } from '../lookup/serving.ts';
 import { heldDelay } from '../tracing/held-mail.ts';
 import { joiningAbout, joiningLine } from '../tracing/joining.ts';
@@ -46,7 +47,8 @@ export function holdUps(
   return [...new Set([...remote(world.local), ...lines])].slice(0, MOST_LINES);
 }
 
-function nobody(actor: string, { serving, unreadable }: World): string[] {
+function nobody(actor: string, { serving, unreadable, people }: World): string[] {
+  if (people.has(actor)) return [personLine(actor)];
   if (serving.some(({ actors }) => actors.includes(actor)) || unreadable.length > 0)
     return unreadable.map(
       (path) => `${path} cannot be read, so whether its host serves ${actor} is not known`,

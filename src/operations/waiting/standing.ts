@@ -21,6 +21,8 @@ export interface Asked {
 
 /** What is known besides: who serves whom, and the state of this machine. */
 export interface World extends Served {
+  /** The names among the addressees that are those of people, whom no host serves. */
+  people: ReadonlySet<string>;
   /** The alias of this machine; undefined where it serves nobody. */
   alias: string | undefined;
   /** Undefined where this machine's state is none of the reader's business, as in a run. */
