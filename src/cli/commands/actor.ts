@@ -7,7 +7,7 @@ import { namesOfHands } from '../../operations/setup/hands.ts';
 import { readLocal, workOf } from '../../operations/waiting/local.ts';
 import { removeActor, setActor } from '../../operations/setup/set-actor.ts';
 import type { ApprovedOptions } from '../../protocol/approval/record.ts';
-import { valueText } from '../../protocol/approval/text.ts';
+import { optionText } from '../../protocol/approval/text.ts';
 import {
   flag,
   given,
@@ -202,7 +202,7 @@ function differences(before: ApprovedOptions, now: ApprovedOptions): string[] {
   const options = new Set([...Object.keys(before), ...Object.keys(now)]);
   const value = (of: ApprovedOptions, option: string): string => {
     const found = of[option];
-    return found === undefined ? 'default' : valueText(found);
+    return found === undefined ? 'default' : optionText(option, found);
   };
   return [...options]
     .map((option) => [option, value(before, option), value(now, option)] as const)
