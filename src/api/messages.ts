@@ -147,6 +147,8 @@ export interface WebState {
   failed_on?: string;
   /** Why nobody reads it at the moment: no host serves the name, or no dispatcher runs on this machine. */
   held_up?: string;
+  /** What is known of other hosts that serve the actor, such as `last heard from laptop 5 min ago`. */
+  heard?: string;
 }
 
 /** A message of a thread, and its results. */

@@ -158,7 +158,7 @@ function elsewhere({ children }: ThreadNode, { state, detail }: NodeState): stri
 }
 
 function words(node: NodeState): string {
-  const { actor, state, detail, took_s: took, delay, failed_on: where, held_up: why } = node;
+  const { actor, state, detail, took_s: took, delay, failed_on: where, held_up: why, heard } = node;
   switch (state) {
     case 'answered':
       return took === null ? `${actor} reacted` : `${actor} answered after ${age(took)}`;
@@ -177,6 +177,7 @@ function words(node: NodeState): string {
     case 'silent':
       return `${actor} said nothing`;
     case 'waiting':
+      if (heard !== undefined) return `waiting for ${actor} (${heard})`;
       return `waiting for ${actor}${why === undefined ? heldWords(delay, detail) : `: ${why}`}`;
   }
 }

@@ -3,6 +3,7 @@ import type { MessageRef } from '../../protocol/message-ref.ts';
 import { noDispatcher } from '../../protocol/text/dispatcher.ts';
 import { reasonInWords } from '../../protocol/text/reasons.ts';
 import { withoutSequences } from '../../protocol/text/steering.ts';
+import { ago } from '../lookup/heard.ts';
 import { gatedLine } from '../lookup/gated.ts';
 import { personLine } from '../lookup/people.ts';
 import { unservedLine } from '../lookup/serving.ts';
@@ -122,12 +123,4 @@ function remote(local: Local | undefined): string[] {
   return since === undefined
     ? []
     : [`the remote cannot be reached since ${since}: ${withoutSequences(error)}`];
-}
-
-/** How long ago something was, such as `5 min`. @param time ISO 8601 */
-export function ago(time: string, now: Date): string {
-  const minutes = Math.max(1, Math.round((now.getTime() - Date.parse(time)) / 60_000));
-  if (minutes < 120) return `${String(minutes)} min`;
-  const hours = Math.round(minutes / 60);
-  return hours < 48 ? `${String(hours)} h` : `${String(Math.round(hours / 24))} d`;
 }
