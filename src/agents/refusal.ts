@@ -3,7 +3,12 @@ import type { AgentCli } from './agents.ts';
 import { cleanLine } from './clean-line.ts';
 import { statedTime } from './reset-time.ts';
 
-type RefusalKind = 'rate_limited' | 'not_logged_in';
+/** Why an account does not work: of these, only a limit is over by itself. */
+type RefusalKind = 'rate_limited' | 'out_of_credit' | 'not_logged_in';
+
+/** What CLIs say of an account that somebody has to pay for first. */
+const EMPTY =
+  /^(?:ERROR: |Error: |API Error: |429 )*(?:Credit balance is too low|You['\u2019]re out of (?:usage )?credits|Your workspace is out of credits|You hit your spend cap|insufficient[_ ]quota|Quota exceeded\. Check your plan|You exceeded your current quota)/i;
 
 /** Why an agent CLI did no work, when waiting or a login fixes that (decision 20). */
 export interface Refusal {
@@ -44,7 +49,8 @@ export function refusalOf(
   for (const line of lines) {
     if (limited.test(line)) {
       const until = statedTime(line, now, zone);
-      return { kind: 'rate_limited', said: line, ...(until === undefined ? {} : { until }) };
+      const kind = EMPTY.test(line) ? 'out_of_credit' : 'rate_limited';
+      return { kind, said: line, ...(until === undefined ? {} : { until }) };
     }
     if (notLoggedIn.test(line)) return { kind: 'not_logged_in', said: line };
   }

@@ -10,7 +10,7 @@ export interface WebDelay {
    */
   until: Time | null;
   /**
-   * Why it is held or failed: `paused`, `max_runs_per_hour`, `rate_limited`, `not_logged_in`, or the
+   * Why it is held or failed: `paused`, `max_runs_per_hour`, `rate_limited`, `out_of_credit`, `not_logged_in`, or the
    * reason of its dead letter; null for a run.
    */
   reason: string | null;

@@ -38,7 +38,16 @@ export interface WebError {
 export interface WebFact extends MessageRef {
   at: Time;
   /** `waiting`: the run that had taken it was cut off or refused, and it waits again. */
-  state: 'queued' | 'sent' | 'taken' | 'answered' | 'silent' | 'failed' | 'parked' | 'waiting';
+  state:
+    | 'queued'
+    | 'sent'
+    | 'taken'
+    | 'answered'
+    | 'silent'
+    | 'failed'
+    | 'cancelled'
+    | 'parked'
+    | 'waiting';
   /** The addressee concerned; null for `queued` and `sent`. */
   actor: string | null;
   /** The run's id, the answer's relPath, or the dead letter's id. */

@@ -135,8 +135,9 @@ export interface WebChannels {
 /** How far one addressee is with a message that wakes it, as far as this machine knows. */
 export interface WebState {
   actor: string;
-  state: 'answered' | 'queued' | 'running' | 'failed' | 'parked' | 'silent' | 'waiting';
-  /** The host that runs it, the dead letter's id, or the answer's relPath. */
+  state:
+    'answered' | 'queued' | 'running' | 'failed' | 'cancelled' | 'parked' | 'silent' | 'waiting';
+  /** The host that runs it, the dead letter's id, or the relPath of the answer or of what took it back. */
   detail: string | null;
   /** Seconds between the message and its answer. */
   took_s: number | null;
@@ -146,6 +147,8 @@ export interface WebState {
   failed_on?: string;
   /** Why nobody reads it at the moment: no host serves the name, or no dispatcher runs on this machine. */
   held_up?: string;
+  /** What is known of other hosts that serve the actor, such as `last heard from laptop 5 min ago`. */
+  heard?: string;
 }
 
 /** A message of a thread, and its results. */

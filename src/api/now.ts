@@ -168,6 +168,8 @@ export interface WebNow {
   /** The other machines, where a bell tells of them. */
   machines?: WebMachine[];
   actors: WebActorNow[];
+  /** The people among those who wrote lately. */
+  people: string[];
   waiting: {
     total: number;
     oldest_s: number | null;

@@ -4,6 +4,7 @@ import { readMessage } from '../operations/reading/read.ts';
 import { decide } from '../operations/deciding/decide.ts';
 import { cancel } from '../operations/sending/cancel.ts';
 import { knownSkills } from '../operations/skills/list.ts';
+import { peopleHere } from '../operations/lookup/people.ts';
 import { knownActors } from '../operations/setup/actors.ts';
 import { arrivals } from '../operations/lookup/arrivals.ts';
 import { ChannelHistory } from '../operations/reading/channel-history.ts';
@@ -110,11 +111,16 @@ export class BusPort implements ChatPort {
 
   async addresses(): Promise<Choice[]> {
     const actors = await knownActors(this.#context);
+    const names = new Set(actors.map(({ name }) => name));
+    const people = await peopleHere(this.#context, await tipOf(this.#context));
     return [
       ...actors.map(({ name, description }) => ({ value: name, description })),
       ...actors.flatMap(({ name, hosts }) =>
         hosts.map(({ alias }) => ({ value: `${name}@${alias}`, description: '' })),
       ),
+      ...people
+        .filter((name) => !names.has(name))
+        .map((value) => ({ value, description: 'a person' })),
       { value: EVERYONE, description: 'everybody' },
     ];
   }

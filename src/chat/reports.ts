@@ -5,6 +5,7 @@ import { search } from '../operations/reading/search.ts';
 import { status } from '../operations/health/status.ts';
 import { thread, type ThreadNode } from '../operations/tracing/thread.ts';
 import { shownMessage } from '../operations/reading/read.ts';
+import { CANCELLED } from '../protocol/cancel.ts';
 import { formatAddress } from '../protocol/address.ts';
 import { suffixOf } from '../protocol/names.ts';
 import { bodyShown } from './from-bus.ts';
@@ -63,7 +64,9 @@ export async function inboxLines(context: Context, name: string): Promise<string
       `#${channel.name}`,
       suffixOf(relPath).slice(0, SHORT),
       ...(asks ? ['asks you'] : []),
-      ...(message.failed === undefined ? [] : ['failed']),
+      ...(message.failed === undefined
+        ? []
+        : [message.failed.reason === CANCELLED ? 'cancelled' : 'failed']),
     ].join('  '),
     `      ${oneLine(message.body.slice(0, MOST_SHOWN))}`,
     ...optionLines(message.options ?? []).map((line) => `      ${line}`),
@@ -92,7 +95,8 @@ export async function searchLines(
 
 /** The health of the bus and what is stuck, as in `crosstalk status`. */
 export async function statusLines(context: Context): Promise<string[]> {
-  const { health, dispatcher, outbox, dead_letters: letters } = await status(context, undefined);
+  const { health, dispatcher, outbox, dead_letters: all } = await status(context, undefined);
+  const letters = all.filter(({ state }) => state !== 'cancelled');
   return [
     health.ok ? 'all is well' : 'not well:',
     ...health.problems.map((problem) => `  ${problem}`),

@@ -11,6 +11,7 @@ export const TONES: Readonly<Record<NodeState['state'], Tone>> = {
   waiting: 'busy',
   silent: 'quiet',
   failed: 'bad',
+  cancelled: 'quiet',
   parked: 'bad',
 };
 
@@ -26,7 +27,7 @@ export function isOpen({ state }: NodeState): boolean {
  * @param isOnly whether the message has only one addressee, so that it is clear who answered
  */
 export function describeState(
-  { actor, state, detail, took_s: took, delay, failed_on: where, held_up: why }: NodeState,
+  { actor, state, detail, took_s: took, delay, failed_on: where, held_up: why, heard }: NodeState,
   waited: number | undefined,
   isOnly = false,
 ): string {
@@ -40,11 +41,13 @@ export function describeState(
     case 'running':
       return `${actor} runs${detail === null ? '' : ` on ${detail}`}…${since}`;
     case 'waiting':
-      return `waiting for ${actor}…${since}${whyItWaits(delay, why)}`;
+      return `waiting for ${actor}…${since}${heard === undefined ? whyItWaits(delay, why) : ` (${heard})`}`;
     case 'silent':
       return `${actor} said nothing`;
     case 'failed':
       return `${actor} failed${where === undefined ? '' : ` on ${where}`}, dead letter ${ending(detail)}`;
+    case 'cancelled':
+      return isOnly ? 'cancelled' : `${actor}: cancelled`;
     case 'parked':
       return `${actor} is held back, dead letter ${ending(detail)}`;
   }

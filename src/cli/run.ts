@@ -62,7 +62,7 @@ async function parse(given: readonly string[], io: Io): Promise<Chosen | number>
 
 /** Subcommands of a command that is one itself. */
 const SUBCOMMANDS = new Set([
-  ...['channel create', 'channel list', 'dispatch wake', 'doctor index'],
+  ...['channel archive', 'channel create', 'channel list', 'dispatch wake', 'doctor index'],
   ...['create', 'use', 'pin', 'unpin', 'list', 'verify'].map((name) => `key ${name}`),
 ]);
 

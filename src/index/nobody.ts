@@ -23,6 +23,13 @@ export const MOST_COUNTED = 1000;
 /** The most messages of which it is looked up whether they were answered. */
 const MOST_LOOKS = 5000;
 
+/** Names that wrote or were written to, those that appeared last first. */
+export function namesIn({ database }: Index, limit: number): string[] {
+  return database
+    .all('SELECT name FROM names ORDER BY id DESC LIMIT ?', limit)
+    .map((row) => text(row, 'name'));
+}
+
 /** The newest message that is written under a name. */
 export function newestBy(
   { database }: Index,

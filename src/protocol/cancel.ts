@@ -47,6 +47,20 @@ export function mayCancel(cancel: Omit<Written, 'cancels'>, target: Written): bo
   return cancel.from === target.from && cancel.host === target.host && target.cancels === undefined;
 }
 
+/**
+ * The message by which its writer took a message back.
+ *
+ * @param naming the messages that name it in `re`
+ */
+export function cancelOf(
+  { relPath, message }: Located,
+  naming: readonly Located[],
+): Located | undefined {
+  return naming.find(
+    ({ message: later }) => later.cancels === relPath && mayCancel(later, message),
+  );
+}
+
 /** Whether a message is for an actor on a host, so that this host has to end what it does for it. */
 export function isFor({ type, to, from }: Message, actor: string, host: string): boolean {
   return type === 'text' && from !== actor && reach(to, from, actor, host) === 'addressed';

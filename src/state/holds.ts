@@ -1,13 +1,16 @@
 import { rm } from 'node:fs/promises';
 import { isRecord, readJson, writeDurably } from './files.ts';
 
+/** Why an account does not work. Stored under these names. */
+const REASONS = ['rate_limited', 'out_of_credit', 'not_logged_in'] as const;
+
 /** An agent CLI's account that does not work just now (decision 20). Times are ISO 8601 UTC. */
 export interface Hold {
   /** The account: `claude`, or `claude at ~/.claude-work`. */
   id: string;
   /** The known agent CLI. */
   agent: string;
-  reason: 'rate_limited' | 'not_logged_in';
+  reason: (typeof REASONS)[number];
   since: string;
   /** When one run finds out whether the account works again. */
   until: string;
@@ -53,7 +56,7 @@ function isHold(value: unknown): value is Hold {
     [value['since'], value['until']].every(
       (at) => typeof at === 'string' && !Number.isNaN(Date.parse(at)),
     ) &&
-    (reason === 'rate_limited' || reason === 'not_logged_in') &&
+    REASONS.some((one) => one === reason) &&
     typeof refusals === 'number' &&
     isRecord(login)
   );

@@ -71,7 +71,10 @@ export function factsOfState(
       const was = letters.get(id);
       return was?.attempts !== attempts || (was.state !== state && state !== 'retrying');
     })
-    .flatMap((letter) => about(letter, letter.state === 'parked' ? 'parked' : 'failed', letter.id));
+    .flatMap((letter) => {
+      const { state, id } = letter;
+      return about(letter, state === 'parked' || state === 'cancelled' ? state : 'failed', id);
+    });
   return [...queued, ...taken, ...silent, ...stopped, ...failed];
 
   function fact(

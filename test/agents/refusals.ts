@@ -28,7 +28,7 @@ export interface Refusal {
   on: 'stdout' | 'stderr';
   says: RegExp;
   /** How the dispatcher should classify it; `until` in seconds from now, if a time was reported. */
-  held: 'rate_limited' | 'not_logged_in';
+  held: 'rate_limited' | 'out_of_credit' | 'not_logged_in';
   until?: number;
 }
 
@@ -121,7 +121,7 @@ export const REFUSALS: readonly Refusal[] = [
     exitCode: 1,
     on: 'stderr',
     says: /^ERROR: Quota exceeded\. Check your plan and billing details\.$/,
-    held: 'rate_limited',
+    held: 'out_of_credit',
   },
   {
     cli: 'codex',
@@ -167,7 +167,7 @@ export const REFUSALS: readonly Refusal[] = [
     exitCode: 1,
     on: 'stderr',
     says: /Error: .*You exceeded your current quota/,
-    held: 'rate_limited',
+    held: 'out_of_credit',
   },
   {
     cli: 'opencode',

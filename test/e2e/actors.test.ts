@@ -23,13 +23,16 @@ it(
     const set = await host.run('actor', 'set', 'worker', 'count=2', 'timeout=30m');
     expect([set.code, set.err]).toEqual([0, '']);
     expect(set.out).toBe(
-      'worker.default on front\n  count: default -> 2\n  timeout: default -> 1800000\n',
+      'worker.default on front\n  count: default -> 2\n  timeout: default -> 30m\n',
     );
     expect(hostText(host)).toContain('cli: echo done\n      count: 2\n      timeout: 30m\n');
     expect((await host.run('host', 'show')).out).not.toContain('Held');
     const sent = await host.send('worker', 'hello');
     await host.once();
     expect(host.bus.from('worker').map(({ message }) => message.re)).toEqual([[sent]]);
+    expect((await host.run('host', 'show')).out).toContain(
+      'worker.default  echo done  (count 2; timeout 30m)',
+    );
     const back = await host.run('actor', 'set', 'worker', 'count=', 'timeout=');
     expect(back.out).toContain('count: 2 -> default');
     expect(hostText(host)).toContain('default: echo done\n');

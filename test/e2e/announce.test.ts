@@ -123,6 +123,15 @@ it(
       1,
       expect.stringContaining('cannot start "claude": no such program; name another'),
     ]);
+    host.declare({ worker: 'claude' });
+    await host.approve();
+    const gone = await host.runWith({ env: { PATH } }, 'open', '--actor', 'worker');
+    expect([gone.code, gone.err]).toEqual([
+      1,
+      expect.stringMatching(
+        /cannot start "claude": .*; install it, or change the command with: crosstalk actor set worker --tier default cli=<command>\n$/,
+      ),
+    ]);
   },
 );
 

@@ -500,6 +500,44 @@ it(
   },
 );
 
+it('what nobody serves is cancelled at once, wherever one looks', async () => {
+  const bus = new Bus();
+  const front = await bus.host('front', { worker: DONE });
+  await front.once();
+  const question = await front.send('ghost', 'part');
+  await front.run('cancel', question, '--reason', 'misspelt');
+
+  const replies = await front.run('replies', question);
+  expect(replies.out).toContain(`FAILED ${question}\n  cancelled by operator\n`);
+  const thread = await front.run('thread', question);
+  expect(thread.out).toMatch(/ {2}cancelled {2}part\n/);
+  const explained = await front.run('explain', question, 'ghost');
+  expect(explained.out).toContain('on the bus, cancelled by ');
+  const waited = await front.run('wait', question, '--timeout', '20');
+  expect(waited.code).toBe(1);
+  expect(waited.err).toContain(`${question}: cancelled by operator`);
+  for (const { out, err } of [replies, thread, explained, waited])
+    expect(out + err).not.toContain('no host serves');
+});
+
+it('what a host has ended is told as cancelled, and not as failed', async () => {
+  const bus = new Bus();
+  const front = await bus.host('front', { worker: DONE });
+  await front.once();
+  const question = await front.send('worker', 'part');
+  await front.run('cancel', question);
+  await front.once();
+
+  const thread = await front.run('thread', question);
+  expect(thread.out).toMatch(/ {2}cancelled {2}part\n/);
+  const explained = await front.run('explain', question, 'worker');
+  expect(explained.out).toContain('cancelled by ');
+  const replies = await front.run('replies', question);
+  expect(replies.out).toContain(`FAILED ${question}\n  cancelled by operator\n`);
+  for (const { out } of [thread, explained, replies])
+    expect(out).not.toMatch(/failed|dead letter|after 0 attempts/);
+});
+
 it('the reason is on record on every host, however it learns of it', { tags: 'long' }, async () => {
   const bus = new Bus();
   const front = await bus.host('front', { idle: 'true' });
@@ -510,9 +548,8 @@ it('the reason is on record on every host, however it learns of it', { tags: 'lo
   await back.once();
   expect(await reasons(back)).toEqual(['operator took it back: the \\u001b[8mtests are fixed']);
   const there = await front.run('wait', first);
-  expect(there.err).toContain(
-    'worker failed on back after 0 attempts: it was cancelled; look at it',
-  );
+  expect(there.err).toContain(`${first}: cancelled by operator`);
+  expect(there.err).not.toContain('failed');
 
   const second = await back.send('worker', 'part');
   await back.run('pause');

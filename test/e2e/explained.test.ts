@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { timeAndChanceOf } from '../../src/operations/time-and-chance.ts';
 import { Bus } from '../support/bus.ts';
@@ -56,6 +58,45 @@ it(
     expect((await front.run('thread', question)).out).toContain(`waiting for concirge: ${line}`);
   },
 );
+
+it('of a person nobody is told that no host serves them', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { idle: 'true' });
+  await host.run('send', '--from', 'anna', '--to', 'idle', 'hello');
+  const sent = await host.run('send', '--to', 'anna', 'tea?');
+  const question = bus.from('operator')[0]!.relPath;
+  const waited = await host.run('wait', '--timeout', '0.2', question);
+  const shown = await host.run('thread', question);
+  const line = 'anna is a person, and finds it with: crosstalk inbox';
+  expect(waited.err).toContain(line);
+  expect(shown.out).toContain(`waiting for anna: ${line}`);
+  const chat = await host.runWith({ stdin: 'tea?\n' }, 'chat', '--to', 'anna', '--timeout', '0.1');
+  const status = await host.run('status');
+  for (const { out, err } of [sent, waited, shown, chat, status])
+    expect(out + err).not.toContain('no host serves');
+});
+
+it('a thread says when the host was heard of that has the work, and what it does by the bell', async () => {
+  const bus = new Bus();
+  const front = await bus.host('front', { idle: 'true' });
+  const back = await bus.host('back', { tester: 'echo done' });
+  const first = await front.send('tester', 'one');
+  const state = async (question: string): Promise<string> =>
+    (await front.runWith({ timeAndChance: inHours(3) }, 'thread', question)).out;
+  expect(await state(first)).toContain('waiting for tester (nothing heard from back lately)  one');
+  await back.once();
+  const second = await front.send('tester', 'two');
+  expect(await state(second)).toContain('waiting for tester (last heard from back 3 h ago)  two');
+
+  const at = new Date(Date.now() + 3 * 3_600_000).toISOString();
+  const machine = { host: 'back', version: '6.1.0', every: 60, running: ['tester'], held: 0, at };
+  const beat = { pid: 1, at, interval: 60, host: 'front', running: [], parked: [] };
+  writeFileSync(
+    join(front.state, 'heartbeat.json'),
+    JSON.stringify({ ...beat, bell: { servers: '', machines: [machine] } }),
+  );
+  expect(await state(second)).toContain('waiting for tester (tester is at work on back)  two');
+});
 
 it('waiting says that the other host has not been heard of since, once that says something', async () => {
   const bus = new Bus();

@@ -107,8 +107,8 @@ it(
     expect(await bodies(host, '--since', '2h')).toEqual(['just now']);
 
     const cut = await host.run('log', '--since', '2020-01-01', '--limit', '2');
-    expect(cut.err).toBe('crosstalk log: only the newest 2 are shown; more with: --limit <n>\n');
-    expect((await host.run('log', '--limit', '2')).err).toBe(cut.err);
+    expect(cut.err).toBe('');
+    expect((await host.run('log', '--limit', '2')).err).toBe('');
     expect((await host.run('log', '--since', '2026-06-09', '--limit', '3')).err).toBe('');
     expect((await host.run('log', '--limit', '5')).err).toBe('');
     expect((await host.run('log', '--from', 'zoe')).err).toBe('crosstalk log: no messages\n');

@@ -28,6 +28,20 @@ async function heldOn(host: Host): Promise<Held[]> {
   return JSON.parse(ran.out) as Held[];
 }
 
+it('outbox lists what waits to be pushed, too', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: 'true' });
+  bus.unplug();
+  await host.run('send', '--no-wait', '--to', 'worker', 'later');
+  const listed = await host.run('outbox');
+  expect(listed.out).toMatch(
+    /^\S+ {2}\S+ {2}the message of operator to worker {2}waits to be pushed\n$/,
+  );
+  bus.plug();
+  await host.run('sync');
+  expect(await host.run('outbox')).toMatchObject({ out: '' });
+});
+
 /** Everything that git has at the hub, whether anything refers to it or not. */
 function objectsOf(bus: Bus): string {
   return git(bus.hub, 'cat-file', '--batch-all-objects', '--batch', '--unordered');

@@ -208,6 +208,7 @@ describe.skipIf(!hasSshKeygen)(`keys ${WITH_SSH_KEYGEN}`, () => {
     expect(git(host.dir, 'config', 'crosstalk.signingKey').trim()).toBe(file);
     expect(await host.run('key', 'create', file)).toMatchObject({ code: 1 });
     expect((await host.run('key')).out).toContain(fingerprint);
+    expect((await host.run('key', 'list')).err).toContain(`your own key is ${fingerprint ?? ''} (`);
     const pinned = await host.run('key', 'pin', 'anna', ...(line ?? '').split(' '));
     expect(pinned.out).toBe(`Pinned: anna ${fingerprint ?? ''}\n`);
     await pins(host, 'anna', key);

@@ -9,6 +9,7 @@ import {
   heldSettings,
   inForce,
 } from '../../src/protocol/approval/approval.ts';
+import { durationText, parseDuration } from '../../src/protocol/text/duration.ts';
 import { parseHostFile, TIER_DEFAULTS, type HostFile } from '../../src/protocol/files/host-file.ts';
 
 const hash = (text: string): string => createHmac('sha256', 'key').update(text).digest('hex');
@@ -218,4 +219,13 @@ it('a changed setting is held with both values, without the login in a web addre
     proposed: 'ext::sh -c "x //a:$(evil)@b"',
   });
   expect(changeText(change!)).toContain('"ext::sh -c \\"x //a:$(evil)@b\\""');
+});
+
+it('a length of time is shown as one is written, and read as the same again', () => {
+  const changes = [{ option: 'timeout', approved: 600_000, proposed: 300_000 }];
+  expect(changeText({ digest: 'x', kind: 'tier', name: 'a.one', changes })).toBe(
+    'a.one: timeout 5m (in force: 10m)',
+  );
+  for (const ms of [1, 250, 1000, 90_000, 5_400_000, 86_400_000, 691_200_500])
+    expect(parseDuration(durationText(ms))).toBe(ms);
 });

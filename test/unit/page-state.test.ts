@@ -162,16 +162,17 @@ describe('recipients', () => {
       { name: 'idle', description: '', hosts: [] },
     ];
     const waits = '; the message waits until one does';
-    expect(unservedAmong('worker, worker@one, all', actors)).toEqual([]);
-    expect(unservedAmong('idle anna anna', actors)).toEqual([
+    const known = { actors, people: ['root'] };
+    expect(unservedAmong('worker, worker@one, all, root', known)).toEqual([]);
+    expect(unservedAmong('idle anna anna', known)).toEqual([
       `no host serves idle${waits}`,
       `no host serves anna${waits}`,
     ]);
-    expect(unservedAmong('worker@two', actors)).toEqual([
+    expect(unservedAmong('worker@two', known)).toEqual([
       `no host serves worker@two (worker is served by one)${waits}`,
     ]);
-    expect(unservedAmong('', actors)).toEqual([]);
-    expect(unservedAmong('worker, <b>', actors)).toEqual([]);
+    expect(unservedAmong('', known)).toEqual([]);
+    expect(unservedAmong('worker, <b>', known)).toEqual([]);
   });
 });
 

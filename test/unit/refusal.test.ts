@@ -31,7 +31,6 @@ describe('rate limited', () => {
     ],
     ['claude', 'Claude AI usage limit reached|1795291200', '', '2026-11-21T20:00:00.000Z'],
     ['claude', '5-hour limit reached ∙ resets 3am', '', '2026-11-22T02:00:00.000Z'],
-    ['claude', 'Credit balance is too low', '', undefined],
     [
       'claude',
       "API Error: Request rejected (429) · This request would exceed your account's rate limit. Please try again later.",
@@ -74,7 +73,6 @@ describe('rate limited', () => {
       ),
       '2026-11-24T21:27:00.000Z',
     ],
-    ['codex', '', codex('ERROR: Quota exceeded. Check your plan and billing details.'), undefined],
     [
       'codex',
       '',
@@ -102,27 +100,34 @@ describe('rate limited', () => {
       '2026-11-21T16:19:08.000Z',
     ],
     [
-      'opencode',
-      '',
-      '\u001b[91m\u001b[1mError: \u001b[0mYou exceeded your current quota, please check your plan and billing details.\n',
-      undefined,
-    ],
-    [
       'qwen',
       '',
       '[API Error: You exceeded your current quota, please check your plan. (Status: 429)]\n',
-      undefined,
-    ],
-    [
-      'pi',
-      '',
-      '429 You exceeded your current quota, please check your plan and billing details. For more …\n',
       undefined,
     ],
   ])('%s that prints %j %j is refused until %s', (name, out, err, until) => {
     const found = refusal(name, out, err);
     expect(found?.kind).toBe('rate_limited');
     expect(found?.until?.toISOString()).toBe(until);
+  });
+});
+
+describe('out of credit', () => {
+  it.each([
+    ['claude', 'Credit balance is too low', ''],
+    ['codex', '', codex('ERROR: Quota exceeded. Check your plan and billing details.')],
+    [
+      'opencode',
+      '',
+      '\u001b[91m\u001b[1mError: \u001b[0mYou exceeded your current quota, please check your plan and billing details.\n',
+    ],
+    [
+      'pi',
+      '',
+      '429 You exceeded your current quota, please check your plan and billing details. For more …\n',
+    ],
+  ])('%s that prints %j %j is not said to be rate limited', (name, out, err) => {
+    expect(refusal(name, out, err)?.kind).toBe('out_of_credit');
   });
 });
 

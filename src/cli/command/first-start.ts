@@ -1,7 +1,7 @@
 import { approve, knownHost } from '../../operations/setup/approvals.ts';
 import { refreshOrNote, type Context } from '../../operations/context.ts';
 import type { HeldChange } from '../../protocol/approval/approval.ts';
-import { nameText, valueText } from '../../protocol/approval/text.ts';
+import { nameText, optionText, valueText } from '../../protocol/approval/text.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { isYes, text, type Call } from './command.ts';
 
@@ -59,7 +59,7 @@ function linesOf({ digest, name, actor, tier, changes, refused }: HeldChange): s
     `  ${who}:${command}  (${digest})`,
     ...changes
       .filter((change) => change !== cli)
-      .map(({ option, proposed }) => `    ${nameText(option)}: ${valueText(proposed)}`),
+      .map(({ option, proposed }) => `    ${nameText(option)}: ${optionText(option, proposed)}`),
     ...(refused === undefined ? [] : [`    cannot be approved: ${refused}`]),
   ];
 }

@@ -8,7 +8,7 @@ import { readLocal, workOf } from '../../operations/waiting/local.ts';
 import { removeWithProfile } from '../../operations/setup/remove-actor.ts';
 import { setActor } from '../../operations/setup/set-actor.ts';
 import type { ApprovedOptions } from '../../protocol/approval/record.ts';
-import { valueText } from '../../protocol/approval/text.ts';
+import { optionText } from '../../protocol/approval/text.ts';
 import {
   flag,
   given,
@@ -223,7 +223,7 @@ function differences(before: ApprovedOptions, now: ApprovedOptions): string[] {
   const options = new Set([...Object.keys(before), ...Object.keys(now)]);
   const value = (of: ApprovedOptions, option: string): string => {
     const found = of[option];
-    return found === undefined ? 'default' : valueText(found);
+    return found === undefined ? 'default' : optionText(option, found);
   };
   return [...options]
     .map((option) => [option, value(before, option), value(now, option)] as const)

@@ -1,5 +1,6 @@
 import { withoutWebToken } from '../../credentials.ts';
 import { findAgents, type AgentReport } from '../../operations/setup/agents.ts';
+import { reasonInWords } from '../../protocol/text/reasons.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { flag, note, print, type Call } from '../command/command.ts';
 import { durationOf } from '../command/duration.ts';
@@ -67,7 +68,8 @@ function ran({ run: tried, login, name }: AgentReport, paint: Paint): string {
     case 'works':
       return `${paint('green', 'works')}: answered ${shown(tried.answer)} after ${String(tried.seconds)} s`;
     case 'rate_limited':
-      return `${paint('yellow', 'rate limited')}${tried.until === null ? '' : ` until ${tried.until}`}: ${tried.said}`;
+    case 'out_of_credit':
+      return `${paint('yellow', reasonInWords(tried.result))}${tried.until === null ? '' : ` until ${tried.until}`}: ${tried.said}`;
     case 'not_logged_in':
       return `${paint('red', 'not logged in')}: ${tried.said}; log in with: ${login}`;
     case 'failed':

@@ -2,14 +2,14 @@ import { CrosstalkError } from '../../errors.ts';
 import { approve, knownHost, showHost, type HostShown } from '../../operations/setup/approvals.ts';
 import { listHosts } from '../../operations/setup/hosts.ts';
 import type { Context } from '../../operations/context.ts';
-import { optionsOf } from '../../protocol/approval/record.ts';
+import { optionsOf, type Value } from '../../protocol/approval/record.ts';
 import { outputNote } from '../../agents/output/plain-call.ts';
 import { sessionsOf } from '../../agents/sessions/sessions-of.ts';
 import { warmOf } from '../../agents/sessions/warm-of.ts';
 import { SESSION_MAX_TURNS } from '../../protocol/files/tier-session.ts';
 import { serversOf } from '../../agents/mcp/servers-of.ts';
 import { askingOfTier } from '../../agents/sessions/asking-of-tier.ts';
-import { nameText, valueText } from '../../protocol/approval/text.ts';
+import { commandText, nameText, optionText } from '../../protocol/approval/text.ts';
 import type { HeldChange } from '../../protocol/approval/approval.ts';
 import type { Tier } from '../../protocol/files/host-file.ts';
 import { asAscii, escapeInvisible } from '../../protocol/text/quoted.ts';
@@ -117,7 +117,7 @@ function facts({ host, held, started }: HostShown): Record<string, unknown> {
 function renderShown({ host, held, started, servers }: HostShown): string {
   const actors = [...(host?.inForce ?? [])].flatMap(([actor, tiers]) =>
     tiers.flatMap((tier) => [
-      `  ${nameText(`${actor}.${tier.name}`)}  ${valueText(optionsOf(tier))}`,
+      `  ${nameText(`${actor}.${tier.name}`)}  ${tierText(tier)}`,
       ...outputLine(tier.cli),
       ...permitLine(tier),
       ...sessionLine(tier),
@@ -136,6 +136,22 @@ function renderShown({ host, held, started, servers }: HostShown): string {
           ...held.map(changeLines),
         ]),
   ].join('\n');
+}
+
+/** The command of a tier, and what differs from the defaults. */
+function tierText(tier: Tier): string {
+  const rest = Object.entries(optionsOf(tier)).flatMap(([option, value]) =>
+    option === 'cli' ? [] : [`${option.replaceAll('_', ' ')} ${wordsOf(option, value)}`],
+  );
+  return [commandText(tier.cli), ...(rest.length === 0 ? [] : [`(${rest.join('; ')})`])].join('  ');
+}
+
+/** A value without the marks of JSON, where it is plain text or a list of plain texts. */
+function wordsOf(option: string, value: Value): string {
+  const all: readonly unknown[] = Array.isArray(value) ? value : [value];
+  const words = all.filter((one) => typeof one === 'string');
+  const isPlain = words.length === all.length && words.every((one) => /^[\w.@/~:-]+$/.test(one));
+  return isPlain ? words.join(', ') : optionText(option, value);
 }
 
 /** What is added to a command when it is run, or why nothing is. */
@@ -204,8 +220,8 @@ function changeLines({ digest, name, changes, refused }: HeldChange): string {
     `${digest}  ${nameText(name)}`,
     ...changes.flatMap(({ option, approved, proposed }) => [
       `  ${nameText(option)}`,
-      ...(approved === undefined ? [] : [`  - ${valueText(approved)}`]),
-      ...(proposed === undefined ? ['  + (removed)'] : [`  + ${valueText(proposed)}`]),
+      ...(approved === undefined ? [] : [`  - ${optionText(option, approved)}`]),
+      ...(proposed === undefined ? ['  + (removed)'] : [`  + ${optionText(option, proposed)}`]),
     ]),
     ...(refused === undefined ? [] : [`  cannot be approved: ${refused}`]),
   ].join('\n');

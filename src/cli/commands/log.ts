@@ -22,7 +22,9 @@ export function run(call: Call): Promise<number> {
   return inTransport(call, async (context) => {
     const page = await log(context, input);
     const { limit } = input;
-    if (page.cut) note(call, `only the newest ${String(limit)} are shown; more with: --limit <n>`);
+    // Whoever asked for so many knows it.
+    if (page.cut && text(call, 'limit') === undefined)
+      note(call, `only the newest ${String(limit)} are shown; more with: --limit <n>`);
     print(call, page);
     if (flag(call, 'follow'))
       for await (const arrived of follow(context, page.tip, input)) print(call, arrived);

@@ -108,19 +108,26 @@ function render(s: Status, paint: Paint): string {
     part(
       paint,
       'Dead letters',
-      s.dead_letters.map((letter) => [
-        letter.id,
-        letter.state,
-        letter.actor,
-        letter.reason,
-        `${String(letter.attempts)} attempts`,
-        letter.detail,
-      ]),
+      s.dead_letters
+        .filter(isOpen)
+        .map((letter) => [
+          letter.id,
+          letter.state,
+          letter.actor,
+          letter.reason,
+          `${String(letter.attempts)} attempts`,
+          letter.detail,
+        ]),
     ),
     part(paint, 'Mail nobody serves', unservedRows(s)),
     part(paint, 'Malformed files', malformedRows(s)),
   ];
   return parts.filter((text) => text !== '').join('\n\n');
+}
+
+/** Whether a dead letter leaves somebody something to do. */
+function isOpen({ state }: Status['dead_letters'][number]): boolean {
+  return state !== 'cancelled';
 }
 
 /** Who looks; a sender that is no name keeps nobody from seeing the rest. */

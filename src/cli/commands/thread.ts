@@ -145,6 +145,7 @@ const COLOURS = {
   queued: 'yellow',
   running: 'blue',
   failed: 'red',
+  cancelled: 'dim',
   parked: 'red',
   silent: 'dim',
   waiting: 'yellow',
@@ -157,7 +158,7 @@ function elsewhere({ children }: ThreadNode, { state, detail }: NodeState): stri
 }
 
 function words(node: NodeState): string {
-  const { actor, state, detail, took_s: took, delay, failed_on: where, held_up: why } = node;
+  const { actor, state, detail, took_s: took, delay, failed_on: where, held_up: why, heard } = node;
   switch (state) {
     case 'answered':
       return took === null ? `${actor} reacted` : `${actor} answered after ${age(took)}`;
@@ -167,6 +168,8 @@ function words(node: NodeState): string {
       return where === undefined
         ? `failed, dead letter ${detail ?? ''} here${retryWords(delay)}`
         : `failed on ${where}, dead letter ${detail ?? ''} there`;
+    case 'cancelled':
+      return 'cancelled';
     case 'parked':
       return `parked, dead letter ${detail ?? ''} here`;
     case 'queued':
@@ -174,6 +177,7 @@ function words(node: NodeState): string {
     case 'silent':
       return `${actor} said nothing`;
     case 'waiting':
+      if (heard !== undefined) return `waiting for ${actor} (${heard})`;
       return `waiting for ${actor}${why === undefined ? heldWords(delay, detail) : `: ${why}`}`;
   }
 }

@@ -108,7 +108,7 @@ export const READING_COMMANDS: readonly CommandSpec[] = [
   },
   {
     name: 'outbox',
-    summary: 'what is held on this machine because it looks like a secret',
+    summary: 'what waits on this machine to be pushed, or is held because it looks like a secret',
     options: [
       ['--list', 'one line each, without the secret (default)'],
       [

@@ -2,7 +2,7 @@ import { CrosstalkError } from '../../errors.ts';
 import { optionLines } from '../../protocol/choice.ts';
 import { repliedJson } from '../../operations/shapes/as-json.ts';
 import type { Ending, Replied } from '../../operations/reading/replies.ts';
-import { failureLine, reasonsOf } from '../../operations/waiting/words.ts';
+import { failureLines, reasonsOf } from '../../operations/waiting/words.ts';
 import { markOf } from '../../protocol/owed.ts';
 import { markedLines } from '../../protocol/text/structure.ts';
 import { note, print, text, type Call } from '../command/command.ts';
@@ -65,11 +65,11 @@ const OURS = /^[\p{Z}\p{C}>]*(?:REPLIED|PENDING|FAILED|from\s+\S+)\s+\d{4}\//u;
 
 const COLOURS = { PENDING: 'yellow', REPLIED: 'green', FAILED: 'red' } as const;
 
-function render({ io }: Call, { ref, state, replies: list, failures }: Replied): string {
+function render({ io }: Call, { ref, state, replies: list, ...rest }: Replied): string {
   const paint = painter(io);
   return [
     `${paint(COLOURS[state], state)} ${ref.relPath}`,
-    ...failures.map((one) => `  ${failureLine(one)}; dead letter ${one.dead_letter}`),
+    ...failureLines(rest, ({ dead_letter: id }) => `; dead letter ${id}`).map((one) => `  ${one}`),
     ...list.map(({ relPath, message, verified }) => {
       // If the text were indented only as much as the line above it, it could pass for another
       // reply.

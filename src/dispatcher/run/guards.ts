@@ -14,8 +14,7 @@ import type { Job, JobResult } from './job.ts';
 export interface Deferral {
   actor: string;
   tier: string;
-  reason:
-    'max_runs_per_hour' | 'rate_limited' | 'not_logged_in' | 'no_sandbox' | BudgetHold['reason'];
+  reason: 'max_runs_per_hour' | Hold['reason'] | 'no_sandbox' | BudgetHold['reason'];
   /** When it continues without anybody's action, or is tried again; as ISO 8601 in UTC. */
   until: string;
   /** Which budget is spent, and how much of it; of an account, what its CLI has said. */

@@ -61,7 +61,7 @@ export async function doctor(context: Context, alias: string | undefined): Promi
       check: `account of ${hold.id}`,
       ok: false,
       found: problem,
-      fix: hold.reason === 'rate_limited' ? 'crosstalk resume' : hold.login,
+      fix: hold.reason === 'not_logged_in' ? hold.login : 'crosstalk resume',
     }),
   );
   return [...checks, ...(await serviceChecks(context, facts.host)), ...held, backlog];

@@ -170,7 +170,9 @@ function mailProblems({
   }
   for (const { hold, problem } of heldProblems(holds, host?.actors, dispatcher?.parked))
     problems.push(
-      endsByItself(hold.reason) ? wait(problem, 'crosstalk resume') : act(problem, hold.login),
+      endsByItself(hold.reason)
+        ? wait(problem, 'crosstalk resume')
+        : act(problem, hold.reason === 'not_logged_in' ? hold.login : 'crosstalk resume'),
     );
   problems.push(...(dispatcher?.parked ?? []).flatMap(parkedFinding));
   const unread = dispatcher?.unread ?? 0;

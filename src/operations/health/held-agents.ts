@@ -86,12 +86,14 @@ function onAnother(
   actor: string,
   tier: string,
 ): string {
-  return reason === 'rate_limited'
+  return reason !== 'not_logged_in'
     ? `${actor} runs on ${tier}: ${id} is held until ${until} (it says: ${said}); try it now with: crosstalk resume`
     : `${actor} runs on ${tier}: ${id} is not logged in (it says: ${said}); log in with: ${login}`;
 }
 
 function describe({ id, reason, until, said, login }: HeldAgent, mail: string): string {
+  if (reason === 'out_of_credit')
+    return `${id} has no credit or quota left, so ${mail} (it says: ${said}); top its account up; it is tried again at ${until}, or now with: crosstalk resume`;
   return reason === 'rate_limited'
     ? `${id} is rate limited until ${until}, so ${mail} (it says: ${said}); it goes on automatically, or try now with: crosstalk resume`
     : `${id} is not logged in, so ${mail} (it says: ${said}); log in with: ${login}, and if it does not go on automatically: crosstalk resume`;

@@ -3,11 +3,11 @@ import { saidSecrets, type FoundSecret } from '../../protocol/text/found-secret.
 import { placeOf } from '../../protocol/layout.ts';
 import { parseMessage } from '../../protocol/message.ts';
 import { isSuspicious } from '../../secrets/suspicious.ts';
-import type { HeldEntry } from '../../state/outbox.ts';
+import type { OutboxEntry } from '../../state/outbox.ts';
 import type { Context } from '../context.ts';
 import { act, type Finding } from './finding.ts';
 
-/** Something that is held because of a secret, told without showing it. */
+/** Something that this machine has yet to push, told without showing it. */
 export interface HeldSecret {
   id: string;
   /** Since when; ISO 8601 UTC. */
@@ -18,6 +18,7 @@ export interface HeldSecret {
   answer: boolean;
   /** The first paths that it would write. */
   files: string[];
+  /** Why it is held: what looks like a secret in it; empty for what only waits. */
   found: FoundSecret[];
 }
 
@@ -25,16 +26,25 @@ const MOST_FILES = 10;
 
 /** What is held on this machine, oldest first. */
 export async function listHeld({ outbox }: Pick<Context, 'outbox'>): Promise<HeldSecret[]> {
-  return (await outbox.held()).map((entry) => ({
+  return (await outbox.held()).map((entry) => described(entry, entry.at, entry.held));
+}
+
+function described(entry: OutboxEntry, at: string, found: FoundSecret[]): HeldSecret {
+  return {
     id: entry.id,
-    at: entry.at,
+    at,
     what: whatOf(entry),
     answer: entry.delivery !== undefined,
     files: filesOf(entry)
       .slice(0, MOST_FILES)
       .map(({ path }) => harmless(path)),
-    found: entry.held,
-  }));
+    found,
+  };
+}
+
+/** What waits to be pushed on this machine, oldest first, in the same form. */
+export async function listWaiting({ outbox }: Pick<Context, 'outbox'>): Promise<HeldSecret[]> {
+  return (await outbox.all()).map((entry) => described(entry, entry.commits[0]?.at ?? '', []));
 }
 
 /** The most of them that are named among the problems. */
@@ -55,11 +65,11 @@ export function secretProblems(held: readonly HeldSecret[]): Finding[] {
   return more > 0 ? [...lines, act(rest, 'crosstalk outbox')] : lines;
 }
 
-function filesOf({ commits }: HeldEntry): { path: string; content: string }[] {
+function filesOf({ commits }: OutboxEntry): { path: string; content: string }[] {
   return commits.flatMap(({ files }) => files);
 }
 
-function whatOf(entry: HeldEntry): string {
+function whatOf(entry: OutboxEntry): string {
   const [first, ...more] = filesOf(entry);
   if (first === undefined) return 'nothing';
   const others = more.length > 0 ? ` and ${String(more.length)} more` : '';

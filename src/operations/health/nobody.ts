@@ -29,7 +29,8 @@ const DAYS = 7;
 
 /**
  * The names that messages of the last days are addressed to although no host serves them: actors,
- * which have a profile, and names under which nobody has ever written, so that no person reads them.
+ * which have a profile, and names under which nobody has ever written, so that no person reads them. Whoever
+ * writes on this machine is a person.
  *
  * @param counting with `patience`, nothing is said while older messages are not counted yet
  */
@@ -40,13 +41,15 @@ export async function mailForNobody(context: Context, counting: IndexOptions): P
   if (hosts.some(({ result }) => !result.ok)) return [];
   const since = pathAt(new Date(context.now().getTime() - DAYS * 86_400_000));
   const skip = new Set([...served, EVERYONE]);
+  const { from } = context.transport.defaults;
   const addressed = await withIndex(context, counting, (index, complete) =>
     complete ? addressedIn(index, { skip, since }) : [],
   );
   const tip = await tipOf(context);
   const found: Addressed[] = [];
   for (const one of addressed)
-    if (!one.writes || (await hasProfile(context.transport, tip, one.name))) found.push(one);
+    if ((!one.writes && one.name !== from) || (await hasProfile(context.transport, tip, one.name)))
+      found.push(one);
   return found.map(({ name, messages, newest, oldest }) => ({
     name,
     messages,

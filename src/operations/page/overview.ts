@@ -48,6 +48,7 @@ export async function overview(
       ...counted(waiting.filter(({ actor }) => actor === name)),
       last_wrote: lastWrote.get(name) ?? null,
     })),
+    people: peopleAmong(traces, new Set(actors.map(({ name }) => name))),
     waiting: {
       total: waiting.length,
       oldest_s: waiting[0]?.age_s ?? null,
@@ -109,6 +110,12 @@ function seenHosts(
       problem: result.ok ? null : `${path}: ${result.problems.join('; ')}`,
     };
   });
+}
+
+/** The names without a profile whose newest message was written by hand. @param traces oldest first */
+function peopleAmong(traces: readonly Trace[], actors: ReadonlySet<string>): string[] {
+  const newest = new Map(traces.map(({ from, host }) => [from, host]));
+  return [...newest].flatMap(([name, host]) => (host === null && !actors.has(name) ? [name] : []));
 }
 
 /** When each name last appeared in messages. */

@@ -1,5 +1,6 @@
 import type { HostEntry } from '../../bus/host.ts';
 import type { WebDelay, WebWaiting } from '../../api/api.ts';
+import { CANCELLED } from '../../protocol/cancel.ts';
 import { Cursors } from '../../state/cursors.ts';
 import type { Context } from '../context.ts';
 import type { Status } from '../health/report.ts';
@@ -23,7 +24,9 @@ export async function waitingMail(context: Context, parts: WaitingParts): Promis
   const served = new Set(
     hosts.flatMap(({ result }) => (result.ok ? [...result.value.actors.keys()] : [])),
   );
-  const open = errandsOf(traces, served).filter(({ answer }) => answer === undefined);
+  const open = errandsOf(traces, served).filter(
+    ({ answer, ...errand }) => answer === undefined && letterOf(errand, own)?.state !== CANCELLED,
+  );
   const cursors = await new Cursors(context.paths.cursors).load();
   const here = new Set(facts.host?.actors.map(({ name }) => name));
   const { paused, holds, dispatcher } = facts;
@@ -49,27 +52,44 @@ export async function waitingMail(context: Context, parts: WaitingParts): Promis
   return described.flat();
 }
 
+interface Delivery {
+  actor: string;
+  channel: string;
+  messages: string[];
+}
+
+function isAbout({ message, actor }: Pick<Errand, 'message' | 'actor'>) {
+  const { channel, relPath } = message;
+  return (other: Delivery): boolean =>
+    other.actor === actor && other.channel === channel && other.messages.includes(relPath);
+}
+
+function letterOf(
+  errand: Pick<Errand, 'message' | 'actor'>,
+  { dead_letters: letters }: Pick<OwnState, 'dead_letters'>,
+): OwnState['dead_letters'][number] | undefined {
+  return letters.find(isAbout(errand));
+}
+
 /**
  * How far an actor is with a message. A pure function.
  *
  * @param holding what keeps actors from running; undefined for an actor of another machine
  */
 export function standing(
-  { message, actor, failure }: Pick<Errand, 'message' | 'actor' | 'failure'>,
+  errand: Pick<Errand, 'message' | 'actor' | 'failure'>,
   own: Pick<OwnState, 'running' | 'dead_letters'>,
   holding: Holding | undefined,
   now: Date,
 ): { state: WebWaiting['state']; delay: WebDelay | null } {
-  const { channel, relPath, tier } = message;
-  const isIt = (other: { actor: string; channel: string; messages: string[] }): boolean =>
-    other.actor === actor && other.channel === channel && other.messages.includes(relPath);
-  const run = own.running.find(isIt);
+  const { actor, failure } = errand;
+  const { tier } = errand.message;
+  const run = own.running.find(isAbout(errand));
   if (run !== undefined) return { state: 'running', delay: runDelay(run.since) };
   const held = holding && heldDelay(holding, { actor, tier }, now);
-  const letter = own.dead_letters.find(isIt);
+  const letter = letterOf(errand, own);
   if (letter?.state === 'parked') return { state: 'parked', delay: failureDelay(letter) };
-  if (letter?.state === 'quarantined' || letter?.state === 'cancelled')
-    return { state: 'failed', delay: failureDelay(letter) };
+  if (letter?.state === 'quarantined') return { state: 'failed', delay: failureDelay(letter) };
   // A retry that is due and does not begin is held like everything else.
   const isDue = Date.parse(letter?.next_retry_at ?? '1970-01-01') <= now.getTime();
   if (letter !== undefined && !(isDue && held !== undefined))

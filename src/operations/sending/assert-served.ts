@@ -5,7 +5,7 @@ import { didYouMean } from '../../protocol/text/nearest.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { someOf } from '../../protocol/text/unserved.ts';
 import { tipOf, type Context } from '../context.ts';
-import { isPerson } from '../lookup/person.ts';
+import { isPerson } from '../lookup/people.ts';
 import { servedBy } from '../lookup/serving.ts';
 import type { RemoteNews } from './remote-news.ts';
 
@@ -30,7 +30,7 @@ export async function assertServed(
     for (const address of addressees)
       if (
         !(await isServed(context.transport, tip, address)) &&
-        (await isPerson(context, address)) === false
+        (await isPerson(context, tip, address)) === false
       )
         found.push(address);
     return found;

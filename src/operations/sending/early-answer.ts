@@ -44,6 +44,7 @@ export async function earlyAnswer(
     question: undefined,
     replies: [answer],
     ...{ caused: [], returned: [], owing: [], failures: [], silent: [], held_up: [] },
+    cancelled: undefined,
     state: 'REPLIED',
     isOver: true,
   };

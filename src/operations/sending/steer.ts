@@ -12,7 +12,7 @@ import { excerptOf } from '../../protocol/text/excerpt.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
-import { unservedLine } from '../lookup/serving.ts';
+import { unservedOrPerson } from '../lookup/people.ts';
 import { queuedMessages } from '../lookup/queued.ts';
 import { resolveChannel, resolveFrom } from '../lookup/resolve.ts';
 import { findMessage, readMessage } from '../reading/read.ts';
@@ -192,7 +192,10 @@ async function servingOf(context: Context, to: Address): Promise<HostFile[]> {
   );
   if (serving.length > 0) return serving;
   const all = hosts.map(({ alias, actors }) => ({ alias, actors: [...actors.keys()] }));
-  throw new CrosstalkError('usage', `--now: ${unservedLine(to, all)}`);
+  throw new CrosstalkError(
+    'usage',
+    `--now: ${await unservedOrPerson(context, await tipOf(context), to, all)}`,
+  );
 }
 
 /** Refuses what no tier could take in, by the host files of those who serve the actor. */

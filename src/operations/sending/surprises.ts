@@ -5,7 +5,7 @@ import { didYouMean } from '../../protocol/text/nearest.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { someOf } from '../../protocol/text/unserved.ts';
 import { tipOf, type Context } from '../context.ts';
-import { isPerson } from '../lookup/person.ts';
+import { isPerson } from '../lookup/people.ts';
 import { unservedLine } from '../lookup/serving.ts';
 import type { RemoteNews } from './remote-news.ts';
 
@@ -19,7 +19,7 @@ export interface Surprises {
 
 /**
  * Warns about addressees that no host serves, since their messages wait (cli.md), and about a tier
- * that nobody has. Answers may go to people and need no warning.
+ * that nobody has. What goes to a person needs no warning.
  *
  * @param known what was found before the message was published; a remote may know better
  */
@@ -46,7 +46,8 @@ export async function surprisesOf(
 ): Promise<Surprises> {
   const named = addressees.filter(({ name }) => name !== EVERYONE);
   if (named.length === 0) return { unserved: [], untiered: [] };
-  const entries = await readHosts(context.transport, await tipOf(context));
+  const tip = await tipOf(context);
+  const entries = await readHosts(context.transport, tip);
   const hosts = entries.flatMap(({ result }) => (result.ok ? [result.value] : []));
   const servers = hosts.map(({ alias, actors }) => ({ alias, actors: [...actors.keys()] }));
   const found: Surprises = { unserved: [], untiered: [] };
@@ -55,8 +56,7 @@ export async function surprisesOf(
     const serving = hosts.filter(({ actors }) => actors.has(name));
     const there = serving.filter(({ alias }) => host === undefined || alias === host);
     if (there.length === 0) {
-      // Mail for a person who has written here waits for nobody's host.
-      if ((await isPerson(context, address)) !== true)
+      if ((await isPerson(context, tip, address)) !== true)
         found.unserved.push(unservedLine(address, servers));
     } else if (tier !== undefined) found.untiered.push(...untieredLine(name, tier, there));
   }

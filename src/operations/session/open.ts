@@ -57,6 +57,7 @@ export async function openActor(
         CROSSTALK_WORKDIR: dir,
       },
       recipient: actor,
+      otherwise: `install it, or change the command with: crosstalk actor set ${actor} --tier ${tier.name} cli=<command>`,
       cwd: dir,
       bin,
     });
@@ -136,6 +137,7 @@ export async function attachOperator(
     text,
     env: { ...env, CROSSTALK_STATE_DIR: paths.root },
     recipient,
+    otherwise: 'name another with --agent <command>, or install it',
     cwd,
     bin: paths.sessionBin,
   });

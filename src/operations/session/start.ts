@@ -23,6 +23,8 @@ export interface InteractiveSession {
   env: NodeJS.ProcessEnv;
   /** The name whose messages are announced while it runs. */
   recipient: string;
+  /** What to do where it cannot be started. */
+  otherwise: string;
   /** The folder in which it works. */
   cwd: string;
   /** The folder of the `crosstalk` on its PATH; see {@link prepareBin}. */
@@ -60,7 +62,7 @@ export async function startInteractiveSession(
     CROSSTALK_INSTRUCTIONS: file,
   };
   if (program !== undefined && !(await canStart(program, path, cwd)))
-    throw notStarted(program, 'no such program');
+    throw notStarted(program, 'no such program', input);
   const announcer = await announcerFor(context, input.recipient);
   const terminal = openTerminal();
   if (terminal !== undefined) {
@@ -74,12 +76,13 @@ export async function startInteractiveSession(
   }
   const ended = await runPlain(argv, { cwd, env }, GRACE_MS);
   if ('exitCode' in ended) return ended.exitCode;
-  throw notStarted(argv[0], ended.startError);
+  throw notStarted(argv[0], ended.startError, input);
 }
 
-function notStarted(program: string | undefined, why: string): CrosstalkError {
-  return new CrosstalkError(
-    'not_found',
-    `cannot start ${shown(program)}: ${why}; name another with --agent <command> or change the host file`,
-  );
+function notStarted(
+  program: string | undefined,
+  why: string,
+  { otherwise }: InteractiveSession,
+): CrosstalkError {
+  return new CrosstalkError('not_found', `cannot start ${shown(program)}: ${why}; ${otherwise}`);
 }

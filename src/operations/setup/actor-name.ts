@@ -5,8 +5,8 @@ import { SUBSCRIPTION_SENDER } from '../../protocol/automation/subscription.ts';
 import { isName } from '../../protocol/names.ts';
 import { sameButCase } from '../../protocol/text/nearest.ts';
 import { shown } from '../../protocol/text/result.ts';
-import type { Context } from '../context.ts';
-import { isPerson } from '../lookup/person.ts';
+import { tipOf, type Context } from '../context.ts';
+import { isPerson } from '../lookup/people.ts';
 import { knownActors } from './actors.ts';
 
 /** @throws CrosstalkError `usage` for what no new actor can be called */
@@ -38,7 +38,10 @@ export async function assertNoPerson(
 ): Promise<void> {
   const actors = (await knownActors(context)).map((actor) => actor.name);
   const isWriter = name === writer;
-  if (isWriter || (!actors.includes(name) && (await isPerson(context, { name })) === true))
+  if (
+    isWriter ||
+    (!actors.includes(name) && (await isPerson(context, await tipOf(context), { name })) === true)
+  )
     throw new CrosstalkError(
       'refused',
       `${name} is ${isWriter ? 'who writes in this clone' : 'a person who has written here'}, and an actor of that name would be woken by that person's mail; choose another name for the actor${isWriter ? ', or for yourself: git config crosstalk.from <name>' : ''}`,

@@ -38,7 +38,7 @@ export interface AgentReport {
 /** `until` (ISO 8601 in UTC) is the time at which the CLI says that it will work again. */
 type AgentRun =
   | { result: 'works'; answer: string; seconds: number }
-  | { result: 'rate_limited'; said: string; until: string | null }
+  | { result: 'rate_limited' | 'out_of_credit'; said: string; until: string | null }
   | { result: 'not_logged_in'; said: string }
   | { result: 'failed'; said: string };
 
@@ -203,9 +203,9 @@ async function tryOut(agent: AgentCli, input: AgentsInput, timeout: number): Pro
   const zone = machineZone() ?? 'UTC';
   const refusal = ended ? refusalOf(agent, result, input.now(), zone) : undefined;
   if (refusal?.kind === 'not_logged_in') return { result: 'not_logged_in', said: refusal.said };
-  if (refusal?.kind === 'rate_limited') {
+  if (refusal !== undefined) {
     const until = refusal.until?.toISOString() ?? null;
-    return { result: 'rate_limited', said: refusal.said, until };
+    return { result: refusal.kind, said: refusal.said, until };
   }
   const said = outcome.kind === 'failed' ? outcome.detail : 'printed nothing';
   return { result: 'failed', said };

@@ -84,18 +84,22 @@ export interface RepliedJson {
   replies: MessageJson[];
   /** The deliveries that came to nothing, as long as there is no answer. */
   failures: Failed[];
+  /** The message by which its writer took it back; absent where nobody did. */
+  cancelled?: string;
   /** What holds the answer up, a line for each cause; empty unless it was waited for. */
   held_up: string[];
 }
 
 /** Converts a message and its answers to JSON. */
-export function repliedJson({ ref, state, replies, failures, held_up }: Replied): RepliedJson {
+export function repliedJson(replied: Replied): RepliedJson {
+  const { ref, state, replies, failures, cancelled, held_up } = replied;
   return {
     channel: ref.channel,
     message: ref.relPath,
     state,
     replies: replies.map(messageJson),
     failures,
+    ...(cancelled && { cancelled: cancelled.relPath }),
     held_up,
   };
 }

@@ -1,4 +1,5 @@
 import type { WebDelay } from '../../api/delay.ts';
+import { CANCELLED, cancelOf } from '../../protocol/cancel.ts';
 import { messageFile } from '../../protocol/layout.ts';
 import { isAnswer } from '../../protocol/owed.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
@@ -15,6 +16,7 @@ import { gatedAbout, gatedLine, type GatedMail } from '../lookup/gated.ts';
 import { holderOf } from '../../state/lock.ts';
 import { tipOf, type Context } from '../context.ts';
 import type { Naming } from '../lookup/naming.ts';
+import type { Located } from '../../protocol/message.ts';
 import type { MessageRef } from '../../protocol/message-ref.ts';
 
 /**
@@ -36,6 +38,8 @@ export interface Facts {
   answered_by: string[];
   /** Paths of the notices that it came to nothing. */
   failed_in: string[];
+  /** Paths of the message that took it back, and of the actor's notice that it did nothing for it. */
+  cancelled_in: string[];
   /** Paths of the tasks that the actor gave to others because of it. */
   delegated_in: string[];
   /** Whether a run on this machine handled it and chose to give no answer. */
@@ -111,6 +115,9 @@ export async function factsOf(
   const joining = running || letter ? undefined : joiningAbout(heartbeat, ref, actor, at);
   const mentions = await naming(ref, 're_or_cause');
   const own = mentions.filter(({ message }) => message.from === actor);
+  const notices = own.filter(({ message }) => message.failed !== undefined);
+  const stopped = notices.filter(({ message }) => message.failed?.reason === CANCELLED);
+  const cancels = await cancelsAmong(context, ref, mentions);
   const answers = own.filter(({ message }) => message.re.includes(relPath) && isAnswer(message));
   const tasks = own.filter(({ message }) => !message.re.includes(relPath) && isAnswer(message));
   // Only this machine's actors are in its heartbeat's host file, and only their mail is held here.
@@ -126,7 +133,8 @@ export async function factsOf(
     seen_by: [...new Set(hosts.filter((host) => typeof host === 'string'))],
     running,
     answered_by: answers.map((mention) => mention.relPath),
-    failed_in: own.flatMap((one) => (one.message.failed === undefined ? [] : one.relPath)),
+    failed_in: notices.filter((one) => !stopped.includes(one)).map((one) => one.relPath),
+    cancelled_in: [...cancels, ...stopped].map((one) => one.relPath),
     delegated_in: tasks.map((mention) => mention.relPath),
     silent: wakes && settled && !running && own.length === 0 && letter === undefined,
     parked: waits === undefined || !waiting ? null : { reason: waits.reason, until: waits.until },
@@ -140,6 +148,18 @@ export async function factsOf(
     ),
     dead_letter: letter === undefined ? null : { id: letter.id, state: letter.state },
   };
+}
+
+/** The messages by which its writer took a message back. @param mentions those that name it */
+async function cancelsAmong(
+  context: Context,
+  { channel, relPath }: MessageRef,
+  mentions: readonly Located[],
+): Promise<Located[]> {
+  if (mentions.every(({ message }) => message.cancels !== relPath)) return [];
+  const message = await context.reader.message(await tipOf(context), channel, relPath);
+  const cancel = message && cancelOf({ relPath, message }, mentions);
+  return cancel === undefined ? [] : [cancel];
 }
 
 function permissionFact({ relPath, approver, tool, until }: OpenPermission): Facts['permission'] {
@@ -180,6 +200,7 @@ export function describeFacts(facts: Facts): string {
       ? ''
       : `waits for ${facts.permission.approver} to decide whether it may use ${escapeInvisible(facts.permission.tool)}, as ${facts.permission.relPath} asks`,
     facts.delegated_in.length > 0 ? `passed on by ${facts.delegated_in.join(', ')}` : '',
+    facts.cancelled_in.length > 0 ? `cancelled by ${facts.cancelled_in.join(', ')}` : '',
     facts.failed_in.length > 0 ? `failed, as ${facts.failed_in.join(', ')} tells` : '',
     facts.answered_by.length > 0 ? `answered by ${facts.answered_by.join(', ')}` : '',
     facts.parked === null
@@ -191,7 +212,7 @@ export function describeFacts(facts: Facts): string {
       ({ relPath, decision, why }) => `${relPath} (${decision}) is ignored: ${why}`,
     ),
     facts.silent ? 'met with silence' : '',
-    facts.dead_letter === null
+    facts.dead_letter === null || facts.dead_letter.state === CANCELLED
       ? ''
       : `${facts.dead_letter.state} as dead letter ${facts.dead_letter.id}`,
   ];

@@ -19,7 +19,7 @@ import { whomText } from './joining.ts';
 import { withNaming, type Naming } from '../lookup/naming.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
 import { marked } from '../lookup/marked.ts';
-import { whyUnread } from './unread.ts';
+import { hearing, whyUnread, type HeardOf } from './unread.ts';
 import { resolveMessage } from '../lookup/resolve.ts';
 import { gather, queuedIn } from './gather.ts';
 
@@ -52,11 +52,12 @@ export async function thread(context: Context, given: string): Promise<WebThread
       );
     }
     const served = await servedNames(context, tip);
+    const heardOf = hearing(context, tip);
     const bodies = messages.map(({ message }) => message.body);
     const skills = await askedSkills(context, tip, bodies);
     const nodeOf = async (branch: Branch): Promise<WebThreadNode> => ({
       ...describe(branch, skills),
-      states: await statesOf(context, ref.channel, served, branch, messages, naming),
+      states: await statesOf(context, ref.channel, served, branch, messages, naming, heardOf),
       children: await Promise.all(branch.children.map(nodeOf)),
     });
     const { name } = await context.reader.channel(tip, ref.channel);
@@ -104,7 +105,11 @@ export async function servedNames({ transport }: Context, tip: string): Promise<
   return new Set(hosts.flatMap(({ result }) => (result.ok ? [...result.value.actors.keys()] : [])));
 }
 
-/** The state of a message for each addressee that it wakes. */
+/**
+ * The state of a message for each addressee that it wakes.
+ *
+ * @param heardOf says when other hosts were heard of last, where that may be looked for
+ */
 export async function statesOf(
   context: Context,
   channel: string,
@@ -112,6 +117,7 @@ export async function statesOf(
   { relPath, message }: Located,
   thread: readonly Located[],
   naming: Naming,
+  heardOf?: HeardOf,
 ): Promise<WebState[]> {
   const senderOf = (path: string): string | undefined =>
     thread.find((one) => one.relPath === path)?.message.from;
@@ -136,10 +142,12 @@ export async function statesOf(
       continue;
     }
     const facts = await factsOf(context, { channel, relPath }, name, { wakes: true }, naming);
-    const open = { actor: name, took_s: null, ...openState(facts), delay: facts.delay };
+    const found = openState(facts);
+    const delay = found.state === 'cancelled' ? null : facts.delay;
+    const open = { actor: name, took_s: null, ...found, delay };
     states.push(
       open.state === 'waiting'
-        ? await waiting(context, open, said, { name, host, joining: facts.joining })
+        ? await waiting(context, open, said, { name, host, joining: facts.joining, heardOf })
         : open,
     );
   }
@@ -151,11 +159,15 @@ async function waiting(
   context: Context,
   open: WebState,
   said: readonly Located[],
-  to: { name: string; host: string | undefined; joining: Facts['joining'] },
+  to: {
+    name: string;
+    host: string | undefined;
+    joining: Facts['joining'];
+    heardOf: HeardOf | undefined;
+  },
 ): Promise<WebState> {
   const failed = failedElsewhere(said, to.host);
   if (failed !== undefined || open.delay !== null) return { ...open, ...failed };
-  const why =
-    to.joining === null ? await whyUnread(context, to) : `it waits for ${whomText(to.joining)}`;
-  return why === undefined ? open : { ...open, held_up: why };
+  if (to.joining !== null) return { ...open, held_up: `it waits for ${whomText(to.joining)}` };
+  return { ...open, ...(await whyUnread(context, to, to.heardOf)) };
 }

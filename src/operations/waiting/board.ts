@@ -7,12 +7,12 @@ import { isAnswer } from '../../protocol/owed.ts';
 import { tipOf, type Context } from '../context.ts';
 import { arrivals, type Arrival } from '../lookup/arrivals.ts';
 import { marked } from '../lookup/marked.ts';
-import { isPerson } from '../lookup/person.ts';
+import { lastHeard } from '../lookup/heard.ts';
+import { isPerson } from '../lookup/people.ts';
 import { queuedMessages } from '../lookup/queued.ts';
 import { servedBy } from '../lookup/serving.ts';
 import { findServed } from '../setup/hosts.ts';
 import { askedAt } from './asked.ts';
-import { lastHeard } from './heard.ts';
 import { holdUps } from './hold-ups.ts';
 import { letterOf, readLocal, runOf, silentHere } from './local.ts';
 import { interimOf, standingOf, type Asked, type Standing, type World } from './standing.ts';
@@ -36,7 +36,10 @@ export class Board {
   readonly #context: Context;
   readonly #asked: Asked[];
   #tip: string;
-  #world: World = { serving: [], unreadable: [], alias: undefined, local: undefined };
+  #world: World = {
+    ...{ serving: [], unreadable: [], people: new Set() },
+    ...{ alias: undefined, local: undefined },
+  };
   #mark = '';
   readonly #heard = new Map<string, string | null>();
 
@@ -113,21 +116,20 @@ export class Board {
       isLive ? readLocal(this.#context) : undefined,
     ]);
     const alias = local && (await aliasHere(this.#context));
-    this.#world = { ...served, alias, local };
+    this.#world = { ...served, people: new Set(), alias, local };
     this.#mark = await this.#markOf();
   }
 
   async #explain(asked: Asked, standing: Standing): Promise<string[]> {
     const heard = await this.#quiet(asked, standing);
-    const owing: Standing['owing'] = [];
-    // A person who has written here answers in their own time, which nothing holds up.
-    for (const debtor of standing.owing)
+    const people = new Set<string>();
+    for (const { actor, host } of standing.owing)
       if (
-        debtor.host !== undefined ||
-        (await isPerson(this.#context, { name: debtor.actor })) !== true
+        host === undefined &&
+        (await isPerson(this.#context, this.#tip, { name: actor })) === true
       )
-        owing.push(debtor);
-    return holdUps(asked, { ...standing, owing }, this.#world, heard, this.#context.now());
+        people.add(actor);
+    return holdUps(asked, standing, { ...this.#world, people }, heard, this.#context.now());
   }
 
   async #standing(asked: Asked, isLive: boolean): Promise<Standing> {

@@ -3,12 +3,14 @@ import type { MessageRef } from '../../protocol/message-ref.ts';
 import { noDispatcher } from '../../protocol/text/dispatcher.ts';
 import { reasonInWords } from '../../protocol/text/reasons.ts';
 import { withoutSequences } from '../../protocol/text/steering.ts';
+import { ago } from '../lookup/heard.ts';
 import { gatedLine } from '../lookup/gated.ts';
+import { personLine } from '../lookup/people.ts';
 import { unservedLine } from '../lookup/serving.ts';
 import { heldDelay } from '../tracing/held-mail.ts';
 import { joiningAbout, joiningLine } from '../tracing/joining.ts';
 import { letterOf, type Local } from './local.ts';
-import type { Asked, Owing, Standing, World } from './standing.ts';
+import { isServed, type Asked, type Owing, type Standing, type World } from './standing.ts';
 
 /** When another host was last heard of, by its alias: ISO 8601 in UTC, or null for never. */
 export type Heard = ReadonlyMap<string, string | null>;
@@ -23,7 +25,7 @@ const MOST_LINES = 10;
  */
 export function holdUps(
   { ref, question }: Asked,
-  { owing, isOver }: Pick<Standing, 'owing' | 'isOver'>,
+  { owing, isOver, cancelled }: Pick<Standing, 'owing' | 'isOver' | 'cancelled'>,
   world: World,
   heard: Heard,
   now: Date,
@@ -31,6 +33,8 @@ export function holdUps(
   if (isOver || question === undefined) return [];
   const lines = owing.flatMap((debtor): string[] => {
     const { actor, host } = debtor;
+    if (cancelled !== undefined)
+      return [`cancelled; ${host ?? ''} ends what it does for ${actor} once it has heard of that`];
     if (host === undefined) return nobody(actor, world);
     if (host !== world.alias) return elsewhere(debtor, world, heard, now);
     if (world.local === undefined || debtor.runs_since !== undefined) return [];
@@ -44,7 +48,8 @@ export function holdUps(
   return [...new Set([...remote(world.local), ...lines])].slice(0, MOST_LINES);
 }
 
-function nobody(actor: string, { serving, unreadable }: World): string[] {
+function nobody(actor: string, { serving, unreadable, people }: World): string[] {
+  if (people.has(actor)) return [personLine(actor)];
   if (serving.some(({ actors }) => actors.includes(actor)) || unreadable.length > 0)
     return unreadable.map(
       (path) => `${path} cannot be read, so whether its host serves ${actor} is not known`,
@@ -59,8 +64,8 @@ function elsewhere(
   heard: Heard,
   now: Date,
 ): string[] {
-  const isServed = serving.some(({ alias, actors }) => alias === host && actors.includes(actor));
-  if (!isServed) return [unservedLine({ name: actor, host }, serving)];
+  if (!isServed({ actor, host }, { serving }))
+    return [unservedLine({ name: actor, host }, serving)];
   const last = heard.get(host);
   if (last === undefined) return [];
   const since = last === null ? 'lately' : `for ${ago(last, now)}`;
@@ -118,12 +123,4 @@ function remote(local: Local | undefined): string[] {
   return since === undefined
     ? []
     : [`the remote cannot be reached since ${since}: ${withoutSequences(error)}`];
-}
-
-/** How long ago something was, such as `5 min`. @param time ISO 8601 */
-export function ago(time: string, now: Date): string {
-  const minutes = Math.max(1, Math.round((now.getTime() - Date.parse(time)) / 60_000));
-  if (minutes < 120) return `${String(minutes)} min`;
-  const hours = Math.round(minutes / 60);
-  return hours < 48 ? `${String(hours)} h` : `${String(Math.round(hours / 24))} d`;
 }

@@ -1,5 +1,6 @@
 import type { MessageRef } from '../../protocol/message-ref.ts';
 import type { Located, Message } from '../../protocol/message.ts';
+import { cancelOf } from '../../protocol/cancel.ts';
 import { saidBesides } from '../../protocol/failure-notice.ts';
 import { debtorsOf, isAnswer, noticeOf, type Debtor, type Outcome } from '../../protocol/owed.ts';
 import type { Served } from '../lookup/serving.ts';
@@ -20,6 +21,8 @@ export interface Asked {
 
 /** What is known besides: who serves whom, and the state of this machine. */
 export interface World extends Served {
+  /** The names among the addressees that are those of people, whom no host serves. */
+  people: ReadonlySet<string>;
   /** The alias of this machine; undefined where it serves nobody. */
   alias: string | undefined;
   /** Undefined where this machine's state is none of the reader's business, as in a run. */
@@ -51,12 +54,15 @@ export interface Standing {
   failures: Failed[];
   /** The actors of this machine that chose to say nothing. */
   silent: Debtor[];
+  /** The message by which its writer took it back. */
+  cancelled: Located | undefined;
   /** Whether there is nothing to wait for any more. */
   isOver: boolean;
 }
 
 /**
- * How far a message is. A pure function.
+ * How far a message is. Where it was taken back, whoever serves an addressee owes the notice of that, and
+ * nobody owes anything for a name that nobody serves. A pure function.
  *
  * @param silent the actors of this machine that are on record to have had nothing to say to it
  */
@@ -68,11 +74,13 @@ export function standingOf(asked: Asked, world: World, silent: ReadonlySet<strin
     owing: [],
     failures: [],
     silent: [],
+    cancelled: undefined,
     isOver: false,
   };
   if (replies.some(({ message }) => isAnswer(message)))
     return { ...standing, state: 'REPLIED', isOver: true };
   if (question === undefined) return standing;
+  const cancelled = cancelOf({ relPath: ref.relPath, message: question }, replies);
   for (const debtor of debtorsOf(question, world)) {
     const { actor, host } = debtor;
     const here = host !== undefined && host === alias ? local : undefined;
@@ -88,11 +96,16 @@ export function standingOf(asked: Asked, world: World, silent: ReadonlySet<strin
     else if (notice !== undefined) standing.failures.push(failedThere(notice, actor));
     else if (here !== undefined && silent.has(actor) && !goesOn(asked, actor))
       standing.silent.push(debtor);
-    else standing.owing.push(debtor);
+    else if (cancelled === undefined || isServed(debtor, world)) standing.owing.push(debtor);
   }
   const isOver = standing.owing.length === 0;
-  const hasFailed = isOver && standing.failures.length > 0;
-  return { ...standing, isOver, state: hasFailed ? 'FAILED' : 'PENDING' };
+  const hasFailed = isOver && (standing.failures.length > 0 || cancelled !== undefined);
+  return { ...standing, cancelled, isOver, state: hasFailed ? 'FAILED' : 'PENDING' };
+}
+
+/** Whether a host serves somebody who owes an answer, as far as is known. */
+export function isServed({ actor, host }: Debtor, { serving }: Pick<Served, 'serving'>): boolean {
+  return serving.some(({ alias, actors }) => alias === host && actors.includes(actor));
 }
 
 /** Whether an actor that fell silent gave a task to another, or was answered since. */

@@ -1,16 +1,17 @@
 import type { Address } from '../../protocol/address.ts';
+import { CANCELLED } from '../../protocol/cancel.ts';
 import { reasonInWords } from '../../protocol/text/reasons.ts';
 import { withoutSequences } from '../../protocol/text/steering.ts';
 import type { Followed } from './board.ts';
 import type { Failed } from './standing.ts';
 
 /** Why nobody owes an answer to a message any more, a line for each of those who owed one. */
-export function reasonsOf({ failures, silent, isOver, replies }: Followed): string[] {
+export function reasonsOf({ silent, isOver, replies, ...rest }: Followed): string[] {
   if (!isOver) return [];
   return [
-    ...failures.map(
-      (one) =>
-        `${failureLine(one)}; look at it on ${one.host} with: crosstalk dlq --show ${one.dead_letter}`,
+    ...failureLines(
+      rest,
+      ({ host, dead_letter: id }) => `; look at it on ${host} with: crosstalk dlq --show ${id}`,
     ),
     ...silent.map(({ actor }) => {
       const word = replies.findLast(({ message }) => message.from === actor);
@@ -32,8 +33,29 @@ export function decideCommands(relPath: string, to: readonly Address[]): string 
   return `${names} decides, with: crosstalk approve ${relPath} or crosstalk deny ${relPath} "<why>"`;
 }
 
+/**
+ * What came to nothing, in a line for each delivery, and in one for all that was taken back.
+ *
+ * @param more what is added to a failure: what was taken back leaves nothing to do
+ */
+export function failureLines(
+  { failures, cancelled }: Pick<Followed, 'failures' | 'cancelled'>,
+  more: (failed: Failed) => string,
+): string[] {
+  const by = cancelled?.message.from;
+  const told = failures.filter(({ reason }) => by === undefined || reason !== CANCELLED);
+  return [
+    ...(by === undefined ? [] : [`cancelled by ${by}`]),
+    ...told.map((one) =>
+      one.reason === CANCELLED
+        ? `${one.actor} on ${one.host} gives no answer: ${reasonInWords(CANCELLED)}`
+        : `${failureLine(one)}${more(one)}`,
+    ),
+  ];
+}
+
 /** A failure in one line. */
-export function failureLine({ actor, host, reason, attempts, detail }: Failed): string {
+function failureLine({ actor, host, reason, attempts, detail }: Failed): string {
   const tries = attempts === 1 ? '1 attempt' : `${String(attempts)} attempts`;
   const said = withoutSequences(detail.replace(/\s+/g, ' ').trim());
   return `${actor} failed on ${host} after ${tries}: ${reasonInWords(reason)}${said === '' ? '' : `: ${said}`}`;

@@ -68,12 +68,15 @@ export function recipientProblem(text: string): string | undefined {
     : `“${wrong.slice(0, 40)}” is not a recipient: write a name, or name@host.`;
 }
 
-/** What a sender should know of recipients that no host serves, in words, one for each. */
-export function unservedAmong(text: string, actors: readonly WebActor[]): string[] {
+/** What a sender should know of recipients that no host serves and that are not people, in words, one for each. */
+export function unservedAmong(
+  text: string,
+  { actors, people }: { actors: readonly WebActor[]; people: readonly string[] },
+): string[] {
   if (recipientProblem(text) !== undefined) return [];
   return [...new Set(listed(text))].flatMap((address) => {
     const [name = '', host] = address.split('@');
-    if (name === EVERYONE) return [];
+    if (name === EVERYONE || people.includes(address)) return [];
     const serving = (actors.find((one) => one.name === name)?.hosts ?? []).map(
       ({ alias }) => alias,
     );

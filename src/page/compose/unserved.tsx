@@ -1,6 +1,5 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import type { WebActor } from '../../api/api.ts';
 import { useModel } from '../live/use-live.ts';
 import { unservedAmong } from './recipients.ts';
 
@@ -20,8 +19,7 @@ interface Props {
 export function Unserved({ to, said }: Props): JSX.Element | null {
   const { now } = useModel();
   const rested = useRested(to);
-  const actors: readonly WebActor[] | undefined = now?.actors;
-  const notes = actors === undefined ? [] : unservedAmong(rested, actors);
+  const notes = now === undefined ? [] : unservedAmong(rested, now);
   const fresh = notes.filter((note) => !said.includes(note));
   const more = fresh.length - NAMED;
   return (

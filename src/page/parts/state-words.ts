@@ -27,6 +27,7 @@ export const SIGNS: Record<Standing, [sign: string, style: string]> = {
   silent: ['–', 'dim'],
   failing: ['↻', 'wait'],
   failed: ['✕', 'bad'],
+  cancelled: ['⊖', 'dim'],
   parked: ['‖', 'held'],
 };
 
@@ -81,6 +82,8 @@ export function stateInWords(shown: Shown, took: number | null, now: number): st
       return `${who} is failing: ${attemptsInWords(delay)}, ${nextInWords(delay?.until ?? null, now)}`;
     case 'failed':
       return `${who} failed${shown.failed_on === undefined ? '' : ` on ${shown.failed_on}`}${detail === null ? '' : `, dead letter ${detail.slice(-6)}`}`;
+    case 'cancelled':
+      return `${who}: cancelled`;
     case 'parked':
       return `${who}: parked, ${reasonInWords('too_deep')}`;
   }

@@ -1,5 +1,6 @@
 import type { Value } from './record.ts';
 import type { HeldChange } from './approval.ts';
+import { durationText } from '../text/duration.ts';
 import { asAscii, asAsciiJson } from '../text/quoted.ts';
 
 /** The most characters of a text in one line; `host show` prints all of it. */
@@ -8,6 +9,16 @@ const SHORT = 100;
 /** A value in the form in which a person judges it: JSON of printable ASCII. */
 export function valueText(value: Value | undefined): string {
   return value === undefined ? 'nothing' : asAscii(JSON.stringify(value));
+}
+
+/** Options of a tier that are lengths of time, which are kept in milliseconds. */
+const DURATIONS = new Set(['timeout', 'retry_delay', 'permit_timeout']);
+
+/** The value of an option in the form in which a person judges it; a length of time as one is written. */
+export function optionText(option: string, value: Value | undefined): string {
+  return typeof value === 'number' && DURATIONS.has(option)
+    ? durationText(value)
+    : valueText(value);
 }
 
 /** A name in a form that cannot be mistaken for something else. */
@@ -24,13 +35,13 @@ export function commandText(cli: string): string {
 export function changeText({ name, changes, refused }: HeldChange): string {
   const parts = changes.map(
     ({ option, approved, proposed }) =>
-      `${option} ${short(proposed)} (in force: ${short(approved)})`,
+      `${option} ${short(option, proposed)} (in force: ${short(option, approved)})`,
   );
   const why = refused === undefined ? '' : `; refused: ${refused}`;
   return `${nameText(name)}: ${parts.length === 0 ? 'as approved before' : parts.join(', ')}${why}`;
 }
 
-function short(value: Value | undefined): string {
-  const text = valueText(value);
+function short(option: string, value: Value | undefined): string {
+  const text = optionText(option, value);
   return text.length > SHORT ? `${text.slice(0, SHORT)}...` : text;
 }

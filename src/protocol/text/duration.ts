@@ -11,6 +11,18 @@ const UNITS: Readonly<Record<string, number>> = {
 };
 const DURATION = /^(\d{1,9}(?:\.\d{1,6})?)(ms|[smhdw])?$/;
 
+/** A length of time as people write it, the largest unit first: `5m`, `1h30m`, `250ms`. @param ms whole milliseconds */
+export function durationText(ms: number): string {
+  const parts: string[] = [];
+  let left = ms;
+  for (const [unit, each] of Object.entries(UNITS).toSorted(([, a], [, b]) => b - a)) {
+    const count = Math.floor(left / each);
+    left -= count * each;
+    if (count > 0) parts.push(`${String(count)}${unit}`);
+  }
+  return parts.length === 0 ? '0s' : parts.join('');
+}
+
 /**
  * Parses a length of time as people write it: `90` or `90s` for seconds, `500ms`, `5m`, `2h`, `3d`,
  * `1w`; and in parts, the largest first, `1h30m`.

@@ -27,6 +27,7 @@ const HOLDS: Readonly<Record<string, string>> = {
   paused: 'paused',
   max_runs_per_hour: 'the hourly limit of runs is reached',
   rate_limited: 'rate limited',
+  out_of_credit: 'its account has no credit or quota left',
   not_logged_in: 'not logged in',
   no_sandbox: 'no sandbox can be made here',
   budget: 'the budget of the day is spent',

@@ -83,7 +83,9 @@ async function forget(call: Call, context: Context): Promise<number> {
 }
 
 async function list(call: Call, context: Context): Promise<number> {
-  const pins = await pinned(context);
+  const [pins, own] = [await pinned(context), await ownKey(context)];
+  if (own !== undefined)
+    note(call, `your own key is ${own.key.fingerprint} (${escapeInvisible(own.path)})`);
   if (pins.length === 0)
     note(call, 'no key is pinned; pin one with: crosstalk key pin <name> <key>');
   return print(call, pins, () =>

@@ -1,6 +1,6 @@
 import { CrosstalkError } from '../../../errors.ts';
 import type { Context } from '../../../operations/context.ts';
-import { listHeld, type HeldSecret } from '../../../operations/health/held-secrets.ts';
+import { listHeld, listWaiting, type HeldSecret } from '../../../operations/health/held-secrets.ts';
 import { dropHeldSecrets, releaseHeldSecrets } from '../../../operations/upkeep/held.ts';
 import { saidSecrets } from '../../../protocol/text/found-secret.ts';
 import { EXIT } from '../../command/exit.ts';
@@ -19,12 +19,15 @@ export function run(call: Call): Promise<number> {
 
 async function list(call: Call, context: Context): Promise<number> {
   const held = await listHeld(context);
-  if (held.length === 0) note(call, 'nothing is held');
-  return print(call, held, () => table(held.map(row)));
+  const all = [...held, ...(await listWaiting(context))];
+  if (held.length === 0)
+    note(call, all.length === 0 ? 'nothing waits or is held' : 'nothing is held');
+  return print(call, all, () => table(all.map(row)));
 }
 
 function row({ id, at, what, found }: HeldSecret): string[] {
-  return [id, at, colourless(what), colourless(saidSecrets(found))];
+  const state = found.length === 0 ? 'waits to be pushed' : saidSecrets(found);
+  return [id, at, colourless(what), colourless(state)];
 }
 
 async function release(call: Call, context: Context, id: string): Promise<number> {

@@ -7,7 +7,7 @@ import { memoryLog, type LoggedMemory } from '../../../operations/memory/log.ts'
 import { addedMemoryJson, loggedMemoryJson } from '../../../operations/shapes/as-json.ts';
 import { memorySuffix, type MemoryChange } from '../../../protocol/files/memory.ts';
 import { byDispatcher } from '../../command/by-dispatcher.ts';
-import { flag, given, inTransport, note, print, type Call } from '../../command/command.ts';
+import { flag, given, inTransport, note, print, text, type Call } from '../../command/command.ts';
 import { limitOf } from '../../command/limit.ts';
 import { cell, table } from '../../view/render.ts';
 
@@ -58,8 +58,9 @@ function log(call: Call): Promise<number> {
       limit,
       ...(memory !== undefined && { memory }),
     });
-    if (more > 0) note(call, `only the newest ${String(limit)} are shown; more with: --limit <n>`);
-    else if (entries.length === 0) note(call, 'no memories; write one with: crosstalk memory add');
+    if (more > 0 && text(call, 'limit') === undefined)
+      note(call, `only the newest ${String(limit)} are shown; more with: --limit <n>`);
+    if (entries.length === 0) note(call, 'no memories; write one with: crosstalk memory add');
     return print(call, entries.map(loggedMemoryJson), () => table(entries.map(row)));
   });
 }

@@ -1,6 +1,6 @@
 import type { Context } from '../context.ts';
-import { CHUNK, readFiles } from '../lookup/arrivals.ts';
-import { newestFirst } from '../lookup/newest.ts';
+import { CHUNK, readFiles } from './arrivals.ts';
+import { newestFirst } from './newest.ts';
 
 /** The most messages in which a sign of a host is looked for. */
 const LOOKED_AT = 500;
@@ -33,4 +33,12 @@ export async function lastHeard(
   }
   for (const host of hosts) if (!heard.has(host)) heard.set(host, null);
   return heard;
+}
+
+/** How long ago something was, such as `5 min`. @param time ISO 8601 */
+export function ago(time: string, now: Date): string {
+  const minutes = Math.max(1, Math.round((now.getTime() - Date.parse(time)) / 60_000));
+  if (minutes < 120) return `${String(minutes)} min`;
+  const hours = Math.round(minutes / 60);
+  return hours < 48 ? `${String(hours)} h` : `${String(Math.round(hours / 24))} d`;
 }
