@@ -2,7 +2,7 @@ import type { Located } from '../../protocol/message.ts';
 import type { MessageRef } from '../../protocol/message-ref.ts';
 import { EVERYONE } from '../../protocol/address.ts';
 import type { Context } from '../context.ts';
-import { replies, type Ending, type Replied } from '../reading/replies.ts';
+import { replies, type Ending, type Replied, type RepliesInput } from '../reading/replies.ts';
 import { interimOf } from '../waiting/standing.ts';
 import type { Sent } from './input.ts';
 import { send, senderIn, type SendOptions } from './send.ts';
@@ -36,16 +36,12 @@ export interface AskEvents {
  * Waits for the answer to a question, and passes on what is said until then.
  *
  * @param asker who has asked, and replies to a question back
- * @param limits `timeout`: milliseconds to wait; `since`: a commit at which little or nothing was said to it
+ * @param limits `wait` and `timeout` as for {@link replies}; `since`: a commit at which little or nothing was said to it
  */
 export async function answered(
   context: Context,
   { login, from }: { login: string; from: string },
-  {
-    timeout,
-    ref,
-    ...rest
-  }: { timeout: number; signal: AbortSignal; since: string; ref: MessageRef },
+  { timeout, ref, ...rest }: Omit<RepliesInput, 'messages'> & { since: string; ref: MessageRef },
   { heldUp, waits, spoke, isOver }: AskEvents,
 ): Promise<{ ending: Ending; found: Replied[] }> {
   const deadline = performance.now() + timeout;
@@ -61,7 +57,6 @@ export async function answered(
   for (;;) {
     const ended = await replies(context, {
       messages: [ref],
-      wait: 'all',
       timeout: Math.max(0, deadline - performance.now()),
       ...rest,
       heldUp: (line) => {
