@@ -15,6 +15,8 @@ export interface Entry {
   re: string[];
   cause: string[];
   body: string;
+  /** The message that it takes back. */
+  cancels?: string;
   /** The answers that it offers. */
   options?: string[];
   /** Whether its writer has signed it; only where a key of that name is pinned here. */

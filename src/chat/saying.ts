@@ -1,9 +1,9 @@
 import { forMessage, waitsForFile, withoutFiles } from './attaching.ts';
 import { newestOf } from './choosing.ts';
 import { addressed } from './commands.ts';
-import { cleared, noticed, step, type ChatState, type Effect, type Step } from './model.ts';
+import { cleared, noticed, roomOf, step, type ChatState, type Effect, type Step } from './model.ts';
 import type { Entry } from './port.ts';
-import { isOpen } from './states.ts';
+import { hasEnded, isOpen } from './states.ts';
 
 /** A message that is named by the first word of a reply. */
 const NAMED = /^((?:[^\s/]+\/)?\d{4}\/\d{2}\/\d{2}\/\S+|[0-9a-f]{8,64})(?:\s+|$)/;
@@ -49,11 +49,16 @@ export function saidNow(state: ChatState, argument: string): Step {
   return kept(state, cleared(state), { do: 'now', ...said, ...to });
 }
 
-/** Whether somebody works on a message of the user's own. */
-export function isUnderWay(state: ChatState, { from, relPath }: Entry): boolean {
+/** Whether somebody works on a message of the user's own, which was not taken back. */
+export function isUnderWay(state: ChatState, { channel, from, relPath }: Entry): boolean {
+  const isCancelled = roomOf(state, channel).entries.some(
+    ({ cancels, from: who }) => cancels === relPath && who === from,
+  );
+  const states = state.standings[relPath] ?? [];
   return (
     from === state.me &&
-    (state.queued[relPath] === true || (state.standings[relPath] ?? []).some(isOpen))
+    !isCancelled &&
+    (state.queued[relPath] === true || states.some((one) => isOpen(one) && !hasEnded(one)))
   );
 }
 
