@@ -10,8 +10,9 @@ const NAMED = /^((?:[^\s/]+\/)?\d{4}\/\d{2}\/\d{2}\/\S+|[0-9a-f]{8,64})(?:\s+|$)
 
 /** Replies to the message that is named first, else to the newest of somebody else. */
 export function replied(state: ChatState, argument: string): Step {
-  const [name = '', named] = NAMED.exec(argument) ?? [];
-  const body = argument.slice(name.length).trim();
+  const [again = ''] = /^--again(?:\s+|$)/.exec(argument) ?? [];
+  const [name = '', named] = NAMED.exec(argument.slice(again.length)) ?? [];
+  const body = argument.slice(again.length + name.length).trim();
   const message = named ?? newestOf(state, ({ from }) => from !== state.me);
   if (message === undefined)
     return wrong(state, 'reply to which message? name one: /reply 1f2e3d4c <text>');
@@ -22,6 +23,7 @@ export function replied(state: ChatState, argument: string): Step {
   return kept(state, withoutFiles(cleared(state)), {
     do: 'reply',
     ...said,
+    ...(again !== '' && { again: true }),
     ...forMessage(state),
   });
 }

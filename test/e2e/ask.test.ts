@@ -189,6 +189,31 @@ it(
 );
 
 it(
+  'ask asks again where a number is none of the options of a question back',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const front = await bus.host('front', { idle: 'true' });
+    await bus.host('back', { worker: 'true' });
+    const typed = ['3', '2'];
+    const ask = (): Promise<string> => Promise.resolve(typed.shift() ?? '');
+    const asking = front.runWith({ ask }, 'ask', 'worker', 'how many?');
+    const re = [await asked(bus)];
+    const back = { from: 'worker', host: 'back', re, interim: true, body: 'Which?\n' } as const;
+    const word = put(front, { ...back, options: ['red', 'blue'] });
+    const reply = await until('the reply', () =>
+      bus.from('operator').find(({ message }) => message.re.includes(word)),
+    );
+    expect(reply.message.body).toBe('blue');
+    put(front, { from: 'worker', host: 'back', re, body: 'Three.\n' });
+    expect(await asking).toMatchObject({ code: 0, out: 'Three.\n' });
+    expect((await asking).err).toContain(
+      '"3" is none of the options: expected a number from 1 to 2',
+    );
+  },
+);
+
+it(
   'ask takes its prompt away when the answer comes without a reply',
   { tags: 'long' },
   async () => {
