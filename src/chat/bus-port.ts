@@ -17,6 +17,7 @@ import { resolveChannel, resolveFrom } from '../operations/lookup/resolve.ts';
 import { standings } from '../operations/tracing/standings.ts';
 import { queuedIn } from '../operations/tracing/thread.ts';
 import { EVERYONE } from '../protocol/address.ts';
+import { inWords } from './conversation.ts';
 import { BusSending } from './bus-sending.ts';
 import { clean } from './clean.ts';
 import { actorLines, attach, memoryLines } from './directory.ts';
@@ -226,7 +227,10 @@ export class BusPort implements ChatPort {
       ...said,
       ...{ only: false, wait: true },
     });
-    return delivered.published ? `cancelled: ${cancelled}` : `cancelled here: ${delivered.reason}`;
+    const what = inWords({ relPath: cancelled, body: await this.body(message).catch(() => '') });
+    return delivered.published
+      ? `cancelled: ${what}`
+      : `cancelled here: ${what}; ${delivered.reason}`;
   }
 
   async decide(decision: 'approve' | 'deny', message: string, note: string): Promise<string> {

@@ -2,7 +2,8 @@ import { CrosstalkError } from '../errors.ts';
 import { readMessage } from '../operations/reading/read.ts';
 import type { Context } from '../operations/context.ts';
 import { firstPath, newMarks } from '../operations/sending/marks.ts';
-import { reply } from '../operations/sending/reply.ts';
+import { answerShown } from '../operations/deciding/choice.ts';
+import { AnsweredBefore } from '../operations/sending/reply.ts';
 import { send, senderIn } from '../operations/sending/send.ts';
 import { steer } from '../operations/sending/steer.ts';
 import { writerOf } from '../operations/sending/target.ts';
@@ -24,6 +25,8 @@ function asTyped(error: CrosstalkError): CrosstalkError {
     .replace(/^--about \S+ /, '');
   return new CrosstalkError(error.code, words, { cause: error });
 }
+
+const ANSWERED = 'you have answered this already; to answer once more: /reply --again <text>';
 
 /** Sends what a user says, and keeps track of what is on its way. */
 export class BusSending {
@@ -60,7 +63,11 @@ export class BusSending {
 
   async reply(
     message: string,
-    { body, attached: attachments = [] }: { body: string; attached?: readonly Attachment[] },
+    {
+      body,
+      again = false,
+      attached: attachments = [],
+    }: { body: string; again?: boolean; attached?: readonly Attachment[] },
   ): Promise<Sending> {
     const { me, login } = this.#who;
     const found = await readMessage(this.#context, message);
@@ -70,7 +77,14 @@ export class BusSending {
     const to = [formatAddress(writerOf({ ...found, channel }))];
     const input = { message: `${channel}/${found.relPath}`, body, from: me, login };
     const sent = this.#sent(relPath, (onSent) =>
-      reply(this.#context, { ...input, isNew: true, wait: true }, { marks, onSent, attachments }),
+      answerShown(
+        this.#context,
+        found.message,
+        { ...input, isNew: true, wait: true },
+        { marks, onSent, attachments, isMeantAgain: () => again },
+      ).catch((error: unknown) => {
+        throw error instanceof AnsweredBefore ? new CrosstalkError('refused', ANSWERED) : error;
+      }),
     );
     const at = Date.parse(marks.at);
     const shown = bodyShown({ body, files: attachments.map(({ file }) => file) });

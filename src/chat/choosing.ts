@@ -4,13 +4,19 @@ import { threadsOf } from './threads.ts';
 
 /** The newest message of a kind, in the selected thread or in the channel. */
 export function newestOf(state: ChatState, isMeant: (entry: Entry) => boolean): string | undefined {
+  const newest = chosen(state, isMeant).at(-1);
+  return newest && pathOf(newest);
+}
+
+/** The messages of a kind in the selected thread or in the channel, oldest first. */
+export function chosen(state: ChatState, isMeant: (entry: Entry) => boolean): Entry[] {
   const { entries } = roomOf(state, state.current);
   const selected = threadsOf(entries).find(({ root }) => root.relPath === state.selected);
   const all =
     selected === undefined
       ? entries
       : [selected.root, ...selected.others.map(({ entry }) => entry)];
-  return nameOf(all.filter(isMeant).at(-1));
+  return all.filter(isMeant);
 }
 
 /** The message that a command reads which names none: the newest of the selected thread or of the channel. */
@@ -26,6 +32,7 @@ export function toCopy(state: ChatState): string | undefined {
   return newestOf(state, isAnswer);
 }
 
-function nameOf(entry: Entry | undefined): string | undefined {
-  return entry && `${entry.channel}/${entry.relPath}`;
+/** The unique name of a message. */
+export function pathOf({ channel, relPath }: Entry): string {
+  return `${channel}/${relPath}`;
 }

@@ -17,7 +17,7 @@ export const COMMANDS = [
   {
     name: 'cancel',
     usage: '/cancel [message]',
-    summary: 'take back what you asked last, or this message',
+    summary: 'take back what you asked last and is still open, or this message',
   },
   {
     name: 'approve',

@@ -19,6 +19,8 @@ export type Line = readonly Segment[];
 /** The prefix of the selected thread's first line. */
 export const SELECTED = '» ';
 
+/** The columns of a message's text in a line that names it. */
+const EXCERPT_COLUMNS = 24;
 /** Lines shown of one message; `crosstalk read` shows the rest. */
 const MAX_LINES = 200;
 const MAX_CHARACTERS = 50_000;
@@ -128,7 +130,13 @@ function bodyLines(entry: Entry, width: number): string[] {
   return lines;
 }
 
-function shortName(relPath: string): string {
+/** A message by its name and the beginning of its text. */
+export function inWords({ relPath, body }: Pick<Entry, 'relPath' | 'body'>): string {
+  return `${shortName(relPath)} "${cut(oneLine(body), EXCERPT_COLUMNS)}"`;
+}
+
+/** The beginning of a message's random suffix, by which it can be named. */
+export function shortName(relPath: string): string {
   return /-([0-9a-fA-F]{8})/.exec(relPath)?.[1] ?? relPath;
 }
 

@@ -26,7 +26,7 @@ export function rowOf({ id, name, depth }: ChannelRow): ChannelRow {
 }
 
 export function entryOf({ channel, relPath, message, verified }: Arrival): Entry {
-  const { from, to, timestamp, re, cause, options } = message;
+  const { from, to, timestamp, re, cause, cancels, options } = message;
   const { interim, failed, host } = message;
   const marks = { ...(interim && { interim }), ...(failed && { failed }), ...(host && { host }) };
   return {
@@ -38,6 +38,7 @@ export function entryOf({ channel, relPath, message, verified }: Arrival): Entry
     re,
     cause,
     body: bodyShown(message),
+    ...(cancels !== undefined && { cancels }),
     ...(options && { options }),
     ...(verified !== undefined && { verified }),
     ...(isAnswer(message) ? {} : { notYet: marks }),

@@ -136,7 +136,7 @@ interface Spoken {
 /** The effects to carry out outside of the state. */
 export type Effect =
   | ({ do: 'send'; to: string } & Spoken)
-  | ({ do: 'reply'; message: string } & Spoken)
+  | ({ do: 'reply'; message: string; again?: true } & Spoken)
   /** Without `to`, to whom the message that it is about was sent. */
   | ({ do: 'now'; message: string; to?: string } & Spoken)
   | { do: 'attach'; file: string; waiting: readonly Attachment[] }

@@ -15,6 +15,8 @@ export interface Entry {
   re: string[];
   cause: string[];
   body: string;
+  /** The message that it takes back. */
+  cancels?: string;
   /** The answers that it offers. */
   options?: string[];
   /** Whether its writer has signed it; only where a key of that name is pinned here. */
@@ -92,11 +94,12 @@ export interface ChatPort {
   /**
    * Replies to a message, in any form in which one may be named.
    *
+   * @param said `again`: although the user has answered it already
    * @returns the entry to show once the message is found; rejects when it cannot be answered
    */
   reply(
     message: string,
-    said: { body: string; attached?: readonly Attachment[] },
+    said: { body: string; again?: boolean; attached?: readonly Attachment[] },
   ): Promise<{ entry: Entry; sent: Promise<SentEntry> }>;
   /**
    * Says more about an open question of the user, while the actor that was asked works on it.

@@ -1,17 +1,18 @@
 import { forMessage, waitsForFile, withoutFiles } from './attaching.ts';
 import { newestOf } from './choosing.ts';
 import { addressed } from './commands.ts';
-import { cleared, noticed, step, type ChatState, type Effect, type Step } from './model.ts';
+import { cleared, noticed, roomOf, step, type ChatState, type Effect, type Step } from './model.ts';
 import type { Entry } from './port.ts';
-import { isOpen } from './states.ts';
+import { hasEnded, isOpen } from './states.ts';
 
 /** A message that is named by the first word of a reply. */
 const NAMED = /^((?:[^\s/]+\/)?\d{4}\/\d{2}\/\d{2}\/\S+|[0-9a-f]{8,64})(?:\s+|$)/;
 
 /** Replies to the message that is named first, else to the newest of somebody else. */
 export function replied(state: ChatState, argument: string): Step {
-  const [name = '', named] = NAMED.exec(argument) ?? [];
-  const body = argument.slice(name.length).trim();
+  const [again = ''] = /^--again(?:\s+|$)/.exec(argument) ?? [];
+  const [name = '', named] = NAMED.exec(argument.slice(again.length)) ?? [];
+  const body = argument.slice(again.length + name.length).trim();
   const message = named ?? newestOf(state, ({ from }) => from !== state.me);
   if (message === undefined)
     return wrong(state, 'reply to which message? name one: /reply 1f2e3d4c <text>');
@@ -22,6 +23,7 @@ export function replied(state: ChatState, argument: string): Step {
   return kept(state, withoutFiles(cleared(state)), {
     do: 'reply',
     ...said,
+    ...(again !== '' && { again: true }),
     ...forMessage(state),
   });
 }
@@ -49,11 +51,16 @@ export function saidNow(state: ChatState, argument: string): Step {
   return kept(state, cleared(state), { do: 'now', ...said, ...to });
 }
 
-/** Whether somebody works on a message of the user's own. */
-export function isUnderWay(state: ChatState, { from, relPath }: Entry): boolean {
+/** Whether somebody works on a message of the user's own, which was not taken back. */
+export function isUnderWay(state: ChatState, { channel, from, relPath }: Entry): boolean {
+  const isCancelled = roomOf(state, channel).entries.some(
+    ({ cancels, from: who }) => cancels === relPath && who === from,
+  );
+  const states = state.standings[relPath] ?? [];
   return (
     from === state.me &&
-    (state.queued[relPath] === true || (state.standings[relPath] ?? []).some(isOpen))
+    !isCancelled &&
+    (state.queued[relPath] === true || states.some((one) => isOpen(one) && !hasEnded(one)))
   );
 }
 

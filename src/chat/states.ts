@@ -20,6 +20,11 @@ export function isOpen({ state }: NodeState): boolean {
   return state === 'queued' || state === 'running' || state === 'waiting' || state === 'failed';
 }
 
+/** Whether it has failed and is not tried again automatically, as what was cancelled. */
+export function hasEnded({ state, delay }: NodeState): boolean {
+  return state === 'failed' && (delay?.until ?? null) === null;
+}
+
 /**
  * Describes a state in words.
  *

@@ -2,10 +2,15 @@ import { parseAddress } from '../protocol/address.ts';
 import { skillAskedFor } from '../protocol/text/skill-call.ts';
 import { help, read, type CommandName } from './commands.ts';
 import { cleared, noticed, step, type ChatState, type Step } from './model.ts';
-import { newestOf, toCopy, toRead } from './choosing.ts';
+import { chosen, pathOf, toCopy, toRead } from './choosing.ts';
+import { inWords, shortName } from './conversation.ts';
+import { typed } from './editing.ts';
 import { attachedFile, forMessage, waitsForFile, withoutFiles } from './attaching.ts';
 import { answersFold, switchedTo } from './moves.ts';
 import { isUnderWay, kept, replied, saidNow, wrong } from './saying.ts';
+
+/** The most messages among which a person chooses in one line. */
+const MOST_LISTED = 4;
 
 /**
  * Handles the typed text: sends it, or executes it as a command. A text with an error stays in the
@@ -117,12 +122,23 @@ function obeyed(
   }
 }
 
-/** Takes back the message that is named, else the newest of the user's own that somebody works on. */
+/**
+ * Takes back the message that is named, else the only one of the user's own that somebody works on. Of
+ * several the newest is put into the input, where Enter confirms it or another one is named.
+ */
 function cancelled(state: ChatState, argument: string): Step {
-  const message = argument === '' ? newestOf(state, (entry) => isUnderWay(state, entry)) : argument;
-  return message === undefined
-    ? wrong(state, 'nobody works on a message of yours here; name one: /cancel 1f2e3d4c')
-    : step(state, { do: 'cancel', message });
+  if (argument !== '') return step(state, { do: 'cancel', message: argument });
+  const open = chosen(state, (entry) => isUnderWay(state, entry)).reverse();
+  const [newest, ...others] = open;
+  if (newest === undefined)
+    return wrong(state, 'nobody works on a message of yours here; name one: /cancel 1f2e3d4c');
+  if (others.length === 0) return step(state, { do: 'cancel', message: pathOf(newest) });
+  const listed = open.slice(0, MOST_LISTED).map(inWords).join(', ');
+  const asked = { ...state, input: typed(`/cancel ${shortName(newest.relPath)}`) };
+  return wrong(
+    asked,
+    `${String(open.length)} of yours are open; Enter takes back the newest, or name another: ${listed}`,
+  );
 }
 
 /** Decides on the message that is named first; what follows is the note. */

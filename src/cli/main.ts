@@ -6,7 +6,7 @@ import type { Io } from './command/io.ts';
 import { loginName } from './command/login.ts';
 import { EXIT } from './command/exit.ts';
 import { readText, stdinHolds } from './command/stdin.ts';
-import { colourless, harmless } from './view/render.ts';
+import { colourless, harmless, isCapable } from './view/render.ts';
 import { run } from './run.ts';
 import { paging, type Paging } from './command/paging.ts';
 
@@ -62,6 +62,7 @@ export async function main(argv: string[], begun?: Begun): Promise<void> {
   const code = await run(argv, io, ({ name, paged, interrupt: how }) => {
     interrupt = how ?? 'exit';
     if (paged !== true || !process.stdout.isTTY || argv.some((word) => ENDLESS.test(word))) return;
+    if (!isCapable(io.env)) return;
     pages = paging({ write: io.out, clean: harmless, lines: process.stdout.rows }, io, name);
     io.out = pages.out;
   });

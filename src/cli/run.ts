@@ -53,11 +53,26 @@ async function parse(given: readonly string[], io: Io): Promise<Chosen | number>
     return EXIT.usage;
   }
   try {
-    program.parse([...argv], { from: 'user' });
+    // An item of a list is a text, and no option has a blank there; the parser takes it for one.
+    const words = argv.map((word) => (/^-\s/.test(word) ? `${TEXT}${word}` : word));
+    program.parse(words, { from: 'user' });
   } catch (error) {
     return reportUsage(io, argv, error);
   }
-  return chosen ?? EXIT.usage;
+  return chosen === undefined ? EXIT.usage : withoutMarks(chosen);
+}
+
+/** Marks a word for the parser as a text; no word of a command line has it. */
+const TEXT = '\0';
+
+function withoutMarks({ spec, args, options }: Chosen): Chosen {
+  const bare = <T>(value: T): T =>
+    (typeof value === 'string' ? value.replace(TEXT, '') : value) as T;
+  const values = Object.entries(options).map(([name, value]) => [
+    name,
+    Array.isArray(value) ? value.map(bare) : bare(value),
+  ]);
+  return { spec, args: args.map(bare), options: Object.fromEntries(values) as Chosen['options'] };
 }
 
 /** Subcommands of a command that is one itself. */
@@ -86,13 +101,24 @@ function reportUsage(io: Io, argv: readonly string[], error: unknown): number {
   const isGroup = Object.hasOwn(GROUPS, first) || SUBCOMMANDS.has(`${first} ${second}`);
   const known = (isGroup ? 2 : 1) - (code === 'commander.unknownCommand' ? 1 : 0);
   const command = words.slice(0, known).join(' ');
-  const what = withoutCredentials(message)
+  const what = withoutCredentials(message.replaceAll(TEXT, ''))
     .replace(/^error: /, '')
     .replace(/\.?\n\s*/g, ' ')
     .replace(/ for '.*'\. Expected (\d+) arguments? but got (\d+)\./, ': expected $1, got $2')
     .trim();
   const help = ['crosstalk', command, '--help'].filter(Boolean).join(' ');
-  return failed(io, argv, { code: 'usage', command, message: `${what}; see: ${help}` });
+  return failed(io, argv, {
+    code: 'usage',
+    command,
+    message: `${what}${after(message)}; see: ${help}`,
+  });
+}
+
+/** Where a text has been taken for an option: words that no option looks like. */
+function after(message: string): string {
+  const [, word] = /^error: unknown option '(.*)'/s.exec(message) ?? [];
+  const isText = word !== undefined && !/^(?:--[a-z][\w-]*(?:=.*)?|-[a-z])$/is.test(word);
+  return isText ? '; a text that begins with - comes after --, as in: -- "-1"' : '';
 }
 
 function report(io: Io, argv: readonly string[], command: string, error: unknown): number {

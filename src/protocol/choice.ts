@@ -38,7 +38,7 @@ export interface ChosenText {
 /**
  * The text of a reply to a message: that of the option that is chosen, with the reply's own text
  * below it. A text that is nothing but an option's number chooses it too, unless it is the text of an
- * option.
+ * option; another number chooses nothing, and is no text either.
  *
  * @param given `option`: the number, as typed
  */
@@ -55,8 +55,12 @@ export function replyText(
       chosen: Number(option),
     });
   }
-  const text = options.includes(own) ? undefined : optionAt(options, own);
-  return parsed(text === undefined ? { body } : { body: text, chosen: Number(own) });
+  if (options.length === 0 || options.includes(own) || !/^\d{1,2}$/.test(own))
+    return parsed({ body });
+  const text = optionAt(options, own);
+  return text === undefined
+    ? unreadable(`${shown(own)} is none of the options: ${expected(options)}`)
+    : parsed({ body: text, chosen: Number(own) });
 }
 
 function optionAt(options: readonly string[], number: string): string | undefined {
@@ -66,5 +70,9 @@ function optionAt(options: readonly string[], number: string): string | undefine
 function wrongOption(options: readonly string[], given: string): string {
   if (options.length === 0)
     return `--option ${shown(given)}: that message offers no options; leave --option out and give a text`;
-  return `--option ${shown(given)}: expected a number from 1 to ${String(options.length)}: ${optionLines(options).join(', ')}`;
+  return `--option ${shown(given)}: ${expected(options)}`;
+}
+
+function expected(options: readonly string[]): string {
+  return `expected a number from 1 to ${String(options.length)}: ${optionLines(options).join(', ')}`;
 }

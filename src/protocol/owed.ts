@@ -40,6 +40,24 @@ export function markOf({
 }
 
 /**
+ * Whether a message asks several, each of whom owes an answer of its own. A single name owes one answer,
+ * whichever of the hosts that serve it gives it.
+ */
+export function asksSeveral(to: readonly Pick<Address, 'name'>[]): boolean {
+  return to.length > 1 || to.some(({ name }) => name === EVERYONE);
+}
+
+/** Whether a debtor has answered; one that nobody serves may answer from anywhere. */
+export function hasAnswered({ actor, host }: Debtor, replies: readonly Located[]): boolean {
+  return replies.some(
+    ({ message }) =>
+      isAnswer(message) &&
+      message.from === actor &&
+      (host === undefined || (message.host ?? host) === host),
+  );
+}
+
+/**
  * Those who owe an answer to a message: each addressee on each host that serves it.
  *
  * @param served `unreadable`: host files of which it is not known what they serve

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { COMMANDS } from '../../src/cli/tables/table.ts';
-import { scratch } from '../support/bus.ts';
+import { Bus, scratch } from '../support/bus.ts';
 import { command } from '../support/command.ts';
 
 const specs = COMMANDS.filter(({ hidden }) => hidden !== true);
@@ -46,5 +46,23 @@ describe('a wrong command line is answered in one line that says what to do next
     const line = await said([...name.split(' '), ...given(most + 1)]);
     const counts = `expected ${String(most)}, got ${String(most + 1)}`;
     expect(line).toBe(`crosstalk ${name}: too many arguments: ${counts}${helpOf(name)}`);
+  });
+
+  it('a text that begins with - is told where it belongs', async () => {
+    for (const text of ['-5 degrees', '-nice'])
+      expect(await said(['send', '--to', 'x', text])).toBe(
+        `crosstalk send: unknown option '${text}'; a text that begins with - comes after --, as in: -- "-1"${helpOf('send')}`,
+      );
+  });
+});
+
+it('an item of a list is a text, as an argument and as the value of an option', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: 'true' });
+  const sent = await host.run('send', '--to', 'worker', '--option', '- yes', '- first\n- second');
+  expect(sent.code, sent.err).toBe(0);
+  expect(bus.from('operator')[0]?.message).toMatchObject({
+    body: '- first\n- second',
+    options: ['- yes'],
   });
 });

@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { Bus } from '../support/bus.ts';
 import { failedOn, put } from '../support/by-hand.ts';
 import { git } from '../support/git.ts';
@@ -43,6 +43,59 @@ it.each(['with', 'without'])(
     expect(bus.from('operator').at(-1)?.message.body.trimEnd()).toBe('and now?');
   },
 );
+
+describe('ask and wait with several actors', () => {
+  it('wait for all that are served, and print each answer under its name', async () => {
+    const bus = new Bus();
+    const front = await bus.host('front', { tester: 'echo "helper:"' });
+    await bus.host('back', { helper: 'true' });
+    const asking = front.run('ask', 'tester,helper', 'is it done?');
+    const question = await asked(bus);
+    await front.once();
+    const early = await front.run('wait', '--timeout', '0', question);
+    expect(early.code).toBe(3);
+    expect(early.out).toMatch(/^REPLIED .*\n {2}from tester /);
+    expect(early.err).toContain(`${question}: not answered by helper@back\n`);
+    expect((await front.run('wait', '--any', question)).code).toBe(0);
+    expect(JSON.parse((await front.run('replies', question, '--json')).out)).toMatchObject([
+      { state: 'REPLIED', unanswered: ['helper@back'] },
+    ]);
+    put(front, { from: 'helper', host: 'back', re: [question], body: 'Yes.\n' });
+    expect(await asking).toMatchObject({
+      code: 0,
+      out: 'tester:\n  helper:\nhelper:\n  Yes.\n',
+    });
+    expect(await front.run('wait', question)).toMatchObject({ code: 0, err: '' });
+  });
+
+  it('say who has not answered: 1 after a failure, and 3 where nobody serves a name', async () => {
+    const bus = new Bus();
+    const front = await bus.host('front', { tester: 'echo done' });
+    await bus.host('back', { helper: 'true' });
+    const all = front.run('ask', 'all', 'is it done?');
+    const first = await asked(bus);
+    await front.once();
+    put(front, { from: 'helper', re: [first], ...failedOn('back') });
+    expect(await all).toMatchObject({ code: 1, out: 'tester:\n  done\n' });
+    expect((await all).err).toContain('helper failed on back after 3 attempts');
+
+    const odd = front.run('ask', 'tester,nobody', 'and now?');
+    await until('the second question', () => bus.from('operator')[1]);
+    await front.once();
+    expect(await odd).toMatchObject({ code: 3, out: 'tester:\n  done\n' });
+    expect((await odd).err).toContain('not answered by nobody (no host serves it)\n');
+  });
+
+  it('take the first answer alone with --any', async () => {
+    const bus = new Bus();
+    const front = await bus.host('front', { tester: 'echo done' });
+    await bus.host('back', { helper: 'true' });
+    const any = front.run('ask', '--any', 'tester,helper', 'is it done?');
+    await asked(bus);
+    await front.once();
+    expect(await any).toMatchObject({ code: 0, out: 'done\n' });
+  });
+});
 
 it('ask ends with 3 when the time is over, and names the question', { tags: 'long' }, async () => {
   const bus = new Bus();
@@ -132,6 +185,31 @@ it(
     put(front, { from: 'worker', host: 'back', re, body: 'Three.\n' });
     expect(await asking).toMatchObject({ code: 0, out: 'Three.\n' });
     expect(questions).toEqual(['reply to worker (Enter: none): ']);
+  },
+);
+
+it(
+  'ask asks again where a number is none of the options of a question back',
+  { tags: 'long' },
+  async () => {
+    const bus = new Bus();
+    const front = await bus.host('front', { idle: 'true' });
+    await bus.host('back', { worker: 'true' });
+    const typed = ['3', '2'];
+    const ask = (): Promise<string> => Promise.resolve(typed.shift() ?? '');
+    const asking = front.runWith({ ask }, 'ask', 'worker', 'how many?');
+    const re = [await asked(bus)];
+    const back = { from: 'worker', host: 'back', re, interim: true, body: 'Which?\n' } as const;
+    const word = put(front, { ...back, options: ['red', 'blue'] });
+    const reply = await until('the reply', () =>
+      bus.from('operator').find(({ message }) => message.re.includes(word)),
+    );
+    expect(reply.message.body).toBe('blue');
+    put(front, { from: 'worker', host: 'back', re, body: 'Three.\n' });
+    expect(await asking).toMatchObject({ code: 0, out: 'Three.\n' });
+    expect((await asking).err).toContain(
+      '"3" is none of the options: expected a number from 1 to 2',
+    );
   },
 );
 

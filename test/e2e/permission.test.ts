@@ -134,6 +134,33 @@ describe('a run asks for permission', () => {
     noLeft(running);
   });
 
+  it('and who may decide does so with the number of an option, by reply or in ask', async () => {
+    const running = host.start();
+    const typed = ['3', '1'];
+    const prompts: string[] = [];
+    const ask = (question: string): Promise<string> => {
+      prompts.push(question);
+      return Promise.resolve(typed.shift() ?? '');
+    };
+    const asking = host.runWith({ ask }, 'ask', 'worker', task(write('a.txt')));
+    expect((await asking).code).toBe(0);
+    expect((await asking).out).toContain('yes: ');
+    expect((await asking).err).toContain('input: {"file_path"');
+    expect(prompts).toEqual(Array(2).fill('decide (a number; Enter: later): '));
+
+    const relPath = await host.send('worker', task(write('b.txt')));
+    const question = (await asked(2))[1]?.relPath ?? '';
+    await host.news();
+    const others = await host.run('reply', '--option', '1', question, '--from', 'carl');
+    expect(others).toMatchObject({ code: 2, out: '' });
+    expect(others.err).toContain('asks anna to decide, not carl');
+    const denied = await host.run('reply', '--option', '2', question, 'into drafts');
+    expect(denied).toMatchObject({ code: 0, out: `Denied: ${question}\n` });
+    expect(await answerTo(relPath)).toContain('no: denied by anna: into drafts');
+    await running.stop();
+    noLeft(running);
+  });
+
   it('and is denied when nobody answers; the question is taken back', async () => {
     host.declare({ worker: { default: { cli: CLAUDE, permit: 'anna', permit_timeout: '300ms' } } });
     await host.approve();
@@ -427,7 +454,7 @@ describe('a question', () => {
     const out = await answerTo(relPath);
     expect(out).toMatch(/no: denied by anna\n +yes: .*b\.txt/);
     // Who replies instead of deciding is told how to decide.
-    const replied = await host.run('reply', about('a.txt')?.relPath ?? '', '--option', '1');
+    const replied = await host.run('reply', about('a.txt')?.relPath ?? '', 'yes');
     expect(replied).toMatchObject({
       code: 2,
       err: expect.stringContaining('crosstalk approve') as string,

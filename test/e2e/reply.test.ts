@@ -109,9 +109,9 @@ describe('a reply', () => {
       const message = sentIn(asked);
       const chosen = await mac.run('reply', '--option', '1', message, 'but slowly');
       expect(chosen.code).toBe(0);
-      await mac.runWith({ stdin: 'from stdin' }, 'reply', message);
-      await mac.runWith({ stdin: 'not this' }, 'reply', '--option', '2', message);
-      await mac.runWith({ stdin: 'this too' }, 'reply', message, 'text', '-');
+      await mac.runWith({ stdin: 'from stdin' }, 'reply', '--again', message);
+      await mac.runWith({ stdin: 'not this' }, 'reply', '--again', '--option', '2', message);
+      await mac.runWith({ stdin: 'this too' }, 'reply', '--again', message, 'text', '-');
       const replies = bus.from('operator');
       expect(replies.map(({ channel }) => channel)).toEqual([id, id, id, id]);
       expect(replies.map(({ message: { body } }) => body)).toEqual([
@@ -126,6 +126,40 @@ describe('a reply', () => {
       }
     },
   );
+
+  it('to a question that was answered is sent only if it is meant, and to an answer always', async () => {
+    const bus = new Bus();
+    const mac = await bus.host('mac', { worker: 'cat' });
+    const carol = { login: 'carol' };
+    const asked = sentIn((await mac.runWith(carol, 'send', '--to', 'operator', 'shall we?')).out);
+    await mac.run('reply', asked, 'yes');
+    const [first] = bus.from('operator');
+    const refused = await mac.run('reply', asked, 'no');
+    expect(refused).toMatchObject({ code: 1, out: '' });
+    expect(refused.err).toBe(
+      `crosstalk reply: you have answered ${asked} already, in ${first?.relPath ?? ''}; to answer once more, add --again\n`,
+    );
+    const prompts: string[] = [];
+    const saying = (word: string) => ({
+      ask: (question: string) => {
+        prompts.push(question);
+        return Promise.resolve(word);
+      },
+    });
+    expect((await mac.runWith(saying('n'), 'reply', asked, 'no')).code).toBe(1);
+    expect(bus.from('operator')).toHaveLength(1);
+    expect((await mac.runWith(saying('y'), 'reply', asked, 'no')).code).toBe(0);
+    expect(prompts[0]).toMatch(/^you have answered this already, in .*; answer again\? \[y\/N\] $/);
+    expect((await mac.run('reply', '--again', asked, 'perhaps')).code).toBe(0);
+    expect(bus.from('operator').map(({ message }) => message.body)).toEqual([
+      'yes',
+      'no',
+      'perhaps',
+    ]);
+
+    for (const more of ['why?', 'and how?'])
+      expect((await mac.runWith(carol, 'reply', first?.relPath ?? '', more)).code).toBe(0);
+  });
 
   it('of a wrong form is refused in one line, and nothing is sent', async () => {
     const bus = new Bus();
@@ -156,6 +190,8 @@ describe('a reply', () => {
     const missing = await mac.run('reply', 'ffffffff', 'x');
     expect([missing.code, missing.out]).toEqual([1, '']);
     expect(bus.messages()).toHaveLength(2);
+    const none = 'expected a number from 1 to 2: 1) yes, 2) 7';
+    expect(await refused(asked, '3')).toContain(`"3" is none of the options: ${none}`);
     // A text that is an option's own is that option, and not the number of another one.
     const seven = await mac.run('reply', asked, '7');
     expect(seven.err).toBe('');

@@ -64,6 +64,20 @@ it.each(['', 'cat', '/no/such/pager'])(
   },
 );
 
+it('a dumb terminal gets neither colours nor a pager', async () => {
+  const { host } = await setUp();
+  const read = await host.send('worker', `# Lines\n\n${LONG}`);
+  const at = {
+    dir: host.dir,
+    env: { ...host.env, PAGER: pager(host), NO_COLOR: '', TERM: 'dumb' },
+  };
+  const session = await OnTerminal.start(at, 'read', read);
+  expect(await session.ended).toBe(0);
+  expect(shown(session)).toBeUndefined();
+  expect(session.text).toContain('line 59');
+  expect(session.text).not.toContain('\x1b[');
+});
+
 it('a command that fails shows what it has and its error, without a pager', async () => {
   const { host } = await setUp();
   const at = { dir: host.dir, env: { ...host.env, PAGER: pager(host) } };

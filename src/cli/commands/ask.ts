@@ -5,7 +5,8 @@ import { firstPath, newMarks } from '../../operations/sending/marks.ts';
 import type { Reached } from '../../operations/sending/way.ts';
 import { timeAndChanceOf } from '../../operations/time-and-chance.ts';
 import { messageJson, repliedJson } from '../../operations/shapes/as-json.ts';
-import { isAnswer } from '../../protocol/owed.ts';
+import type { Located } from '../../protocol/message.ts';
+import { asksSeveral, isAnswer } from '../../protocol/owed.ts';
 import { branchInWords } from '../../protocol/text/branch.ts';
 import { readAttachments } from '../command/attach.ts';
 import { lookAtStdin, readBody } from '../command/body.ts';
@@ -15,7 +16,7 @@ import { EXIT } from '../command/exit.ts';
 import { addressing } from '../command/send-input.ts';
 import { assertText } from '../command/skill-call.ts';
 import { body as shownBody } from '../view/message.ts';
-import { painter } from '../view/render.ts';
+import { indent, painter } from '../view/render.ts';
 import { ended, timeoutOf } from '../view/replied.ts';
 import { nameOf, Talk } from '../view/talk.ts';
 import { withoutRepeats } from '../view/without-repeats.ts';
@@ -66,7 +67,7 @@ export async function run(asGiven: Call): Promise<number> {
     },
   };
   try {
-    const limits = { timeout, signal: io.stop, marks, attachments };
+    const limits = { timeout, signal: io.stop, any: flag(call, 'any'), marks, attachments };
     const asked = await ask(sender, input, limits, events);
     await leftOut;
     return report(call, asked);
@@ -78,19 +79,35 @@ export async function run(asGiven: Call): Promise<number> {
   }
 }
 
-/** The answer alone, or why there is none. */
+/** The answer alone, or those of several under their names; or why there is none. */
 function report(call: Call, { ending, question }: Asked): number {
   const { io } = call;
   const { ref, replies } = question;
-  const answer = replies.find(({ message }) => isAnswer(message));
+  const answers = replies.filter(({ message }) => isAnswer(message));
+  const [answer] = answers;
   const json = { ...repliedJson(question), answer: answer ? messageJson(answer) : null };
-  print(call, json, () => (answer === undefined ? '' : bodyOf(call, answer.message.body)));
-  if (answer?.verified !== undefined) note(call, `the answer is from ${nameOf(answer)}`);
-  const branch = answer?.message.branch;
-  if (branch !== undefined) note(call, `branch ${branchInWords(branch)}`);
-  if (ending === 'timed_out')
+  const isList = asksSeveral(question.question?.to ?? []) && !flag(call, 'any');
+  print(call, json, () => {
+    if (isList) return answers.map((one) => underName(call, one, answers)).join('\n');
+    return answer === undefined ? '' : bodyOf(call, answer.message.body);
+  });
+  for (const one of isList ? answers : answers.slice(0, 1)) {
+    const { branch } = one.message;
+    if (one.verified !== undefined && !isList) note(call, `the answer is from ${nameOf(one)}`);
+    const where = isList ? ` of ${one.message.from}` : '';
+    if (branch !== undefined) note(call, `branch${where} ${branchInWords(branch)}`);
+  }
+  if (ending === 'timed_out' && !question.isOver)
     note(call, `no answer yet; go on waiting with: crosstalk wait ${ref.relPath}`);
   return io.stop.aborted ? EXIT.interrupted : ended(call, ending, [question]);
+}
+
+/** An answer below the name of its writer, indented so that no text can pass for another name. */
+function underName(call: Call, answer: Located, among: readonly Located[]): string {
+  const { from, host } = answer.message;
+  const isAlone = among.filter(({ message }) => message.from === from).length === 1;
+  const where = isAlone || host === undefined ? '' : `@${host}`;
+  return `${nameOf(answer)}${where}:\n${indent(bodyOf(call, answer.message.body))}`;
 }
 
 /** As it was written, except that a terminal shows headings and code. */

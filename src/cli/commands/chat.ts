@@ -5,6 +5,7 @@ import { CrosstalkError } from '../../errors.ts';
 import { parseRecipients } from '../../protocol/address.ts';
 import { flag, given, inTransport, note, text, type Call } from '../command/command.ts';
 import { EXIT } from '../command/exit.ts';
+import { isCapable } from '../view/render.ts';
 import { timeoutOf } from '../view/replied.ts';
 
 /**
@@ -19,7 +20,7 @@ export async function run(call: Call): Promise<number> {
   const timeout = timeoutOf(call);
   const { problems } = parseRecipients(text(call, 'to') ?? 'nobody');
   if (problems.length > 0) throw new CrosstalkError('usage', `--to: ${problems.join('; ')}`);
-  const hasScreen = io.inIsTty && io.outIsTty && io.env['TERM'] !== 'dumb' && !flag(call, 'json');
+  const hasScreen = io.inIsTty && io.outIsTty && isCapable(io.env) && !flag(call, 'json');
   const stop = new AbortController();
   const input: BusPortInput = {
     ...given(call, 'from', 'to'),

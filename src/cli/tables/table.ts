@@ -100,6 +100,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     args: '<actor> [text] [-]',
     summary: 'send a question, wait, and print the answer alone',
     options: [
+      ['--any', 'with several actors: the first answer is enough'],
       CHANNEL,
       FROM,
       ['--tier <tier>', 'the model tier asked for'],
@@ -111,7 +112,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       TIMEOUT,
     ],
     details:
-      'What happens meanwhile is on stderr. The exit code is 1 once nobody owes an answer any more, as after a failure.',
+      'What happens meanwhile is on stderr. The exit code is 1 once nobody owes an answer any more, as after a failure. Of several actors, as in tester,helper or all, it waits for every one that a host serves and prints each answer under its name; it is 3 if somebody has not answered.',
     interrupt: 'clean',
     notInRun: NO_WAITING,
     example: 'crosstalk ask concierge "what changed this week?"',

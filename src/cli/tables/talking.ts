@@ -8,6 +8,7 @@ export const TALKING_COMMANDS: readonly CommandSpec[] = [
     summary: 'answer a message, or ask further in its thread',
     options: [
       ['--option <n>', 'choose this one of the answers that the message offers'],
+      ['--again', 'although you have answered it already'],
       FROM,
       ['--tier <tier>', 'the model tier asked for'],
       ['--file <path>', 'take the text from a file'],
@@ -17,7 +18,7 @@ export const TALKING_COMMANDS: readonly CommandSpec[] = [
     ],
     inRun: NO_SECRETS,
     details:
-      'Goes to the writer of the message, in its channel; an actor wakes with the whole thread. After a final answer it asks anew. A text that is only the number of an option chooses it; a text beside --option stands below it.',
+      'Goes to the writer of the message, in its channel; an actor wakes with the whole thread. After a final answer it asks anew. A text that is only the number of an option chooses it; a text beside --option stands below it. To a question for permission an option decides, as crosstalk approve and deny do.',
     example: 'crosstalk reply 1f2e3d4c "yes, but leave the tests alone"',
     load: () => import('../commands/talk/reply.ts'),
   },

@@ -7,9 +7,14 @@ export { colourless };
 
 type Style = Parameters<typeof styleText>[0];
 
-/** Colours text when stdout is a terminal and `NO_COLOR` is unset. */
+/** Whether a terminal shows more than plain text: not one that is dumb. */
+export function isCapable(env: Io['env']): boolean {
+  return env['TERM'] !== 'dumb';
+}
+
+/** Colours text when stdout is a capable terminal and `NO_COLOR` is unset. */
 export function painter(io: Pick<Io, 'env' | 'outIsTty'>): (style: Style, text: string) => string {
-  const on = io.outIsTty && (io.env['NO_COLOR'] ?? '') === '';
+  const on = io.outIsTty && isCapable(io.env) && (io.env['NO_COLOR'] ?? '') === '';
   // The caller has already decided whether to colour, and its stdout may differ from this
   // process's.
   return (style, text) => (on ? styleText(style, text, { validateStream: false }) : text);

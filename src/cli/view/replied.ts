@@ -47,10 +47,13 @@ export function printReplied(call: Call, found: readonly Replied[]): void {
  */
 export function ended(call: Call, ending: Ending, found: readonly Replied[]): number {
   if (ending === 'complete') return EXIT.ok;
-  if (ending === 'timed_out') return EXIT.timedOut;
   for (const one of found)
     for (const line of reasonsOf(one)) note(call, `${one.ref.relPath}: ${localTimes(line)}`);
-  return EXIT.failed;
+  if (ending === 'timed_out') return EXIT.timedOut;
+  // Who chose to say nothing beside others who have answered has not failed.
+  return found.some(({ state, failures }) => state !== 'REPLIED' || failures.length > 0)
+    ? EXIT.failed
+    : EXIT.ok;
 }
 
 /** A function that prints on stderr what holds an answer up. */

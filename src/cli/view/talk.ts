@@ -2,7 +2,9 @@ import type { AskEvents } from '../../operations/sending/await-answer.ts';
 import type { Replied } from '../../operations/reading/replies.ts';
 import type { Sent } from '../../operations/sending/input.ts';
 import { decideCommands, replyCommand } from '../../operations/waiting/words.ts';
-import { reasonOf } from '../../errors.ts';
+import { answerShown } from '../../operations/deciding/choice.ts';
+import { CrosstalkError, reasonOf } from '../../errors.ts';
+import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { optionLines } from '../../protocol/choice.ts';
 import type { Located } from '../../protocol/message.ts';
 import { note, type Call } from '../command/command.ts';
@@ -34,9 +36,10 @@ export class Talk {
       waits: (question) => {
         this.#tell(question);
       },
-      spoke: (word, answer) => {
-        this.#hear(word, answer);
+      spoke: (word, answer, asker) => {
+        this.#hear(word, answer, asker);
       },
+      answerWith: answerShown,
       isOver: async ({ state }) => state === 'FAILED' || (await this.#replied) === 'silent',
     };
   }
@@ -56,10 +59,20 @@ export class Talk {
     else if (whom !== '') io.err(`(waiting for ${whom}…)\n`);
   }
 
-  #hear(word: Located, answer: (body: string) => Promise<Sent>): void {
+  #hear(word: Located, answer: (body: string) => Promise<Sent>, asker: string): void {
     const { io } = this.#call;
     const { relPath, message } = word;
-    const said = [message.body.trimEnd(), ...optionLines(message.options ?? [])].join('\n');
+    const { permission } = message;
+    const said = [
+      message.body.trimEnd(),
+      ...(permission === undefined
+        ? []
+        : [
+            `tool: ${escapeInvisible(permission.tool)}`,
+            `input: ${escapeInvisible(permission.input)}`,
+          ]),
+      ...optionLines(message.options ?? []),
+    ].join('\n');
     const text = colourless(said);
     // A note that the mail is held asks nothing.
     if (message.extra['held'] !== undefined) {
@@ -67,33 +80,44 @@ export class Talk {
       return;
     }
     if (message.proposal === true) {
-      // It is decided on by a command of its own, which shows the whole of it; a reply decides nothing.
       note(this.#call, `${nameOf(word)} proposes, in ${relPath}:\n${indent(text)}`);
-      note(this.#call, decideCommands(relPath, message.to));
+      const decides = permission !== undefined && message.to.some(({ name }) => name === asker);
+      // A plan is decided on by a command of its own, which shows the whole of it.
+      if (decides && io.ask !== undefined)
+        this.#prompts('decide (a number; Enter: later): ', answer);
+      else note(this.#call, decideCommands(relPath, message.to));
       return;
     }
     note(this.#call, `${nameOf(word)} says on the way, in ${relPath}:\n${indent(text)}`);
-    this.#prompt.abort();
-    this.#prompt = new AbortController();
     if (io.ask === undefined) note(this.#call, replyCommand(relPath));
-    else this.#replied = this.#take(message.from, answer, this.#prompt.signal);
+    else this.#prompts(`reply to ${message.from} (Enter: none): `, answer);
   }
 
-  /** Takes a reply on the terminal, while the waiting goes on. */
+  /** Shows a prompt in the place of the one before. */
+  #prompts(question: string, answer: (body: string) => Promise<Sent>): void {
+    this.#prompt.abort();
+    this.#prompt = new AbortController();
+    this.#replied = this.#take(question, answer, this.#prompt.signal);
+  }
+
+  /** Takes a reply on the terminal, while the waiting goes on; one that is no option is asked for again. */
   async #take(
-    from: string,
+    question: string,
     answer: (body: string) => Promise<Sent>,
     signal: AbortSignal,
   ): Promise<'replied' | 'silent'> {
     const { io } = this.#call;
-    try {
-      const text = (await io.ask?.(`reply to ${from} (Enter: none): `, signal)) ?? '';
-      if (signal.aborted || text.trim() === '') return 'silent';
-      await answer(text);
-      return 'replied';
-    } catch (error) {
-      if (!signal.aborted) note(this.#call, `the reply was not sent: ${reasonOf(error)}`);
-      return 'silent';
+    for (;;) {
+      try {
+        const text = (await io.ask?.(question, signal)) ?? '';
+        if (signal.aborted || text.trim() === '') return 'silent';
+        await answer(text);
+        return 'replied';
+      } catch (error) {
+        if (signal.aborted) return 'silent';
+        note(this.#call, `the reply was not sent: ${reasonOf(error)}`);
+        if (!(error instanceof CrosstalkError && error.code === 'usage')) return 'silent';
+      }
     }
   }
 }

@@ -17,9 +17,9 @@ export function askingTools(z: Z): Tool[] {
       name: 'ask',
       title: 'Ask and wait for the answer',
       description:
-        'Send a question to an actor and wait for its answer: send and wait in one call. If "answer" is null when the time is over, nothing is wrong: call wait with "message". If state is FAILED, no answer will come: tell the operator why, as notes say. To ask several at once use send, then wait.',
+        'Send a question to an actor and wait for its answer: send and wait in one call. If "answer" is null when the time is over, nothing is wrong: call wait with "message". If state is FAILED, no answer will come: tell the operator why, as notes say. Several are asked at once as "tester,helper": it waits for all of them.',
       input: z.strictObject({
-        to: z.string().min(1).describe('actor, or actor@host'),
+        to: z.string().min(1).describe('actor, or actor@host; several are separated by commas'),
         body: z.string().min(1).describe('the question, as markdown'),
         ...sharedInput(z),
         schema: schemaInput(z),
@@ -29,6 +29,7 @@ export function askingTools(z: Z): Tool[] {
         message: z.string().describe('name of the question, for wait, replies and thread'),
         state: z.enum(['PENDING', 'REPLIED', 'FAILED']),
         answer: message.nullable(),
+        others: z.array(message).optional().describe('where several were asked: later answers'),
         interim: z.array(message).describe('words on the way to the answer'),
       }),
       hints: {},
@@ -65,11 +66,13 @@ export function askingTools(z: Z): Tool[] {
           reply,
           json: markedMessage(marks, messageJson(reply)),
         }));
+        const [answer, ...others] = shown.filter(({ reply }) => isAnswer(reply.message));
         return {
           channel: ref.channel,
           message: ref.relPath,
           state,
-          answer: shown.find(({ reply }) => isAnswer(reply.message))?.json ?? null,
+          answer: answer?.json ?? null,
+          ...(others.length > 0 && { others: others.map(({ json }) => json) }),
           interim: shown.flatMap(({ reply, json }) => (reply.message.interim ? [json] : [])),
         };
       },

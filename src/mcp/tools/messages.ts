@@ -211,7 +211,7 @@ async function look(
   return call.open(async (context) => {
     const { ending, found } = await awaitReplies(context, messages, call, waiting);
     const complete = ending === 'complete';
-    if (ending === 'over') for (const line of found.flatMap(reasonsOf)) call.note(line);
+    if (!complete) for (const line of found.flatMap(reasonsOf)) call.note(line);
     if (ending === 'timed_out' && waiting !== undefined)
       call.note(`no answer within ${String(waiting.timeout)} s; call wait again to go on waiting`);
     return {

@@ -28,11 +28,12 @@ export function talkingTools(z: Z): Tool[] {
           .min(1)
           .optional()
           .describe('the number of the answer you choose, of those that the message offers'),
+        again: z.boolean().optional().describe('although you have answered this question already'),
         tier: sharedInput(z).tier,
       }),
       output: sent,
       hints: {},
-      run: ({ message: wanted, body = '', option, tier }, { surroundings, open }) =>
+      run: ({ message: wanted, body = '', option, again, tier }, { surroundings, open }) =>
         open(async (context) => {
           const input = {
             message: wanted,
@@ -42,7 +43,7 @@ export function talkingTools(z: Z): Tool[] {
             wait: true,
             login: surroundings.login,
           };
-          return sentJson(await reply(context, input));
+          return sentJson(await reply(context, input, { isMeantAgain: () => again === true }));
         }),
     }),
     tool({

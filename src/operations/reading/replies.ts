@@ -10,10 +10,10 @@ export type { Followed as Replied };
 export interface RepliesInput {
   messages: readonly (string | MessageRef)[];
   /**
-   * Whether to wait until each of them has its answer, or until any of them has a reply. A word on
-   * the way to an answer is a reply and no answer (talk.md).
+   * Whether to wait until each of them has the answers of all that it asks, or each a first answer, or
+   * until any of them has a reply. A word on the way to an answer is a reply and no answer (talk.md).
    */
-  wait?: 'all' | 'any';
+  wait?: 'all' | 'first' | 'any';
   /** The longest wait in milliseconds. */
   timeout: number;
   signal: AbortSignal;
@@ -26,8 +26,9 @@ export interface RepliesInput {
 }
 
 /**
- * How the waiting ended. `over`: with `wait`, nobody owes an answer any more although not all messages
- * have one, because a delivery failed or an actor chose silence.
+ * How the waiting ended. `over`: with `wait`, nobody owes an answer any more although not all have
+ * answered, because a delivery failed or an actor chose silence. `timed_out`: somebody owes one; whom no
+ * host serves is not waited for beside others.
  */
 export type Ending = 'complete' | 'over' | 'timed_out';
 
@@ -81,14 +82,16 @@ export async function replies(
 }
 
 /** Whether there is nothing to wait for any more. */
-function endingOf(found: readonly Followed[], wait: 'all' | 'any'): Ending | undefined {
+function endingOf(found: readonly Followed[], wait: 'all' | 'first' | 'any'): Ending | undefined {
   const isAnswered = ({ state }: Followed): boolean => state === 'REPLIED';
   if (wait === 'any') {
     if (found.some((one) => isAnswered(one) || hasSpoken(one))) return 'complete';
     return found.some(({ isOver }) => isOver) ? 'over' : undefined;
   }
-  if (found.every(isAnswered)) return 'complete';
-  return found.every(({ isOver }) => isOver) ? 'over' : undefined;
+  if (wait === 'first' && found.every(isAnswered)) return 'complete';
+  if (!found.every(({ isOver }) => isOver)) return undefined;
+  if (found.some(({ failures, silent }) => failures.length + silent.length > 0)) return 'over';
+  return found.every(({ owing }) => owing.length === 0) ? 'complete' : 'timed_out';
 }
 
 /** Whether somebody said something that is not the notice of a failure. */

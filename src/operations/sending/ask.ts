@@ -1,5 +1,7 @@
 import { CrosstalkError } from '../../errors.ts';
 import type { Context } from '../context.ts';
+import { parseRecipients } from '../../protocol/address.ts';
+import { asksSeveral } from '../../protocol/owed.ts';
 import type { MessageRef } from '../../protocol/message-ref.ts';
 import type { Ending, Replied } from '../reading/replies.ts';
 import type { AskEvents } from './await-answer.ts';
@@ -25,8 +27,8 @@ const AT_FIRST_MS = 500;
  * Sends a question and waits for its answer (talk.md). The transport is opened where this process sends it
  * itself, and where its dispatcher has not told of a plain answer after a moment.
  *
- * @param limits `timeout`: milliseconds to wait once it is sent; `atFirst`: see {@link AT_FIRST_MS}; `marks`, `attachments` as for
- *   {@link send}
+ * @param limits `timeout`: milliseconds to wait once it is sent; `any`: whether the first answer is enough where several are asked;
+ *   `atFirst`: see {@link AT_FIRST_MS}; `marks`, `attachments` as for {@link send}
  * @throws CrosstalkError as {@link send} does; the reason of `signal` when that is aborted
  */
 export async function ask(
@@ -47,10 +49,12 @@ export async function ask(
   }
 }
 
-type AskLimits = { timeout: number; signal: AbortSignal; atFirst?: number } & Pick<
-  SendOptions,
-  'marks' | 'attachments'
->;
+type AskLimits = {
+  timeout: number;
+  signal: AbortSignal;
+  any?: boolean;
+  atFirst?: number;
+} & Pick<SendOptions, 'marks' | 'attachments'>;
 
 async function askOn(
   way: Way,
@@ -59,7 +63,7 @@ async function askOn(
   limits: AskLimits,
   events: AskEvents,
 ): Promise<Asked> {
-  const { timeout, signal, atFirst = AT_FIRST_MS, ...beside } = limits;
+  const { timeout, signal, any = false, atFirst = AT_FIRST_MS, ...beside } = limits;
   // What was begun before is with a dispatcher already.
   if (sender.begun === undefined) signal.throwIfAborted();
   let opened: (context: Context) => void = () => undefined;
@@ -109,7 +113,8 @@ async function askOn(
   const handed = await unlessAborted(Promise.race([sending, opens]), signal);
   if (handed !== undefined) events.onSent?.(questionIn(handed), handed);
   const begun = performance.now();
-  if (dispatcher !== undefined && handed?.delivered.published === true) {
+  const isOneEnough = any || !asksSeveral(parseRecipients(input.to).to);
+  if (isOneEnough && dispatcher !== undefined && handed?.delivered.published === true) {
     const moment = { timeout: Math.min(timeout, atFirst), signal };
     const question = await earlyAnswer(dispatcher, questionIn(handed), moment);
     signal.throwIfAborted();
@@ -129,7 +134,7 @@ async function askOn(
     const { ending, found } = await answered(
       context,
       { ...input, from: sent.from },
-      { timeout: Math.max(0, left), signal, since, ref },
+      { wait: any ? 'first' : 'all', timeout: Math.max(0, left), signal, since, ref },
       events,
     );
     const [question] = found;

@@ -1,11 +1,12 @@
-import type { Located } from '../../protocol/message.ts';
+import type { Located, Message } from '../../protocol/message.ts';
 import type { MessageRef } from '../../protocol/message-ref.ts';
 import { EVERYONE } from '../../protocol/address.ts';
 import type { Context } from '../context.ts';
-import { replies, type Ending, type Replied } from '../reading/replies.ts';
+import { replies, type Ending, type Replied, type RepliesInput } from '../reading/replies.ts';
 import { interimOf } from '../waiting/standing.ts';
 import type { Sent } from './input.ts';
-import { send, senderIn, type SendOptions } from './send.ts';
+import { reply, type ReplyInput } from './reply.ts';
+import type { SendOptions } from './send.ts';
 import type { Reached } from './way.ts';
 
 /** What happens between a question and its answer. */
@@ -22,9 +23,12 @@ export interface AskEvents {
   /**
    * A word on the way to the answer, which may be a question back.
    *
-   * @param answer sends a reply to it; the actor goes on with the question then
+   * @param answer replies to it; the actor goes on with the question then
+   * @param asker who has asked
    */
-  spoke?: (word: Located, answer: (body: string) => Promise<Sent>) => void;
+  spoke?: (word: Located, answer: (body: string) => Promise<Sent>, asker: string) => void;
+  /** Replies to such a word in the place of {@link reply}. */
+  answerWith?: (context: Context, word: Message, input: ReplyInput) => Promise<Sent>;
   /**
    * Called when nobody owes an answer any more: whether that is the end, or the asker has just replied to
    * a question back.
@@ -36,17 +40,13 @@ export interface AskEvents {
  * Waits for the answer to a question, and passes on what is said until then.
  *
  * @param asker who has asked, and replies to a question back
- * @param limits `timeout`: milliseconds to wait; `since`: a commit at which little or nothing was said to it
+ * @param limits `wait` and `timeout` as for {@link replies}; `since`: a commit at which little or nothing was said to it
  */
 export async function answered(
   context: Context,
   { login, from }: { login: string; from: string },
-  {
-    timeout,
-    ref,
-    ...rest
-  }: { timeout: number; signal: AbortSignal; since: string; ref: MessageRef },
-  { heldUp, waits, spoke, isOver }: AskEvents,
+  { timeout, ref, ...rest }: Omit<RepliesInput, 'messages'> & { since: string; ref: MessageRef },
+  { heldUp, waits, spoke, answerWith, isOver }: AskEvents,
 ): Promise<{ ending: Ending; found: Replied[] }> {
   const deadline = performance.now() + timeout;
   const heard = new Set<string>();
@@ -55,13 +55,17 @@ export async function answered(
     for (const word of wordsOf(question)) {
       if (heard.has(word.relPath) || heard.size >= MOST_WORDS) continue;
       heard.add(word.relPath);
-      spoke?.(word, (body) => reply(context, ref, word, { body, login, from }));
+      const input = { message: `${ref.channel}/${word.relPath}`, login, from };
+      const answer = (body: string): Promise<Sent> => {
+        const said = { ...input, body, isNew: false, wait: true };
+        return answerWith?.(context, word.message, said) ?? reply(context, said);
+      };
+      spoke?.(word, answer, from);
     }
   };
   for (;;) {
     const ended = await replies(context, {
       messages: [ref],
-      wait: 'all',
       timeout: Math.max(0, deadline - performance.now()),
       ...rest,
       heldUp: (line) => {
@@ -90,15 +94,4 @@ function wordsOf(question: Replied | undefined): Located[] {
   return interimOf(question).filter(
     ({ message }) => names.has(message.from) || names.has(EVERYONE),
   );
-}
-
-/** Replies to a word on the way to the answer. */
-function reply(
-  context: Context,
-  { channel }: MessageRef,
-  { relPath }: Located,
-  said: { body: string; login: string; from: string },
-): Promise<Sent> {
-  const input = { ...said, to: '', reply: `${channel}/${relPath}`, isNew: false, wait: true };
-  return send(senderIn(context), input);
 }

@@ -1,5 +1,14 @@
-import type { Context } from '../context.ts';
-import { findMessage } from '../reading/read.ts';
+import { CrosstalkError } from '../../errors.ts';
+import { isQuestion } from '../../protocol/causality.ts';
+import { isSentInterim } from '../../protocol/interim.ts';
+import type { Message } from '../../protocol/message.ts';
+import type { MessageRef } from '../../protocol/message-ref.ts';
+import { isAnswer } from '../../protocol/owed.ts';
+import { tipOf, type Context } from '../context.ts';
+import { withNaming } from '../lookup/naming.ts';
+import { resolveFrom } from '../lookup/resolve.ts';
+import { readMessage } from '../reading/read.ts';
+import { queuedIn } from '../tracing/gather.ts';
 import type { SendInput, Sent } from './input.ts';
 import { send, senderIn, type SendOptions } from './send.ts';
 
@@ -9,19 +18,63 @@ export interface ReplyInput extends Omit<SendInput, 'to' | 'channel' | 'reply'> 
   message: string;
 }
 
+export interface ReplyOptions extends SendOptions {
+  /**
+   * Decides whether a second answer to one question is meant; without it, and where it says no, the
+   * answer is refused.
+   *
+   * @param earlier relPath of the first
+   */
+  isMeantAgain?: (earlier: string) => boolean | Promise<boolean>;
+}
+
 /**
  * Replies to a message: to its writer at its host, in its channel, with `re` it (talk.md). The one
  * rule and the walk of protocol.md §4 do the rest.
  *
- * @throws CrosstalkError as {@link send} does, and for the message's name; nothing is written then
+ * @throws CrosstalkError as {@link send} does, for the message's name, and {@link AnsweredBefore}; nothing
+ *   is written then
  */
 export async function reply(
   context: Context,
-  { message, ...input }: ReplyInput,
-  options: SendOptions = {},
+  { message: given, ...input }: ReplyInput,
+  { isMeantAgain, ...options }: ReplyOptions = {},
 ): Promise<Sent> {
   // Resolved here, because a dispatcher must not be kept busy by building an index.
-  const { channel, relPath } = await findMessage(context, message);
-  const said = { ...input, to: '', reply: `${channel}/${relPath}` };
+  const { channel, relPath, message } = await readMessage(context, given);
+  const ref = { channel: channel.id, relPath };
+  const earlier = await answeredBefore(context, ref, message, input);
+  if (earlier !== undefined && (await isMeantAgain?.(earlier)) !== true)
+    throw new AnsweredBefore(relPath, earlier);
+  const said = { ...input, to: '', reply: `${channel.id}/${relPath}` };
   return send(senderIn(context), said, options);
+}
+
+/** The refusal of a second answer to one question: whoever asked would be woken by it again. */
+export class AnsweredBefore extends CrosstalkError {
+  constructor(relPath: string, earlier: string) {
+    super(
+      'refused',
+      `you have answered ${relPath} already, in ${earlier}; to answer once more, add --again`,
+    );
+  }
+}
+
+/** The earlier answer of a writer to a question, as far as is known here; what a run says is its own business. */
+async function answeredBefore(
+  context: Context,
+  { channel, relPath }: MessageRef,
+  question: Message,
+  said: Pick<SendInput, 'from' | 'login'>,
+): Promise<string | undefined> {
+  if (context.agentMode !== undefined || context.dispatch.id !== undefined) return undefined;
+  if (!isQuestion(question) && !isSentInterim(question)) return undefined;
+  const from = resolveFrom(context, said.from, said.login);
+  const naming = await withNaming(context, await tipOf(context), (find) =>
+    find({ channel, relPath }, 're'),
+  );
+  const isTheirs = ({ from: who, re, ...rest }: Message): boolean =>
+    who === from && re.includes(relPath) && isAnswer(rest);
+  return [...naming, ...(await queuedIn(context, channel))].find(({ message }) => isTheirs(message))
+    ?.relPath;
 }

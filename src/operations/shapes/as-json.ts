@@ -1,6 +1,6 @@
 import { formatAddress } from '../../protocol/address.ts';
 import type { Located } from '../../protocol/message.ts';
-import type { Outcome } from '../../protocol/owed.ts';
+import { asksSeveral, type Outcome } from '../../protocol/owed.ts';
 import { talkHeader, type TalkFields } from '../../protocol/talk.ts';
 import type { Memory, MemoryChange, MemoryKind } from '../../protocol/files/memory.ts';
 import type { ListedMemory } from '../memory/list.ts';
@@ -82,17 +82,19 @@ export interface RepliedJson {
   message: string;
   state: Outcome;
   replies: MessageJson[];
-  /** The deliveries that came to nothing, as long as there is no answer. */
+  /** The deliveries that came to nothing, as long as the only name that was asked has not answered. */
   failures: Failed[];
   /** The message by which its writer took it back; absent where nobody did. */
   cancelled?: string;
+  /** Only where several were asked: those who have not answered. */
+  unanswered?: string[];
   /** What holds the answer up, a line for each cause; empty unless it was waited for. */
   held_up: string[];
 }
 
 /** Converts a message and its answers to JSON. */
-export function repliedJson(replied: Replied): RepliedJson {
-  const { ref, state, replies, failures, cancelled, held_up } = replied;
+export function repliedJson(followed: Replied): RepliedJson {
+  const { ref, question, state, replies, failures, cancelled, owing, held_up } = followed;
   return {
     channel: ref.channel,
     message: ref.relPath,
@@ -100,6 +102,11 @@ export function repliedJson(replied: Replied): RepliedJson {
     replies: replies.map(messageJson),
     failures,
     ...(cancelled && { cancelled: cancelled.relPath }),
+    ...(asksSeveral(question?.to ?? []) && {
+      unanswered: owing.map(({ actor: name, host }) =>
+        formatAddress({ name, ...(host !== undefined && { host }) }),
+      ),
+    }),
     held_up,
   };
 }

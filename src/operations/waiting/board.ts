@@ -3,7 +3,6 @@ import { stat } from 'node:fs/promises';
 import { messageKey, type MessageRef } from '../../protocol/message-ref.ts';
 import { CHANNELS } from '../../protocol/layout.ts';
 import { parseMessage, type Located, type Message } from '../../protocol/message.ts';
-import { isAnswer } from '../../protocol/owed.ts';
 import { tipOf, type Context } from '../context.ts';
 import { arrivals, type Arrival } from '../lookup/arrivals.ts';
 import { marked } from '../lookup/marked.ts';
@@ -15,7 +14,14 @@ import { findServed } from '../setup/hosts.ts';
 import { askedAt } from './asked.ts';
 import { holdUps } from './hold-ups.ts';
 import { letterOf, readLocal, runOf, silentHere } from './local.ts';
-import { interimOf, standingOf, type Asked, type Standing, type World } from './standing.ts';
+import {
+  interimOf,
+  isSettled,
+  standingOf,
+  type Asked,
+  type Standing,
+  type World,
+} from './standing.ts';
 
 /** A message with its answers, and how far it is. */
 export interface Followed extends Asked, Standing {
@@ -90,10 +96,7 @@ export class Board {
    * @param explains whether to find out what holds the answers up
    */
   async look({ isLive, explains }: { isLive: boolean; explains: boolean }): Promise<Followed[]> {
-    const isPlain = this.#asked.every(({ replies }) =>
-      replies.some(({ message }) => isAnswer(message)),
-    );
-    if (!isPlain) await this.#readWorld(isLive);
+    if (!this.#asked.every(isSettled)) await this.#readWorld(isLive);
     const found: Followed[] = [];
     for (const asked of this.#asked) {
       const standing = await this.#standing(asked, isLive);

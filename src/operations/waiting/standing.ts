@@ -2,7 +2,15 @@ import type { MessageRef } from '../../protocol/message-ref.ts';
 import type { Located, Message } from '../../protocol/message.ts';
 import { cancelOf } from '../../protocol/cancel.ts';
 import { saidBesides } from '../../protocol/failure-notice.ts';
-import { debtorsOf, isAnswer, noticeOf, type Debtor, type Outcome } from '../../protocol/owed.ts';
+import {
+  asksSeveral,
+  debtorsOf,
+  hasAnswered,
+  isAnswer,
+  noticeOf,
+  type Debtor,
+  type Outcome,
+} from '../../protocol/owed.ts';
 import type { Served } from '../lookup/serving.ts';
 import { letterOf, runOf, type Local } from './local.ts';
 
@@ -49,15 +57,22 @@ export interface Owing extends Debtor {
 
 /** How far a message is. */
 export interface Standing {
+  /** `REPLIED` from the first answer on. */
   state: Outcome;
+  /** Those who have not answered; empty once the only name that was asked has. */
   owing: Owing[];
   failures: Failed[];
   /** The actors of this machine that chose to say nothing. */
   silent: Debtor[];
   /** The message by which its writer took it back. */
   cancelled: Located | undefined;
-  /** Whether there is nothing to wait for any more. */
+  /** Whether there is nothing to wait for any more: all that are served have answered, failed or kept silent. */
   isOver: boolean;
+}
+
+/** Whether all that a message asks for has come: an answer, and of several who were asked one of each. */
+export function isSettled({ question, replies }: Pick<Asked, 'question' | 'replies'>): boolean {
+  return !asksSeveral(question?.to ?? []) && replies.some(({ message }) => isAnswer(message));
 }
 
 /**
@@ -77,12 +92,16 @@ export function standingOf(asked: Asked, world: World, silent: ReadonlySet<strin
     cancelled: undefined,
     isOver: false,
   };
-  if (replies.some(({ message }) => isAnswer(message)))
-    return { ...standing, state: 'REPLIED', isOver: true };
+  if (replies.some(({ message }) => isAnswer(message))) standing.state = 'REPLIED';
+  if (isSettled(asked)) return { ...standing, isOver: true };
   if (question === undefined) return standing;
+  const several = asksSeveral(question.to);
   const cancelled = cancelOf({ relPath: ref.relPath, message: question }, replies);
-  for (const debtor of debtorsOf(question, world)) {
+  const debtors = debtorsOf(question, world);
+  for (const debtor of debtors) {
     const { actor, host } = debtor;
+    // Nobody owes themselves an answer.
+    if (several && (actor === question.from || hasAnswered(debtor, replies))) continue;
     const here = host !== undefined && host === alias ? local : undefined;
     const letter = here && letterOf(here, ref, actor);
     const run = here && runOf(here, ref, actor);
@@ -98,9 +117,13 @@ export function standingOf(asked: Asked, world: World, silent: ReadonlySet<strin
       standing.silent.push(debtor);
     else if (cancelled === undefined || isServed(debtor, world)) standing.owing.push(debtor);
   }
-  const isOver = standing.owing.length === 0;
-  const hasFailed = isOver && (standing.failures.length > 0 || cancelled !== undefined);
-  return { ...standing, cancelled, isOver, state: hasFailed ? 'FAILED' : 'PENDING' };
+  const isServedHere = (debtor: Debtor): boolean => isServed(debtor, world);
+  const waitsForNobody =
+    several && debtors.some(isServedHere) && !standing.owing.some(isServedHere);
+  const isOver = standing.owing.length === 0 || waitsForNobody;
+  const isVain = standing.failures.length > 0 || cancelled !== undefined;
+  const hasFailed = isOver && isVain && standing.state === 'PENDING';
+  return { ...standing, cancelled, isOver, ...(hasFailed && { state: 'FAILED' }) };
 }
 
 /** Whether a host serves somebody who owes an answer, as far as is known. */

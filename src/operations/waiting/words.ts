@@ -1,13 +1,18 @@
 import type { Address } from '../../protocol/address.ts';
 import { CANCELLED } from '../../protocol/cancel.ts';
+import { asksSeveral } from '../../protocol/owed.ts';
 import { reasonInWords } from '../../protocol/text/reasons.ts';
 import { withoutSequences } from '../../protocol/text/steering.ts';
 import type { Followed } from './board.ts';
 import type { Failed } from './standing.ts';
 
-/** Why nobody owes an answer to a message any more, a line for each of those who owed one. */
-export function reasonsOf({ silent, isOver, replies, ...rest }: Followed): string[] {
-  if (!isOver) return [];
+/**
+ * Why there are no more answers to a message, a line for each of those who owed one and no longer do, and
+ * one for those of several who still do.
+ */
+export function reasonsOf(followed: Followed): string[] {
+  const { silent, isOver, replies, ...rest } = followed;
+  if (!isOver) return unanswered(followed);
   return [
     ...failureLines(
       rest,
@@ -19,7 +24,17 @@ export function reasonsOf({ silent, isOver, replies, ...rest }: Followed): strin
         ? `${actor} has dealt with it, and had nothing to say`
         : `${actor} has said no more than ${word.relPath}; ${replyCommand(word.relPath)}`;
     }),
+    ...unanswered(followed),
   ];
+}
+
+/** Who has not answered a message that asked several. */
+function unanswered({ question, owing }: Followed): string[] {
+  if (!asksSeveral(question?.to ?? []) || owing.length === 0) return [];
+  const names = owing.map(({ actor, host }) =>
+    host === undefined ? `${actor} (no host serves it)` : `${actor}@${host}`,
+  );
+  return [`not answered by ${names.join(', ')}`];
 }
 
 /** How to answer a question back. */

@@ -433,6 +433,44 @@ it('/cancel takes back what somebody works on for the user, or the message it na
   expect(chat.did('cancel')).toEqual([{ do: 'cancel', message: '0123abcd' }]);
 });
 
+it('/cancel leaves what was cancelled or has failed for good, and asks when several are open', () => {
+  const chat = new Model().loaded(
+    entry(1, 'anna', 'tester', { body: 'run the tests\n' }),
+    entry(2, 'anna', 'tester', { body: 'count the lines\n' }),
+    entry(3, 'anna', 'tester'),
+    entry(4, 'anna', 'tester'),
+    entry(5, 'anna', 'tester', { re: [relPath(4)], cancels: relPath(4) }),
+  );
+  const state = (n: number, state: 'running' | 'waiting' | 'failed', until: string | null) => ({
+    relPath: relPath(n),
+    states: [
+      {
+        actor: 'tester',
+        state,
+        detail: null,
+        took_s: null,
+        delay: {
+          ...{ since: null, until, reason: 'cancelled', said: null },
+          ...{ attempts: 1, attempts_allowed: null },
+        },
+      },
+    ],
+  });
+  const none = [state(3, 'failed', null), state(4, 'waiting', null)];
+  chat.on({ type: 'standings', standings: none });
+  chat.type('/cancel').press('return');
+  expect(chat.did('cancel')).toEqual([]);
+  expect(chat.screen.join('\n')).toContain('nobody works on a message of yours here');
+  const open = [state(1, 'running', null), state(2, 'failed', '2026-06-09T12:00:00Z')];
+  chat.on({ type: 'standings', standings: open });
+  chat.press('return');
+  expect(chat.did('cancel')).toEqual([]);
+  expect(chat.state.notice?.text).toContain('00000002 "count the lines", 00000001 "run the tests"');
+  expect(chat.state.input.text).toBe('/cancel 00000002');
+  chat.press('return');
+  expect(chat.did('cancel')).toEqual([{ do: 'cancel', message: '00000002' }]);
+});
+
 it('/now is about what an actor works on that a host serves, and nothing else', () => {
   const chat = new Model().loaded(
     entry(1, 'anna', 'concierge'),

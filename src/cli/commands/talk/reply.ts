@@ -1,9 +1,12 @@
+import { chosenDecision } from '../../../operations/deciding/choice.ts';
+import { readMessage } from '../../../operations/reading/read.ts';
 import { reply } from '../../../operations/sending/reply.ts';
 import { readAttachments } from '../../command/attach.ts';
 import { lookAtStdin, readBody } from '../../command/body.ts';
-import { flag, given, inTransport, text, type Call } from '../../command/command.ts';
+import { flag, given, inTransport, isYes, text, type Call } from '../../command/command.ts';
 import { EXIT } from '../../command/exit.ts';
 import { assertText } from '../../command/skill-call.ts';
+import { decideHere } from '../work/decide.ts';
 import { durableWord, printSent } from '../../view/sent.ts';
 
 export async function run(call: Call): Promise<number> {
@@ -22,19 +25,32 @@ export async function run(call: Call): Promise<number> {
   };
   const attachments = await readAttachments(call);
   const noteLeftOut = input.body === '' ? undefined : lookAtStdin(said);
-  await inTransport(call, (context) =>
-    reply(context, input, {
+  const code = await inTransport(call, async (context) => {
+    const asked = await readMessage(context, message);
+    const chosen = chosenDecision(asked.message, input);
+    if (chosen !== undefined) return decideHere(call, context, { message, ...chosen });
+    await reply(context, input, {
       attachments,
+      isMeantAgain: (earlier) => isMeantAgain(call, earlier),
       onDurable: () => {
         durableWord(call);
       },
       onSent: (sent) => {
         printSent(call, sent);
       },
-    }),
-  );
+    });
+    return EXIT.ok;
+  });
   await noteLeftOut?.();
-  return EXIT.ok;
+  return code;
+}
+
+/** Asks on a terminal whether a second answer is meant. */
+async function isMeantAgain(call: Call, earlier: string): Promise<boolean> {
+  if (flag(call, 'again')) return true;
+  const { ask } = call.io;
+  if (ask === undefined) return false;
+  return isYes(await ask(`you have answered this already, in ${earlier}; answer again? [y/N] `));
 }
 
 /** An option needs no text, so stdin is read only where it is asked for. */

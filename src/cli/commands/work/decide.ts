@@ -1,4 +1,10 @@
-import { decide, proposalAt, type ShownProposal } from '../../../operations/deciding/decide.ts';
+import type { Context } from '../../../operations/context.ts';
+import {
+  decide,
+  proposalAt,
+  type DecideInput,
+  type ShownProposal,
+} from '../../../operations/deciding/decide.ts';
 import { sentJson } from '../../../operations/shapes/as-json.ts';
 import { whyIgnored } from '../../../protocol/decision/judge.ts';
 import { escapeInvisible } from '../../../protocol/text/quoted.ts';
@@ -6,46 +12,52 @@ import { flag, given, inTransport, isYes, note, print, type Call } from '../../c
 import { EXIT } from '../../command/exit.ts';
 import { durableWord } from '../../view/sent.ts';
 
-export async function run(call: Call): Promise<number> {
-  const { io, name } = call;
-  const [message = '', ...words] = call.args;
-  const decision = name === 'approve' ? 'approve' : 'deny';
-  const [said = ''] = words;
-  const input = { message, ...given(call, 'from'), login: io.login };
-  return inTransport(call, async (context) => {
-    const proposal = await proposalAt(context, input);
-    if (!flag(call, 'json') || io.ask !== undefined) io.err(`${shownText(proposal)}\n`);
-    const question = decision === 'approve' ? 'Approve this? [y/N] ' : 'Deny this? [y/N] ';
-    if (io.ask !== undefined && !flag(call, 'yes') && !isYes(await io.ask(question))) {
-      note(call, 'nothing was decided');
-      return EXIT.failed;
-    }
-    const { proposal: decided, ...sent } = await decide(
-      context,
-      {
-        ...input,
-        decision,
-        note: said === '' ? said : `${said}\n`,
-        digest: proposal.digest,
-        wait: call.options['wait'] !== false,
-        allowSecret: flag(call, 'allowSecret'),
+export function run(call: Call): Promise<number> {
+  const [message = '', note = ''] = call.args;
+  const decision = call.name === 'approve' ? 'approve' : 'deny';
+  return inTransport(call, (context) => decideHere(call, context, { message, decision, note }));
+}
+
+/** Shows a proposal, asks on a terminal, and decides on exactly what was shown. Returns the exit code. */
+export async function decideHere(
+  call: Call,
+  context: Context,
+  { note: said, ...wanted }: Pick<DecideInput, 'message' | 'decision'> & { note: string },
+): Promise<number> {
+  const { io } = call;
+  const { decision } = wanted;
+  const input = { ...wanted, ...given(call, 'from'), login: io.login };
+  const proposal = await proposalAt(context, input);
+  if (!flag(call, 'json') || io.ask !== undefined) io.err(`${shownText(proposal)}\n`);
+  const question = decision === 'approve' ? 'Approve this? [y/N] ' : 'Deny this? [y/N] ';
+  if (io.ask !== undefined && !flag(call, 'yes') && !isYes(await io.ask(question))) {
+    note(call, 'nothing was decided');
+    return EXIT.failed;
+  }
+  const { proposal: decided, ...sent } = await decide(
+    context,
+    {
+      ...input,
+      note: said === '' ? said : `${said}\n`,
+      digest: proposal.digest,
+      wait: call.options['wait'] !== false,
+      allowSecret: flag(call, 'allowSecret'),
+    },
+    {
+      onDurable: () => {
+        durableWord(call);
       },
-      {
-        onDurable: () => {
-          durableWord(call);
-        },
-      },
-    );
-    io.lastWord('');
-    if (!sent.delivered.published)
-      note(call, `it counts once it is on the remote: ${sent.delivered.reason}`);
-    const word = decision === 'approve' ? 'Approved' : 'Denied';
-    return print(
-      call,
-      { ...sentJson(sent), decision, proposal: decided },
-      () => `${word}: ${decided.relPath}`,
-    );
-  });
+    },
+  );
+  io.lastWord('');
+  if (!sent.delivered.published)
+    note(call, `it counts once it is on the remote: ${sent.delivered.reason}`);
+  const word = decision === 'approve' ? 'Approved' : 'Denied';
+  return print(
+    call,
+    { ...sentJson(sent), decision, proposal: decided },
+    () => `${word}: ${decided.relPath}`,
+  );
 }
 
 /** What is decided on, with everything that could hide a part of it escaped. */
