@@ -12,6 +12,7 @@ import { lookAtStdin, readBody } from '../command/body.ts';
 import { readSchema } from '../command/schema.ts';
 import { flag, given, inTransport, note, print, type Call } from '../command/command.ts';
 import { EXIT } from '../command/exit.ts';
+import { filesMark } from '../view/files.ts';
 import { body } from '../view/message.ts';
 import { painter } from '../view/render.ts';
 import { ended, timeoutOf } from '../view/replied.ts';
@@ -81,6 +82,9 @@ function report(call: Call, { ending, question }: Asked): number {
   const json = { ...repliedJson(question), answer: answer ? messageJson(answer) : null };
   print(call, json, () => (answer === undefined ? '' : bodyOf(call, answer.message.body)));
   if (answer?.verified !== undefined) note(call, `the answer is from ${nameOf(answer)}`);
+  for (const { relPath, message } of replies)
+    for (const files of filesMark(message.files))
+      note(call, `${files} came with ${relPath}: crosstalk read ${relPath} --files <dir>`);
   const branch = answer?.message.branch;
   if (branch !== undefined) note(call, `branch ${branchInWords(branch)}`);
   if (ending === 'timed_out')

@@ -9,6 +9,7 @@ import { inboxJson } from '../../../operations/shapes/as-json.ts';
 import { flag, inTransport, note, print, text, type Call } from '../../command/command.ts';
 import { limitOf } from '../../command/limit.ts';
 import { EXIT } from '../../command/exit.ts';
+import { filesMark } from '../../view/files.ts';
 import { actor, body, localTime, shortName } from '../../view/message.ts';
 import { verifiedMark } from '../../view/verified.ts';
 import { colourless, indent, painter } from '../../view/render.ts';
@@ -80,6 +81,7 @@ function render({ io }: Call, entry: InboxEntry): string {
     `#${colourless(channel.name)}`,
     paint('dim', shortName(relPath)),
     ...(asks ? [paint('yellow', 'asks you')] : []),
+    ...filesMark(message.files),
     ...(message.cancels === undefined ? [] : [`cancels ${shortName(message.cancels)}`]),
     ...(message.failed === undefined ? [] : [paint('red', `failed: ${message.failed.reason}`)]),
   ];
