@@ -1,5 +1,6 @@
 import { CrosstalkError } from '../../../errors.ts';
 import { optionLines } from '../../../protocol/choice.ts';
+import { escapeInvisible } from '../../../protocol/text/quoted.ts';
 import { excerptOf } from '../../../protocol/text/excerpt.ts';
 import { resolveFrom } from '../../../operations/lookup/resolve.ts';
 import { MOST_ASKING, type Inbox, type InboxEntry } from '../../../operations/lookup/inbox.ts';
@@ -86,8 +87,14 @@ function render({ io }: Call, entry: InboxEntry): string {
     ...(message.failed === undefined ? [] : [paint('red', `failed: ${message.failed.reason}`)]),
   ];
   const options = optionLines(message.options ?? []);
-  const lines = [...excerpt(paint, message.body), ...options];
+  const lines = [...excerpt(paint, message.body), ...permissionLines(message), ...options];
   return [facts.join('  '), ...lines.map((line) => indent(line, '      '))].join('\n').trimEnd();
+}
+
+/** What is allowed with an approval, whole: the words above it are those of whoever asks. */
+function permissionLines({ permission }: InboxEntry['message']): string[] {
+  if (permission === undefined) return [];
+  return [`${escapeInvisible(permission.tool)}: ${escapeInvisible(permission.input)}`];
 }
 
 function excerpt(paint: ReturnType<typeof painter>, words: string): string[] {
