@@ -7,7 +7,7 @@ import type {
 import { CrosstalkError, reasonOf } from '../errors.ts';
 
 /** Has to change with every change of the tables below or of what is written to them. */
-const VERSION = 5;
+const VERSION = 6;
 
 /**
  * The `id` of a message grows as messages arrive, and counts down while older ones are added: so

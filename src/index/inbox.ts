@@ -3,7 +3,7 @@ import { EVERYONE } from '../protocol/address.ts';
 import { number, text, type Database, type Row } from './database.ts';
 import type { Index } from './index.ts';
 import { columnsOf, hashOf, relPathIn } from './keys.ts';
-import { MAY_ASK, PROPOSES } from './tags.ts';
+import { AUTOMATIC, MAY_ASK, PROPOSES } from './tags.ts';
 
 /** The most questions to a name that are examined, the newest first: most were answered long ago. */
 const MOST_QUESTIONS = 2000;
@@ -12,7 +12,8 @@ const MOST_LINKS = 1000;
 
 /**
  * What is unread for a name in a channel: messages to it, directly or to all, that arrived since the
- * name last wrote there, and that are newer than what was seen of the channel on this machine.
+ * name last wrote there, and that are newer than what was seen of the channel on this machine. What a
+ * schedule or a subscription sends is news for nobody, and reads nothing for the name that it is sent in.
  */
 interface UnreadQuery {
   /** Id of the channel. */
@@ -58,13 +59,13 @@ function unreadRows(
   const [own, all] = [nameId(database, name), nameId(database, EVERYONE)];
   const last = database.get(
     'SELECT rowid AS id FROM texts WHERE texts MATCH ? ORDER BY rowid DESC LIMIT 1',
-    `${here} AND tags : s${own}`,
+    `(${here} AND tags : s${own}) NOT tags : ${AUTOMATIC}`,
   );
   const { day, clock, suffix } = seen === '' ? { day: 0, clock: 0, suffix: '' } : columnsOf(seen);
   return database.all(
     `SELECT ${columns} FROM texts JOIN messages m ON m.id = texts.rowid
      WHERE texts MATCH ? AND texts.rowid > ? AND (m.day, m.clock, m.suffix) > (?, ?, ?) ${end}`,
-    `(${here} AND (tags : t${own} OR tags : t${all})) NOT tags : s${own}`,
+    `(${here} AND (tags : t${own} OR tags : t${all})) NOT (tags : s${own} OR tags : ${AUTOMATIC})`,
     last === undefined ? 0 : number(last, 'id'),
     day,
     clock,

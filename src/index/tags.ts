@@ -1,4 +1,6 @@
 import { isQuestion } from '../protocol/causality.ts';
+import { startedBy } from '../protocol/automation/firing.ts';
+import { subscriptionOf } from '../protocol/automation/follow-up.ts';
 import type { Message } from '../protocol/message.ts';
 
 /** The word in `tags` of a message that may ask its addressees something. */
@@ -7,6 +9,8 @@ export const MAY_ASK = 'q';
 export const TAKES_BACK = 'x';
 /** The word of a message that asks for a decision. */
 export const PROPOSES = 'p';
+/** The word of a message that a schedule or a subscription has sent. */
+export const AUTOMATIC = 'a';
 
 /**
  * The words by which messages are filtered in a search.
@@ -24,7 +28,13 @@ export function tagsOf(
   if (mayAsk(message)) tags.push(MAY_ASK);
   if (message.cancels !== undefined) tags.push(TAKES_BACK);
   if (message.proposal === true) tags.push(PROPOSES);
+  if (isAutomatic(message)) tags.push(AUTOMATIC);
   return tags.join(' ');
+}
+
+/** Whether a message says that a schedule or a subscription has sent it, so that nobody has written it. */
+export function isAutomatic(message: Message): boolean {
+  return startedBy(message) !== undefined || subscriptionOf(message) !== undefined;
 }
 
 /**

@@ -113,22 +113,74 @@ export function fileInWords({ name, type, bytes }: AttachedFile): string {
   return `[file ${JSON.stringify(name.replace(/[\p{C}\u2028\u2029]+/gu, ' '))}, ${type}, ${sizeInWords(bytes)}]`;
 }
 
-/** Characters of a name on disk; with its number it stays far below what file systems take. */
-const MAX_KEPT = 100;
+/** Bytes of a name on disk; with its number it stays below what file systems take. */
+const MAX_KEPT = 200;
+const MOST_EXTENSION = 20;
+const FILLERS = /[\p{C}\p{DI}\p{Zl}\p{Zp}]+/gu;
+/** Of Windows, with whatever ending. */
+const RESERVED =
+  /^(?:con|prn|aux|nul|com[\d\u00b9\u00b2\u00b3]|lpt[\d\u00b9\u00b2\u00b3])(?:\.|$)/i;
 
 /**
- * The name under which a file is put on somebody's disk: its number, and of its name only letters,
- * digits, points and dashes. So it is no path, not hidden, no option and no name of another file.
+ * The name under which a file is laid for a run: its number, and of its name only letters and digits of
+ * any script, points and dashes. So it is no path, not hidden, no option and no name of another file.
  *
  * @param number counted from 1
  */
 export function harmlessName(number: number, name: string): string {
-  const reduced = name.replace(/[^A-Za-z0-9._-]+/g, '_');
-  const short =
-    reduced.length <= MAX_KEPT
-      ? reduced
-      : `${reduced.slice(0, MAX_KEPT - 20)}_${reduced.slice(-19)}`;
-  return `${String(number)}-${short}`;
+  const reduced = name.replace(FILLERS, ' ').replace(/[^\p{L}\p{M}\p{N}._-]+/gu, '_');
+  return `${String(number)}-${shortened(reduced)}`;
+}
+
+/**
+ * The names under which the files of a message are put on somebody's disk: as their senders called them,
+ * in any script, but never a path, hidden, an option, a device, or with what cannot be seen. Those that a
+ * file system might take for one another, and those that must not be found under their own name, begin
+ * with their number.
+ *
+ * @param isTaken whether a program would take a file of this name for its own
+ */
+export function keptNames(
+  names: readonly string[],
+  isTaken: (name: string) => boolean,
+): readonly string[] {
+  const kept = names.map(keptName);
+  const numbered = kept.map((name, at) => `${String(at + 1)}-${name}`);
+  const keys = kept.map(comparable);
+  const some = kept.map((name, at) => {
+    const isAlone = keys.indexOf(keys[at] ?? '') === keys.lastIndexOf(keys[at] ?? '');
+    return isAlone && !isTaken(name) ? name : (numbered[at] ?? '');
+  });
+  // A name may look like another one with its number.
+  return new Set(some.map(comparable)).size === some.length ? some : numbered;
+}
+
+function keptName(name: string): string {
+  const visible = name.replace(FILLERS, '_').replace(/[/\\<>:"|?*]/g, '_');
+  const short = shortened(visible.trim());
+  // Of Windows: what ends like that is another name there.
+  const last = Array.from(short).findLastIndex((character) => !'. '.includes(character));
+  const plain =
+    Array.from(short)
+      .slice(0, last + 1)
+      .join('') || '_';
+  return /^[-.~]/.test(plain) || RESERVED.test(plain) ? `_${plain}` : plain;
+}
+
+function comparable(name: string): string {
+  return name.normalize('NFKC').toLowerCase();
+}
+
+/** A name with what is left of it beside its ending. */
+function shortened(name: string): string {
+  const bytes = new TextEncoder();
+  const point = name.lastIndexOf('.');
+  const isEnding = point > 0 && name.length - point <= MOST_EXTENSION;
+  const ending = isEnding ? name.slice(point) : '';
+  const stem = Array.from(name.slice(0, name.length - ending.length));
+  let left = MAX_KEPT - bytes.encode(ending).length;
+  const fits = stem.findIndex((character) => (left -= bytes.encode(character).length) < 0);
+  return `${(fits < 0 ? stem : stem.slice(0, fits)).join('')}${ending}`;
 }
 
 /** The first bytes of the pictures that a browser may show. */

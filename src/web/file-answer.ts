@@ -9,11 +9,13 @@ import { problem } from './answers.ts';
 export function fileAnswer({ name, bytes, picture }: ShownFile, use: 'show' | 'save'): Response {
   if (use === 'show' && picture === undefined)
     return problem('invalid', 'this file is no PNG, JPEG, GIF or WebP picture; it can be saved');
+  const plain = name.replace(/[^\w.-]/g, '_');
+  const whole = plain === name ? '' : `; filename*=UTF-8''${encodeURIComponent(name)}`;
   const isShown = use === 'show' && picture !== undefined;
   return new Response(new Uint8Array(bytes), {
     headers: {
       'content-type': isShown ? picture : 'application/octet-stream',
-      'content-disposition': `${isShown ? 'inline' : 'attachment'}; filename="${name}"`,
+      'content-disposition': `${isShown ? 'inline' : 'attachment'}; filename="${plain}"${whole}`,
       'content-security-policy': "default-src 'none'; sandbox; frame-ancestors 'none'",
       'x-content-type-options': 'nosniff',
       'cross-origin-resource-policy': 'same-origin',

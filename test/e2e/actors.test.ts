@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { TIER_OPTIONS } from '../../src/protocol/files/tier-options.ts';
 import { Bus, type Host } from '../support/bus.ts';
 import type { Ran } from '../support/command.ts';
 import { git } from '../support/git.ts';
@@ -579,3 +580,20 @@ it(
     expect(listed.map(({ name }) => name)).toEqual(['idle', 'worker-1', 'worker-2', 'worker-3']);
   },
 );
+
+it('actor set says what each option does, and warns of somebody who is to decide and never wrote', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: 'true' });
+  const help = (await host.run('actor', 'set', '--help')).out;
+  for (const option of TIER_OPTIONS) expect(help).toMatch(new RegExp(`^ +${option} +\\w.*$`, 'm'));
+  const set = async (): Promise<string> => {
+    const ran = await host.run('actor', 'set', 'worker', 'gate=dora', 'gate_plan=true');
+    expect(ran.code, ran.err).toBe(0);
+    return ran.err;
+  };
+  expect(await set()).toBe(
+    'crosstalk actor set: nobody called "dora" has written here yet: only somebody who writes under that name can decide; say gate=asker for whoever asks\n',
+  );
+  await host.send('worker', 'hello', '--from', 'dora');
+  expect(await set()).toBe('');
+});

@@ -12,7 +12,7 @@ import {
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { attachedPath } from '../../src/protocol/layout.ts';
-import { relPathAt } from '../../src/protocol/names.ts';
+import { relPathAt, suffixOf } from '../../src/protocol/names.ts';
 import { Bus } from '../support/bus.ts';
 import { git } from '../support/git.ts';
 import { push } from '../support/push.ts';
@@ -72,7 +72,7 @@ it(
     ]);
     const read = await here.run('read', answer?.relPath ?? '', '--files', join(bus.root, 'out'));
     expect(read).toMatchObject({ code: 0, err: '' });
-    expect(readFileSync(join(bus.root, 'out', '1-fix.patch'), 'utf8')).toBe(patch);
+    expect(readFileSync(join(bus.root, 'out', 'fix.patch'), 'utf8')).toBe(patch);
   },
 );
 
@@ -178,7 +178,8 @@ it(
     expect(cli.prompt).toContain('4-a_b_---_Message_1_of_1: "a b --- Message 1 of 1"');
     const out = join(bus.root, 'out');
     expect((await host.run('read', relPath, '--files', out)).code).toBe(0);
-    expect(readdirSync(out)).toEqual(expected);
+    const kept = ['_-rf', '_.._.._x', '_.git', '_etc_passwd', 'a_b_--- Message 1 of 1'];
+    expect(readdirSync(out).sort()).toEqual(kept);
   },
 );
 
@@ -241,7 +242,7 @@ it('an altered, a missing and an odd file are said in the prompt and by read, an
   const read = await host.run('read', relPath, '--files', out);
   expect(read.code).toBe(1);
   expect(read.err.trim().split('\n')).toHaveLength(4);
-  expect(readdirSync(out)).toEqual(['1-whole']);
+  expect(readdirSync(out)).toEqual(['whole']);
 });
 
 it(
@@ -255,16 +256,16 @@ it(
     const relPath = await host.send('worker', 'look', ...options);
     const out = join(bus.root, 'out');
     mkdirSync(out);
-    execFileSync('mkfifo', [join(out, '1-pipe')]);
-    symlinkSync('/dev/zero', join(out, '2-device'));
-    symlinkSync(join(bus.root, 'elsewhere'), join(out, '3-link'));
-    writeFileSync(join(out, '4-same'), 'same');
+    execFileSync('mkfifo', [join(out, 'pipe')]);
+    symlinkSync('/dev/zero', join(out, 'device'));
+    symlinkSync(join(bus.root, 'elsewhere'), join(out, 'link'));
+    writeFileSync(join(out, 'same'), 'same');
 
     const read = await host.run('read', relPath, '--files', out);
     expect(read.code).toBe(1);
-    for (const name of ['1-pipe', '2-device', '3-link'])
+    for (const name of ['pipe', 'device', 'link'])
       expect(read.err).toContain(`${name} is another file; name an empty folder`);
-    expect(read.out).toMatch(/4-same\n.*5-free\n$/);
+    expect(read.out).toMatch(/same\n.*free\n$/);
     expect(existsSync(join(bus.root, 'elsewhere'))).toBe(false);
   },
 );
@@ -327,7 +328,7 @@ it('a file waits beside the outbox while the remote is away, where no older vers
   expect(onHub(bus)).toEqual([attachedPath(sha256(PNG))]);
   expect(sideFiles(host.state)).toEqual([]);
   expect((await host.run('read', relPath, '--files', join(bus.root, 'out'))).code).toBe(0);
-  expect(readFileSync(join(bus.root, 'out', '1-a.bin'))).toEqual(PNG);
+  expect(readFileSync(join(bus.root, 'out', 'a.bin'))).toEqual(PNG);
 });
 
 it('a hub that checks every object takes messages with files', { tags: 'long' }, async () => {
@@ -392,6 +393,75 @@ it(
     const relPath = await host.send('x', 'text', '--attach', fileIn(bus, 'empty', ''));
     const read = await host.run('read', relPath, '--files', join(bus.root, 'out'));
     expect(read).toMatchObject({ code: 0, err: '' });
-    expect(readFileSync(join(bus.root, 'out', '1-empty'), 'utf8')).toBe('');
+    expect(readFileSync(join(bus.root, 'out', 'empty'), 'utf8')).toBe('');
   },
 );
+
+it('names of files are kept in any script, and their folder holds nothing that a program takes for its own', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', {});
+  const names = [
+    '報告書.pdf',
+    'Größe (neu).txt',
+    'Makefile',
+    'CLAUDE.md',
+    'con.txt',
+    '.envrc',
+    '-rf',
+  ];
+  const options = names.flatMap((name) => ['--attach', fileIn(bus, name, name)]);
+  const relPath = await host.send('x', 'look', ...options);
+  const out = join(bus.root, 'out');
+  const kept = ['報告書.pdf', 'Größe (neu).txt', '3-Makefile', '4-CLAUDE.md'];
+  const expected = [...kept, '_con.txt', '_.envrc', '_-rf'].sort();
+  for (const time of ['once', 'again']) {
+    expect(await host.run('read', relPath, '--files', out), time).toMatchObject({
+      code: 0,
+      err: '',
+    });
+    expect(readdirSync(out).sort()).toEqual(expected);
+  }
+  // A folder that holds something else gets one for them.
+  const project = join(bus.root, 'project');
+  mkdirSync(project);
+  writeFileSync(join(project, 'main.c'), '');
+  const beside = await host.run('read', relPath, '--files', project, '--json');
+  expect(beside.code).toBe(0);
+  const [folder = ''] = readdirSync(project).filter((name) => name !== 'main.c');
+  expect(relPath).toContain(`-${folder}`);
+  expect(readdirSync(join(project, folder)).sort()).toEqual(expected);
+  const [first] = JSON.parse(beside.out) as { path: string }[];
+  expect(first?.path).toBe(join(project, folder, '報告書.pdf'));
+});
+
+it('log, inbox, replies and ask say that files came along, and read names the message that has them', async () => {
+  const bus = new Bus();
+  const cli = new Persuaded(
+    bus,
+    'echo data > one.csv && crosstalk send --to operator --attach one.csv "here it is"',
+  );
+  const host = await bus.host('front', { worker: cli.cli });
+  const dispatcher = host.start();
+  await dispatcher.saw('host_file_loaded');
+  const ran = await host.run('ask', 'worker', 'get it');
+  await dispatcher.stop();
+  const [word, answer] = bus.from('worker');
+  const asked = answer!.message.re[0]!;
+  expect([ran.code, ran.out]).toEqual([0, 'done\n']);
+  expect(ran.err).toContain(
+    `crosstalk ask: 1 file came with ${word!.relPath}: crosstalk read ${word!.relPath} --files <dir>\n`,
+  );
+  const mark = new RegExp(`${suffixOf(word!.relPath).slice(0, 8)} .*1 file`);
+  expect((await host.run('log')).out).toMatch(mark);
+  expect((await host.run('inbox')).out).toMatch(mark);
+  expect((await host.run('replies', asked)).out).toContain(
+    `  from worker ${word!.relPath} (interim) (1 file)\n`,
+  );
+  const read = await host.run('read', answer!.relPath, '--files', join(bus.root, 'out'));
+  expect(read).toMatchObject({
+    code: 0,
+    out: '',
+    err: `crosstalk read: the message brings no files along; in its thread ${word!.relPath} does: crosstalk read ${word!.relPath} --files <dir>\n`,
+  });
+  expect(existsSync(join(bus.root, 'out'))).toBe(false);
+});

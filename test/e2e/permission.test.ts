@@ -103,6 +103,8 @@ describe('a run asks for permission', () => {
       expect(question?.message.body).toContain('outside of the working directory');
       const shown = await host.run('inbox', '--questions', '--json');
       expect(shown.out).toContain(question?.relPath);
+      const words = await host.run('inbox', '--questions');
+      expect(words.out).toContain(`\n      Write: ${JSON.stringify(write('a.txt').input)}\n`);
       expect(existsSync(join(bus.root, 'a.txt'))).toBe(false);
       await decide('approve', question);
       expect(await answerTo(relPath)).toContain('yes: ');

@@ -111,18 +111,18 @@ can(`a run in a sandbox takes the files of a message itself${UNLESS}`, async () 
   // HOME is in memory there.
   const outside = '/usr/local';
   const inside = await inSandbox({ bus, host }, [
-    `crosstalk read ${first} --files got && cat got/1-report.txt`,
+    `crosstalk read ${first} --files got && cat got/report.txt`,
     `crosstalk read ${first} --files ${outside}`,
     `crosstalk read ${first} --files got --json`,
     'ls "$CROSSTALK_RUN_DIR/drop"',
-    `echo other > got/1-report.txt; crosstalk read ${first} --files got`,
+    `echo other > got/report.txt; crosstalk read ${first} --files got`,
     'crosstalk read ffffffff --files got',
   ]);
   expect(inside[0]).toMatchObject({ code: 0, err: '' });
   expect(inside[0]?.out).toContain('the bytes of the report');
   expect(inside[1]?.code).toBe(2);
   expect(inside[1]?.err).toContain('is not for a run: it lies elsewhere');
-  expect(existsSync(join(outside, '1-report.txt'))).toBe(false);
+  expect(existsSync(join(outside, 'report.txt'))).toBe(false);
   expect(JSON.parse(inside[2]?.out ?? '')).toMatchObject([{ name: 'report.txt', problem: null }]);
   expect(inside[3]?.out).toBe('');
   expect(inside[4]).toMatchObject({ code: 1 });

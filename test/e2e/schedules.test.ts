@@ -270,3 +270,38 @@ it('impatient words are refused with what to write instead', { tags: 'long' }, a
   expect(ran.code, ran.err).toBe(0);
   expect(await said(...add, '--every', '1h', 'hello')).toContain('there is a schedule x already');
 });
+
+it('answers to a schedule reach whoever added it or is named, and its questions are unread for nobody', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: 'echo done' });
+  const add = async (name: string, ...argv: string[]): Promise<string> => {
+    const when = ['--every', '1h', '--overlap', 'what is new?'];
+    const ran = await host.runWith({ login: 'anna' }, 'schedule', 'add', name, ...argv, ...when);
+    expect(ran.code, ran.err).toBe(0);
+    return ran.err;
+  };
+  expect(await add('own', '--to', 'worker')).toBe('');
+  expect(await add('named', '--to', 'worker', '--from', 'bob')).toBe('');
+  expect(await add('office', '--to', 'all,anna')).toBe(
+    'crosstalk schedule add: no host serves anna; the message waits until one does\n',
+  );
+  const unread = async (name: string): Promise<string[]> => {
+    const ran = await host.run('inbox', '--json', '--from', name);
+    const rows = ran.out.split('\n').filter((line) => line !== '');
+    return rows
+      .map((line) => JSON.parse(line) as { body: string; unread: boolean })
+      .flatMap((row) => (row.unread ? [row.body] : []));
+  };
+  const due = nextMultiple(HOUR_MS);
+  await pass(host);
+  await pass(host, offTo(due));
+  await pass(host, offTo(due) + 5000);
+  expect(await unread('anna')).toEqual(['done\n']);
+  // What is sent in their name next does not count as if they had read that.
+  await pass(host, offTo(due + HOUR_MS));
+  expect(await unread('anna')).toEqual(['done\n']);
+  expect(await unread('bob')).toEqual(['done\n']);
+  expect(await unread('somebody')).toEqual([]);
+  const asked = await host.run('inbox', '--questions', '--from', 'anna');
+  expect(asked.out).toMatch(/ schedule +#general .* asks you\n +what is new\?/);
+});

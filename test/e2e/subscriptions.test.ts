@@ -40,7 +40,8 @@ async function settle(bus: Bus, host: Host): Promise<Event[]> {
   throw new Error('no rest');
 }
 
-const tasksOf = (bus: Bus): Stored[] => bus.from('subscription');
+const tasksOf = (bus: Bus): Stored[] =>
+  bus.messages().filter(({ message }) => message.extra['subscription'] !== undefined);
 const namesOf = (bus: Bus): unknown[] =>
   tasksOf(bus).map(({ message }) => message.extra['subscription']);
 
@@ -306,7 +307,7 @@ it('is added, listed, paused and removed by commands, which say what is wrong', 
     `\n  given by subscription next, following on ${bus.from('a').at(-1)?.relPath ?? ''}\n`,
   );
   const thread = await host.run('thread', asked);
-  expect(thread.out).toMatch(/subscription → b .*by next/);
+  expect(thread.out).toMatch(/operator → b .*by next/);
   const again = await host.run('subscription', ...add, 'x');
   expect(again.err).toMatch(/there is a subscription next already/);
   const wrong = await host.run(
@@ -330,4 +331,34 @@ it('is added, listed, paused and removed by commands, which say what is wrong', 
     1,
     'crosstalk subscription show: no subscription "next"; make one with: crosstalk subscription add "next"\n',
   ]);
+});
+
+it('answers to the tasks of a subscription reach whoever added it, and the tasks are unread for nobody', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { coder: 'echo from coder', reviewer: 'echo reviewed' });
+  const added = await host.runWith(
+    { login: 'anna' },
+    ...['subscription', 'add', 'review', '--source', 'answer:coder', '--to', 'reviewer'],
+    ...['Review what was done:'],
+  );
+  expect([added.code, added.err]).toEqual([0, '']);
+  const named = await host.run(
+    ...['subscription', 'add', 'tell', '--source', 'answer:reviewer', '--to', 'revewer'],
+    ...['--from', 'bob', 'look'],
+  );
+  expect(named.code).toBe(0);
+  expect(named.err).toContain('crosstalk subscription add: no host serves revewer');
+  await host.send('coder', 'begin', '--from', 'carol');
+  await settle(bus, host);
+  const unread = async (name: string): Promise<string[]> => {
+    const ran = await host.run('inbox', '--json', '--from', name);
+    const rows = ran.out.split('\n').filter((line) => line !== '');
+    return rows
+      .map((line) => JSON.parse(line) as { body: string; unread: boolean })
+      .flatMap((row) => (row.unread ? [row.body] : []));
+  };
+  expect(await unread('anna')).toEqual(['reviewed\n']);
+  expect(tasksOf(bus).map(({ message }) => message.from)).toEqual(['anna', 'bob']);
+  expect(await unread('carol')).toEqual(['from coder\n']);
+  expect(await unread('somebody')).toEqual([]);
 });

@@ -355,3 +355,26 @@ it(
     expect(said).toContain('exit 2');
   },
 );
+
+it('--timeout ends the watching with exit code 3, and a dead letter names what else its run printed', async () => {
+  const bus = new Bus();
+  const cli = 'cat >/dev/null; echo to stdout; echo to stderr >&2; exit 3';
+  const host = await bus.host('front', { worker: { default: { cli, attempts: '1' } } });
+  const nothing = await host.run('watch', '--timeout', '0.2');
+  expect([nothing.code, nothing.out]).toEqual([3, '']);
+  const sent = await host.send('worker', 'try');
+  await host.once();
+  expect((await host.run('watch', sent, '--timeout', '1m')).code).toBe(0);
+  expect(await host.run('watch', '--timeout', 'soon')).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('--timeout is "soon", expected seconds') as string,
+  });
+  const [id = ''] = (await host.run('dlq')).out.split(' ');
+  expect((await host.run('dlq', '--show', id)).out).toMatch(
+    new RegExp(
+      `\nstdout\n +to stdout\nstderr\n +to stderr\nall that its last run printed: crosstalk watch ${sent}\n$`,
+    ),
+  );
+  const json = JSON.parse((await host.run('dlq', '--show', id, '--json')).out) as object;
+  expect(json).toMatchObject({ stdout_tail: 'to stdout\n', stderr_tail: 'to stderr\n' });
+});

@@ -26,7 +26,7 @@ async function taken(host: Host, relPath: string, name: string): Promise<Buffer>
   const out = join(host.bus.root, `out-${randomBytes(4).toString('hex')}`);
   const read = await host.run('read', relPath, '--files', out);
   if (read.code !== 0) throw new Error(read.err);
-  return readFileSync(join(out, `1-${name}`));
+  return readFileSync(join(out, name));
 }
 
 it(
@@ -116,7 +116,7 @@ it(
     expect(here()).toBe(false);
     const out = join(bus.root, 'out');
     expect(await host.runWith({ env }, 'read', relPath, '--files', out)).toMatchObject({ code: 0 });
-    expect(readFileSync(join(out, '1-a.bin'))).toEqual(bytes);
+    expect(readFileSync(join(out, 'a.bin'))).toEqual(bytes);
     expect(here()).toBe(true);
   },
 );

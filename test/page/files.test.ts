@@ -58,7 +58,7 @@ describe.skipIf(!hasBrowser)(`Files on the page ${UNLESS}`, SLOW, () => {
     });
     const out = join(bus.root, 'out');
     await host.run('read', sent()?.relPath ?? '', '--files', out);
-    expect(readFileSync(join(out, '1-red_point.png'))).toEqual(PNG);
+    expect(readFileSync(join(out, 'red point.png'))).toEqual(PNG);
     await context.close();
   });
 

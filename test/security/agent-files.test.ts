@@ -74,9 +74,9 @@ it(
       `CROSSTALK_RUN_DIR=${outside} ${read} ${outside}`,
       `${read} .git/hooks`,
       `mkdir .claude && ln -s .claude settings && ${read} settings/commands`,
-      `${read} got/deep && cat got/deep/1-login.sh`,
-      `${read} "$CROSSTALK_RUN_DIR/got" && cat "$CROSSTALK_RUN_DIR/got/1-login.sh"`,
-      `mkdir real && ln -s real known && ${read} known && cat real/1-login.sh`,
+      `${read} got/deep && cat got/deep/login.sh`,
+      `${read} "$CROSSTALK_RUN_DIR/got" && cat "$CROSSTALK_RUN_DIR/got/login.sh"`,
+      `mkdir real && ln -s real known && ${read} known && cat real/login.sh`,
     ]);
     for (const { code, out, err } of ran.slice(0, 13))
       expect({ code, out, err }).toEqual({
@@ -89,7 +89,7 @@ it(
       expect(out).toContain(BYTES);
     }
     expect(readdirSync(outside)).toEqual([]);
-    for (const name of ['gates', 'gates/1-login.sh'])
+    for (const name of ['gates', 'gates/login.sh'])
       expect(existsSync(join(host.state, name)), name).toBe(false);
   },
 );
@@ -101,10 +101,10 @@ it('a run overwrites nothing, through no symlink and no hard link, and what it g
   for (const path of [soft!, hard!]) writeFileSync(path, 'the operator’s');
   const read = `crosstalk read ${ref} --files`;
   const ran = await inRun(scene, [
-    `mkdir a && ln -s ${soft!} a/1-login.sh && ${read} a`,
-    `mkdir b && ln ${hard!} b/1-login.sh && ${read} b`,
-    `mkdir c && ln -s ${outside}/new c/1-login.sh && ${read} c`,
-    `umask 0; ${read} d && stat -c %a d/1-login.sh`,
+    `mkdir a && ln -s ${soft!} a/login.sh && ${read} a`,
+    `mkdir b && ln ${hard!} b/login.sh && ${read} b`,
+    `mkdir c && ln -s ${outside}/new c/login.sh && ${read} c`,
+    `umask 0; ${read} d && stat -c %a d/login.sh`,
     `ln -s ${outside} e && ${read} e/new/folder`,
   ]);
   for (const { code, err } of ran.slice(0, 3)) {
@@ -132,7 +132,7 @@ it(
       { workdir: join(bus.root, 'linked') },
     );
     expect(ran.map(({ code }) => code)).toEqual([0, 2]);
-    expect(readFileSync(join(real, 'got', '1-login.sh'), 'utf8')).toBe(BYTES);
+    expect(readFileSync(join(real, 'got', 'login.sh'), 'utf8')).toBe(BYTES);
     expect(existsSync(join(bus.root, 'elsewhere'))).toBe(false);
     expect(readdirSync(outside)).toEqual([]);
   },

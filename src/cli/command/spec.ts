@@ -46,6 +46,11 @@ export const FROM = [
   '--from <name>',
   'who writes (default: CROSSTALK_FROM, git config crosstalk.from, login)',
 ] as const;
+/** That of a schedule or a subscription. */
+export const ANSWERED = [
+  '--from <name>',
+  'who it is from, and gets the answers (default: CROSSTALK_FROM, git config crosstalk.from, login)',
+] as const;
 export const ATTACH = [
   '--attach <file>',
   'send this file along; may be given again',

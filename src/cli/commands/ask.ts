@@ -15,6 +15,7 @@ import { flag, given, inTransport, note, print, type Call } from '../command/com
 import { EXIT } from '../command/exit.ts';
 import { addressing } from '../command/send-input.ts';
 import { assertText } from '../command/skill-call.ts';
+import { filesMark } from '../view/files.ts';
 import { body as shownBody } from '../view/message.ts';
 import { indent, painter } from '../view/render.ts';
 import { ended, timeoutOf } from '../view/replied.ts';
@@ -97,6 +98,9 @@ function report(call: Call, { ending, question }: Asked): number {
     const where = isList ? ` of ${one.message.from}` : '';
     if (branch !== undefined) note(call, `branch${where} ${branchInWords(branch)}`);
   }
+  for (const { relPath, message } of replies)
+    for (const files of filesMark(message.files))
+      note(call, `${files} came with ${relPath}: crosstalk read ${relPath} --files <dir>`);
   if (ending === 'timed_out' && !question.isOver)
     note(call, `no answer yet; go on waiting with: crosstalk wait ${ref.relPath}`);
   return io.stop.aborted ? EXIT.interrupted : ended(call, ending, [question]);

@@ -6,6 +6,7 @@ import {
   retryDeadLetters,
   type DeadLetter,
 } from '../../operations/upkeep/dlq.ts';
+import { printedFor } from '../../operations/watching/printed.ts';
 import type { Context } from '../../operations/context.ts';
 import { EXIT } from '../command/exit.ts';
 import { flag, inTransport, isYes, note, print, text, type Call } from '../command/command.ts';
@@ -55,7 +56,8 @@ function row({ id, state, actor, reason, attempts, messages, detail }: DeadLette
 async function show(call: Call, context: Context, id: string): Promise<number> {
   const letter = await findDeadLetter(context, id);
   const { stderr_tail: stderr, messages, ...facts } = letter;
-  return print(call, letter, () =>
+  const stdout = await printedFor(context, letter);
+  return print(call, { ...letter, stdout_tail: stdout ?? null }, () =>
     [
       table(
         Object.entries(facts).map(([key, value]) => [
@@ -64,7 +66,11 @@ async function show(call: Call, context: Context, id: string): Promise<number> {
         ]),
       ),
       ...messages.map((relPath) => `message  ${relPath}`),
+      ...(stdout === undefined ? [] : [`stdout\n${indent(colourless(stdout))}`]),
       `stderr\n${indent(colourless(stderr))}`,
+      ...(stdout === undefined ? [] : messages.slice(0, 1)).map(
+        (one) => `all that its last run printed: crosstalk watch ${one}`,
+      ),
     ].join('\n'),
   );
 }

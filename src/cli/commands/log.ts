@@ -11,6 +11,7 @@ import { optionLines } from '../../protocol/choice.ts';
 import { formatAddress, parseAddress, type Address } from '../../protocol/address.ts';
 import { flag, given, inTransport, note, text, type Call } from '../command/command.ts';
 import { EXIT } from '../command/exit.ts';
+import { filesMark } from '../view/files.ts';
 import { actor, body, localTime, shortName } from '../view/message.ts';
 import { limitOf } from '../command/limit.ts';
 import { sinceOf } from '../command/since.ts';
@@ -76,6 +77,7 @@ function render(
     `${[actor(paint, message.from), ...verifiedMark(paint, verified)].join(' ')} → ${to}`,
     ...(mixed ? [`#${colourless(channel.name)}`] : []),
     paint('dim', shortName(relPath)),
+    ...filesMark(message.files),
     ...(message.re.length > 0
       ? [paint('dim', `↳ re ${message.re.map(shortName).join(', ')}`)]
       : []),

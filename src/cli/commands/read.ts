@@ -2,7 +2,7 @@ import { CrosstalkError } from '../../errors.ts';
 import { readMessageJson } from '../../operations/shapes/as-json.ts';
 import { findFile, shownMessage, type ReadMessage } from '../../operations/reading/read.ts';
 import { formatAddress } from '../../protocol/address.ts';
-import { putFiles, type PutFile } from '../../operations/reading/message-files.ts';
+import { putFiles, type PutFiles } from '../../operations/reading/message-files.ts';
 import { takeLaidFiles } from '../../operations/sending/laid-files.ts';
 import { newMarks } from '../../operations/sending/marks.ts';
 import { timeAndChanceOf } from '../../operations/time-and-chance.ts';
@@ -60,13 +60,20 @@ function assertOptions(call: Call): void {
 }
 
 /** A file that cannot be had is never passed over. */
-function report(call: Call, files: PutFile[]): number {
+function report(call: Call, { files, elsewhere }: PutFiles): number {
   for (const file of files) if (file.path === undefined) note(call, putLine(file));
   const put = files.filter(({ path }) => path !== undefined);
-  if (files.length === 0) note(call, 'the message brings no files along');
+  if (files.length === 0) note(call, `the message brings no files along${nearby(elsewhere)}`);
   const json = files.map(({ file, path = null, problem = null }) => ({ ...file, path, problem }));
   print(call, json, () => put.map(putLine).join('\n'));
   return put.length < files.length ? EXIT.failed : EXIT.ok;
+}
+
+/** Where a thread has files that were perhaps meant. */
+function nearby([first, ...more]: readonly string[]): string {
+  if (first === undefined) return '';
+  const which = [first, ...more].join(', ');
+  return `; in its thread ${which} ${more.length > 0 ? 'do' : 'does'}: crosstalk read ${first} --files <dir>`;
 }
 
 function render({ io }: Call, { message, verified, channel, path, queued }: ReadMessage): string {

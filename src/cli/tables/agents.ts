@@ -30,7 +30,10 @@ export const AGENT_COMMANDS: readonly CommandSpec[] = [
     name: 'watch',
     args: '[actor|message]',
     summary: 'what runs of this machine print, as they print it',
-    options: [['-f, --follow', 'go on with the next runs, until Ctrl-C']],
+    options: [
+      ['-f, --follow', 'go on with the next runs, until Ctrl-C'],
+      ['--timeout <s>', 'stop after so long, and end with exit code 3 (default: never)'],
+    ],
     details: [
       'Without an argument all runs under way, or the next one to begin. It ends when they end; of a',
       'message that was handled it shows what its run printed. Of claude, codex, opencode and pi in a plain',

@@ -1,4 +1,4 @@
-import { FROM, type CommandSpec } from '../command/spec.ts';
+import { ANSWERED, type CommandSpec } from '../command/spec.ts';
 
 const load: CommandSpec['load'] = () => import('../commands/automation/schedule.ts');
 
@@ -30,7 +30,7 @@ export const AUTOMATION_COMMANDS: readonly CommandSpec[] = [
       ['--catch-up <what>', 'last: a missed one is sent within the grace (default); none'],
       ['--grace <duration>', 'for how long a missed one may still be sent (default: 1h)'],
       ['--overlap', 'send it although the last one has no answer yet'],
-      FROM,
+      ANSWERED,
       ['--file <path>', 'take the text from a file, or from stdin with -'],
     ],
     example: 'crosstalk schedule add standup --to concierge --cron "0 9 * * 1-5" "What is open?"',

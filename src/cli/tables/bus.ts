@@ -1,5 +1,5 @@
-import { TIER_OPTIONS } from '../../protocol/files/tier-options.ts';
 import { ALLOW_SECRET, FROM, HOST, SANDBOX, type CommandSpec } from '../command/spec.ts';
+import { TIER_OPTION_LINES } from './tier-options.ts';
 
 /** The rows of the command table that are about channels, actors and host files. */
 export const BUS_COMMANDS: readonly CommandSpec[] = [
@@ -129,7 +129,7 @@ export const BUS_COMMANDS: readonly CommandSpec[] = [
     args: '<name> <options...>',
     summary: 'change options of an actor on this machine, and approve them',
     options: [['--tier <tier>', 'of this tier (default: the first one)'], HOST],
-    details: `The options are ${TIER_OPTIONS.join(', ')}; <option>= goes back to its default.`,
+    details: `Options of a tier; <option>= goes back to its default:\n${TIER_OPTION_LINES.join('\n')}`,
     example: 'crosstalk actor set reviewer count=2 timeout=30m',
     load: () => import('../commands/actor.ts'),
   },

@@ -66,7 +66,10 @@ export const READING_COMMANDS: readonly CommandSpec[] = [
     summary: 'one message whole',
     options: [
       ['--raw', 'the file as it is in git'],
-      ['--files <dir>', 'put the files it brings along into this folder, each verified'],
+      [
+        '--files <dir>',
+        'put the files it brings along into this folder, or a new one in it if it holds others; each verified',
+      ],
     ],
     inRun: true,
     example: 'crosstalk read 1f2e3d4c --files /tmp/report',

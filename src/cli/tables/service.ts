@@ -2,8 +2,41 @@ import { HOST, type CommandSpec } from '../command/spec.ts';
 
 const load = (): ReturnType<CommandSpec['load']> => import('../commands/service.ts');
 
-/** The rows of the command table about the dispatcher as a service, and about its log. */
+const WAKE = {
+  summary: 'tell the running dispatcher to look now',
+  example: 'crosstalk dispatch wake',
+  load: () => import('../commands/wake.ts'),
+};
+
+/** The rows of the command table about the dispatcher, about it as a service, and about its log. */
 export const SERVICE_COMMANDS: readonly CommandSpec[] = [
+  {
+    name: 'dispatch',
+    summary: 'run the dispatcher: deliver mail to this machine’s actors',
+    options: [
+      HOST,
+      [
+        '--interval <time>',
+        'between polls when nothing happens (default: 5, or more for many transports)',
+      ],
+      ['--once', 'one full pass, then exit'],
+      ['--from-now', 'new actors start at the tip instead of at what is unanswered'],
+      ['--trust-host-file', 'run changed commands without approval'],
+      ['--grace <time>', 'what running CLIs get to finish on stopping (default: 10)'],
+      [
+        '--log <file>',
+        'append the log there instead of stderr; begun anew at 10 MiB, five are kept',
+      ],
+      ['--supervised', 'for service managers: end with 75 when a new version waits to be started'],
+    ],
+    details:
+      'An idle machine hears of other machines’ mail by its next poll, or at once where git config crosstalk.bell names a NATS server; status says which. Without --interval it polls every 5 seconds, more slowly where this machine serves many transports.',
+    interrupt: 'clean',
+    example: 'crosstalk dispatch --host laptop',
+    load: () => import('../commands/dispatch.ts'),
+  },
+  { ...WAKE, name: 'dispatch wake' },
+  { ...WAKE, name: 'wake', hidden: true },
   {
     name: 'service install',
     summary: 'let this machine keep the dispatcher of this transport running',

@@ -1,4 +1,4 @@
-import type { CommandSpec } from '../command/spec.ts';
+import { ANSWERED, type CommandSpec } from '../command/spec.ts';
 
 const load: CommandSpec['load'] = () => import('../commands/automation/subscription.ts');
 const loadSecret: CommandSpec['load'] = () => import('../commands/automation/secret.ts');
@@ -21,6 +21,7 @@ export const SUBSCRIBING_COMMANDS: readonly CommandSpec[] = [
     options: [
       ['--source <source>', 'answer:<actor> or event:<name>'],
       ['--to <addresses>', 'who gets the task: names, name@host, or all'],
+      ANSWERED,
       ['--match <text>', 'only if this word is in it, or /regex/ matches (flags i, m and s)'],
       ['--once', 'fire only once'],
       ['--channel <channel>', 'the channel of the task (default: that of the answer)'],

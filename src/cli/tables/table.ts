@@ -32,11 +32,6 @@ import { SESSION_COMMANDS } from './sessions.ts';
 const NOT_NOW =
   'for people: a run that has more to say sends it, and the next run of its addressee has it';
 
-const WAKE = {
-  summary: 'tell the running dispatcher to look now',
-  example: 'crosstalk dispatch wake',
-  load: () => import('../commands/wake.ts'),
-};
 const INDEX: Omit<CommandSpec, 'name'> = {
   summary: 'bring the search index up to date; other commands do it as they need it',
   options: [['--rebuild', 'make it anew; the old one is kept aside']],
@@ -160,33 +155,6 @@ export const COMMANDS: readonly CommandSpec[] = [
     example: 'crosstalk sync --window 7d',
     load: () => import('../commands/sync.ts'),
   },
-  {
-    name: 'dispatch',
-    summary: 'run the dispatcher: deliver mail to this machine’s actors',
-    options: [
-      HOST,
-      [
-        '--interval <time>',
-        'between polls when nothing happens (default: 5, or more for many transports)',
-      ],
-      ['--once', 'one full pass, then exit'],
-      ['--from-now', 'new actors start at the tip instead of at what is unanswered'],
-      ['--trust-host-file', 'run changed commands without approval'],
-      ['--grace <time>', 'what running CLIs get to finish on stopping (default: 10)'],
-      [
-        '--log <file>',
-        'append the log there instead of stderr; begun anew at 10 MiB, five are kept',
-      ],
-      ['--supervised', 'for service managers: end with 75 when a new version waits to be started'],
-    ],
-    details:
-      'An idle machine hears of other machines’ mail by its next poll, or at once where git config crosstalk.bell names a NATS server; status says which. Without --interval it polls every 5 seconds, more slowly where this machine serves many transports.',
-    interrupt: 'clean',
-    example: 'crosstalk dispatch --host laptop',
-    load: () => import('../commands/dispatch.ts'),
-  },
-  { ...WAKE, name: 'dispatch wake' },
-  { ...WAKE, name: 'wake', hidden: true },
   {
     name: 'pause',
     summary: 'let this machine’s dispatcher start nothing more; mail waits',

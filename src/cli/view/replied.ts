@@ -9,6 +9,7 @@ import { note, print, text, type Call } from '../command/command.ts';
 import { durationOf } from '../command/duration.ts';
 import { EXIT } from '../command/exit.ts';
 import { branchInWords } from '../../protocol/text/branch.ts';
+import { filesMark } from './files.ts';
 import { localTimes } from './message.ts';
 import { colourless, indent, painter } from './render.ts';
 import { verifiedMark } from './verified.ts';
@@ -82,6 +83,7 @@ function render({ io }: Call, { ref, state, replies: list, ...rest }: Replied): 
       const notes = [
         ...verifiedMark(paint, verified),
         ...(mark === null ? [] : [MARKS[mark]]),
+        ...filesMark(message.files),
         ...(message.branch === undefined ? [] : [`branch ${branchInWords(message.branch)}`]),
       ].map((words) => ` (${words})`);
       return `  from ${message.from} ${relPath}${notes.join('')}\n${indent(body)}`;

@@ -1,3 +1,4 @@
+import { isAutomatic } from '../../index/tags.ts';
 import { EVERYONE } from '../../protocol/address.ts';
 import { refreshOrNote, type Context } from '../context.ts';
 import { arrivals, type Arrival } from '../lookup/arrivals.ts';
@@ -47,7 +48,9 @@ export async function* followInbox(
         const asks = asksOnArrival(one.message, name);
         if (!isFor(one, name) || (questions && !asks)) continue;
         const channel = await context.reader.channel(to, one.channel);
-        yield* await marked(context, to, [{ ...one, channel, unread: true, asks }]);
+        yield* await marked(context, to, [
+          { ...one, channel, unread: !isAutomatic(one.message), asks },
+        ]);
       }
     seen = to;
   }

@@ -1,12 +1,17 @@
 import { join } from 'node:path';
+import { readdir } from 'node:fs/promises';
+import { isAgentSetting } from '../../agents/settings.ts';
 import { takeFiles, type TakenFile } from '../../bus/attached-files.ts';
 import { hasCode, reasonOf } from '../../errors.ts';
 import { holdsBytes, writeNewFile } from '../../plain-file.ts';
-import { harmlessName, type AttachedFile } from '../../protocol/attached.ts';
+import { keptNames, type AttachedFile } from '../../protocol/attached.ts';
 import type { Outbox } from '../../state/outbox.ts';
+import { suffixOf } from '../../protocol/names.ts';
 import type { OpenFolder } from '../../without-links.ts';
 import { tipOf, type Context } from '../context.ts';
+import { withNaming } from '../lookup/naming.ts';
 import { folderToWrite } from '../run-files.ts';
+import { gather, queuedIn } from '../tracing/gather.ts';
 import type { ReadMessage } from './read.ts';
 
 /**
@@ -49,8 +54,15 @@ export interface PutFile {
   problem?: string;
 }
 
+/** The files of a message that are put into a folder. */
+export interface PutFiles {
+  files: PutFile[];
+  /** Messages of its thread that bring files along, if it brings none itself. */
+  elsewhere: string[];
+}
+
 /**
- * Puts the files of a message into a folder, under harmless names.
+ * Puts the files of a message into a folder, see {@link folderFor}.
  *
  * @throws CrosstalkError `usage` for a folder that cannot be written to
  */
@@ -58,36 +70,79 @@ export async function putFiles(
   context: Context,
   read: ReadMessage,
   dir: string,
-): Promise<PutFile[]> {
-  const folder = await folderToWrite(context, dir, '--files');
+): Promise<PutFiles> {
   const files = read.message.files ?? [];
+  if (files.length === 0) return { files: [], elsewhere: await filesNearby(context, read) };
+  const { folder, names } = await folderFor(context, { ...read, files, dir });
   const put = new Map<AttachedFile, PutFile>();
   try {
     for await (const taken of filesOfMessage(context, read)) {
       const { file } = taken;
       const done = taken.ok
-        ? await putFile(folder, files.indexOf(file), file, taken.bytes)
+        ? await putFile(folder, names[files.indexOf(file)] ?? '', file, taken.bytes)
         : { file, problem: taken.problem };
       put.set(file, done);
     }
   } finally {
     await folder.close();
   }
-  return files.map((file) => put.get(file) ?? { file, problem: 'could not be read' });
+  return {
+    files: files.map((file) => put.get(file) ?? { file, problem: 'could not be read' }),
+    elsewhere: [],
+  };
 }
 
+/** The most messages of a thread that are named as bringing files along. */
+const MOST_NEARBY = 3;
+
+/** Messages of the thread of one without files that bring some along. */
+export async function filesNearby(
+  context: Context,
+  { channel: { id: channel }, relPath }: Pick<ReadMessage, 'channel' | 'relPath'>,
+): Promise<string[]> {
+  const tip = await tipOf(context);
+  const queued = await queuedIn(context, channel);
+  return withNaming(context, tip, async (naming) => {
+    const { messages } = await gather(context, tip, { channel, relPath }, queued, naming);
+    const bringing = messages.filter(({ message: { files = [] } }) => files.length > 0);
+    return bringing.slice(0, MOST_NEARBY).map((one) => one.relPath);
+  });
+}
+
+/** Make reads a file of this name in the folder in which it is started. */
+const MAKEFILE = /^(?:gnu|bsd)?makefile$/i;
+const FOLDER_DIGITS = 8;
+
 /**
- * Puts one file of a message into a folder, under a harmless name.
+ * The folder for the files of a message, and their names there ({@link keptNames}). A name that somebody chose may be
+ * one that a program looks for, so they are put beside nothing else: a folder that holds other things gets
+ * one for them.
  *
- * @param index its place among the files of the message, from 0
+ * @throws CrosstalkError `usage` for a folder that cannot be written to
  */
+export async function folderFor(
+  surroundings: Parameters<typeof folderToWrite>[0],
+  { relPath, files, dir }: { relPath: string; files: readonly AttachedFile[]; dir: string },
+): Promise<{ folder: OpenFolder; names: readonly string[] }> {
+  const names = keptNames(
+    files.map(({ name }) => name),
+    (name) => MAKEFILE.test(name) || isAgentSetting(name, 'npx'),
+  );
+  const folder = await folderToWrite(surroundings, dir, '--files');
+  const beside = (await readdir(folder.at)).filter((name) => !names.includes(name));
+  if (beside.length === 0) return { folder, names };
+  await folder.close();
+  const own = join(dir, suffixOf(relPath).slice(0, FOLDER_DIGITS));
+  return { folder: await folderToWrite(surroundings, own, '--files'), names };
+}
+
+/** Puts one file of a message into a folder, under a name of {@link folderFor}. */
 export async function putFile(
   folder: OpenFolder,
-  index: number,
+  name: string,
   file: AttachedFile,
   bytes: Buffer,
 ): Promise<PutFile> {
-  const name = harmlessName(index + 1, file.name);
   const path = join(folder.path, name);
   const problem = await write(folder, name, bytes);
   return problem === undefined ? { file, path } : { file, problem };

@@ -13,6 +13,7 @@ import { withoutLines } from '../../protocol/automation/fields.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
 import { deliverOrNote, type Delivered } from '../deliver.ts';
+import { noteUnserved, senderOfAdded } from '../lookup/adding.ts';
 import { resolveChannel, resolveFrom } from '../lookup/resolve.ts';
 import { knownHost } from '../setup/approvals.ts';
 import { findSchedule, upcomingOf } from './list.ts';
@@ -26,7 +27,8 @@ export interface ScheduleInput {
   host?: string;
   /** Header fields under their names in the file. */
   fields: Readonly<Record<string, string | undefined>>;
-  author?: string;
+  /** Who gets the answers; whoever adds it if it is not given. */
+  from: string | undefined;
   login: string;
 }
 
@@ -47,7 +49,7 @@ const UPCOMING = 3;
  * @throws CrosstalkError `usage` for values that are none, and `exists` for a name that is taken
  */
 export async function addSchedule(context: Context, input: ScheduleInput): Promise<EditedSchedule> {
-  const { name, to, body, login, author } = input;
+  const { name, to, body, login } = input;
   if (!isName(name))
     throw new CrosstalkError(
       'usage',
@@ -61,7 +63,11 @@ export async function addSchedule(context: Context, input: ScheduleInput): Promi
       'which host sends it is not known; say it with --host <alias>',
     );
   const given = Object.entries(input.fields).filter(([, value]) => value !== undefined);
-  const fields: HeaderFields = { host, to, ...Object.fromEntries(given) };
+  const from = senderOfAdded(context, { to, from: input.from, login });
+  const fields: HeaderFields = {
+    ...{ host, to, ...(from !== undefined && { from }) },
+    ...Object.fromEntries(given),
+  };
   const text = formatDocument(fields, body.endsWith('\n') ? body : `${body}\n`);
   const parsed = parseSchedule(text, name);
   if (!parsed.ok)
@@ -81,11 +87,8 @@ export async function addSchedule(context: Context, input: ScheduleInput): Promi
       'usage',
       `there is a schedule ${name} already; see it with: crosstalk schedule show ${name}, or remove it first`,
     );
-  const delivered = await put(
-    context,
-    { path, text, login, was: null, ...(author !== undefined && { author }) },
-    name,
-  );
+  const delivered = await put(context, { path, text, login, was: null, author: input.from }, name);
+  await noteUnserved(context, parsed.value);
   return { name, path, upcoming, delivered };
 }
 
@@ -168,7 +171,7 @@ interface Edit {
   /** Undefined to remove it. */
   text?: string;
   login: string;
-  author?: string;
+  author?: string | undefined;
   /** The object that was read at the path; null where there was none. Nobody else's change is overwritten. */
   was: string | null;
 }

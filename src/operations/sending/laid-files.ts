@@ -7,18 +7,27 @@ import { filesIn, HIGHEST_BYTES, type AttachedFile } from '../../protocol/attach
 import { sha256Of } from '../../state/side-files.ts';
 import { droppedName } from '../../state/drop-folder.ts';
 import type { Context } from '../context.ts';
-import { filesOfMessage, putFile, type PutFile } from '../reading/message-files.ts';
+import {
+  filesNearby,
+  filesOfMessage,
+  folderFor,
+  putFile,
+  type PutFile,
+  type PutFiles,
+} from '../reading/message-files.ts';
 import { shownMessage } from '../reading/read.ts';
-import { folderToWrite } from '../run-files.ts';
 import type { Surroundings } from '../locate.ts';
 import { askDispatcher } from './in-run.ts';
 import type { Marks } from './marks.ts';
 
 /** What the dispatcher says of the files of a message that it has put into the drop folder of a run. */
 interface Laid {
+  relPath: string;
   files: readonly AttachedFile[];
   /** Why a file is not there, by its place in the list. */
   problems: Readonly<Record<string, string>>;
+  /** As in {@link PutFiles}. */
+  elsewhere: string[];
 }
 
 /**
@@ -45,7 +54,8 @@ export async function laidFiles(
     else if (!laid.has(sha256)) await put(sha256, taken.bytes);
     if (taken.ok) laid.add(sha256);
   }
-  return { files, problems };
+  const elsewhere = files.length === 0 ? await filesNearby(context, read) : [];
+  return { relPath: read.relPath, files, problems, elsewhere };
 }
 
 /**
@@ -61,33 +71,32 @@ export async function takeLaidFiles(
   marks: Marks,
   { message, dir }: { message: string; dir: string },
   note: (line: string) => void,
-): Promise<PutFile[]> {
+): Promise<PutFiles> {
   const { runDir } = surroundings;
-  const folder = await folderToWrite(surroundings, dir, '--files');
+  const asked = await askDispatcher(runDir, { kind: 'files', ...marks, input: { message } }, note);
+  if (asked === undefined)
+    throw new CrosstalkError('timed_out', 'the dispatcher has not answered; try again');
+  const { relPath, files: said, problems, elsewhere } = asked.result as Laid;
+  const files = filesIn(said) ?? [];
+  if (files.length === 0) return { files: [], elsewhere };
+  const dropped = (sha256: string): string => join(runDir, 'drop', droppedName(marks.id, sha256));
   try {
-    const asked = await askDispatcher(
-      runDir,
-      { kind: 'files', ...marks, input: { message } },
-      note,
-    );
-    if (asked === undefined)
-      throw new CrosstalkError('timed_out', 'the dispatcher has not answered; try again');
-    const { files: said, problems } = asked.result as Laid;
-    const files = filesIn(said) ?? [];
+    const { folder, names } = await folderFor(surroundings, { relPath, files, dir });
     const put: PutFile[] = [];
-    for (const [index, file] of files.entries()) {
-      const path = join(runDir, 'drop', droppedName(marks.id, file.sha256));
-      const problem = problems[String(index)];
-      const bytes = problem === undefined ? await taken(path, file) : undefined;
-      if (bytes === undefined)
-        put.push({ file, problem: problem ?? 'was not handed over; try again' });
-      else put.push(await putFile(folder, index, file, bytes));
+    try {
+      for (const [index, file] of files.entries()) {
+        const problem = problems[String(index)];
+        const bytes = problem === undefined ? await taken(dropped(file.sha256), file) : undefined;
+        if (bytes === undefined)
+          put.push({ file, problem: problem ?? 'was not handed over; try again' });
+        else put.push(await putFile(folder, names[index] ?? '', file, bytes));
+      }
+    } finally {
+      await folder.close();
     }
-    for (const { sha256 } of files)
-      await rm(join(runDir, 'drop', droppedName(marks.id, sha256)), { force: true });
-    return put;
+    return { files: put, elsewhere: [] };
   } finally {
-    await folder.close();
+    for (const { sha256 } of files) await rm(dropped(sha256), { force: true });
   }
 }
 

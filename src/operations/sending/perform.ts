@@ -12,7 +12,7 @@ import type { Prepared, SendInput, Sent } from './input.ts';
 import type { Marks } from './marks.ts';
 import { prepareMessages } from './prepare.ts';
 import { RemoteNews } from './remote-news.ts';
-import { noteSurprises, surprisesOf } from './surprises.ts';
+import { noteSurprises, surprisesOf } from '../lookup/surprises.ts';
 
 /**
  * Carries out a `send` in this process, which is a dispatcher or has found none: prepares the

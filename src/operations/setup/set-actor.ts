@@ -15,6 +15,7 @@ import { didYouMean } from '../../protocol/text/nearest.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { approvedFor, loadApprovals } from '../../state/approvals.ts';
 import { tipOf, type Context } from '../context.ts';
+import { noteSilent } from './silent-approver.ts';
 import { resolveFrom } from '../lookup/resolve.ts';
 import { requireKeepable } from './keepable.ts';
 import { knownHost, requireOutside, writeApproved } from './approvals.ts';
@@ -70,6 +71,7 @@ export async function setActor(
     (approved) => withTier(approved, name, now.name, optionsOf(now)),
     () => writeHostFile(context, host, { content, subject, from }),
   );
+  await noteSilent(context, settings, from);
   return { host: alias, tier: now.name, before: optionsOf(before), now: optionsOf(now) };
 }
 

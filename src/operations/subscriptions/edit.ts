@@ -11,6 +11,7 @@ import { withoutLines } from '../../protocol/automation/fields.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
 import { deliverOrNote, type Delivered } from '../deliver.ts';
+import { noteUnserved, senderOfAdded } from '../lookup/adding.ts';
 import { resolveChannel, resolveFrom } from '../lookup/resolve.ts';
 import { findSubscription } from './list.ts';
 
@@ -21,6 +22,8 @@ export interface SubscriptionInput {
   body: string;
   /** Header fields under their names in the file. */
   fields: Readonly<Record<string, string | undefined>>;
+  /** Who gets the answers; whoever adds it if it is not given. */
+  from: string | undefined;
   login: string;
 }
 
@@ -38,17 +41,18 @@ export interface EditedSubscription {
  */
 export async function addSubscription(
   context: Context,
-  { name, body, fields: given, login }: SubscriptionInput,
+  { name, body, fields, from: author, login }: SubscriptionInput,
 ): Promise<EditedSubscription> {
   if (!isName(name))
     throw new CrosstalkError(
       'usage',
       `${shown(name)} is no name for a subscription: use letters, digits and . _ -, at most 64`,
     );
-  const fields: HeaderFields = Object.fromEntries(
-    Object.entries(given).filter(([, value]) => value !== undefined),
+  const from = senderOfAdded(context, { to: fields['to'], from: author, login });
+  const given: HeaderFields = Object.fromEntries(
+    Object.entries({ ...fields, from }).filter(([, value]) => value !== undefined),
   );
-  const text = formatDocument(fields, body === '' || body.endsWith('\n') ? body : `${body}\n`);
+  const text = formatDocument(given, body === '' || body.endsWith('\n') ? body : `${body}\n`);
   const read = await readSubscription(text, name);
   if (!read.ok)
     throw new CrosstalkError('usage', `this is no subscription: ${withoutLines(read.problems)}`);
@@ -60,7 +64,8 @@ export async function addSubscription(
       'usage',
       `there is a subscription ${name} already; see it with: crosstalk subscription show ${name}, or remove it first`,
     );
-  const delivered = await put(context, { name, path, text, login, was: null });
+  const delivered = await put(context, { name, path, text, login, author, was: null });
+  await noteUnserved(context, read.value);
   return { name, path, delivered };
 }
 
@@ -105,12 +110,13 @@ interface Edit {
   /** Undefined to remove it. */
   text?: string;
   login: string;
+  author?: string | undefined;
   /** The object that was read there; null where nothing was. Nobody else's change is overwritten. */
   was: string | null;
 }
 
-function put(context: Context, { name, path, text, login, was }: Edit): Promise<Delivered> {
-  const from = resolveFrom(context, undefined, login);
+function put(context: Context, { name, path, text, login, author, was }: Edit): Promise<Delivered> {
+  const from = resolveFrom(context, author, login);
   return deliverOrNote(context, [
     {
       at: context.now().toISOString(),

@@ -3,7 +3,7 @@ import { linksIn } from '../links.ts';
 import { MAX_MESSAGE_BYTES, type Located, type Message } from '../message.ts';
 import { isName } from '../names.ts';
 import { markOf } from '../owed.ts';
-import { SUBSCRIPTION_SENDER, type Subscription } from './subscription.ts';
+import type { Subscription } from './subscription.ts';
 
 /** A header has up to 64 KiB; the rest of a message is for its text. */
 const MOST_TEXT = MAX_MESSAGE_BYTES - 64 * 1024;
@@ -81,7 +81,7 @@ interface Writing {
 
 /** The task that a subscription gives, with the machine-made facts on its origin. */
 export function taskOf(
-  { name, to, tier, body }: Subscription,
+  { name, to, from, tier, body }: Subscription,
   happening: Happening,
   { channel, at, host, allowance }: Writing,
 ): Message {
@@ -91,7 +91,7 @@ export function taskOf(
       : { re: [], cause: [], origin: [] };
   const { origin, ...rest } = links;
   return {
-    from: SUBSCRIPTION_SENDER,
+    from,
     to,
     type: 'text',
     timestamp: at.toISOString(),

@@ -1,6 +1,6 @@
-import { formatAddress, type Address } from '../address.ts';
+import { EVERYONE, formatAddress, type Address } from '../address.ts';
 import { isTier } from '../message.ts';
-import { isName } from '../names.ts';
+import { isName, isSender } from '../names.ts';
 import { JOINED } from '../text/apart.ts';
 import { parseDocumentText } from '../text/frontmatter.ts';
 import { isOneLine } from '../text/one-line.ts';
@@ -26,6 +26,8 @@ export interface Subscription {
   name: string;
   source: Source;
   to: Address[];
+  /** The sender of its tasks, to whom their answers go. */
+  from: string;
   /** Id or name of the channel; undefined for that of the answer, or the usual one for an event. */
   channel?: string;
   tier?: string;
@@ -39,7 +41,7 @@ export interface Subscription {
   body: string;
 }
 
-/** The sender of every task of a subscription: nobody's name, so that the answer wakes nobody. */
+/** The sender of its tasks if none is named: nobody's name, so that the answer wakes nobody. */
 export const SUBSCRIPTION_SENDER = 'subscription';
 
 /** Characters of a `match`, so that comparing costs little. */
@@ -74,7 +76,9 @@ export function parseSubscription(text: string, name: string): Parsed<Subscripti
   if (source === undefined) wrong('source', 'answer:<actor> or event:<name>');
   const to = recipientsIn(fields['to']);
   if (to === undefined) wrong('to', 'a name, name@host, all, or a list of these');
-  const { channel, tier, host } = fields;
+  const { channel, tier, host, from = SUBSCRIPTION_SENDER } = fields;
+  if (!isSender(from) || from === EVERYONE)
+    wrong('from', `a name other than ${EVERYONE}, as the answers go there`);
   if (channel !== undefined && !isOneLine(channel)) wrong('channel', 'the name or id of a channel');
   if (tier !== undefined && !isTier(tier)) wrong('tier', 'a tier name');
   if (host !== undefined && !isName(host)) wrong('host', 'the alias of the host that fires');
@@ -96,6 +100,7 @@ export function parseSubscription(text: string, name: string): Parsed<Subscripti
     name,
     source,
     to,
+    from: from as string,
     ...(channel !== undefined && { channel: channel as string }),
     ...(tier !== undefined && { tier: tier as string }),
     once,

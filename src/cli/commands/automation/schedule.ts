@@ -43,13 +43,12 @@ async function add(call: Call): Promise<number> {
     throw new CrosstalkError('usage', '--to is missing: who is to get the message');
   const options = { call: { ...call, args: call.args.slice(1) } };
   const body = await readBody(options.call, 'message');
-  const [host, author] = [text(call, 'host'), text(call, 'from')];
+  const host = text(call, 'host');
   return inTransport(call, async (context) => {
     const added = await addSchedule(context, {
       name: nameOf(call),
-      ...{ to, body, login: call.io.login },
+      ...{ to, body, from: text(call, 'from'), login: call.io.login },
       ...(host !== undefined && { host }),
-      ...(author !== undefined && { author }),
       fields: {
         channel: text(call, 'channel'),
         cron: text(call, 'cron'),

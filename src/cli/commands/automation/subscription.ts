@@ -40,6 +40,7 @@ async function add(call: Call): Promise<number> {
     const added = await addSubscription(context, {
       name: nameOf(call),
       body,
+      from: text(call, 'from'),
       login: call.io.login,
       fields: {
         source: text(call, 'source'),

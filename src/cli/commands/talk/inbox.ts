@@ -1,5 +1,6 @@
 import { CrosstalkError } from '../../../errors.ts';
 import { optionLines } from '../../../protocol/choice.ts';
+import { escapeInvisible } from '../../../protocol/text/quoted.ts';
 import { excerptOf } from '../../../protocol/text/excerpt.ts';
 import { resolveFrom } from '../../../operations/lookup/resolve.ts';
 import { MOST_ASKING, type Inbox, type InboxEntry } from '../../../operations/lookup/inbox.ts';
@@ -9,6 +10,7 @@ import { inboxJson } from '../../../operations/shapes/as-json.ts';
 import { flag, inTransport, note, print, text, type Call } from '../../command/command.ts';
 import { limitOf } from '../../command/limit.ts';
 import { EXIT } from '../../command/exit.ts';
+import { filesMark } from '../../view/files.ts';
 import { actor, body, localTime, shortName } from '../../view/message.ts';
 import { verifiedMark } from '../../view/verified.ts';
 import { colourless, indent, painter } from '../../view/render.ts';
@@ -80,12 +82,19 @@ function render({ io }: Call, entry: InboxEntry): string {
     `#${colourless(channel.name)}`,
     paint('dim', shortName(relPath)),
     ...(asks ? [paint('yellow', 'asks you')] : []),
+    ...filesMark(message.files),
     ...(message.cancels === undefined ? [] : [`cancels ${shortName(message.cancels)}`]),
     ...(message.failed === undefined ? [] : [paint('red', `failed: ${message.failed.reason}`)]),
   ];
   const options = optionLines(message.options ?? []);
-  const lines = [...excerpt(paint, message.body), ...options];
+  const lines = [...excerpt(paint, message.body), ...permissionLines(message), ...options];
   return [facts.join('  '), ...lines.map((line) => indent(line, '      '))].join('\n').trimEnd();
+}
+
+/** What is allowed with an approval, whole: the words above it are those of whoever asks. */
+function permissionLines({ permission }: InboxEntry['message']): string[] {
+  if (permission === undefined) return [];
+  return [`${escapeInvisible(permission.tool)}: ${escapeInvisible(permission.input)}`];
 }
 
 function excerpt(paint: ReturnType<typeof painter>, words: string): string[] {

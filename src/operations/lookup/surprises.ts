@@ -5,9 +5,8 @@ import { didYouMean } from '../../protocol/text/nearest.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { someOf } from '../../protocol/text/unserved.ts';
 import { tipOf, type Context } from '../context.ts';
-import { isPerson } from '../lookup/people.ts';
-import { unservedLine } from '../lookup/serving.ts';
-import type { RemoteNews } from './remote-news.ts';
+import { isPerson } from './people.ts';
+import { unservedLine } from './serving.ts';
 
 /** What the host files say of a message's addressees that its sender did not expect. */
 export interface Surprises {
@@ -22,12 +21,13 @@ export interface Surprises {
  * that nobody has. What goes to a person needs no warning.
  *
  * @param known what was found before the message was published; a remote may know better
+ * @param news asks the remote; false where it was asked already
  */
 export async function noteSurprises(
   context: Context,
   message: Asked,
   known: Surprises,
-  news: RemoteNews,
+  news: { ask: () => Promise<boolean> },
 ): Promise<void> {
   const asked = known.unserved.length > 0 && (await news.ask());
   const { unserved, untiered } = asked ? await surprisesOf(context, message) : known;
