@@ -24,6 +24,7 @@ it('a subscription is read with what it says and what it leaves out', async () =
       to: [{ name: 'tester' }],
       once: false,
       enabled: true,
+      from: 'subscription',
       body: 'look at this\n',
     },
   });
