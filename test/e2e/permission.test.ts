@@ -314,7 +314,7 @@ describe('a tier that asks', () => {
     }
     host.declare({ worker: { default: { cli: CLAUDE, permit: 'anna' } } });
     await host.approve();
-    const added = await host.run('actor', 'add', 'worker', '--cli', 'codex exec -');
+    const added = await host.run('actor', 'add', 'worker', '--replace', '--cli', 'codex exec -');
     expect(added).toMatchObject({
       code: 1,
       err: expect.stringContaining('it has permit, and') as string,

@@ -1,7 +1,8 @@
 import { CrosstalkError } from '../../errors.ts';
+import { cancelOf } from '../../protocol/cancel.ts';
 import { isQuestion } from '../../protocol/causality.ts';
 import { isSentInterim } from '../../protocol/interim.ts';
-import type { Message } from '../../protocol/message.ts';
+import type { Located, Message } from '../../protocol/message.ts';
 import type { MessageRef } from '../../protocol/message-ref.ts';
 import { isAnswer } from '../../protocol/owed.ts';
 import { tipOf, type Context } from '../context.ts';
@@ -70,11 +71,16 @@ async function answeredBefore(
   if (context.agentMode !== undefined || context.dispatch.id !== undefined) return undefined;
   if (!isQuestion(question) && !isSentInterim(question)) return undefined;
   const from = resolveFrom(context, said.from, said.login);
-  const naming = await withNaming(context, await tipOf(context), (find) =>
-    find({ channel, relPath }, 're'),
-  );
-  const isTheirs = ({ from: who, re, ...rest }: Message): boolean =>
+  const isTheirs = ({ message: { from: who, re, ...rest } }: Located): boolean =>
     who === from && re.includes(relPath) && isAnswer(rest);
-  return [...naming, ...(await queuedIn(context, channel))].find(({ message }) => isTheirs(message))
-    ?.relPath;
+  const queued = await queuedIn(context, channel);
+  return withNaming(context, await tipOf(context), async (find) => {
+    const answers = [...(await find({ channel, relPath }, 're')), ...queued].filter(isTheirs);
+    for (const answer of answers) {
+      const about = await find({ channel, relPath: answer.relPath }, 're');
+      // What was taken back has answered nothing.
+      if (cancelOf(answer, [...about, ...queued]) === undefined) return answer.relPath;
+    }
+    return undefined;
+  });
 }
