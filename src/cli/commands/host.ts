@@ -2,7 +2,7 @@ import { CrosstalkError } from '../../errors.ts';
 import { approve, knownHost, showHost, type HostShown } from '../../operations/setup/approvals.ts';
 import { listHosts } from '../../operations/setup/hosts.ts';
 import type { Context } from '../../operations/context.ts';
-import { optionsOf } from '../../protocol/approval/record.ts';
+import { optionsOf, wholeOf } from '../../protocol/approval/record.ts';
 import { outputNote } from '../../agents/output/plain-call.ts';
 import { sessionsOf } from '../../agents/sessions/sessions-of.ts';
 import { warmOf } from '../../agents/sessions/warm-of.ts';
@@ -103,7 +103,8 @@ function facts({ host, held, started }: HostShown): Record<string, unknown> {
     actors: [...(host?.file.actors ?? [])].map(([name, tiers]) => ({
       name,
       tiers: tiers.map((tier) => ({
-        ...tier,
+        name: tier.name,
+        ...wholeOf(tier),
         output: outputNote(tier.cli) ?? null,
         ...(tier.permit !== undefined && { asking: askingOfTier(tier) }),
         ...(tier.session !== undefined && { sessions: sessionNote(tier) }),
