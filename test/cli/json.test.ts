@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { COMMANDS } from '../../src/cli/tables/table.ts';
@@ -77,6 +77,22 @@ function namesIn(value: unknown): string[] {
   return Object.entries(value).flatMap(([name, inner]) => [name, ...namesIn(inner)]);
 }
 
+/** What docs/json.md says of each command. */
+const SAID = new Map(
+  readFileSync(new URL('../../docs/json.md', import.meta.url), 'utf8')
+    .split('\n')
+    .map((line): [string, string] => [/^\| `([^`]+)`/.exec(line)?.[1] ?? '', line]),
+);
+
+/** The names in a document, at its top, of which docs/json.md says nothing. */
+function unsaid(command: string, value: unknown): string[] {
+  const [first = value] = Array.isArray(value) ? (value as unknown[]) : [value];
+  if (typeof first !== 'object' || first === null || 'error' in first) return [];
+  const row = SAID.get(command) ?? '';
+  if (!row.includes('{') || row.includes(', … }')) return [];
+  return Object.keys(first).filter((name) => !new RegExp(`\\b${name}\\??:`).test(row));
+}
+
 async function world(): Promise<{ host: Host; message: string }> {
   const bus = new Bus();
   const host = await bus.host('front', {
@@ -101,6 +117,7 @@ describe('with --json', () => {
       const words = (GIVEN[name] ?? []).map((word) => (word === 'MESSAGE' ? message : word));
       const isMissing = words.length === 0 && args?.startsWith('<') === true;
       expect(isMissing, `what is given to ${name}`).toBe(false);
+      expect(SAID.has(name), `${name} in docs/json.md`).toBe(true);
       const argv = [...name.split(' '), ...words, '--json'];
       const { code, out, err } = await host.runWith({ stdin: '' }, ...argv);
       const documents = lines === true ? out.split('\n').slice(0, -1) : out === '' ? [] : [out];
@@ -109,7 +126,9 @@ describe('with --json', () => {
         odd.push(`${name}: nothing (${String(code)}) ${err}`);
       for (const text of documents) {
         try {
-          const names = namesIn(JSON.parse(text)).filter((one) => !FIXED.has(one));
+          const value = JSON.parse(text) as unknown;
+          const names = namesIn(value).filter((one) => !FIXED.has(one));
+          odd.push(...unsaid(name, value).map((one) => `${name}: ${one} is not in docs/json.md`));
           odd.push(...names.filter((one) => /[A-Z]/.test(one)).map((one) => `${name}: ${one}`));
         } catch {
           odd.push(`${name}: ${text}`);

@@ -95,7 +95,8 @@ async function asked(call: Call, { held }: HostShown): Promise<string[]> {
   return chosen;
 }
 
-function facts({ host, held, started }: HostShown): Record<string, unknown> {
+/** What a host file says, and what of it waits. */
+function facts({ host, held, started }: HostShown) {
   return {
     alias: host?.alias ?? null,
     path: host?.path ?? null,
