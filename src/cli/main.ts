@@ -11,7 +11,7 @@ import { run } from './run.ts';
 import { paging, type Paging } from './command/paging.ts';
 
 /** Options of commands that go on writing, or whose output is for programs. */
-const ENDLESS = /^(?:-f|--follow|--json)$/;
+const ENDLESS = /^(?:-f|--follow|--jsonl?)$/;
 
 /**
  * The entry point of the command line tool, which connects the process's own streams, signals and

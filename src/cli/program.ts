@@ -116,7 +116,12 @@ function define(command: Command, spec: CommandSpec, choose: (chosen: Chosen) =>
   command.allowExcessArguments(false);
   command.action((...received: unknown[]) => {
     const args = received.slice(0, -2).flat() as (string | undefined)[];
-    choose({ spec, args, options: command.optsWithGlobals() });
+    const options = command.optsWithGlobals();
+    choose({
+      spec,
+      args,
+      options: options['jsonl'] === true ? { ...options, json: true } : options,
+    });
   });
 }
 

@@ -93,7 +93,7 @@ function reportUsage(io: Io, argv: readonly string[], error: unknown): number {
   if (code === 'commander.help')
     return failed(io, argv, {
       code: 'usage',
-      command: withoutCredentials(argv.filter((word) => word !== '--json').join(' ')),
+      command: withoutCredentials(argv.filter((word) => !/^--jsonl?$/.test(word)).join(' ')),
       message: `a subcommand is missing; see: crosstalk ${argv[0] ?? ''} --help`,
     });
   const words = argv.filter((word) => !word.startsWith('-'));
@@ -142,7 +142,7 @@ function failed(
   const { code, command, message } = error;
   io.err(`${['crosstalk', command].filter(Boolean).join(' ')}: ${message}\n`);
   const options = argv.includes('--') ? argv.slice(0, argv.indexOf('--')) : argv;
-  if (options.includes('--json')) io.out(`${JSON.stringify({ error })}\n`);
+  if (options.some((one) => /^--jsonl?$/.test(one))) io.out(`${JSON.stringify({ error })}\n`);
   return code === 'usage' ? EXIT.usage : EXIT.failed;
 }
 

@@ -102,7 +102,9 @@ export async function inTransport<T>(
 
 /** Prints a result: JSON with `--json`, otherwise as `render` formats it. Returns exit code 0. */
 export function print(call: Call, value: unknown, render: () => string): number {
-  const body = flag(call, 'json') ? JSON.stringify(value, undefined, 2) : render();
+  const body = flag(call, 'json')
+    ? JSON.stringify(value, undefined, flag(call, 'jsonl') ? 0 : 2)
+    : render();
   if (body !== '') call.io.out(`${body}\n`);
   return 0;
 }

@@ -25,6 +25,8 @@ export interface CommandSpec {
   hidden?: boolean;
   /** `clean`: stops cleanly when asked to. `child`: leaves Ctrl-C to the program it runs. */
   interrupt?: 'clean' | 'child';
+  /** With `--json` it prints a document a line, as what it prints comes one after the other and may go on. */
+  lines?: boolean;
   /** What it prints may be long, so that a terminal shows it with a pager. */
   paged?: boolean;
   load: () => Promise<CommandModule>;
@@ -76,6 +78,10 @@ const TRANSPORT = [
   'the transport (default: CROSSTALK_TRANSPORT, else upward from here)',
 ] as const;
 const JSON_OUTPUT = ['--json', 'print the result as JSON'] as const;
+const JSON_LINES: readonly OptionSpec[] = [
+  ['--json', 'as --jsonl'],
+  ['--jsonl', 'print JSON, a document a line'],
+];
 
 /** The purpose of a group of subcommands, for groups whose name is not a command. */
 export const GROUPS: Readonly<Record<string, string>> = {
@@ -105,11 +111,11 @@ export function camelCase(name: string): string {
 }
 
 /** All options of a command except `--help`: its own, and those that most commands share. */
-export function optionsOf({ options, standalone, interrupt }: CommandSpec): OptionSpec[] {
+export function optionsOf({ options, standalone, interrupt, lines }: CommandSpec): OptionSpec[] {
   return [
     ...(options ?? []),
     ...(standalone === true ? [] : [TRANSPORT]),
     // A session on the terminal has no result to print.
-    ...(interrupt === 'child' ? [] : [JSON_OUTPUT]),
+    ...(interrupt === 'child' ? [] : lines === true ? JSON_LINES : [JSON_OUTPUT]),
   ];
 }

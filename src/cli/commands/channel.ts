@@ -2,6 +2,7 @@ import { CrosstalkError } from '../../errors.ts';
 import { createChannel, listChannels } from '../../operations/reading/channels.ts';
 import { archiveChannel } from '../../operations/reading/archive-channel.ts';
 import { resolveFrom } from '../../operations/lookup/resolve.ts';
+import { channelJson } from '../../operations/shapes/as-json.ts';
 import type { Channel } from '../../protocol/files/channel.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { byDispatcher } from '../command/by-dispatcher.ts';
@@ -42,10 +43,11 @@ async function create(call: Call): Promise<number> {
   }
   const input = { name, ...given(call, 'parent', 'description', 'from'), login: call.io.login };
   const made = await byDispatcher(call, 'channel', input);
-  if (made !== undefined) return print(call, made, () => (made as Channel).id);
+  if (made !== undefined)
+    return print(call, channelJson(made as Channel), () => (made as Channel).id);
   return inTransport(call, async (context) => {
     const channel = await createChannel(context, input);
-    return print(call, channel, () => channel.id);
+    return print(call, channelJson(channel), () => channel.id);
   });
 }
 
@@ -53,7 +55,7 @@ function list(call: Call): Promise<number> {
   return inTransport(call, async (context) => {
     const name = resolveFrom(context, text(call, 'for'), call.io.login);
     const channels = await listChannels(context, name, { all: flag(call, 'all') });
-    return print(call, channels, () =>
+    return print(call, channels.map(channelJson), () =>
       table(
         channels.map((channel) => [
           channel.id,

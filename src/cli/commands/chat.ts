@@ -118,6 +118,7 @@ async function byLines(
   return complete ? EXIT.ok : EXIT.timedOut;
 }
 
-function json({ at, ...entry }: Entry): string {
-  return `${JSON.stringify({ ...entry, timestamp: new Date(at).toISOString() })}\n`;
+function json({ at, notYet, ...entry }: Entry): string {
+  const timestamp = new Date(at).toISOString();
+  return `${JSON.stringify({ ...entry, ...(notYet && { not_yet: notYet }), timestamp })}\n`;
 }

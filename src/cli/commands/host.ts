@@ -2,7 +2,7 @@ import { CrosstalkError } from '../../errors.ts';
 import { approve, knownHost, showHost, type HostShown } from '../../operations/setup/approvals.ts';
 import { listHosts } from '../../operations/setup/hosts.ts';
 import type { Context } from '../../operations/context.ts';
-import { optionsOf, type Value } from '../../protocol/approval/record.ts';
+import { optionsOf, wholeOf, type Value } from '../../protocol/approval/record.ts';
 import { outputNote } from '../../agents/output/plain-call.ts';
 import { sessionsOf } from '../../agents/sessions/sessions-of.ts';
 import { warmOf } from '../../agents/sessions/warm-of.ts';
@@ -95,7 +95,8 @@ async function asked(call: Call, { held }: HostShown): Promise<string[]> {
   return chosen;
 }
 
-function facts({ host, held, started }: HostShown): Record<string, unknown> {
+/** What a host file says, and what of it waits. */
+function facts({ host, held, started }: HostShown) {
   return {
     alias: host?.alias ?? null,
     path: host?.path ?? null,
@@ -103,7 +104,8 @@ function facts({ host, held, started }: HostShown): Record<string, unknown> {
     actors: [...(host?.file.actors ?? [])].map(([name, tiers]) => ({
       name,
       tiers: tiers.map((tier) => ({
-        ...tier,
+        name: tier.name,
+        ...wholeOf(tier),
         output: outputNote(tier.cli) ?? null,
         ...(tier.permit !== undefined && { asking: askingOfTier(tier) }),
         ...(tier.session !== undefined && { sessions: sessionNote(tier) }),

@@ -41,6 +41,7 @@ export const AGENT_COMMANDS: readonly CommandSpec[] = [
     ].join('\n'),
     notInRun: 'what runs print may be secret, and is for the operator of the machine',
     interrupt: 'clean',
+    lines: true,
     example: 'crosstalk watch concierge',
     load: () => import('../commands/talk/watch.ts'),
   },

@@ -21,6 +21,7 @@ export const CHAT_COMMANDS: readonly CommandSpec[] = [
     ],
     interrupt: 'clean',
     example: 'crosstalk chat general --to concierge',
+    lines: true,
     load: () => import('../commands/chat.ts'),
   },
 ];

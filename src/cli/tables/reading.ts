@@ -58,6 +58,7 @@ export const READING_COMMANDS: readonly CommandSpec[] = [
     inRun: { follow: NO_WAITING },
     example: 'crosstalk log general --follow',
     paged: true,
+    lines: true,
     load: () => import('../commands/log.ts'),
   },
   {

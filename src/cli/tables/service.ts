@@ -97,6 +97,7 @@ export const SERVICE_COMMANDS: readonly CommandSpec[] = [
     interrupt: 'clean',
     example: 'crosstalk logs --follow',
     paged: true,
+    lines: true,
     load: () => import('../commands/logs.ts'),
   },
 ];

@@ -52,6 +52,7 @@ export const TALKING_COMMANDS: readonly CommandSpec[] = [
       'Unread is what came since you last wrote in its channel, or had it before you in the chat or in this list on a terminal.',
     example: 'crosstalk inbox --questions',
     paged: true,
+    lines: true,
     load: () => import('../commands/talk/inbox.ts'),
   },
 ];

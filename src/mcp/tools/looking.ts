@@ -1,3 +1,4 @@
+import { channelJson } from '../../operations/shapes/as-json.ts';
 import { listActors } from '../../operations/setup/actors.ts';
 import { listChannels } from '../../operations/reading/channels.ts';
 import { MAX_CONTEXT, MAX_HITS, MAX_SKIPPED, search } from '../../operations/reading/search.ts';
@@ -181,7 +182,7 @@ function channels({ open, marks, surroundings }: ToolCall): Promise<object> {
     const listed = await listChannels(context, name);
     return {
       channels: listed.map((one) => ({
-        ...one,
+        ...channelJson(one),
         body: marks.mark(one.body, one.createdBy ?? 'unknown'),
       })),
     };

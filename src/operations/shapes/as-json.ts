@@ -2,6 +2,7 @@ import { formatAddress } from '../../protocol/address.ts';
 import type { Located } from '../../protocol/message.ts';
 import { asksSeveral, type Outcome } from '../../protocol/owed.ts';
 import { talkHeader, type TalkFields } from '../../protocol/talk.ts';
+import type { Channel } from '../../protocol/files/channel.ts';
 import type { Memory, MemoryChange, MemoryKind } from '../../protocol/files/memory.ts';
 import type { ListedMemory } from '../memory/list.ts';
 import type { LoggedMemory } from '../memory/log.ts';
@@ -13,6 +14,19 @@ import type { Sent } from '../sending/input.ts';
 import type { Failed } from '../waiting/standing.ts';
 
 // The output of `--json`; the MCP tools and the page use the same names.
+
+/** The names of a channel in JSON: those of the fields of its file. */
+export function channelJson<T extends Channel>({
+  createdBy,
+  createdAt,
+  ...channel
+}: T): Omit<T, 'createdBy' | 'createdAt'> & { created_by?: string; created_at?: string } {
+  return {
+    ...channel,
+    ...(createdBy !== undefined && { created_by: createdBy }),
+    ...(createdAt !== undefined && { created_at: createdAt }),
+  };
+}
 
 /** A message in a list. */
 export interface MessageJson extends TalkFields {

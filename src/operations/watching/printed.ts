@@ -1,3 +1,4 @@
+import { withoutCredentials } from '../../credentials.ts';
 import type { DeadLetter } from '../../state/dead-letters.ts';
 import { Transcripts } from '../../state/transcripts/transcripts.ts';
 import type { Context } from '../context.ts';
@@ -23,7 +24,7 @@ export async function printedFor(
     const reader = transcripts.reader(id);
     const lines = await reader.look().finally(() => reader.close());
     const said = lines.map((one) => (one.kind === 'out' || one.kind === 'says' ? one.text : ''));
-    const text = said.join('');
+    const text = withoutCredentials(said.join(''));
     return text.length > MOST_CHARACTERS ? `…${text.slice(-MOST_CHARACTERS)}` : text;
   }
   return undefined;

@@ -42,6 +42,7 @@ function report(call: Call, { asked, added, ...counts }: Compacted): number {
   if (added === undefined) {
     const { relPath } = question.ref;
     note(call, `there is no summary, so nothing was remembered; ${relPath} had asked for it`);
+    print(call, null, () => '');
     return call.io.stop.aborted ? EXIT.interrupted : Math.max(ended(call, ending, [question]), 1);
   }
   const { covered, messages, complete } = counts;
