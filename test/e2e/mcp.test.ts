@@ -451,9 +451,9 @@ describe('resources and prompts', () => {
     expect(JSON.stringify(ask.messages)).toContain('Is it green?');
     const { completion } = await mcp.client.complete({
       ref: { type: 'ref/prompt', name: 'ask' },
-      argument: { name: 'name', value: 'con' },
+      argument: { name: 'name', value: 'te' },
     });
-    expect(completion.values).toEqual(['concierge']);
+    expect(completion.values).toEqual(['tester']);
   });
 });
 

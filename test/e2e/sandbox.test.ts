@@ -65,6 +65,53 @@ can(
   },
 );
 
+/** A folder on the PATH of a machine that no sandbox shows, with one program in it. */
+function hiddenTool(bus: Bus, host: Host, text: string): string {
+  const folder = join(bus.root, 'tools');
+  mkdirSync(folder);
+  writeFileSync(join(folder, 'mytool'), text, { mode: 0o755 });
+  host.env['PATH'] = `${process.env['PATH'] ?? ''}:${folder}`;
+  return join(folder, 'mytool');
+}
+
+can(
+  `a program that a sandbox hides from a run is named with its path where it is not found${UNLESS}`,
+  async () => {
+    const bus = new Bus();
+    const tier = { cli: 'cat > /dev/null; mytool', sandbox: { net: ['none'] } };
+    const host = await bus.host('front', { dev: { default: tier } });
+    const tool = hiddenTool(bus, host, '#!/bin/sh\necho hello\n');
+    await host.send('dev', 'one');
+    await pass(host);
+    expect((await host.run('dlq')).out).toContain(
+      `the sandbox hides ${tool}; name its folder in read: of the sandbox of the tier`,
+    );
+  },
+);
+
+can(
+  `actor add and set try whether a program starts in its sandbox, and name what is hidden there${UNLESS}`,
+  async () => {
+    const bus = new Bus();
+    const host = await bus.host('front', { dev: 'cat' });
+    const tool = hiddenTool(bus, host, '#!/bin/sh\nexec sh "$@"\n');
+    const bin = join(process.env['HOME'] ?? '', '.local/bin');
+    mkdirSync(bin, { recursive: true });
+    const script = join(bin, 'starts-mytool');
+    writeFileSync(script, `#!${tool}\necho hello\n`, { mode: 0o755 });
+    const warning = new RegExp(
+      `its program does not start in the sandbox, so mail for (?:dev|odd) would fail: .*the sandbox hides ${tool};`,
+    );
+    const odd = await host.run('actor', 'add', 'odd', '--cli', `${script} -p`, '--sandbox');
+    expect([odd.code, odd.err]).toEqual([0, expect.stringMatching(warning)]);
+    const fine = await host.run('actor', 'add', 'fine', '--cli', 'sh -c "cat"', '--sandbox');
+    expect([fine.code, fine.err]).toEqual([0, '']);
+    await host.run('actor', 'set', 'dev', `cli=${script} -p`);
+    const set = await host.run('actor', 'set', 'dev', 'sandbox=default');
+    expect([set.code, set.err]).toEqual([0, expect.stringMatching(warning)]);
+  },
+);
+
 can(
   `a run reaches the hosts that its sandbox names, and no others, and the log says so${UNLESS}`,
   { tags: 'long' },

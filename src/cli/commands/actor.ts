@@ -1,7 +1,9 @@
 import { CrosstalkError } from '../../errors.ts';
-import { listActors, showActor, type ActorInfo } from '../../operations/setup/actors.ts';
+import { listActors, showActor } from '../../operations/setup/actors.ts';
+import type { Context } from '../../operations/context.ts';
+import { triedInSandbox } from '../../operations/sandbox/run.ts';
 import { sandboxSuggestion } from '../../operations/setup/sandbox-option.ts';
-import { shownServers, type ShownServer } from '../../operations/setup/actor-servers.ts';
+import { shownServers } from '../../operations/setup/actor-servers.ts';
 import { addActor, type AddedActor } from '../../operations/setup/add-actor.ts';
 import { namesOfHands } from '../../operations/setup/hands.ts';
 import { readLocal, workOf } from '../../operations/waiting/local.ts';
@@ -20,7 +22,7 @@ import {
   type Call,
 } from '../command/command.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
-import { heardWords } from '../view/machine.ts';
+import { served, toolRows } from '../view/actor.ts';
 import { colourless, table } from '../view/render.ts';
 
 export function run(call: Call): Promise<number> {
@@ -72,26 +74,6 @@ function show(call: Call): Promise<number> {
   });
 }
 
-/** A line for each MCP server, and one for each tier that is not given them. */
-function toolRows(tools: Awaited<ReturnType<typeof shownServers>> | false): string[][] {
-  if (tools === false || tools.servers.length === 0) return [];
-  return [
-    ...tools.servers.map(({ name, state, digest, missing }) => {
-      const how = digest === undefined ? '' : `, crosstalk host approve ${digest}`;
-      const lacks = missing.length === 0 ? '' : `; missing: ${missing.join(', ')}`;
-      return ['tool', `${name}: ${TOOL_STATES[state]}${how}${lacks}`];
-    }),
-    ...tools.without.map(({ tier, why }) => ['no tools', `${tier}: ${why}`]),
-  ];
-}
-
-const TOOL_STATES: Record<ShownServer['state'], string> = {
-  approved: 'approved',
-  held: 'held, as its definition is not approved here',
-  removed: 'in force, as its removal is not approved here',
-  not_served: 'not served by this machine',
-};
-
 function add(call: Call): Promise<number> {
   const cli = text(call, 'cli');
   if (cli === undefined)
@@ -130,6 +112,7 @@ function add(call: Call): Promise<number> {
         mayReplace: (before, now) => mayReplace(call, one, before, now),
       });
       all.push(done);
+      if (done.sandbox !== undefined) await tryInSandbox(call, context, one, done.cli);
     }
     const named = all.map((done, at) => ({ name: names[at] ?? '', ...done }));
     return print(call, count === undefined ? all[0] : named, () =>
@@ -142,6 +125,21 @@ function add(call: Call): Promise<number> {
         .join('\n'),
     );
   });
+}
+
+/** Warns where the program of an actor does not even start in its new sandbox. */
+async function tryInSandbox(
+  call: Call,
+  context: Context,
+  actor: string,
+  cli: string,
+): Promise<void> {
+  const problem = await triedInSandbox(context, { actor, cli });
+  if (problem !== undefined)
+    note(
+      call,
+      `its program does not start in the sandbox, so mail for ${actor} would fail: ${problem}; try it with: crosstalk sandbox run --actor ${actor} -- <command>`,
+    );
 }
 
 /**
@@ -172,6 +170,9 @@ function set(call: Call): Promise<number> {
   const [name = '', ...settings] = call.args.map((word) => word ?? '');
   return inTransport(call, async (context) => {
     const done = await setActor(context, { name, settings, ...whose(call) });
+    const { cli, sandbox } = done.now;
+    if (typeof cli === 'string' && sandbox !== undefined && done.before['sandbox'] === undefined)
+      await tryInSandbox(call, context, name, cli);
     return print(call, done, () => {
       const what = `${name}.${done.tier} on ${done.host}`;
       const lines = differences(done.before, done.now);
@@ -229,13 +230,4 @@ function differences(before: ApprovedOptions, now: ApprovedOptions): string[] {
     .map((option) => [option, value(before, option), value(now, option)] as const)
     .filter(([, was, is]) => was !== is)
     .map(([option, was, is]) => `  ${option}: ${was} -> ${is}`);
-}
-
-function served({ hosts }: Pick<ActorInfo, 'hosts'>): string {
-  return hosts.length === 0 ? 'no host' : hosts.map(host).join(', ');
-}
-
-function host({ alias, tiers, live, heard_s: heard }: ActorInfo['hosts'][number]): string {
-  const isThere = live === undefined ? '' : `, ${heardWords({ live, heard_s: heard ?? null })}`;
-  return `${alias} (${tiers.join(', ')}${isThere})`;
 }

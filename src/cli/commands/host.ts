@@ -1,5 +1,6 @@
 import { CrosstalkError } from '../../errors.ts';
 import { approve, knownHost, showHost, type HostShown } from '../../operations/setup/approvals.ts';
+import { reject } from '../../operations/setup/reject.ts';
 import { listHosts } from '../../operations/setup/hosts.ts';
 import type { Context } from '../../operations/context.ts';
 import { optionsOf, wholeOf, type Value } from '../../protocol/approval/record.ts';
@@ -9,12 +10,21 @@ import { warmOf } from '../../agents/sessions/warm-of.ts';
 import { SESSION_MAX_TURNS } from '../../protocol/files/tier-session.ts';
 import { serversOf } from '../../agents/mcp/servers-of.ts';
 import { askingOfTier } from '../../agents/sessions/asking-of-tier.ts';
-import { commandText, nameText, optionText } from '../../protocol/approval/text.ts';
+import { commandText, nameText, optionText, pushedText } from '../../protocol/approval/text.ts';
 import type { HeldChange } from '../../protocol/approval/approval.ts';
 import type { Tier } from '../../protocol/files/host-file.ts';
 import { asAscii, escapeInvisible } from '../../protocol/text/quoted.ts';
 import { table } from '../view/render.ts';
-import { flag, inTransport, isYes, note, print, text, type Call } from '../command/command.ts';
+import {
+  flag,
+  given,
+  inTransport,
+  isYes,
+  note,
+  print,
+  text,
+  type Call,
+} from '../command/command.ts';
 
 export function run(call: Call): Promise<number> {
   return inTransport(call, (context) =>
@@ -22,7 +32,9 @@ export function run(call: Call): Promise<number> {
       ? list(call, context)
       : call.name === 'host approve'
         ? approveChosen(call, context)
-        : show(call, context),
+        : call.name === 'host reject'
+          ? rejectChosen(call, context)
+          : show(call, context),
   );
 }
 
@@ -71,6 +83,15 @@ async function approveChosen(call: Call, context: Context): Promise<number> {
           ...approved.map(changeLines),
           `Approved: ${approved.map(({ digest }) => digest).join(' ')}`,
         ].join('\n'),
+  );
+}
+
+async function rejectChosen(call: Call, context: Context): Promise<number> {
+  const digests = call.args.flatMap((digest) => digest ?? []);
+  const named = { ...given(call, 'host'), digests, login: call.io.login };
+  const rejected = await reject(context, named);
+  return printed(call, { rejected }, () =>
+    [...rejected.map(changeLines), `Rejected: ${digests.join(' ')}`].join('\n'),
   );
 }
 
@@ -134,7 +155,7 @@ function renderShown({ host, held, started, servers }: HostShown): string {
     ...(held.length === 0
       ? []
       : [
-          'Held, and not in force until approved with: crosstalk host approve <digest>',
+          'Held, and not in force until approved with: crosstalk host approve <digest>; refuse it with: crosstalk host reject <digest>',
           ...held.map(changeLines),
         ]),
   ].join('\n');
@@ -217,9 +238,12 @@ function toolsLine({ cli }: Tier, servers: readonly { name: string }[]): string[
 }
 
 /** Formats a held change: its digest, and both texts of every option that differs. */
-function changeLines({ digest, name, changes, refused }: HeldChange): string {
+function changeLines(change: HeldChange): string {
+  const { digest, name, changes, refused } = change;
+  const pushed = pushedText(change);
   return [
     `${digest}  ${nameText(name)}`,
+    ...(pushed === undefined ? [] : [`  ${pushed}`]),
     ...changes.flatMap(({ option, approved, proposed }) => [
       `  ${nameText(option)}`,
       ...(approved === undefined ? [] : [`  - ${optionText(option, approved)}`]),

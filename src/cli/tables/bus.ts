@@ -168,4 +168,14 @@ export const BUS_COMMANDS: readonly CommandSpec[] = [
     example: 'crosstalk host approve 1f2e3d4c5b6a',
     load: () => import('../commands/host.ts'),
   },
+  {
+    name: 'host reject',
+    args: '<digest...>',
+    summary: 'refuse held changes: what is approved stands in the host file again',
+    details:
+      'What was never approved is taken out of the file. Whoever pushed it is shown by host show.',
+    options: [HOST],
+    example: 'crosstalk host reject 1f2e3d4c5b6a',
+    load: () => import('../commands/host.ts'),
+  },
 ];

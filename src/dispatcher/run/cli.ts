@@ -15,7 +15,7 @@ import { withoutOurs } from './environment.ts';
 import type { Job, JobResult, RunParts } from './job.ts';
 import { permitOverAcp, runPermission } from './permitting.ts';
 import type { RunInput } from './run-input.ts';
-import { confinedIn, outputForm, takeSeat, type RunSeat } from './seat.ts';
+import { confinedIn, explained, outputForm, takeSeat, type RunSeat } from './seat.ts';
 import type { Workplace } from './workplace.ts';
 
 const TERM_GRACE_MS = 5000;
@@ -51,7 +51,7 @@ export async function prepare(
   if (tier.sandbox !== undefined) await makeFolder(own, 0o700);
   const confined = await confinedIn(parts, { actor, tier, command, cwd: dir, env }, own);
   try {
-    return await invoke(parts.runner, {
+    const result = await invoke(parts.runner, {
       command,
       ...(confined && { wrap: confined.wrap }),
       cwd: dir,
@@ -65,6 +65,7 @@ export async function prepare(
         await parts.runs.begin({ id, actor, host, channel, messages, tip, workdir: dir }, pid);
       },
     });
+    return await explained(confined, result);
   } finally {
     await confined?.close().catch(() => undefined);
     if (confined !== undefined) await removeRunDirectory(own);
@@ -145,7 +146,8 @@ export async function runIn(
     passed('cli_ended');
     for (const stream of ['out', 'err'] as const)
       parts.transcribing.hear(id, stream, shown[stream]());
-    return concealed(concealer, await readOutput(form?.reader, result));
+    const read = await readOutput(form?.reader, result);
+    return concealed(concealer, await explained(seat.confined, read));
   } finally {
     if (!isTaken) await seat?.close();
     // A question that is still open is taken back before the run has an outcome.

@@ -4,6 +4,7 @@ import { findClone } from '../../transport/clone/clone.ts';
 import { messageKey } from '../../protocol/message-ref.ts';
 import { removeRunDirectory } from '../../state/run-directory.ts';
 import { stateHome } from '../../state/directory.ts';
+import type { InvocationResult } from '../../runner/runner.ts';
 import type { ProcessIdentity } from '../../state/process-identity.ts';
 import { layAcpServers, layServers } from '../laying/mcp-servers.ts';
 import { confine, type Confined } from '../sandbox/confine.ts';
@@ -20,7 +21,28 @@ import type { Workplace } from './workplace.ts';
 export interface RunSeat extends Seat {
   /** Called when its process is on record with its run; it begins afterwards. */
   began?: (leader: ProcessIdentity) => Promise<void>;
+  /** Its sandbox, if it has one. */
+  confined?: Confined | undefined;
 }
+
+/** `sh` returns these for a program that it cannot start or find, as `env` does. */
+const NOT_FOUND = [126, 127];
+
+/** What came of a command in a sandbox, with the path that is hidden there of a program that it did not find. */
+export async function explained(
+  confined: Confined | undefined,
+  result: InvocationResult,
+): Promise<InvocationResult> {
+  const { exitCode, stderrTail } = result;
+  if (confined === undefined || !NOT_FOUND.includes(exitCode ?? 0)) return result;
+  const hidden = await confined.notShown(stderrTail).catch(() => undefined);
+  if (hidden === undefined) return result;
+  const last = stderrTail.trim().split('\n').at(-1)?.slice(0, MOST_QUOTED) ?? '';
+  return { ...result, stderrTail: `${stderrTail.trimEnd()}\n${hidden} (${last})\n` };
+}
+
+/** The most characters of what was printed beside what it means. */
+const MOST_QUOTED = 80;
 
 /** How the output of a run is read and told. */
 interface OutputForm {
@@ -86,6 +108,7 @@ async function seatOfRun(
   let leader: ProcessIdentity | undefined;
   return {
     cli,
+    confined,
     began: (process) => {
       leader = process;
       return Promise.resolve();

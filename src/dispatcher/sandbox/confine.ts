@@ -15,13 +15,15 @@ import { keptFile } from './git-settings.ts';
 import { cliHome, placesOf } from './cli-home.ts';
 import { unsafe, writtenBy } from './places.ts';
 import { planOf } from './plan.ts';
-import { checkProgram } from './program.ts';
+import { checkProgram, notShown } from './program.ts';
 import type { Confinement } from './view.ts';
 
 /** A command line in a sandbox: the words before it, and its variables. */
 export interface Confined {
   wrap: readonly string[];
   env: NodeJS.ProcessEnv;
+  /** What it hides of a program that was not found in it, by what was printed; undefined where it hides none. */
+  notShown: (said: string) => Promise<string | undefined>;
   /** Ends its way to the network and what was made for it, and looks at what it has left. */
   close: () => Promise<void>;
 }
@@ -62,6 +64,7 @@ export async function confine(what: Confinement): Promise<Confined> {
         CROSSTALK_SANDBOX: '1',
         TMPDIR: '/tmp',
       },
+      notShown: (said) => notShown(view, said, what),
       close: () => close().finally(cli.close).finally(lookAgain),
     };
   } catch (error) {

@@ -1,4 +1,4 @@
-import { access, constants } from 'node:fs/promises';
+import { access, constants, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { commandLine, programToFind } from '../../agents/command-line.ts';
 import { CrosstalkError } from '../../errors.ts';
@@ -28,6 +28,53 @@ export async function checkProgram(view: View, called: Called): Promise<void> {
       { data: { kind: 'not_shown' } },
     );
 }
+
+/**
+ * What a sandbox hides of a program that something in it could not find, as a line for whoever reads why it failed;
+ * undefined where it hides none.
+ *
+ * @param said what was printed: its last line names the program, in the words of a shell, of env or of a loader
+ */
+export async function notShown(
+  view: View,
+  said: string,
+  called: Called,
+): Promise<string | undefined> {
+  const last = said.trim().split('\n').at(-1)?.slice(0, MOST_SAID) ?? '';
+  const words = last.split(/[^\w.+/-]+/).filter((word) => /[a-z]/i.test(word));
+  // What a run prints is no way to ask which files there are: a path counts only if the command has it.
+  const named = words
+    .filter((word) => !word.includes('/') || called.command.includes(word))
+    .slice(0, MOST_WORDS);
+  // Of a script whose interpreter is hidden a shell says that the script is not found.
+  for (const word of named.filter((one) => one.startsWith('/')))
+    named.push(...(await interpreterOf(word)));
+  for (const command of new Set(named)) {
+    const hidden = await hiddenIn(view, { ...called, command });
+    if (hidden !== undefined)
+      return `the sandbox hides ${hidden}; name its folder in read: of the sandbox of the tier`;
+  }
+  return undefined;
+}
+
+/** What the first line of a script names; nothing where it is none. */
+async function interpreterOf(path: string): Promise<string[]> {
+  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch(() => undefined);
+  if (file === undefined) return [];
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(MOST_SAID), 0, MOST_SAID, 0);
+    const [line = ''] = buffer.toString('utf8', 0, bytesRead).split('\n', 1);
+    return line.startsWith('#!') ? line.slice(2).trim().split(/\s+/).slice(0, 2) : [];
+  } catch {
+    return [];
+  } finally {
+    await file.close();
+  }
+}
+
+/** A line names the program near its beginning. */
+const MOST_SAID = 500;
+const MOST_WORDS = 20;
 
 /** The path that a sandbox has to be told of before the program of a command is there in it; undefined where none is. */
 export async function hiddenProgram(called: Called): Promise<string | undefined> {

@@ -1,11 +1,15 @@
 import { mkdtemp, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { withoutOurs } from '../../dispatcher/run/environment.ts';
-import { confine } from '../../dispatcher/sandbox/confine.ts';
-import { CrosstalkError } from '../../errors.ts';
+import { confine, type Confined } from '../../dispatcher/sandbox/confine.ts';
+import { commandLine, programToFind } from '../../agents/command-line.ts';
+import { CrosstalkError, reasonOf } from '../../errors.ts';
 import { makeFolder } from '../../folder.ts';
 import { didYouMean } from '../../protocol/text/nearest.ts';
 import { shown } from '../../protocol/text/result.ts';
+import { escapeInvisible } from '../../protocol/text/quoted.ts';
+import { runBounded } from '../../runner/bounded-program.ts';
 import { runPlain } from '../../runner/plain-session.ts';
 import { findBackend } from '../../runner/sandbox/bubblewrap.ts';
 import { USUAL_SANDBOX, type Sandbox } from '../../protocol/files/tier-sandbox.ts';
@@ -43,19 +47,75 @@ const SAID: Partial<Record<EventName, (fields: LogFields) => string>> = {
  *   a tier of no actor
  */
 export async function runInSandbox(context: Context, input: SandboxInput): Promise<number> {
-  const { env, paths, transport, cwd, note, now } = context;
+  const command = input.words.map(quoted).join(' ');
+  const cwd = await realpath(context.cwd);
+  const what = { command, cwd, sandbox: await sandboxOf(context, input) };
+  return inSandbox(context, { ...what, actor: input.actor ?? 'sandbox' }, async ({ wrap, env }) => {
+    const words = [...wrap, '/bin/sh', '-c', command];
+    const ended = await runPlain(words, { cwd: context.cwd, env, inherits: false }, GRACE_MS);
+    if ('exitCode' in ended) return ended.exitCode;
+    throw new CrosstalkError('refused', `the sandbox cannot be started: ${ended.startError}`);
+  });
+}
+
+/** Milliseconds for a program to say its version. */
+const TRIAL_MS = 5000;
+/** Bytes of what it prints that are looked at. */
+const TRIAL_BYTES = 64 * 1024;
+
+/**
+ * Tries whether the program of a command starts in the usual sandbox: it is asked for its version, in an empty folder
+ * and without the network.
+ *
+ * @returns why it does not start there, in one line; undefined where it does, or where that is not found out in time
+ */
+export async function triedInSandbox(
+  context: Context,
+  { actor, cli }: { actor: string; cli: string },
+): Promise<string | undefined> {
+  const program = programToFind(commandLine(cli), context.env['HOME']);
+  if (program === undefined) return undefined;
+  const cwd = await realpath(await mkdtemp(join(tmpdir(), 'crosstalk-trial-')));
+  const sandbox = { ...USUAL_SANDBOX, net: ['none'] };
+  const command = `${quoted(program)} --version`;
+  const bounds = { out: TRIAL_BYTES, err: TRIAL_BYTES, timeout: TRIAL_MS };
+  try {
+    return await inSandbox(context, { command, cwd, sandbox, actor }, async (confined) => {
+      const signal = new AbortController().signal;
+      const words = [...confined.wrap, '/bin/sh', '-c', command];
+      const { code, err } = await runBounded(
+        words,
+        { cwd, env: confined.env },
+        { ...bounds, signal },
+      );
+      if (code !== 126 && code !== 127) return undefined;
+      const said = err.toString('utf8');
+      const last = escapeInvisible(said.trim().split('\n').at(-1) ?? '').slice(0, 200);
+      return [last, await confined.notShown(said)].filter(Boolean).join('; ');
+    });
+  } catch (error) {
+    return reasonOf(error);
+  } finally {
+    await rm(cwd, { recursive: true, force: true });
+  }
+}
+
+/** Does some work with a command in a sandbox of this machine, which is made for it. */
+async function inSandbox<T>(
+  context: Context,
+  what: { command: string; cwd: string; sandbox: Sandbox; actor: string },
+  work: (confined: Confined) => Promise<T>,
+): Promise<T> {
+  const { env, paths, transport, note, now } = context;
   const backend = await findBackend(env);
   if (!backend.ok) throw new CrosstalkError('refused', `${backend.problem}; ${backend.fix}`);
-  const sandbox = await sandboxOf(context, input);
   const clone = await findClone(transport.dir);
   const { host } = await knownHost(context, undefined).catch(() => ({ host: undefined }));
   await makeFolder(paths.run, 0o700);
   const runDir = await mkdtemp(join(paths.run, 'sandbox-'));
-  const command = input.words.map(quoted).join(' ');
   const confined = await confine({
-    ...{ sandbox, program: backend.program, command, runDir, now },
-    actor: input.actor ?? 'sandbox',
-    cwd: await realpath(cwd),
+    ...what,
+    ...{ program: backend.program, runDir, now },
     env: withoutOurs(env),
     stateDir: paths.root,
     stateHome: stateHome(env),
@@ -66,10 +126,7 @@ export async function runInSandbox(context: Context, input: SandboxInput): Promi
     },
   });
   try {
-    const words = [...confined.wrap, '/bin/sh', '-c', command];
-    const ended = await runPlain(words, { cwd, env: confined.env, inherits: false }, GRACE_MS);
-    if ('exitCode' in ended) return ended.exitCode;
-    throw new CrosstalkError('refused', `the sandbox cannot be started: ${ended.startError}`);
+    return await work(confined);
   } finally {
     await confined.close();
     await rm(runDir, { recursive: true, force: true });

@@ -6,7 +6,6 @@ import {
   withTier,
   type ApprovedOptions,
 } from '../../protocol/approval/record.ts';
-import type { Tier } from '../../protocol/files/host-file.ts';
 import { profileFiles } from '../../protocol/layout.ts';
 import { isTier } from '../../protocol/message.ts';
 import { authorOf } from '../../protocol/outgoing.ts';
@@ -81,8 +80,7 @@ export async function addActor(context: Context, input: AddActorInput): Promise<
   const { sandbox } = await chooseSandbox(context, choice, cli);
   if (sandbox !== undefined) settings.push(['sandbox', sandbox]);
   const plan = await replacing(context, host, input, settings);
-  const { content, now, was, is, profile } = plan;
-  await requireOutside(context, now);
+  const { content, was, is, profile } = plan;
   await noteMissingProgram(context, cli);
   let path: string | undefined;
   await writeApproved(
@@ -108,7 +106,6 @@ async function replacing(
   settings: readonly Setting[],
 ): Promise<{
   content: string;
-  now: Tier;
   was: ApprovedOptions | undefined;
   is: ApprovedOptions;
   profile: string | undefined;
@@ -123,6 +120,7 @@ async function replacing(
       ? there
       : await changeTier(context, host, { name, tier }, settings, { anew: true });
     const [was, is] = [before && optionsOf(before), optionsOf(plan.now)];
+    await requireOutside(context, plan.now);
     const said = await redescribed(context, input);
     const [from, to] = [
       { ...was, ...(said && { description: said.was }) },

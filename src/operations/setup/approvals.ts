@@ -18,6 +18,7 @@ import {
   type Approvals,
 } from '../../state/approvals.ts';
 import { refreshOrNote, type Context } from '../context.ts';
+import { withOrigins } from './host-history.ts';
 import { findServed, findThisHost } from './hosts.ts';
 import { approvedSlot, type TierSlot } from './tier-slot.ts';
 
@@ -63,13 +64,14 @@ export async function knownHost(context: Context, alias: string | undefined): Pr
     };
   }
   const { approvals, judged, ...active } = await weigh(approving, found);
-  const things = await approvables(approving, judged, await profilesAt(context));
+  const { place, tip } = await profilesAt(context);
+  const things = await approvables(approving, judged, { place, tip });
   return {
     host: { alias: active.alias, path: found.path, file: found.file, inForce: active.actors },
     served: active.alias,
     others: found.others,
     started: hasApproved(approvals, active.alias),
-    held: heldOf(things, approvals),
+    held: await withOrigins(context, { ...found, tip: tip ?? '' }, heldOf(things, approvals)),
     servers: active.serversOf,
   };
 }
@@ -123,20 +125,25 @@ export async function approve(
   return chosen;
 }
 
-function chooseFrom(held: readonly HeldChange[], digest: string): HeldChange {
+/** @throws CrosstalkError `not_found` for a digest of no held change, `refused` for what cannot be approved */
+export function chooseFrom(
+  held: readonly HeldChange[],
+  digest: string,
+  how: 'approved' | 'rejected' = 'approved',
+): HeldChange {
   const change = held.find((one) => one.digest === digest);
-  if (change === undefined) throw unknown(digest);
-  if (change.refused === undefined) return change;
+  if (change === undefined) throw unknown(digest, how);
+  if (change.refused === undefined || how === 'rejected') return change;
   throw new CrosstalkError(
     'refused',
     `${nameText(change.name)} cannot be approved: ${change.refused}`,
   );
 }
 
-function unknown(digest: string): CrosstalkError {
+function unknown(digest: string, how: string): CrosstalkError {
   return new CrosstalkError(
     'not_found',
-    `no held change has the digest ${shown(digest)}, so nothing was approved; what is held now: crosstalk host show`,
+    `no held change has the digest ${shown(digest)}, so nothing was ${how}; what is held now: crosstalk host show`,
   );
 }
 

@@ -58,7 +58,9 @@ export async function setActor(
   const named = tierNamed(host.file, input);
   const of = { name: input.name, tier: named.name };
   const { content, before, now } = await changeTier(context, host, of, settings);
-  if (before === undefined || !(await isInForce(context, input, before)))
+  const isHeld = before === undefined || !(await isInForce(context, input, before));
+  // What is in force may be written back over what is held.
+  if (isHeld && !(await isInForce(context, input, now)))
     throw await heldProblem(context, input, named.name);
   requireKeepable(now);
   await requireOutside(context, now);
@@ -72,7 +74,7 @@ export async function setActor(
     () => writeHostFile(context, host, { content, subject, from }),
   );
   await noteSilent(context, settings, from);
-  return { host: alias, tier: now.name, before: optionsOf(before), now: optionsOf(now) };
+  return { host: alias, tier: now.name, before: optionsOf(before ?? now), now: optionsOf(now) };
 }
 
 /** An option of a tier, and its new value; an empty one stands for the default. */

@@ -38,6 +38,8 @@ export interface HeldChange {
   changes: { option: string; approved?: Value; proposed?: Value }[];
   /** Why it cannot be approved, and what to do instead. */
   refused?: string;
+  /** The commit that brought it, with who made it and when by its own words; absent where that is not known. */
+  pushed?: { by: string; at: string; commit: string };
 }
 
 const DIGEST_LENGTH = 12;

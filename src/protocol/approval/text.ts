@@ -45,3 +45,10 @@ function short(option: string, value: Value | undefined): string {
   const text = optionText(option, value);
   return text.length > SHORT ? `${text.slice(0, SHORT)}...` : text;
 }
+
+/** Who pushed a held change, when, and in which commit, by that commit's own words; undefined where it is not known. */
+export function pushedText({ pushed }: HeldChange): string | undefined {
+  if (pushed === undefined) return undefined;
+  const { by, at, commit } = pushed;
+  return `pushed by ${nameText(by)} at ${asAscii(at)} in ${commit.slice(0, 12)}`;
+}

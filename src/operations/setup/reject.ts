@@ -1,0 +1,104 @@
+import { isMap, parseDocument, type Document } from 'yaml';
+import { ask } from '../../dispatcher/socket/wake.ts';
+import { CrosstalkError } from '../../errors.ts';
+import type { HeldChange } from '../../protocol/approval/approval.ts';
+import { nameText } from '../../protocol/approval/text.ts';
+import { canonical, own, tierOf, wholeOf } from '../../protocol/approval/record.ts';
+import { headerPlace } from '../../protocol/text/fences.ts';
+import { approvedFor, loadApprovals } from '../../state/approvals.ts';
+import { tipOf, type Context } from '../context.ts';
+import { resolveFrom } from '../lookup/resolve.ts';
+import { wholeText } from '../whole-text.ts';
+import { chooseFrom, knownHost } from './approvals.ts';
+import { isOfFile, versionsOf } from './host-history.ts';
+import { thisHost, withHeader, writeHostFile, type ThisHost } from './hosts.ts';
+
+/** What a host file contains of a tier: its command, or its options. */
+type Slot = unknown;
+
+/**
+ * Refuses held changes of this machine's host file: what is approved stands in it again, as its newest version in the
+ * history had it, and what was never approved is taken out.
+ *
+ * @returns what was refused
+ * @throws CrosstalkError `not_found` for a digest of no held change, `refused` for a change that is not in the host
+ *   file, and where no version has what is approved
+ */
+export async function reject(
+  context: Context,
+  input: { host?: string; digests: readonly string[]; login: string },
+): Promise<HeldChange[]> {
+  const host = await thisHost(context, input.host);
+  const { held } = await knownHost(context, input.host);
+  const chosen = input.digests.map((digest) => chooseFrom(held, digest, 'rejected'));
+  for (const change of chosen) if (!isOfFile(change)) throw elsewhere(change);
+  const before = await Promise.all(chosen.map((change) => approvedSlot(context, host, change)));
+  const text = (await wholeText(context, await tipOf(context), host.path)) ?? '';
+  const content = withHeader(text, (header) => {
+    for (const [at, change] of chosen.entries()) putBack(header, change, before[at]);
+  });
+  const { alias } = host.file;
+  const subject = `crosstalk: ${chosen.map(({ name }) => name).join(', ')} on ${alias} as approved`;
+  const from = resolveFrom(context, undefined, input.login);
+  await writeHostFile(context, host, { content, subject, from });
+  await ask(context.paths.socket, { op: 'wake' }, 2000);
+  return chosen;
+}
+
+function elsewhere({ kind, name, actor = '' }: HeldChange): CrosstalkError {
+  const how =
+    kind === 'mcps'
+      ? `stands in a profile; change that with: crosstalk actor edit ${actor}`
+      : 'is a setting of this clone; set it back with git config';
+  return new CrosstalkError('refused', `${nameText(name)} ${how}; nothing was changed`);
+}
+
+/** What is approved of a tier that a change is about, as the host file had it; undefined where nothing is. */
+async function approvedSlot(
+  context: Context,
+  { path, file: { alias } }: ThisHost,
+  { kind, name: what, actor = '', tier, approved: usual = '' }: HeldChange,
+): Promise<Slot> {
+  const approved = approvedFor(await loadApprovals(context.paths.approvals), alias);
+  const name = kind === 'default' ? usual : (tier ?? '');
+  const options = own(own(approved, actor)?.tiers ?? {}, name);
+  if (options === undefined) return undefined;
+  const wanted = canonical(wholeOf(tierOf(name, options)));
+  for await (const { text, file } of versionsOf(context, await tipOf(context), path)) {
+    const found = file?.actors.get(actor)?.find((one) => one.name === name);
+    if (found === undefined || canonical(wholeOf(found)) !== wanted) continue;
+    const { start, end } = headerPlace(text) ?? { start: 0, end: 0 };
+    const header = parseDocument(text.slice(start, end), { schema: 'failsafe' });
+    const fields = header.toJS() as { actors: Record<string, Record<string, Slot>> };
+    return fields.actors[actor]?.[name];
+  }
+  const [cli, ...others] = Object.keys(options);
+  if (cli === 'cli' && others.length === 0) return options['cli'];
+  throw new CrosstalkError(
+    'refused',
+    `no version of ${path} has ${nameText(what)} as it is approved; write it with: crosstalk actor set ${actor} <option>=<value>`,
+  );
+}
+
+/** @param slot what is approved; undefined for a tier that never was */
+function putBack(
+  header: Document,
+  { kind, actor = '', tier, approved = '' }: HeldChange,
+  slot: Slot,
+): void {
+  const actors = ['actors', actor];
+  if (kind === 'default') {
+    header.deleteIn([...actors, approved]);
+    const tiers = header.getIn(actors);
+    if (isMap(tiers)) tiers.items.unshift(header.createPair(approved, slot));
+    return;
+  }
+  const path = [...actors, tier];
+  if (slot !== undefined) {
+    header.setIn(path, header.createNode(slot));
+    return;
+  }
+  header.deleteIn(path);
+  const tiers = header.getIn(actors);
+  if (isMap(tiers) && tiers.items.length === 0) header.deleteIn(actors);
+}
