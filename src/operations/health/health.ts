@@ -1,5 +1,5 @@
 import type { HeldChange } from '../../protocol/approval/approval.ts';
-import { noDispatcher } from '../../protocol/text/dispatcher.ts';
+import { noDispatcher, remoteAway } from '../../protocol/text/dispatcher.ts';
 import { endsByItself } from '../../protocol/text/reasons.ts';
 import { changeText } from '../../protocol/approval/text.ts';
 import { heldProblems } from './held-agents.ts';
@@ -103,7 +103,7 @@ function dispatcherProblems(
         : 'the remote cannot be reached';
       problems.push(
         act(
-          `${what} since ${since}: ${error}; it is tried again automatically`,
+          `${remoteAway(what, since, error)}; it is tried again automatically`,
           'crosstalk doctor',
         ),
       );
