@@ -6,6 +6,7 @@ import { heldProblems } from './held-agents.ts';
 import { toolProblems } from './actor-tools.ts';
 import { letterFindings } from './letter-findings.ts';
 import { foreignClaim } from '../../bus/host.ts';
+import { fileFindings } from './profiles.ts';
 import { parkedFinding } from './parked-finding.ts';
 import { diskProblems } from './disk-problems.ts';
 import { act, wait, type Finding } from './finding.ts';
@@ -33,6 +34,7 @@ export function judge(facts: Facts, known: Known): Pick<Status, 'health' | 'find
     ...diskProblems(facts, { room: known.room, isTold: isSilentHere, isServed: known.locked }),
     ...dispatcherProblems(facts, known),
     ...claimProblems(facts),
+    ...fileFindings(facts),
     ...mailProblems(facts),
     ...automationProblems(facts.dispatcher),
     ...unservedProblems(facts.unserved, known.now),
