@@ -151,6 +151,7 @@ function mailProblems({
   transport,
   paused,
   holds,
+  parked,
   dispatcher,
   outbox,
   set_aside: aside,
@@ -170,13 +171,13 @@ function mailProblems({
       ),
     );
   }
-  for (const { hold, problem } of heldProblems(holds, host?.actors, dispatcher?.parked))
+  for (const { hold, problem } of heldProblems(holds, host?.actors, parked))
     problems.push(
       endsByItself(hold.reason)
         ? wait(problem, 'crosstalk resume')
         : act(problem, hold.reason === 'not_logged_in' ? hold.login : 'crosstalk resume'),
     );
-  problems.push(...(dispatcher?.parked ?? []).flatMap(parkedFinding));
+  problems.push(...parked.flatMap(parkedFinding));
   const unread = dispatcher?.unread ?? 0;
   if (unread > 0) {
     problems.push(
