@@ -13,13 +13,13 @@ export const NO_REASON = 'Cancelled.';
  * The message that takes another one back (talk.md, "Cancelling"). It goes to the same addressees, and
  * `re` names the cancelled message, so that a plain 6.0 host does not take it for a task.
  *
- * @param only whether the tasks that its addressees gave to others for it go on
+ * @param only whether the tasks that its addressees gave to others for it go on; `asOperator`: somebody else wrote it
  */
 export function cancelMessage(
   target: { relPath: string; message: Pick<Message, 'to'> },
   body: string,
   { actor, host, at }: Writer,
-  { only }: { only: boolean },
+  { only, asOperator = false }: { only: boolean; asOperator?: boolean },
 ): Message {
   return {
     from: actor,
@@ -30,6 +30,7 @@ export function cancelMessage(
     cause: [],
     cancels: target.relPath,
     ...(only && { only: true as const }),
+    ...(asOperator && { as_operator: true as const }),
     ...(host === undefined ? {} : { host }),
     extra: {},
     body,
@@ -37,14 +38,19 @@ export function cancelMessage(
 }
 
 /** The messages that concern each other by `cancels`. */
-type Written = Pick<Message, 'from' | 'host' | 'cancels'>;
+type Written = Pick<Message, 'from' | 'host' | 'cancels' | 'as_operator'>;
 
 /**
- * Whether a message takes another one back: only whoever wrote that one may, where it was written. What
- * takes a message back cannot be taken back: it is done by then.
+ * Whether a message takes another one back: whoever wrote that one may, where it was written, and as operator
+ * a person. What takes a message back cannot be taken back: it is done by then.
  */
-export function mayCancel(cancel: Omit<Written, 'cancels'>, target: Written): boolean {
-  return cancel.from === target.from && cancel.host === target.host && target.cancels === undefined;
+export function mayCancel(
+  { from, host, as_operator: asOperator }: Omit<Written, 'cancels'>,
+  target: Written,
+): boolean {
+  const isWriter = from === target.from && host === target.host;
+  const isOperator = asOperator === true && host === undefined;
+  return (isWriter || isOperator) && target.cancels === undefined;
 }
 
 /**

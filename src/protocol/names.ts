@@ -40,6 +40,17 @@ export function relPathAt(at: Date, suffix: string): string {
   return `${date.replaceAll('-', '/')}/${time.replace(/[:.Z]/g, '')}Z-${suffix}.md`;
 }
 
+/** The time in a message's path, as ISO 8601 in UTC; null if it has none. */
+export function writtenAt(relPath: string): string | null {
+  const digits = /^(\d{4})\/(\d{2})\/(\d{2})\/(\d{2})(\d{2})(\d{2})(\d{3})/.exec(relPath);
+  if (digits === null) return null;
+  const [, year = '', month = '', day = '', ...clock] = digits;
+  const [hours = '', minutes = '', seconds = '', ms = ''] = clock;
+  const iso = `${year}-${month}-${day}T${hours}:${minutes}:${seconds}.${ms}Z`;
+  // Not every sequence of digits is a valid time.
+  return Number.isNaN(Date.parse(iso)) ? null : iso;
+}
+
 /** The hex suffix of a relPath, by which a message may be named if it is unique (cli.md). */
 export function suffixOf(relPath: string): string {
   return REL_PATH.exec(relPath)?.[5] ?? '';

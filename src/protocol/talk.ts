@@ -36,6 +36,8 @@ export interface TalkFields {
   cancels?: string;
   /** With `cancels`: the tasks that were given to others for it go on. */
   only?: true;
+  /** With `cancels`: a person takes back, in place of its writer, what no host serves. */
+  as_operator?: true;
   /** The question of the same writer and channel for the work on which it is, if that is under way. */
   steers?: string;
   /** In an answer: the messages that its run was given while it was under way. */
@@ -91,6 +93,7 @@ const READERS: Readers = {
   failed: failureIn,
   cancels: refIn,
   only: isTrue,
+  as_operator: isTrue,
   steers: (value) => (isRelPath(value) ? value : undefined),
   steered: steeredIn,
   files: filesIn,

@@ -50,6 +50,14 @@ it(
   },
 );
 
+it('mail that waits for a budget is said by status also while no dispatcher runs', async () => {
+  const host = await spent(BUDGET);
+  const { out } = await host.run('status');
+  expect(out).toMatch(
+    /mail for worker waits until .*: max_usd_per_day of .*; let it run now with: /,
+  );
+});
+
 it('what an operator has let pass runs after a restart too, if it had to wait for something else', async () => {
   const host = await spent(BUDGET);
   // As if the hourly limit were reached.

@@ -5,6 +5,7 @@ import { activation } from '../../src/protocol/activation.ts';
 import { formatMessage } from '../../src/protocol/message.ts';
 import { relPathAt } from '../../src/protocol/names.ts';
 import { Bus, type Host } from '../support/bus.ts';
+import { put } from '../support/by-hand.ts';
 import { until } from '../support/wait.ts';
 
 /** A command that notes in a file of the bus that it was started. */
@@ -519,6 +520,34 @@ it('what nobody serves is cancelled at once, wherever one looks', async () => {
   for (const { out, err } of [replies, thread, explained, waited])
     expect(out + err).not.toContain('no host serves');
 });
+
+it('an operator takes back what others wrote and nobody serves, and nothing else', async () => {
+  const bus = new Bus();
+  const front = await bus.host('front', { worker: noted(bus, 'worker', DONE) });
+  put(front, { from: 'boss', host: 'back', re: [], to: [{ name: 'ghost' }], body: 'part\n' });
+  await front.run('sync');
+  const question = bus.from('boss')[0]!.relPath;
+  const refused = await front.run('cancel', question);
+  expect(refused.err).toContain('is from boss@back, and only its writer can cancel it');
+  const own = await front.send('worker', 'part', '--from', 'anna');
+  const kept = await front.run('cancel', own, '--as-operator');
+  expect(kept).toMatchObject({ code: 2, out: '' });
+  expect(kept.err).toContain('front serves worker, so only its writer can cancel it');
+
+  expect((await front.run('cancel', question, '--as-operator')).out).toContain('Cancelled: ');
+  expect((await front.run('thread', question)).out).toMatch(/ {2}cancelled {2}part\n/);
+  const { unserved } = JSON.parse((await front.run('status', '--json')).out) as Told;
+  expect(unserved).toEqual([]);
+  // Whoever comes to serve the name does nothing for it.
+  front.declare({ worker: DONE, ghost: noted(bus, 'ghost', DONE) });
+  await front.approve();
+  await front.once();
+  expect(runs(bus)).not.toContain('ghost');
+});
+
+interface Told {
+  unserved: object[];
+}
 
 it('what a host has ended is told as cancelled, and not as failed', async () => {
   const bus = new Bus();

@@ -4,6 +4,7 @@ import { expect, it } from 'vitest';
 import { timeAndChanceOf } from '../../src/operations/time-and-chance.ts';
 import { Bus } from '../support/bus.ts';
 import { put } from '../support/by-hand.ts';
+import { until } from '../support/wait.ts';
 
 const inHours = (hours: number): ReturnType<typeof timeAndChanceOf> => ({
   ...timeAndChanceOf({}),
@@ -96,6 +97,21 @@ it('a thread says when the host was heard of that has the work, and what it does
     JSON.stringify({ ...beat, bell: { servers: '', machines: [machine] } }),
   );
   expect(await state(second)).toContain('waiting for tester (tester is at work on back)  two');
+});
+
+it('while the remote is away, ask and status say that work of this machine waits for it too', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: 'echo done' });
+  const running = host.start();
+  await running.saw('tick');
+  bus.unplug();
+  await running.saw('fetch_failed');
+  const line =
+    /the remote cannot be reached since .+, and all mail waits for it, also that of this machine for itself: /;
+  await until('its heartbeat', async () => line.test((await host.run('status')).out));
+  const asked = await host.run('ask', 'worker', '--timeout', '1', 'hi');
+  expect(asked.err).toMatch(line);
+  bus.plug();
 });
 
 it('waiting says that the other host has not been heard of since, once that says something', async () => {

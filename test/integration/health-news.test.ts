@@ -1,3 +1,4 @@
+import { backlog } from '../../src/operations/doctor/news.ts';
 import { expect, it } from 'vitest';
 import { Bus, type Host } from '../support/bus.ts';
 
@@ -33,6 +34,8 @@ it('a misspelt key of a host file is named with the one that was meant', async (
     expect(text).not.toContain('owner');
   }
   expect(doctor).toMatch(/broken host file: .*\n +correct it in hosts\/front\.md/);
+  expect(status.split('\n\n')[0]).toContain(line);
+  expect(doctor).not.toContain('nothing is stuck');
 });
 
 it(
@@ -70,6 +73,14 @@ it(
   },
 );
 
+it('the last line of doctor contradicts nothing that stands above it', () => {
+  const health = { ok: true, problems: [] };
+  expect(backlog({ health }, 0).found).toBe('nothing is stuck');
+  expect(backlog({ health }, 1).found).toBe(
+    'no mail is known to be stuck, but one check above found something broken',
+  );
+});
+
 it('a held change stands in status and in doctor', async () => {
   const host = await new Bus().host('front', { worker: SILENT });
   host.declare({ worker: 'echo other' });
@@ -97,7 +108,8 @@ it(
     expect(status).toMatch(
       /Mail nobody serves\n +wroker +1 message, \S+; no host serves wroker; did you mean worker\?/,
     );
-    expect(doctor).toMatch(/broken mail for nobody: 1 message/);
+    expect(doctor).toMatch(/warn {3}mail for nobody: 1 message.* \(waits for 1 min\)/);
+    expect(doctor).not.toContain('broken mail for nobody');
     const json = JSON.parse((await host.run('status', '--json')).out) as { unserved: object[] };
     expect(json.unserved).toMatchObject([{ name: 'wroker', messages: 1 }]);
 

@@ -1,4 +1,5 @@
 import type { Context } from '../../operations/context.ts';
+import { isBroken } from '../../operations/doctor/check.ts';
 import { doctor } from '../../operations/doctor/doctor.ts';
 import { inTransport, print, text, type Call } from '../command/command.ts';
 import { painter } from '../view/render.ts';
@@ -8,14 +9,15 @@ export function run(call: Call): Promise<number> {
   const paint = painter(call.io);
   const examine = async (context: Context): Promise<number> => {
     const checks = await doctor(context, text(call, 'host'));
-    const well = checks.every(({ ok }) => ok);
+    const well = !checks.some(isBroken);
     print(call, { ok: well, checks }, () =>
       checks
-        .map(({ check, ok, found, fix }) =>
-          ok
-            ? `${paint('green', 'ok')}    ${check}: ${found}`
-            : `${paint('red', 'broken')} ${check}: ${found}\n       ${fix}`,
-        )
+        .map((one) => {
+          const { check, ok, found, fix } = one;
+          if (ok) return `${paint('green', 'ok')}    ${check}: ${found}`;
+          const word = isBroken(one) ? paint('red', 'broken') : `${paint('yellow', 'warn')}  `;
+          return `${word} ${check}: ${found}\n       ${fix}`;
+        })
         .join('\n'),
     );
     return well ? EXIT.ok : EXIT.failed;

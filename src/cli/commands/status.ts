@@ -6,7 +6,7 @@ import { profileLine } from '../../operations/health/profiles.ts';
 import { latencyText } from '../../operations/health/latency.ts';
 import { status } from '../../operations/health/status.ts';
 import { type Status } from '../../operations/health/report.ts';
-import { writtenAt } from '../../operations/reading/channels.ts';
+import { writtenAt } from '../../protocol/names.ts';
 import { resolveFrom } from '../../operations/lookup/resolve.ts';
 import { machineRow } from '../view/machine.ts';
 import type { Context } from '../../operations/context.ts';

@@ -29,11 +29,12 @@ export const TALKING_COMMANDS: readonly CommandSpec[] = [
     options: [
       ['--reason <text>', 'why, for the record'],
       ['--only', 'leave the tasks that its addressees gave to others for it'],
+      ['--as-operator', 'take back what others wrote and no host serves'],
       FROM,
       ['--no-wait', 'return as soon as the cancellation is safely queued'],
     ],
     details:
-      'Only whoever wrote a message can take it back. Its runs are ended on every host that works on it, and the tasks that were given to others for it too. What was finished before is not taken back. Whoever waits for the answer is told.',
+      'Only whoever wrote a message can take it back; what no host serves, any person may with --as-operator. Its runs are ended on every host that works on it, and the tasks that were given to others for it too. What was finished before is not taken back. Whoever waits for the answer is told.',
     example: 'crosstalk cancel 1f2e3d4c --reason "the tests are fixed"',
     load: () => import('../commands/talk/cancel.ts'),
   },

@@ -27,6 +27,7 @@ export async function bellCheck({ transport, env }: Context): Promise<Check[]> {
       {
         check: BELL,
         ok: false,
+        warning: true,
         found: withoutCredentials(settings.problems.join('; ')),
         fix: 'git config crosstalk.bell nats://<host>:4222, then crosstalk host approve',
       },
@@ -38,6 +39,7 @@ export async function bellCheck({ transport, env }: Context): Promise<Check[]> {
       {
         check: BELL,
         ok: false,
+        warning: true,
         found: `every user of this machine may use ${open}, which lets whoever has it ring and listen`,
         fix: `chmod 600 ${open}`,
       },
@@ -49,7 +51,9 @@ export async function bellCheck({ transport, env }: Context): Promise<Check[]> {
     return [{ check: BELL, ok: true, found, fix: '' }];
   } catch (error) {
     const fix = 'until then mail comes by the poll; see docs/bell.md';
-    return [{ check: BELL, ok: false, found: withoutCredentials(reasonOf(error)), fix }];
+    return [
+      { check: BELL, ok: false, warning: true, found: withoutCredentials(reasonOf(error)), fix },
+    ];
   }
 }
 

@@ -2,6 +2,13 @@
 export interface Check {
   check: string;
   ok: boolean;
+  /** Whether it keeps no mail from moving, so that it is told and nothing counts as broken. */
+  warning?: true;
   found: string;
   fix: string;
+}
+
+/** Whether a check has found what can keep mail from moving. */
+export function isBroken({ ok, warning }: Check): boolean {
+  return !ok && warning !== true;
 }

@@ -1,5 +1,5 @@
 import { bellCheck } from './bell.ts';
-import type { Check } from './check.ts';
+import { isBroken, type Check } from './check.ts';
 import { clock } from './clock.ts';
 import { access, constants, stat, statfs } from 'node:fs/promises';
 import { foreignClaim } from '../../bus/host.ts';
@@ -19,7 +19,7 @@ import { firstOnPath } from '../path.ts';
 import { knownHost } from '../setup/approvals.ts';
 import { status } from '../health/status.ts';
 import type { Status } from '../health/report.ts';
-import { newsChecks } from './news.ts';
+import { backlog, newsChecks } from './news.ts';
 
 const OLDEST_GIT = [2, 34];
 const LEAST_ROOM = 100 * 1024 * 1024;
@@ -49,13 +49,11 @@ export async function doctor(context: Context, alias: string | undefined): Promi
     ...(await bellCheck(context)),
     ...openHere(context, await knownHost(context, alias)),
   );
-  checks.unshift(...transportChecks(facts), ...newsChecks(facts), ...processOne(facts));
-  const backlog: Check = {
-    check: 'mail',
-    ok: facts.health.ok,
-    found: facts.health.ok ? 'nothing is stuck' : facts.health.problems.join(' · '),
-    fix: 'crosstalk status',
-  };
+  checks.unshift(
+    ...transportChecks(facts),
+    ...newsChecks(facts, context.now()),
+    ...processOne(facts),
+  );
   const held = heldProblems(facts.holds, facts.host?.actors, facts.dispatcher?.parked).map(
     ({ hold, problem }) => ({
       check: `account of ${hold.id}`,
@@ -64,7 +62,8 @@ export async function doctor(context: Context, alias: string | undefined): Promi
       fix: hold.reason === 'not_logged_in' ? hold.login : 'crosstalk resume',
     }),
   );
-  return [...checks, ...(await serviceChecks(context, facts.host)), ...held, backlog];
+  const all = [...checks, ...(await serviceChecks(context, facts.host)), ...held];
+  return [...all, backlog(facts, all.filter(isBroken).length)];
 }
 
 /**
@@ -99,6 +98,7 @@ function processOne({ dispatcher }: Status): Check[] {
     {
       check: 'process 1',
       ok: false,
+      warning: true,
       found,
       fix: 'start it under an init, as with: docker run --init',
     },
@@ -173,7 +173,13 @@ async function room(path: string, check: string): Promise<Check> {
   const { bavail, bsize } = await statfs(path);
   const free = bavail * bsize;
   const found = `${String(Math.round(free / 1024 / 1024))} MiB free at ${path}`;
-  return { check, ok: free >= LEAST_ROOM, found, fix: 'make room: less than 100 MiB is left' };
+  return {
+    check,
+    ok: free >= LEAST_ROOM,
+    warning: true,
+    found,
+    fix: 'make room: less than 100 MiB is left',
+  };
 }
 
 async function permissions(root: string): Promise<Check> {
@@ -208,12 +214,14 @@ async function objects({ transport }: Context): Promise<Check> {
   return {
     check: 'objects',
     ok: left < MANY_LOOSE,
+    warning: true,
     found,
     fix: `git -C ${transport.dir} maintenance run --task=loose-objects, after removing objects/maintenance.lock if no git runs`,
   };
 }
 
-function agents({ env }: Context, { host }: Status): Promise<Check>[] {
+/** A dispatcher that runs may have another PATH, and tells of what it cannot start. */
+function agents({ env }: Context, { host, dispatcher }: Status): Promise<Check>[] {
   const tiers = (host?.actors ?? []).flatMap(({ name, tiers: all }) =>
     all.map((tier) => ({ name, tier })),
   );
@@ -230,6 +238,7 @@ function agents({ env }: Context, { host }: Status): Promise<Check>[] {
     return {
       check: `cli of ${name} (${tier.name})`,
       ok: there,
+      ...(dispatcher !== null && { warning: true as const }),
       found: `${
         program === undefined
           ? 'a shell command'

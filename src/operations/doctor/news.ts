@@ -1,4 +1,6 @@
 import { changeText } from '../../protocol/approval/text.ts';
+import { ago } from '../lookup/heard.ts';
+import { writtenAt } from '../../protocol/names.ts';
 import { unservedLine } from '../health/nobody.ts';
 import { profileLine } from '../health/profiles.ts';
 import type { Status } from '../health/report.ts';
@@ -11,7 +13,7 @@ const MOST = 5;
  * Checks what others have pushed that an operator may have to decide about: keys without a meaning,
  * profiles, held changes, and mail for names that nobody serves.
  */
-export function newsChecks(facts: Status): Check[] {
+export function newsChecks(facts: Status, now: Date): Check[] {
   const { host, profile_problems: problems, profile_changes: changes, held, unserved } = facts;
   const path = host?.path ?? '';
   return [
@@ -25,9 +27,11 @@ export function newsChecks(facts: Status): Check[] {
     ),
     ...listed(
       'mail for nobody',
-      'send it to whom you mean, or serve the name with: crosstalk actor add <name> --cli <command>',
-      unserved.map(unservedLine),
-    ),
+      'send it to whom you mean, serve the name with: crosstalk actor add <name> --cli <command>, or take it back with: crosstalk cancel <message> (--as-operator, if others wrote it)',
+      unserved.map(
+        (one) => `${unservedLine(one)} (waits for ${ago(writtenAt(one.oldest) ?? '', now)})`,
+      ),
+    ).map((check) => ({ ...check, warning: true as const })),
   ];
 }
 
@@ -36,4 +40,16 @@ function listed(check: string, fix: string, lines: readonly string[]): Check[] {
   const more = lines.length - MOST;
   const shown = [...lines.slice(0, MOST), ...(more > 0 ? [`and ${String(more)} more`] : [])];
   return shown.map((found) => ({ check, ok: fix === '', found, fix }));
+}
+
+/** The verdict of `status`, which contradicts nothing that was found. @param broken how many others are broken */
+export function backlog(
+  { health: { ok, problems } }: Pick<Status, 'health'>,
+  broken: number,
+): Check {
+  const well =
+    broken === 0
+      ? 'nothing is stuck'
+      : `no mail is known to be stuck, but ${broken === 1 ? 'one check' : `${String(broken)} checks`} above found something broken`;
+  return { check: 'mail', ok, found: ok ? well : problems.join(' · '), fix: 'crosstalk status' };
 }

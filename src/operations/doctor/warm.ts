@@ -28,7 +28,13 @@ async function warmChecks(context: Context): Promise<Check[]> {
     const found = warmOf(command);
     if (!found.ok) {
       const fix = 'crosstalk host show';
-      checks.push({ check: CHECK, ok: false, found: `each run is new: ${found.why}`, fix });
+      checks.push({
+        check: CHECK,
+        ok: false,
+        warning: true,
+        found: `each run is new: ${found.why}`,
+        fix,
+      });
       continue;
     }
     const { agent } = found.way;
@@ -54,6 +60,7 @@ async function adapterCheck(
     return {
       check: CHECK,
       ok: false,
+      warning: true,
       found: `${name}, by which ${agent} is kept, is not on the PATH; each of its runs is new`,
       fix: `npm install --global ${of}`,
     };
@@ -62,6 +69,7 @@ async function adapterCheck(
     return {
       check: CHECK,
       ok: false,
+      warning: true,
       found: `${name} needs Node.js ${String(node)}, and the node on the PATH is ${String(version)}; each run of ${agent} is new`,
       fix: `put a node of version ${String(node)} or later before it on the PATH`,
     };

@@ -1,11 +1,12 @@
 import type { HeldChange } from '../../protocol/approval/approval.ts';
-import { noDispatcher } from '../../protocol/text/dispatcher.ts';
+import { noDispatcher, remoteAway } from '../../protocol/text/dispatcher.ts';
 import { endsByItself } from '../../protocol/text/reasons.ts';
 import { changeText, pushedText } from '../../protocol/approval/text.ts';
 import { heldProblems } from './held-agents.ts';
 import { toolProblems } from './actor-tools.ts';
 import { letterFindings } from './letter-findings.ts';
 import { foreignClaim } from '../../bus/host.ts';
+import { fileFindings } from './profiles.ts';
 import { parkedFinding } from './parked-finding.ts';
 import { diskProblems } from './disk-problems.ts';
 import { act, wait, type Finding } from './finding.ts';
@@ -33,6 +34,7 @@ export function judge(facts: Facts, known: Known): Pick<Status, 'health' | 'find
     ...diskProblems(facts, { room: known.room, isTold: isSilentHere, isServed: known.locked }),
     ...dispatcherProblems(facts, known),
     ...claimProblems(facts),
+    ...fileFindings(facts),
     ...mailProblems(facts),
     ...automationProblems(facts.dispatcher),
     ...unservedProblems(facts.unserved, known.now),
@@ -103,7 +105,7 @@ function dispatcherProblems(
         : 'the remote cannot be reached';
       problems.push(
         act(
-          `${what} since ${since}: ${error}; it is tried again automatically`,
+          `${remoteAway(what, since, error)}; it is tried again automatically`,
           'crosstalk doctor',
         ),
       );
@@ -149,6 +151,7 @@ function mailProblems({
   transport,
   paused,
   holds,
+  parked,
   dispatcher,
   outbox,
   set_aside: aside,
@@ -168,13 +171,13 @@ function mailProblems({
       ),
     );
   }
-  for (const { hold, problem } of heldProblems(holds, host?.actors, dispatcher?.parked))
+  for (const { hold, problem } of heldProblems(holds, host?.actors, parked))
     problems.push(
       endsByItself(hold.reason)
         ? wait(problem, 'crosstalk resume')
         : act(problem, hold.reason === 'not_logged_in' ? hold.login : 'crosstalk resume'),
     );
-  problems.push(...(dispatcher?.parked ?? []).flatMap(parkedFinding));
+  problems.push(...parked.flatMap(parkedFinding));
   const unread = dispatcher?.unread ?? 0;
   if (unread > 0) {
     problems.push(

@@ -82,7 +82,7 @@ export function unservedProblems(unserved: readonly Unserved[], now: Date): Find
       .slice(0, NAMED)
       .map((one) =>
         act(
-          `mail waits for an hour and longer: ${unservedLine(one)}; send it to the right name, or serve this one with: crosstalk actor add ${escapeInvisible(one.name)}`,
+          `mail waits for an hour and longer: ${unservedLine(one)}; send it to the right name, or serve this one with: crosstalk actor add ${escapeInvisible(one.name)}, or take it back with: crosstalk cancel ${one.newest} --as-operator`,
         ),
       ),
     ...(more > 0

@@ -1,9 +1,24 @@
 import { endsByItself, reasonInWords } from '../../protocol/text/reasons.ts';
 import { withoutSequences } from '../../protocol/text/steering.ts';
+import { BudgetHolds } from '../../state/bills/budget-holds.ts';
 import type { Heartbeat } from '../../state/heartbeat.ts';
+import type { Context } from '../context.ts';
 import { act, wait, type Finding } from './finding.ts';
 
 type Parked = Heartbeat['parked'][number];
+
+/** The tiers whose mail waits for a budget by what is on record, each budget once. */
+export async function parkedOnRecord({
+  paths,
+  now,
+}: Pick<Context, 'paths' | 'now'>): Promise<Parked[]> {
+  const { held } = await new BudgetHolds(paths.budgetHolds).load();
+  const due = held.filter(({ until }) => until > now().toISOString());
+  const found = due.map(({ actor, tier, reason, until, said }) => ({
+    ...{ actor, tier, reason, until, said },
+  }));
+  return [...new Map(found.map((one) => [`${one.actor} ${one.tier} ${one.said}`, one])).values()];
+}
 
 /** What to say of mail that a limit or a budget keeps waiting; of an account, its hold says it. */
 export function parkedFinding(parked: Parked): Finding[] {

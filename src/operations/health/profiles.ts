@@ -1,3 +1,4 @@
+import { act, type Finding } from './finding.ts';
 import { profileInForce, type ProfileSeen } from '../../bus/profiles.ts';
 import type { Context } from '../context.ts';
 import { profilesOf } from '../setup/actors.ts';
@@ -34,4 +35,21 @@ export async function lookAtProfiles(
 export function profileLine({ actor, path, what, at }: ProfileChange): string {
   const how = what === 'new' ? 'came' : 'was changed';
   return `${path} ${how}, seen here first at ${at}; read it with: crosstalk actor show ${actor}`;
+}
+
+/** The most of them that are told. */
+const MOST_FINDINGS = 5;
+
+/** What is wrong with the host file and with profiles, which stay in force as they were or have no effect. */
+export function fileFindings({
+  host,
+  profile_problems: profiles,
+}: {
+  host: { path: string; unknown: readonly string[] } | null;
+  profile_problems: readonly string[];
+}): Finding[] {
+  return [
+    ...(host?.unknown ?? []).map((one) => act(`${one}; correct it in ${host?.path ?? ''}`)),
+    ...profiles.map((one) => act(`${one}; correct it with: crosstalk actor edit <name>`)),
+  ].slice(0, MOST_FINDINGS);
 }

@@ -79,6 +79,8 @@ export interface Status {
   profile_problems: string[];
   /** The actors' profiles that came, or were changed by others, in the last days. */
   profile_changes: ProfileChange[];
+  /** Tiers whose mail waits: as the dispatcher says, or while none runs, for a budget by what is on record. */
+  parked: Heartbeat['parked'];
   /** Names that were written to in the last days although nobody serves them. */
   unserved: Unserved[];
   /**

@@ -26,6 +26,7 @@ import { heldAgents } from './held-agents.ts';
 import { keptSessions } from './kept-sessions.ts';
 import { otherMachines } from '../lookup/machines.ts';
 import { warmSessions } from './warm-sessions.ts';
+import { parkedOnRecord } from './parked-finding.ts';
 import { mailForNobody } from './nobody.ts';
 import { lookAtProfiles } from './profiles.ts';
 import { waitingFor } from './waiting-for-you.ts';
@@ -80,6 +81,7 @@ export async function status(
     host_problem: host.problem,
     profile_problems: profiles.problems,
     profile_changes: profiles.changes,
+    parked: running?.parked ?? (await parkedOnRecord(context)),
     unserved: await mailForNobody(context, counting),
     inbox: await waitingFor(context, counting.name, counting),
     permissions: await new OpenPermissions(paths.permissions).all(),

@@ -3,7 +3,7 @@ import { countUnread } from '../../index/inbox.ts';
 import { channelNameProblem, formatChannel, type Channel } from '../../protocol/files/channel.ts';
 import { channelFile } from '../../protocol/layout.ts';
 import { authorOf } from '../../protocol/outgoing.ts';
-import { isChannelId } from '../../protocol/names.ts';
+import { isChannelId, writtenAt } from '../../protocol/names.ts';
 import { sameButCase } from '../../protocol/text/nearest.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
 import { deliverOrNote } from '../deliver.ts';
@@ -189,15 +189,4 @@ function topsOf<C extends Channel>(listed: readonly C[]): Set<C> {
   return new Set(
     listed.filter((one) => endless.get(one) === true || byId.get(one.parent ?? '') === undefined),
   );
-}
-
-/** The time in a message's path, as ISO 8601 in UTC; null if it has none. */
-export function writtenAt(relPath: string): string | null {
-  const digits = /^(\d{4})\/(\d{2})\/(\d{2})\/(\d{2})(\d{2})(\d{2})(\d{3})/.exec(relPath);
-  if (digits === null) return null;
-  const [, year = '', month = '', day = '', ...clock] = digits;
-  const [hours = '', minutes = '', seconds = '', ms = ''] = clock;
-  const iso = `${year}-${month}-${day}T${hours}:${minutes}:${seconds}.${ms}Z`;
-  // Not every sequence of digits is a valid time.
-  return Number.isNaN(Date.parse(iso)) ? null : iso;
 }

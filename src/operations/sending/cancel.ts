@@ -13,6 +13,8 @@ export interface CancelInput {
   reason?: string | undefined;
   /** Whether the tasks that others were given for it go on. */
   only: boolean;
+  /** Whether somebody else wrote it, and no host serves its addressees. */
+  asOperator?: boolean;
   from?: string;
   wait: boolean;
   login: string;

@@ -29,6 +29,8 @@ export interface SendInput {
   cancels?: string;
   /** With `cancels`: the tasks that others were given for it go on. */
   only?: boolean;
+  /** With `cancels`: somebody else wrote it, and no host serves its addressees. */
+  asOperator?: boolean;
   /** The question for the work on which it is, as `<channel id>/<relPath>`, of its sender and in its channel. */
   steers?: string;
   /** What it decides on the message that it replies to; only the process of a person says that. */

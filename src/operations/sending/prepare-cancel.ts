@@ -4,7 +4,11 @@ import { outgoing } from '../../protocol/outgoing.ts';
 import { isOrigin } from '../../protocol/reference.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { shown } from '../../protocol/text/result.ts';
-import type { Context } from '../context.ts';
+import { tipOf, type Context } from '../context.ts';
+import { EVERYONE } from '../../protocol/address.ts';
+import type { Message } from '../../protocol/message.ts';
+import { isPerson } from '../lookup/people.ts';
+import { servedBy } from '../lookup/serving.ts';
 import { readMessage } from '../reading/read.ts';
 import type { Prepared, SendInput } from './input.ts';
 import { suffixOf, type Marks } from './marks.ts';
@@ -12,11 +16,12 @@ import { suffixOf, type Marks } from './marks.ts';
 /**
  * Creates the message of a cancellation. A run has no such message (trust.md §3).
  *
- * @throws CrosstalkError `usage` when somebody else wrote the message
+ * @throws CrosstalkError `usage` when somebody else wrote the message, unless an operator takes back what no host
+ *   serves
  */
 export async function prepareCancel(
   context: Context,
-  { cancels = '', body, only = false }: SendInput,
+  { cancels = '', body, only = false, asOperator = false }: SendInput,
   from: string,
   { at, seed }: Omit<Marks, 'id'>,
 ): Promise<Prepared> {
@@ -29,7 +34,8 @@ export async function prepareCancel(
       'usage',
       `${relPath} takes ${target.cancels} back, which cannot be undone; send that message again`,
     );
-  if (!mayCancel({ from }, target)) {
+  if (asOperator) await assertNobodys(context, relPath, target);
+  else if (!mayCancel({ from }, target)) {
     const { from: name, host: where } = target;
     const whose = where === undefined ? name : `${name}@${where}`;
     throw new CrosstalkError(
@@ -38,7 +44,7 @@ export async function prepareCancel(
     );
   }
   const why = body.trim() === '' ? `${NO_REASON}\n` : body;
-  const message = cancelMessage({ relPath, message: target }, why, writer, { only });
+  const message = cancelMessage({ relPath, message: target }, why, writer, { only, asOperator });
   const written = outgoing(message, channel.id, context.hostname, suffixOf(seed, 0));
   return {
     channel: channel.id,
@@ -46,4 +52,27 @@ export async function prepareCancel(
     dispatch: undefined,
     messages: [{ channel: channel.id, message, ...written }],
   };
+}
+
+/** Refuses to take back in place of its writer what somebody serves, or has in an inbox. */
+async function assertNobodys(context: Context, relPath: string, { to }: Message): Promise<void> {
+  const { serving, unreadable } = await servedBy(context);
+  const tip = await tipOf(context);
+  const refuse = (why: string): never => {
+    throw new CrosstalkError(
+      'usage',
+      `${relPath}: ${why}, so only its writer can cancel it; --as-operator is for what nobody serves`,
+    );
+  };
+  for (const { name, host } of to) {
+    const there = serving.find(
+      ({ alias, actors }) =>
+        (host ?? alias) === alias && (name === EVERYONE || actors.includes(name)),
+    );
+    if (there !== undefined) refuse(`${there.alias} serves ${name}`);
+    if ((await isPerson(context, tip, host === undefined ? { name } : { name, host })) !== false)
+      refuse(`${name} is a person`);
+  }
+  const [path] = unreadable;
+  if (path !== undefined) refuse(`${path} cannot be read, and may serve it`);
 }

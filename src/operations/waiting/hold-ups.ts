@@ -1,6 +1,6 @@
 import { EVERYONE } from '../../protocol/address.ts';
 import type { MessageRef } from '../../protocol/message-ref.ts';
-import { noDispatcher } from '../../protocol/text/dispatcher.ts';
+import { noDispatcher, remoteAway } from '../../protocol/text/dispatcher.ts';
 import { reasonInWords } from '../../protocol/text/reasons.ts';
 import { withoutSequences } from '../../protocol/text/steering.ts';
 import { ago } from '../lookup/heard.ts';
@@ -122,5 +122,5 @@ function remote(local: Local | undefined): string[] {
   const { fetch_failing_since: since, fetch_error: error = '' } = local?.heartbeat ?? {};
   return since === undefined
     ? []
-    : [`the remote cannot be reached since ${since}: ${withoutSequences(error)}`];
+    : [remoteAway('the remote cannot be reached', since, withoutSequences(error))];
 }

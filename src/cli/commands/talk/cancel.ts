@@ -10,6 +10,7 @@ export async function run(call: Call): Promise<number> {
     message: call.args[0] ?? '',
     reason: text(call, 'reason'),
     only: flag(call, 'only'),
+    ...(flag(call, 'asOperator') && { asOperator: true }),
     ...given(call, 'from'),
     wait: call.options['wait'] !== false,
     login: io.login,
