@@ -32,7 +32,7 @@ export const BUS_COMMANDS: readonly CommandSpec[] = [
   {
     name: 'channel list',
     summary: 'the channels: messages, the last one, and what is unread for a name',
-    options: [['--for <name>', 'whose unread messages: those since it last wrote (default: you)']],
+    options: [['--for <name>', 'whose unread messages (default: you)']],
     inRun: true,
     example: 'crosstalk channel list --json',
     paged: true,
