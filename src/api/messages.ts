@@ -121,7 +121,7 @@ export interface WebChannel {
   messages: number;
   /** When its newest message was written. */
   last: Time | null;
-  /** Messages to the name in `for` since that name last wrote there. */
+  /** Messages to the name in `for` that it has not seen on the machine of the server. */
   unread: number;
 }
 

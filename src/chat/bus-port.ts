@@ -21,7 +21,7 @@ import { inWords } from './conversation.ts';
 import { BusSending } from './bus-sending.ts';
 import { clean } from './clean.ts';
 import { actorLines, attach, memoryLines } from './directory.ts';
-import { entryOf, lastSeen, messageOf, rowOf, usualAddressee } from './from-bus.ts';
+import { entryOf, lastSeen, messageOf, OnScreen, rowOf, usualAddressee } from './from-bus.ts';
 import type {
   Attachment,
   ChannelRow,
@@ -58,20 +58,20 @@ export class BusPort implements ChatPort {
   readonly #sending: BusSending;
   /** The commit up to which news were delivered. */
   #told: string;
-  readonly #seen: Record<string, string>;
+  readonly #seen: OnScreen;
 
   private constructor(
     context: Context,
     input: BusPortInput,
-    made: { opening: Opening; remember: Remembered; tip: string; seen: Record<string, string> },
+    made: { opening: Opening; remember: Remembered; tip: string },
   ) {
     this.#context = context;
     this.#input = input;
     this.#sending = new BusSending(context, { me: made.opening.me, login: input.login });
     this.opening = made.opening;
+    this.#seen = new OnScreen(context, made.opening.me);
     this.remember = made.remember;
     this.#told = made.tip;
-    this.#seen = made.seen;
   }
 
   /**
@@ -99,7 +99,7 @@ export class BusPort implements ChatPort {
       history: history.map(clean),
       drafts: Object.fromEntries(Object.entries(drafts).map(([id, text]) => [id, clean(text)])),
     };
-    return new BusPort(context, input, { opening, remember, tip, seen });
+    return new BusPort(context, input, { opening, remember, tip });
   }
 
   async channels(): Promise<ChannelRow[]> {
@@ -107,7 +107,7 @@ export class BusPort implements ChatPort {
   }
 
   unread(): Promise<Record<string, number>> {
-    return unreadCounts(this.#context, this.opening.me, this.#seen);
+    return unreadCounts(this.#context, this.opening.me);
   }
 
   async addresses(): Promise<Choice[]> {
@@ -156,6 +156,10 @@ export class BusPort implements ChatPort {
       this.#told = tip;
       yield entries;
     }
+  }
+
+  seen(entries: readonly Entry[]): void {
+    this.#seen.note(entries);
   }
 
   async standings(channel: string, known: Entry[], wanted: string[]): Promise<EntryStanding[]> {
@@ -243,6 +247,7 @@ export class BusPort implements ChatPort {
   /** Waits for messages that are being sent; slower ones are safe in the outbox or the dispatcher. */
   async end(patience: number): Promise<void> {
     await this.#sending.end(patience);
+    await this.#seen.end();
     await this.remember.flush();
   }
 }

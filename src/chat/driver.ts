@@ -1,5 +1,13 @@
 import { ask } from './asking.ts';
-import { begin, step, type ChatEvent, type ChatState, type Effect, type Step } from './model.ts';
+import {
+  roomOf,
+  begin,
+  step,
+  type ChatEvent,
+  type ChatState,
+  type Effect,
+  type Step,
+} from './model.ts';
 import { isWaiting, lookAll } from './looking.ts';
 import type { ChatPort, Opening } from './port.ts';
 import { reason } from './outcomes.ts';
@@ -102,6 +110,7 @@ export class Driver {
         return;
       case 'seen':
         port.remember.seen(effect.channel, effect.relPath);
+        port.seen(roomOf(this.#state, effect.channel).entries);
         return;
       case 'redraw':
         this.#options.redraw();

@@ -1,9 +1,11 @@
 import { fileInWords } from '../protocol/attached.ts';
 import { knownActors } from '../operations/setup/actors.ts';
+import { noteSeen } from '../operations/lookup/seen.ts';
 import type { Arrival } from '../operations/lookup/arrivals.ts';
 import type { Context } from '../operations/context.ts';
 import { formatAddress, parseAddress } from '../protocol/address.ts';
 import type { Located, Message } from '../protocol/message.ts';
+import { messageKey } from '../protocol/message-ref.ts';
 import { isAnswer } from '../protocol/owed.ts';
 import { branchInWords } from '../protocol/text/branch.ts';
 import { oneLine } from './clean.ts';
@@ -73,4 +75,30 @@ export function messageOf({ relPath, from, to, at, re, cause, body, notYet }: En
   const timestamp = new Date(at).toISOString();
   const message = { from, to: addresses, type: 'text', timestamp, re, cause, extra: {}, body };
   return { relPath, message: { ...message, ...notYet } };
+}
+
+/** Puts on record what a person has seen on the screen, each message once. */
+export class OnScreen {
+  readonly #context: Context;
+  readonly #me: string;
+  readonly #noted = new Set<string>();
+  #noting: Promise<void> = Promise.resolve();
+
+  constructor(context: Context, me: string) {
+    this.#context = context;
+    this.#me = me;
+  }
+
+  note(entries: readonly Entry[]): void {
+    const fresh = entries.filter((one) => !this.#noted.has(messageKey(one)));
+    if (fresh.length === 0) return;
+    for (const one of fresh) this.#noted.add(messageKey(one));
+    const shown = fresh.map((one) => ({ ...messageOf(one), channel: one.channel }));
+    this.#noting = this.#noting.then(() => noteSeen(this.#context, this.#me, shown));
+  }
+
+  /** Resolves when everything is on record. */
+  end(): Promise<void> {
+    return this.#noting;
+  }
 }

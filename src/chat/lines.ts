@@ -41,7 +41,9 @@ export async function chatByLines(
         if (entry.notYet?.interim !== true) for (const relPath of entry.re) waiting.delete(relPath);
         const isAnswer = entry.re.some((relPath) => own.has(relPath));
         const isOthers = entry.from !== port.opening.me && entry.channel === current;
-        if (isAnswer || (input.isPerson && isOthers)) input.show(entry);
+        if (!isAnswer && !(input.isPerson && isOthers)) continue;
+        input.show(entry);
+        port.seen([entry]);
       }
       if (waiting.size === 0) answered();
     }

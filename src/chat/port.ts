@@ -82,6 +82,8 @@ export interface ChatPort {
   older(channel: string): Promise<{ entries: Entry[]; more: boolean }>;
   /** New messages on the bus, as they arrive. */
   news(): AsyncGenerator<Entry[]>;
+  /** Puts on record that the user has seen messages on the screen. */
+  seen(entries: readonly Entry[]): void;
   standings(channel: string, known: Entry[], wanted: string[]): Promise<EntryStanding[]>;
   /**
    * @returns immediately the entry to show, and `sent`, which rejects when the message cannot be

@@ -1,6 +1,6 @@
 import { messageKey, type MessageRef } from '../protocol/message-ref.ts';
 import { EVERYONE } from '../protocol/address.ts';
-import { number, text, type Database, type Row } from './database.ts';
+import { number, text, type Database } from './database.ts';
 import type { Index } from './index.ts';
 import { columnsOf, hashOf, relPathIn } from './keys.ts';
 import { AUTOMATIC, MAY_ASK, PROPOSES } from './tags.ts';
@@ -11,67 +11,27 @@ const MOST_QUESTIONS = 2000;
 const MOST_LINKS = 1000;
 
 /**
- * What is unread for a name in a channel: messages to it, directly or to all, that arrived since the
- * name last wrote there, and that are newer than what was seen of the channel on this machine. What a
- * schedule or a subscription sends is news for nobody, and reads nothing for the name that it is sent in.
+ * The messages of a channel to a name, directly or to all, the newest first, without what a schedule or a
+ * subscription sends, which is news for nobody.
+ *
+ * @param after only those with a greater relPath; may be empty
  */
-interface UnreadQuery {
-  /** Id of the channel. */
-  channel: string;
-  name: string;
-  /** The newest relPath that was seen; may be empty. */
-  seen?: string;
-}
-
-/** The number of unread messages. */
-export function countUnread({ database }: Index, query: UnreadQuery): number {
-  const row = unreadRows(database, query, 'count(*) AS count', '')[0];
-  return number(row ?? {}, 'count');
-}
-
-/** The unread messages, the newest first. */
-export function listUnread({ database }: Index, query: UnreadQuery, limit: number): MessageRef[] {
-  const order = 'ORDER BY m.id DESC LIMIT ?';
-  return unreadRows(database, query, 'm.*', order, limit).map((row) => ({
-    channel: query.channel,
-    relPath: relPathIn(row),
-  }));
-}
-
-/** Whether one message is unread, at the same cost however many are. */
-export function isUnread({ database }: Index, query: UnreadQuery, relPath: string): boolean {
-  const { day, clock, suffix } = columnsOf(relPath);
-  const place =
-    'SELECT id FROM messages WHERE day = ? AND clock = ? AND suffix = ? AND channel = ?';
-  const channel = Number(idOf(database, 'channels', 'uuid', query.channel));
-  const end = `AND texts.rowid = (${place})`;
-  return unreadRows(database, query, '1', end, day, clock, suffix, channel).length > 0;
-}
-
-function unreadRows(
-  database: Database,
-  { channel, name, seen = '' }: UnreadQuery,
-  columns: string,
-  end: string,
-  ...values: (number | string)[]
-): Row[] {
+export function addressedIn(
+  { database }: Index,
+  { channel, name, after }: { channel: string; name: string; after: string },
+): string[] {
   const here = `tags : c${idOf(database, 'channels', 'uuid', channel)}`;
   const [own, all] = [nameId(database, name), nameId(database, EVERYONE)];
-  const last = database.get(
-    'SELECT rowid AS id FROM texts WHERE texts MATCH ? ORDER BY rowid DESC LIMIT 1',
-    `(${here} AND tags : s${own}) NOT tags : ${AUTOMATIC}`,
-  );
-  const { day, clock, suffix } = seen === '' ? { day: 0, clock: 0, suffix: '' } : columnsOf(seen);
-  return database.all(
-    `SELECT ${columns} FROM texts JOIN messages m ON m.id = texts.rowid
-     WHERE texts MATCH ? AND texts.rowid > ? AND (m.day, m.clock, m.suffix) > (?, ?, ?) ${end}`,
+  const { day, clock, suffix } = after === '' ? { day: 0, clock: 0, suffix: '' } : columnsOf(after);
+  const rows = database.all(
+    `SELECT m.* FROM texts JOIN messages m ON m.id = texts.rowid
+     WHERE texts MATCH ? AND (m.day, m.clock, m.suffix) > (?, ?, ?) ORDER BY m.id DESC`,
     `(${here} AND (tags : t${own} OR tags : t${all})) NOT (tags : s${own} OR tags : ${AUTOMATIC})`,
-    last === undefined ? 0 : number(last, 'id'),
     day,
     clock,
     suffix,
-    ...values,
   );
+  return rows.map(relPathIn);
 }
 
 /** The newest messages to a name, directly or to all, in all channels, the newest first. */

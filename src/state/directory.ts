@@ -32,7 +32,7 @@ export async function isPrivate(folder: string, { make }: { make: boolean }): Pr
 export function likelyState(
   environment: NodeJS.ProcessEnv,
   dir: string,
-): Pick<StatePaths, 'socket' | 'outbox' | 'pins'> | undefined {
+): Pick<StatePaths, 'socket' | 'outbox' | 'pins' | 'seen'> | undefined {
   const given = environment['CROSSTALK_STATE_DIR'] ?? '';
   const id = given === '' ? readId(join(dir, '.git')) : undefined;
   if (given === '' && id === undefined) return undefined;

@@ -60,6 +60,8 @@ export interface StatePaths {
   serviceEnv: string;
   /** What a chat keeps. */
   chat: string;
+  /** What was seen by whom. */
+  seen: string;
   /** The `crosstalk` of runs, in agent mode (trust.md §3). */
   bin: string;
   /** The `crosstalk` of an operator's sessions. */
@@ -127,6 +129,7 @@ export function statePaths(root: string): StatePaths {
     log: join(root, 'log', 'dispatcher.jsonl'),
     serviceEnv: join(root, 'service.env'),
     chat: join(root, 'chat.json'),
+    seen: join(root, 'seen.json'),
     bin: join(root, 'bin'),
     sessionBin: join(root, 'session-bin'),
     work: join(root, 'work'),

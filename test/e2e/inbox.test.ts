@@ -1,3 +1,5 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { WebInbox } from '../../src/api/api.ts';
 import { Bus, type Host } from '../support/bus.ts';
@@ -56,13 +58,13 @@ it('shows what came, unread first, and what asks something until a message of on
     'new the office is closed',
     'new asks who is on duty?',
     'new done',
-    'asks lunch?',
+    'new asks lunch?',
   ]);
-  expect(await listed(mac, '--questions')).toEqual(['new asks who is on duty?', 'asks lunch?']);
-  expect((await mac.run('inbox', '--count')).out).toBe('3\n');
+  expect(await listed(mac, '--questions')).toEqual(['new asks who is on duty?', 'new asks lunch?']);
+  expect((await mac.run('inbox', '--count')).out).toBe('4\n');
   expect((await mac.run('inbox', '--count', '--questions')).out).toBe('2\n');
   expect(JSON.parse((await mac.run('inbox', '--count', '--json')).out)).toEqual({
-    unread: 3,
+    unread: 4,
     questions: 2,
   });
   const limited = await mac.run('inbox', '--limit', '1');
@@ -71,30 +73,92 @@ it('shows what came, unread first, and what asks something until a message of on
 
   const [, lunch] = await rows(mac, '--questions');
   await mac.run('reply', lunch?.relPath ?? '', 'yes');
-  expect(await listed(mac, '--questions')).toEqual(['asks who is on duty?']);
+  expect(await listed(mac, '--questions')).toEqual(['new asks who is on duty?']);
   expect(await listed(mac)).toEqual([
-    'the office is closed',
-    'asks who is on duty?',
-    'done',
+    'new the office is closed',
+    'new asks who is on duty?',
+    'new done',
     'lunch?',
   ]);
   const worker = await mac.run('inbox', '--from', 'worker', '--questions', '--json');
   expect(worker.out).toContain('not for the operator');
 });
 
-it('on a terminal what was shown is read from then on, as in the chat; elsewhere nothing changes', async () => {
+it('read is what was shown whole or marked, whatever was written since', async () => {
+  const bus = new Bus();
+  const mac = await bus.host('mac', { worker: 'cat > /dev/null; echo done', breaks: 'exit 7' });
+  const unread = async (): Promise<string> => (await mac.run('inbox', '--count')).out.trim();
+  const answer = async (): Promise<string> => {
+    const task = await mac.send('worker', 'work');
+    await mac.once();
+    return task;
+  };
+  const [first, second, third] = [await answer(), await answer(), await answer()];
+  await mac.send('worker', 'a word more', '--channel', 'general');
+  expect(await unread()).toBe('3');
+  await mac.run('wait', first);
+  expect(await unread()).toBe('2');
+  const answers = bus.from('worker');
+  const of = (task: string): string =>
+    answers.find(({ message }) => message.re.includes(task))?.relPath ?? '';
+  await mac.run('read', of(second), '--json');
+  expect(await unread()).toBe('1');
+  const env = { CROSSTALK_FROM: 'carl' };
+  await mac.runWith({ env }, 'read', of(third));
+  expect(await unread()).toBe('1');
+  expect((await mac.run('inbox', '--done', first)).err).toBe(
+    `crosstalk inbox: ${first} did not come for operator; list what did with: crosstalk inbox\n`,
+  );
+  expect(await mac.run('inbox', '--done', of(third))).toMatchObject({
+    code: 0,
+    out: `Done: ${of(third)}\n`,
+  });
+  expect(await unread()).toBe('0');
+  await answer();
+  const [row] = JSON.parse((await mac.run('channel', 'list', '--json')).out) as {
+    unread: number;
+  }[];
+  expect([row?.unread, await unread()]).toEqual([1, '1']);
+  expect((await mac.run('inbox', '--done', 'all')).out).toBe('Done: all\n');
+  expect(await unread()).toBe('0');
+  const asking = mac.run('ask', 'worker', 'well?');
+  await until('the question', () =>
+    bus.from('operator').find(({ message }) => message.body === 'well?'),
+  );
+  await mac.once();
+  expect((await asking).out).toBe('done\n');
+  expect(await unread()).toBe('0');
+});
+
+it('what was there before a machine kept count is read, and all that comes later is not', async () => {
+  const bus = new Bus();
+  const mac = await bus.host('mac', { worker: 'echo done' });
+  const carol = (body: string): Promise<unknown> =>
+    mac.runWith({ login: 'carol' }, 'send', '--to', 'operator', body);
+  for (const body of ['one', 'two']) await carol(body);
+  const late = await bus.host('late', { other: 'true' });
+  expect((await late.run('inbox', '--count')).out).toBe('0\n');
+  rmSync(join(mac.state, 'seen.json'));
+  expect((await mac.run('inbox', '--count')).out).toBe('0\n');
+  await carol('three');
+  for (const host of [mac, late])
+    expect(await listed(host, '--limit', '1')).toEqual(['new asks three']);
+});
+
+it('on a terminal what was shown whole is read from then on; elsewhere nothing changes', async () => {
   const bus = new Bus();
   const mac = await bus.host('mac', { worker: 'echo done' });
   for (const body of ['one', 'two'])
     await mac.runWith({ login: 'carol' }, 'send', '--to', 'operator', body);
   const unread = async (): Promise<string> => (await mac.run('inbox', '--count')).out;
+  await mac.runWith({ login: 'carol' }, 'send', '--to', 'operator', 'long\n'.repeat(5));
   await mac.run('inbox');
   await mac.runWith({ outIsTty: true, env: { CROSSTALK_PAGER: '' } }, 'inbox', '--limit', '1');
-  expect(await unread()).toBe('2\n');
+  expect(await unread()).toBe('3\n');
   const shown = await mac.runWith({ outIsTty: true, env: { NO_COLOR: '1' } }, 'inbox');
-  expect(shown.out).toMatch(/^new .*carol {2}#general .*asks you\n {6}two\n\nnew /);
-  expect(await unread()).toBe('0\n');
-  expect((await mac.run('inbox', '--count', '--questions')).out).toBe('2\n');
+  expect(shown.out).toMatch(/\nnew .*carol {2}#general .*asks you\n {6}two\n\nnew /);
+  expect(await unread()).toBe('1\n');
+  expect((await mac.run('inbox', '--count', '--questions')).out).toBe('3\n');
 });
 
 describe('asks you', () => {
@@ -211,12 +275,12 @@ describe('among many messages', () => {
       return messages.map(({ excerpt, unread }): [string, boolean] => [excerpt, unread])[0];
     };
     expect(await inbox()).toEqual(['lunch?', true]);
-    // Whoever has written since has read it, although no message of theirs answers it.
+    // Whoever has written since need not have read it.
     const last = '2026/06/09/210000000Z-eeeeeeee.md';
     mac.edit({
       [`data/channels/${mac.channel()}/${last}`]: `---\nfrom: operator\nto: boss\ntype: text\ntimestamp: 2026-06-09T21:00:00Z\n---\nwell\n`,
     });
-    expect(await listed(mac, '--questions', '--limit', '5')).toEqual(['asks lunch?']);
+    expect(await listed(mac, '--questions', '--limit', '5')).toEqual(['new asks lunch?']);
   });
 
   it('what came in several channels is in the order of its time, and names its channel', async () => {

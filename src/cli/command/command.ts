@@ -96,7 +96,11 @@ export async function inTransport<T>(
       anyVersion,
       ...given(call, 'transport'),
     },
-    work,
+    async (context) => {
+      const { beginSeen } = await import('../../operations/lookup/seen.ts');
+      await beginSeen(context);
+      return work(context);
+    },
   );
 }
 

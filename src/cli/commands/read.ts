@@ -1,6 +1,8 @@
 import { CrosstalkError } from '../../errors.ts';
 import { readMessageJson } from '../../operations/shapes/as-json.ts';
 import { findFile, shownMessage, type ReadMessage } from '../../operations/reading/read.ts';
+import { resolveFrom } from '../../operations/lookup/resolve.ts';
+import { noteSeen } from '../../operations/lookup/seen.ts';
 import { formatAddress } from '../../protocol/address.ts';
 import { putFiles, type PutFiles } from '../../operations/reading/message-files.ts';
 import { takeLaidFiles } from '../../operations/sending/laid-files.ts';
@@ -25,7 +27,11 @@ export async function run(call: Call): Promise<number> {
     }
     const read = await shownMessage(context, given);
     const dir = text(call, 'files');
-    if (dir === undefined) return print(call, readMessageJson(read), () => render(call, read));
+    if (dir === undefined) {
+      const name = resolveFrom(context, undefined, call.io.login);
+      await noteSeen(context, name, [{ ...read, channel: read.channel.id }]);
+      return print(call, readMessageJson(read), () => render(call, read));
+    }
     return report(call, await putFiles(context, read, dir));
   });
 }

@@ -1,4 +1,6 @@
 import { CrosstalkError } from '../../errors.ts';
+import { resolveFrom } from '../../operations/lookup/resolve.ts';
+import { noteSeen } from '../../operations/lookup/seen.ts';
 import { replies, type RepliesInput } from '../../operations/reading/replies.ts';
 import { flag, inTransport, type Call } from '../command/command.ts';
 import { EXIT } from '../command/exit.ts';
@@ -17,6 +19,10 @@ export async function run(call: Call): Promise<number> {
   return inTransport(call, async (context) => {
     const { ending, found } = await replies(context, input);
     printReplied(call, found);
+    const shown = found.flatMap(({ ref: { channel }, replies: list }) =>
+      list.map((one) => ({ ...one, channel })),
+    );
+    await noteSeen(context, resolveFrom(context, undefined, call.io.login), shown);
     return wait === undefined ? EXIT.ok : ended(call, ending, found);
   });
 }

@@ -35,7 +35,7 @@ export const BUS_COMMANDS: readonly CommandSpec[] = [
     name: 'channel list',
     summary: 'the channels: messages, the last one, and what is unread for a name',
     options: [
-      ['--for <name>', 'whose unread messages: those since it last wrote (default: you)'],
+      ['--for <name>', 'whose unread messages (default: you)'],
       ['--all', 'also those that are archived'],
     ],
     inRun: true,

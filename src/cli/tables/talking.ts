@@ -44,13 +44,14 @@ export const TALKING_COMMANDS: readonly CommandSpec[] = [
     options: [
       ['--questions', 'only what asks you something and was not answered by you'],
       ['-f, --follow', 'go on with what comes, until Ctrl-C'],
+      ['--done <message>', 'mark a message as read, or all'],
       ['--count', 'only how many: unread messages, or with --questions those that ask'],
       ['--limit <n>', 'at most so many, the newest (default: 20)'],
       ['--from <name>', 'for whom (default: CROSSTALK_FROM, git config crosstalk.from, login)'],
     ],
     interrupt: 'clean',
     details:
-      'Unread is what came since you last wrote in its channel, or had it before you in the chat or in this list on a terminal.',
+      'Read is what was shown to you whole on this machine (by ask, wait, replies, read, the chat, or this list on a terminal), or marked with --done. What was there before this machine kept count of that counts as read.',
     example: 'crosstalk inbox --questions',
     paged: true,
     lines: true,

@@ -13,6 +13,7 @@ import { acquire } from '../../state/lock.ts';
 import { tipOf, type Context } from '../context.ts';
 import { queuedDecisions } from '../lookup/queued.ts';
 import { isOfHere, waitingHere } from '../lookup/waiting-here.ts';
+import { noteSeen } from '../lookup/seen.ts';
 import { resolveFrom } from '../lookup/resolve.ts';
 import { findFile, shownMessage } from '../reading/read.ts';
 import type { SendInput, Sent } from '../sending/input.ts';
@@ -159,6 +160,10 @@ export async function decide(
         options.onDurable?.(refs);
       },
     });
+    const { from, approver } = proposal;
+    await noteSeen(context, approver, [
+      { ...proposal, message: { from, to: [{ name: approver }] } },
+    ]);
     return { ...sent, decision, proposal };
   } finally {
     await done();

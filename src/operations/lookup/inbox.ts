@@ -1,9 +1,7 @@
 import {
+  addressedIn,
   addressedTo,
-  countUnread,
   hasProposals,
-  isUnread,
-  listUnread,
   namedBy,
   unansweredBy,
 } from '../../index/inbox.ts';
@@ -14,8 +12,7 @@ import type { Channel } from '../../protocol/files/channel.ts';
 import { isSentInterim } from '../../protocol/interim.ts';
 import { parseMessage, type Located, type Message } from '../../protocol/message.ts';
 import { messageKey, type MessageRef } from '../../protocol/message-ref.ts';
-import { isRelPath } from '../../protocol/names.ts';
-import { loadChatMemory } from '../../state/chat-memory.ts';
+import type { Seen } from '../../state/people/seen.ts';
 import { tipOf, type Context } from '../context.ts';
 import { withIndex, type IndexOptions } from '../index/indexing.ts';
 import { QuestionsBack } from './asked-back.ts';
@@ -23,6 +20,7 @@ import { messagesAt } from './messages-at.ts';
 import { marked } from './marked.ts';
 import { OpenProposals } from './open-proposals.ts';
 import { queuedMessages } from './queued.ts';
+import { seenHere } from './seen.ts';
 
 /** A message that came for somebody. */
 export interface InboxEntry extends Located {
@@ -58,8 +56,8 @@ export interface InboxInput {
 export const MOST_ASKING = 200;
 
 /**
- * What came for a name, as far as is known locally. What counts as unread is the same as in the chat
- * (`countUnread`). The cost does not grow with the transport: the index lists what is shown, and only
+ * What came for a name, as far as is known locally; unread is what that name has not seen here
+ * ({@link Seen}). The cost does not grow with the transport: the index lists what is shown, and only
  * that is read from git.
  *
  * @param indexing with `patience`, older messages may not be counted yet
@@ -73,7 +71,9 @@ export async function inboxHere(
   const seen = await seenHere(context);
   return withIndex(context, indexing, async (index) => {
     const asking = await openQuestionsTo(context, index, { name, tip });
-    const { refs: unread, total } = unreadFor(index, { name, seen, limit: limit + 1 });
+    const unread = Object.values(unreadOf(index, seen, name))
+      .flat()
+      .sort((a, b) => (a.relPath < b.relPath ? 1 : -1));
     const keys = new Set(unread.map(messageKey));
     // Among so many of the newest there are enough that are not unread.
     const newest = questions ? [] : addressedTo(index, name, limit + 1 + keys.size);
@@ -86,45 +86,31 @@ export async function inboxHere(
     for (const { channel: id, ...located } of await messagesAt(context, tip, shown)) {
       const { relPath } = located;
       const key = messageKey({ channel: id, relPath });
-      const query = { channel: id, name, seen: seen[id] ?? '' };
-      // A question may be older than all of the newest unread messages.
-      const isOlder = !keys.has(key) && total > keys.size;
-      const isNew = keys.has(key) || (isOlder && isUnread(index, query, relPath));
       const channel = channels.get(id) ?? (await context.reader.channel(tip, id));
       channels.set(id, channel);
-      entries.push({ ...located, channel, unread: isNew, asks: asked.has(key) });
+      entries.push({ ...located, channel, unread: keys.has(key), asks: asked.has(key) });
     }
     return {
       tip,
       entries: await marked(context, tip, entries),
-      unread: total,
+      unread: unread.length,
       questions: asking.length,
       cut: wanted.length > limit,
     };
   });
 }
 
-/** The newest relPath seen on this machine, by id of the channel. */
-async function seenHere({ paths }: Context): Promise<Record<string, string>> {
-  const { seen } = await loadChatMemory(paths.chat);
-  return Object.fromEntries(Object.entries(seen).filter(([, relPath]) => isRelPath(relPath)));
-}
-
-function unreadFor(
-  index: Index,
-  { name, seen, limit }: { name: string; seen: Record<string, string>; limit: number },
-): { refs: MessageRef[]; total: number } {
-  const refs: MessageRef[] = [];
-  let total = 0;
+/** What came for a name and was not seen by it, by id of the channel, the newest first. */
+export function unreadOf(index: Index, seen: Seen, name: string): Record<string, MessageRef[]> {
+  const unread: Record<string, MessageRef[]> = {};
   for (const [channel, { last }] of Object.entries(index.counts().channels)) {
-    const query = { channel, name, seen: seen[channel] ?? '' };
-    if (query.seen >= last) continue;
-    const count = countUnread(index, query);
-    total += count;
-    if (count > 0) refs.push(...listUnread(index, query, limit));
+    const after = seen.markOf(name, channel);
+    if (after >= last) continue;
+    unread[channel] = addressedIn(index, { channel, name, after })
+      .map((relPath) => ({ channel, relPath }))
+      .filter((ref) => !seen.has(name, ref));
   }
-  refs.sort((a, b) => (a.relPath < b.relPath ? 1 : -1));
-  return { refs: refs.slice(0, limit), total };
+  return unread;
 }
 
 /**

@@ -1,10 +1,11 @@
 import { CrosstalkError } from '../../errors.ts';
-import { countUnread } from '../../index/inbox.ts';
 import { channelNameProblem, formatChannel, type Channel } from '../../protocol/files/channel.ts';
 import { channelFile } from '../../protocol/layout.ts';
 import { authorOf } from '../../protocol/outgoing.ts';
 import { isChannelId, writtenAt } from '../../protocol/names.ts';
 import { sameButCase } from '../../protocol/text/nearest.ts';
+import { unreadOf } from '../lookup/inbox.ts';
+import { seenHere } from '../lookup/seen.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
 import { deliverOrNote } from '../deliver.ts';
 import { withIndex } from '../index/indexing.ts';
@@ -78,7 +79,7 @@ export interface ListedChannel extends Channel {
   messages: number;
   /** When its newest message was written, as ISO 8601 in UTC; null without messages. */
   last: string | null;
-  /** Messages for `name` since that name last wrote there. */
+  /** Messages for `name` that it has not seen on this machine. */
   unread: number;
   /** Whether it is the channel of what names none in this clone. */
   default: boolean;
@@ -102,11 +103,13 @@ export async function listChannels(
   const known = await context.reader.channels(await tipOf(context));
   const channels = all ? known : known.filter(isOpen);
   const usual = await defaultChannelOf(context, channels);
+  const seen = await seenHere(context);
   const listed = await withIndex(context, {}, (index) => {
+    const news = unreadOf(index, seen, name);
     const counts = index.counts().channels;
     return channels.map((channel) => {
       const { messages = 0, last = '' } = counts[channel.id] ?? {};
-      const unread = countUnread(index, { channel: channel.id, name });
+      const unread = news[channel.id]?.length ?? 0;
       return {
         ...channel,
         messages,
@@ -124,26 +127,16 @@ export async function channelTree(context: Context): Promise<(Channel & { depth:
   return inTree((await context.reader.channels(await tipOf(context))).filter(isOpen));
 }
 
-/**
- * The number of unread messages for a name, by id of the channel, as known locally.
- *
- * @param seen the newest relPath that was read elsewhere, by id of the channel
- */
-export function unreadCounts(
+/** The number of unread messages for a name, by id of the channel, as known locally. */
+export async function unreadCounts(
   context: Context,
   name: string,
-  seen: Readonly<Record<string, string>>,
 ): Promise<Record<string, number>> {
-  return withIndex(context, {}, (index) =>
-    Object.fromEntries(
-      Object.entries(index.counts().channels).map(([id, { last }]) => [
-        id,
-        (seen[id] ?? '') >= last
-          ? 0
-          : countUnread(index, { channel: id, name, seen: seen[id] ?? '' }),
-      ]),
-    ),
-  );
+  const seen = await seenHere(context);
+  return withIndex(context, {}, (index) => {
+    const unread = Object.entries(unreadOf(index, seen, name));
+    return Object.fromEntries(unread.map(([id, refs]) => [id, refs.length]));
+  });
 }
 
 function isOpen({ archived }: Channel): boolean {

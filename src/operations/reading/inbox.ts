@@ -1,7 +1,7 @@
 import { isAutomatic } from '../../index/tags.ts';
-import { EVERYONE } from '../../protocol/address.ts';
 import { refreshOrNote, type Context } from '../context.ts';
-import { arrivals, type Arrival } from '../lookup/arrivals.ts';
+import { withIndex } from '../index/indexing.ts';
+import { arrivals } from '../lookup/arrivals.ts';
 import {
   asksOnArrival,
   inboxHere,
@@ -10,6 +10,7 @@ import {
   type InboxInput,
 } from '../lookup/inbox.ts';
 import { marked } from '../lookup/marked.ts';
+import { isFor, seenHere } from '../lookup/seen.ts';
 import { waitForNews } from './news.ts';
 
 /**
@@ -22,6 +23,19 @@ export async function inbox(
 ): Promise<Inbox> {
   await refreshOrNote(context, signal);
   return inboxHere(context, input, {});
+}
+
+/** Counts all that came for a name as seen, as far as is known locally. */
+export async function markAllSeen(context: Context, name: string): Promise<void> {
+  const seen = await seenHere(context);
+  await withIndex(context, {}, (index) => {
+    const { channels } = index.counts();
+    seen.mark(
+      name,
+      Object.entries(channels).map(([id, { last }]) => [id, last] as const),
+    );
+  });
+  await seen.save();
 }
 
 /**
@@ -46,7 +60,7 @@ export async function* followInbox(
     for await (const arrived of arrivals(context, seen, to))
       for (const one of arrived) {
         const asks = asksOnArrival(one.message, name);
-        if (!isFor(one, name) || (questions && !asks)) continue;
+        if (!isFor(one.message, name) || (questions && !asks)) continue;
         const channel = await context.reader.channel(to, one.channel);
         yield* await marked(context, to, [
           { ...one, channel, unread: !isAutomatic(one.message), asks },
@@ -54,9 +68,4 @@ export async function* followInbox(
       }
     seen = to;
   }
-}
-
-/** Whether a message came for a name. */
-function isFor({ message: { from, to } }: Arrival, name: string): boolean {
-  return from !== name && to.some((address) => [name, EVERYONE].includes(address.name));
 }

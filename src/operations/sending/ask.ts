@@ -3,6 +3,7 @@ import type { Context } from '../context.ts';
 import { parseRecipients } from '../../protocol/address.ts';
 import { asksSeveral } from '../../protocol/owed.ts';
 import type { MessageRef } from '../../protocol/message-ref.ts';
+import { addSeen, noteSeen, type ShownMessage } from '../lookup/seen.ts';
 import type { Ending, Replied } from '../reading/replies.ts';
 import type { AskEvents } from './await-answer.ts';
 import { earlyAnswer, type DispatcherPlace } from './early-answer.ts';
@@ -118,7 +119,10 @@ async function askOn(
     const moment = { timeout: Math.min(timeout, atFirst), signal };
     const question = await earlyAnswer(dispatcher, questionIn(handed), moment);
     signal.throwIfAborted();
-    if (question !== undefined) return { sent: handed, ending: 'complete', question };
+    if (question !== undefined) {
+      await addSeen(dispatcher.seen, handed.from, repliesIn(question));
+      return { sent: handed, ending: 'complete', question };
+    }
   }
   return sender.open(async (context) => {
     const { tipOf } = await import('../context.ts');
@@ -140,8 +144,14 @@ async function askOn(
     const [question] = found;
     if (question === undefined)
       throw new CrosstalkError('internal', `nothing is known of the question ${ref.relPath}`);
+    await noteSeen(context, sent.from, repliesIn(question));
     return { sent, ending, question };
   });
+}
+
+/** What was said to a question, which the asker is shown. */
+function repliesIn({ ref: { channel }, replies }: Replied): ShownMessage[] {
+  return replies.map((one) => ({ ...one, channel }));
 }
 
 type Work<T> = (context: Context) => Promise<T>;

@@ -14,6 +14,8 @@ export interface DispatcherPlace {
   socket: string;
   /** The file of the pinned keys. */
   pins: string;
+  /** The file of what was seen by whom. */
+  seen: string;
 }
 
 /**
@@ -26,7 +28,7 @@ export interface DispatcherPlace {
  *   then looks for itself
  */
 export async function earlyAnswer(
-  state: DispatcherPlace,
+  state: Omit<DispatcherPlace, 'seen'>,
   ref: MessageRef,
   { timeout, signal }: { timeout: number; signal: AbortSignal },
 ): Promise<Replied | undefined> {

@@ -6,6 +6,7 @@ import type { Located, Message } from '../../protocol/message.ts';
 import type { MessageRef } from '../../protocol/message-ref.ts';
 import { isAnswer } from '../../protocol/owed.ts';
 import { tipOf, type Context } from '../context.ts';
+import { noteSeen } from '../lookup/seen.ts';
 import { withNaming } from '../lookup/naming.ts';
 import { resolveFrom } from '../lookup/resolve.ts';
 import { readMessage } from '../reading/read.ts';
@@ -48,7 +49,9 @@ export async function reply(
   if (earlier !== undefined && (await isMeantAgain?.(earlier)) !== true)
     throw new AnsweredBefore(relPath, earlier);
   const said = { ...input, to: '', reply: `${channel.id}/${relPath}` };
-  return send(senderIn(context), said, options);
+  const sent = await send(senderIn(context), said, options);
+  await noteSeen(context, sent.from, [{ ...ref, message }]);
+  return sent;
 }
 
 /** The refusal of a second answer to one question: whoever asked would be woken by it again. */

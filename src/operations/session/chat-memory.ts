@@ -1,5 +1,5 @@
 import { reasonOf } from '../../errors.ts';
-import { loadChatMemory, saveChatMemory, type ChatMemory } from '../../state/chat-memory.ts';
+import { loadChatMemory, saveChatMemory, type ChatMemory } from '../../state/people/chat-memory.ts';
 import type { Context } from '../context.ts';
 
 export type { ChatMemory };

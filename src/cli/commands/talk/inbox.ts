@@ -1,11 +1,13 @@
 import { CrosstalkError } from '../../../errors.ts';
+import type { Context } from '../../../operations/context.ts';
 import { optionLines } from '../../../protocol/choice.ts';
 import { escapeInvisible } from '../../../protocol/text/quoted.ts';
 import { excerptOf } from '../../../protocol/text/excerpt.ts';
 import { resolveFrom } from '../../../operations/lookup/resolve.ts';
 import { MOST_ASKING, type Inbox, type InboxEntry } from '../../../operations/lookup/inbox.ts';
-import { followInbox, inbox } from '../../../operations/reading/inbox.ts';
-import { markSeen } from '../../../operations/session/seen.ts';
+import { followInbox, inbox, markAllSeen } from '../../../operations/reading/inbox.ts';
+import { isFor, noteSeen } from '../../../operations/lookup/seen.ts';
+import { readMessage } from '../../../operations/reading/read.ts';
 import { inboxJson } from '../../../operations/shapes/as-json.ts';
 import { flag, inTransport, note, print, text, type Call } from '../../command/command.ts';
 import { limitOf } from '../../command/limit.ts';
@@ -27,16 +29,44 @@ export function run(call: Call): Promise<number> {
   const limit = limitOf(call);
   return inTransport(call, async (context) => {
     const name = resolveFrom(context, text(call, 'from'), io.login);
+    const done = text(call, 'done');
+    if (done !== undefined) return markDone(call, context, name, done);
     const input = { name, questions: flag(call, 'questions'), limit: isCount ? 0 : limit };
     const found = await inbox(context, input, io.stop);
     if (isCount) return printCount(call, found);
     for (const entry of found.entries) show(call, entry);
-    if (io.outIsTty && !flag(call, 'json')) await markSeen(context, found);
+    if (io.outIsTty && !flag(call, 'json')) {
+      const whole = found.entries.filter(({ message }) => !excerptLines(message.body).cut);
+      const shown = whole.map((one) => ({ ...one, channel: one.channel.id }));
+      await noteSeen(context, name, shown);
+    }
     if (flag(call, 'follow')) {
       for await (const entry of followInbox(context, found.tip, input, io.stop)) show(call, entry);
     } else conclude(call, found);
     return EXIT.ok;
   });
+}
+
+/** Marks a message as read, or all of them. */
+async function markDone(
+  call: Call,
+  context: Context,
+  name: string,
+  given: string,
+): Promise<number> {
+  if (given === 'all') {
+    await markAllSeen(context, name);
+    return print(call, { done: 'all' }, () => 'Done: all');
+  }
+  const read = await readMessage(context, given);
+  const { relPath, message } = read;
+  if (!isFor(message, name))
+    throw new CrosstalkError(
+      'usage',
+      `${relPath} did not come for ${name}; list what did with: crosstalk inbox`,
+    );
+  await noteSeen(context, name, [{ relPath, message, channel: read.channel.id }]);
+  return print(call, { done: relPath }, () => `Done: ${relPath}`);
 }
 
 function printCount(call: Call, { unread, questions }: Inbox): number {
@@ -98,8 +128,13 @@ function permissionLines({ permission }: InboxEntry['message']): string[] {
 }
 
 function excerpt(paint: ReturnType<typeof painter>, words: string): string[] {
-  const lines = excerptOf(words, '', EXCERPT_BYTES).text.split('\n');
-  const shown = lines.slice(0, EXCERPT_LINES);
-  if (lines.length > shown.length) shown.push('…');
-  return body(paint, shown.join('\n')).split('\n');
+  const { lines, cut } = excerptLines(words);
+  return body(paint, [...lines, ...(cut ? ['…'] : [])].join('\n')).split('\n');
+}
+
+/** The beginning of a text, and whether it has more than is shown. */
+function excerptLines(words: string): { lines: string[]; cut: boolean } {
+  const { text: short, cut } = excerptOf(words, '', EXCERPT_BYTES);
+  const lines = short.split('\n');
+  return { lines: lines.slice(0, EXCERPT_LINES), cut: cut || lines.length > EXCERPT_LINES };
 }

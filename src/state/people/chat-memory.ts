@@ -1,4 +1,4 @@
-import { isRecord, readJson, writeWhole } from './files.ts';
+import { isRecord, readJson, writeWhole } from '../files.ts';
 
 /** What a chat stores from one session to the next. */
 export interface ChatMemory {

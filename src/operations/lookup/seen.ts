@@ -1,0 +1,78 @@
+import { existsSync } from 'node:fs';
+import { EVERYONE } from '../../protocol/address.ts';
+import type { Message } from '../../protocol/message.ts';
+import type { MessageRef } from '../../protocol/message-ref.ts';
+import { Seen } from '../../state/people/seen.ts';
+import { tipOf, type Context } from '../context.ts';
+import { newestFirst } from './newest.ts';
+
+/** A message that was shown whole. */
+export type ShownMessage = MessageRef & { message: Pick<Message, 'from' | 'to'> };
+
+/**
+ * What was seen on this machine. The record is begun by the first command of a person, so that what is there
+ * before counts as seen.
+ */
+export async function seenHere(context: Context): Promise<Seen> {
+  const known = await Seen.load(context.paths.seen);
+  if (known !== undefined) return known;
+  const tip = await tipOf(context);
+  const newest = new Map<string, string>();
+  for (const { id } of await context.reader.channels(tip))
+    for await (const [file] of newestFirst(context, tip, [id], '')) {
+      if (file === undefined) continue;
+      newest.set(id, file.relPath);
+      break;
+    }
+  const begun = Seen.begin(context.paths.seen, newest);
+  await begun.save();
+  return begun;
+}
+
+/** Begins the record where there is none yet; a run begins none, and a command goes on without one. */
+export async function beginSeen(context: Context): Promise<void> {
+  if (isOfRun(context) || existsSync(context.paths.seen)) return;
+  await seenHere(context).catch(() => undefined);
+}
+
+/**
+ * Puts on record that somebody has seen messages: of those that were shown, the ones that came for them.
+ * What a run reads nobody has seen.
+ */
+export async function noteSeen(
+  context: Pick<Context, 'agentMode' | 'dispatch' | 'paths'>,
+  name: string,
+  shown: readonly ShownMessage[],
+): Promise<void> {
+  if (!isOfRun(context)) await addSeen(context.paths.seen, name, shown);
+}
+
+/**
+ * As {@link noteSeen}, for who has not opened a transport. What cannot be put on record is unread once more,
+ * and what is there before a record is begun counts as seen by then.
+ *
+ * @param path the file of the record
+ */
+export async function addSeen(
+  path: string,
+  name: string,
+  shown: readonly ShownMessage[],
+): Promise<void> {
+  const theirs = shown.filter(({ message }) => isFor(message, name));
+  if (theirs.length === 0) return;
+  try {
+    const seen = await Seen.load(path);
+    if (seen?.add(name, theirs) === true) await seen.save();
+  } catch {
+    // As on a full disk.
+  }
+}
+
+function isOfRun({ agentMode, dispatch }: Pick<Context, 'agentMode' | 'dispatch'>): boolean {
+  return agentMode !== undefined || dispatch.id !== undefined;
+}
+
+/** Whether a message came for a name. */
+export function isFor({ from, to }: Pick<Message, 'from' | 'to'>, name: string): boolean {
+  return from !== name && to.some((address) => [name, EVERYONE].includes(address.name));
+}

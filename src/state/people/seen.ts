@@ -1,0 +1,116 @@
+import { messageKey, type MessageRef } from '../../protocol/message-ref.ts';
+import { isRecord, readJson, writeWhole } from '../files.ts';
+
+/** The most messages on record for one person; beyond them the oldest half is folded into marks. */
+const MOST_SEEN = 2000;
+
+/** By id of a channel: everything there up to this relPath counts as seen. */
+type Marks = Map<string, string>;
+
+/** What one person has seen. */
+interface SeenBy {
+  marks: Marks;
+  /** Keys of messages, oldest first. */
+  messages: Set<string>;
+}
+
+/**
+ * What was seen on this machine, a row for each person and message: shown whole, or marked. What was on the
+ * bus when the record was begun counts as seen by everybody. It tells nobody else anything.
+ */
+export class Seen {
+  readonly #path: string;
+  readonly #begun: Marks;
+  readonly #people: Map<string, SeenBy>;
+
+  private constructor(path: string, begun: Marks, people: Map<string, SeenBy>) {
+    this.#path = path;
+    this.#begun = begun;
+    this.#people = people;
+  }
+
+  /**
+   * Reads the record.
+   *
+   * @returns undefined for one that is not there, or cannot be read
+   */
+  static async load(path: string): Promise<Seen | undefined> {
+    const { value } = (await readJson(path)) ?? {};
+    if (!isRecord(value) || !isRecord(value['people'])) return undefined;
+    const people = Object.entries(value['people']).map(([name, one]): [string, SeenBy] => {
+      const { marks, messages } = isRecord(one) ? one : {};
+      const keys = Array.isArray(messages) ? messages.filter((key) => typeof key === 'string') : [];
+      return [name, { marks: marksIn(marks), messages: new Set(keys) }];
+    });
+    return new Seen(path, marksIn(value['begun']), new Map(people));
+  }
+
+  /** A record that begins now. @param begun the newest relPath of each channel */
+  static begin(path: string, begun: Marks): Seen {
+    return new Seen(path, begun, new Map());
+  }
+
+  /** The mark of a channel for a person; empty where everything is new. */
+  markOf(name: string, channel: string): string {
+    const [all, own] = [this.#begun.get(channel), this.#people.get(name)?.marks.get(channel)];
+    return [all ?? '', own ?? ''].sort().at(-1) ?? '';
+  }
+
+  /** Whether a person has seen a message that is newer than the mark of its channel. */
+  has(name: string, ref: MessageRef): boolean {
+    return this.#people.get(name)?.messages.has(messageKey(ref)) === true;
+  }
+
+  /** Adds messages, and returns whether any was new. */
+  add(name: string, refs: readonly MessageRef[]): boolean {
+    const { marks, messages } = this.#of(name);
+    const before = messages.size;
+    for (const ref of refs)
+      if (ref.relPath > this.markOf(name, ref.channel)) messages.add(messageKey(ref));
+    if (messages.size === before) return false;
+    if (messages.size <= MOST_SEEN) return true;
+    const oldest = [...messages].sort((a, b) => (pathIn(a) < pathIn(b) ? -1 : 1));
+    for (const key of oldest.slice(0, MOST_SEEN / 2)) {
+      messages.delete(key);
+      marks.set(key.slice(0, key.indexOf('/')), pathIn(key));
+    }
+    return true;
+  }
+
+  /** Counts everything up to these relPaths as seen by a person. */
+  mark(name: string, upTo: Iterable<readonly [channel: string, relPath: string]>): void {
+    const { marks, messages } = this.#of(name);
+    for (const [channel, relPath] of upTo) marks.set(channel, relPath);
+    for (const key of messages)
+      if (pathIn(key) <= (marks.get(key.slice(0, key.indexOf('/'))) ?? '')) messages.delete(key);
+  }
+
+  save(): Promise<void> {
+    const people = [...this.#people].map(([name, { marks, messages }]) => [
+      name,
+      { marks: Object.fromEntries(marks), messages: [...messages] },
+    ]);
+    const value = { begun: Object.fromEntries(this.#begun), people: fromEntries(people) };
+    return writeWhole(this.#path, `${JSON.stringify(value)}\n`);
+  }
+
+  #of(name: string): SeenBy {
+    const known = this.#people.get(name) ?? { marks: new Map(), messages: new Set() };
+    this.#people.set(name, known);
+    return known;
+  }
+}
+
+function fromEntries(entries: readonly unknown[][]): Record<string, unknown> {
+  return Object.fromEntries(entries as [string, unknown][]);
+}
+
+/** The relPath in the key of a message. */
+function pathIn(key: string): string {
+  return key.slice(key.indexOf('/') + 1);
+}
+
+function marksIn(value: unknown): Marks {
+  const pairs = Object.entries(isRecord(value) ? value : {});
+  return new Map(pairs.filter((pair): pair is [string, string] => typeof pair[1] === 'string'));
+}
