@@ -226,11 +226,8 @@ export class BusPort implements ChatPort {
   }
 
   async cancel(message: string): Promise<string> {
-    const said = { message, from: this.opening.me, login: this.#input.login };
-    const { cancelled, delivered } = await cancel(this.#context, {
-      ...said,
-      ...{ only: false, wait: true },
-    });
+    const said = { message, from: this.opening.me, login: this.#input.login, only: false };
+    const { cancelled, delivered } = await cancel(this.#context, { ...said, wait: true });
     const what = inWords({ relPath: cancelled, body: await this.body(message).catch(() => '') });
     return delivered.published
       ? `cancelled: ${what}`

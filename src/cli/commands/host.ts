@@ -3,18 +3,18 @@ import { approve, knownHost, showHost, type HostShown } from '../../operations/s
 import { reject } from '../../operations/setup/reject.ts';
 import { listHosts } from '../../operations/setup/hosts.ts';
 import type { Context } from '../../operations/context.ts';
-import { optionsOf, wholeOf, type Value } from '../../protocol/approval/record.ts';
+import { wholeOf } from '../../protocol/approval/record.ts';
 import { outputNote } from '../../agents/output/plain-call.ts';
 import { sessionsOf } from '../../agents/sessions/sessions-of.ts';
 import { warmOf } from '../../agents/sessions/warm-of.ts';
 import { SESSION_MAX_TURNS } from '../../protocol/files/tier-session.ts';
 import { serversOf } from '../../agents/mcp/servers-of.ts';
 import { askingOfTier } from '../../agents/sessions/asking-of-tier.ts';
-import { commandText, nameText, optionText, pushedText } from '../../protocol/approval/text.ts';
-import type { HeldChange } from '../../protocol/approval/approval.ts';
+import { nameText } from '../../protocol/approval/text.ts';
 import type { Tier } from '../../protocol/files/host-file.ts';
 import { asAscii, escapeInvisible } from '../../protocol/text/quoted.ts';
 import { table } from '../view/render.ts';
+import { changeLines, tierText } from '../view/tier.ts';
 import {
   flag,
   given,
@@ -161,22 +161,6 @@ function renderShown({ host, held, started, servers }: HostShown): string {
   ].join('\n');
 }
 
-/** The command of a tier, and what differs from the defaults. */
-function tierText(tier: Tier): string {
-  const rest = Object.entries(optionsOf(tier)).flatMap(([option, value]) =>
-    option === 'cli' ? [] : [`${option.replaceAll('_', ' ')} ${wordsOf(option, value)}`],
-  );
-  return [commandText(tier.cli), ...(rest.length === 0 ? [] : [`(${rest.join('; ')})`])].join('  ');
-}
-
-/** A value without the marks of JSON, where it is plain text or a list of plain texts. */
-function wordsOf(option: string, value: Value): string {
-  const all: readonly unknown[] = Array.isArray(value) ? value : [value];
-  const words = all.filter((one) => typeof one === 'string');
-  const isPlain = words.length === all.length && words.every((one) => /^[\w.@/~:-]+$/.test(one));
-  return isPlain ? words.join(', ') : optionText(option, value);
-}
-
 /** What is added to a command when it is run, or why nothing is. */
 function outputLine(cli: string): string[] {
   const note = outputNote(cli);
@@ -235,22 +219,6 @@ function toolsLine({ cli }: Tier, servers: readonly { name: string }[]): string[
   const names = servers.map(({ name }) => name).join(', ');
   const taking = serversOf(cli);
   return [`    tools ${names}: ${taking.ok ? `by ${taking.by}` : taking.why}`];
-}
-
-/** Formats a held change: its digest, and both texts of every option that differs. */
-function changeLines(change: HeldChange): string {
-  const { digest, name, changes, refused } = change;
-  const pushed = pushedText(change);
-  return [
-    `${digest}  ${nameText(name)}`,
-    ...(pushed === undefined ? [] : [`  ${pushed}`]),
-    ...changes.flatMap(({ option, approved, proposed }) => [
-      `  ${nameText(option)}`,
-      ...(approved === undefined ? [] : [`  - ${optionText(option, approved)}`]),
-      ...(proposed === undefined ? ['  + (removed)'] : [`  + ${optionText(option, proposed)}`]),
-    ]),
-    ...(refused === undefined ? [] : [`  cannot be approved: ${refused}`]),
-  ].join('\n');
 }
 
 /** Prints a result; the text on which a person bases a decision is plain ASCII in both forms. */

@@ -1,7 +1,6 @@
-import type { HeldChange } from '../../protocol/approval/approval.ts';
 import { noDispatcher, remoteAway } from '../../protocol/text/dispatcher.ts';
 import { endsByItself } from '../../protocol/text/reasons.ts';
-import { changeText, pushedText } from '../../protocol/approval/text.ts';
+import { changeProblems, NAMED_CHANGES } from './held-changes.ts';
 import { heldProblems } from './held-agents.ts';
 import { toolProblems } from './actor-tools.ts';
 import { letterFindings } from './letter-findings.ts';
@@ -217,35 +216,4 @@ function mailProblems({
       ),
     );
   return problems;
-}
-
-/** The most files of a kind that are named, so that a flood cannot hide other problems. */
-const NAMED_CHANGES = 5;
-
-function pushed(change: HeldChange): string {
-  const text = pushedText(change);
-  return text === undefined ? '' : `; ${text}`;
-}
-
-function changeProblems(held: readonly HeldChange[]): Finding[] {
-  const lines = held
-    .slice(0, NAMED_CHANGES)
-    .map((change) =>
-      change.refused === undefined
-        ? act(
-            `held until approved: ${changeText(change)}${pushed(change)}; look at it with: crosstalk host show, accept it with: crosstalk host approve ${change.digest}, refuse it with: crosstalk host reject ${change.digest}`,
-            'crosstalk host show',
-          )
-        : act(`held: ${changeText(change)}${pushed(change)}`),
-    );
-  const more = held.length - lines.length;
-  return more > 0
-    ? [
-        ...lines,
-        act(
-          `and ${String(more)} more held changes; see them with: crosstalk host show`,
-          'crosstalk host show',
-        ),
-      ]
-    : lines;
 }

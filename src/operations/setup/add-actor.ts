@@ -22,7 +22,8 @@ import { writeApproved, requireOutside } from './approvals.ts';
 import { thisHost, writeHostFile, type ThisHost } from './hosts.ts';
 import { noteMissingProgram } from './missing-program.ts';
 import { chooseSandbox, type SandboxChoice } from './sandbox-option.ts';
-import { changeTier, isInForce, type Setting } from './set-actor.ts';
+import type { Setting } from '../../protocol/files/setting.ts';
+import { changeTier, isInForce } from './set-actor.ts';
 import { chosenWorkdir } from './workdir-option.ts';
 
 export interface AddActorInput extends SandboxChoice {

@@ -10,7 +10,7 @@ import {
   type ApprovedOptions,
 } from '../../protocol/approval/record.ts';
 import { parseHostFile, type HostFile, type Tier } from '../../protocol/files/host-file.ts';
-import { TIER_OPTIONS } from '../../protocol/files/tier-options.ts';
+import { parseSetting, type Setting } from '../../protocol/files/setting.ts';
 import { didYouMean } from '../../protocol/text/nearest.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { approvedFor, loadApprovals } from '../../state/approvals.ts';
@@ -76,9 +76,6 @@ export async function setActor(
   await noteSilent(context, settings, from);
   return { host: alias, tier: now.name, before: optionsOf(before ?? now), now: optionsOf(now) };
 }
-
-/** An option of a tier, and its new value; an empty one stands for the default. */
-export type Setting = readonly [option: string, value: string];
 
 /**
  * The text of a host file with options of a tier changed; the tier is added if it is not there.
@@ -222,25 +219,6 @@ function tierNamed(file: HostFile, named: Pick<Named, 'name' | 'tier'>): Tier {
     'not_found',
     `${named.name} has no tier ${shown(wanted)} on ${file.alias}, only ${tiers.map(({ name }) => name).join(', ')}; name one with --tier`,
   );
-}
-
-function parseSetting(text: string): Setting {
-  const at = text.indexOf('=');
-  const option = text.slice(0, at < 0 ? undefined : at).replaceAll('-', '_');
-  if (!TIER_OPTIONS.includes(option))
-    throw new CrosstalkError(
-      'usage',
-      `${shown(option)} is not an option of a tier${didYouMean(option, TIER_OPTIONS)}; the options are ${TIER_OPTIONS.join(', ')}`,
-    );
-  if (at < 0)
-    throw new CrosstalkError('usage', `${option} has no value; write it as ${option}=<value>`);
-  const value = text.slice(at + 1).trim();
-  if (option === 'cli' && value === '')
-    throw new CrosstalkError(
-      'usage',
-      'cli= is empty; a tier needs a command, or is removed with: crosstalk actor remove',
-    );
-  return [option, value];
 }
 
 /** The setting as it is written, after what the machine itself says about it. */
