@@ -3,6 +3,7 @@ import { listChannels } from '../operations/reading/channels.ts';
 import { inboxPage } from '../operations/page/inbox-page.ts';
 import { messagePage, type PageInput } from '../operations/page/message-page.ts';
 import { proposalPage } from '../operations/page/proposals.ts';
+import { noteShown } from '../operations/page/shown.ts';
 import { wholeMessage } from '../operations/page/message-whole.ts';
 import { resolveFrom } from '../operations/lookup/resolve.ts';
 import { MAX_CONTEXT, MAX_HITS, MAX_SKIPPED, search } from '../operations/reading/search.ts';
@@ -126,12 +127,13 @@ export const reading = {
       /** the maximum number of messages */
       limit: whole({ minimum: 1, maximum: MAX_PAGE, default: USUAL_PAGE }),
     },
-    answer: async ({ get, said, parts: { context, hub } }): Promise<WebMessagePage> => {
+    answer: async ({ get, said, parts: { hub, ...parts } }): Promise<WebMessagePage> => {
       const event_id = hub.ring.id();
       const [channel, limit] = [get('channel'), get('limit')];
       const where = only(said('before', 'after', 'around', 'at'));
       const place = where && ({ [where]: get(where) } as unknown as PageInput['place']);
-      const found = await messagePage(context, { channel, limit, ...(place && { place }) });
+      const found = await messagePage(parts.context, { channel, limit, ...(place && { place }) });
+      await noteShown(parts, found.messages);
       return { ...found, event_id };
     },
   }),
@@ -145,8 +147,11 @@ export const reading = {
       /** The message: relPath, `<channel>/<relPath>`, or its hex suffix if unique */
       ref: needed,
     },
-    answer: async ({ get, parts }): Promise<WebMessageWhole> =>
-      wholeMessage(parts.context, get('ref')),
+    answer: async ({ get, parts }): Promise<WebMessageWhole> => {
+      const found = await wholeMessage(parts.context, get('ref'));
+      await noteShown(parts, [found]);
+      return found;
+    },
   }),
 
   /**

@@ -14,6 +14,8 @@ const GIVEN: Readonly<Record<string, readonly string[]>> = {
   ask: ['worker', 'hello', '--timeout', '0'],
   reply: ['MESSAGE', 'and?'],
   cancel: ['MESSAGE'],
+  'channel archive': ['general'],
+  'host reject': ['0123456789ab'],
   approve: ['MESSAGE'],
   deny: ['MESSAGE'],
   replies: ['MESSAGE'],

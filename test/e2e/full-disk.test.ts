@@ -191,7 +191,7 @@ describe.skipIf(!canMount())(
         await host.once();
         await new Program(host, 'search', 'before').ended();
         const words = Array.from({ length: 40_000 }, (_, n) => `word${String(n)}`).join(' ');
-        const late = await host.send('anna', `later ${words}`);
+        const late = await host.send('worker', `later ${words}`);
         if (state === 'is not there yet')
           for (const part of ['', '-wal', '-shm'])
             rmSync(join(host.state, `index.db${part}`), { force: true });
@@ -203,7 +203,7 @@ describe.skipIf(!canMount())(
           'search later': 'later',
           status: 'front',
           doctor: '0 MiB free',
-          'inbox --from anna': 'later',
+          'inbox --from worker': 'later',
           [`thread ${late}`]: 'later',
           [`replies ${question}`]: 'done',
           [`explain ${question} worker`]: 'answered',

@@ -57,7 +57,7 @@ const CLAUDE = [
   'case $prompt in',
   '  *"(you) to tester"*) echo "All of them pass, says the tester." ;;',
   '  *"run the tests"*) crosstalk actor list >&2 && crosstalk send --to tester "run them" >&2 ;;',
-  '  *) echo "Two of them: billing and mail." ;;',
+  '  *) echo "That it can serve a real request: its database, its disk, its certificate." ;;',
   'esac',
 ].join('\n');
 const CODEX = 'cat > /dev/null; echo "All tests pass."';

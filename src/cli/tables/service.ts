@@ -2,7 +2,8 @@ import { HOST, type CommandSpec } from '../command/spec.ts';
 
 const load = (): ReturnType<CommandSpec['load']> => import('../commands/service.ts');
 
-const WAKE = {
+const WAKE: CommandSpec = {
+  name: 'dispatch wake',
   summary: 'tell the running dispatcher to look now',
   example: 'crosstalk dispatch wake',
   load: () => import('../commands/wake.ts'),
@@ -35,7 +36,7 @@ export const SERVICE_COMMANDS: readonly CommandSpec[] = [
     example: 'crosstalk dispatch --host laptop',
     load: () => import('../commands/dispatch.ts'),
   },
-  { ...WAKE, name: 'dispatch wake' },
+  WAKE,
   { ...WAKE, name: 'wake', hidden: true },
   {
     name: 'service install',

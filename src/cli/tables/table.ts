@@ -32,7 +32,8 @@ import { SESSION_COMMANDS } from './sessions.ts';
 const NOT_NOW =
   'for people: a run that has more to say sends it, and the next run of its addressee has it';
 
-const INDEX: Omit<CommandSpec, 'name'> = {
+const INDEX: CommandSpec = {
+  name: 'doctor index',
   summary: 'bring the search index up to date; other commands do it as they need it',
   options: [['--rebuild', 'make it anew; the old one is kept aside']],
   example: 'crosstalk doctor index',
@@ -143,7 +144,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     example: 'crosstalk doctor',
     load: () => import('../commands/doctor.ts'),
   },
-  { ...INDEX, name: 'doctor index' },
+  INDEX,
   { ...INDEX, name: 'index', hidden: true },
   {
     name: 'sync',

@@ -5,6 +5,8 @@ import type { PublishOutcome } from '../../bus/publisher.ts';
 import type { WebSendRequest, WebSent } from '../../api/api.ts';
 import { directPublisher, tipOf, type Context } from '../context.ts';
 import { resolveChannel } from '../lookup/resolve.ts';
+import { noteSeen } from '../lookup/seen.ts';
+import { readMessage } from '../reading/read.ts';
 import { publishOp } from '../deliver.ts';
 import type { SendInput, Sent } from '../sending/input.ts';
 import { firstPath, type Marks } from '../sending/marks.ts';
@@ -63,6 +65,10 @@ export async function queueSend(
       ? await send(senderIn(theirs, 'recorded'), input, options)
       : await sendMore(theirs, { ...input, about: steered }, options);
   const { channel, from, messages } = sent;
+  if (reply !== undefined) {
+    const { channel: where, ...replied } = await readMessage(theirs, reply);
+    await noteSeen(theirs, from, [{ ...replied, channel: where.id }]);
+  }
   const isSent = await isOnBus(context, channel, messages[0]?.relPath ?? '');
   const state = isSent ? 'sent' : 'queued';
   return { sent: { id: marks.id, channel, from, messages, state, notes }, pushed };

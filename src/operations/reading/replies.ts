@@ -90,7 +90,9 @@ function endingOf(found: readonly Followed[], wait: 'all' | 'first' | 'any'): En
   }
   if (wait === 'first' && found.every(isAnswered)) return 'complete';
   if (!found.every(({ isOver }) => isOver)) return undefined;
-  if (found.some(({ failures, silent }) => failures.length + silent.length > 0)) return 'over';
+  const isVain = ({ state, failures, silent }: Followed): boolean =>
+    state === 'FAILED' || failures.length + silent.length > 0;
+  if (found.some(isVain)) return 'over';
   return found.every(({ owing }) => owing.length === 0) ? 'complete' : 'timed_out';
 }
 
