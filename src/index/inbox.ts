@@ -34,6 +34,26 @@ export function addressedIn(
   return rows.map(relPathIn);
 }
 
+/** The newest message that a name itself has written in a channel up to a relPath; `otherwise` if none is newer. */
+export function lastWritten(
+  { database }: Index,
+  { channel, name, upTo }: { channel: string; name: string; upTo: string },
+  otherwise: string,
+): string {
+  const here = `tags : c${idOf(database, 'channels', 'uuid', channel)}`;
+  const { day, clock, suffix } = columnsOf(upTo);
+  const row = database.get(
+    `SELECT m.* FROM texts JOIN messages m ON m.id = texts.rowid
+     WHERE texts MATCH ? AND (m.day, m.clock, m.suffix) <= (?, ?, ?) ORDER BY m.id DESC LIMIT 1`,
+    `(${here} AND tags : s${nameId(database, name)}) NOT tags : ${AUTOMATIC}`,
+    day,
+    clock,
+    suffix,
+  );
+  const found = row === undefined ? '' : relPathIn(row);
+  return found > otherwise ? found : otherwise;
+}
+
 /** The newest messages to a name, directly or to all, in all channels, the newest first. */
 export function addressedTo({ database }: Index, name: string, limit: number): MessageRef[] {
   const [own, all] = [nameId(database, name), nameId(database, EVERYONE)];

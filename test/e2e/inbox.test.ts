@@ -130,14 +130,17 @@ it('read is what was shown whole or marked, whatever was written since', async (
   expect(await unread()).toBe('0');
 });
 
-it('what was there before a machine kept count is read, and all that comes later is not', async () => {
+it('of what was there before a machine kept count, what came before one’s last word is read, and nothing later', async () => {
   const bus = new Bus();
   const mac = await bus.host('mac', { worker: 'echo done' });
   const carol = (body: string): Promise<unknown> =>
     mac.runWith({ login: 'carol' }, 'send', '--to', 'operator', body);
   for (const body of ['one', 'two']) await carol(body);
+  await mac.send('carol', 'my last word');
+  await mac.send('ben', 'for somebody who has never been here');
   const late = await bus.host('late', { other: 'true' });
   expect((await late.run('inbox', '--count')).out).toBe('0\n');
+  expect((await late.run('inbox', '--count', '--from', 'ben')).out).toBe('1\n');
   rmSync(join(mac.state, 'seen.json'));
   expect((await mac.run('inbox', '--count')).out).toBe('0\n');
   await carol('three');

@@ -268,7 +268,8 @@ it('lists channels as a tree, with what is unread for a name', { tags: 'long' },
     'general  4 messages  last …  the default',
   ]);
   await other.send('bert', 'thanks', '--from', 'anna', '--channel', 'invoices');
-  expect((await list('anna'))[1]).toBe('  invoices  4 messages  last …');
+  // What somebody writes reads nothing.
+  expect((await list('anna'))[1]).toBe('  invoices  4 messages  last …  2 unread for anna');
   expect((await list('bert'))[1]).toBe('  invoices  4 messages  last …  1 unread for bert');
 });
 

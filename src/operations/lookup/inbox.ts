@@ -2,6 +2,7 @@ import {
   addressedIn,
   addressedTo,
   hasProposals,
+  lastWritten,
   namedBy,
   unansweredBy,
 } from '../../index/inbox.ts';
@@ -104,7 +105,8 @@ export async function inboxHere(
 export function unreadOf(index: Index, seen: Seen, name: string): Record<string, MessageRef[]> {
   const unread: Record<string, MessageRef[]> = {};
   for (const [channel, { last }] of Object.entries(index.counts().channels)) {
-    const after = seen.markOf(name, channel);
+    const [mark, upTo] = [seen.markOf(name, channel), seen.begunAt(channel)];
+    const after = mark < upTo ? lastWritten(index, { channel, name, upTo }, mark) : mark;
     if (after >= last) continue;
     unread[channel] = addressedIn(index, { channel, name, after })
       .map((relPath) => ({ channel, relPath }))

@@ -11,7 +11,7 @@ export type ShownMessage = MessageRef & { message: Pick<Message, 'from' | 'to'> 
 
 /**
  * What was seen on this machine. The record is begun by the first command of a person, so that what is there
- * before counts as seen.
+ * before, and older than somebody's last word, counts as seen.
  */
 export async function seenHere(context: Context): Promise<Seen> {
   const known = await Seen.load(context.paths.seen);

@@ -15,8 +15,9 @@ interface SeenBy {
 }
 
 /**
- * What was seen on this machine, a row for each person and message: shown whole, or marked. What was on the
- * bus when the record was begun counts as seen by everybody. It tells nobody else anything.
+ * What was seen on this machine, a row for each person and message: shown whole, or marked. Of what was on the
+ * bus when the record was begun, whatever is older than a person's last word there counts as seen by them. It
+ * tells nobody else anything.
  */
 export class Seen {
   readonly #path: string;
@@ -50,10 +51,14 @@ export class Seen {
     return new Seen(path, begun, new Map());
   }
 
-  /** The mark of a channel for a person; empty where everything is new. */
+  /** The mark of a channel for a person; empty where there is none. */
   markOf(name: string, channel: string): string {
-    const [all, own] = [this.#begun.get(channel), this.#people.get(name)?.marks.get(channel)];
-    return [all ?? '', own ?? ''].sort().at(-1) ?? '';
+    return this.#people.get(name)?.marks.get(channel) ?? '';
+  }
+
+  /** The newest message of a channel when the record was begun; empty for a channel that is newer. */
+  begunAt(channel: string): string {
+    return this.#begun.get(channel) ?? '';
   }
 
   /** Whether a person has seen a message that is newer than the mark of its channel. */
