@@ -148,6 +148,32 @@ it('of what was there before a machine kept count, what came before one’s last
     expect(await listed(host, '--limit', '1')).toEqual(['new asks three']);
 });
 
+it('what is dated in the future, or comes later than it is dated, hides nothing from whoever has read all', async () => {
+  const bus = new Bus();
+  const mac = await bus.host('mac', { worker: 'echo done' });
+  const carol = (body: string): Promise<unknown> =>
+    mac.runWith({ login: 'carol' }, 'send', '--to', 'operator', body);
+  const dated = (year: string, body: string): void => {
+    mac.edit({
+      [`data/channels/${mac.channel()}/${year}/06/09/190000000Z-${year}${year}.md`]: `---\ntype: text\nfrom: dora\nto: operator\ntimestamp: ${year}-06-09T19:00:00Z\n---\n${body}\n`,
+    });
+  };
+  const unread = async (): Promise<string> => (await mac.run('inbox', '--count')).out;
+  dated('2099', 'from the future');
+  await mac.run('sync');
+  await carol('one');
+  expect(await unread()).toBe('2\n');
+  await mac.send('carol', 'a word of my own reads nothing');
+  expect(await unread()).toBe('2\n');
+  await mac.run('inbox', '--done', 'all');
+  expect(await unread()).toBe('0\n');
+  await carol('two');
+  expect(await unread()).toBe('1\n');
+  dated('2025', 'was offline');
+  await mac.run('sync');
+  expect(await unread()).toBe('2\n');
+});
+
 it('on a terminal what was shown whole is read from then on; elsewhere nothing changes', async () => {
   const bus = new Bus();
   const mac = await bus.host('mac', { worker: 'echo done' });

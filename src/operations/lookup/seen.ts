@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { EVERYONE } from '../../protocol/address.ts';
 import type { Message } from '../../protocol/message.ts';
 import type { MessageRef } from '../../protocol/message-ref.ts';
+import { relPathAt } from '../../protocol/names.ts';
 import { Seen } from '../../state/people/seen.ts';
 import { tipOf, type Context } from '../context.ts';
 import { newestFirst } from './newest.ts';
@@ -17,11 +18,13 @@ export async function seenHere(context: Context): Promise<Seen> {
   const known = await Seen.load(context.paths.seen);
   if (known !== undefined) return known;
   const tip = await tipOf(context);
+  const present = relPathAt(context.now(), '');
   const newest = new Map<string, string>();
   for (const { id } of await context.reader.channels(tip))
     for await (const [file] of newestFirst(context, tip, [id], '')) {
       if (file === undefined) continue;
-      newest.set(id, file.relPath);
+      // What is dated later than now must not make somebody's next word the last one before the record.
+      newest.set(id, file.relPath < present ? file.relPath : present);
       break;
     }
   const begun = Seen.begin(context.paths.seen, newest);

@@ -5,6 +5,7 @@ import { arrivals } from '../lookup/arrivals.ts';
 import {
   asksOnArrival,
   inboxHere,
+  unreadOf,
   type Inbox,
   type InboxEntry,
   type InboxInput,
@@ -25,17 +26,14 @@ export async function inbox(
   return inboxHere(context, input, {});
 }
 
-/** Counts all that came for a name as seen, as far as is known locally. */
+/**
+ * Counts all that came for a name as seen, as far as is known locally: each message by itself, as one that comes later
+ * may be dated earlier.
+ */
 export async function markAllSeen(context: Context, name: string): Promise<void> {
   const seen = await seenHere(context);
-  await withIndex(context, {}, (index) => {
-    const { channels } = index.counts();
-    seen.mark(
-      name,
-      Object.entries(channels).map(([id, { last }]) => [id, last] as const),
-    );
-  });
-  await seen.save();
+  const unread = await withIndex(context, {}, (index) => unreadOf(index, seen, name));
+  if (seen.add(name, Object.values(unread).flat())) await seen.save();
 }
 
 /**

@@ -75,19 +75,11 @@ export class Seen {
     if (messages.size === before) return false;
     if (messages.size <= MOST_SEEN) return true;
     const oldest = [...messages].sort((a, b) => (pathIn(a) < pathIn(b) ? -1 : 1));
-    for (const key of oldest.slice(0, MOST_SEEN / 2)) {
+    for (const key of oldest.slice(0, messages.size - MOST_SEEN / 2)) {
       messages.delete(key);
       marks.set(key.slice(0, key.indexOf('/')), pathIn(key));
     }
     return true;
-  }
-
-  /** Counts everything up to these relPaths as seen by a person. */
-  mark(name: string, upTo: Iterable<readonly [channel: string, relPath: string]>): void {
-    const { marks, messages } = this.#of(name);
-    for (const [channel, relPath] of upTo) marks.set(channel, relPath);
-    for (const key of messages)
-      if (pathIn(key) <= (marks.get(key.slice(0, key.indexOf('/'))) ?? '')) messages.delete(key);
   }
 
   save(): Promise<void> {
