@@ -4,6 +4,7 @@ import { atPath } from '../at-path.ts';
 import { CrosstalkError } from '../errors.ts';
 import type { AgentMode } from './agent-mode.ts';
 import { VERSION_FILE } from '../protocol/layout.ts';
+import { busAround } from './project.ts';
 import type { TimeAndChance } from './time-and-chance.ts';
 
 /** The surroundings in which a command runs; read once and passed along. */
@@ -34,8 +35,8 @@ export function dispatchOf({ env, dispatch }: Surroundings): Dispatch {
 
 /**
  * The transport that a command is about (cli.md): `--transport`, `CROSSTALK_TRANSPORT`, or the
- * nearest folder upward that contains `upstream/CROSSTALK-VERSION`; failing that, the nearest
- * repository, for a checkout that is on another branch.
+ * nearest folder upward that contains `upstream/CROSSTALK-VERSION`; failing that, the bus of the
+ * project around; failing that, the nearest repository, for a checkout that is on another branch.
  */
 export function locateTransport({ env, cwd }: Surroundings, option: string | undefined): string {
   const given = option ?? env['CROSSTALK_TRANSPORT'];
@@ -47,7 +48,7 @@ export function locateTransport({ env, cwd }: Surroundings, option: string | und
       `no transport at ${dir}: the folder does not exist; make one with: crosstalk init ${given}`,
     );
   }
-  const found = nearest(cwd, VERSION_FILE) ?? nearest(cwd, '.git');
+  const found = nearest(cwd, VERSION_FILE) ?? busAround(env, cwd) ?? nearest(cwd, '.git');
   if (found !== undefined) return found;
   throw new CrosstalkError(
     'not_found',

@@ -4,7 +4,7 @@ import { shown } from '../protocol/text/result.ts';
 import { parseWindow } from '../protocol/window.ts';
 import type { CheckoutState } from '../transport/transport.ts';
 import { hasFiles } from '../state/outbox.ts';
-import { directPublisher, refreshed, type Context } from './context.ts';
+import { directPublisher, refreshed, tipOf, type Context } from './context.ts';
 import { publishOp } from './deliver.ts';
 
 export interface Synced {
@@ -80,6 +80,36 @@ export async function sync(
     tip: (await transport.tip()) ?? null,
     ...(news.mended !== undefined && { mended: news.mended }),
   };
+}
+
+/**
+ * Puts the bus back on a remote that has lost it.
+ *
+ * @param confirm shows what would be put back, and asks
+ * @returns false when it was declined
+ * @throws CrosstalkError `refused` where the remote has it, or there is no remote; `git_failed`
+ */
+export async function recreate(
+  context: Context,
+  confirm: (what: string) => Promise<boolean>,
+): Promise<boolean> {
+  const { transport } = context;
+  if (transport.origin === undefined)
+    throw new CrosstalkError('refused', 'this transport has no remote; nothing was lost there');
+  const news = await refreshed(context);
+  if (news.ok)
+    throw new CrosstalkError(
+      'refused',
+      `the remote has ${transport.remoteRef}; there is nothing to put back`,
+    );
+  if (news.failure.kind !== 'no_branch')
+    throw new CrosstalkError('git_failed', `could not ask the remote: ${news.failure.reason}`);
+  const tip = await tipOf(context);
+  if (!(await confirm(`${transport.remoteRef} at ${transport.origin}, at the commit ${tip}`)))
+    return false;
+  const failure = await transport.recreate();
+  if (failure === undefined) return true;
+  throw new CrosstalkError('git_failed', `cannot put the bus back: ${failure.reason}`);
 }
 
 /**

@@ -1,4 +1,5 @@
 import { isTo, type Lookup } from './causality.ts';
+import { PINNED } from './files/tier-only-from.ts';
 import type { Located, Message } from './message.ts';
 
 /** No thread is judged that has more messages behind a delivery. */
@@ -139,12 +140,13 @@ export function notAccepted(
   const forged = chain.find((located) => known(located).isForged);
   if (forged !== undefined)
     return `${forged.relPath} says that it is from ${forged.message.from}, and this machine has no record of having written it`;
-  const other = roots.find(({ message }) => !names.includes(message.from));
+  const isAny = names.includes(PINNED);
+  const other = roots.find(({ message }) => !isAny && !names.includes(message.from));
   if (other !== undefined)
     return `${other.relPath}, with which it began, is from ${other.message.from}, and only ${names.join(', ')} may ask`;
   const unknown = roots.find((located) => known(located).verified === undefined);
   return (
     unknown &&
-    `no key of ${unknown.message.from} is pinned on this machine: crosstalk key pin ${unknown.message.from} <key>`
+    `no key of ${unknown.message.from} is pinned on this machine: pin the one that has signed its message: crosstalk key pin ${unknown.message.from} ${unknown.relPath}`
   );
 }

@@ -1,6 +1,6 @@
 import { planAhead, type CheckoutState, type Plan } from './checkout/plan.ts';
 import { follow } from './checkout/follow.ts';
-import { makeBranch } from './clone/branches.ts';
+import { makeBranch, recreate } from './clone/branches.ts';
 import { configStamp, fileStamp } from './clone/clone.ts';
 import type { Failure } from './git/failure.ts';
 import type { RemoteLimits } from './clone/forges.ts';
@@ -22,7 +22,7 @@ import { bring, knownTip, mirror, pushCommit, trackedTip } from './clone/remote.
 import { maintainIfDue, type Maintained } from './maintenance.ts';
 import { Epochs } from './publish/epoch.ts';
 import { acceptChanges, openRepository, prepare, type OpenOptions } from './clone/repository.ts';
-import type { CloneDefaults, Repository } from './clone/handle.ts';
+import { remoteRefOf, type CloneDefaults, type Repository } from './clone/handle.ts';
 import type { SettingChange } from './clone/settings.ts';
 import { showingOf } from './checkout/showing.ts';
 import { setInClone } from './checkout/sparse.ts';
@@ -102,6 +102,10 @@ export class Transport extends Reading {
   get branch(): string {
     return this.#repository.branch;
   }
+  /** The remote's ref that carries the bus, by its full name. */
+  get remoteRef(): string {
+    return remoteRefOf(this.#repository);
+  }
   /** What `git config crosstalk.from`, `.channel` and so on say, of the clone or of the user. */
   get defaults(): CloneDefaults {
     return this.#repository;
@@ -174,6 +178,16 @@ export class Transport extends Reading {
   }
   closeConnections(folder: string): Promise<void> {
     return this.#repository.git.closeConnections(folder);
+  }
+
+  /**
+   * Puts the bus back on a remote that has lost it; see {@link recreate}.
+   *
+   * @returns the failure, if any
+   */
+  async recreate(): Promise<Failure | undefined> {
+    const tip = await this.tip();
+    return tip === undefined ? undefined : recreate(this.#repository, tip);
   }
 
   /** Tries a push that changes nothing; the failure, if any. */

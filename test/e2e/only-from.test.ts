@@ -78,7 +78,7 @@ describe.skipIf(!hasSshKeygen)(`a tier with only_from ${WITH_SSH_KEYGEN}`, () =>
       const details = (await letters()).map(({ detail }) => detail);
       expect(details[0]).toMatch(/says that it is from anna, and is not signed by that name$/);
       expect(details[1]).toMatch(
-        /^no key of bob is pinned on this machine: crosstalk key pin bob <key>$/,
+        /^no key of bob is pinned on this machine: pin the one that has signed its message: crosstalk key pin bob \d{4}\/\d\d\/\d\d\/\S+\.md$/,
       );
     },
   );

@@ -4,6 +4,7 @@ import { agentOf } from '../../agents/agents.ts';
 import { withoutCredentials, withoutWebToken } from '../../credentials.ts';
 import { init } from '../../operations/setup/init.ts';
 import { sandboxSuggestion } from '../../operations/setup/sandbox-option.ts';
+import { projectInput, projectLines } from '../command/init-project.ts';
 import { flag, given, note, print, text, type Call } from '../command/command.ts';
 
 export async function run(call: Call): Promise<number> {
@@ -19,6 +20,7 @@ export async function run(call: Call): Promise<number> {
       ...(args[0] === undefined ? {} : { dir: args[0] }),
       ...given(call, 'remote', 'alias', 'actor', 'cli', 'from', 'channel', 'window'),
       ...given(call, 'workdir', 'worktree'),
+      ...projectInput(call),
       ...(io.ask !== undefined &&
         !flag(call, 'json') && {
           askWorkdir: asking(io.ask),
@@ -47,9 +49,10 @@ export async function run(call: Call): Promise<number> {
         ? []
         : [`Each thread works in a copy of: ${made.worktree}, on a branch of its own`]),
       ...(made.sandbox === undefined ? [] : ['Its runs are kept in a sandbox']),
-      `Next: ${goThere(io.cwd, made.dir)}crosstalk dispatch, and in another shell there: crosstalk ask ${made.actor} "hello"`,
+      `Next: ${made.project === undefined ? goThere(io.cwd, made.dir) : ''}crosstalk dispatch, and in another shell there: crosstalk ask ${made.actor} "hello"`,
       `To check: crosstalk doctor${agent === undefined ? '' : `, and whether ${agent} answers: crosstalk agents --run ${agent}`}`,
       ...(suggestsSandbox ? [sandboxSuggestion(made.actor)] : []),
+      ...projectLines(made),
       `Transport: ${made.dir}`,
     ];
     return (flag(call, 'json') ? [] : lines).join('\n');

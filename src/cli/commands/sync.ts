@@ -1,10 +1,14 @@
-import { sync } from '../../operations/sync.ts';
-import { flag, inTransport, note, print, text, type Call } from '../command/command.ts';
+import { recreate, sync } from '../../operations/sync.ts';
+import { flag, inTransport, isYes, note, print, text, type Call } from '../command/command.ts';
 
 export function run(call: Call): Promise<number> {
   return inTransport(
     call,
     async (context) => {
+      const { ask } = call.io;
+      const confirm = async (what: string): Promise<boolean> =>
+        ask === undefined || isYes(await ask(`Put back ${what}? [y/N] `));
+      if (flag(call, 'recreate') && !(await recreate(context, confirm))) return 1;
       const synced = await sync(context, {
         window: text(call, 'window'),
         retry: flag(call, 'retry'),

@@ -36,7 +36,7 @@ export const KEY_COMMANDS: readonly CommandSpec[] = [
   {
     name: 'key pin',
     args: '<name> <key...>',
-    summary: 'know a name’s messages by this public key, or file, from now on',
+    summary: 'know a name’s messages by this public key, file, or key of a message, from now on',
     options: [['--yes', 'do not ask, also on a terminal']],
     details:
       'Compare the fingerprint with the owner, not over the bus. A name may have several keys, so that a new one can be pinned before the old one goes.',

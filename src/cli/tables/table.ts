@@ -20,6 +20,7 @@ import {
   UNSERVED,
   type CommandSpec,
 } from '../command/spec.ts';
+import { IN_PROJECT, PROJECT_DETAILS } from './project.ts';
 import { NO_WAITING, READING_COMMANDS, TIMEOUT } from './reading.ts';
 import { TALKING_COMMANDS } from './talking.ts';
 import { SERVICE_COMMANDS } from './service.ts';
@@ -47,7 +48,10 @@ export const COMMANDS: readonly CommandSpec[] = [
     summary: 'make a transport, or join the one at a remote from this machine',
     standalone: true,
     options: [
-      ['--remote <url>', 'the git remote: empty, or an existing transport to join'],
+      [
+        '--remote <url>',
+        'the git remote: empty, or an existing transport to join; in a project, which of its remotes',
+      ],
       ['--alias <alias>', 'name of this machine in addresses (default: its hostname)'],
       ['--actor <name>', 'the first actor this machine serves (default: concierge)'],
       ['--cli <command>', 'its CLI: claude, codex, gemini, opencode, qwen, pi, or a command line'],
@@ -60,7 +64,9 @@ export const COMMANDS: readonly CommandSpec[] = [
       ['--worktree <repository>', 'each thread gets a copy of this git repository to work in'],
       ...SANDBOX,
       ['--window <days>', 'joining: the checkout shows messages of so many days, as 7d'],
+      ...IN_PROJECT,
     ],
+    details: PROJECT_DETAILS,
     example: 'crosstalk init team --remote git@example.com:team/bus.git --cli claude',
     load: () => import('../commands/init.ts'),
   },
@@ -152,6 +158,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: [
       ['--window <days>', 'from now on the checkout shows messages of so many days: 7d, or all'],
       ['--retry', 'try again what could not be published as it was and is kept aside'],
+      ['--recreate', 'put the bus back on a remote that has lost it, as this machine knows it'],
     ],
     example: 'crosstalk sync --window 7d',
     load: () => import('../commands/sync.ts'),

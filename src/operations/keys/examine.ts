@@ -1,8 +1,10 @@
 import { armored, placeSigned, publicKeyIn, signedIn, signerOf } from '../../protocol/signed.ts';
 import { loadPins } from '../../state/keys/pins.ts';
+import { CrosstalkError } from '../../errors.ts';
+import { shown } from '../../protocol/text/result.ts';
 import type { Context } from '../context.ts';
 import { findFile, shownMessage } from '../reading/read.ts';
-import { knownKey } from './key-file.ts';
+import { knownKey, type KnownKey } from './key-file.ts';
 
 /** What is known of who wrote a message, with all that somebody else needs to verify it. */
 export interface Examined {
@@ -49,11 +51,47 @@ async function signerIn(context: Context, sig: string): Promise<string | null> {
     ({ key }) => publicKeyIn(key)?.key === signer,
   );
   if (known !== undefined) return known.fingerprint;
-  const key = publicKeyIn(`${typeOf(signer)} ${signer}`);
-  if (key === undefined) return null;
-  return knownKey(context, key).then(
-    ({ fingerprint }) => fingerprint,
+  return keyIn(context, signer).then(
+    (key) => key?.fingerprint ?? null,
     () => null,
+  );
+}
+
+async function keyIn(context: Context, signer: string): Promise<KnownKey | undefined> {
+  const key = publicKeyIn(`${typeOf(signer)} ${signer}`);
+  return key && knownKey(context, key);
+}
+
+/**
+ * The key that a message says it was signed with, which nobody has vouched for.
+ *
+ * @param name who must have written the message
+ * @returns undefined where no message is meant
+ * @throws CrosstalkError `refused` for a message of somebody else, or one without a signature
+ */
+export async function keyOfMessage(
+  context: Context,
+  given: string,
+  name: string,
+): Promise<KnownKey | undefined> {
+  const found = await examine(context, given).catch((error: unknown) => {
+    if (error instanceof CrosstalkError && error.code !== 'refused') return undefined;
+    throw error;
+  });
+  if (found === undefined) return undefined;
+  if (found.from !== name)
+    throw new CrosstalkError(
+      'refused',
+      `${found.relPath} is from ${shown(found.from)}, not from ${shown(name)}; name a message of theirs`,
+    );
+  const { signature = '' } = found;
+  const sig = signature.replace(/-----(?:BEGIN|END) SSH SIGNATURE-----|\s/g, '');
+  const signer = sig === '' ? undefined : signerOf(sig);
+  const key = signer === undefined ? undefined : await keyIn(context, signer);
+  if (key !== undefined) return key;
+  throw new CrosstalkError(
+    'refused',
+    `${found.relPath} carries no signature with a key that can be read; ask ${shown(name)} for their public key: crosstalk key`,
   );
 }
 

@@ -28,6 +28,13 @@ export async function ownKey(context: Context): Promise<OwnKey | undefined> {
   return { path, key: await publicOf(context, path) };
 }
 
+/** Signs with the key at the usual place, if there is one that can sign without being asked. */
+export async function useUsualKey(context: Context): Promise<OwnKey | undefined> {
+  const path = pathOf(context, USUAL);
+  const isThere = (await publicKeyAt(context, path).catch(() => undefined)) !== undefined;
+  return isThere ? useKey(context, path) : undefined;
+}
+
 /**
  * Makes a key of type ed25519, without a passphrase, and signs with it from now on.
  *

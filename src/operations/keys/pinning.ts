@@ -6,6 +6,7 @@ import { shown } from '../../protocol/text/result.ts';
 import { changePins, loadPins, type Pin } from '../../state/keys/pins.ts';
 import type { Context } from '../context.ts';
 import { knownActors } from '../setup/actors.ts';
+import { keyOfMessage } from './examine.ts';
 import { namedKey } from './key-file.ts';
 
 /** A key that may be pinned, for somebody who is asked. */
@@ -13,6 +14,13 @@ export interface Proposed {
   pin: Pin;
   /** Fingerprints that are pinned for the name already. */
   others: string[];
+  /** Whether the key was taken from a message, which whoever can push may have written. */
+  isClaimed: boolean;
+}
+
+/** Whether a message may be meant: its path, or the beginning of its id. */
+function isReference(given: string): boolean {
+  return /^[0-9a-f]{6,16}$/.test(given) || /^[\w/-]*\d{4}\/\d\d\/\d\d\/[\w-]+\.md$/.test(given);
 }
 
 /** The most keys on one machine. */
@@ -28,13 +36,14 @@ export async function pinned({ paths }: Context): Promise<Pin[]> {
 /**
  * What would be pinned.
  *
- * @param given the public key, or a file with it
+ * @param given the public key, a file with it, or a message that the key has signed
  * @throws CrosstalkError `usage` for a name or a key that is none, `refused` for a file of the transport
  */
 export async function proposePin(context: Context, name: string, given: string): Promise<Proposed> {
   if (!isName(name) || name === EVERYONE)
     throw new CrosstalkError('usage', `${shown(name)} is not a name that somebody writes under`);
-  const { type, key, comment, fingerprint } = await namedKey(context, given);
+  const claimed = isReference(given) ? await keyOfMessage(context, given, name) : undefined;
+  const { type, key, comment, fingerprint } = claimed ?? (await namedKey(context, given));
   const pins = await loadPins(context.paths.pins);
   const served = (await knownActors(context)).some(
     (actor) => actor.name === name && actor.hosts.length > 0,
@@ -48,6 +57,7 @@ export async function proposePin(context: Context, name: string, given: string):
   return {
     pin: { name, key: `${type} ${key}`, fingerprint, comment: said, at },
     others: pins.filter((pin) => pin.name === name).map((pin) => pin.fingerprint),
+    isClaimed: claimed !== undefined,
   };
 }
 
@@ -83,5 +93,13 @@ export async function unpin(context: Context, name: string, fingerprint?: string
   throw new CrosstalkError(
     'not_found',
     `no such key of ${shown(name)} is pinned here; see those that are with: crosstalk key list`,
+  );
+}
+
+/** The dead letters that were turned away because no key of a name was pinned. */
+export async function turnedAway({ deadLetters }: Context, name: string): Promise<string[]> {
+  const all = await deadLetters.all();
+  return all.flatMap(({ id, reason, detail }) =>
+    reason === 'not_accepted' && detail.includes(`crosstalk key pin ${name} `) ? [id] : [],
   );
 }

@@ -1,43 +1,32 @@
-import type { InitInput, Initialised } from './input.ts';
 import { readdir, realpath, rm } from 'node:fs/promises';
-import { hostname } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { Checkout } from '../../bus/checkout.ts';
-import { EVERYONE } from '../../protocol/address.ts';
+import { headlessCommand, KNOWN_AGENTS, knownAgent } from '../../agents/agents.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { makeFolder } from '../../folder.ts';
-import { headlessCommand, KNOWN_AGENTS, knownAgent } from '../../agents/agents.ts';
+import { EVERYONE } from '../../protocol/address.ts';
 import { channelNameProblem } from '../../protocol/files/channel.ts';
-import { hostFile, VERSION_FILE } from '../../protocol/layout.ts';
-import { isName, toName } from '../../protocol/names.ts';
-import { authorOf } from '../../protocol/outgoing.ts';
+import { VERSION_FILE } from '../../protocol/layout.ts';
+import { isName } from '../../protocol/names.ts';
 import { shown } from '../../protocol/text/result.ts';
+import { inspectRemote, makeClone } from '../../transport/clone/setup.ts';
 import { redact } from '../../transport/git/failure.ts';
-import {
-  defaultBranch,
-  inspectRemote,
-  makeClone,
-  makeRepository,
-} from '../../transport/clone/setup.ts';
-import type { Failure } from '../../transport/transport.ts';
-import { approveWritten } from './approvals.ts';
-import { openTransport, withContext, type Context } from '../context.ts';
-import { join as joinTransport } from './join.ts';
+import { openTransport } from '../context.ts';
 import type { Surroundings } from '../locate.ts';
-import { assertNoSecret } from '../screening.ts';
-import { daysOf } from '../sync.ts';
 import { firstOnPath } from '../path.ts';
-import { hostText, newActor, newChannel, newIdentity } from './starter-files.ts';
-import { chooseSandbox } from './sandbox-option.ts';
+import { daysOf } from '../sync.ts';
+import { bringInto, create } from './create.ts';
+import { inProject } from './init-project.ts';
+import type { InitInput, Initialised } from './input.ts';
+import { join as joinTransport } from './join.ts';
 import { noteMissingProgram } from './missing-program.ts';
-import { slotIn, type TierSlot } from './tier-slot.ts';
-import { templateFiles } from './template.ts';
+import { planProject } from './project.ts';
 import { assertRoom, unusable } from './room.ts';
-import { timeAndChanceOf } from '../time-and-chance.ts';
+import { chooseSandbox } from './sandbox-option.ts';
+import type { TierSlot } from './tier-slot.ts';
 import { choosePlace } from './workdir-option.ts';
 import { chooseWriter } from './writer.ts';
 
-const DEFAULTS = { actor: 'concierge', channel: 'general' };
+const FIRST_ACTOR = 'concierge';
 /** The agent CLI of a host file if none is on the PATH. */
 const FALLBACK = 'claude';
 
@@ -48,8 +37,9 @@ const FALLBACK = 'claude';
  * @throws CrosstalkError `refused` for a folder that is not empty; nothing is written then
  */
 export async function init(surroundings: Surroundings, input: InitInput): Promise<Initialised> {
-  const dir = resolve(surroundings.cwd, input.dir ?? '.');
   checkInput(input);
+  const project = await planProject(surroundings, input);
+  const dir = project?.clone ?? resolve(surroundings.cwd, input.dir ?? '.');
   await assertRoom(dir);
   const made = await makeFolder(dir).catch((error: unknown) => {
     throw unusable(dir, error);
@@ -57,10 +47,11 @@ export async function init(surroundings: Surroundings, input: InitInput): Promis
   try {
     const settings: TierSlot & { actor: string; from?: string } = {
       ...(await chooseCli(surroundings, input)),
-      actor: input.actor ?? DEFAULTS.actor,
+      actor: input.actor ?? FIRST_ACTOR,
     };
     const from = await chooseWriter(surroundings, { ...input, actor: settings.actor });
     if (from !== undefined) settings.from = from;
+    if (project !== undefined) return await inProject(surroundings, input, { project, settings });
     const place = await choosePlace(surroundings, { ...input, actor: settings.actor }, dir);
     Object.assign(settings, place, await chooseSandbox(surroundings, input, settings.cli));
     const remote =
@@ -96,76 +87,6 @@ export async function init(surroundings: Surroundings, input: InitInput): Promis
   }
 }
 
-async function create(
-  surroundings: Surroundings,
-  input: InitInput & TierSlot & { actor: string },
-  dir: string,
-  remote: { url: string; branch: string | undefined; isSha256: boolean } | undefined,
-): Promise<Initialised> {
-  const alias = input.alias ?? toName(hostname()) ?? 'host';
-  const channel = input.channel ?? DEFAULTS.channel;
-  const from = input.from ?? toName(input.login) ?? 'operator';
-  const files = await templateFiles();
-  files.push(...newActor(input.actor, files));
-  files.push({
-    path: hostFile(alias),
-    content: hostText(alias, hostname(), input.actor, slotIn(input)),
-  });
-  const chance = timeAndChanceOf(surroundings);
-  files.push(newIdentity(remote?.url, dir, chance), newChannel(channel, from, chance));
-  await assertNoSecret(files);
-  await makeRepository(dir, surroundings.env, {
-    branch: remote?.branch ?? (await defaultBranch()),
-    from: input.from,
-    ...(remote === undefined ? {} : { remote }),
-  });
-  const { transport } = await openTransport(dir, surroundings.env, { isMade: true });
-  try {
-    const author = authorOf(from, alias);
-    const at = chance.now().toISOString();
-    await transport.begin({ at, author, subject: 'crosstalk: a new transport', files });
-  } finally {
-    transport.close();
-  }
-  const result = {
-    dir: await realpath(dir),
-    alias,
-    actor: input.actor,
-    ...(input.from !== undefined && { from: input.from }),
-    ...slotIn(input),
-    channel,
-    joined: false,
-  };
-  return {
-    ...result,
-    pushed: await withContext(
-      surroundings,
-      { transport: dir, note: input.note },
-      async (context) => {
-        await context.transport.identity();
-        await approveWritten(context, alias, input.actor, 'default', slotIn(input), {
-          joins: true,
-        });
-        return remote !== undefined && push(context);
-      },
-    ),
-  };
-}
-
-/** Fetches the bus into a new clone; returns the failure, if any. */
-async function bringInto(dir: string, surroundings: Surroundings): Promise<Failure | undefined> {
-  const { transport } = await openTransport(dir, surroundings.env, { isMade: true });
-  const { now } = timeAndChanceOf(surroundings);
-  try {
-    const failure = await transport.bring();
-    // One fetch brings all files; reading them one by one would take a connection each.
-    if (failure === undefined) await new Checkout(transport, now).follow();
-    return failure;
-  } finally {
-    transport.close();
-  }
-}
-
 /** @throws CrosstalkError `refused` for a clone of a repository that is used for something else */
 async function assertTransport({ env }: Surroundings, dir: string, remote: string): Promise<void> {
   const { transport } = await openTransport(dir, env, { isMade: true });
@@ -180,16 +101,6 @@ async function assertTransport({ env }: Surroundings, dir: string, remote: strin
   } finally {
     transport.close();
   }
-}
-
-/** Makes the first push; after a failure the local transport works and is pushed later. */
-async function push({ transport, note }: Context): Promise<boolean> {
-  const pushed = await transport.refresh();
-  if (!pushed.ok)
-    note(
-      `the transport is made, but not pushed: ${pushed.failure.reason}; push it with: crosstalk sync`,
-    );
-  return pushed.ok;
 }
 
 function checkInput({ alias, actor, channel, cli, window }: InitInput): void {

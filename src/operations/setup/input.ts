@@ -12,6 +12,20 @@ export interface InitInput extends WorkdirInput, WriterInput, SandboxChoice {
   channel?: string;
   /** When joining: how many days of messages the checkout shows, as `7d`. */
   window?: string;
+  /** In a project: the address of the bus that is joined, whatever place it says it was made for. */
+  join?: string;
+  /** In a project: everybody may read the bus. */
+  isPublic?: boolean;
+  /** In a project: whoever can push to its remote may ask, rather than those whose keys are pinned here. */
+  isOpen?: boolean;
+  /** In a project: the bus is a branch of its remote, since that takes no other ref. */
+  asBranch?: boolean;
+  /** Asks which of several remotes is to carry the bus. */
+  askRemote?: (remotes: readonly string[]) => Promise<string>;
+  /** Has the name of a repository typed that everybody can read; whether it was. */
+  askPublic?: (name: string) => Promise<boolean>;
+  /** Asks whether the bus may be a branch, where the remote takes no other ref for a reason. */
+  askBranch?: (reason: string) => Promise<boolean>;
   login: string;
   note: (line: string) => void;
 }
@@ -32,4 +46,11 @@ export interface Initialised {
   channel?: string;
   joined: boolean;
   pushed: boolean;
+  /** Where the bus is, if that is a project's own remote. */
+  project?: {
+    top: string;
+    /** The remote's address without a password; absent without a remote. */
+    remote?: string;
+    ref: string;
+  };
 }

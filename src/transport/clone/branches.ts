@@ -8,6 +8,15 @@ import { headOf } from './refs.ts';
 import { pushCommit } from './remote.ts';
 import type { Repository } from './handle.ts';
 
+/**
+ * The ref that is the bus at a project's own remote. It is no branch and no tag, so that clones, fetches and
+ * lists of branches pass it over.
+ */
+export const PROJECT_REF = 'refs/crosstalk/bus';
+
+/** The bus at a project's own remote that takes no such ref. */
+export const BRANCH_OF_PROJECT = 'crosstalk-bus';
+
 /** A branch that is being renamed is there under neither name for a moment. */
 const RENAMING_MS = 1000;
 
@@ -24,7 +33,9 @@ export async function makeBranch(
   signal: AbortSignal | undefined,
   isGone = false,
 ): Promise<Failure | undefined> {
-  const { git, branch, dir } = repository;
+  const { git, branch, dir, ref } = repository;
+  if (ref !== undefined)
+    return isGone ? goneFrom(ref) : pushCommit(repository, commit, { signal, expected: '' });
   let found = await remoteRefs(git, 'origin');
   if (isGone && found.ok && found.branches.length === 0) {
     await sleep(RENAMING_MS, undefined, { ...(signal && { signal }) }).catch(() => undefined);
@@ -39,8 +50,25 @@ export async function makeBranch(
   const names = found.branches.slice(0, 5).map(shown).join(', ');
   return {
     kind: 'no_branch',
-    reason: `the remote has no branch ${branch}, but ${names}; if it was renamed, say so with: git -C ${dir} config crosstalk.branch <name>, and accept that with: crosstalk host approve; else push the branch again by hand`,
+    reason: `the remote has no branch ${branch}, but ${names}; if it was renamed, say so with: git -C ${dir} config crosstalk.branch <name>, and accept that with: crosstalk host approve; else put it back as this machine knows it: crosstalk sync --recreate`,
   };
+}
+
+/** Another clone's `git push --mirror`, or a forge's mirror, removes every ref that it has not. */
+function goneFrom(ref: string): Failure {
+  return {
+    kind: 'no_branch',
+    reason: `the remote has ${ref} no more: somebody has removed it, as git push --mirror does from a clone of the project; nothing is lost here: put it back with: crosstalk sync --recreate`,
+  };
+}
+
+/**
+ * Puts the bus back on a remote that has lost it, at a commit that this machine knows.
+ *
+ * @returns the failure, if any: `behind` where the remote has it after all
+ */
+export function recreate(repository: Repository, commit: string): Promise<Failure | undefined> {
+  return pushCommit(repository, commit, { expected: '' });
 }
 
 /**
@@ -102,7 +130,14 @@ async function askRemote(git: Git, tracked: number): Promise<string | undefined>
 const SHA256 = /[<>] (?:.* )?object-format=sha256(?: |$)/m;
 
 export type RemoteRefs =
-  | { ok: true; head: string | undefined; branches: string[]; isSha256: boolean }
+  | {
+      ok: true;
+      head: string | undefined;
+      branches: string[];
+      /** The commit at which {@link PROJECT_REF} is; undefined without that ref. */
+      bus: string | undefined;
+      isSha256: boolean;
+    }
   /** `answered`: false when git was killed or ran out of time, so that it says nothing of the remote. */
   | { ok: false; failure: Failure; answered: boolean };
 
@@ -112,22 +147,27 @@ export type RemoteRefs =
  * @param trace a file to be made, by which also a remote without any branch tells its object format
  */
 export async function remoteRefs(git: Git, remote: string, trace?: string): Promise<RemoteRefs> {
-  const outcome = await git.run(['ls-remote', '--symref', '--', remote, 'HEAD', 'refs/heads/*'], {
-    network: true,
-    ...(trace !== undefined && { env: { GIT_TRACE_PACKET: trace } }),
-  });
+  const outcome = await git.run(
+    ['ls-remote', '--symref', '--', remote, 'HEAD', 'refs/heads/*', PROJECT_REF],
+    {
+      network: true,
+      ...(trace !== undefined && { env: { GIT_TRACE_PACKET: trace } }),
+    },
+  );
   if (!outcome.ok) return { ok: false, failure: outcome.failure, answered: outcome.code !== null };
   let head: string | undefined;
   const branches: string[] = [];
+  let bus: string | undefined;
   let isSha256 = trace !== undefined && SHA256.test(await readFile(trace, 'utf8').catch(() => ''));
   for (const line of outcome.stdout.toString('utf8').split('\n')) {
     const [value = '', name = ''] = line.split('\t');
     if (value.startsWith('ref: refs/heads/') && name === 'HEAD')
       head = value.slice('ref: refs/heads/'.length);
+    else if (name === PROJECT_REF) bus = value;
     else if (name.startsWith('refs/heads/')) {
       branches.push(name.slice('refs/heads/'.length));
       isSha256 ||= value.length === 64;
     }
   }
-  return { ok: true, head, branches, isSha256 };
+  return { ok: true, head, branches, bus, isSha256 };
 }

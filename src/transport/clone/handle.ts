@@ -59,8 +59,10 @@ export interface Repository extends RecordFile {
   bell?: { servers: string } & Partial<Record<(typeof OF_BELL)[number], string>>;
   /** What the remote should be asked for at most. */
   limits?: RemoteLimits;
-  /** The branch that is the bus. */
+  /** The branch that is the bus; where `ref` is set, the name of the local branch that follows it. */
   branch: string;
+  /** The full name of the remote's ref that is the bus, where that is not the branch. */
+  ref?: string;
   /**
    * What the clone's configuration says differently from the record; it is held until it is
    * accepted.
@@ -84,3 +86,8 @@ export type CloneDefaults = Pick<
   | 'warmSessions'
   | 'warmMemory'
 >;
+
+/** The remote's ref that carries the bus: `refs/heads/<branch>`, unless another one is set. */
+export function remoteRefOf({ branch, ref }: Pick<Repository, 'branch' | 'ref'>): string {
+  return ref ?? `refs/heads/${branch}`;
+}

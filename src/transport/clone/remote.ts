@@ -5,7 +5,7 @@ import type { Objects } from '../objects/objects.ts';
 import type { Git, GitOutcome } from '../git/git.ts';
 import { mendRef } from './own-git.ts';
 import { noteMove, readRef, removeStaleLock, writeRef } from './refs.ts';
-import type { Repository } from './handle.ts';
+import { remoteRefOf, type Repository } from './handle.ts';
 
 export type Fetched = { ok: true } | { ok: false; failure: Failure };
 
@@ -88,7 +88,7 @@ export async function fetchBranch(
       : ['--refetch', partial === true ? '--filter=blob:none' : '--no-filter'];
   for (let tries = 1; ; tries++) {
     // In a partial clone new messages come with their contents, because they are read at once.
-    const outcome = await transfer(git, (pace) => fetching(branch, filter, pace), signal);
+    const outcome = await transfer(git, (pace) => fetching(repository, filter, pace), signal);
     if (outcome.ok) return { ok: true };
     const damaged = damagedRefs(outcome.stderr, branch);
     const mayHelp = damaged.length > 0 || outcome.failure.kind === 'contention';
@@ -125,7 +125,11 @@ async function transfer(
 }
 
 /** The arguments of a fetch of the bus, and of nothing else, into our tracking branch. */
-function fetching(branch: string, filter: readonly string[], pace: Pace = 'usual'): string[] {
+function fetching(
+  bus: Pick<Repository, 'branch' | 'ref'>,
+  filter: readonly string[],
+  pace: Pace = 'usual',
+): string[] {
   return [
     // Git tells how many bytes have come only when it keeps them as one pack.
     ...(pace === 'slowly' ? ['-c', 'fetch.unpackLimit=1'] : []),
@@ -137,7 +141,7 @@ function fetching(branch: string, filter: readonly string[], pace: Pace = 'usual
     '--no-recurse-submodules',
     ...filter,
     'origin',
-    `+refs/heads/${branch}:${tracking(branch)}`,
+    `+${remoteRefOf(bus)}:${tracking(bus.branch)}`,
   ];
 }
 
@@ -157,9 +161,9 @@ function damagedRefs(stderr: string, branch: string): string[] {
 const CLONE_LIMIT_MS = 30 * 60_000;
 
 /** The first fetch of a clone: all commits and trees, and no file. The failure, if any. */
-export async function bring({ git, branch }: Repository): Promise<Failure | undefined> {
+export async function bring(repository: Repository): Promise<Failure | undefined> {
   // A remote that does not support filters sends everything.
-  const fetched = await git.run(fetching(branch, ['--filter=blob:none']), {
+  const fetched = await repository.git.run(fetching(repository, ['--filter=blob:none']), {
     network: true,
     timeout: CLONE_LIMIT_MS,
   });
@@ -167,14 +171,14 @@ export async function bring({ git, branch }: Repository): Promise<Failure | unde
 }
 
 /**
- * Pushes a commit of this clone onto the remote's branch, or only tries whether it could be pushed.
+ * Pushes a commit of this clone onto the remote's ref, or only tries whether it could be pushed.
  *
  * @param options `expected`: the commit that the branch must be at; empty for a branch that must
  *   not exist yet; `isDense`: git need not try to make smaller what is pushed; `isNear`: neither that nor to
  *   look for what of it is like something else, since the remote is on this machine
  */
 export async function pushCommit(
-  { git, branch }: Pick<Repository, 'git' | 'branch'>,
+  { git, ...bus }: Pick<Repository, 'git' | 'branch' | 'ref'>,
   commit: string,
   options: {
     dry?: boolean;
@@ -194,11 +198,11 @@ export async function pushCommit(
       ...(pace === 'slowly' ? ['--progress'] : []),
       ...(dry ? ['--dry-run'] : []),
       '--porcelain',
-      ...(expected === undefined ? [] : [`--force-with-lease=refs/heads/${branch}:${expected}`]),
+      ...(expected === undefined ? [] : [`--force-with-lease=${remoteRefOf(bus)}:${expected}`]),
       '--no-follow-tags',
       '--recurse-submodules=no',
       'origin',
-      `${commit}:refs/heads/${branch}`,
+      `${commit}:${remoteRefOf(bus)}`,
     ],
     signal,
   );

@@ -152,6 +152,7 @@ export async function openRepository(
     origin,
     from: settings.get('crosstalk.from'),
     channel: settings.get('crosstalk.channel'),
+    ref: refIn(valueOf(record.recorded, 'crosstalk.ref')),
     agent: settings.get('crosstalk.agent'),
     window: settings.get('crosstalk.window'),
     maxFileBytes: settings.get('crosstalk.maxfilebytes'),
@@ -183,6 +184,11 @@ export async function openRepository(
       Object.entries(optional).filter(([, value]) => value !== undefined),
     ) as Partial<Repository>),
   };
+}
+
+/** A ref as `crosstalk.ref` names it; undefined for what is no full name of one. */
+function refIn(value: string | undefined): string | undefined {
+  return value !== undefined && /^refs(?:\/[A-Za-z0-9][\w-]*)+$/.test(value) ? value : undefined;
 }
 
 /** What is set of the bell; undefined where there is none. */

@@ -45,12 +45,12 @@ const RECORDED = new RegExp(
     String.raw`^ssh\.variant$`,
     String.raw`^user\.(name|email)$`,
     String.raw`^extensions\.(objectformat|partialclone)$`,
-    String.raw`^crosstalk\.(branch|agent|bell(name|credentials|ca|cert|key)?)$`,
+    String.raw`^crosstalk\.(branch|ref|agent|bell(name|credentials|ca|cert|key)?)$`,
   ].join('|'),
 );
 /** Settings that are recorded without asking, even when the first record was lost. */
 const HARMLESS =
-  /^(remote\.origin\.(url|promisor|partialclonefilter)|user\.|extensions\.|crosstalk\.branch$)/;
+  /^(remote\.origin\.(url|promisor|partialclonefilter)|user\.|extensions\.|crosstalk\.(branch|ref)$)/;
 
 /** A setting with the configuration file it comes from, as git sorts them. */
 export interface Scoped {

@@ -6,14 +6,22 @@ import { accessOf, accessSettings, credentialsText, type Setting } from './acces
 import { Git } from '../git/git.ts';
 import { configEntries, credentialsIn } from './own-git.ts';
 import type { Failure } from '../git/failure.ts';
-import { remoteRefs } from './branches.ts';
+import { BRANCH_OF_PROJECT, remoteRefs } from './branches.ts';
 import { assertUsable } from './settings.ts';
 
 /** What is at a URL from which a transport is to be made. */
 export type RemoteState =
-  | { kind: 'empty'; branch: string | undefined; isSha256: boolean }
-  | { kind: 'branches'; branch: string; isSha256: boolean }
+  | ({ kind: 'empty'; branch: string | undefined } & Found)
+  | ({ kind: 'branches'; branch: string } & Found)
   | { kind: 'failed'; failure: Failure };
+
+interface Found {
+  /** The commit of a project's bus; undefined where the remote has none. */
+  bus: string | undefined;
+  /** Whether it has a bus in the branch for remotes that take no such ref. */
+  hasBusBranch: boolean;
+  isSha256: boolean;
+}
 
 /**
  * Looks at a remote before anything is written; `branch` is its default, if it tells one. A
@@ -43,11 +51,12 @@ export async function inspectRemote(
     git.useBatchSsh({ configured: false });
     const refs = await remoteRefs(git, access.url, join(scratch, 'packets'));
     if (!refs.ok) return { kind: 'failed', failure: refs.failure };
-    const { head, branches, isSha256 } = refs;
+    const { head, branches, bus, isSha256 } = refs;
+    const found = { bus, hasBusBranch: branches.includes(BRANCH_OF_PROJECT), isSha256 };
     const branch = head !== undefined && branches.includes(head) ? head : branches[0];
     return branch === undefined
-      ? { kind: 'empty', branch: head ?? (await unbornBranch(git, access.url, scratch)), isSha256 }
-      : { kind: 'branches', branch, isSha256 };
+      ? { kind: 'empty', branch: head ?? (await unbornBranch(git, access.url, scratch)), ...found }
+      : { kind: 'branches', branch, ...found };
   } finally {
     await rm(scratch, { recursive: true, force: true });
   }
@@ -100,13 +109,13 @@ interface CloneSettings {
  * is open (see `Transport.bring`).
  */
 export async function makeClone(
-  remote: { url: string; branch: string; isSha256: boolean },
+  remote: { url: string; branch: string; isSha256: boolean; project?: InProject | undefined },
   dir: string,
   cwd: string,
   environment: NodeJS.ProcessEnv,
   settings: CloneSettings,
 ): Promise<void> {
-  const { url, branch, isSha256 } = remote;
+  const { url, branch, isSha256, project } = remote;
   const git = new Git(cwd, environment);
   await git.must([
     'init',
@@ -122,8 +131,23 @@ export async function makeClone(
     ['remote.origin.promisor', 'true'],
     ['remote.origin.partialclonefilter', 'blob:none'],
     ['crosstalk.branch', branch],
+    ...ofProject(project),
     ...given(settings),
   ]);
+}
+
+/** A bus at the remote of a project. */
+export interface InProject {
+  /** Its ref there, where it is no branch. */
+  ref?: string;
+  /** The settings by which the project reaches that remote. */
+  settings: readonly Setting[];
+}
+
+function ofProject(project: InProject | undefined): readonly Setting[] {
+  if (project === undefined) return [];
+  const { ref, settings } = project;
+  return [...(ref === undefined ? [] : [['crosstalk.ref', ref] as const]), ...settings];
 }
 
 function given({ from, window }: CloneSettings): Setting[] {
@@ -167,9 +191,10 @@ export async function makeRepository(
     branch: string;
     remote?: { url: string; isSha256: boolean };
     from?: string | undefined;
+    project?: InProject | undefined;
   },
 ): Promise<void> {
-  const { branch, remote, from } = options;
+  const { branch, remote, from, project } = options;
   const format = remote === undefined ? [] : formatOf(remote.isSha256);
   // The branches are to be files, whatever the user's default is.
   await new Git(dir, environment).must([
@@ -177,6 +202,7 @@ export async function makeRepository(
   ]);
   await configure(dir, [
     ['crosstalk.branch', branch],
+    ...ofProject(project),
     ...given({ from }),
     ...(remote === undefined ? [] : remoteSettings(remote.url, branch)),
   ]);

@@ -3,9 +3,15 @@ import type { Failure } from '../git/failure.ts';
 import { writeCrowded, type Crowded } from './crowded.ts';
 import { writeLoose } from './loose.ts';
 import type { Objects } from '../objects/objects.ts';
+import { BRANCH_OF_PROJECT } from '../clone/branches.ts';
 import type { Repository } from '../clone/handle.ts';
 
 let serial = 0;
+
+/** Asks the builders of forges to pass a commit over: they look at every branch of a project. */
+function withoutCi(commit: Commit): Commit {
+  return { ...commit, subject: `[skip ci] ${commit.subject}` };
+}
 
 /** More files than this are left to fast-import, which packs what it writes. */
 const MAX_LOOSE_FILES = 4;
@@ -19,9 +25,10 @@ export async function build(
   repository: Repository,
   objects: Objects,
   tip: string | undefined,
-  commits: readonly Commit[],
+  given: readonly Commit[],
 ): Promise<{ ok: true; oid: string } | { ok: false; failure: Failure }> {
-  const { objectsDir, committer } = repository;
+  const { objectsDir, committer, branch } = repository;
+  const commits = branch === BRANCH_OF_PROJECT ? given.map(withoutCi) : given;
   const files = commits.reduce(
     (sum, { files, blobs = [] }) => sum + files.length + blobs.length,
     0,

@@ -2,7 +2,14 @@ import { CrosstalkError } from '../../../errors.ts';
 import type { Context } from '../../../operations/context.ts';
 import { examine, type Examined } from '../../../operations/keys/examine.ts';
 import { createKey, ownKey, useKey, type OwnKey } from '../../../operations/keys/own-key.ts';
-import { pin, pinned, proposePin, unpin, type Proposed } from '../../../operations/keys/pinning.ts';
+import {
+  pin,
+  pinned,
+  proposePin,
+  turnedAway,
+  unpin,
+  type Proposed,
+} from '../../../operations/keys/pinning.ts';
 import { escapeInvisible } from '../../../protocol/text/quoted.ts';
 import { flag, inTransport, isYes, note, print, type Call } from '../../command/command.ts';
 import { EXIT } from '../../command/exit.ts';
@@ -55,11 +62,25 @@ async function pinOne(call: Call, context: Context): Promise<number> {
   if (!(await agreed(call, proposed)))
     return print(call, { pinned: null }, () => 'nothing was pinned');
   await pin(context, proposed.pin);
+  const waiting = await turnedAway(context, name);
+  if (waiting.length > 0)
+    note(
+      call,
+      `turned away before the key was pinned: ${String(waiting.length)}; to let it run: ${waiting.map((id) => `crosstalk dlq --retry ${id}`).join(', ')}`,
+    );
   return print(call, { pinned: proposed.pin }, () => `Pinned: ${name} ${proposed.pin.fingerprint}`);
 }
 
 /** Shows what would be pinned, and asks for it on a terminal. */
-async function agreed({ io, options }: Call, { pin: made, others }: Proposed): Promise<boolean> {
+async function agreed(
+  { io, options }: Call,
+  { pin: made, others, isClaimed }: Proposed,
+): Promise<boolean> {
+  if (io.ask === undefined && isClaimed && options['yes'] !== true)
+    throw new CrosstalkError(
+      'usage',
+      `the message is signed with ${made.fingerprint}, and whoever can push may have written it; compare that with ${made.name}, and pin it with --yes`,
+    );
   if (io.ask === undefined || options['yes'] === true) return true;
   const { name, key, fingerprint, comment } = made;
   const rows = [

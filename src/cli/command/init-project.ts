@@ -1,0 +1,45 @@
+import type { InitInput, Initialised } from '../../operations/setup/input.ts';
+import { escapeInvisible } from '../../protocol/text/quoted.ts';
+import { flag, given, isYes, type Call } from './command.ts';
+
+/** What the command line, or somebody at a terminal, says of a bus in a project. */
+export function projectInput(call: Call): Partial<InitInput> {
+  const { ask } = call.io;
+  return {
+    ...given(call, 'join'),
+    isPublic: flag(call, 'public'),
+    isOpen: flag(call, 'anyoneWhoCanPush'),
+    asBranch: flag(call, 'asBranch'),
+    ...(ask !== undefined &&
+      !flag(call, 'json') && {
+        askRemote: async (remotes) => {
+          const names = remotes.map((name) => escapeInvisible(name));
+          const usual = remotes.find((name) => name === 'origin') ?? remotes[0] ?? '';
+          const answer = await ask(
+            `Which remote carries the bus: ${names.join(', ')}? Just Enter for ${escapeInvisible(usual)}: `,
+          );
+          return answer.trim() === '' ? usual : answer;
+        },
+        askPublic: async (name) =>
+          (await ask(`Everybody will read every message. Type ${name} to go on: `)).trim() === name,
+        askBranch: async (reason) =>
+          isYes(
+            await ask(
+              `The remote takes no ref of its own for the bus (${escapeInvisible(reason)}).\nUse the branch crosstalk-bus? Every clone fetches it, lists of branches show it, and a CI may build it, although its subjects begin with [skip ci]. [y/N] `,
+            ),
+          ),
+      }),
+  };
+}
+
+/** What somebody reads of the bus of a project that was just made or joined. */
+export function projectLines({ project }: Initialised): string[] {
+  if (project === undefined) return [];
+  const { top, remote, ref } = project;
+  return [
+    remote === undefined
+      ? `The bus of ${top} stays on this machine, as the project has no remote`
+      : `The bus of ${top}: ${ref} at ${remote}`,
+    'crosstalk finds it from anywhere in the project; nothing of the project was changed',
+  ];
+}

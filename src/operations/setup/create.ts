@@ -1,0 +1,109 @@
+import { realpath } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { Checkout } from '../../bus/checkout.ts';
+import { hostFile } from '../../protocol/layout.ts';
+import { toName } from '../../protocol/names.ts';
+import { authorOf } from '../../protocol/outgoing.ts';
+import { defaultBranch, makeRepository, type InProject } from '../../transport/clone/setup.ts';
+import type { Failure } from '../../transport/transport.ts';
+import { approveWritten } from './approvals.ts';
+import { openTransport, withContext, type Context } from '../context.ts';
+import type { InitInput, Initialised } from './input.ts';
+import type { Surroundings } from '../locate.ts';
+import { assertNoSecret } from '../screening.ts';
+import { hostText, newActor, newChannel, newIdentity } from './starter-files.ts';
+import { slotIn, type TierSlot } from './tier-slot.ts';
+import { templateFiles } from './template.ts';
+import { timeAndChanceOf } from '../time-and-chance.ts';
+
+const FIRST_CHANNEL = 'general';
+
+/**
+ * Makes a new transport in a folder that exists, and pushes it where it has a remote.
+ *
+ * @param how `project`: its bus is at the remote of a project, as this branch or ref
+ */
+export async function create(
+  surroundings: Surroundings,
+  input: InitInput & TierSlot & { actor: string },
+  dir: string,
+  remote: { url: string; branch: string | undefined; isSha256: boolean } | undefined,
+  how: { project?: InProject; branch?: string; push?: (context: Context) => Promise<boolean> } = {},
+): Promise<Initialised> {
+  const alias = input.alias ?? toName(hostname()) ?? 'host';
+  const channel = input.channel ?? FIRST_CHANNEL;
+  const from = input.from ?? toName(input.login) ?? 'operator';
+  const files = await templateFiles();
+  files.push(...newActor(input.actor, files));
+  files.push({
+    path: hostFile(alias),
+    content: hostText(alias, hostname(), input.actor, slotIn(input)),
+  });
+  const chance = timeAndChanceOf(surroundings);
+  files.push(newIdentity(remote?.url, dir, chance), newChannel(channel, from, chance));
+  await assertNoSecret(files);
+  await makeRepository(dir, surroundings.env, {
+    branch: how.branch ?? remote?.branch ?? (await defaultBranch()),
+    from: input.from,
+    project: how.project,
+    ...(remote === undefined ? {} : { remote }),
+  });
+  const { transport } = await openTransport(dir, surroundings.env, { isMade: true });
+  try {
+    const author = authorOf(from, alias);
+    const at = chance.now().toISOString();
+    await transport.begin({ at, author, subject: 'crosstalk: a new transport', files });
+  } finally {
+    transport.close();
+  }
+  const result = {
+    dir: await realpath(dir),
+    alias,
+    actor: input.actor,
+    ...(input.from !== undefined && { from: input.from }),
+    ...slotIn(input),
+    channel,
+    joined: false,
+  };
+  return {
+    ...result,
+    pushed: await withContext(
+      surroundings,
+      { transport: dir, note: input.note },
+      async (context) => {
+        await context.transport.identity();
+        await approveWritten(context, alias, input.actor, 'default', slotIn(input), {
+          joins: true,
+        });
+        return remote !== undefined && (how.push ?? push)(context);
+      },
+    ),
+  };
+}
+
+/** Fetches the bus into a new clone; returns the failure, if any. */
+export async function bringInto(
+  dir: string,
+  surroundings: Surroundings,
+): Promise<Failure | undefined> {
+  const { transport } = await openTransport(dir, surroundings.env, { isMade: true });
+  const { now } = timeAndChanceOf(surroundings);
+  try {
+    const failure = await transport.bring();
+    // One fetch brings all files; reading them one by one would take a connection each.
+    if (failure === undefined) await new Checkout(transport, now).follow();
+    return failure;
+  } finally {
+    transport.close();
+  }
+}
+
+/** Makes the first push; after a failure the local transport works and is pushed later. */
+async function push({ transport, note }: Context): Promise<boolean> {
+  const pushed = await transport.refresh();
+  if (!pushed.ok)
+    note(
+      `the transport is made, but not pushed: ${pushed.failure.reason}; push it with: crosstalk sync`,
+    );
+  return pushed.ok;
+}

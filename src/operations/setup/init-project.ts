@@ -1,0 +1,176 @@
+import { realpath, rm } from 'node:fs/promises';
+import { CrosstalkError, reasonOf } from '../../errors.ts';
+import { redact } from '../../transport/git/failure.ts';
+import { inspectRemote, makeClone } from '../../transport/clone/setup.ts';
+import { linkProject } from '../../state/projects.ts';
+import { stateHome } from '../../state/directory.ts';
+import { PINNED } from '../../protocol/files/tier-only-from.ts';
+import { makeFolder } from '../../folder.ts';
+import { withContext, type Context } from '../context.ts';
+import { createKey, useUsualKey } from '../keys/own-key.ts';
+import { pin, proposePin } from '../keys/pinning.ts';
+import { resolveFrom } from '../lookup/resolve.ts';
+import type { Surroundings } from '../locate.ts';
+import { bringInto, create } from './create.ts';
+import type { Initialised, InitInput } from './input.ts';
+import { join } from './join.ts';
+import { assertMayCarry, assertOriginal, busAt, refusesRef, type ProjectPlan } from './project.ts';
+import { chooseSandbox } from './sandbox-option.ts';
+import type { TierSlot } from './tier-slot.ts';
+import { choosePlace } from './workdir-option.ts';
+
+type Settings = TierSlot & { actor: string; from?: string };
+
+/**
+ * Makes the bus of a project at the project's own remote, or joins the one that is there. Of the project itself
+ * nothing is written.
+ *
+ * @param made what was found out and chosen so far; the folder of the clone exists and is empty
+ * @throws CrosstalkError `refused` where the remote may not or does not carry it
+ */
+export async function inProject(
+  surroundings: Surroundings,
+  input: InitInput,
+  { project, settings }: { project: ProjectPlan; settings: Settings },
+): Promise<Initialised> {
+  const { url, clone: dir, top } = project;
+  const found = await stateOf(surroundings, project);
+  const bus = busAt(found, input);
+  const place = await placeIn(surroundings, { ...input, actor: settings.actor }, project);
+  const sandbox = await sandboxIn(surroundings, input, settings.cli);
+  const slot: Settings = {
+    ...settings,
+    ...place,
+    ...sandbox,
+    ...(input.isOpen !== true && { onlyFrom: [PINNED] }),
+  };
+  const { isThere, branch, ...rest } = bus;
+  const inside = { ...rest, settings: project.settings };
+  let made: Initialised;
+  if (isThere && found !== undefined && url !== undefined) {
+    const { isSha256 } = found;
+    await makeClone({ url, branch, isSha256, project: inside }, dir, top, surroundings.env, {
+      from: settings.from,
+      window: input.window === 'all' ? undefined : input.window,
+    });
+    const failure = await bringInto(dir, surroundings);
+    if (failure !== undefined)
+      throw new CrosstalkError(
+        'git_failed',
+        `cannot fetch the bus from ${redact(url)}: ${failure.reason}; check your access`,
+      );
+    await assertOriginal(surroundings, project, input);
+    sayWho(input, project);
+    made = await join(surroundings, { ...input, ...slot, dir: await realpath(dir) });
+  } else {
+    await assertMayCarry(surroundings, project, input);
+    sayWho(input, project);
+    const remote = found && url !== undefined ? { ...found, url, branch } : undefined;
+    made = await create(surroundings, { ...input, ...slot }, dir, remote, {
+      project: inside,
+      branch,
+      push: (context) => firstPush(context, bus.ref),
+    }).catch(async (error: unknown) => {
+      const reason = error instanceof CrosstalkError ? error.data['ref_refused'] : undefined;
+      if (typeof reason !== 'string' || (await input.askBranch?.(reason)) !== true) throw error;
+      await rm(dir, { recursive: true, force: true });
+      await makeFolder(dir, 0o700);
+      return inProject(surroundings, { ...input, asBranch: true }, { project, settings });
+    });
+    if (made.project !== undefined) return made;
+  }
+  await linkProject(stateHome(surroundings.env), project.commonDir, made.dir);
+  if (input.isOpen !== true)
+    await pinOwn(surroundings, dir, input).catch((error: unknown) => {
+      input.note(
+        `${made.actor} serves nobody yet: ${reasonOf(error)}; make a key with: crosstalk key create, and pin it: crosstalk key pin <your name> ~/.ssh/crosstalk_ed25519`,
+      );
+    });
+  return {
+    ...made,
+    project: {
+      top,
+      ref: bus.ref ?? `refs/heads/${branch}`,
+      ...(url !== undefined && { remote: redact(url) }),
+    },
+  };
+}
+
+async function stateOf({ env }: Surroundings, { url, top }: ProjectPlan) {
+  if (url === undefined) return undefined;
+  const state = await inspectRemote(url, top, env);
+  if (state.kind !== 'failed') return state;
+  throw new CrosstalkError(
+    'git_failed',
+    `cannot use the project's remote ${redact(url)}: ${state.failure.reason}; check the address and your access`,
+  );
+}
+
+/** Where the actor works: in a copy of the project for each thread, unless something else is said. */
+async function placeIn(
+  surroundings: Surroundings,
+  input: InitInput & { actor: string },
+  { worktree, clone }: ProjectPlan,
+): Promise<Pick<TierSlot, 'workdir' | 'worktree'>> {
+  const { workdir, worktree: given = workdir === undefined ? worktree : undefined } = input;
+  const { askWorkdir: _, ...silent } = input;
+  return choosePlace(
+    surroundings,
+    { ...silent, ...(given !== undefined && { worktree: given }) },
+    clone,
+  );
+}
+
+/** A sandbox where this machine can make one, unless it is declined: whoever can push to a project may be many. */
+async function sandboxIn(
+  surroundings: Surroundings,
+  input: InitInput,
+  cli: string,
+): Promise<Pick<TierSlot, 'sandbox'>> {
+  if (input.wantsSandbox !== undefined) return chooseSandbox(surroundings, input, cli);
+  let isPossible = false;
+  await chooseSandbox(surroundings, { suggestSandbox: () => (isPossible = true) }, cli);
+  return isPossible ? { sandbox: 'default' } : {};
+}
+
+/** Says who can read and who can ask, before anything is pushed. */
+function sayWho({ isOpen, note }: InitInput, { url }: ProjectPlan): void {
+  if (url === undefined) return;
+  note(`everybody who can read ${redact(url)} can read the bus`);
+  note(
+    isOpen === true
+      ? `everybody who can push to it may ask this machine's actor: all its developers, and every token and bot that may push`
+      : `this machine's actor serves only whoever signs with a key that is pinned here: you, and others after: crosstalk key pin <name> <key>`,
+  );
+}
+
+/**
+ * The first push of a bus.
+ *
+ * @throws CrosstalkError `git_failed`, with `ref_refused` where the remote does not take such a ref
+ */
+async function firstPush({ transport }: Context, ref: string | undefined): Promise<boolean> {
+  const failure = await transport.recreate();
+  if (failure === undefined) return (await transport.refresh()).ok;
+  const isRefused = ref !== undefined && refusesRef(failure.kind);
+  const where = redact(transport.origin ?? '');
+  throw new CrosstalkError(
+    'git_failed',
+    isRefused
+      ? `${where} does not take the ref ${ref}: ${failure.reason}; nothing was made. A branch that everybody sees works too: crosstalk init --as-branch, or a repository of its own: crosstalk init <dir> --remote <url>`
+      : `cannot push to ${where}: ${failure.reason}; nothing was made. Use a repository that you can push to: crosstalk init <dir> --remote <url>`,
+    { data: { ...(isRefused && { ref_refused: failure.reason }) } },
+  );
+}
+
+/** Signs with a key from now on, and pins it, so that this machine serves whoever has set it up. */
+async function pinOwn(surroundings: Surroundings, dir: string, input: InitInput): Promise<void> {
+  const { note, login } = input;
+  await withContext(surroundings, { transport: dir, note }, async (context) => {
+    const own = (await useUsualKey(context)) ?? (await createKey(context, '', login));
+    const name = resolveFrom(context, undefined, login);
+    const { pin: added } = await proposePin(context, name, own.path);
+    await pin(context, added);
+    note(`you sign as ${name} with ${own.path} (${added.fingerprint})`);
+  });
+}

@@ -1,0 +1,220 @@
+import { readdir, realpath } from 'node:fs/promises';
+import { homedir, tmpdir } from 'node:os';
+import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
+import { CrosstalkError } from '../../errors.ts';
+import { IDENTITY_FILE, VERSION_FILE } from '../../protocol/layout.ts';
+import { identityIn } from '../../protocol/signed.ts';
+import { shown } from '../../protocol/text/result.ts';
+import { stateHome } from '../../state/directory.ts';
+import { busOfProject, digestOf } from '../../state/projects.ts';
+import { askAsAnyone } from '../../transport/clone/anyone.ts';
+import { BRANCH_OF_PROJECT, PROJECT_REF } from '../../transport/clone/branches.ts';
+import { placeOfRemote } from '../../transport/clone/bus-identity.ts';
+import { findClone } from '../../transport/clone/clone.ts';
+import { ofClone, parseScoped, readClone, valueOf } from '../../transport/clone/settings.ts';
+import type { InProject, RemoteState } from '../../transport/clone/setup.ts';
+import { Git } from '../../transport/git/git.ts';
+import { redact } from '../../transport/git/failure.ts';
+import { startOf } from '../../transport/worktree/source.ts';
+import { openTransport } from '../context.ts';
+import { transportAround, type Surroundings } from '../locate.ts';
+import { projectsAround } from '../project.ts';
+import type { InitInput } from './input.ts';
+
+/** The project's own remote as the place of its bus, before anything is made. */
+export interface ProjectPlan {
+  /** Its folder. */
+  top: string;
+  commonDir: string;
+  /** Where the clone of the bus goes. */
+  clone: string;
+  /** The remote's address, as git has it after its own rewriting; undefined without a remote. */
+  url?: string;
+  /** By which settings the project reaches it. */
+  settings: InProject['settings'];
+  /** The repository of which each thread gets a copy; undefined where it has no commit. */
+  worktree?: string;
+}
+
+/** What of the project's configuration says how its remote is reached, and who commits. */
+const HOW =
+  /^(?:core\.(?:sshcommand|askpass)|ssh\.variant|user\.(?:name|email)|(?:credential|https?)\..*)$/;
+
+/**
+ * The project around the working directory whose own remote is to carry the bus.
+ *
+ * @returns undefined outside of one, in a transport, and where a folder or another remote was named
+ * @throws CrosstalkError `refused` where its bus is here already, `usage` where it has several remotes
+ */
+export async function planProject(
+  { env, cwd }: Surroundings,
+  input: Pick<InitInput, 'dir' | 'remote' | 'join' | 'askRemote'>,
+): Promise<ProjectPlan | undefined> {
+  if (input.dir !== undefined || transportAround(cwd) !== undefined) return undefined;
+  const [project] = projectsAround(env, cwd);
+  if (project === undefined) return undefined;
+  const { top, commonDir } = project;
+  const isEmpty = (await readdir(cwd)).every((name) => name === '.git');
+  if (isEmpty && !(await hasCommit(top))) return undefined;
+  if (isEmpty && (await realpath(cwd)) !== top) return undefined;
+  const git = new Git(top, env);
+  const theirs = await readClone(git, await findClone(top));
+  const ours = await new Git(tmpdir(), env).run(['config', '--list', '-z', '--show-scope']);
+  const all = theirs.map(({ setting }) => setting);
+  const remotes = [
+    ...new Set(all.flatMap(([name]) => /^remote\.(.+)\.url$/.exec(name)?.[1] ?? [])),
+  ];
+  if (input.remote !== undefined && !remotes.includes(input.remote)) return undefined;
+  const known = busOfProject(stateHome(env), commonDir);
+  if (known?.isSame === true)
+    throw new CrosstalkError(
+      'refused',
+      `the bus of ${top} is here already; see how it is with: crosstalk status`,
+    );
+  const name = input.join === undefined ? await chooseRemote(remotes, input) : undefined;
+  const own = ofClone(theirs, parseScoped(ours.stdout.toString('utf8')));
+  const pushed = name === undefined ? undefined : valueOf(all, `remote.${name}.pushurl`);
+  const address = name === undefined ? input.join : await addressOf(git, name);
+  return {
+    top,
+    commonDir,
+    clone: await freeFolder(join(dataHome(env), `${plainName(top)}-${digestOf(commonDir).slice(0, 8)}`)),
+    ...(address !== undefined && { url: placed(address, top) }),
+    settings: [
+      ...own.filter(([key]) => HOW.test(key)),
+      ...(pushed === undefined ? [] : [['remote.origin.pushurl', placed(pushed, top)] as const]),
+    ],
+    ...((await hasCommit(top)) && { worktree: topOf(commonDir, top) }),
+  };
+}
+
+/** A folder that is not there yet: one may be left of a project that was at the same path before. */
+async function freeFolder(wanted: string): Promise<string> {
+  let folder = wanted;
+  for (let n = 2; (await readdir(folder).catch(() => [])).length > 0; n++)
+    folder = `${wanted}-${String(n)}`;
+  return folder;
+}
+
+/** Of linked work trees, the first one. */
+function topOf(commonDir: string, top: string): string {
+  return basename(commonDir) === '.git' ? dirname(commonDir) : top;
+}
+
+async function hasCommit(top: string): Promise<boolean> {
+  return startOf(await findClone(top), undefined).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function chooseRemote(
+  remotes: readonly string[],
+  { remote, askRemote }: Pick<InitInput, 'remote' | 'askRemote'>,
+): Promise<string | undefined> {
+  if (remote !== undefined || remotes.length < 2) return remote ?? remotes[0];
+  const answer = (await askRemote?.(remotes))?.trim();
+  if (answer !== undefined && remotes.includes(answer)) return answer;
+  throw new CrosstalkError(
+    'usage',
+    `the project has several remotes: ${remotes.map(shown).join(', ')}; say which one is to carry the bus with --remote <name>`,
+  );
+}
+
+/** The address of a remote as git rewrites it; asking for it runs nothing. */
+async function addressOf(git: Git, name: string): Promise<string> {
+  const said = await git.must(['ls-remote', '--get-url', '--', name]);
+  return said.toString('utf8').trim();
+}
+
+function placed(address: string, top: string): string {
+  return /^\w+:\/\//.test(address) || /^[^/]+:/.test(address) ? address : resolve(top, address);
+}
+
+function plainName(top: string): string {
+  const name = basename(top).replace(/[^A-Za-z0-9._-]+/g, '-');
+  return /^[A-Za-z0-9]/.test(name) ? name.slice(0, 64) : 'project';
+}
+
+/** Where the clones of buses are kept, which their projects do not see. */
+function dataHome(env: NodeJS.ProcessEnv): string {
+  const base = env['XDG_DATA_HOME'] ?? '';
+  const home = env['HOME'] ?? homedir();
+  return join(isAbsolute(base) ? base : join(home, '.local', 'share'), 'crosstalk');
+}
+
+/** How the bus is found at the project's remote: by its ref, by its branch, or not at all. */
+export function busAt(
+  state: Exclude<RemoteState, { kind: 'failed' }> | undefined,
+  { asBranch }: Pick<InitInput, 'asBranch'>,
+): { branch: string; ref?: string; isThere: boolean } {
+  if (state?.bus === undefined && (state?.hasBusBranch === true || asBranch === true))
+    return { branch: BRANCH_OF_PROJECT, isThere: state?.hasBusBranch === true };
+  return { branch: 'bus', ref: PROJECT_REF, isThere: state?.bus !== undefined };
+}
+
+/**
+ * Makes sure that a project's remote may carry a new bus, before anything is pushed to it.
+ *
+ * @throws CrosstalkError `refused` where everybody can read it
+ */
+export async function assertMayCarry(
+  { env }: Surroundings,
+  { url, top }: ProjectPlan,
+  input: Pick<InitInput, 'isPublic' | 'askPublic' | 'note'>,
+): Promise<void> {
+  if (url === undefined) return;
+  const asked = await askAsAnyone(url, env);
+  const place = redact(url);
+  if (asked.kind === 'unknown')
+    input.note(
+      `whether everybody can read ${place} could not be found out (${asked.reason}); whoever can read it can read every message`,
+    );
+  if (asked.kind !== 'answers') return;
+  const name = plainName(basename(url.replace(/\/+$/, '').replace(/\.git$/, '')) || top);
+  const isMeant = input.isPublic === true && (await input.askPublic?.(name)) !== false;
+  if (isMeant) return;
+  throw new CrosstalkError(
+    'refused',
+    `everybody can read this: ${redact(asked.address)} answers without a login, and would show every message; nothing was pushed. Use a private repository of its own: crosstalk init <dir> --remote <url>, or --public if everybody may read`,
+  );
+}
+
+/**
+ * Makes sure that the bus which was just cloned belongs to this remote: a fork or a mirror carries a copy, where old
+ * questions would be answered a second time.
+ *
+ * @throws CrosstalkError `refused`
+ */
+export async function assertOriginal(
+  { env }: Surroundings,
+  { url, clone, top }: ProjectPlan,
+  { join: joined }: Pick<InitInput, 'join'>,
+): Promise<void> {
+  const { transport } = await openTransport(clone, env, { isMade: true });
+  try {
+    const tip = (await transport.tip()) ?? '';
+    const version = await transport.objects.read(`${tip}:${VERSION_FILE}`);
+    const where = redact(url ?? '');
+    if (version === undefined)
+      throw new CrosstalkError(
+        'refused',
+        `${transport.remoteRef} at ${where} is not a bus of crosstalk: it has no ${VERSION_FILE}; see who has put it there, or use another remote with --remote <name>`,
+      );
+    const text = (await transport.objects.text(tip, IDENTITY_FILE)) ?? '';
+    const made = identityIn(text)?.whole.split(' ')[1];
+    const here = placeOfRemote(url, top);
+    if (joined !== undefined || made === undefined || made === '-' || made === here) return;
+    throw new CrosstalkError(
+      'refused',
+      `the bus at ${where} was made for ${shown(made)}, and is a copy here, as in a fork or a mirror; nothing was joined. Join the original with: crosstalk init --join <its address>; if this is the same repository by another address, name this address`,
+    );
+  } finally {
+    transport.close();
+  }
+}
+
+/** The reason of an error when the remote does not take such a ref, rather than nothing at all. */
+export function refusesRef(kind: string): boolean {
+  return kind === 'rejected' || kind === 'other' || kind === 'refused';
+}
