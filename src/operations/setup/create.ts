@@ -21,14 +21,19 @@ const FIRST_CHANNEL = 'general';
 /**
  * Makes a new transport in a folder that exists, and pushes it where it has a remote.
  *
- * @param how `project`: its bus is at the remote of a project, as this branch or ref
+ * @param how `isThere`: the folder is a clone of the empty remote; `project`: its bus is at the remote of a project, as this branch or ref
  */
 export async function create(
   surroundings: Surroundings,
   input: InitInput & TierSlot & { actor: string },
   dir: string,
   remote: { url: string; branch: string | undefined; isSha256: boolean } | undefined,
-  how: { project?: InProject; branch?: string; push?: (context: Context) => Promise<boolean> } = {},
+  how: {
+    project?: InProject;
+    branch?: string;
+    isThere?: boolean;
+    push?: (context: Context) => Promise<boolean>;
+  } = {},
 ): Promise<Initialised> {
   const alias = input.alias ?? toName(hostname()) ?? 'host';
   const channel = input.channel ?? FIRST_CHANNEL;
@@ -46,6 +51,7 @@ export async function create(
     branch: how.branch ?? remote?.branch ?? (await defaultBranch()),
     from: input.from,
     project: how.project,
+    isThere: how.isThere === true,
     ...(remote === undefined ? {} : { remote }),
   });
   const { transport } = await openTransport(dir, surroundings.env, { isMade: true });

@@ -113,10 +113,9 @@ async function placeIn(
   { worktree, clone }: ProjectPlan,
 ): Promise<Pick<TierSlot, 'workdir' | 'worktree'>> {
   const { workdir, worktree: given = workdir === undefined ? worktree : undefined } = input;
-  const { askWorkdir: _, ...silent } = input;
   return choosePlace(
     surroundings,
-    { ...silent, ...(given !== undefined && { worktree: given }) },
+    { ...input, ...(given !== undefined && { worktree: given }) },
     clone,
   );
 }
@@ -128,9 +127,9 @@ async function sandboxIn(
   cli: string,
 ): Promise<Pick<TierSlot, 'sandbox'>> {
   if (input.wantsSandbox !== undefined) return chooseSandbox(surroundings, input, cli);
-  let isPossible = false;
-  await chooseSandbox(surroundings, { suggestSandbox: () => (isPossible = true) }, cli);
-  return isPossible ? { sandbox: 'default' } : {};
+  const suggested: string[] = [];
+  await chooseSandbox(surroundings, { suggestSandbox: () => suggested.push(cli) }, cli);
+  return suggested.length > 0 ? { sandbox: 'default' } : {};
 }
 
 /** Says who can read and who can ask, before anything is pushed. */

@@ -1,5 +1,6 @@
 import { readdir, realpath, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
+import { atPath } from '../../at-path.ts';
 import { headlessCommand, KNOWN_AGENTS, knownAgent } from '../../agents/agents.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { makeFolder } from '../../folder.ts';
@@ -8,9 +9,14 @@ import { channelNameProblem } from '../../protocol/files/channel.ts';
 import { VERSION_FILE } from '../../protocol/layout.ts';
 import { isName } from '../../protocol/names.ts';
 import { shown } from '../../protocol/text/result.ts';
+import { loadApprovals } from '../../state/approvals.ts';
+import { findClone } from '../../transport/clone/clone.ts';
+import { headOf, readRef } from '../../transport/clone/refs.ts';
+import { readClone, valueOf } from '../../transport/clone/settings.ts';
 import { inspectRemote, makeClone } from '../../transport/clone/setup.ts';
 import { redact } from '../../transport/git/failure.ts';
-import { openTransport } from '../context.ts';
+import { Git } from '../../transport/git/git.ts';
+import { openTransport, withContext } from '../context.ts';
 import type { Surroundings } from '../locate.ts';
 import { firstOnPath } from '../path.ts';
 import { daysOf } from '../sync.ts';
@@ -31,8 +37,8 @@ const FIRST_ACTOR = 'concierge';
 const FALLBACK = 'claude';
 
 /**
- * Creates a transport in one of three situations: new and local, new with an empty remote, or
- * joining the transport at the remote from another machine.
+ * Creates a transport: new and local, new with an empty remote, or in a project at the project's own remote.
+ * Joins the one that is at the remote, or of which the folder is a clone, from another machine.
  *
  * @throws CrosstalkError `refused` for a folder that is not empty; nothing is written then
  */
@@ -40,20 +46,24 @@ export async function init(surroundings: Surroundings, input: InitInput): Promis
   checkInput(input);
   const project = await planProject(surroundings, input);
   const dir = project?.clone ?? resolve(surroundings.cwd, input.dir ?? '.');
-  await assertRoom(dir);
+  if (await isUnserved(surroundings, dir, input)) {
+    const settings = await choose(surroundings, input, dir);
+    return joinTransport(surroundings, { ...input, ...settings, dir: await realpath(dir) });
+  }
+  const cloned = await emptyClone(surroundings, input, dir);
+  if (cloned === undefined) await assertRoom(dir);
   const made = await makeFolder(dir).catch((error: unknown) => {
     throw unusable(dir, error);
   });
   try {
-    const settings: TierSlot & { actor: string; from?: string } = {
-      ...(await chooseCli(surroundings, input)),
-      actor: input.actor ?? FIRST_ACTOR,
-    };
-    const from = await chooseWriter(surroundings, { ...input, actor: settings.actor });
-    if (from !== undefined) settings.from = from;
-    if (project !== undefined) return await inProject(surroundings, input, { project, settings });
-    const place = await choosePlace(surroundings, { ...input, actor: settings.actor }, dir);
-    Object.assign(settings, place, await chooseSandbox(surroundings, input, settings.cli));
+    if (project !== undefined) {
+      const settings = await chooseNames(surroundings, input);
+      return await inProject(surroundings, input, { project, settings });
+    }
+    const settings = await choose(surroundings, input, dir);
+    const { from } = settings;
+    if (cloned !== undefined)
+      return await create(surroundings, { ...input, ...settings }, dir, cloned, { isThere: true });
     const remote =
       input.remote === undefined ? undefined : remoteUrl(input.remote, surroundings.cwd);
     const state =
@@ -82,9 +92,62 @@ export async function init(surroundings: Surroundings, input: InitInput): Promis
     const empty = state && remote !== undefined ? { ...state, url: remote } : undefined;
     return await create(surroundings, { ...input, ...settings }, dir, empty);
   } catch (error) {
-    await emptyAgain(dir, made);
+    if (cloned === undefined) await emptyAgain(dir, made);
     throw unusable(dir, error);
   }
+}
+
+type Chosen = TierSlot & { actor: string; from?: string };
+
+/** Who writes here, which actor it serves, and which CLI runs that. */
+async function chooseNames(surroundings: Surroundings, input: InitInput): Promise<Chosen> {
+  const actor = input.actor ?? FIRST_ACTOR;
+  const cli = await chooseCli(surroundings, input);
+  const from = await chooseWriter(surroundings, { ...input, actor });
+  return { ...cli, actor, ...(from !== undefined && { from }) };
+}
+
+/** The same, with where the actor works, and in what. */
+async function choose(surroundings: Surroundings, input: InitInput, dir: string): Promise<Chosen> {
+  const names = await chooseNames(surroundings, input);
+  const place = await choosePlace(surroundings, { ...input, actor: names.actor }, dir);
+  return { ...names, ...place, ...(await chooseSandbox(surroundings, input, names.cli)) };
+}
+
+/** Whether a folder is a clone of a transport in which this machine has served nobody yet. */
+async function isUnserved(
+  surroundings: Surroundings,
+  dir: string,
+  { remote, note }: InitInput,
+): Promise<boolean> {
+  if (remote !== undefined || !atTop(dir, VERSION_FILE) || !atTop(dir, '.git')) return false;
+  return withContext(surroundings, { transport: dir, note }, async ({ paths }) => {
+    return (await loadApprovals(paths.approvals)).alias === undefined;
+  });
+}
+
+function atTop(dir: string, name: string): boolean {
+  return atPath(join(dir, name), { follow: true }) !== undefined;
+}
+
+/** The remote of a clone of an empty repository, in which the transport is made; undefined for another folder. */
+async function emptyClone(
+  { env }: Surroundings,
+  { remote }: InitInput,
+  dir: string,
+): Promise<{ url: string; branch: string; isSha256: boolean } | undefined> {
+  const names = await readdir(dir).catch(() => []);
+  if (remote !== undefined || names.length !== 1 || names[0] !== '.git') return undefined;
+  const clone = await findClone(dir);
+  const head = await headOf(clone);
+  const settings = (await readClone(new Git(dir, env), clone)).map(({ setting }) => setting);
+  const url = valueOf(settings, 'remote.origin.url');
+  if (url === undefined || head === undefined || (await readRef(clone, head)) !== undefined)
+    return undefined;
+  const place = remoteUrl(url, dir);
+  const state = await inspectRemote(place, dir, env);
+  if (state.kind !== 'empty') return undefined;
+  return { url: place, branch: head.replace('refs/heads/', ''), isSha256: state.isSha256 };
 }
 
 /** @throws CrosstalkError `refused` for a clone of a repository that is used for something else */

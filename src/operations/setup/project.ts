@@ -78,7 +78,9 @@ export async function planProject(
   return {
     top,
     commonDir,
-    clone: await freeFolder(join(dataHome(env), `${plainName(top)}-${digestOf(commonDir).slice(0, 8)}`)),
+    clone: await freeFolder(
+      join(dataHome(env), `${plainName(top)}-${digestOf(commonDir).slice(0, 8)}`),
+    ),
     ...(address !== undefined && { url: placed(address, top) }),
     settings: [
       ...own.filter(([key]) => HOW.test(key)),
@@ -171,7 +173,7 @@ export async function assertMayCarry(
       `whether everybody can read ${place} could not be found out (${asked.reason}); whoever can read it can read every message`,
     );
   if (asked.kind !== 'answers') return;
-  const name = plainName(basename(url.replace(/\/+$/, '').replace(/\.git$/, '')) || top);
+  const name = plainName(basename(url).replace(/\.git$/, '') || top);
   const isMeant = input.isPublic === true && (await input.askPublic?.(name)) !== false;
   if (isMeant) return;
   throw new CrosstalkError(

@@ -11,7 +11,7 @@ export interface SandboxChoice {
   /** As given on the command line; without it there is none. */
   wantsSandbox?: boolean;
   /** Called where nothing is given, and this machine could keep the actor in one. */
-  suggestSandbox?: () => void;
+  suggestSandbox?: () => unknown;
 }
 
 /**

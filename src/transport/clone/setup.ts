@@ -182,7 +182,7 @@ async function configure(dir: string, settings: readonly Setting[]): Promise<voi
  * Makes an empty repository for a new transport, which begins once the transport is open (see `Transport.begin`).
  *
  * @param options `remote` is where it will be pushed to, and which objects that takes; `from` who
- *   writes in it
+ *   writes in it; `isThere`: the folder is a clone of the empty remote already
  */
 export async function makeRepository(
   dir: string,
@@ -192,19 +192,21 @@ export async function makeRepository(
     remote?: { url: string; isSha256: boolean };
     from?: string | undefined;
     project?: InProject | undefined;
+    isThere?: boolean;
   },
 ): Promise<void> {
-  const { branch, remote, from, project } = options;
+  const { branch, remote, from, project, isThere = false } = options;
   const format = remote === undefined ? [] : formatOf(remote.isSha256);
   // The branches are to be files, whatever the user's default is.
-  await new Git(dir, environment).must([
-    ...['init', '--quiet', `--initial-branch=${branch}`, ...format, '--', dir],
-  ]);
+  if (!isThere)
+    await new Git(dir, environment).must([
+      ...['init', '--quiet', `--initial-branch=${branch}`, ...format, '--', dir],
+    ]);
   await configure(dir, [
     ['crosstalk.branch', branch],
     ...ofProject(project),
     ...given({ from }),
-    ...(remote === undefined ? [] : remoteSettings(remote.url, branch)),
+    ...(remote === undefined || isThere ? [] : remoteSettings(remote.url, branch)),
   ]);
 }
 
