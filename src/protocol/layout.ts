@@ -118,7 +118,7 @@ export function folderUse(path: string): 'enter' | 'name' | 'skip' {
 /** Undefined when the version is supported, otherwise the line that says why it is refused. */
 export function versionProblem(content: string | undefined, where: string): string | undefined {
   if (content === undefined) {
-    return `no Crosstalk transport, ${where} has no ${VERSION_FILE}; go into one, name it with --transport <dir> or CROSSTALK_TRANSPORT, or make one with: crosstalk init <dir>; if somebody removed that file, push it again with the one line ${PROTOCOL_VERSION}`;
+    return `no Crosstalk transport, ${where} has no ${VERSION_FILE}; go into one, name it with --transport <dir> or CROSSTALK_TRANSPORT, or make one with: crosstalk init in a project, crosstalk init <dir> elsewhere; if somebody removed that file, push it again with the one line ${PROTOCOL_VERSION}`;
   }
   const version = content.replace(/\r?\n$/, '');
   if (version === PROTOCOL_VERSION) return undefined;

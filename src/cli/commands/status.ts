@@ -43,7 +43,10 @@ function render(s: Status, paint: Paint): string {
     part(paint, warmTitle(s), warmRows(s.warm)),
     part(paint, 'Transport', [
       ['dir', s.transport],
-      ['branch', `${s.branch} at ${s.tip.slice(0, 12)}${s.origin ? '' : ' (solo: no origin)'}`],
+      [
+        s.ref === undefined ? 'branch' : 'ref',
+        `${s.ref ?? s.branch} at ${s.tip.slice(0, 12)}${s.origin ? '' : ' (solo: no origin)'}`,
+      ],
       ['state', s.state_dir],
     ]),
     part(paint, 'Dispatcher', dispatcher(s)),

@@ -42,6 +42,7 @@ const SECTIONS: readonly (readonly [title: string, commands: readonly string[]])
       'worktree',
       'session',
       'sandbox',
+      'checkout',
       'archive',
       'upgrade',
     ],

@@ -13,3 +13,14 @@ export const IN_PROJECT: NonNullable<CommandSpec['options']> = [
 
 export const PROJECT_DETAILS =
   'In a git project, without [dir], the bus is the ref refs/crosstalk/bus at the project\u2019s own remote, which clones, branches and CI do not see.';
+
+export const CHECKOUT: CommandSpec = {
+  name: 'checkout',
+  args: '<dir>',
+  summary: 'put the files of the bus before your eyes, in a folder that follows it',
+  details:
+    'The folder is a link to the clone of the bus, for an editor or a file manager. Remove it with: rm <dir>',
+  notInRun: 'for people: a run has no use for it',
+  example: 'crosstalk checkout ~/app-bus',
+  load: () => import('../commands/work/checkout.ts'),
+};

@@ -20,7 +20,7 @@ import {
   UNSERVED,
   type CommandSpec,
 } from '../command/spec.ts';
-import { IN_PROJECT, PROJECT_DETAILS } from './project.ts';
+import { CHECKOUT, IN_PROJECT, PROJECT_DETAILS } from './project.ts';
 import { NO_WAITING, READING_COMMANDS, TIMEOUT } from './reading.ts';
 import { TALKING_COMMANDS } from './talking.ts';
 import { SERVICE_COMMANDS } from './service.ts';
@@ -206,6 +206,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     load: () => import('../commands/attach.ts'),
   },
   ...WEB_COMMANDS,
+  CHECKOUT,
   {
     name: 'upgrade',
     summary: 'replace upstream/ with this version’s template',

@@ -62,6 +62,8 @@ export interface Status {
   transport: string;
   origin: boolean;
   branch: string;
+  /** The full name of the remote's ref that is the bus, where that is no branch. */
+  ref?: string;
   tip: string;
   state_dir: string;
   /** Set while this program does not support the transport's version. */

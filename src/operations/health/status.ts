@@ -72,6 +72,7 @@ export async function status(
     transport: transport.dir,
     origin: transport.origin !== undefined,
     branch: transport.branch,
+    ...(transport.remoteRef !== `refs/heads/${transport.branch}` && { ref: transport.remoteRef }),
     tip: census.tip,
     state_dir: paths.root,
     version_problem: version ?? null,

@@ -1,4 +1,4 @@
-import { readdir, realpath } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { CrosstalkError } from '../../errors.ts';
@@ -6,7 +6,7 @@ import { IDENTITY_FILE, VERSION_FILE } from '../../protocol/layout.ts';
 import { identityIn } from '../../protocol/signed.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { stateHome } from '../../state/directory.ts';
-import { busOfProject, digestOf } from '../../state/projects.ts';
+import { busOfProject, digestOf, linkProject } from '../../state/projects.ts';
 import { askAsAnyone } from '../../transport/clone/anyone.ts';
 import { BRANCH_OF_PROJECT, PROJECT_REF } from '../../transport/clone/branches.ts';
 import { placeOfRemote } from '../../transport/clone/bus-identity.ts';
@@ -18,7 +18,7 @@ import { redact } from '../../transport/git/failure.ts';
 import { startOf } from '../../transport/worktree/source.ts';
 import { openTransport } from '../context.ts';
 import { transportAround, type Surroundings } from '../locate.ts';
-import { projectsAround } from '../project.ts';
+import { projectsAround, type Project } from '../project.ts';
 import type { InitInput } from './input.ts';
 
 /** The project's own remote as the place of its bus, before anything is made. */
@@ -54,9 +54,9 @@ export async function planProject(
   const [project] = projectsAround(env, cwd);
   if (project === undefined) return undefined;
   const { top, commonDir } = project;
-  const isEmpty = (await readdir(cwd)).every((name) => name === '.git');
-  if (isEmpty && !(await hasCommit(top))) return undefined;
-  if (isEmpty && (await realpath(cwd)) !== top) return undefined;
+  // A clone of an empty repository becomes a transport of its own.
+  if ((await readdir(top)).every((name) => name === '.git') && !(await hasCommit(top)))
+    return undefined;
   const git = new Git(top, env);
   const theirs = await readClone(git, await findClone(top));
   const ours = await new Git(tmpdir(), env).run(['config', '--list', '-z', '--show-scope']);
@@ -65,29 +65,51 @@ export async function planProject(
     ...new Set(all.flatMap(([name]) => /^remote\.(.+)\.url$/.exec(name)?.[1] ?? [])),
   ];
   if (input.remote !== undefined && !remotes.includes(input.remote)) return undefined;
-  const known = busOfProject(stateHome(env), commonDir);
-  if (known?.isSame === true)
-    throw new CrosstalkError(
-      'refused',
-      `the bus of ${top} is here already; see how it is with: crosstalk status`,
-    );
   const name = input.join === undefined ? await chooseRemote(remotes, input) : undefined;
   const own = ofClone(theirs, parseScoped(ours.stdout.toString('utf8')));
   const pushed = name === undefined ? undefined : valueOf(all, `remote.${name}.pushurl`);
   const address = name === undefined ? input.join : await addressOf(git, name);
+  const url = address === undefined ? undefined : placed(address, top);
+  await assertNew(env, project, url);
   return {
     top,
     commonDir,
     clone: await freeFolder(
       join(dataHome(env), `${plainName(top)}-${digestOf(commonDir).slice(0, 8)}`),
     ),
-    ...(address !== undefined && { url: placed(address, top) }),
+    ...(url !== undefined && { url }),
     settings: [
       ...own.filter(([key]) => HOW.test(key)),
       ...(pushed === undefined ? [] : [['remote.origin.pushurl', placed(pushed, top)] as const]),
     ],
     ...((await hasCommit(top)) && { worktree: topOf(commonDir, top) }),
   };
+}
+
+/**
+ * Makes sure that a project has no bus on this machine yet. The bus of a clone that was at the same path before is
+ * used again.
+ *
+ * @throws CrosstalkError `refused` where it has one
+ */
+async function assertNew(
+  env: NodeJS.ProcessEnv,
+  { top, commonDir }: Project,
+  url: string | undefined,
+): Promise<void> {
+  const known = busOfProject(stateHome(env), commonDir);
+  if (known === undefined) return;
+  const { clone, isSame } = known;
+  const settings = await readClone(new Git(clone, env), await findClone(clone));
+  const all = settings.map(({ setting }) => setting);
+  const origin = valueOf(all, 'remote.origin.url');
+  if (!isSame && origin !== url) return;
+  if (!isSame) await linkProject(stateHome(env), commonDir, clone);
+  const where =
+    origin === undefined && url !== undefined
+      ? `, without a remote; give it the project's with: git -C ${clone} remote add origin ${redact(url)}, and accept that with: crosstalk host approve`
+      : '; see how it is with: crosstalk status';
+  throw new CrosstalkError('refused', `the bus of ${top} is here already${where}`);
 }
 
 /** A folder that is not there yet: one may be left of a project that was at the same path before. */

@@ -1,0 +1,400 @@
+import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { scratch } from '../support/bus.ts';
+import { command, type Ran, type RunOptions } from '../support/command.ts';
+import { digestOf } from '../support/folder-digest.ts';
+import { git } from '../support/git.ts';
+
+const REF = 'refs/crosstalk/bus';
+
+/** Somebody who works in a clone of a project, with a home folder of their own. */
+class Person {
+  readonly home: string;
+  readonly app: string;
+  readonly name: string;
+
+  constructor(root: string, name: string, remote: string) {
+    this.name = name;
+    this.home = join(root, `${name}-home`);
+    this.app = join(root, `${name}-app`);
+    mkdirSync(this.home);
+    git(root, 'clone', '--quiet', remote, this.app);
+  }
+
+  run(...argv: string[]): Promise<Ran> {
+    return this.runIn(this.app, {}, ...argv);
+  }
+
+  runIn(cwd: string, options: Partial<RunOptions>, ...argv: string[]): Promise<Ran> {
+    const env = {
+      HOME: this.home,
+      XDG_STATE_HOME: join(this.home, 'state'),
+      XDG_DATA_HOME: join(this.home, 'data'),
+    };
+    return command(argv, { cwd, ...options, env: { ...env, ...options.env } });
+  }
+
+  async init(...options: string[]): Promise<Ran> {
+    const own = ['--cli', 'cat >/dev/null; echo answered', '--from', this.name, '--no-sandbox'];
+    return this.run('init', ...own, '--alias', this.name, '--actor', `${this.name}s`, ...options);
+  }
+
+  /** The text of this machine's host file on the bus. */
+  hostFile(hub: string): string {
+    return git(hub, 'show', `${REF}:hosts/${this.name}.md`);
+  }
+}
+
+/** A project with one commit, at a bare remote, with a first clone. */
+function project(): { root: string; hub: string; anna: Person } {
+  const root = scratch();
+  const hub = join(root, 'hub.git');
+  git(root, 'init', '--quiet', '--bare', '--initial-branch=main', hub);
+  const anna = new Person(root, 'anna', hub);
+  git(anna.app, 'checkout', '--quiet', '-b', 'main');
+  writeFileSync(join(anna.app, 'readme'), 'hello\n');
+  git(anna.app, 'add', '.');
+  git(anna.app, 'commit', '--quiet', '-m', 'first');
+  git(anna.app, 'push', '--quiet', 'origin', 'main');
+  return { root, hub, anna };
+}
+
+const servers: Server[] = [];
+
+afterEach(() => {
+  for (const server of servers.splice(0)) server.close();
+});
+
+/** Serves the files of a repository to everybody, as an old web server would; only to a password if one is given. */
+async function served(folder: string, password?: string): Promise<string> {
+  const server = createServer((request, response) => {
+    const isIn = request.headers.authorization === `Basic ${btoa(`anna:${password ?? ''}`)}`;
+    if (password !== undefined && !isIn) {
+      response.writeHead(401, { 'www-authenticate': 'Basic realm="x"' }).end();
+      return;
+    }
+    const path = join(folder, (request.url ?? '/').split('?')[0] ?? '/');
+    void readFile(path).then(
+      (bytes) => response.end(bytes),
+      () => response.writeHead(404).end(),
+    );
+  });
+  servers.push(server);
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  const address = server.address();
+  return `http://127.0.0.1:${String(typeof address === 'object' ? address?.port : 0)}`;
+}
+
+describe('a bus in a project', () => {
+  it('is a ref of the project’s remote, and nothing of the project is written', async () => {
+    const { root, hub, anna } = project();
+    const before = digestOf(anna.app);
+    const made = await anna.init();
+    expect(made.code, made.err).toBe(0);
+    expect(made.out).toContain(`The bus of ${anna.app}: ${REF} at ${hub}`);
+    expect(made.err).toContain(`everybody who can read ${hub} can read the bus`);
+    expect(digestOf(anna.app)).toEqual(before);
+    expect(git(hub, 'for-each-ref', '--format=%(refname)')).toBe(`${REF}\nrefs/heads/main\n`);
+    // What a clone, and each command that somebody gives in it, sees of the bus.
+    const other = join(root, 'other');
+    git(root, 'clone', '--quiet', hub, other);
+    git(other, 'fetch', '--quiet', '--prune');
+    git(other, 'push', '--quiet', '--all');
+    git(other, 'gc', '--quiet');
+    const refs = 'HEAD\nrefs/heads/main\nrefs/remotes/origin/HEAD\nrefs/remotes/origin/main\n';
+    expect(git(other, 'for-each-ref', '--format=%(refname)')).toBe(refs.replace('HEAD\n', ''));
+    expect(git(other, 'log', '--all', '--oneline').trim().split('\n')).toHaveLength(1);
+    expect(git(other, 'branch', '--all')).not.toContain('crosstalk');
+    const mirror = join(root, 'mirror.git');
+    git(root, 'clone', '--quiet', '--mirror', hub, mirror);
+    expect(git(mirror, 'for-each-ref', '--format=%(refname)')).toContain(REF);
+  });
+
+  it('is found from anywhere in the project, and not from the copy of a thread', async () => {
+    const { root, hub, anna } = project();
+    git(anna.app, 'branch', 'wip');
+    git(anna.app, 'worktree', 'add', '--quiet', join(root, 'wip'), 'wip');
+    const library = join(root, 'library');
+    git(root, 'clone', '--quiet', hub, library);
+    git(anna.app, '-c', 'protocol.file.allow=always', 'submodule', 'add', '-q', library, 'lib');
+    await anna.init();
+    mkdirSync(join(anna.app, 'deep', 'down'), { recursive: true });
+    for (const cwd of [anna.app, join(anna.app, 'deep/down'), join(root, 'wip')]) {
+      const { out } = await anna.runIn(cwd, {}, 'status', '--json');
+      expect(JSON.parse(out)).toMatchObject({ ref: REF, branch: 'bus' });
+    }
+    const inside = await anna.runIn(join(anna.app, 'lib'), {}, 'status', '--json');
+    expect(JSON.parse(inside.out)).toMatchObject({ ref: REF });
+    const sent = await anna.run('ask', 'annas', 'hello', '--timeout', '1');
+    expect(sent.code).toBe(3);
+    await anna.run('dispatch', '--once');
+    expect((await anna.run('log')).out).toContain('answered');
+    const copies = join(anna.home, 'state');
+    const copy = readdirSync(copies, { recursive: true, encoding: 'utf8' }).find((name) =>
+      /worktrees\/[^/]+\/[^/]+\/\.git$/.test(name),
+    );
+    const from = join(copies, copy ?? 'none', '..');
+    expect((await anna.runIn(from, {}, 'status')).code).not.toBe(0);
+    expect(git(from, 'remote')).not.toContain('bus');
+  });
+
+  it('serves a colleague once the key of their message is pinned', async () => {
+    const { root, hub, anna } = project();
+    await anna.init();
+    const ben = new Person(root, 'ben', hub);
+    expect((await ben.init()).out).toContain('Joined as ben.');
+    expect(ben.hostFile(hub)).toContain('only_from: pinned');
+    await ben.run('send', '--to', 'annas', 'please');
+    await anna.run('dispatch', '--once');
+    const [letter] = JSON.parse((await anna.run('dlq', '--json')).out) as {
+      id: string;
+      reason: string;
+      messages: [string];
+    }[];
+    expect(letter?.reason).toBe('not_accepted');
+    const message = letter?.messages[0] ?? '';
+    const unsure = await anna.run('key', 'pin', 'ben', message);
+    expect([unsure.code, unsure.err]).toEqual([2, expect.stringContaining('SHA256:')]);
+    expect((await anna.run('key', 'pin', 'carl', message)).err).toContain('is from "ben"');
+    const pinned = await anna.run('key', 'pin', 'ben', message, '--yes');
+    expect(pinned.err).toContain(`crosstalk dlq --retry ${letter?.id ?? ''}`);
+    await anna.run('dlq', '--retry', letter?.id ?? '');
+    await anna.run('dispatch', '--once');
+    expect((await ben.run('sync')).code).toBe(0);
+    expect((await ben.run('inbox')).out).toContain('answered');
+  });
+
+  it('serves whoever can push where that was asked for, and says who that is', async () => {
+    const { root, hub, anna } = project();
+    const made = await anna.init('--anyone-who-can-push');
+    expect(made.err).toContain('every token and bot that may push');
+    expect(anna.hostFile(hub)).not.toContain('only_from');
+    expect(existsSync(join(anna.home, '.ssh'))).toBe(false);
+    const ben = new Person(root, 'ben', hub);
+    await ben.init();
+    await ben.run('send', '--to', 'annas', 'please');
+    await anna.run('dispatch', '--once');
+    expect((await anna.run('log')).out).toContain('answered');
+  });
+
+  it('approves no host file that was there before', async () => {
+    const { root, hub, anna } = project();
+    await anna.init();
+    const ben = new Person(root, 'ben', hub);
+    const planted = join(root, 'planted');
+    git(root, 'init', '--quiet', planted);
+    git(planted, 'pull', '--quiet', hub, REF);
+    writeFileSync(
+      join(planted, 'hosts', 'ben.md'),
+      '---\nalias: ben\nactors:\n  bens:\n    default: touch /tmp/planted\n---\n',
+    );
+    git(planted, 'add', '.');
+    git(planted, 'commit', '--quiet', '-m', 'planted');
+    git(planted, 'push', '--quiet', hub, `HEAD:${REF}`);
+    const taken = await ben.init();
+    expect([taken.code, taken.err]).toEqual([1, expect.stringContaining('"ben" is taken')]);
+    const joined = await ben.run('init', '--cli', 'cat', '--from', 'ben', '--alias', 'bens-own');
+    expect(joined.code, joined.err).toBe(0);
+    const { out } = await ben.run('host', 'show', '--json');
+    expect(out).not.toContain('planted');
+  });
+
+  it('is put back after a mirror removed it, by whoever says so', async () => {
+    const { root, hub, anna } = project();
+    await anna.init();
+    await anna.run('send', '--to', 'annas', 'first');
+    const tip = git(hub, 'rev-parse', REF);
+    const other = join(root, 'other');
+    git(root, 'clone', '--quiet', hub, other);
+    git(other, 'push', '--quiet', '--mirror', hub);
+    expect(git(hub, 'for-each-ref', REF)).toBe('');
+    const gone = await anna.run('sync');
+    expect(gone.code).toBe(1);
+    expect(gone.err).toContain(`the remote has ${REF} no more`);
+    const queued = await anna.run('send', '--to', 'annas', 'second');
+    expect(queued.out).toContain('Queued');
+    expect(git(hub, 'for-each-ref', REF)).toBe('');
+    const questions: string[] = [];
+    const ask = (answer: string) => (question: string) => {
+      questions.push(question);
+      return Promise.resolve(answer);
+    };
+    const declined = await anna.runIn(anna.app, { ask: ask('n') }, 'sync', '--recreate');
+    expect([declined.code, git(hub, 'for-each-ref', REF)]).toEqual([1, '']);
+    expect(questions[0]).toContain(`${REF} at ${hub}`);
+    const back = await anna.runIn(anna.app, { ask: ask('y') }, 'sync', '--recreate');
+    expect(back.code, back.err).toBe(0);
+    expect(git(hub, 'merge-base', '--is-ancestor', tip.trim(), REF)).toBe('');
+    expect(back.out).toContain('Pushed: 1');
+    expect((await anna.run('sync', '--recreate')).err).toContain('there is nothing to put back');
+  });
+
+  it('is not made where everybody can read, unless that is meant', async () => {
+    const { hub, anna, root } = project();
+    git(hub, 'update-server-info');
+    const url = await served(root);
+    git(anna.app, 'remote', 'set-url', 'origin', `${url}/hub.git`);
+    git(anna.app, 'config', 'remote.origin.pushurl', hub);
+    const refused = await anna.init();
+    expect([refused.code, refused.err]).toEqual([
+      1,
+      expect.stringContaining('everybody can read this'),
+    ]);
+    expect(git(hub, 'for-each-ref', REF)).toBe('');
+    const typing = (answer: string): Promise<Ran> =>
+      anna.runIn(
+        anna.app,
+        { ask: (question) => Promise.resolve(question.includes('Type hub') ? answer : '') },
+        ...['init', '--cli', 'cat', '--from', 'anna', '--public'],
+      );
+    expect((await typing('yes')).code).toBe(1);
+    expect(git(hub, 'for-each-ref', REF)).toBe('');
+    const made = await typing('hub');
+    expect(git(hub, 'for-each-ref', REF), made.err).not.toBe('');
+  });
+
+  it('asks a remote with nothing that would let somebody in', async () => {
+    const { hub, anna, root } = project();
+    git(hub, 'update-server-info');
+    const url = (await served(root, 'secret')).replace('://', '://anna:secret@');
+    git(anna.app, 'remote', 'set-url', 'origin', `${url}/hub.git`);
+    git(anna.app, 'config', 'remote.origin.pushurl', hub);
+    writeFileSync(join(anna.home, '.netrc'), 'machine 127.0.0.1 login anna password secret\n');
+    const made = await anna.init();
+    expect(git(hub, 'for-each-ref', REF), made.err).not.toBe('');
+    expect(made.out + made.err).not.toContain('secret');
+  });
+
+  it('is a copy at a fork, from which the original is joined', async () => {
+    const { root, hub, anna } = project();
+    await anna.init();
+    await anna.run('send', '--to', 'annas', 'an old question');
+    const fork = join(root, 'fork.git');
+    git(root, 'clone', '--quiet', '--mirror', hub, fork);
+    const eve = new Person(root, 'eve', fork);
+    const copied = git(fork, 'rev-parse', REF);
+    const refused = await eve.init();
+    expect([refused.code, refused.err]).toEqual([1, expect.stringContaining('is a copy here')]);
+    expect(git(fork, 'rev-parse', REF)).toBe(copied);
+    expect((await eve.run('status')).code).not.toBe(0);
+    const joined = await eve.init('--join', hub);
+    expect(joined.out, joined.err).toContain('Joined as eve.');
+    expect(eve.hostFile(hub)).toContain('alias: eve');
+  });
+
+  it('is a branch, after asking, where the remote takes no such ref', async () => {
+    const { hub, anna } = project();
+    const hook = join(hub, 'hooks', 'update');
+    writeFileSync(hook, '#!/bin/sh\ncase $1 in refs/heads/*) ;; *) echo no >&2; exit 1 ;; esac\n');
+    chmodSync(hook, 0o755);
+    const refused = await anna.init();
+    expect([refused.code, refused.err]).toEqual([
+      1,
+      expect.stringContaining('does not take the ref refs/crosstalk/bus'),
+    ]);
+    expect(refused.err).toContain('crosstalk init --as-branch');
+    const questions: string[] = [];
+    const asked = await anna.runIn(
+      anna.app,
+      {
+        ask: (question) => {
+          questions.push(question);
+          return Promise.resolve(question.includes('crosstalk-bus') ? 'y' : '');
+        },
+      },
+      ...['init', '--cli', 'cat', '--from', 'anna', '--no-sandbox'],
+    );
+    expect(asked.code, asked.err).toBe(0);
+    expect(questions.join()).toContain('a CI may build it');
+    await anna.run('send', '--to', 'concierge', 'hello');
+    const subjects = git(hub, 'log', '--format=%s', 'crosstalk-bus').trim().split('\n');
+    expect(subjects.length).toBeGreaterThan(1);
+    expect(subjects.filter((subject) => !subject.startsWith('[skip ci] '))).toEqual([]);
+  });
+
+  it('says what to do where nothing can be pushed', async () => {
+    const { hub, anna } = project();
+    const hook = join(hub, 'hooks', 'pre-receive');
+    writeFileSync(hook, '#!/bin/sh\necho read-only >&2; exit 1\n');
+    chmodSync(hook, 0o755);
+    const refused = await anna.init();
+    expect(refused.code).toBe(1);
+    expect(refused.err).toContain('crosstalk init <dir> --remote <url>');
+    expect((await anna.run('status')).code).not.toBe(0);
+  });
+
+  it('stays on this machine where the project has no remote', async () => {
+    const { hub, anna } = project();
+    git(anna.app, 'remote', 'remove', 'origin');
+    const made = await anna.init();
+    expect(made.out).toContain('stays on this machine');
+    await anna.run('send', '--to', 'annas', 'hello');
+    await anna.run('dispatch', '--once');
+    expect((await anna.run('log')).out).toContain('answered');
+    const again = await anna.init();
+    expect([again.code, again.err]).toEqual([1, expect.stringContaining('is here already; see')]);
+    // The project gets its remote back.
+    git(anna.app, 'remote', 'add', 'origin', hub);
+    const [, clone = ''] = /git -C (\S+) remote add/.exec((await anna.init()).err) ?? [];
+    git(clone, 'remote', 'add', 'origin', hub);
+    const { held } = JSON.parse((await anna.run('host', 'show', '--json')).out) as {
+      held: { digest: string }[];
+    };
+    await anna.run('host', 'approve', ...held.map(({ digest }) => digest));
+    await anna.run('sync');
+    expect(git(hub, 'ls-tree', '-r', '--name-only', REF)).toContain('hosts/anna.md');
+  });
+
+  it('is used again by a project that was cloned anew', async () => {
+    const { root, hub, anna } = project();
+    await anna.init();
+    rmSync(anna.app, { recursive: true });
+    git(root, 'clone', '--quiet', hub, anna.app);
+    expect((await anna.run('status')).code).not.toBe(0);
+    expect((await anna.init()).err).toContain('is here already');
+    const { out } = await anna.run('status', '--json');
+    expect(JSON.parse(out)).toMatchObject({ ref: REF, host: { alias: 'anna' } });
+  });
+
+  it('asks which of several remotes carries it', async () => {
+    const { root, hub, anna } = project();
+    git(anna.app, 'remote', 'add', 'upstream', join(root, 'nowhere.git'));
+    const unsure = await anna.init();
+    expect([unsure.code, unsure.err]).toEqual([
+      2,
+      expect.stringContaining('say which one is to carry the bus with --remote <name>'),
+    ]);
+    const made = await anna.init('--remote', 'origin');
+    expect(made.out, made.err).toContain(`${REF} at ${hub}`);
+  });
+
+  it('shows its files in a folder outside of the project', async () => {
+    const { root, anna } = project();
+    await anna.init();
+    expect((await anna.run('checkout', 'here')).err).toContain('name a folder outside');
+    const shown = join(root, 'shown');
+    expect((await anna.run('checkout', shown)).code).toBe(0);
+    expect(readdirSync(shown)).toContain('hosts');
+    expect((await anna.runIn(shown, {}, 'status', '--json')).out).toContain(REF);
+  });
+});
+
+describe('init in a clone', () => {
+  it('begins a transport in the clone of an empty repository, and adds machines in clones of that', async () => {
+    const root = scratch();
+    const hub = join(root, 'hub.git');
+    git(root, 'init', '--quiet', '--bare', '--initial-branch=main', hub);
+    const anna = new Person(root, 'anna', hub);
+    const made = await anna.init();
+    expect(made.code, made.err).toBe(0);
+    expect(git(anna.app, 'config', '--get-all', 'remote.origin.url').trim()).toBe(hub);
+    expect(git(hub, 'show', 'main:hosts/anna.md')).toContain('alias: anna');
+    const ben = new Person(root, 'ben', hub);
+    expect((await ben.init()).out).toContain('Joined as ben.');
+    expect(git(hub, 'show', 'main:hosts/ben.md')).toContain('alias: ben');
+    expect((await ben.init()).err).toContain('is a transport already');
+  });
+});
