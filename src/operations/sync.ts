@@ -107,7 +107,7 @@ export async function recreate(
   const tip = await tipOf(context);
   if (!(await confirm(`${transport.remoteRef} at ${transport.origin}, at the commit ${tip}`)))
     return false;
-  const failure = await transport.recreate();
+  const failure = await transport.pushTip('anew');
   if (failure === undefined) return true;
   throw new CrosstalkError('git_failed', `cannot put the bus back: ${failure.reason}`);
 }

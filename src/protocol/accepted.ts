@@ -1,6 +1,8 @@
 import { isTo, type Lookup } from './causality.ts';
-import { PINNED } from './files/tier-only-from.ts';
 import type { Located, Message } from './message.ts';
+
+/** Among the names of a tier's `only_from`: whoever has signed with a key that is pinned on the machine. */
+export const PINNED = 'pinned';
 
 /** No thread is judged that has more messages behind a delivery. */
 const MAX_MESSAGES = 2000;

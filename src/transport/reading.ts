@@ -29,7 +29,7 @@ import {
   type RefMove,
 } from './clone/ref-log.ts';
 import type { SettingChange } from './clone/settings.ts';
-import type { Repository } from './clone/handle.ts';
+import { remoteRefOf, type Repository } from './clone/handle.ts';
 import { watchTracked } from './clone/moves.ts';
 import {
   changesBetween,
@@ -46,6 +46,15 @@ import type { FileChange } from './objects/walk.ts';
 export abstract class Reading {
   abstract readonly objects: Objects;
   protected abstract get repository(): Repository;
+
+  /** `git config crosstalk.window`. */
+  get window(): string | undefined {
+    return this.repository.window;
+  }
+  /** The remote's ref that carries the bus, by its full name. */
+  get remoteRef(): string {
+    return remoteRefOf(this.repository);
+  }
 
   /**
    * Fetches what a partial clone lacks of these objects, with few fetches; see {@link prefetch}.

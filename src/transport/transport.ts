@@ -1,6 +1,6 @@
 import { planAhead, type CheckoutState, type Plan } from './checkout/plan.ts';
 import { follow } from './checkout/follow.ts';
-import { makeBranch, recreate } from './clone/branches.ts';
+import { makeBranch } from './clone/branches.ts';
 import { configStamp, fileStamp } from './clone/clone.ts';
 import type { Failure } from './git/failure.ts';
 import type { RemoteLimits } from './clone/forges.ts';
@@ -22,7 +22,7 @@ import { bring, knownTip, mirror, pushCommit, trackedTip } from './clone/remote.
 import { maintainIfDue, type Maintained } from './maintenance.ts';
 import { Epochs } from './publish/epoch.ts';
 import { acceptChanges, openRepository, prepare, type OpenOptions } from './clone/repository.ts';
-import { remoteRefOf, type CloneDefaults, type Repository } from './clone/handle.ts';
+import type { CloneDefaults, Repository } from './clone/handle.ts';
 import type { SettingChange } from './clone/settings.ts';
 import { showingOf } from './checkout/showing.ts';
 import { setInClone } from './checkout/sparse.ts';
@@ -86,10 +86,6 @@ export class Transport extends Reading {
   get origin(): string | undefined {
     return this.#repository.origin;
   }
-  /** `git config crosstalk.window`. */
-  get window(): string | undefined {
-    return this.#repository.window;
-  }
   /** What the remote should be asked for at most; undefined without a limit. */
   get limits(): RemoteLimits | undefined {
     return this.#repository.limits;
@@ -101,10 +97,6 @@ export class Transport extends Reading {
   }
   get branch(): string {
     return this.#repository.branch;
-  }
-  /** The remote's ref that carries the bus, by its full name. */
-  get remoteRef(): string {
-    return remoteRefOf(this.#repository);
   }
   /** What `git config crosstalk.from`, `.channel` and so on say, of the clone or of the user. */
   get defaults(): CloneDefaults {
@@ -181,20 +173,14 @@ export class Transport extends Reading {
   }
 
   /**
-   * Puts the bus back on a remote that has lost it; see {@link recreate}.
+   * Pushes what is known here: `dry` changes nothing, `anew` is for a remote that has no bus, or has it no more.
    *
-   * @returns the failure, if any
+   * @returns the failure, if any: `behind` where the remote has it after all
    */
-  async recreate(): Promise<Failure | undefined> {
-    const tip = await this.tip();
-    return tip === undefined ? undefined : recreate(this.#repository, tip);
-  }
-
-  /** Tries a push that changes nothing; the failure, if any. */
-  async probePush(): Promise<Failure | undefined> {
+  async pushTip(how: 'dry' | 'anew'): Promise<Failure | undefined> {
     const tip = await this.tip();
     if (tip === undefined) return undefined;
-    return pushCommit(this.#repository, tip, { dry: true });
+    return pushCommit(this.#repository, tip, how === 'dry' ? { dry: true } : { expected: '' });
   }
 
   /**

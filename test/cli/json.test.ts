@@ -48,6 +48,7 @@ const GIVEN: Readonly<Record<string, readonly string[]>> = {
   compact: ['MESSAGE', '--by', 'worker', '--timeout', '0'],
   'skill show': ['review'],
   'skill add': ['my-skill'],
+  checkout: ['shown'],
   archive: ['--before', '2020-01-01', '--dry-run'],
   dispatch: ['--once', '--host', 'front'],
   'worktree show': ['x'],

@@ -1,6 +1,9 @@
+import { withoutWebToken } from '../../credentials.ts';
+import { withContext } from '../../operations/context.ts';
+import { signAndPin } from '../../operations/keys/pinning.ts';
 import type { InitInput, Initialised } from '../../operations/setup/input.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
-import { flag, given, isYes, type Call } from './command.ts';
+import { flag, given, isYes, note, type Call } from './command.ts';
 
 /** What the command line, or somebody at a terminal, says of a bus in a project. */
 export function projectInput(call: Call): Partial<InitInput> {
@@ -10,6 +13,16 @@ export function projectInput(call: Call): Partial<InitInput> {
     isPublic: flag(call, 'public'),
     isOpen: flag(call, 'anyoneWhoCanPush'),
     asBranch: flag(call, 'asBranch'),
+    sign: async (transport) => {
+      const noted = (line: string): void => {
+        note(call, line);
+      };
+      const surroundings = { env: withoutWebToken(call.io.env), cwd: call.io.cwd };
+      await withContext(surroundings, { transport, note: noted }, async (context) => {
+        const { name, path, fingerprint } = await signAndPin(context, call.io.login);
+        noted(`you sign as ${name} with ${path} (${fingerprint})`);
+      });
+    },
     ...(ask !== undefined &&
       !flag(call, 'json') && {
         askRemote: async (remotes) => {

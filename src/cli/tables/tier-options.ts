@@ -20,7 +20,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   worktree_push: 'the remote to which the branch of a thread is pushed after each run',
   before: 'a command line that is run once in each new copy, such as npm ci',
   sandbox: 'what a run may reach: default, or {write, read, hide, net, env}',
-  only_from: 'whose signed tasks it serves: anna, or [anna, bob] (default: everybody’s)',
+  only_from: 'whose signed tasks it serves: anna, [anna, bob], or pinned (default: everybody’s)',
   gate: 'who approves what a run is going to do, before it does it: a name, or asker',
   gate_plan: 'the command line that plans and changes nothing, for an unknown CLI',
   permit: 'who is asked when the CLI wants more than its flags allow: a name, or asker',

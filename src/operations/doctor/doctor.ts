@@ -124,7 +124,7 @@ async function remote(context: Context): Promise<Check> {
     return { check: 'remote', ok: false, found: news.failure.reason, fix };
   }
   await permission(context.budget)('read');
-  const refused = await context.transport.probePush();
+  const refused = await context.transport.pushTip('dry');
   return refused === undefined
     ? { check: 'remote', ok: true, found: 'can be read and written', fix: '' }
     : { check: 'remote', ok: false, found: refused.reason, fix: 'ask for the right to push' };

@@ -8,6 +8,8 @@ import type { Context } from '../context.ts';
 import { knownActors } from '../setup/actors.ts';
 import { keyOfMessage } from './examine.ts';
 import { namedKey } from './key-file.ts';
+import { createKey, useUsualKey } from './own-key.ts';
+import { resolveFrom } from '../lookup/resolve.ts';
 
 /** A key that may be pinned, for somebody who is asked. */
 export interface Proposed {
@@ -72,6 +74,22 @@ export function pin(context: Context, added: Pin): Promise<void> {
     const isThere = pins.some(({ name, key }) => name === added.name && key === added.key);
     return isThere ? pins : [...pins, added];
   });
+}
+
+/**
+ * Signs with a key of one's own from now on, the one at the usual place if there is one, and pins it.
+ *
+ * @returns under which name, and with which key
+ */
+export async function signAndPin(
+  context: Context,
+  login: string,
+): Promise<{ name: string; path: string; fingerprint: string }> {
+  const { path } = (await useUsualKey(context)) ?? (await createKey(context, '', login));
+  const name = resolveFrom(context, undefined, login);
+  const { pin: own } = await proposePin(context, name, path);
+  await pin(context, own);
+  return { name, path, fingerprint: own.fingerprint };
 }
 
 /**

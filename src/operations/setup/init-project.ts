@@ -4,12 +4,9 @@ import { redact } from '../../transport/git/failure.ts';
 import { inspectRemote, makeClone } from '../../transport/clone/setup.ts';
 import { linkProject } from '../../state/projects.ts';
 import { stateHome } from '../../state/directory.ts';
-import { PINNED } from '../../protocol/files/tier-only-from.ts';
+import { PINNED } from '../../protocol/accepted.ts';
 import { makeFolder } from '../../folder.ts';
-import { withContext, type Context } from '../context.ts';
-import { createKey, useUsualKey } from '../keys/own-key.ts';
-import { pin, proposePin } from '../keys/pinning.ts';
-import { resolveFrom } from '../lookup/resolve.ts';
+import type { Context } from '../context.ts';
 import type { Surroundings } from '../locate.ts';
 import { bringInto, create } from './create.ts';
 import type { Initialised, InitInput } from './input.ts';
@@ -81,7 +78,7 @@ export async function inProject(
   }
   await linkProject(stateHome(surroundings.env), project.commonDir, made.dir);
   if (input.isOpen !== true)
-    await pinOwn(surroundings, dir, input).catch((error: unknown) => {
+    await input.sign?.(made.dir).catch((error: unknown) => {
       input.note(
         `${made.actor} serves nobody yet: ${reasonOf(error)}; make a key with: crosstalk key create, and pin it: crosstalk key pin <your name> ~/.ssh/crosstalk_ed25519`,
       );
@@ -149,7 +146,7 @@ function sayWho({ isOpen, note }: InitInput, { url }: ProjectPlan): void {
  * @throws CrosstalkError `git_failed`, with `ref_refused` where the remote does not take such a ref
  */
 async function firstPush({ transport }: Context, ref: string | undefined): Promise<boolean> {
-  const failure = await transport.recreate();
+  const failure = await transport.pushTip('anew');
   if (failure === undefined) return (await transport.refresh()).ok;
   const isRefused = ref !== undefined && refusesRef(failure.kind);
   const where = redact(transport.origin ?? '');
@@ -160,16 +157,4 @@ async function firstPush({ transport }: Context, ref: string | undefined): Promi
       : `cannot push to ${where}: ${failure.reason}; nothing was made. Use a repository that you can push to: crosstalk init <dir> --remote <url>`,
     { data: { ...(isRefused && { ref_refused: failure.reason }) } },
   );
-}
-
-/** Signs with a key from now on, and pins it, so that this machine serves whoever has set it up. */
-async function pinOwn(surroundings: Surroundings, dir: string, input: InitInput): Promise<void> {
-  const { note, login } = input;
-  await withContext(surroundings, { transport: dir, note }, async (context) => {
-    const own = (await useUsualKey(context)) ?? (await createKey(context, '', login));
-    const name = resolveFrom(context, undefined, login);
-    const { pin: added } = await proposePin(context, name, own.path);
-    await pin(context, added);
-    note(`you sign as ${name} with ${own.path} (${added.fingerprint})`);
-  });
 }

@@ -20,6 +20,8 @@ export interface InitInput extends WorkdirInput, WriterInput, SandboxChoice {
   isOpen?: boolean;
   /** In a project: the bus is a branch of its remote, since that takes no other ref. */
   asBranch?: boolean;
+  /** Has whoever sets this up sign what they write in a clone, with a key that is pinned here. */
+  sign?: (transport: string) => Promise<void>;
   /** Asks which of several remotes is to carry the bus. */
   askRemote?: (remotes: readonly string[]) => Promise<string>;
   /** Has the name of a repository typed that everybody can read; whether it was. */

@@ -3,12 +3,9 @@ import { shown } from '../text/result.ts';
 
 /** Whose tasks a tier serves (decision 42). */
 export interface TierOnlyFrom {
-  /** Names of which keys are pinned on the machine, or {@link PINNED}; absent where the tier serves everybody. */
+  /** Names of which keys are pinned on the machine, or `pinned`; absent where the tier serves everybody. */
   onlyFrom?: readonly string[];
 }
-
-/** Among the names: whoever has signed with a key that is pinned on the machine. */
-export const PINNED = 'pinned';
 
 /** The option as the host file calls it. */
 export const ONLY_FROM_OPTIONS: readonly string[] = ['only_from'];

@@ -63,15 +63,6 @@ function goneFrom(ref: string): Failure {
 }
 
 /**
- * Puts the bus back on a remote that has lost it, at a commit that this machine knows.
- *
- * @returns the failure, if any: `behind` where the remote has it after all
- */
-export function recreate(repository: Repository, commit: string): Promise<Failure | undefined> {
-  return pushCommit(repository, commit, { expected: '' });
-}
-
-/**
  * The branch that is the bus, where nobody has said which: the remote's default branch, else its
  * only branch, else the branch checked out here.
  *
