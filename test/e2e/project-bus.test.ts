@@ -147,6 +147,8 @@ describe('a bus in a project', () => {
     const ben = new Person(root, 'ben', hub);
     expect((await ben.init()).out).toContain('Joined as ben.');
     expect(ben.hostFile(hub)).toContain('only_from: pinned');
+    await ben.run('actor', 'add', 'later', '--cli', 'cat');
+    expect(ben.hostFile(hub).match(/only_from: pinned/g)).toHaveLength(2);
     await ben.run('send', '--to', 'annas', 'please');
     await anna.run('dispatch', '--once');
     const [letter] = JSON.parse((await anna.run('dlq', '--json')).out) as {

@@ -6,6 +6,7 @@ import {
   withTier,
   type ApprovedOptions,
 } from '../../protocol/approval/record.ts';
+import { PINNED } from '../../protocol/accepted.ts';
 import { profileFiles } from '../../protocol/layout.ts';
 import { isTier } from '../../protocol/message.ts';
 import { authorOf } from '../../protocol/outgoing.ts';
@@ -80,6 +81,12 @@ export async function addActor(context: Context, input: AddActorInput): Promise<
   if (!isNew) delete choice.suggestSandbox;
   const { sandbox } = await chooseSandbox(context, choice, cli);
   if (sandbox !== undefined) settings.push(['sandbox', sandbox]);
+  if (isNew && servesPinned(host)) {
+    settings.push(['only_from', PINNED]);
+    context.note(
+      `${name} serves those whose keys are pinned here, as all actors of ${alias} do; everybody who can push, with: crosstalk actor set ${name} only_from=`,
+    );
+  }
   const plan = await replacing(context, host, input, settings);
   const { content, was, is, profile } = plan;
   await noteMissingProgram(context, cli);
@@ -97,6 +104,12 @@ export async function addActor(context: Context, input: AddActorInput): Promise<
   );
   const kept = sandbox === undefined ? {} : { sandbox };
   return { path, host: alias, cli, ...kept, ...(was !== undefined && { replaced: was }) };
+}
+
+/** Whether all that a host serves is for those whose keys are pinned on it, as in a project. */
+function servesPinned({ file }: ThisHost): boolean {
+  const tiers = [...file.actors.values()].flat();
+  return tiers.length > 0 && tiers.every(({ onlyFrom }) => onlyFrom?.includes(PINNED) === true);
 }
 
 /** Plans the change of the host file, and asks about what it replaces. */
