@@ -1,4 +1,12 @@
-import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -371,6 +379,25 @@ describe('a bus in a project', () => {
     ]);
     const made = await anna.init('--remote', 'origin');
     expect(made.out, made.err).toContain(`${REF} at ${hub}`);
+  });
+
+  it('is reached as the project reaches its remote', async () => {
+    const { root, hub, anna } = project();
+    const ssh = join(root, 'as-ssh');
+    const used = join(root, 'used');
+    writeFileSync(ssh, `#!/bin/sh\necho x >> '${used}'\nfor last; do :; done\neval "$last"\n`);
+    chmodSync(ssh, 0o755);
+    git(anna.app, 'config', 'core.sshCommand', ssh);
+    git(anna.app, 'config', `url.ssh://localhost${root}/.insteadOf`, 'work:');
+    git(anna.app, 'remote', 'set-url', 'origin', 'work:hub.git');
+    const made = await anna.init();
+    expect(made.code, made.err).toBe(0);
+    expect(made.err).toContain(`runs what the project's core.sshcommand says`);
+    expect(made.err).toContain('whether everybody can read ssh://localhost');
+    const before = readFileSync(used).length;
+    await anna.run('send', '--to', 'annas', 'hello');
+    expect(git(hub, 'log', '-1', '--format=%s', REF)).not.toContain('new transport');
+    expect(readFileSync(used).length).toBeGreaterThan(before);
   });
 
   it('shows its files in a folder outside of the project', async () => {

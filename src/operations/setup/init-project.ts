@@ -1,5 +1,6 @@
 import { realpath, rm } from 'node:fs/promises';
 import { CrosstalkError, reasonOf } from '../../errors.ts';
+import { shown } from '../../protocol/text/result.ts';
 import { redact } from '../../transport/git/failure.ts';
 import { inspectRemote, makeClone } from '../../transport/clone/setup.ts';
 import { linkProject } from '../../state/projects.ts';
@@ -16,6 +17,9 @@ import { chooseSandbox } from './sandbox-option.ts';
 import type { TierSlot } from './tier-slot.ts';
 import { choosePlace } from './workdir-option.ts';
 
+/** Settings by which git starts a program. */
+const RUNS = /^core\.(?:sshcommand|askpass)$|^credential\..*helper$/;
+
 type Settings = TierSlot & { actor: string; from?: string };
 
 /**
@@ -31,6 +35,9 @@ export async function inProject(
   { project, settings }: { project: ProjectPlan; settings: Settings },
 ): Promise<Initialised> {
   const { url, clone: dir, top } = project;
+  for (const [name, value] of project.settings)
+    if (RUNS.test(name))
+      input.note(`git for the bus runs what the project's ${name} says: ${shown(value)}`);
   const found = await stateOf(surroundings, project);
   const bus = busAt(found, input);
   const place = await placeIn(surroundings, { ...input, actor: settings.actor }, project);
@@ -93,9 +100,9 @@ export async function inProject(
   };
 }
 
-async function stateOf({ env }: Surroundings, { url, top }: ProjectPlan) {
+async function stateOf({ env }: Surroundings, { url, top, settings }: ProjectPlan) {
   if (url === undefined) return undefined;
-  const state = await inspectRemote(url, top, env);
+  const state = await inspectRemote(url, top, env, settings);
   if (state.kind !== 'failed') return state;
   throw new CrosstalkError(
     'git_failed',
@@ -150,6 +157,11 @@ async function firstPush({ transport }: Context, ref: string | undefined): Promi
   if (failure === undefined) return (await transport.refresh()).ok;
   const isRefused = ref !== undefined && refusesRef(failure.kind);
   const where = redact(transport.origin ?? '');
+  if (failure.kind === 'behind')
+    throw new CrosstalkError(
+      'git_failed',
+      `somebody has made the bus at ${where} at the same moment; join it with: crosstalk init`,
+    );
   throw new CrosstalkError(
     'git_failed',
     isRefused

@@ -52,7 +52,7 @@ export async function init(surroundings: Surroundings, input: InitInput): Promis
   }
   const cloned = await emptyClone(surroundings, input, dir);
   if (cloned === undefined) await assertRoom(dir);
-  const made = await makeFolder(dir).catch((error: unknown) => {
+  const made = await makeFolder(dir, project && 0o700).catch((error: unknown) => {
     throw unusable(dir, error);
   });
   try {
@@ -92,7 +92,7 @@ export async function init(surroundings: Surroundings, input: InitInput): Promis
     const empty = state && remote !== undefined ? { ...state, url: remote } : undefined;
     return await create(surroundings, { ...input, ...settings }, dir, empty);
   } catch (error) {
-    if (cloned === undefined) await emptyAgain(dir, made);
+    if (cloned === undefined) await emptyAgain(dir, project === undefined ? made : dir);
     throw unusable(dir, error);
   }
 }

@@ -1,4 +1,4 @@
-import { readdir } from 'node:fs/promises';
+import { readdir, realpath } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { CrosstalkError } from '../../errors.ts';
@@ -54,6 +54,12 @@ export async function planProject(
   const [project] = projectsAround(env, cwd);
   if (project === undefined) return undefined;
   const { top, commonDir } = project;
+  // Whoever keeps their home folder in git does not mean that by each folder in it.
+  if (
+    top === (await realpath(env['HOME'] ?? homedir()).catch(() => '')) &&
+    top !== (await realpath(cwd))
+  )
+    return undefined;
   // A clone of an empty repository becomes a transport of its own.
   if ((await readdir(top)).every((name) => name === '.git') && !(await hasCommit(top)))
     return undefined;

@@ -27,12 +27,14 @@ interface Found {
  * Looks at a remote before anything is written; `branch` is its default, if it tells one. A
  * password in the URL is kept in a file meanwhile, and is on no command line.
  *
+ * @param how settings by which it is reached
  * @throws CrosstalkError `refused` for a remote that git would run a command for
  */
 export async function inspectRemote(
   url: string,
   cwd: string,
   environment: NodeJS.ProcessEnv,
+  how: readonly Setting[] = [],
 ): Promise<RemoteState> {
   assertUsable([['remote.origin.url', url]]);
   const scratch = await mkdtemp(join(tmpdir(), 'crosstalk-remote-'));
@@ -45,10 +47,11 @@ export async function inspectRemote(
       ['protocol.ext.allow', 'never'],
       ['protocol.fd.allow', 'never'],
       ['core.hooksPath', '/dev/null'],
+      ...how,
       ...accessSettings(access, file),
     ];
     const git = new Git(scratch, { ...environment, ...asVariables(settings, environment) });
-    git.useBatchSsh({ configured: false });
+    git.useBatchSsh({ configured: how.some(([name]) => name === 'core.sshcommand') });
     const refs = await remoteRefs(git, access.url, join(scratch, 'packets'));
     if (!refs.ok) return { kind: 'failed', failure: refs.failure };
     const { head, branches, bus, isSha256 } = refs;
