@@ -40,6 +40,12 @@ export async function assertRoom(dir: string): Promise<void> {
       `${dir} is a transport already; use it with: crosstalk status --transport ${dir}`,
     );
   }
+  if (entries.length === 1 && entries[0] === '.git') {
+    throw new CrosstalkError(
+      'refused',
+      `${dir} is a git repository without a commit, whose remote has some; get them first with: git pull`,
+    );
+  }
   if (entries.length > 0) {
     throw new CrosstalkError(
       'refused',
