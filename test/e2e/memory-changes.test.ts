@@ -149,7 +149,7 @@ it(
     const fresh = await add(host, 'Carla is on call', '--name', 'on-call');
     expect(subjects(await listed(host))).toEqual(['Bert is on call', 'Carla is on call']);
     const both = await host.run('memory', 'show', 'on-call');
-    expect([both.code, both.err]).toEqual([1, expect.stringContaining('several memories match')]);
+    expect([both.code, both.err]).toEqual([1, expect.stringContaining('several notes match')]);
     await change(host, 'forget', there);
     expect((await host.run('memory', 'show', 'on-call')).out).toContain(fresh);
     // What was forgotten under a name is replaced like any other.

@@ -196,9 +196,9 @@ it('says what is wrong with a note, and writes none', async () => {
     [['--subject', 's', '--file', 'x', 'y'], undefined, 2, 'both a text and --file'],
     [['--subject', 's'], big, 2, 'more than the limit of 1 MiB'],
     [['--subject', 's', '--scope', 'nowhere', 'x'], undefined, 1, 'no channel "nowhere"'],
-    [['--subject', 's', '--supersedes', 'abcdabcd', 'x'], undefined, 1, 'no memory "abcdabcd"'],
-    [['--subject', 's', '--supersedes', '0000', 'x'], undefined, 1, 'several memories match'],
-    [['--subject', 's', '--supersedes', '../x', 'x'], undefined, 2, 'is no memory: expected'],
+    [['--subject', 's', '--supersedes', 'abcdabcd', 'x'], undefined, 1, 'no note "abcdabcd"'],
+    [['--subject', 's', '--supersedes', '0000', 'x'], undefined, 1, 'several notes match'],
+    [['--subject', 's', '--supersedes', '../x', 'x'], undefined, 2, 'is no note: expected'],
   ] as const) {
     const options = stdin === undefined ? {} : { stdin };
     const ran = await host.runWith(options, 'memory', 'add', ...args);
@@ -331,7 +331,7 @@ it('files that are no memories are named, and in nobody’s way', async () => {
   const huge = await host.run('memory', 'add', '--subject', 's', '--supersedes', '00000004', 'x');
   expect(refused(huge)).toEqual([1, expect.stringContaining('larger than 1 MiB'), 1]);
   const out = join(bus.root, 'out');
-  expect((await host.run('memory', 'export', out)).out).toBe(`Exported: 1 memory to ${out}\n`);
+  expect((await host.run('memory', 'export', out)).out).toBe(`Exported: 1 note to ${out}\n`);
   expect(readdirSync(out)).toEqual([good]);
   expect(existsSync(canary)).toBe(false);
 });
@@ -370,12 +370,12 @@ it('export, import elsewhere and export again give the same bytes', { tags: 'lon
       note(2)[0],
       '---\n# a comment\nsubject:   "s"\nfrom: a\ntimestamp: 2026-01-01\nx: 1e5\n---\nbody',
     ],
-    [note(3)[0], 'no memory'],
+    [note(3)[0], 'no note'],
   ]);
   const first = join(one.root, 'first');
   const second = join(two.root, 'second');
   const ran = await from.run('memory', 'export', first);
-  expect([ran.code, ran.out]).toEqual([0, `Exported: 4 memories to ${first}\n`]);
+  expect([ran.code, ran.out]).toEqual([0, `Exported: 4 notes to ${first}\n`]);
   expect(ran.err).toContain('1 file in data/memories cannot be read');
   for (const name of readdirSync(first))
     expect(readFileSync(join(first, name), 'utf8')).toBe(
@@ -383,7 +383,7 @@ it('export, import elsewhere and export again give the same bytes', { tags: 'lon
     );
 
   const back = await to.run('memory', 'import', first);
-  expect([back.code, back.out, back.err]).toEqual([0, 'Imported: 4 memories\n', '']);
+  expect([back.code, back.out, back.err]).toEqual([0, 'Imported: 4 notes\n', '']);
   expect((await to.run('memory', 'export', second)).code).toBe(0);
   expect(folder(second)).toEqual(folder(first));
   expect(subjects(await listed(to, '--all'))).toEqual(['fresh', 'note 1', 'old', 's']);
@@ -391,7 +391,7 @@ it('export, import elsewhere and export again give the same bytes', { tags: 'lon
 
   const tip = git(two.hub, 'rev-parse', 'main');
   const again = await to.run('memory', 'import', first);
-  expect([again.code, again.out]).toEqual([0, 'Imported: 0 memories, 4 were there already\n']);
+  expect([again.code, again.out]).toEqual([0, 'Imported: 0 notes, 4 were there already\n']);
   expect(git(two.hub, 'rev-parse', 'main')).toBe(tip);
 });
 
@@ -409,9 +409,9 @@ it(
     }
     renameSync(bus.hub, `${bus.hub}.away`);
     const queued = await host.run('memory', 'import', dir);
-    expect([queued.code, queued.out]).toEqual([0, 'Queued: 1200 memories\n']);
+    expect([queued.code, queued.out]).toEqual([0, 'Queued: 1200 notes\n']);
     expect((await host.run('memory', 'import', dir)).out).toBe(
-      'Imported: 0 memories, 1200 were there already\n',
+      'Imported: 0 notes, 1200 were there already\n',
     );
     renameSync(`${bus.hub}.away`, bus.hub);
     await host.run('sync');

@@ -78,7 +78,7 @@ function listAll(call: Call): Promise<number> {
       all: flag(call, 'all'),
       ...given(call, 'scope'),
     });
-    if (memories.length === 0) note(call, 'no memories; write one with: crosstalk memory add');
+    if (memories.length === 0) note(call, 'no notes; write one with: crosstalk memory add');
     return print(call, memories.map(memoryJson), () => table(memories.map(row)));
   });
 }
@@ -161,7 +161,7 @@ function show(call: Call): Promise<number> {
 function putOut(call: Call): Promise<number> {
   return inTransport(call, async (context) => {
     const done = await exportMemories(context, call.args[0] ?? '');
-    return print(call, done, () => `Exported: ${memories(done.exported)} to ${done.dir}`);
+    return print(call, done, () => `Exported: ${notes(done.exported)} to ${done.dir}`);
   });
 }
 
@@ -180,10 +180,10 @@ function bringIn(call: Call): Promise<number> {
     };
     const word = delivered.published ? 'Imported' : 'Queued';
     const there = skipped === 0 ? '' : `, ${String(skipped)} were there already`;
-    return print(call, result, () => `${word}: ${memories(imported.length)}${there}`);
+    return print(call, result, () => `${word}: ${notes(imported.length)}${there}`);
   });
 }
 
-function memories(count: number): string {
-  return count === 1 ? '1 memory' : `${String(count)} memories`;
+function notes(count: number): string {
+  return count === 1 ? '1 note' : `${String(count)} notes`;
 }

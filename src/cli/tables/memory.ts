@@ -23,7 +23,7 @@ export const MEMORY_COMMANDS: readonly CommandSpec[] = [
       ['--name <slug>', 'write it anew under this name: it replaces the one that has it there'],
       ['--kind <kind>', 'note (default), decision, preference, reference or archive'],
       [
-        '--supersedes <memory>',
+        '--supersedes <note>',
         'a note it replaces: file name, unique hex suffix or name',
         'repeatable',
       ],
@@ -58,7 +58,7 @@ export const MEMORY_COMMANDS: readonly CommandSpec[] = [
   },
   {
     name: 'memory show',
-    args: '<memory>',
+    args: '<note>',
     summary: 'one shared note, by file name, unique hex suffix or name',
     inRun: true,
     example: 'crosstalk memory show 77ab01fe',
@@ -67,7 +67,7 @@ export const MEMORY_COMMANDS: readonly CommandSpec[] = [
   },
   {
     name: 'memory forget',
-    args: '<memory> [reason]',
+    args: '<note> [reason]',
     summary: 'take a shared note out of force; it can be seen and restored, and git still has it',
     options: [FROM, ALLOW_SECRET],
     inRun: NO_SECRETS,
@@ -76,7 +76,7 @@ export const MEMORY_COMMANDS: readonly CommandSpec[] = [
   },
   {
     name: 'memory alias',
-    args: '<memory> <words...>',
+    args: '<note> <words...>',
     summary: 'have a shared note found under other words too',
     options: [FROM, ALLOW_SECRET],
     inRun: NO_SECRETS,
@@ -85,7 +85,7 @@ export const MEMORY_COMMANDS: readonly CommandSpec[] = [
   },
   {
     name: 'memory restore',
-    args: '<memory>',
+    args: '<note>',
     summary: 'bring back a shared note that was replaced or forgotten',
     options: [FROM, ALLOW_SECRET],
     inRun: NO_SECRETS,

@@ -160,8 +160,8 @@ async function readFolder(dir: string): Promise<Map<string, string>> {
   if (problems.length === 0) return files;
   const many =
     problems.length === 1
-      ? '1 file is no memory'
-      : `${String(problems.length)} files are no memories`;
+      ? '1 file is no note'
+      : `${String(problems.length)} files are no notes`;
   throw new CrosstalkError(
     'invalid',
     `in ${dir} ${many}: ${named(problems)}; nothing was imported: fix or remove what is wrong`,
@@ -212,7 +212,7 @@ async function notThereYet(
   const more = others.length > 5 ? ` and ${String(others.length - 5)} more` : '';
   throw new CrosstalkError(
     'refused',
-    `${MEMORIES} holds ${listed}${more} with other content than ${dir}; nothing was imported: a memory is never changed, take these out of the folder or add what is new with: crosstalk memory add --supersedes <memory>`,
+    `${MEMORIES} holds ${listed}${more} with other content than ${dir}; nothing was imported: a note is never changed, take these out of the folder or add what is new with: crosstalk memory add --supersedes <note>`,
   );
 }
 

@@ -154,7 +154,7 @@ export function resolveMemory(
   if (!hex && !isMemoryFile(wanted) && !isMemoryName(wanted)) {
     throw new CrosstalkError(
       'usage',
-      `${shown(given)} is no memory: expected ${MEMORY_FORM}, its hex suffix or its name; see them with: crosstalk memory list --all`,
+      `${shown(given)} is no note: expected ${MEMORY_FORM}, its hex suffix or its name; see them with: crosstalk memory list --all`,
     );
   }
   const exact = memories.filter(({ file }) => file === wanted || memorySuffix(file) === wanted);
@@ -172,7 +172,7 @@ export function resolveMemory(
     const listed = found.slice(0, MAX_NAMED).map(({ file }) => file);
     throw new CrosstalkError(
       'ambiguous',
-      `several memories match ${shown(given)}: ${listed.join(', ')}; give the whole file name`,
+      `several notes match ${shown(given)}: ${listed.join(', ')}; give the whole file name`,
     );
   }
   const broken = problems.filter(({ file }) => file === wanted || memorySuffix(file) === wanted);
@@ -184,6 +184,6 @@ export function resolveMemory(
   }
   throw new CrosstalkError(
     'not_found',
-    `no memory ${shown(given)} in this transport; see them with: crosstalk memory list --all`,
+    `no note ${shown(given)} in this transport; see them with: crosstalk memory list --all`,
   );
 }

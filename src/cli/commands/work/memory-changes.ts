@@ -60,7 +60,7 @@ function log(call: Call): Promise<number> {
     });
     if (more > 0 && text(call, 'limit') === undefined)
       note(call, `only the newest ${String(limit)} are shown; more with: --limit <n>`);
-    if (entries.length === 0) note(call, 'no memories; write one with: crosstalk memory add');
+    if (entries.length === 0) note(call, 'no notes; write one with: crosstalk memory add');
     return print(call, entries.map(loggedMemoryJson), () => table(entries.map(row)));
   });
 }
