@@ -159,9 +159,7 @@ async function readFolder(dir: string): Promise<Map<string, string>> {
   }
   if (problems.length === 0) return files;
   const many =
-    problems.length === 1
-      ? '1 file is no note'
-      : `${String(problems.length)} files are no notes`;
+    problems.length === 1 ? '1 file is no note' : `${String(problems.length)} files are no notes`;
   throw new CrosstalkError(
     'invalid',
     `in ${dir} ${many}: ${named(problems)}; nothing was imported: fix or remove what is wrong`,
