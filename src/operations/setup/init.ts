@@ -57,7 +57,7 @@ export async function init(surroundings: Surroundings, input: InitInput): Promis
   });
   try {
     if (project !== undefined) {
-      const settings = await chooseNames(surroundings, input);
+      const settings = await chooseNames(surroundings, input, { inProject: true });
       return await inProject(surroundings, input, { project, settings });
     }
     const settings = await choose(surroundings, input, dir);
@@ -100,10 +100,14 @@ export async function init(surroundings: Surroundings, input: InitInput): Promis
 type Chosen = TierSlot & { actor: string; from?: string };
 
 /** Who writes here, which actor it serves, and which CLI runs that. */
-async function chooseNames(surroundings: Surroundings, input: InitInput): Promise<Chosen> {
+async function chooseNames(
+  surroundings: Surroundings,
+  input: InitInput,
+  how: { inProject?: boolean } = {},
+): Promise<Chosen> {
   const actor = input.actor ?? FIRST_ACTOR;
   const cli = await chooseCli(surroundings, input);
-  const from = await chooseWriter(surroundings, { ...input, actor });
+  const from = await chooseWriter(surroundings, { ...input, ...how, actor });
   return { ...cli, actor, ...(from !== undefined && { from }) };
 }
 

@@ -23,15 +23,22 @@ export interface WriterInput {
  * Who writes in a new clone: `--from`, otherwise the answer to the question if there is somebody to
  * ask. Git's `user.name` is proposed, otherwise the login.
  *
+ * @param input `inProject`: without anybody to ask, the proposal is taken instead of a login that says nothing, since
+ *   a key is pinned under the name
  * @returns undefined where the clone needs no name: the environment or the user's own git
  *   configuration says one, or the login does
  * @throws CrosstalkError `usage` for a `--from` under which nobody can write
  */
 export async function chooseWriter(
   { env, cwd }: Surroundings,
-  input: WriterInput & { actor: string; login: string; note: (line: string) => void },
+  input: WriterInput & {
+    inProject?: boolean;
+    actor: string;
+    login: string;
+    note: (line: string) => void;
+  },
 ): Promise<string | undefined> {
-  const { from, askName, actor, login, note } = input;
+  const { from, askName, inProject = false, actor, login, note } = input;
   if (from !== undefined) {
     const problem = nameProblem(from, actor);
     if (problem !== undefined) throw new CrosstalkError('usage', `--from ${problem}`);
@@ -48,6 +55,7 @@ export async function chooseWriter(
   if (askName === undefined && !isGeneric) return undefined;
   const known = nameFrom((await setting(git, 'user.name')) ?? '');
   const proposal = known === undefined || nameProblem(known, actor) !== undefined ? usual : known;
+  if (askName === undefined && inProject && !GENERIC.test(proposal)) return proposal;
   if (askName === undefined) {
     note(
       `you write as ${usual} here, and so does everybody else who is logged in as ${usual} anywhere; say who you are with: git config crosstalk.from ${proposal === usual ? '<your name>' : proposal}`,
