@@ -1,6 +1,6 @@
 import type { MessageRef } from '../protocol/message-ref.ts';
 import type { WebDelay } from './delay.ts';
-import type { WebMachine } from './machines.ts';
+import type { WebHostSaid, WebMachine } from './machines.ts';
 import type { Time } from './time.ts';
 
 /** An actor, and the hosts and tiers that serve it. */
@@ -24,6 +24,8 @@ export interface WebHost {
   heartbeat_age_s: number | null;
   /** When one of its actors last wrote a message; null when none of the recent messages is theirs. */
   last_wrote: Time | null;
+  /** What it said of itself on the bus; absent where it has not. */
+  said?: WebHostSaid;
   actors: string[];
   /** What is wrong with its host file. */
   problem: string | null;

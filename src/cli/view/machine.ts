@@ -1,4 +1,5 @@
 import type { Status } from '../../operations/health/report.ts';
+import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { age } from './render.ts';
 
 type Machine = NonNullable<Status['machines']>[number];
@@ -19,4 +20,39 @@ export function machineRow(machine: Machine): string[] {
 export function heardWords({ live, heard_s: heard }: Pick<Machine, 'live' | 'heard_s'>): string {
   if (heard === null) return 'not heard';
   return `${live ? 'live, heard' : 'last heard'} ${age(heard)} ago`;
+}
+
+type HostWord = NonNullable<Status['hosts']>[number];
+type Said = NonNullable<HostWord['said']>;
+
+/** The rows on a host of the transport: its last word, and how it says that it is. */
+export function hostRows({
+  alias,
+  this_machine: here,
+  heard_s: heard,
+  ...word
+}: HostWord): string[][] {
+  if (here) return [[alias, 'this machine, as above']];
+  const { said, said_s: saidAge } = word;
+  const last = heard === null ? 'nothing heard lately' : `last word ${age(heard)} ago`;
+  if (said === null || saidAge === null) return [[alias, `${last}; it has not said how it is`]];
+  const { running, waiting, failed } = said;
+  const counts = Object.entries({ running, waiting, failed }).map(
+    ([what, { count }]) => `${String(count)} ${what}`,
+  );
+  return [
+    [alias, `${last}; ${age(saidAge)} ago it said: ${counts.join(', ')}`],
+    ...saidRows('running', running),
+    ...saidRows('waiting', waiting),
+    ...saidRows('failed', failed),
+  ];
+}
+
+function saidRows(what: string, { count, messages }: Said['running']): string[][] {
+  const rows = messages.map(({ actor, channel_name: channel, relPath, since }) => [
+    '',
+    `${what}: ${actor} in ${escapeInvisible(channel)} since ${since}, ${relPath}`,
+  ]);
+  const more = count - messages.length;
+  return more > 0 ? [...rows, ['', `${what}: ${String(more)} more`]] : rows;
 }

@@ -1,7 +1,8 @@
 import type { HostEntry } from '../../bus/host.ts';
-import type { WebActorNow, WebHost, WebNow, WebWaiting } from '../../api/api.ts';
+import type { WebActorNow, WebHost, WebHostSaid, WebNow, WebWaiting } from '../../api/api.ts';
 import { knownActors } from '../setup/actors.ts';
 import type { Context } from '../context.ts';
+import { saidByHosts } from '../lookup/said-by-hosts.ts';
 import { hostsOf, viewedAt } from '../view.ts';
 import { channelNames, lettersOf, ownState } from './own-state.ts';
 import type { Recent, Trace } from './recent.ts';
@@ -33,12 +34,13 @@ export async function overview(
   ]);
   const now = context.now();
   const lastWrote = lastOf(traces, ({ from }) => from);
+  const said = await saidByHosts(context, nameOf);
   const waiting = await waitingMail(context, { traces, own, hosts, nameOf, facts });
   return {
     at: now.toISOString(),
     tip: facts.tip,
     ...verdict(facts),
-    hosts: seenHosts(hosts, traces, facts),
+    hosts: seenHosts(hosts, traces, facts, said),
     actors: actors.map(({ name, description, hosts: serving }): WebActorNow => ({
       name,
       description,
@@ -96,16 +98,19 @@ function seenHosts(
   hosts: readonly HostEntry[],
   traces: readonly Trace[],
   { host, dispatcher }: Pick<Status, 'host' | 'dispatcher'>,
+  said: ReadonlyMap<string, WebHostSaid>,
 ): WebHost[] {
   const lastWrote = lastOf(traces, (trace) => trace.host);
   return hosts.map(({ path, result }) => {
     const alias = result.ok ? result.value.alias : path.replace(/^hosts\/|\.md$/g, '');
     const isHere = alias === host?.alias;
+    const word = said.get(alias);
     return {
       alias,
       this_machine: isHere,
       heartbeat_age_s: isHere && dispatcher !== null ? dispatcher.age_s : null,
       last_wrote: lastWrote.get(alias) ?? null,
+      ...(word && { said: word }),
       actors: result.ok ? [...result.value.actors.keys()] : [],
       problem: result.ok ? null : `${path}: ${result.problems.join('; ')}`,
     };
