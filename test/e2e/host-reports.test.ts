@@ -81,7 +81,7 @@ it('a host says with its answer what runs and waits on it, and another machine s
   const plain = await laptop.run('status', '--host', 'laptop');
   expect(plain.out).not.toContain('own word');
   expect(JSON.parse((await laptop.run('status', '--json')).out)).not.toHaveProperty('hosts');
-  expect((await laptop.run('log')).out).not.toContain('how this host is');
+  expect((await laptop.run('log')).out).not.toContain('how server is');
   const { out: checks } = await laptop.run('doctor');
   expect(checks).not.toContain('data/hosts');
   expect(checks).not.toContain('not shown');

@@ -78,7 +78,7 @@ export class HostReporting {
     return {
       author: authorOf(alias, alias),
       at,
-      subject: `${alias}: how this host is`,
+      subject: `crosstalk: how ${alias} is`,
       files: [{ path, content: formatHostReport({ at, ...state }) }],
     };
   }

@@ -97,15 +97,17 @@ function Said({
         {age} ago it said: {counts.join(', ')}
       </p>
       {all.flatMap(([what, { messages }]) =>
-        messages.slice(0, NAMED).map(({ actor, channel, channel_name: name, relPath, since }) => (
-          <p key={`${what} ${actor} ${channel} ${relPath}`} class="dim">
-            {what}:{' '}
-            <Link to={{ view: 'thread', channel, relPath }} title={`in ${name}`}>
-              {actor}
-            </Link>
-            , since {momentOf(since)}
-          </p>
-        )),
+        messages
+          .slice(0, NAMED)
+          .map(({ actor, channel, channel_name: name, relPath, since }, index) => (
+            <p key={`${what} ${String(index)}`} class="dim">
+              {what}:{' '}
+              <Link to={{ view: 'thread', channel, relPath }} title={`in ${name}`}>
+                {actor}
+              </Link>
+              , since {momentOf(since)}
+            </p>
+          )),
       )}
     </>
   );
