@@ -216,6 +216,17 @@ it('nothing is said where it is switched off, nor where there is no other host',
   expect(bus.from('worker')).toHaveLength(3);
 });
 
+it('what failed and was answered at the next attempt has not failed', async () => {
+  const flag = join(scratch(), 'flag');
+  const cli = `cat >/dev/null; test -e ${flag} || { touch ${flag}; exit 3; }; echo done`;
+  const { bus, server, laptop } = await two({ flaky: { default: { cli, retry_delay: '100ms' } } });
+  await laptop.send('flaky', 'try');
+  const running = server.start();
+  await running.saw('dead_letter');
+  await until('the answer', () => bus.from('flaky').length === 1);
+  expect(saidBy((await seenFrom(laptop)).hosts)?.failed).toEqual({ count: 0, messages: [] });
+});
+
 it('a remote that takes no reports gets the answers at once', async () => {
   const { bus, server, laptop } = await two({ worker: ANSWERS });
   await laptop.send('worker', 'one');

@@ -11,7 +11,7 @@ import {
 import { hostReportFile } from '../../protocol/layout.ts';
 import { writtenAt } from '../../protocol/names.ts';
 import { authorOf } from '../../protocol/outgoing.ts';
-import { settledBy, type OutboxEntry } from '../../state/outbox.ts';
+import type { OutboxEntry } from '../../state/outbox.ts';
 import type { Running } from '../../dispatcher/dispatcher-parts.ts';
 import type { Deliveries } from '../../dispatcher/intake/deliveries.ts';
 import type { Context } from '../context.ts';
@@ -85,20 +85,14 @@ export class HostReporting {
 
   /** How this host is once some entries are on the bus. */
   async #state(entries: readonly OutboxEntry[], now: string): Promise<HostState> {
-    const done = entries.flatMap(({ delivery }) => (delivery === undefined ? [] : [delivery]));
-    const settled = done
-      .flatMap(settledBy)
-      .flatMap(({ actor, channel, messages }) =>
-        messages.map((relPath) => [actor, channel, relPath].join(' ')),
-      );
-    const over = new Set([...settled, ...done.map(({ deadLetter = '' }) => deadLetter)]);
-    const runs = this.#running().map(({ messages, ...run }) => firstOf(run, messages));
+    // A letter that was retried goes once its answer is on the bus.
+    const retried = new Set(entries.map(({ delivery }) => delivery?.deadLetter));
     const letters = (await this.#context.deadLetters.all()).filter(
-      ({ id, state }) => state !== 'cancelled' && !over.has(id),
+      ({ id, state }) => state !== 'cancelled' && !retried.has(id),
     );
     return {
       running: reportedMail(
-        runs.flat().filter((run) => !over.has([run.actor, run.channel, run.relPath].join(' '))),
+        this.#running().flatMap(({ messages, ...run }) => firstOf(run, messages)),
       ),
       waiting: reportedMail(
         this.#deliveries.mailboxes
