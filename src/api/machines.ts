@@ -1,5 +1,4 @@
-import type { MessageRef } from '../protocol/message-ref.ts';
-import type { Time } from './time.ts';
+import type { HostReport } from '../protocol/files/host-report.ts';
 
 /** Another machine, as the bell tells of it; anybody who reaches the bell may say it in its place. */
 export interface WebMachine {
@@ -15,32 +14,6 @@ export interface WebMachine {
   held: number;
 }
 
-/** Mail of a host, by the first message of it. */
-interface WebSaidMail extends MessageRef {
-  actor: string;
-  /** Its id where it has no name here. */
-  channel_name: string;
-  since: Time;
-}
-
-/** How much of something a host says it has. */
-export interface WebSaidCount {
-  count: number;
-  /** The first of it, at most 8. */
-  messages: WebSaidMail[];
-}
-
-/**
- * How a host says that it was when it last told on the bus; anybody who can push may have said it in its place.
- */
-export interface WebHostSaid {
-  /** By its own clock. */
-  at: Time;
-  running: WebSaidCount;
-  waiting: WebSaidCount;
-  failed: WebSaidCount;
-}
-
 /** A host of the transport, by its own word. */
 export interface WebHostWord {
   alias: string;
@@ -49,5 +22,5 @@ export interface WebHostWord {
   heard_s: number | null;
   /** Seconds since it said how it is; null when it has not. */
   said_s: number | null;
-  said: WebHostSaid | null;
+  said: HostReport | null;
 }

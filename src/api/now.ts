@@ -1,6 +1,7 @@
+import type { HostReport } from '../protocol/files/host-report.ts';
 import type { MessageRef } from '../protocol/message-ref.ts';
 import type { WebDelay } from './delay.ts';
-import type { WebHostSaid, WebMachine } from './machines.ts';
+import type { WebMachine } from './machines.ts';
 import type { Time } from './time.ts';
 
 /** An actor, and the hosts and tiers that serve it. */
@@ -25,7 +26,7 @@ export interface WebHost {
   /** When one of its actors last wrote a message; null when none of the recent messages is theirs. */
   last_wrote: Time | null;
   /** What it said of itself on the bus; absent where it has not. */
-  said?: WebHostSaid;
+  said?: HostReport;
   actors: string[];
   /** What is wrong with its host file. */
   problem: string | null;

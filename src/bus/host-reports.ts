@@ -33,9 +33,9 @@ export async function readHostReports(
     const oid = plain.get(hostReportFile(alias));
     const report = oid === undefined ? undefined : await readReport(transport, oid);
     if (report === undefined || Date.parse(report.at) > now.getTime() + AHEAD_MS) continue;
-    const served = ({ count, items }: Reported): Reported => ({
+    const served = ({ count, messages }: Reported): Reported => ({
       count,
-      items: items.filter(({ actor }) => actors.has(actor)),
+      messages: messages.filter(({ actor }) => actors.has(actor)),
     });
     const { at, running, waiting, failed } = report;
     const mail = { running: served(running), waiting: served(waiting), failed: served(failed) };

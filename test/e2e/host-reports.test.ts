@@ -67,7 +67,7 @@ it('a host says with its answer what runs and waits on it, and another machine s
   expect(saidBy(hosts)).toMatchObject({
     running: {
       count: 1,
-      messages: [{ actor: 'slow', channel, channel_name: 'general', relPath: first }],
+      messages: [{ actor: 'slow', channel, relPath: first }],
     },
     failed: { count: 0, messages: [] },
   });
@@ -131,7 +131,7 @@ it('a host says so at most every ten minutes, with a push, and only when somethi
   expect(await pass(0)).toBe(1);
   expect(JSON.parse(git(bus.hub, 'show', `main:${REPORT}`))).toMatchObject({
     at: new Date(at).toISOString(),
-    failed: { count: 1, items: [{ actor: 'broken' }] },
+    failed: { count: 1, messages: [{ actor: 'broken' }] },
   });
   await laptop.send('worker', 'five');
   expect(await pass(20)).toBe(0);
@@ -146,7 +146,7 @@ it('whatever is pushed in the place of a report is shown as harmless words or no
     relPath,
     since: '2026-01-02T03:04:05Z',
   };
-  const none = { count: 0, items: [] };
+  const none = { count: 0, messages: [] };
   const report = { at: '2026-01-02T03:04:05.000Z', running: none, waiting: none, failed: none };
   const escape = '\u001b[2J\u001b]0;owned\u0007';
   const hostile: [string, unknown][] = [
@@ -157,9 +157,9 @@ it('whatever is pushed in the place of a report is shown as harmless words or no
     ['larger than a report', { ...report, more: 'x'.repeat(20_000) }],
     ['a wrong time', { ...report, at: escape }],
     ['a time to come', { ...report, at: '2999-01-01T00:00:00.000Z' }],
-    ['wrong counts', { ...report, failed: { count: '7', items: [] } }],
-    ['negative counts', { ...report, failed: { count: -7, items: [] } }],
-    ['no list', { ...report, waiting: { count: 1, items: { length: 1e9 } } }],
+    ['wrong counts', { ...report, failed: { count: '7', messages: [] } }],
+    ['negative counts', { ...report, failed: { count: -7, messages: [] } }],
+    ['no list', { ...report, waiting: { count: 1, messages: { length: 1e9 } } }],
   ];
   for (const [what, content] of hostile) {
     server.edit({ [REPORT]: typeof content === 'string' ? content : JSON.stringify(content) });
@@ -178,9 +178,9 @@ it('whatever is pushed in the place of a report is shown as harmless words or no
   server.edit({
     [REPORT]: JSON.stringify({
       ...report,
-      failed: { count: 900_000, items: [...items, ...Array.from({ length: 50 }, () => mail)] },
+      failed: { count: 900_000, messages: [...items, ...Array.from({ length: 50 }, () => mail)] },
     }),
-    'data/hosts/ghost.json': JSON.stringify({ ...report, failed: { count: 6, items: [] } }),
+    'data/hosts/ghost.json': JSON.stringify({ ...report, failed: { count: 6, messages: [] } }),
     'data/hosts/laptop.md': 'nothing',
     'data/hosts/deep/er.json': JSON.stringify(report),
   });

@@ -18,8 +18,8 @@ describe.skipIf(!hasBrowser)(`hosts by their own word ${UNLESS}`, () => {
       const mail = { actor: 'worker', channel: laptop.channel(), relPath };
       const at = new Date(Date.now() - 3 * 3_600_000).toISOString();
       const items = Array.from({ length: 8 }, () => ({ ...mail, since: at }));
-      const none = { count: 0, items: [] };
-      const report = { at, running: none, waiting: { count: 40, items }, failed: none };
+      const none = { count: 0, messages: [] };
+      const report = { at, running: none, waiting: { count: 40, messages: items }, failed: none };
       server.edit({ 'data/hosts/server.json': JSON.stringify(report) });
       await laptop.news();
       const web = await Web.start(laptop);

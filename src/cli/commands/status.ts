@@ -49,7 +49,11 @@ function render(s: Status, paint: Paint): string {
     ]),
     part(paint, 'Dispatcher', dispatcher(s)),
     part(paint, 'Other machines', (s.machines ?? []).map(machineRow)),
-    part(paint, 'Hosts, by their own word', (s.hosts ?? []).flatMap(hostRows)),
+    part(
+      paint,
+      'Hosts, by their own word',
+      (s.hosts ?? []).flatMap((host) => hostRows(host, (id) => channelName(s, id))),
+    ),
     part(paint, 'Actors', actors(s)),
     part(
       paint,

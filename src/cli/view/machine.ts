@@ -23,36 +23,31 @@ export function heardWords({ live, heard_s: heard }: Pick<Machine, 'live' | 'hea
 }
 
 type HostWord = NonNullable<Status['hosts']>[number];
-type Said = NonNullable<HostWord['said']>;
 
-/** The rows on a host of the transport: its last word, and how it says that it is. */
-export function hostRows({
-  alias,
-  this_machine: here,
-  heard_s: heard,
-  ...word
-}: HostWord): string[][] {
+/**
+ * The rows on a host of the transport: its last word, and how it says that it is.
+ *
+ * @param nameOf the name of a channel, by its id
+ */
+export function hostRows(
+  { alias, this_machine: here, heard_s: heard, said_s: saidAge, said }: HostWord,
+  nameOf: (channel: string) => string,
+): string[][] {
   if (here) return [[alias, 'this machine, as above']];
-  const { said, said_s: saidAge } = word;
   const last = heard === null ? 'nothing heard lately' : `last word ${age(heard)} ago`;
   if (said === null || saidAge === null) return [[alias, `${last}; it has not said how it is`]];
   const { running, waiting, failed } = said;
-  const counts = Object.entries({ running, waiting, failed }).map(
-    ([what, { count }]) => `${String(count)} ${what}`,
-  );
-  return [
-    [alias, `${last}; ${age(saidAge)} ago it said: ${counts.join(', ')}`],
-    ...saidRows('running', running),
-    ...saidRows('waiting', waiting),
-    ...saidRows('failed', failed),
-  ];
-}
-
-function saidRows(what: string, { count, messages }: Said['running']): string[][] {
-  const rows = messages.map(({ actor, channel_name: channel, relPath, since }) => [
-    '',
-    `${what}: ${actor} in ${escapeInvisible(channel)} since ${since}, ${relPath}`,
-  ]);
-  const more = count - messages.length;
-  return more > 0 ? [...rows, ['', `${what}: ${String(more)} more`]] : rows;
+  const all = Object.entries({ running, waiting, failed });
+  const counts = all.map(([what, { count }]) => `${String(count)} ${what}`);
+  const rows = all.flatMap(([what, { count, messages }]) => {
+    const more = count - messages.length;
+    return [
+      ...messages.map(
+        ({ actor, channel, relPath, since }) =>
+          `${what}: ${actor} in ${escapeInvisible(nameOf(channel))} since ${since}, ${relPath}`,
+      ),
+      ...(more > 0 ? [`${what}: ${String(more)} more`] : []),
+    ].map((row) => ['', row]);
+  });
+  return [[alias, `${last}; ${age(saidAge)} ago it said: ${counts.join(', ')}`], ...rows];
 }

@@ -25,7 +25,7 @@ import { listHeld } from './held-secrets.ts';
 import { heldAgents } from './held-agents.ts';
 import { keptSessions } from './kept-sessions.ts';
 import { otherMachines } from '../lookup/machines.ts';
-import { hostWords } from '../lookup/said-by-hosts.ts';
+import { hostWords } from '../lookup/host-words.ts';
 import { warmSessions } from './warm-sessions.ts';
 import { parkedOnRecord } from './parked-finding.ts';
 import { mailForNobody } from './nobody.ts';

@@ -1,8 +1,9 @@
 import type { HostEntry } from '../../bus/host.ts';
-import type { WebActorNow, WebHost, WebHostSaid, WebNow, WebWaiting } from '../../api/api.ts';
+import { readHostReports } from '../../bus/host-reports.ts';
+import type { HostReport } from '../../protocol/files/host-report.ts';
+import type { WebActorNow, WebHost, WebNow, WebWaiting } from '../../api/api.ts';
 import { knownActors } from '../setup/actors.ts';
 import type { Context } from '../context.ts';
-import { saidByHosts } from '../lookup/said-by-hosts.ts';
 import { hostsOf, viewedAt } from '../view.ts';
 import { channelNames, lettersOf, ownState } from './own-state.ts';
 import type { Recent, Trace } from './recent.ts';
@@ -33,8 +34,8 @@ export async function overview(
     channelNames(context),
   ]);
   const now = context.now();
+  const said = await readHostReports(context.transport, tip, hosts, now);
   const lastWrote = lastOf(traces, ({ from }) => from);
-  const said = await saidByHosts(context, nameOf);
   const waiting = await waitingMail(context, { traces, own, hosts, nameOf, facts });
   return {
     at: now.toISOString(),
@@ -98,7 +99,7 @@ function seenHosts(
   hosts: readonly HostEntry[],
   traces: readonly Trace[],
   { host, dispatcher }: Pick<Status, 'host' | 'dispatcher'>,
-  said: ReadonlyMap<string, WebHostSaid>,
+  said: ReadonlyMap<string, HostReport>,
 ): WebHost[] {
   const lastWrote = lastOf(traces, (trace) => trace.host);
   return hosts.map(({ path, result }) => {

@@ -1,13 +1,5 @@
 import type { JSX } from 'preact';
-import type {
-  WebActorNow,
-  WebHost,
-  WebHostSaid,
-  WebMachine,
-  WebNow,
-  WebRun,
-  WebTool,
-} from '../../api/api.ts';
+import type { WebActorNow, WebHost, WebMachine, WebNow, WebRun, WebTool } from '../../api/api.ts';
 import { useModel } from '../live/use-live.ts';
 import { Link } from '../route/link.tsx';
 import { StateChip } from '../parts/state-chip.tsx';
@@ -83,7 +75,7 @@ function Said({
   at,
   passed,
 }: {
-  said: WebHostSaid;
+  said: NonNullable<WebHost['said']>;
   at: string;
   passed: number;
 }): JSX.Element {
@@ -97,17 +89,12 @@ function Said({
         {age} ago it said: {counts.join(', ')}
       </p>
       {all.flatMap(([what, { messages }]) =>
-        messages
-          .slice(0, NAMED)
-          .map(({ actor, channel, channel_name: name, relPath, since }, index) => (
-            <p key={`${what} ${String(index)}`} class="dim">
-              {what}:{' '}
-              <Link to={{ view: 'thread', channel, relPath }} title={`in ${name}`}>
-                {actor}
-              </Link>
-              , since {momentOf(since)}
-            </p>
-          )),
+        messages.slice(0, NAMED).map(({ actor, channel, relPath, since }, index) => (
+          <p key={`${what} ${String(index)}`} class="dim">
+            {what}: <Link to={{ view: 'thread', channel, relPath }}>{actor}</Link>, since{' '}
+            {momentOf(since)}
+          </p>
+        )),
       )}
     </>
   );

@@ -8,11 +8,11 @@ export interface ReportedMail extends MessageRef {
   since: string;
 }
 
-/** How much of something there is, and the first of it. */
+/** How much of something there is. */
 export interface Reported {
   count: number;
-  /** At most {@link MOST_ITEMS}. */
-  items: ReportedMail[];
+  /** The first of it, at most 8. */
+  messages: ReportedMail[];
 }
 
 /** What runs, waits and has failed on a host. */
@@ -31,7 +31,7 @@ export interface HostReport extends HostState {
   at: string;
 }
 
-const MOST_ITEMS = 8;
+const MOST_MESSAGES = 8;
 const MOST_COUNTED = 1_000_000;
 /** A report takes less than 5 KiB; whatever is longer was not written by a dispatcher. */
 const MAX_BYTES = 16 * 1024;
@@ -39,10 +39,7 @@ const UTC = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,3})?Z$/;
 
 /** Counts mail, and keeps the first of it. */
 export function reportedMail(mail: readonly ReportedMail[]): Reported {
-  const items = mail.slice(0, MOST_ITEMS).map(({ actor, channel, relPath, since }) => ({
-    ...{ actor, channel, relPath, since },
-  }));
-  return { count: Math.min(mail.length, MOST_COUNTED), items };
+  return { count: Math.min(mail.length, MOST_COUNTED), messages: mail.slice(0, MOST_MESSAGES) };
 }
 
 /** A report as it is written on the bus. */
@@ -54,7 +51,7 @@ export function formatHostReport({ at, running, waiting, failed }: HostReport): 
 export function parseHostReport(bytes: Uint8Array): HostReport | undefined {
   if (bytes.byteLength > MAX_BYTES) return undefined;
   try {
-    const { at, ...said } = asRecord(JSON.parse(Buffer.from(bytes).toString('utf8')));
+    const { at, ...said } = asRecord(JSON.parse(new TextDecoder().decode(bytes)));
     const [running, waiting, failed] = [said['running'], said['waiting'], said['failed']].map(
       parseReported,
     );
@@ -73,10 +70,13 @@ export function saysTheSame(one: HostState, other: HostState): boolean {
 }
 
 function parseReported(value: unknown): Reported | undefined {
-  const { count, items } = asRecord(value);
+  const { count, messages } = asRecord(value);
   if (typeof count !== 'number' || !Number.isInteger(count)) return undefined;
-  if (count < 0 || count > MOST_COUNTED || !Array.isArray(items)) return undefined;
-  return { count, items: items.slice(0, MOST_ITEMS).flatMap((one) => parseMail(one) ?? []) };
+  if (count < 0 || count > MOST_COUNTED || !Array.isArray(messages)) return undefined;
+  return {
+    count,
+    messages: messages.slice(0, MOST_MESSAGES).flatMap((one) => parseMail(one) ?? []),
+  };
 }
 
 function parseMail(value: unknown): ReportedMail | undefined {
