@@ -1,3 +1,4 @@
+import type { HostReport } from '../protocol/files/host-report.ts';
 import type { MessageRef } from '../protocol/message-ref.ts';
 import type { WebDelay } from './delay.ts';
 import type { WebMachine } from './machines.ts';
@@ -24,6 +25,8 @@ export interface WebHost {
   heartbeat_age_s: number | null;
   /** When one of its actors last wrote a message; null when none of the recent messages is theirs. */
   last_wrote: Time | null;
+  /** What it said of itself on the bus; absent where it has not. */
+  said?: HostReport;
   actors: string[];
   /** What is wrong with its host file. */
   problem: string | null;

@@ -11,12 +11,18 @@ export interface PublisherParts {
   outbox: Pick<Outbox, 'all' | 'remove' | 'setAside' | 'hold'>;
   /** Looks for secrets in what is about to be pushed; without it, everything leaves. */
   lookForSecrets?: LookForSecrets;
-  /** @param onTaken called with the commits that the remote has taken, before this machine has a note of that */
+  /**
+   * @param onTaken called with the commits that the remote has taken, before this machine has a note of that
+   * @param beside a commit that is made after the others, and never alone
+   */
   publish: (
     entries: Commit[][],
     signal?: AbortSignal,
     onTaken?: (commits: readonly Commit[]) => void,
+    beside?: Commit,
   ) => Promise<Published>;
+  /** What is to be pushed with some entries, if anything; it does not reject. */
+  beside?: (entries: readonly OutboxEntry[]) => Promise<Commit | undefined>;
   /** Takes the right to a push: 0, or the milliseconds until there may be one. */
   mayPush?: () => Promise<number>;
   /** Takes the machine's writer lock; waits for it no longer than until `signal` is aborted. */

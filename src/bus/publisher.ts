@@ -180,9 +180,9 @@ export class Publisher {
       if (!isFirst) await this.#awaitBudget(signal);
       isFirst = false;
       const commits = part.map((entry) => entry.commits.map(committed));
-      const result = await this.#parts.publish(commits, signal, (taken) => {
-        this.events.emit('taken', taken);
-      });
+      const beside = await this.#parts.beside?.(part);
+      const onTaken = this.events.emit.bind(this.events, 'taken');
+      const result = await this.#parts.publish(commits, signal, onTaken, beside);
       this.events.emit('push', result, part);
       return result;
     };

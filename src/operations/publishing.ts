@@ -48,7 +48,7 @@ export function publishing(parts: {
 }): PublisherParts['publish'] {
   const { transport, outbox } = parts;
   const turns = inTurns(parts.turns);
-  return (entries, signal, onTaken) => {
+  return (entries, signal, onTaken, beside) => {
     const upgrades = entries
       .flat()
       .some(({ files }) => files.some(({ path }) => path === VERSION_FILE));
@@ -57,6 +57,7 @@ export function publishing(parts: {
       turns,
       onPushing: parts.onPushing,
       onTaken,
+      beside,
       permit: permission(parts.budget, signal),
       random: parts.random,
       bytesOf: async ({ kept, sha256, bytes }) =>

@@ -4,8 +4,13 @@ import { saidSecrets } from '../protocol/text/found-secret.ts';
 import type { Outbox } from '../state/outbox.ts';
 import type { Transport } from '../transport/transport.ts';
 
-/** Values of `git config crosstalk.scanSecrets` that switch it off, as git reads them. */
+/** Values of a setting in git config that switch it off, as git reads them. */
 const OFF = new Set(['false', 'no', 'off', '0']);
+
+/** Whether something that is on by default is switched off. @param setting its value in git config */
+export function isOff(setting: string | undefined): boolean {
+  return OFF.has((setting ?? '').trim().toLowerCase());
+}
 
 /** Looks for secrets in what leaves through an outbox, by the settings of its clone. */
 export function screenOf({
@@ -21,7 +26,7 @@ export function screenOf({
     mode: async () => {
       // A dispatcher lives long, and the setting may have changed a moment ago.
       await transport.reread();
-      return OFF.has((transport.defaults.scanSecrets ?? '').trim().toLowerCase()) ? 'off' : 'on';
+      return isOff(transport.defaults.scanSecrets) ? 'off' : 'on';
     },
   });
 }

@@ -19,6 +19,7 @@ export const SCHEDULES = 'local/schedules';
 export const SUBSCRIPTIONS = 'local/subscriptions';
 export const FILES = 'data/files';
 const EVENTS = 'data/events';
+export const HOST_REPORTS = 'data/hosts';
 
 /**
  * The parts of a transport that a checkout shows (trust.md §1). Everything else stays in git's
@@ -27,7 +28,7 @@ const EVENTS = 'data/events';
 export const SHOWN_FILES: readonly string[] = ['.gitignore', 'AGENTS.md', 'CLAUDE.md'];
 export const SHOWN_FOLDERS: readonly string[] = [UPSTREAM, 'local', HOSTS, CHANNELS, MEMORIES];
 /** Folders of a transport that a checkout does not show. */
-export const HIDDEN_FOLDERS: readonly string[] = [FILES, 'data/claims', EVENTS];
+export const HIDDEN_FOLDERS: readonly string[] = [FILES, 'data/claims', EVENTS, HOST_REPORTS];
 
 export const channelFile = (id: string): string => `${CHANNELS}/${id}/CHANNEL.md`;
 export const messageFile = (id: string, relPath: string): string => `${CHANNELS}/${id}/${relPath}`;
@@ -35,6 +36,8 @@ export const messageFile = (id: string, relPath: string): string => `${CHANNELS}
 export const attachedPath = (sha256: string): string => `${FILES}/${sha256.slice(0, 2)}/${sha256}`;
 /** Where it is on record that something happened which is to happen once (automation.md). */
 export const eventFile = (sha256: string): string => `${EVENTS}/${sha256}`;
+/** Where the dispatcher of a host says how that host is. */
+export const hostReportFile = (alias: string): string => `${HOST_REPORTS}/${alias}.json`;
 export const memoryFile = (file: string): string => `${MEMORIES}/${file}`;
 export const scheduleFile = (name: string): string => `${SCHEDULES}/${name}.md`;
 export const subscriptionFile = (name: string): string => `${SUBSCRIPTIONS}/${name}.md`;

@@ -63,6 +63,26 @@ it('of two entries for one new file in one push the first is published', async (
   expect(read(bus, 'x/one')).toBe('1');
 });
 
+it('what goes along with a push is built on others’ work too, never goes alone, and is not counted', async () => {
+  const bus = new Bus();
+  const [a, b] = [await bus.host('a', { worker: 'true' }), await bus.host('b', { worker: 'true' })];
+  const [first, second] = [await opened(a), await opened(b)];
+  const one = [[fresh('x/one', '1')]];
+  expect(await first.publish(one, { beside: commit('y/a', '1') })).toMatchObject({ commits: 1 });
+  expect(read(bus, 'y/a')).toBe('1');
+  const tip = git(bus.hub, 'rev-parse', 'main');
+  expect(await first.publish(one, { beside: commit('y/a', '2') })).toMatchObject({ commits: 0 });
+  expect(git(bus.hub, 'rev-parse', 'main')).toBe(tip);
+  // The second one has not fetched, and is rejected at first.
+  const two = await second.publish([[fresh('x/two', '2')], [fresh('x/one', '2')]], {
+    beside: commit('y/b', '3'),
+  });
+  expect(two).toMatchObject({ ok: true, commits: 1, attempts: 2, refused: [{ entry: 1 }] });
+  expect([read(bus, 'y/a'), read(bus, 'y/b'), read(bus, 'x/two')]).toEqual(['1', '3', '2']);
+  first.close();
+  second.close();
+});
+
 it('a change requires what it was made from, at every attempt', { tags: 'long' }, async () => {
   const bus = new Bus();
   const [a, b] = [await bus.host('a', { worker: 'true' }), await bus.host('b', { worker: 'true' })];

@@ -8,7 +8,7 @@ import { status } from '../../operations/health/status.ts';
 import { type Status } from '../../operations/health/report.ts';
 import { writtenAt } from '../../protocol/names.ts';
 import { resolveFrom } from '../../operations/lookup/resolve.ts';
-import { machineRow } from '../view/machine.ts';
+import { hostRows, machineRow } from '../view/machine.ts';
 import type { Context } from '../../operations/context.ts';
 import { localTimes } from '../view/message.ts';
 import { flag, inTransport, note, print, text, type Call } from '../command/command.ts';
@@ -23,7 +23,8 @@ export function run(call: Call): Promise<number> {
   return inTransport(
     call,
     async (context) => {
-      const result = await status(context, text(call, 'host'), nameOf(context, call.io.login));
+      const counting = { ...nameOf(context, call.io.login), all: flag(call, 'all') };
+      const result = await status(context, text(call, 'host'), counting);
       print(call, result, () => localTimes(render(result, painter(call.io))));
       const { version_problem: version, health: verdict } = result;
       if (version === null) return flag(call, 'check') && !verdict.ok ? EXIT.failed : EXIT.ok;
@@ -51,6 +52,11 @@ function render(s: Status, paint: Paint): string {
     ]),
     part(paint, 'Dispatcher', dispatcher(s)),
     part(paint, 'Other machines', (s.machines ?? []).map(machineRow)),
+    part(
+      paint,
+      'Hosts, by their own word',
+      (s.hosts ?? []).flatMap((host) => hostRows(host, (id) => channelName(s, id))),
+    ),
     part(paint, 'Actors', actors(s)),
     part(
       paint,

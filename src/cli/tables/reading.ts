@@ -80,7 +80,14 @@ export const READING_COMMANDS: readonly CommandSpec[] = [
   {
     name: 'status',
     summary: 'health, host, actors, channels, cursors, outbox, dead letters',
-    options: [HOST, ['--check', 'exit with 1 while something is stuck, for scripts']],
+    options: [
+      HOST,
+      [
+        '--all',
+        'also every host of the transport: its last word, and what it says runs, waits and failed',
+      ],
+      ['--check', 'exit with 1 while something is stuck, for scripts'],
+    ],
     inRun: true,
     example: 'crosstalk status',
     paged: true,

@@ -1,9 +1,8 @@
 import { machineZone, noZone } from '../machine-zone.ts';
-import { join } from 'node:path';
 import { Expected } from '../../bus/expected.ts';
 import type { Publisher } from '../../bus/publisher.ts';
 import { Dispatcher } from '../../dispatcher/dispatcher.ts';
-import { HostFileInForce } from '../../dispatcher/host-file-in-force.ts';
+import type { HostFileInForce } from '../../dispatcher/host-file-in-force.ts';
 import { Deliveries } from '../../dispatcher/intake/deliveries.ts';
 import { Known } from '../../dispatcher/intake/known.ts';
 import { Gated } from '../../dispatcher/gates/gated.ts';
@@ -32,13 +31,14 @@ import type { Workspaces } from '../../state/workspaces.ts';
 import { Worktrees } from '../../state/worktrees.ts';
 import type { Context } from '../context.ts';
 import { permission } from '../publishing.ts';
+import { HostReporting } from './host-reporting.ts';
 import { publisherOf } from './publisher-of.ts';
 import { LookUps } from '../sending/look-up.ts';
 import { serveRun } from '../sending/serve-run.ts';
 import { defaultChannelOf } from '../lookup/resolve.ts';
-import { approvingIn } from '../setup/approvals.ts';
 import {
   guardsOf,
+  hostFileOf,
   operatorOf,
   permissionsOf,
   sessionsOf,
@@ -68,8 +68,9 @@ export function dispatcherParts(
   const expected = new Expected();
   const intake = intakeOf(context, choices, expected);
   const { deliveries } = intake;
-  const publisher = publisherOf(context, deliveries, expected, log);
   const hosts = hostFileOf(context, choices);
+  const reporting = new HostReporting(context, deliveries, hosts, () => dispatcher.running);
+  const publisher = publisherOf(context, deliveries, expected, log, reporting);
   const ledger = new Ledger(context.paths.ledger);
   const sandboxes = new Sandboxes(context.env, context.now);
   const guards = guardsOf(context, ledger, sandboxes, log);
@@ -110,12 +111,13 @@ export function dispatcherParts(
     ...keeping,
     log,
   };
+  const dispatcher = dispatcherOf(context, parts);
   return {
     transport,
     deliveries,
     hosts,
     guards,
-    dispatcher: dispatcherOf(context, parts),
+    dispatcher,
     outbox,
     publisher,
     sweep,
@@ -173,21 +175,6 @@ function intakeOf(context: Context, { fromNow, log }: Choices, expected: Expecte
     cursors: new Cursors(paths.cursors),
   });
   return { deliveries, silences, lacking };
-}
-
-/** The part that determines which host is served. */
-function hostFileOf(context: Context, { host, trustHostFile, log }: Choices): HostFileInForce {
-  return new HostFileInForce({
-    approving: approvingIn(context),
-    machine: {
-      hostname: context.hostname,
-      ...(host === undefined ? {} : { alias: host }),
-    },
-    lastGood: join(context.paths.root, 'host-file.md'),
-    trust: trustHostFile,
-    now: context.now,
-    log,
-  });
 }
 
 /** The part that starts runs and records how they end. */

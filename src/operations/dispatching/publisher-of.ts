@@ -8,6 +8,7 @@ import { acquire } from '../../state/lock.ts';
 import { settledBy } from '../../state/outbox.ts';
 import type { Context } from '../context.ts';
 import { publishing } from '../publishing.ts';
+import type { HostReporting } from './host-reporting.ts';
 
 const WRITER_WAIT_MS = 10_000;
 
@@ -17,6 +18,7 @@ export function publisherOf(
   deliveries: Deliveries,
   expected: Expected,
   log: Log,
+  reporting: Pick<HostReporting, 'beside'>,
 ): Publisher {
   const { outbox, deadLetters, paths } = context;
   const publisher = new Publisher({
@@ -24,6 +26,7 @@ export function publisherOf(
     lookForSecrets: (entry) => context.screen.look(entry),
     expected,
     publish: publishing(context),
+    beside: (entries) => reporting.beside(entries),
     mayPush: () => context.budget.push(),
     lock: (signal) => acquire(paths.root, 'writer', { wait: WRITER_WAIT_MS, signal }),
     now: context.now,

@@ -1,5 +1,7 @@
 import { machineZone } from '../machine-zone.ts';
+import { join } from 'node:path';
 import { userInfo } from 'node:os';
+import { HostFileInForce } from '../../dispatcher/host-file-in-force.ts';
 import { BudgetMail } from '../../dispatcher/run/budget-mail.ts';
 import { Budgets } from '../../dispatcher/run/budgets.ts';
 import { Guards } from '../../dispatcher/run/guards.ts';
@@ -26,6 +28,7 @@ import { KeptProcesses } from '../../state/sessions/kept-processes.ts';
 import { keptFor, Transcripts } from '../../state/transcripts/transcripts.ts';
 import type { Context } from '../context.ts';
 import { resolveFrom } from '../lookup/resolve.ts';
+import { approvingIn } from '../setup/approvals.ts';
 
 /** The part that decides whether runs may start. */
 export function guardsOf(
@@ -123,4 +126,22 @@ export function operatorOf(context: Context): string {
 /** The IANA time zone of clock times that CLIs of this machine print. */
 export function timeZone(): string {
   return machineZone() ?? 'UTC';
+}
+
+/** The part that determines which host is served. */
+export function hostFileOf(
+  context: Context,
+  { host, trustHostFile, log }: { host?: string; trustHostFile: boolean; log: Log },
+): HostFileInForce {
+  return new HostFileInForce({
+    approving: approvingIn(context),
+    machine: {
+      hostname: context.hostname,
+      ...(host === undefined ? {} : { alias: host }),
+    },
+    lastGood: join(context.paths.root, 'host-file.md'),
+    trust: trustHostFile,
+    now: context.now,
+    log,
+  });
 }

@@ -7,7 +7,7 @@ import type { OpenPermission } from '../../state/permissions/open-permissions.ts
 import type { Headroom } from '../../state/remote-budget.ts';
 import type { Pause } from '../../state/pause.ts';
 import type { Finding } from './finding.ts';
-import type { WebMachine } from '../../api/machines.ts';
+import type { WebHostWord, WebMachine } from '../../api/machines.ts';
 import type { GatedMail } from '../lookup/gated.ts';
 import type { KeptSessions } from './kept-sessions.ts';
 import type { WarmSession } from './warm-sessions.ts';
@@ -102,6 +102,8 @@ export interface Status {
   held: HeldChange[];
   /** The other machines, where a bell tells of them. */
   machines?: WebMachine[];
+  /** Every host of the transport, by its own word; only with `--all`. */
+  hosts?: WebHostWord[];
   /** Null when no dispatcher runs on this machine; `age_s` is the age of its heartbeat. */
   dispatcher: (Heartbeat & { age_s: number }) | null;
   channels: {

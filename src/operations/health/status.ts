@@ -25,6 +25,7 @@ import { listHeld } from './held-secrets.ts';
 import { heldAgents } from './held-agents.ts';
 import { keptSessions } from './kept-sessions.ts';
 import { otherMachines } from '../lookup/machines.ts';
+import { hostWords } from '../lookup/host-words.ts';
 import { warmSessions } from './warm-sessions.ts';
 import { parkedOnRecord } from './parked-finding.ts';
 import { mailForNobody } from './nobody.ts';
@@ -35,12 +36,12 @@ import { waitingFor } from './waiting-for-you.ts';
  * The state of the transport and of this machine's part in it, as far as it is known locally.
  *
  * @param counting with `patience`, older messages may not be counted yet; `name`: of the one who
- *   looks
+ *   looks; `all`: also what the hosts of the transport say of themselves
  */
 export async function status(
   context: Context,
   alias: string | undefined,
-  counting: IndexOptions & { name?: string } = {},
+  counting: IndexOptions & { name?: string; all?: boolean } = {},
 ): Promise<Status> {
   const { transport, paths, outbox, deadLetters } = context;
   const [census, channels, entries, letters, heartbeat, holder, pusher, cursors] =
@@ -90,6 +91,7 @@ export async function status(
     gated: await listGated(context),
     sessions: await keptSessions(context),
     ...(machines && { machines }),
+    ...(counting.all === true && { hosts: await hostWords(context, host.status?.alias, machines) }),
     warm: await warmSessions(context),
     dispatcher: running === undefined ? null : { ...running, age_s: age(running.at) },
     channels: channels

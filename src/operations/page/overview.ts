@@ -1,4 +1,6 @@
 import type { HostEntry } from '../../bus/host.ts';
+import { readHostReports } from '../../bus/host-reports.ts';
+import type { HostReport } from '../../protocol/files/host-report.ts';
 import type { WebActorNow, WebHost, WebNow, WebWaiting } from '../../api/api.ts';
 import { knownActors } from '../setup/actors.ts';
 import type { Context } from '../context.ts';
@@ -32,13 +34,14 @@ export async function overview(
     channelNames(context),
   ]);
   const now = context.now();
+  const said = await readHostReports(context.transport, tip, hosts, now);
   const lastWrote = lastOf(traces, ({ from }) => from);
   const waiting = await waitingMail(context, { traces, own, hosts, nameOf, facts });
   return {
     at: now.toISOString(),
     tip: facts.tip,
     ...verdict(facts),
-    hosts: seenHosts(hosts, traces, facts),
+    hosts: seenHosts(hosts, traces, facts, said),
     actors: actors.map(({ name, description, hosts: serving }): WebActorNow => ({
       name,
       description,
@@ -96,16 +99,19 @@ function seenHosts(
   hosts: readonly HostEntry[],
   traces: readonly Trace[],
   { host, dispatcher }: Pick<Status, 'host' | 'dispatcher'>,
+  said: ReadonlyMap<string, HostReport>,
 ): WebHost[] {
   const lastWrote = lastOf(traces, (trace) => trace.host);
   return hosts.map(({ path, result }) => {
     const alias = result.ok ? result.value.alias : path.replace(/^hosts\/|\.md$/g, '');
     const isHere = alias === host?.alias;
+    const word = said.get(alias);
     return {
       alias,
       this_machine: isHere,
       heartbeat_age_s: isHere && dispatcher !== null ? dispatcher.age_s : null,
       last_wrote: lastWrote.get(alias) ?? null,
+      ...(word && { said: word }),
       actors: result.ok ? [...result.value.actors.keys()] : [],
       problem: result.ok ? null : `${path}: ${result.problems.join('; ')}`,
     };

@@ -4,7 +4,7 @@ import { useModel } from '../live/use-live.ts';
 import { Link } from '../route/link.tsx';
 import { StateChip } from '../parts/state-chip.tsx';
 import { SIGNS } from '../parts/state-words.ts';
-import { ageOf, secondsSince } from '../text/time.ts';
+import { ageOf, momentOf, secondsSince } from '../text/time.ts';
 import { Card } from './card.tsx';
 import { Rows } from './rows.tsx';
 import { usePassed } from './passed.ts';
@@ -47,6 +47,7 @@ function Host({
       </p>
       <p class={here && age === null ? 'bad' : 'dim'}>{heard()}</p>
       {other?.live === true && <p class="dim">{atWork(other)}</p>}
+      {!here && host.said !== undefined && <Said said={host.said} passed={passed} at={at} />}
       <p class="dim">
         {host.actors.length === 0 ? 'serves no actor' : `serves ${host.actors.join(', ')}`}
       </p>
@@ -63,6 +64,40 @@ function Host({
       ? 'has not written lately'
       : `last wrote ${ageOf(secondsSince(wrote, Date.now()))} ago`;
   }
+}
+
+/** How many of what runs, waits or has failed on another host are named. */
+const NAMED = 3;
+
+/** How another host was when it last told, by its own word. */
+function Said({
+  said,
+  at,
+  passed,
+}: {
+  said: NonNullable<WebHost['said']>;
+  at: string;
+  passed: number;
+}): JSX.Element {
+  const { running, waiting, failed } = said;
+  const age = ageOf(secondsSince(said.at, Date.parse(at)) + passed);
+  const all = Object.entries({ running, waiting, failed });
+  const counts = all.map(([what, { count }]) => `${String(count)} ${what}`);
+  return (
+    <>
+      <p class="dim">
+        {age} ago it said: {counts.join(', ')}
+      </p>
+      {all.flatMap(([what, { messages }]) =>
+        messages.slice(0, NAMED).map(({ actor, channel, relPath, since }, index) => (
+          <p key={`${what} ${String(index)}`} class="dim">
+            {what}: <Link to={{ view: 'thread', channel, relPath }}>{actor}</Link>, since{' '}
+            {momentOf(since)}
+          </p>
+        )),
+      )}
+    </>
+  );
 }
 
 /** What another machine is doing, as the bell tells. */

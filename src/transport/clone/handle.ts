@@ -55,6 +55,8 @@ export interface Repository extends RecordFile {
   warmMemory?: string;
   /** `crosstalk.scanSecrets`: whether what leaves is searched for secrets. */
   scanSecrets?: string;
+  /** `crosstalk.shareStatus`: whether this machine says on the bus what runs, waits and failed on it. */
+  shareStatus?: string;
   /** `crosstalk.bell`, and `crosstalk.bellName` and so on; `bell/settings.ts` reads them. */
   bell?: { servers: string } & Partial<Record<(typeof OF_BELL)[number], string>>;
   /** What the remote should be asked for at most. */
@@ -80,6 +82,7 @@ export type CloneDefaults = Pick<
   | 'agent'
   | 'maxUsdPerDay'
   | 'scanSecrets'
+  | 'shareStatus'
   | 'keepTranscripts'
   | 'signingKey'
   | 'bell'

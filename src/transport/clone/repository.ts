@@ -160,6 +160,7 @@ export async function openRepository(
     signingKey: settings.get('crosstalk.signingkey'),
     keepTranscripts: settings.get('crosstalk.keeptranscripts'),
     scanSecrets: settings.get('crosstalk.scansecrets'),
+    shareStatus: settings.get('crosstalk.sharestatus'),
     bell: bellIn(settings),
     warmSessions: settings.get('crosstalk.warmsessions'),
     warmMemory: settings.get('crosstalk.warmmemory'),

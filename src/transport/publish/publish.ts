@@ -30,6 +30,11 @@ export interface PublishOptions {
   wait?: Wait | undefined;
   /** Numbers from 0 to 1, for the wait after a lost race. */
   random?: (() => number) | undefined;
+  /**
+   * A commit that is made after the others, and never without one of them: it must not matter whether it is on
+   * the bus. It counts in no result, and a push that may have been refused for it is tried again without it.
+   */
+  beside?: Commit | undefined;
   /** Where the bytes of attached files are until git has them. */
   bytesOf?: ((blob: Blob) => Promise<Buffer | undefined>) | undefined;
 }
@@ -61,6 +66,8 @@ export const MAX_ATTEMPTS = 20;
 /** One that found a lock at the remote this often: locks are held for milliseconds, and this one may stay. */
 const MAX_LOCKED = 6;
 const MAX_BACKOFF_MS = 1000;
+/** Failures that may be due to what is pushed. */
+const MAY_BE_CONTENT: ReadonlySet<Failure['kind']> = new Set(['rejected', 'too_large', 'other']);
 /** Files of one push among which git's search for what is alike takes longer than the rest of the push. */
 const MUCH = 500;
 
@@ -130,7 +137,7 @@ type Tried =
       failure: Failure;
       /** Whether a push was tried; it was not when fetching the news had failed already. */
       pushed: boolean;
-      /** Whether it held what others wait to push. */
+      /** Whether it held what others wait to push, or what may be left out, and may have failed for that. */
       along: boolean;
     };
 
@@ -150,8 +157,12 @@ async function inTurn(
     if (!fetched.ok) return { ...fetched, pushed: false, along: false };
     const along = alone ? [] : (turn?.along ?? []);
     const all = [...along.map(({ commits }) => commits), ...entries];
-    const tried = await tryOnce(upstream, all, options);
-    if (!tried.ok) return { ...tried, pushed: true, along: along.length > 0 };
+    const { beside, ...usual } = options;
+    const tried = await tryOnce(upstream, all, alone ? usual : options);
+    if (!tried.ok) {
+      const isSuspect = !alone && beside !== undefined && MAY_BE_CONTENT.has(tried.failure.kind);
+      return { ...tried, pushed: true, along: along.length > 0 || isSuspect };
+    }
     moved = tried.tip;
     const left = new Set(tried.refused.map(({ entry }) => entry));
     taken = along.flatMap(({ ticket }, entry) => (left.has(entry) ? [] : [ticket]));
@@ -199,7 +210,7 @@ function backOff(attempt: number, options: PublishOptions): Promise<void> {
 async function tryOnce(
   upstream: Upstream,
   entries: Entries,
-  { signal, refuses, onPushing, onTaken }: PublishOptions,
+  { signal, refuses, onPushing, onTaken, beside }: PublishOptions,
 ): Promise<
   | { ok: true; tip: string; commits: number; refused: readonly Refused[] }
   | { ok: false; failure: Failure }
@@ -209,7 +220,7 @@ async function tryOnce(
   if (refusal !== undefined) return { ok: false, failure: { kind: 'refused', reason: refusal } };
   const { missing, refused } = await upstream.admit(tip, entries);
   if (missing.length === 0 && tip !== undefined) return { ok: true, tip, commits: 0, refused };
-  const built = await upstream.build(tip, missing);
+  const built = await upstream.build(tip, beside === undefined ? missing : [...missing, beside]);
   if (!built.ok) return built;
   passed('commits_built');
   const moving = upstream.move(tip, built.oid, {

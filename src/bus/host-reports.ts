@@ -1,0 +1,53 @@
+import { parseHostReport, type HostReport, type Reported } from '../protocol/files/host-report.ts';
+import { HOST_REPORTS, hostReportFile } from '../protocol/layout.ts';
+import type { Transport } from '../transport/transport.ts';
+import type { HostEntry } from './host.ts';
+import { Kept } from './kept.ts';
+
+/** How far ahead the clock of another host may be, in milliseconds; a later report is not believed. */
+const AHEAD_MS = 10 * 60_000;
+
+/** Reports that were read before; `report` is undefined for what is none. */
+const kept = new Kept<{ report: HostReport | undefined }>(1024 * 1024);
+
+/**
+ * What the hosts of a transport say of themselves at a commit, by alias. Only what is said of a host with a
+ * host file is read, and only mail of actors that this file declares is named.
+ *
+ * @param hosts the host files at that commit
+ */
+export async function readHostReports(
+  transport: Transport,
+  commit: string,
+  hosts: readonly HostEntry[],
+  now: Date,
+): Promise<Map<string, HostReport>> {
+  const reports = new Map<string, HostReport>();
+  const files = await transport.list(commit, [HOST_REPORTS]);
+  const plain = new Map(
+    files.flatMap(({ path, mode, oid }) => (mode.startsWith('100') ? [[path, oid]] : [])),
+  );
+  for (const { result } of hosts) {
+    if (!result.ok) continue;
+    const { alias, actors } = result.value;
+    const oid = plain.get(hostReportFile(alias));
+    const report = oid === undefined ? undefined : await readReport(transport, oid);
+    if (report === undefined || Date.parse(report.at) > now.getTime() + AHEAD_MS) continue;
+    const served = ({ count, messages }: Reported): Reported => ({
+      count,
+      messages: messages.filter(({ actor }) => actors.has(actor)),
+    });
+    const { at, running, waiting, failed } = report;
+    const mail = { running: served(running), waiting: served(waiting), failed: served(failed) };
+    reports.set(alias, { at, ...mail });
+  }
+  return reports;
+}
+
+async function readReport(transport: Transport, oid: string): Promise<HostReport | undefined> {
+  const known = kept.get(oid);
+  if (known !== undefined) return known.report;
+  const object = await transport.objects.read(oid);
+  const report = object?.content && parseHostReport(object.content);
+  return object === undefined ? report : kept.keep(oid, { report }, 0).report;
+}

@@ -1,0 +1,130 @@
+import { readHosts } from '../../bus/host.ts';
+import type { Commit } from '../../protocol/commit.ts';
+import {
+  formatHostReport,
+  parseHostReport,
+  reportedMail,
+  saysTheSame,
+  type HostState,
+  type ReportedMail,
+} from '../../protocol/files/host-report.ts';
+import { hostReportFile } from '../../protocol/layout.ts';
+import { writtenAt } from '../../protocol/names.ts';
+import { authorOf } from '../../protocol/outgoing.ts';
+import type { OutboxEntry } from '../../state/outbox.ts';
+import type { Running } from '../../dispatcher/dispatcher-parts.ts';
+import type { Deliveries } from '../../dispatcher/intake/deliveries.ts';
+import type { Context } from '../context.ts';
+import { isOff } from '../screening.ts';
+
+/** The least time between two reports of a host, in milliseconds. */
+const LEAST_MS = 10 * 60_000;
+
+/**
+ * Reports how this host is, to those who look at the transport elsewhere. A report is never pushed alone:
+ * it goes along with a push that is made anyway, where it says something new, at most every ten minutes, and
+ * only where the transport has another host. What was said last is read from the bus, so a restart changes
+ * nothing of that.
+ */
+export class HostReporting {
+  readonly #context: Pick<Context, 'transport' | 'deadLetters' | 'now'>;
+  readonly #deliveries: Pick<Deliveries, 'mailboxes'>;
+  readonly #hosts: { readonly active: { alias: string } | undefined };
+  readonly #running: () => readonly Running[];
+  /** When this process last looked whether there is something to report, in milliseconds. */
+  #looked = -Infinity;
+
+  /**
+   * @param hosts the host that is served, if one is
+   * @param running the runs under way
+   */
+  constructor(
+    context: Pick<Context, 'transport' | 'deadLetters' | 'now'>,
+    deliveries: Pick<Deliveries, 'mailboxes'>,
+    hosts: { readonly active: { alias: string } | undefined },
+    running: () => readonly Running[],
+  ) {
+    this.#context = context;
+    this.#deliveries = deliveries;
+    this.#hosts = hosts;
+    this.#running = running;
+  }
+
+  /** The report to push with some entries; undefined where none is due, or none can be made. */
+  async beside(entries: readonly OutboxEntry[]): Promise<Commit | undefined> {
+    const { transport, now } = this.#context;
+    const alias = this.#hosts.active?.alias;
+    const { origin, defaults } = transport;
+    if (alias === undefined || origin === undefined || isOff(defaults.shareStatus))
+      return undefined;
+    if (isRecent(this.#looked, now())) return undefined;
+    this.#looked = now().getTime();
+    // Nothing waits for a report: what keeps it from being made keeps nothing else from leaving.
+    return this.#report(alias, entries).catch(() => undefined);
+  }
+
+  async #report(alias: string, entries: readonly OutboxEntry[]): Promise<Commit | undefined> {
+    const { transport, now } = this.#context;
+    const tip = await transport.tip();
+    if (tip === undefined || (await readHosts(transport, tip)).length < 2) return undefined;
+    const path = hostReportFile(alias);
+    const there = (await transport.objects.read(`${tip}:${path}`))?.content;
+    const at = now().toISOString();
+    const state = await this.#state(entries, at);
+    const said = there && parseHostReport(there);
+    // What has a time to come, as by a clock that was wrong, is replaced.
+    if (said !== undefined && Date.parse(said.at) <= Date.parse(at))
+      if (isRecent(Date.parse(said.at), now()) || saysTheSame(said, state)) return undefined;
+    return {
+      author: authorOf(alias, alias),
+      at,
+      subject: `crosstalk: how ${alias} is`,
+      files: [{ path, content: formatHostReport({ at, ...state }) }],
+    };
+  }
+
+  /** How this host is once some entries are on the bus. */
+  async #state(entries: readonly OutboxEntry[], now: string): Promise<HostState> {
+    // A letter that was retried goes once its answer is on the bus.
+    const retried = new Set(entries.map(({ delivery }) => delivery?.deadLetter));
+    const letters = (await this.#context.deadLetters.all()).filter(
+      ({ id, state }) => state !== 'cancelled' && !retried.has(id),
+    );
+    return {
+      running: reportedMail(
+        this.#running().flatMap(({ messages, ...run }) => firstOf(run, messages)),
+      ),
+      waiting: reportedMail(
+        this.#deliveries.mailboxes
+          .waiting()
+          .flatMap(({ actor, channel, messages }) =>
+            messages.map(({ relPath }) => {
+              return { actor, channel, relPath, since: writtenAt(relPath) ?? now };
+            }),
+          )
+          .sort((a, b) => (a.since < b.since ? -1 : 1)),
+      ),
+      failed: reportedMail(
+        letters
+          .flatMap(({ messages, last_failed_at: since, ...letter }) =>
+            firstOf({ ...letter, since }, messages),
+          )
+          .reverse(),
+      ),
+    };
+  }
+}
+
+/** Mail by its first message; none where there is none. */
+function firstOf(
+  { actor, channel, since }: { actor: string; channel: string; since: string },
+  [relPath]: readonly string[],
+): ReportedMail[] {
+  return relPath === undefined ? [] : [{ actor, channel, relPath, since }];
+}
+
+/** Whether less than {@link LEAST_MS} has passed since a time; a time to come is none of ours. */
+function isRecent(time: number, now: Date): boolean {
+  const passed = now.getTime() - time;
+  return passed >= 0 && passed < LEAST_MS;
+}
