@@ -65,7 +65,7 @@ export function isLookUp({ io, spec }: { io: Io; spec: CommandSpec }): boolean {
 
 /** What options and arguments of commands for runs take that names no file; all else counts as naming one. */
 const NAMES_NO_FILE = [
-  ...['-', 'actor', 'alias', 'body', 'channel', 'id', 'kind', 'memory', 'message', 'messages', 'n'],
+  ...['-', 'actor', 'alias', 'body', 'channel', 'id', 'kind', 'note', 'message', 'messages', 'n'],
   ...[
     'name',
     'names',

@@ -97,7 +97,7 @@ export const ARGUMENTS: Readonly<Record<string, Source>> = {
   channel: live('channels'),
   message: live('messages'),
   messages: live('messages'),
-  memory: live('memories'),
+  note: live('memories'),
   actor: live('actors'),
   actormessage: live('watched'),
   digest: live('held'),
