@@ -13,12 +13,12 @@ const OPTIONS: CommandSpec['options'] = [
 export const DECIDING_COMMANDS: readonly CommandSpec[] = [
   {
     name: 'approve',
-    args: '<message> [comment]',
+    args: '<message> [why]',
     summary: 'let an actor do what a message proposes',
     options: OPTIONS,
     notInRun: ONLY_PEOPLE,
     details:
-      'Shows what is approved, and decides on exactly that text. It counts on the host that asked if it is made there, or signed with a key that is pinned there for your name. The comment goes to the actor.',
+      'Shows what is approved, and decides on exactly that text. It counts on the host that asked if it is made there, or signed with a key that is pinned there for your name. What you say with it goes to the actor.',
     example: 'crosstalk approve 1f2e3d4c "but leave the tests alone"',
     load,
   },
