@@ -6,7 +6,7 @@ import { passed } from '../crash-points.ts';
 import { isSystemError, reasonOf } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { isQuestion } from '../protocol/causality.ts';
-import { cancelMessage, isFor, mayCancel } from '../protocol/cancel.ts';
+import { cancelMessage, isByOperator, isFor, mayCancel } from '../protocol/cancel.ts';
 import { placeOf } from '../protocol/layout.ts';
 import { messageKey, type MessageRef } from '../protocol/message-ref.ts';
 import { parseMessage, type Located, type Message } from '../protocol/message.ts';
@@ -76,8 +76,8 @@ export class Cancellations {
     const done = new Set<string>();
     for (let found = cancels[0]; found !== undefined; found = cancels[0]) {
       const { channel, message } = found;
-      const { from, host: on, cancels: target, only } = message;
-      const kind = JSON.stringify([channel, from, on, target, only]);
+      const { from, host: on, cancels: target, only, as_operator: asOperator } = message;
+      const kind = JSON.stringify([channel, from, on, target, only, asOperator]);
       if (!done.has(kind)) await this.#honour(host, tip, found).catch(this.#orGiveUp(found));
       done.add(kind);
       this.#tries = 0;
@@ -116,6 +116,7 @@ export class Cancellations {
     const cancel = (await this.#parts.reader.message(tip, channel, relPath)) ?? found.message;
     for (const actor of host.actors.keys()) {
       if (!isFor(target.message, actor, host.alias)) continue;
+      if (!mayCancel(cancel, target.message) && found.unserved !== actor) continue;
       const batch = { actor, host: host.alias, channel, tip, messages: [relPath] };
       const briefing = await brief(this.#parts, batch);
       await this.#drop(actor, target, cancel, briefing);
@@ -125,9 +126,9 @@ export class Cancellations {
     }
   }
 
-  /** What a message takes back, if it may: only its writer can. */
+  /** What a message takes back, if it may: only its writer can, of what is served here. */
   async #targetOf(tip: string, found: CancelFound): Promise<CancelFound | undefined> {
-    const { channel, relPath, message } = found;
+    const { channel, relPath, message, unserved } = found;
     const place = targetOf(found);
     if (place.channel !== channel) return undefined;
     const target = await this.#parts.reader.message(tip, channel, place.relPath);
@@ -135,7 +136,8 @@ export class Cancellations {
       this.#early.keep(found);
       return undefined;
     }
-    if (mayCancel(message, target)) return { ...place, message: target };
+    const isOperators = unserved !== undefined && isByOperator(message, target);
+    if (mayCancel(message, target) || isOperators) return { ...place, message: target };
     this.#parts.log('cancel_ignored', {
       message: relPath,
       cancels: place.relPath,

@@ -39,7 +39,10 @@ async function letters(host: Host): Promise<unknown[]> {
 }
 
 /** A message that takes back another one, as anybody can push it. */
-const pushedCancel = (question: string, writer: { from: string; host?: string }): string =>
+const pushedCancel = (
+  question: string,
+  writer: { from: string; host?: string; as_operator?: true },
+): string =>
   formatMessage({
     ...writer,
     to: [{ name: 'worker' }],
@@ -543,6 +546,27 @@ it('an operator takes back what others wrote and nobody serves, and nothing else
   await front.approve();
   await front.once();
   expect(runs(bus)).not.toContain('ghost');
+});
+
+it('what a host serves is not taken back by whoever says to be an operator', async () => {
+  const bus = new Bus();
+  const front = await bus.host('front', { worker: noted(bus, 'worker', DONE) });
+  await front.once();
+  const question = await front.send('worker', 'part');
+  front.edit({
+    [`data/channels/${front.channel()}/${relPathAt(new Date(), 'beefbeefbeef')}`]: pushedCancel(
+      question,
+      { from: 'mallory', as_operator: true },
+    ),
+  });
+  await front.run('sync');
+  expect((await front.run('thread', question)).out).toMatch(/ {2}waiting for worker.* {2}part\n/);
+  expect((await front.run('explain', question, 'worker')).out).not.toContain('cancelled');
+  expect((await front.run('replies', '--json', question)).out).not.toContain('"cancelled"');
+  await front.once();
+  expect(runs(bus)).toEqual(['worker']);
+  expect(await fate(front, question)).toEqual(['REPLIED', []]);
+  expect(await letters(front)).toEqual([]);
 });
 
 interface Told {

@@ -82,7 +82,8 @@ async function answeredBefore(
     for (const answer of answers) {
       const about = await find({ channel, relPath: answer.relPath }, 're');
       // What was taken back has answered nothing.
-      if (cancelOf(answer, [...about, ...queued]) === undefined) return answer.relPath;
+      if (cancelOf(answer, [...about, ...queued], { isNobodys: false }) === undefined)
+        return answer.relPath;
     }
     return undefined;
   });

@@ -16,6 +16,7 @@ import { gatedAbout, gatedLine, type GatedMail } from '../lookup/gated.ts';
 import { holderOf } from '../../state/lock.ts';
 import { tipOf, type Context } from '../context.ts';
 import type { Naming } from '../lookup/naming.ts';
+import { whoHas } from '../lookup/people.ts';
 import type { Located } from '../../protocol/message.ts';
 import type { MessageRef } from '../../protocol/message-ref.ts';
 
@@ -150,7 +151,7 @@ export async function factsOf(
   };
 }
 
-/** The messages by which its writer took a message back. @param mentions those that name it */
+/** The message by which another one was taken back. @param mentions those that name it */
 async function cancelsAmong(
   context: Context,
   { channel, relPath }: MessageRef,
@@ -158,7 +159,9 @@ async function cancelsAmong(
 ): Promise<Located[]> {
   if (mentions.every(({ message }) => message.cancels !== relPath)) return [];
   const message = await context.reader.message(await tipOf(context), channel, relPath);
-  const cancel = message && cancelOf({ relPath, message }, mentions);
+  if (message === undefined) return [];
+  const isNobodys = (await whoHas(context, message.to)) === undefined;
+  const cancel = cancelOf({ relPath, message }, mentions, { isNobodys });
   return cancel === undefined ? [] : [cancel];
 }
 

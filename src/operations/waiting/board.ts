@@ -7,7 +7,7 @@ import { tipOf, type Context } from '../context.ts';
 import { arrivals, type Arrival } from '../lookup/arrivals.ts';
 import { marked } from '../lookup/marked.ts';
 import { lastHeard } from '../lookup/heard.ts';
-import { isPerson } from '../lookup/people.ts';
+import { isPerson, whoHas } from '../lookup/people.ts';
 import { queuedMessages } from '../lookup/queued.ts';
 import { servedBy } from '../lookup/serving.ts';
 import { findServed } from '../setup/hosts.ts';
@@ -136,6 +136,9 @@ export class Board {
   }
 
   async #standing(asked: Asked, isLive: boolean): Promise<Standing> {
+    const { question, replies } = asked;
+    if (question !== undefined && replies.some(({ message }) => message.as_operator === true))
+      asked.isNobodys = (await whoHas(this.#context, question.to)) === undefined;
     const believed = standingOf(asked, this.#world, new Set());
     if (!isLive || believed.isOver) return believed;
     const { alias } = this.#world;
