@@ -16,6 +16,7 @@ import { gatedAbout, gatedLine, type GatedMail } from '../lookup/gated.ts';
 import { holderOf } from '../../state/lock.ts';
 import { tipOf, type Context } from '../context.ts';
 import type { Naming } from '../lookup/naming.ts';
+import { believed } from '../lookup/marked.ts';
 import { whoHas } from '../lookup/people.ts';
 import type { Located } from '../../protocol/message.ts';
 import type { MessageRef } from '../../protocol/message-ref.ts';
@@ -158,10 +159,14 @@ async function cancelsAmong(
   mentions: readonly Located[],
 ): Promise<Located[]> {
   if (mentions.every(({ message }) => message.cancels !== relPath)) return [];
-  const message = await context.reader.message(await tipOf(context), channel, relPath);
+  const tip = await tipOf(context);
+  const message = await context.reader.message(tip, channel, relPath);
   if (message === undefined) return [];
+  const placed = mentions.map((one) => ({ ...one, channel }));
   const isNobodys = (await whoHas(context, message.to)) === undefined;
-  const cancel = cancelOf({ relPath, message }, mentions, { isNobodys });
+  const cancel = cancelOf({ relPath, message }, await believed(context, tip, placed), {
+    isNobodys,
+  });
   return cancel === undefined ? [] : [cancel];
 }
 
