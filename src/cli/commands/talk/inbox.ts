@@ -5,7 +5,7 @@ import { escapeInvisible } from '../../../protocol/text/quoted.ts';
 import { excerptOf } from '../../../protocol/text/excerpt.ts';
 import { resolveFrom } from '../../../operations/lookup/resolve.ts';
 import { MOST_ASKING, type Inbox, type InboxEntry } from '../../../operations/lookup/inbox.ts';
-import { followInbox, inbox, markAllSeen } from '../../../operations/reading/inbox.ts';
+import { followInbox, inbox, markSeen } from '../../../operations/reading/inbox.ts';
 import { isFor, noteSeen } from '../../../operations/lookup/seen.ts';
 import { readMessage } from '../../../operations/reading/read.ts';
 import { inboxJson } from '../../../operations/shapes/as-json.ts';
@@ -55,7 +55,7 @@ async function markDone(
   given: string,
 ): Promise<number> {
   if (given === 'all') {
-    await markAllSeen(context, name);
+    await markSeen(context, name);
     return print(call, { done: 'all' }, () => 'Done: all');
   }
   const read = await readMessage(context, given);
@@ -65,7 +65,7 @@ async function markDone(
       'usage',
       `${relPath} did not come for ${name}; list what did with: crosstalk inbox`,
     );
-  await noteSeen(context, name, [{ relPath, message, channel: read.channel.id }]);
+  await markSeen(context, name, { relPath, channel: read.channel.id });
   return print(call, { done: relPath }, () => `Done: ${relPath}`);
 }
 
