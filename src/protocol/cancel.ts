@@ -65,11 +65,11 @@ export function isByOperator(
  * @param naming the messages that name it in `re`
  * @param isNobodys whether it is for nobody whom a host serves, nor for a person: then an operator may have done it
  */
-export function cancelOf(
+export function cancelOf<T extends Located>(
   { relPath, message }: Located,
-  naming: readonly Located[],
+  naming: readonly T[],
   { isNobodys }: { isNobodys: boolean },
-): Located | undefined {
+): T | undefined {
   return naming.find(
     ({ message: later }) =>
       later.cancels === relPath &&

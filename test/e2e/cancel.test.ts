@@ -569,6 +569,30 @@ it('what a host serves is not taken back by whoever says to be an operator', asy
   expect(await letters(front)).toEqual([]);
 });
 
+it('what waits to be pushed is cancelled at once on its machine, wherever one looks', async () => {
+  const bus = new Bus();
+  const front = await bus.host('front', { worker: DONE });
+  const asked = await front.send('ghost', 'part');
+  bus.unplug();
+  const queued = await front.run('send', '--to', 'ghost', '--no-wait', 'more');
+  const later = /^Queued: (.+)$/m.exec(queued.out)?.[1] ?? '';
+  const told = await front.run('explain', later, 'ghost');
+  expect(told.out).toContain('state: queued here, not on the bus');
+  for (const question of [asked, later]) {
+    expect((await front.run('cancel', '--no-wait', question)).out).toContain('Cancelled: ');
+    expect((await front.run('replies', question)).out).toContain(
+      `FAILED ${question}\n  cancelled by operator, which is not on the remote yet\n`,
+    );
+    expect((await front.run('thread', question)).out).toMatch(/ {2}cancelled {2}(?:part|more)\n/);
+    expect((await front.run('explain', question, 'ghost')).out).toContain('cancelled by ');
+  }
+  bus.plug();
+  await front.run('sync');
+  expect((await front.run('replies', later)).out).toContain(
+    `FAILED ${later}\n  cancelled by operator\n`,
+  );
+});
+
 interface Told {
   unserved: object[];
 }

@@ -18,6 +18,7 @@ import { tipOf, type Context } from '../context.ts';
 import type { Naming } from '../lookup/naming.ts';
 import { believed } from '../lookup/marked.ts';
 import { whoHas } from '../lookup/people.ts';
+import { queuedCancels, queuedMessage } from '../lookup/queued.ts';
 import type { Located } from '../../protocol/message.ts';
 import type { MessageRef } from '../../protocol/message-ref.ts';
 
@@ -158,15 +159,17 @@ async function cancelsAmong(
   { channel, relPath }: MessageRef,
   mentions: readonly Located[],
 ): Promise<Located[]> {
-  if (mentions.every(({ message }) => message.cancels !== relPath)) return [];
+  const queued = await queuedCancels(context, { channel, relPath });
+  if (![...mentions, ...queued].some(({ message }) => message.cancels === relPath)) return [];
   const tip = await tipOf(context);
-  const message = await context.reader.message(tip, channel, relPath);
+  const message =
+    (await context.reader.message(tip, channel, relPath)) ??
+    (await queuedMessage(context, { channel, relPath }));
   if (message === undefined) return [];
   const placed = mentions.map((one) => ({ ...one, channel }));
   const isNobodys = (await whoHas(context, message.to)) === undefined;
-  const cancel = cancelOf({ relPath, message }, await believed(context, tip, placed), {
-    isNobodys,
-  });
+  const counted = [...(await believed(context, tip, placed)), ...queued];
+  const cancel = cancelOf({ relPath, message }, counted, { isNobodys });
   return cancel === undefined ? [] : [cancel];
 }
 

@@ -8,7 +8,7 @@ import { arrivals, type Arrival } from '../lookup/arrivals.ts';
 import { believed, marked } from '../lookup/marked.ts';
 import { lastHeard } from '../lookup/heard.ts';
 import { isPerson, whoHas } from '../lookup/people.ts';
-import { queuedMessages } from '../lookup/queued.ts';
+import { queuedCancels, queuedMessages } from '../lookup/queued.ts';
 import { servedBy } from '../lookup/serving.ts';
 import { findServed } from '../setup/hosts.ts';
 import { askedAt } from './asked.ts';
@@ -154,7 +154,10 @@ export class Board {
   async #believed(asked: Asked): Promise<Asked> {
     const { ref, question } = asked;
     const placed = asked.replies.map((one) => ({ ...one, channel: ref.channel }));
-    const replies = await believed(this.#context, this.#tip, placed);
+    const replies = [
+      ...(await believed(this.#context, this.#tip, placed)),
+      ...(await queuedCancels(this.#context, ref)),
+    ];
     const isOperators = replies.some(({ message }) => message.as_operator === true);
     if (question === undefined || !isOperators) return { ...asked, replies };
     return {

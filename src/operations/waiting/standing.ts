@@ -11,6 +11,7 @@ import {
   type Debtor,
   type Outcome,
 } from '../../protocol/owed.ts';
+import type { CancelHere } from '../lookup/queued.ts';
 import type { Served } from '../lookup/serving.ts';
 import { letterOf, runOf, type Local } from './local.ts';
 
@@ -67,7 +68,7 @@ export interface Standing {
   /** The actors of this machine that chose to say nothing. */
   silent: Debtor[];
   /** The message by which it was taken back. */
-  cancelled: Located | undefined;
+  cancelled: CancelHere | undefined;
   /** Whether there is nothing to wait for any more: all that are served have answered, failed or kept silent. */
   isOver: boolean;
 }
@@ -99,7 +100,8 @@ export function standingOf(asked: Asked, world: World, silent: ReadonlySet<strin
   if (question === undefined) return standing;
   const several = asksSeveral(question.to);
   const { isNobodys = false } = asked;
-  const cancelled = cancelOf({ relPath: ref.relPath, message: question }, replies, { isNobodys });
+  const place = { relPath: ref.relPath, message: question };
+  const cancelled: CancelHere | undefined = cancelOf(place, replies, { isNobodys });
   const debtors = debtorsOf(question, world);
   for (const debtor of debtors) {
     const { actor, host } = debtor;
