@@ -611,8 +611,26 @@ it('what a host has ended is told as cancelled, and not as failed', async () => 
   expect(explained.out).toContain('cancelled by ');
   const replies = await front.run('replies', question);
   expect(replies.out).toContain(`FAILED ${question}\n  cancelled by operator\n`);
-  for (const { out } of [thread, explained, replies])
+  const inbox = await front.run('inbox');
+  expect(inbox.out).toMatch(/ {2}cancelled\n/);
+  for (const { out } of [thread, explained, replies, inbox])
     expect(out).not.toMatch(/failed|dead letter|after 0 attempts/);
+});
+
+it('who answers what was taken back is told so', async () => {
+  const front = await new Bus().host('front', { worker: DONE });
+  const question = await front.send('operator', 'when?', '--from', 'anna');
+  const answer = await front.run('reply', question, 'at noon');
+  expect(answer.err).not.toContain('taken back');
+  const other = await front.send('operator', 'where?', '--from', 'anna');
+  await front.run('cancel', '--from', 'anna', other);
+  const late = await front.run('reply', other, 'here');
+  expect(late).toMatchObject({ code: 0 });
+  expect(late.err).toMatch(
+    new RegExp(
+      `^crosstalk reply: ${other} was taken back, in \\S+, and nobody waits for an answer`,
+    ),
+  );
 });
 
 it('the reason is on record on every host, however it learns of it', { tags: 'long' }, async () => {
