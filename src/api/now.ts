@@ -50,7 +50,7 @@ export interface WebRun {
   /** Null while it runs. */
   until: Time | null;
   /** `stopped`: it was cut off or refused without an outcome, and its messages wait again. */
-  outcome: 'running' | 'answered' | 'silent' | 'failed' | 'parked' | 'stopped';
+  outcome: 'running' | 'answered' | 'silent' | 'failed' | 'parked' | 'cancelled' | 'stopped';
   /** The messages it was started for. */
   messages: string[];
   /** The messages it wrote. */

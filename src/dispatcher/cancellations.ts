@@ -1,15 +1,16 @@
 import type { ChannelLinks } from '../bus/channel-links.ts';
 import type { Crossings } from '../bus/crossings.ts';
+import { withoutForgedCancels } from '../bus/forged-cancels.ts';
+import type { Verifier } from '../bus/verifier.ts';
 import type { MessageReader } from '../bus/message-reader.ts';
 import type { ActiveHost } from '../bus/approvals.ts';
 import { passed } from '../crash-points.ts';
 import { isSystemError, reasonOf } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { isQuestion } from '../protocol/causality.ts';
-import { cancelMessage, isFor, mayCancel } from '../protocol/cancel.ts';
-import { placeOf } from '../protocol/layout.ts';
+import { cancelMessage, isByOperator, isFor, mayCancel } from '../protocol/cancel.ts';
 import { messageKey, type MessageRef } from '../protocol/message-ref.ts';
-import { parseMessage, type Located, type Message } from '../protocol/message.ts';
+import type { Located, Message } from '../protocol/message.ts';
 import { outgoing } from '../protocol/outgoing.ts';
 import { owedTasks, questionsBehind } from '../protocol/pending.ts';
 import { placeOfRef } from '../protocol/reference.ts';
@@ -21,7 +22,7 @@ import type { Transport } from '../transport/transport.ts';
 import type { Deliveries } from './intake/deliveries.ts';
 import type { CancelFound } from './intake/scan-findings.ts';
 import type { Jobs } from './jobs.ts';
-import { EarlyCancels, targetOf } from './early-cancels.ts';
+import { cancelsIn, EarlyCancels, targetOf } from './early-cancels.ts';
 import { brief, type Briefing } from './run/briefing.ts';
 import { cancelledLetters } from './run/letters.ts';
 
@@ -30,6 +31,7 @@ export interface CancellationsParts {
   reader: MessageReader;
   links: ChannelLinks;
   crossings: Crossings;
+  verifier: Pick<Verifier, 'verdicts'>;
   deliveries: Deliveries;
   deadLetters: DeadLetters;
   notices: DueNotices;
@@ -76,8 +78,8 @@ export class Cancellations {
     const done = new Set<string>();
     for (let found = cancels[0]; found !== undefined; found = cancels[0]) {
       const { channel, message } = found;
-      const { from, host: on, cancels: target, only } = message;
-      const kind = JSON.stringify([channel, from, on, target, only]);
+      const { from, host: on, cancels: target, only, as_operator: asOperator } = message;
+      const kind = JSON.stringify([channel, from, on, target, only, asOperator]);
       if (!done.has(kind)) await this.#honour(host, tip, found).catch(this.#orGiveUp(found));
       done.add(kind);
       this.#tries = 0;
@@ -94,17 +96,13 @@ export class Cancellations {
   }
 
   /** Ends at once what an entry of the outbox takes back here; the bus may be out of reach. */
-  async foresee(host: ActiveHost, tip: string, { commits }: OutboxEntry): Promise<void> {
-    for (const { path, content } of commits.flatMap(({ files }) => files)) {
-      const place = placeOf(path);
-      if (place.kind !== 'message' || !content.includes('\ncancels:')) continue;
-      const parsed = parseMessage(Buffer.from(content));
-      if (!parsed.ok) continue;
-      const { channel, relPath } = place;
-      const target = await this.#targetOf(tip, { channel, relPath, message: parsed.value });
+  async foresee(host: ActiveHost, tip: string, entry: OutboxEntry): Promise<void> {
+    for (const found of cancelsIn(entry)) {
+      const target = await this.#targetOf(tip, found);
       if (target === undefined) continue;
       for (const actor of host.actors.keys())
-        if (isFor(target.message, actor, host.alias)) await this.#drop(actor, target, parsed.value);
+        if (isFor(target.message, actor, host.alias))
+          await this.#drop(actor, target, found.message);
     }
   }
 
@@ -112,10 +110,17 @@ export class Cancellations {
     const target = await this.#targetOf(tip, found);
     if (target === undefined) return;
     const { channel, relPath } = found;
+    const place = { tip, from: channel };
+    const [believed] = await withoutForgedCancels(this.#parts.verifier, place, [found]);
+    if (believed === undefined) {
+      this.#ignore(found, target, 'its writer, whose key is pinned here, has not signed it');
+      return;
+    }
     // A scan keeps no text, and the reason is one.
     const cancel = (await this.#parts.reader.message(tip, channel, relPath)) ?? found.message;
     for (const actor of host.actors.keys()) {
       if (!isFor(target.message, actor, host.alias)) continue;
+      if (!mayCancel(cancel, target.message) && found.unserved !== actor) continue;
       const batch = { actor, host: host.alias, channel, tip, messages: [relPath] };
       const briefing = await brief(this.#parts, batch);
       await this.#drop(actor, target, cancel, briefing);
@@ -125,9 +130,9 @@ export class Cancellations {
     }
   }
 
-  /** What a message takes back, if it may: only its writer can. */
+  /** What a message takes back, if it may: only its writer can, of what is served here. */
   async #targetOf(tip: string, found: CancelFound): Promise<CancelFound | undefined> {
-    const { channel, relPath, message } = found;
+    const { channel, message, unserved } = found;
     const place = targetOf(found);
     if (place.channel !== channel) return undefined;
     const target = await this.#parts.reader.message(tip, channel, place.relPath);
@@ -135,13 +140,15 @@ export class Cancellations {
       this.#early.keep(found);
       return undefined;
     }
-    if (mayCancel(message, target)) return { ...place, message: target };
-    this.#parts.log('cancel_ignored', {
-      message: relPath,
-      cancels: place.relPath,
-      reason: 'somebody else wrote the message that it cancels, or that takes one back itself',
-    });
+    const isOperators = unserved !== undefined && isByOperator(message, target);
+    if (mayCancel(message, target) || isOperators) return { ...place, message: target };
+    const reason = 'somebody else wrote the message that it cancels, or that takes one back itself';
+    this.#ignore(found, place, reason);
     return undefined;
+  }
+
+  #ignore({ relPath }: CancelFound, target: MessageRef, reason: string): void {
+    this.#parts.log('cancel_ignored', { message: relPath, cancels: target.relPath, reason });
   }
 
   /**
@@ -214,16 +221,8 @@ export class Cancellations {
 
   /** What entries of the outbox take back already. */
   async #queuedCancels(): Promise<Set<string>> {
-    const found = new Set<string>();
-    for (const { commits } of await this.#parts.outbox.all())
-      for (const { path, content } of commits.flatMap(({ files }) => files)) {
-        const place = placeOf(path);
-        if (place.kind !== 'message' || !content.includes('\ncancels:')) continue;
-        const parsed = parseMessage(Buffer.from(content));
-        const { cancels } = parsed.ok ? parsed.value : {};
-        if (cancels !== undefined) found.add(messageKey(placeOfRef(place.channel, cancels)));
-      }
-    return found;
+    const entries = await this.#parts.outbox.all();
+    return new Set(entries.flatMap(cancelsIn).map((one) => messageKey(targetOf(one))));
   }
 }
 

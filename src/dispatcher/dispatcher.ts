@@ -164,11 +164,13 @@ export class Dispatcher {
    * Waits until no run and no push is under way, and meanwhile starts runs for which there is room.
    */
   async drain(): Promise<void> {
-    for (;;) {
+    for (let wasQuiet = false; ;) {
       if (this.#accepting) await this.pump();
       const under = [...this.#jobs.ends, ...this.#pushes];
-      if (under.length === 0) return;
-      await Promise.race(under);
+      // What ended during the look may have left something to tell.
+      if (under.length === 0 && (wasQuiet || !this.#accepting)) return;
+      wasQuiet = under.length === 0;
+      if (!wasQuiet) await Promise.race(under);
     }
   }
 

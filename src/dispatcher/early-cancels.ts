@@ -1,3 +1,6 @@
+import { placeOf } from '../protocol/layout.ts';
+import { parseMessage } from '../protocol/message.ts';
+import type { OutboxEntry } from '../state/outbox.ts';
 import { placeOfRef } from '../protocol/reference.ts';
 import { messageKey, type MessageRef } from '../protocol/message-ref.ts';
 import type { Deliveries } from './intake/deliveries.ts';
@@ -39,4 +42,17 @@ export class EarlyCancels {
 /** The message that a cancellation takes back. */
 export function targetOf({ channel, message }: CancelFound): MessageRef {
   return placeOfRef(channel, message.cancels ?? '');
+}
+
+/** What an entry of the outbox takes back. */
+export function cancelsIn({ commits }: OutboxEntry): CancelFound[] {
+  return commits
+    .flatMap(({ files }) => files)
+    .flatMap(({ path, content }) => {
+      const place = placeOf(path);
+      if (place.kind !== 'message' || !content.includes('\ncancels:')) return [];
+      const parsed = parseMessage(Buffer.from(content));
+      if (!parsed.ok || parsed.value.cancels === undefined) return [];
+      return [{ channel: place.channel, relPath: place.relPath, message: parsed.value }];
+    });
 }

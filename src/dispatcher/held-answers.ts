@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ChannelLinks } from '../bus/channel-links.ts';
 import type { Crossings } from '../bus/crossings.ts';
+import type { Verifier } from '../bus/verifier.ts';
 import type { MessageReader } from '../bus/message-reader.ts';
 import type { Publisher } from '../bus/publisher.ts';
 import { reasonOf } from '../errors.ts';
@@ -19,6 +20,7 @@ export interface HeldAnswersParts {
   reader: MessageReader;
   links: ChannelLinks;
   crossings: Crossings;
+  verifier: Verifier;
   log: Log;
   now: () => Date;
 }

@@ -3,6 +3,7 @@ import { JOIN_TIMEOUT, joinOf, type Join } from '../protocol/join.ts';
 import type { Delivery } from '../protocol/mailbox.ts';
 import type { ChannelLinks } from '../bus/channel-links.ts';
 import type { Crossings } from '../bus/crossings.ts';
+import type { Verifier } from '../bus/verifier.ts';
 import type { MessageReader } from '../bus/message-reader.ts';
 import { profileInForce } from '../bus/profiles.ts';
 import type { Log } from '../log.ts';
@@ -17,6 +18,7 @@ export interface JoinsParts {
   reader: MessageReader;
   links: ChannelLinks;
   crossings: Crossings;
+  verifier: Verifier;
   stateDir: string;
   log: Log;
   now: () => Date;

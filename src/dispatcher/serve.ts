@@ -147,6 +147,8 @@ class Service {
     if (ticked === undefined) return {};
     await dispatcher.drain();
     await publisher.flush();
+    // Who waits for what that has held back is told in this pass.
+    await dispatcher.drain();
     const problem = await problemOfPass(this.#parts, ticked);
     return problem === undefined ? {} : { problem };
   }

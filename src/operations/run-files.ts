@@ -85,7 +85,7 @@ export async function folderToWrite(
     if (error instanceof CrosstalkError) throw error;
     throw new CrosstalkError(
       'usage',
-      `${option} ${path} cannot be made: ${reasonOf(error)}; name another folder`,
+      `${option} ${path} cannot be made: ${hasCode(error, 'ENOTDIR') ? 'a part of it is no folder' : reasonOf(error)}; name another folder`,
       { cause: error },
     );
   }

@@ -37,33 +37,43 @@ export function cancelMessage(
   };
 }
 
-/** The messages that concern each other by `cancels`. */
-type Written = Pick<Message, 'from' | 'host' | 'cancels' | 'as_operator'>;
-
 /**
- * Whether a message takes another one back: whoever wrote that one may, where it was written, and as operator
- * a person. What takes a message back cannot be taken back: it is done by then.
+ * Whether a message takes another one back: whoever wrote that one may, where it was written. What takes a message
+ * back cannot be taken back: it is done by then.
  */
 export function mayCancel(
-  { from, host, as_operator: asOperator }: Omit<Written, 'cancels'>,
-  target: Written,
+  { from, host }: Pick<Message, 'from' | 'host'>,
+  target: Pick<Message, 'from' | 'host' | 'cancels'>,
 ): boolean {
-  const isWriter = from === target.from && host === target.host;
-  const isOperator = asOperator === true && host === undefined;
-  return (isWriter || isOperator) && target.cancels === undefined;
+  return from === target.from && host === target.host && target.cancels === undefined;
 }
 
 /**
- * The message by which its writer took a message back.
+ * Whether a message takes another one back that nobody serves, as any person may. Whoever can push can write one, so
+ * it is for those who serve an addressee, or know who does, to let none of it count.
+ */
+export function isByOperator(
+  { host, as_operator: asOperator }: Pick<Message, 'host' | 'as_operator'>,
+  target: Pick<Message, 'cancels'>,
+): boolean {
+  return asOperator === true && host === undefined && target.cancels === undefined;
+}
+
+/**
+ * The message by which another one was taken back.
  *
  * @param naming the messages that name it in `re`
+ * @param isNobodys whether it is for nobody whom a host serves, nor for a person: then an operator may have done it
  */
-export function cancelOf(
+export function cancelOf<T extends Located>(
   { relPath, message }: Located,
-  naming: readonly Located[],
-): Located | undefined {
+  naming: readonly T[],
+  { isNobodys }: { isNobodys: boolean },
+): T | undefined {
   return naming.find(
-    ({ message: later }) => later.cancels === relPath && mayCancel(later, message),
+    ({ message: later }) =>
+      later.cancels === relPath &&
+      (mayCancel(later, message) || (isNobodys && isByOperator(later, message))),
   );
 }
 

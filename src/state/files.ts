@@ -1,13 +1,11 @@
 import { closeSync, fsync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { access, lstat, readFile, readdir, rename, rm, stat } from 'node:fs/promises';
+import { access, readFile, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { passed } from '../crash-points.ts';
-import { CrosstalkError, hasCode } from '../errors.ts';
+import { CrosstalkError, hasCode, reasonOf } from '../errors.ts';
 import { makeFolder } from '../folder.ts';
 import { Seal } from './place/seal.ts';
-import { isOwn } from './place/private.ts';
-import { isAlive, runsFor } from './process-identity.ts';
 
 /**
  * Writes a file so that after a crash at any point it holds either the old content or the new:
@@ -53,45 +51,12 @@ async function replace(
 
 let serial = 0;
 
-/** Seconds by which a process may seem to be younger than a file that it writes. */
-const SLACK = 2;
-
 /**
- * Removes what processes that are dead left under a temporary name of {@link writeDurably}. What cannot be removed, as
- * a folder of such a name, stays: it stops nobody.
- */
-export async function sweep(folders: Iterable<string>, now: Date): Promise<void> {
-  for (const folder of folders) {
-    // Where another user's symlink leads is nothing of ours.
-    if (!(await isOurs(folder))) continue;
-    for (const name of await readdir(folder).catch(() => [])) {
-      const pid = Number(/\.(\d+)\.\d+\.tmp$/.exec(name)?.[1]);
-      const path = join(folder, name);
-      if (Number.isInteger(pid) && !(await mayWrite(pid, path, now)))
-        await rm(path, { force: true }).catch(() => undefined);
-    }
-  }
-}
-
-async function isOurs(folder: string): Promise<boolean> {
-  const found = await lstat(folder).catch(() => undefined);
-  return found !== undefined && isOwn(found);
-}
-
-/** Whether a file may be written by a process of this number, and not by an earlier one. */
-async function mayWrite(pid: number, path: string, now: Date): Promise<boolean> {
-  if (!(await isAlive({ pid, started: '' }))) return false;
-  const seconds = await runsFor(pid);
-  const written = await stat(path).catch(() => undefined);
-  if (seconds === undefined || written === undefined) return true;
-  return (now.getTime() - written.mtimeMs) / 1000 <= seconds + SLACK;
-}
-
-/**
- * A state file's JSON; undefined when there is no such file. A file that is not JSON is moved aside
+ * A state file's JSON; undefined when there is no such file. What is not JSON, such as a folder, is moved aside
  * to `<name>.broken`, and its value is undefined.
  *
  * @param open takes the seal away; undefined for what is not sealed, which then counts as broken
+ * @throws CrosstalkError `invalid` when it cannot be moved, because something was moved there before
  */
 export async function readJson(
   path: string,
@@ -102,19 +67,30 @@ export async function readJson(
     text = await readFile(path, 'utf8');
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return undefined;
-    throw error;
+    if (!hasCode(error, 'EISDIR')) throw error;
+    text = '';
   }
   try {
     return { value: JSON.parse(open(text) ?? '') };
   } catch (error) {
     // Without the key nothing can be told of it.
     if (error instanceof CrosstalkError) throw error;
-    // Another process may have moved it.
-    await rename(path, `${path}.broken`).catch((failed: unknown) => {
-      if (!hasCode(failed, 'ENOENT')) throw failed;
-    });
+    await moveAside(path);
     return { value: undefined };
   }
+}
+
+/** Moves what is no file of the state to `<name>.broken`. */
+export async function moveAside(path: string): Promise<void> {
+  await rename(path, `${path}.broken`).catch((error: unknown) => {
+    // Another process may have moved it.
+    if (hasCode(error, 'ENOENT')) return;
+    throw new CrosstalkError(
+      'invalid',
+      `${path} is no file of the state, and cannot be moved to ${path}.broken: ${reasonOf(error)}; move it away`,
+      { cause: error },
+    );
+  });
 }
 
 /** As {@link readJson}, of a file that {@link writeSealed} has written under this name. */
@@ -164,11 +140,7 @@ export class JsonFolder<T extends { id: string }> {
   async get(id: string): Promise<T | undefined> {
     if (!ITEM.test(`${id}.json`)) return undefined;
     const open = (text: string): string | undefined => this.#seal.open(id, text);
-    const read = await readJson(this.#path(id), open).catch((error: unknown) => {
-      // A folder in the place of an item is none, and is moved aside like one that is broken.
-      if (hasCode(error, 'EISDIR')) return { value: undefined };
-      throw error;
-    });
+    const read = await readJson(this.#path(id), open);
     if (read === undefined) return undefined;
     const item = this.#parse(read.value);
     if (item === undefined) {
@@ -232,7 +204,8 @@ export class JsonFolder<T extends { id: string }> {
       return await readdir(this.#folder);
     } catch (error) {
       if (hasCode(error, 'ENOENT')) return [];
-      throw error;
+      if (!hasCode(error, 'ENOTDIR')) throw error;
+      throw new CrosstalkError('invalid', `${this.#folder} is no folder; move it away`);
     }
   }
 }

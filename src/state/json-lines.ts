@@ -1,6 +1,6 @@
 import { open, readFile, rename, writeFile } from 'node:fs/promises';
 import { hasCode } from '../errors.ts';
-import { isRecord } from './files.ts';
+import { isRecord, moveAside } from './files.ts';
 
 /**
  * A file that grows by lines of one JSON object each. When it has become too large, the older half
@@ -51,8 +51,9 @@ export class JsonLines {
     try {
       return (await readFile(this.#path, 'utf8')).split('\n').filter((line) => line !== '');
     } catch (error) {
-      if (hasCode(error, 'ENOENT')) return [];
-      throw error;
+      if (hasCode(error, 'EISDIR')) await moveAside(this.#path);
+      else if (!hasCode(error, 'ENOENT')) throw error;
+      return [];
     }
   }
 }

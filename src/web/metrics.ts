@@ -70,7 +70,14 @@ export class Metrics {
       outboxAge.set(Math.max(0, ...now.outbox.map(({ age_s: age }) => age)));
       running.reset();
       for (const actor of now.actors) running.set({ actor: actor.name }, actor.running.length);
-      for (const outcome of ['answered', 'silent', 'failed', 'parked', 'stopped'] as const)
+      for (const outcome of [
+        'answered',
+        'silent',
+        'failed',
+        'parked',
+        'cancelled',
+        'stopped',
+      ] as const)
         ended.set({ outcome }, hub.outcomes.get(outcome) ?? 0);
       for (const one of [billed, usd, tokens]) one.reset();
       for (const { actor, tier, runs, usd: money = 0, ...used } of bill) {

@@ -163,6 +163,12 @@ it('channel archive takes a channel out of the lists, and back', async () => {
   expect(host.bus.from('worker')).toHaveLength(1);
   expect((await host.run('channel', 'archive', '--undo', id)).code).toBe(0);
   expect(await listed()).toContain('release');
+  for (const name of ['release', 'general']) await host.run('channel', 'archive', name);
+  const nowhere = await host.run('send', '--to', 'worker', 'more');
+  expect(nowhere).toMatchObject({ code: 1, out: '' });
+  expect(nowhere.err).toMatch(
+    /^crosstalk send: every channel is archived: general \(\w+\), release \(\w+\); bring one back with: /,
+  );
 });
 
 it('actor remove takes out one tier of several, also the first', { tags: 'long' }, async () => {

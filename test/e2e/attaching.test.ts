@@ -62,6 +62,10 @@ it('files of one name are told apart, on disk and in a run', { tags: 'long' }, a
   expect(texts).toEqual(['one', 'two', 'three', 'one']);
   const raw = await host.run('read', relPath, '--raw', '--files', out);
   expect(raw).toMatchObject({ code: 2, out: '' });
+  const below = await host.run('read', relPath, '--files', join(host.dir, 'AGENTS.md', 'x'));
+  expect(below.err).toMatch(
+    /AGENTS\.md\/x cannot be made: a part of it is no folder; name another/,
+  );
   const empty = await host.run('read', relPath, '--files', '');
   expect(empty).toMatchObject({ code: 2, out: '' });
   expect(empty.err).toContain('--files "" names no folder');

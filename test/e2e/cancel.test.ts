@@ -39,7 +39,10 @@ async function letters(host: Host): Promise<unknown[]> {
 }
 
 /** A message that takes back another one, as anybody can push it. */
-const pushedCancel = (question: string, writer: { from: string; host?: string }): string =>
+const pushedCancel = (
+  question: string,
+  writer: { from: string; host?: string; as_operator?: true },
+): string =>
   formatMessage({
     ...writer,
     to: [{ name: 'worker' }],
@@ -545,6 +548,51 @@ it('an operator takes back what others wrote and nobody serves, and nothing else
   expect(runs(bus)).not.toContain('ghost');
 });
 
+it('what a host serves is not taken back by whoever says to be an operator', async () => {
+  const bus = new Bus();
+  const front = await bus.host('front', { worker: noted(bus, 'worker', DONE) });
+  await front.once();
+  const question = await front.send('worker', 'part');
+  front.edit({
+    [`data/channels/${front.channel()}/${relPathAt(new Date(), 'beefbeefbeef')}`]: pushedCancel(
+      question,
+      { from: 'mallory', as_operator: true },
+    ),
+  });
+  await front.run('sync');
+  expect((await front.run('thread', question)).out).toMatch(/ {2}waiting for worker.* {2}part\n/);
+  expect((await front.run('explain', question, 'worker')).out).not.toContain('cancelled');
+  expect((await front.run('replies', '--json', question)).out).not.toContain('"cancelled"');
+  await front.once();
+  expect(runs(bus)).toEqual(['worker']);
+  expect(await fate(front, question)).toEqual(['REPLIED', []]);
+  expect(await letters(front)).toEqual([]);
+});
+
+it('what waits to be pushed is cancelled at once on its machine, wherever one looks', async () => {
+  const bus = new Bus();
+  const front = await bus.host('front', { worker: DONE });
+  const asked = await front.send('ghost', 'part');
+  bus.unplug();
+  const queued = await front.run('send', '--to', 'ghost', '--no-wait', 'more');
+  const later = /^Queued: (.+)$/m.exec(queued.out)?.[1] ?? '';
+  const told = await front.run('explain', later, 'ghost');
+  expect(told.out).toContain('state: queued here, not on the bus');
+  for (const question of [asked, later]) {
+    expect((await front.run('cancel', '--no-wait', question)).out).toContain('Cancelled: ');
+    expect((await front.run('replies', question)).out).toContain(
+      `FAILED ${question}\n  cancelled by operator, which is not on the remote yet\n`,
+    );
+    expect((await front.run('thread', question)).out).toMatch(/ {2}cancelled {2}(?:part|more)\n/);
+    expect((await front.run('explain', question, 'ghost')).out).toContain('cancelled by ');
+  }
+  bus.plug();
+  await front.run('sync');
+  expect((await front.run('replies', later)).out).toContain(
+    `FAILED ${later}\n  cancelled by operator\n`,
+  );
+});
+
 interface Told {
   unserved: object[];
 }
@@ -563,8 +611,26 @@ it('what a host has ended is told as cancelled, and not as failed', async () => 
   expect(explained.out).toContain('cancelled by ');
   const replies = await front.run('replies', question);
   expect(replies.out).toContain(`FAILED ${question}\n  cancelled by operator\n`);
-  for (const { out } of [thread, explained, replies])
+  const inbox = await front.run('inbox');
+  expect(inbox.out).toMatch(/ {2}cancelled\n/);
+  for (const { out } of [thread, explained, replies, inbox])
     expect(out).not.toMatch(/failed|dead letter|after 0 attempts/);
+});
+
+it('who answers what was taken back is told so', async () => {
+  const front = await new Bus().host('front', { worker: DONE });
+  const question = await front.send('operator', 'when?', '--from', 'anna');
+  const answer = await front.run('reply', question, 'at noon');
+  expect(answer.err).not.toContain('taken back');
+  const other = await front.send('operator', 'where?', '--from', 'anna');
+  await front.run('cancel', '--from', 'anna', other);
+  const late = await front.run('reply', other, 'here');
+  expect(late).toMatchObject({ code: 0 });
+  expect(late.err).toMatch(
+    new RegExp(
+      `^crosstalk reply: ${other} was taken back, in \\S+, and nobody waits for an answer`,
+    ),
+  );
 });
 
 it('the reason is on record on every host, however it learns of it', { tags: 'long' }, async () => {

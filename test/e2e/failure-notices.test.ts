@@ -35,6 +35,7 @@ it('the asker on another machine is told once that a worker failed, and gets the
     `worker on back gives no answer: the command failed (1 attempt). It is tried again only when somebody on back calls: crosstalk dlq --retry ${letter?.id ?? ''}\n`,
   );
 
+  expect((await front.run('inbox')).out).toMatch(/ {2}failed: the command failed\n/);
   const there = await front.run('wait', question);
   expect(there.err).toContain(
     'worker failed on back after 1 attempt: the command failed: It is tried again only when',

@@ -52,6 +52,26 @@ function leave(filler: string, blocks: number): void {
 describe.skipIf(!canMount())(
   `on a full disk${canMount() ? '' : ' (skipped: nothing can be mounted here)'}`,
   () => {
+    it('what cannot be marked as read is not said to be, and can be read', async () => {
+      const host = await new Bus().host('front', { worker: 'echo done' });
+      await host.send('worker', 'go');
+      await host.once();
+      const [answer] = host.bus.from('worker');
+      await host.run('inbox', '--count');
+      onFullDisk(host.state, '16m');
+      for (const which of [answer!.relPath, 'all']) {
+        const marked = await host.run('inbox', '--done', which);
+        expect(marked).toMatchObject({ code: 1, out: '' });
+        expect(marked.err).toMatch(
+          /^crosstalk inbox: nothing was marked: \S+seen\.json cannot be written: .*; make room, or .*\n$/,
+        );
+      }
+      expect((await host.run('read', answer!.relPath)).out).toContain('done');
+      expect(JSON.parse((await host.run('inbox', '--count', '--json')).out)).toMatchObject({
+        unread: 1,
+      });
+    });
+
     it('mail whose repository cannot be copied waits, says why, and is worked on once there is room', async () => {
       const project = new Project();
       writeFileSync(join(project.app, 'large'), randomBytes(2_000_000));

@@ -230,13 +230,14 @@ it(
   async () => {
     const { bus, host } = await world({ every: '1h' });
     await pass(host);
-    // A folder stands where the record is written, as on a disk that takes nothing.
+    // A folder stands where the record is written, and cannot be set aside, as on a disk that takes nothing.
     rmSync(join(host.state, 'schedules.key'), { force: true });
     mkdirSync(join(host.state, 'schedules.key'));
+    mkdirSync(join(host.state, 'schedules.key.broken', 'full'), { recursive: true });
     const off = offTo(nextMultiple(HOUR_MS));
     const failed = await pass(host, off);
     expect(failed.find(({ event }) => event === 'schedule_failed')?.['reason']).toMatch(
-      /^it could not be sent: .*EISDIR/,
+      /^it could not be sent: \S+schedules\.key is no file of the state, and cannot be moved/,
     );
     expect(bus.from('schedule')).toEqual([]);
     rmSync(join(host.state, 'schedules.key'), { recursive: true });

@@ -255,6 +255,15 @@ it(
   },
 );
 
+it('one pass tells the asker that its answer is held, whatever ends last in it', async () => {
+  for (let round = 0; round < 5; round++) {
+    const { bus, host } = await world(`the key is\n${SECRET}\n`);
+    await host.send('worker', 'print number 0');
+    await host.once();
+    expect(bus.from('worker').map(({ message }) => message.extra)).toEqual([{ held: 'secret' }]);
+  }
+});
+
 it('a held answer is stuck mail: its asker is told once, the operator what to do, nobody the secret', async () => {
   const { bus, host } = await world(`the key is\n${SECRET}\n`);
   const question = await host.send('worker', 'print number 0');

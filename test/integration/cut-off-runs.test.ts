@@ -26,6 +26,24 @@ it('a run that is cut off did not say nothing: its message waits again', async (
   expect(now.waiting.messages).toMatchObject([{ relPath, state: 'waiting' }]);
 });
 
+it('a run that was taken back did not fail', async () => {
+  const bus = new Bus();
+  const begun = join(bus.root, 'begun');
+  const host = await bus.host('front', {
+    sleeper: `cat > /dev/null; touch ${begun}; exec sleep 600`,
+  });
+  const running = new Running(host, ['--grace', '0']);
+  const web = await Web.start(host);
+  const events = await web.events();
+  const relPath = await host.send('sleeper', 'think');
+  await until('the run', () => existsSync(begun));
+  await events.saw('runs', ({ running: at }) => at.length === 1);
+  await host.run('cancel', relPath);
+  const { data } = await events.saw('runs', ({ ended }) => ended.length === 1);
+  expect(data.ended).toMatchObject([{ actor: 'sleeper', outcome: 'cancelled' }]);
+  await running.stop();
+});
+
 it(
   'a run that ends with nothing to say, where no answer is due, said nothing',
   { tags: 'long' },

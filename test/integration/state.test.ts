@@ -31,6 +31,15 @@ const FILES = [
   'dead-letters/01J0000000000000000000000B.json',
   'runs/01J0000000000000000000000C.json',
 ];
+/** What commands read besides. */
+const FOLDERS = [
+  'seen.json',
+  'silences.jsonl',
+  'cursors.json',
+  'heartbeat.json',
+  'holds.json',
+  'run-budget.json',
+];
 const CONTENTS = [
   ['empty', ''],
   ['truncated', '{"version":1,"actors":{"worker":{"thr'],
@@ -66,6 +75,22 @@ it.each(sample(FILES.map((file) => [file])))(
       writeFileSync(join(host.state, file), content);
       await works(host);
     }
+  },
+);
+
+it.each(sample(FOLDERS.map((file) => [file])))(
+  '%s that is a folder is set aside, and stops nothing',
+  { tags: 'sampled' },
+  async (file) => {
+    const host = await new Bus().host('front', { worker: 'echo done' });
+    await works(host);
+    rmSync(join(host.state, file), { force: true });
+    mkdirSync(join(host.state, file));
+    writeFileSync(join(host.state, file, 'mine'), 'kept');
+    for (const command of ['inbox', 'doctor', 'status'])
+      expect((await host.run(command)).err).not.toMatch(/EISDIR/);
+    await works(host);
+    expect(readFileSync(join(host.state, `${file}.broken`, 'mine'), 'utf8')).toBe('kept');
   },
 );
 

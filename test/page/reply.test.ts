@@ -55,6 +55,38 @@ describe.skipIf(!hasBrowser)(`Replying on the page ${UNLESS}`, SLOW, () => {
     await window.close();
   });
 
+  it('a second answer to one question is asked about first', async () => {
+    const path = await ask('--option', 'left', '--option', 'right', 'which way?');
+    const window = await browsing.window(web);
+    const { page } = window;
+    const answers = (): string[] =>
+      host.bus
+        .from('operator')
+        .filter(({ message }) => message.re.includes(path))
+        .map(({ message }) => message.body.trim());
+    await window.open(`/m/${host.channel()}/${path}`);
+    const item = page.getByRole('article').filter({ hasText: 'which way?' });
+    await item.getByRole('button', { name: '1) left' }).click();
+    expect(await replyTo(path)).toBe('left');
+    await item.getByText('Queued.').waitFor();
+    await item.getByRole('button', { name: '2) right' }).click();
+    await item.getByText('You have answered this already.').waitFor();
+    await item.getByRole('button', { name: 'Leave it' }).click();
+    expect(answers()).toEqual(['left']);
+
+    // The same in the thread, which was opened later.
+    await window.open(`/t/${host.channel()}/${path}`);
+    await page.getByRole('button', { name: 'Reply to carol' }).first().click();
+    const form = page.getByRole('form', { name: 'Reply to carol' });
+    await form.getByRole('textbox').fill('straight on');
+    await form.getByRole('button', { name: 'Send reply' }).click();
+    await page.getByRole('button', { name: 'Answer once more' }).click();
+    await until('the second answer', () => answers().length === 2);
+    expect(answers()).toContain('straight on');
+    expect(window.errors).toEqual([]);
+    await window.close();
+  });
+
   it(
     'a text is written below the message it answers, in the conversation and in the thread',
     { tags: 'long' },

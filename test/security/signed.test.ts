@@ -50,6 +50,36 @@ async function verified(relPath = FIRST): Promise<boolean | undefined> {
 const good = (): string => signedFile(anna, channel, FIRST, said());
 
 describe.skipIf(!hasSshKeygen)(`whoever can push ${WITH_SSH_KEYGEN}`, () => {
+  it('takes nothing back under a pinned name without its key', async () => {
+    const takesBack = (question: string): ReturnType<typeof said> =>
+      said({ body: 'stop\n', options: [], re: [question], cancels: question });
+    const unsigned = (question: string): string =>
+      formatMessage({
+        type: 'text',
+        timestamp: '2026-06-09T19:00:00.000Z',
+        re: [],
+        cause: [],
+        extra: {},
+        ...takesBack(question),
+      });
+    const [second, third] = [`${AT}61.md`, `${AT}62.md`];
+    putFile(host, channel, FIRST, good());
+    putFile(host, channel, `${AT}70.md`, unsigned(FIRST));
+    putFile(host, channel, second, signedFile(anna, channel, second, said()));
+    putFile(host, channel, third, signedFile(anna, channel, third, takesBack(second)));
+    await host.news();
+    expect((await host.run('thread', FIRST)).out).toContain('waiting for worker');
+    expect((await host.run('explain', FIRST, 'worker')).out).not.toContain('cancelled');
+    const log = await host.once();
+    expect(log.filter(({ event }) => event === 'cancel_ignored')).toMatchObject([
+      { cancels: FIRST, reason: 'its writer, whose key is pinned here, has not signed it' },
+    ]);
+    expect((await host.run('replies', FIRST)).out).toContain(`REPLIED ${FIRST}`);
+    expect((await host.run('replies', second)).out).toContain(
+      `FAILED ${second}\n  cancelled by anna\n`,
+    );
+  });
+
   it('is not believed under a pinned name without its key', async () => {
     const mallory = new Key(host, 'mallory');
     const unsigned = formatMessage({

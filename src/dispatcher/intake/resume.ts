@@ -70,6 +70,8 @@ export async function catchUp(
       const isNew = cursor === undefined && parts.fromNow;
       const scan = isNew ? undefined : await scanUnanswered(parts, audience, tip);
       const deliveries = scan?.deliveries ?? [];
+      if (scan !== undefined && cursor === undefined)
+        scan.cancels = scan.cancels.map((cancel) => ({ ...cancel, unserved: actor }));
       const due = isNew ? [] : await parts.lacking.dueFor(audience, tip);
       await parts.lacking.markOpen(deliveries, tip);
       found.push({ since: '', scan, deliveries, due, recorded: stateOf, stateOf: orRest(stateOf) });

@@ -17,6 +17,8 @@ interface Findings<T> {
 /** A message that takes another one back, and the id of its channel. */
 export interface CancelFound extends Located {
   channel: string;
+  /** The actor that is new here: it was written before this host served that one. */
+  unserved?: string;
 }
 
 /** What a scan found, in commit order. */

@@ -16,6 +16,8 @@ import { canAnswerAt } from '../../bus/peers.ts';
 import { Beginning } from '../../bus/beginning.ts';
 import type { ChannelLinks } from '../../bus/channel-links.ts';
 import type { Crossings } from '../../bus/crossings.ts';
+import { withoutForgedCancels } from '../../bus/forged-cancels.ts';
+import type { Verifier } from '../../bus/verifier.ts';
 
 /** What a batch is about: read once, and used for the prompt and for linking the answer. */
 export interface Briefing {
@@ -58,11 +60,12 @@ interface BriefingParts {
   reader: MessageReader;
   links: ChannelLinks;
   crossings: Crossings;
+  verifier: Pick<Verifier, 'verdicts'>;
 }
 
 /** Reads the messages that a run is about. */
 export async function brief(
-  { transport, reader, links, crossings }: BriefingParts,
+  { transport, reader, links, crossings, verifier }: BriefingParts,
   { tip, channel, messages, actor, host }: Batch,
 ): Promise<Briefing> {
   const batch = await reader.messages(tip, channel, messages);
@@ -80,7 +83,8 @@ export async function brief(
   const known = new Map(since.map((item) => [item.relPath, item.message]));
   const answered = answeredOn(actor, host, since);
   const seen: Lookup = (ref) => lookup(ref) ?? known.get(ref);
-  const cancelled = cancelledIn(since, { actor, host }, seen);
+  const believed = await withoutForgedCancels(verifier, { tip, from: channel }, since);
+  const cancelled = cancelledIn(believed, { actor, host }, seen);
   const closed = new Set([...answered, ...cancelled]);
   return {
     batch,

@@ -7,7 +7,7 @@ import { runnerIn } from '../../service/run.ts';
 import { isPrivate, stateHome } from '../../state/directory.ts';
 import { servingCount } from './serving.ts';
 import { profilesIn } from '../../bus/profiles.ts';
-import { sweep } from '../../state/files.ts';
+import { sweep } from '../../state/sweep.ts';
 import { namesOf } from '../../state/state-paths.ts';
 import { Worktrees } from '../../state/worktrees.ts';
 import { Workspaces } from '../../state/workspaces.ts';

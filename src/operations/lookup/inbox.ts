@@ -18,7 +18,7 @@ import { tipOf, type Context } from '../context.ts';
 import { withIndex, type IndexOptions } from '../index/indexing.ts';
 import { QuestionsBack } from './asked-back.ts';
 import { messagesAt } from './messages-at.ts';
-import { marked } from './marked.ts';
+import { believed, marked } from './marked.ts';
 import { OpenProposals } from './open-proposals.ts';
 import { queuedMessages } from './queued.ts';
 import { seenHere } from './seen.ts';
@@ -155,15 +155,16 @@ async function openQuestionsTo(
 const MOST_CANCELS = 20;
 
 async function isTakenBack(
-  { reader }: Context,
+  context: Context,
   index: Index,
   tip: string,
   { channel, relPath, message }: MessageRef & Located,
 ): Promise<boolean> {
   const naming = namedBy(index, { channel, relPath }, message.from, MOST_CANCELS);
   const paths = naming.map((ref) => ref.relPath);
-  const theirs = await reader.messages(tip, channel, paths);
-  return theirs.some(
+  const theirs = await context.reader.messages(tip, channel, paths);
+  const placed = theirs.map((one) => ({ ...one, channel }));
+  return (await believed(context, tip, placed)).some(
     ({ message: later }) => later.cancels === relPath && mayCancel(later, message),
   );
 }

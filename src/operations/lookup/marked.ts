@@ -37,3 +37,16 @@ export async function marked<T extends Placed>(
     return verified === undefined ? one : { ...one, verified };
   });
 }
+
+/** Messages without the cancellations in a pinned name that their writer has not signed: they take nothing back. */
+export async function believed<T extends Placed>(
+  context: Context,
+  tip: string,
+  placed: readonly T[],
+): Promise<T[]> {
+  const isCancel = ({ message }: T): boolean =>
+    message.cancels !== undefined && message.host === undefined;
+  if (!placed.some(isCancel)) return [...placed];
+  const found: (T & { verified?: boolean })[] = await marked(context, tip, placed);
+  return found.filter((one) => one.verified !== false || !isCancel(one));
+}

@@ -4,9 +4,9 @@ import { namesIn, newestBy } from '../../index/nobody.ts';
 import { EVERYONE, type Address } from '../../protocol/address.ts';
 import type { Serving } from '../../protocol/owed.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
-import type { Context } from '../context.ts';
+import { tipOf, type Context } from '../context.ts';
 import { withIndex } from '../index/indexing.ts';
-import { unservedLine } from './serving.ts';
+import { servedBy, unservedLine } from './serving.ts';
 
 /** Milliseconds for the index: somebody waits for what is said by it. */
 const PATIENCE_MS = 2000;
@@ -76,4 +76,28 @@ export async function unservedOrPerson(
 /** How a person comes by their mail. */
 export function personLine(name: string): string {
   return `${escapeInvisible(name)} is a person, and finds it with: crosstalk inbox`;
+}
+
+/**
+ * Why mail is not for nobody: a host serves one of its addressees, or may, or one is a person.
+ *
+ * @returns undefined for mail that an operator may take back
+ */
+export async function whoHas(
+  context: Context,
+  to: readonly Address[],
+): Promise<string | undefined> {
+  const { serving, unreadable } = await servedBy(context);
+  const tip = await tipOf(context);
+  for (const { name, host } of to) {
+    const there = serving.find(
+      ({ alias, actors }) =>
+        (host ?? alias) === alias && (name === EVERYONE || actors.includes(name)),
+    );
+    if (there !== undefined) return `${there.alias} serves ${name}`;
+    if ((await isPerson(context, tip, host === undefined ? { name } : { name, host })) !== false)
+      return `${name} is a person`;
+  }
+  const [path] = unreadable;
+  return path === undefined ? undefined : `${path} cannot be read, and may serve it`;
 }

@@ -1,7 +1,7 @@
 import { placeOf } from '../../protocol/layout.ts';
 import type { Context } from '../context.ts';
-import { parseMessage, type Located } from '../../protocol/message.ts';
-import type { MessageRef } from '../../protocol/message-ref.ts';
+import { parseMessage, type Located, type Message } from '../../protocol/message.ts';
+import { messageKey, type MessageRef } from '../../protocol/message-ref.ts';
 
 /** A file that waits in this machine's outbox. */
 interface QueuedFile {
@@ -24,6 +24,33 @@ export async function queuedMessages(
     return place.kind === 'message'
       ? [{ ...file, channel: place.channel, relPath: place.relPath }]
       : [];
+  });
+}
+
+/** A message that waits in this machine's outbox. */
+export async function queuedMessage(
+  context: Pick<Context, 'outbox'>,
+  ref: MessageRef,
+): Promise<Message | undefined> {
+  const key = messageKey(ref);
+  const queued = (await queuedMessages(context)).find((one) => messageKey(one) === key);
+  const parsed = queued && parseMessage(Buffer.from(queued.content));
+  return parsed?.ok === true ? parsed.value : undefined;
+}
+
+/** A message that takes another one back, and whether it is not on the bus yet. */
+export type CancelHere = Located & { queued?: true };
+
+/** What waits in this machine's outbox to take a message back. */
+export async function queuedCancels(
+  context: Pick<Context, 'outbox'>,
+  { channel, relPath }: MessageRef,
+): Promise<CancelHere[]> {
+  return (await queuedMessages(context)).flatMap((one) => {
+    if (one.channel !== channel || !one.content.includes(relPath)) return [];
+    const parsed = parseMessage(Buffer.from(one.content));
+    if (!parsed.ok || parsed.value.cancels !== relPath) return [];
+    return [{ relPath: one.relPath, message: parsed.value, queued: true as const }];
   });
 }
 

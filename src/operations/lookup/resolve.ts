@@ -36,7 +36,9 @@ export async function resolveChannel(
   if (channels.length === 0 && wanted === undefined)
     throw new CrosstalkError(
       'not_found',
-      'no channel in this transport; make one with: crosstalk channel create <name>',
+      all.length === 0
+        ? 'no channel in this transport; make one with: crosstalk channel create <name>'
+        : `every channel is archived: ${listChannels(all)}; bring one back with: crosstalk channel archive --undo <name or id>, or make one with: crosstalk channel create <name>`,
     );
   if (wanted !== undefined && matches.length === 0) {
     const configured = given === undefined && dispatch.channel === undefined;

@@ -28,7 +28,8 @@ export async function seenHere(context: Context): Promise<Seen> {
       break;
     }
   const begun = Seen.begin(context.paths.seen, newest);
-  await begun.save();
+  // What cannot be put on record, as on a full disk, is begun by the next command.
+  await begun.save().catch(() => undefined);
   return begun;
 }
 

@@ -1,5 +1,6 @@
 import type { WebRun } from '../../api/api.ts';
 import { Cursors } from '../../state/cursors.ts';
+import type { DeadLetter } from '../../state/dead-letters.ts';
 import { settledBy } from '../../state/outbox.ts';
 import { tipOf, type Context } from '../context.ts';
 import { withNaming } from '../lookup/naming.ts';
@@ -27,8 +28,7 @@ export async function endedRuns(context: Context, gone: readonly WebRun[]): Prom
           isOurs(actor, channel, messages),
         );
         const letter = earlier.find(({ last_failed_at: at }) => at >= run.since);
-        if (letter !== undefined)
-          return { ...run, until, outcome: letter.state === 'parked' ? 'parked' : 'failed' };
+        if (letter !== undefined) return { ...run, until, outcome: outcomeOf(letter) };
         const queued = entries.flatMap(({ delivery, commits }) =>
           delivery !== undefined &&
           settledBy(delivery).some((part) => isOurs(part.actor, part.channel, part.messages))
@@ -49,6 +49,10 @@ export async function endedRuns(context: Context, gone: readonly WebRun[]): Prom
       }),
     ),
   );
+}
+
+function outcomeOf({ state }: DeadLetter): WebRun['outcome'] {
+  return state === 'parked' || state === 'cancelled' ? state : 'failed';
 }
 
 async function areSettled(context: Context, run: WebRun): Promise<boolean> {

@@ -1,4 +1,6 @@
+import { CrosstalkError, reasonOf } from '../../errors.ts';
 import { isAutomatic } from '../../index/tags.ts';
+import type { MessageRef } from '../../protocol/message-ref.ts';
 import { refreshOrNote, type Context } from '../context.ts';
 import { withIndex } from '../index/indexing.ts';
 import { arrivals } from '../lookup/arrivals.ts';
@@ -27,13 +29,22 @@ export async function inbox(
 }
 
 /**
- * Counts all that came for a name as seen, as far as is known locally: each message by itself, as one that comes later
- * may be dated earlier.
+ * Counts messages for a name as seen, because somebody says so; without a message all that came, as far as is known
+ * locally: each by itself, as one that comes later may be dated earlier.
+ *
+ * @throws CrosstalkError `refused` when that cannot be put on record
  */
-export async function markAllSeen(context: Context, name: string): Promise<void> {
+export async function markSeen(context: Context, name: string, only?: MessageRef): Promise<void> {
   const seen = await seenHere(context);
-  const unread = await withIndex(context, {}, (index) => unreadOf(index, seen, name));
-  if (seen.add(name, Object.values(unread).flat())) await seen.save();
+  const refs =
+    only === undefined
+      ? await withIndex(context, {}, (index) => Object.values(unreadOf(index, seen, name)).flat())
+      : [only];
+  if (!seen.add(name, refs)) return;
+  await seen.save().catch((error: unknown) => {
+    const problem = `nothing was marked: ${context.paths.seen} cannot be written: ${reasonOf(error)}; make room, or give another folder with CROSSTALK_STATE_DIR`;
+    throw new CrosstalkError('refused', problem, { cause: error });
+  });
 }
 
 /**

@@ -4,11 +4,9 @@ import { outgoing } from '../../protocol/outgoing.ts';
 import { isOrigin } from '../../protocol/reference.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { shown } from '../../protocol/text/result.ts';
-import { tipOf, type Context } from '../context.ts';
-import { EVERYONE } from '../../protocol/address.ts';
+import type { Context } from '../context.ts';
 import type { Message } from '../../protocol/message.ts';
-import { isPerson } from '../lookup/people.ts';
-import { servedBy } from '../lookup/serving.ts';
+import { whoHas } from '../lookup/people.ts';
 import { readMessage } from '../reading/read.ts';
 import type { Prepared, SendInput } from './input.ts';
 import { suffixOf, type Marks } from './marks.ts';
@@ -56,23 +54,10 @@ export async function prepareCancel(
 
 /** Refuses to take back in place of its writer what somebody serves, or has in an inbox. */
 async function assertNobodys(context: Context, relPath: string, { to }: Message): Promise<void> {
-  const { serving, unreadable } = await servedBy(context);
-  const tip = await tipOf(context);
-  const refuse = (why: string): never => {
-    throw new CrosstalkError(
-      'usage',
-      `${relPath}: ${why}, so only its writer can cancel it; --as-operator is for what nobody serves`,
-    );
-  };
-  for (const { name, host } of to) {
-    const there = serving.find(
-      ({ alias, actors }) =>
-        (host ?? alias) === alias && (name === EVERYONE || actors.includes(name)),
-    );
-    if (there !== undefined) refuse(`${there.alias} serves ${name}`);
-    if ((await isPerson(context, tip, host === undefined ? { name } : { name, host })) !== false)
-      refuse(`${name} is a person`);
-  }
-  const [path] = unreadable;
-  if (path !== undefined) refuse(`${path} cannot be read, and may serve it`);
+  const why = await whoHas(context, to);
+  if (why === undefined) return;
+  throw new CrosstalkError(
+    'usage',
+    `${relPath}: ${why}, so only its writer can cancel it; --as-operator is for what nobody serves`,
+  );
 }

@@ -8,6 +8,7 @@ import { isAnswer } from '../../protocol/owed.ts';
 import { tipOf, type Context } from '../context.ts';
 import { noteSeen } from '../lookup/seen.ts';
 import { withNaming } from '../lookup/naming.ts';
+import { queuedCancels } from '../lookup/queued.ts';
 import { resolveFrom } from '../lookup/resolve.ts';
 import { readMessage } from '../reading/read.ts';
 import { queuedIn } from '../tracing/gather.ts';
@@ -50,6 +51,11 @@ export async function reply(
     throw new AnsweredBefore(relPath, earlier);
   const said = { ...input, to: '', reply: `${channel.id}/${relPath}` };
   const sent = await send(senderIn(context), said, options);
+  const cancelled = await takenBackIn(context, { ...ref, message });
+  if (cancelled !== undefined)
+    context.note(
+      `${relPath} was taken back, in ${cancelled}, and nobody waits for an answer to it`,
+    );
   await noteSeen(context, sent.from, [{ ...ref, message }]);
   return sent;
 }
@@ -64,6 +70,23 @@ export class AnsweredBefore extends CrosstalkError {
   }
 }
 
+/** The message by which its writer took a message back, as far as is known here; what a run says is its own business. */
+async function takenBackIn(
+  context: Context,
+  { channel, relPath, message }: MessageRef & Located,
+): Promise<string | undefined> {
+  if (isOfRun(context)) return undefined;
+  const queued = await queuedCancels(context, { channel, relPath });
+  return withNaming(context, await tipOf(context), async (find) => {
+    const naming = [...(await find({ channel, relPath }, 're')), ...queued];
+    return cancelOf({ relPath, message }, naming, { isNobodys: false })?.relPath;
+  }).catch(() => undefined);
+}
+
+function isOfRun({ agentMode, dispatch }: Context): boolean {
+  return agentMode !== undefined || dispatch.id !== undefined;
+}
+
 /** The earlier answer of a writer to a question, as far as is known here; what a run says is its own business. */
 async function answeredBefore(
   context: Context,
@@ -71,7 +94,7 @@ async function answeredBefore(
   question: Message,
   said: Pick<SendInput, 'from' | 'login'>,
 ): Promise<string | undefined> {
-  if (context.agentMode !== undefined || context.dispatch.id !== undefined) return undefined;
+  if (isOfRun(context)) return undefined;
   if (!isQuestion(question) && !isSentInterim(question)) return undefined;
   const from = resolveFrom(context, said.from, said.login);
   const isTheirs = ({ message: { from: who, re, ...rest } }: Located): boolean =>
@@ -82,7 +105,8 @@ async function answeredBefore(
     for (const answer of answers) {
       const about = await find({ channel, relPath: answer.relPath }, 're');
       // What was taken back has answered nothing.
-      if (cancelOf(answer, [...about, ...queued]) === undefined) return answer.relPath;
+      if (cancelOf(answer, [...about, ...queued], { isNobodys: false }) === undefined)
+        return answer.relPath;
     }
     return undefined;
   });

@@ -4,14 +4,13 @@ import { startedBy } from '../../protocol/automation/firing.ts';
 import type { StartedBy } from '../../protocol/text/fired-text.ts';
 import { subscriptionOf, type GivenBy } from '../../protocol/automation/follow-up.ts';
 import { openQuestions, originsOf } from '../../protocol/causality.ts';
-import { messageFile } from '../../protocol/layout.ts';
-import { shown } from '../../protocol/text/result.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { askedSkill, type AskedSkill } from './asked-skill.ts';
 import { factsOf, type Facts } from './facts.ts';
 import { sessionAbout, type SessionAbout } from './session-about.ts';
 import { steeringAbout, type SteeringAbout } from './steering-about.ts';
 import { withNaming } from '../lookup/naming.ts';
+import { queuedMessage } from '../lookup/queued.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
 import { resolveMessage } from '../lookup/resolve.ts';
 
@@ -56,14 +55,14 @@ export async function explain(
   await refreshOrNote(context);
   const ref = await resolveMessage(context, message);
   const tip = await tipOf(context);
-  const found = await context.reader.message(tip, ref.channel, ref.relPath);
-  if (found === undefined) {
-    const path = messageFile(ref.channel, ref.relPath);
+  const found =
+    (await context.reader.message(tip, ref.channel, ref.relPath)) ??
+    (await queuedMessage(context, ref));
+  if (found === undefined)
     throw new CrosstalkError(
       'invalid',
-      `${shown(path)} is malformed and wakes nobody; see why with: crosstalk status`,
+      `${ref.relPath} is malformed and wakes nobody; see why with: crosstalk status`,
     );
-  }
   const delivered = { relPath: ref.relPath, message: found };
   const lookup = await context.reader.chain(tip, ref.channel, [delivered]);
   const { name, host } = address.value;

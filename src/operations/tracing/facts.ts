@@ -16,6 +16,9 @@ import { gatedAbout, gatedLine, type GatedMail } from '../lookup/gated.ts';
 import { holderOf } from '../../state/lock.ts';
 import { tipOf, type Context } from '../context.ts';
 import type { Naming } from '../lookup/naming.ts';
+import { believed } from '../lookup/marked.ts';
+import { whoHas } from '../lookup/people.ts';
+import { queuedCancels, queuedMessage } from '../lookup/queued.ts';
 import type { Located } from '../../protocol/message.ts';
 import type { MessageRef } from '../../protocol/message-ref.ts';
 
@@ -150,15 +153,23 @@ export async function factsOf(
   };
 }
 
-/** The messages by which its writer took a message back. @param mentions those that name it */
+/** The message by which another one was taken back. @param mentions those that name it */
 async function cancelsAmong(
   context: Context,
   { channel, relPath }: MessageRef,
   mentions: readonly Located[],
 ): Promise<Located[]> {
-  if (mentions.every(({ message }) => message.cancels !== relPath)) return [];
-  const message = await context.reader.message(await tipOf(context), channel, relPath);
-  const cancel = message && cancelOf({ relPath, message }, mentions);
+  const queued = await queuedCancels(context, { channel, relPath });
+  if (![...mentions, ...queued].some(({ message }) => message.cancels === relPath)) return [];
+  const tip = await tipOf(context);
+  const message =
+    (await context.reader.message(tip, channel, relPath)) ??
+    (await queuedMessage(context, { channel, relPath }));
+  if (message === undefined) return [];
+  const placed = mentions.map((one) => ({ ...one, channel }));
+  const isNobodys = (await whoHas(context, message.to)) === undefined;
+  const counted = [...(await believed(context, tip, placed)), ...queued];
+  const cancel = cancelOf({ relPath, message }, counted, { isNobodys });
   return cancel === undefined ? [] : [cancel];
 }
 

@@ -34,11 +34,11 @@ export function failedElsewhere(
 /** The state of an addressee that has not answered, by what this machine knows. */
 export function openState(facts: Facts): Pick<WebState, 'state' | 'detail'> {
   const { dead_letter: letter } = facts;
-  if (facts.queued_here && !facts.on_the_bus) return { state: 'queued', detail: null };
   if (facts.running) return { state: 'running', detail: facts.seen_by[0] ?? null };
   const cancelled =
     facts.cancelled_in[0] ?? (letter?.state === 'cancelled' ? letter.id : undefined);
   if (cancelled !== undefined) return { state: 'cancelled', detail: cancelled };
+  if (facts.queued_here && !facts.on_the_bus) return { state: 'queued', detail: null };
   if (letter !== null)
     return { state: letter.state === 'parked' ? 'parked' : 'failed', detail: letter.id };
   // The actor reacted with a message that answers somebody else.

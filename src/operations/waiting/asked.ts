@@ -1,9 +1,8 @@
 import { messageFile } from '../../protocol/layout.ts';
-import { messageKey, type MessageRef } from '../../protocol/message-ref.ts';
-import { parseMessage, type Message } from '../../protocol/message.ts';
+import type { MessageRef } from '../../protocol/message-ref.ts';
 import type { Context } from '../context.ts';
 import { withNaming, type Naming } from '../lookup/naming.ts';
-import { queuedMessages } from '../lookup/queued.ts';
+import { queuedMessage } from '../lookup/queued.ts';
 import { interimOf, type Asked } from './standing.ts';
 
 /**
@@ -26,7 +25,7 @@ export async function askedAt(
     await withNaming(context, tip, async (naming) => {
       for (const one of there) await gather(one, naming);
     });
-  for (const one of asked) one.question ??= await queuedQuestion(context, one.ref);
+  for (const one of asked) one.question ??= await queuedMessage(context, one.ref);
   return asked;
 }
 
@@ -50,12 +49,4 @@ async function gather(asked: Asked, naming: Naming): Promise<void> {
   for (const { relPath } of interimOf(asked))
     for (const one of await naming({ channel: ref.channel, relPath }, 're'))
       if (one.message.from === question?.from) asked.returned.push(one);
-}
-
-/** A message that waits in the outbox of this machine. */
-async function queuedQuestion(context: Context, ref: MessageRef): Promise<Message | undefined> {
-  const key = messageKey(ref);
-  const queued = (await queuedMessages(context)).find((one) => messageKey(one) === key);
-  const parsed = queued && parseMessage(Buffer.from(queued.content));
-  return parsed?.ok === true ? parsed.value : undefined;
 }

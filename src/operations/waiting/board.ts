@@ -5,10 +5,10 @@ import { CHANNELS } from '../../protocol/layout.ts';
 import { parseMessage, type Located, type Message } from '../../protocol/message.ts';
 import { tipOf, type Context } from '../context.ts';
 import { arrivals, type Arrival } from '../lookup/arrivals.ts';
-import { marked } from '../lookup/marked.ts';
+import { believed, marked } from '../lookup/marked.ts';
 import { lastHeard } from '../lookup/heard.ts';
-import { isPerson } from '../lookup/people.ts';
-import { queuedMessages } from '../lookup/queued.ts';
+import { isPerson, whoHas } from '../lookup/people.ts';
+import { queuedCancels, queuedMessages } from '../lookup/queued.ts';
 import { servedBy } from '../lookup/serving.ts';
 import { findServed } from '../setup/hosts.ts';
 import { askedAt } from './asked.ts';
@@ -135,7 +135,8 @@ export class Board {
     return holdUps(asked, standing, { ...this.#world, people }, heard, this.#context.now());
   }
 
-  async #standing(asked: Asked, isLive: boolean): Promise<Standing> {
+  async #standing(named: Asked, isLive: boolean): Promise<Standing> {
+    const asked = await this.#believed(named);
     const believed = standingOf(asked, this.#world, new Set());
     if (!isLive || believed.isOver) return believed;
     const { alias } = this.#world;
@@ -147,6 +148,23 @@ export class Board {
     if (standing.silent.length === 0 || (await tipOf(this.#context)) === this.#tip) return standing;
     // What it wrote before it fell silent may have come since.
     return believed;
+  }
+
+  /** A message without what does not take it back, although it says so. */
+  async #believed(asked: Asked): Promise<Asked> {
+    const { ref, question } = asked;
+    const placed = asked.replies.map((one) => ({ ...one, channel: ref.channel }));
+    const replies = [
+      ...(await believed(this.#context, this.#tip, placed)),
+      ...(await queuedCancels(this.#context, ref)),
+    ];
+    const isOperators = replies.some(({ message }) => message.as_operator === true);
+    if (question === undefined || !isOperators) return { ...asked, replies };
+    return {
+      ...asked,
+      replies,
+      isNobodys: (await whoHas(this.#context, question.to)) === undefined,
+    };
   }
 
   /** Whether something of an actor about a message waits in the outbox, or is in another channel. */

@@ -11,6 +11,7 @@ import {
   type Debtor,
   type Outcome,
 } from '../../protocol/owed.ts';
+import type { CancelHere } from '../lookup/queued.ts';
 import type { Served } from '../lookup/serving.ts';
 import { letterOf, runOf, type Local } from './local.ts';
 
@@ -25,6 +26,8 @@ export interface Asked {
   caused: Located[];
   /** What its writer has answered to words on the way to the answer. */
   returned: Located[];
+  /** Whether it is for nobody whom a host serves, nor for a person; looked up where an operator took it back. */
+  isNobodys?: boolean;
 }
 
 /** What is known besides: who serves whom, and the state of this machine. */
@@ -64,8 +67,8 @@ export interface Standing {
   failures: Failed[];
   /** The actors of this machine that chose to say nothing. */
   silent: Debtor[];
-  /** The message by which its writer took it back. */
-  cancelled: Located | undefined;
+  /** The message by which it was taken back. */
+  cancelled: CancelHere | undefined;
   /** Whether there is nothing to wait for any more: all that are served have answered, failed or kept silent. */
   isOver: boolean;
 }
@@ -96,7 +99,9 @@ export function standingOf(asked: Asked, world: World, silent: ReadonlySet<strin
   if (isSettled(asked)) return { ...standing, isOver: true };
   if (question === undefined) return standing;
   const several = asksSeveral(question.to);
-  const cancelled = cancelOf({ relPath: ref.relPath, message: question }, replies);
+  const { isNobodys = false } = asked;
+  const place = { relPath: ref.relPath, message: question };
+  const cancelled: CancelHere | undefined = cancelOf(place, replies, { isNobodys });
   const debtors = debtorsOf(question, world);
   for (const debtor of debtors) {
     const { actor, host } = debtor;

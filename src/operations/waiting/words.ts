@@ -60,7 +60,11 @@ export function failureLines(
   const by = cancelled?.message.from;
   const told = failures.filter(({ reason }) => by === undefined || reason !== CANCELLED);
   return [
-    ...(by === undefined ? [] : [`cancelled by ${by}`]),
+    ...(by === undefined
+      ? []
+      : [
+          `cancelled by ${by}${cancelled?.queued === true ? ', which is not on the remote yet' : ''}`,
+        ]),
     ...told.map((one) =>
       one.reason === CANCELLED
         ? `${one.actor} on ${one.host} gives no answer: ${reasonInWords(CANCELLED)}`

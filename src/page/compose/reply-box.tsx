@@ -17,6 +17,8 @@ interface Props extends MessageRef {
   options?: readonly string[];
   /** Whether the field for a text is open already. */
   opened?: boolean;
+  /** How far its addressees are with it. */
+  states?: readonly { actor: string | null; state: string }[];
 }
 
 /** Whether the reader may reply to messages of somebody: what one wrote oneself would wake nobody. */
@@ -26,8 +28,10 @@ export function useMayReply(from: string): boolean {
 }
 
 /** Answers a message: by one of the answers that it offers, or by a text of one's own. */
-export function ReplyBox({ from, ...props }: Props): JSX.Element | null {
+export function ReplyBox({ from, states = [], ...props }: Props): JSX.Element | null {
+  const me = useModel().session?.from;
   if (!useMayReply(from)) return null;
+  const answered = states.some(({ actor, state }) => state === 'answered' && actor === me);
   const { channel, relPath } = props;
   const form: Form = {
     shelf: `re-${channel}/${relPath}`,
@@ -38,7 +42,7 @@ export function ReplyBox({ from, ...props }: Props): JSX.Element | null {
     placeholder: 'Goes to the writer, in this thread; Ctrl+Enter sends',
     submit: 'Send reply',
   };
-  return <Box key={`${channel}/${relPath}`} {...props} form={form} />;
+  return <Box key={`${channel}/${relPath}`} {...props} answered={answered} form={form} />;
 }
 
 /** What a text is for, and what the form for it says. */
@@ -55,10 +59,17 @@ interface Form {
 
 interface BoxProps extends Pick<Props, 'options' | 'opened'> {
   form: Form;
+  /** Whether the reader has answered it: another answer is asked about first, as it would act again. */
+  answered?: boolean;
 }
 
 /** A button for each answer to choose, and one that opens a field for a text. */
-export function Box({ form, options = [], opened = false }: BoxProps): JSX.Element {
+export function Box({
+  form,
+  options = [],
+  opened = false,
+  answered = false,
+}: BoxProps): JSX.Element {
   const { shelf, button, whom, label, placeholder, submit } = form;
   const live = useContext(LiveContext);
   const { channels } = useModel();
@@ -66,6 +77,9 @@ export function Box({ form, options = [], opened = false }: BoxProps): JSX.Eleme
   const [open, setOpen] = useState(body !== '');
   const [status, setStatus] = useState('');
   const [problem, setProblem] = useState<string | undefined>(undefined);
+  // One of the answers that it offers was sent from here.
+  const [chosen, setChosen] = useState(false);
+  const [asking, setAsking] = useState<{ option: number | undefined } | undefined>(undefined);
   useEffect(() => {
     if (opened) setOpen(true);
   }, [opened]);
@@ -89,6 +103,11 @@ export function Box({ form, options = [], opened = false }: BoxProps): JSX.Eleme
       setProblem('Write something first.');
       return;
     }
+    if ((answered || chosen) && asking === undefined) {
+      setAsking({ option });
+      return;
+    }
+    setAsking(undefined);
     setStatus('Sending…');
     setProblem(undefined);
     const { signal: stop } = left.current;
@@ -112,6 +131,7 @@ export function Box({ form, options = [], opened = false }: BoxProps): JSX.Eleme
       if (option === undefined) setBody('');
       setOpen(false);
       setProblem(undefined);
+      setChosen(options.length > 0);
       setStatus('Queued.');
     } catch (error) {
       if (stop.aborted) return;
@@ -166,6 +186,22 @@ export function Box({ form, options = [], opened = false }: BoxProps): JSX.Eleme
             {submit}
           </button>
         </form>
+      )}
+      {asking !== undefined && (
+        <p role="alert">
+          You have answered this already.{' '}
+          <button type="button" onClick={() => void send(asking.option)}>
+            Answer once more
+          </button>{' '}
+          <button
+            type="button"
+            onClick={() => {
+              setAsking(undefined);
+            }}
+          >
+            Leave it
+          </button>
+        </p>
       )}
       <Problem words={problem} />
     </div>

@@ -125,7 +125,7 @@ export function MessageItem(props: Props): JSX.Element {
       <MessageFiles message={message} />
       <MessageBranch message={message} />
       {(replying || options.length > 0) && (
-        <ReplyBox {...place} from={from} options={options} opened={replying} />
+        <ReplyBox {...place} from={from} options={options} opened={replying} states={states} />
       )}
       {states.length > 0 && (
         <p class="states">

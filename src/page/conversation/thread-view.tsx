@@ -103,7 +103,7 @@ function Node({ node, thread }: { node: WebThreadNode; thread: WebThread }): JSX
         </p>
       )}
       <Origin node={node} />
-      <ReplyBox channel={thread.channel} relPath={relPath} from={from} />
+      <ReplyBox channel={thread.channel} relPath={relPath} from={from} states={states} />
       {states.length > 0 && (
         <p class="states">
           {states.map(({ took_s: took, ...state }) => (

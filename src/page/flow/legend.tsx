@@ -11,6 +11,7 @@ export function Legend(): JSX.Element {
       <span class="key running">running ›</span>
       <span class="key failed">failed ✕</span>
       <span class="key parked">parked ‖</span>
+      <span class="key cancelled">cancelled –</span>
       <span class="key stopped">cut off</span>
       <span class="key concluded">answered elsewhere, with the wait for it</span>
       <span class="key silent">silent</span>

@@ -35,10 +35,19 @@ const OUTCOMES: Record<WebRun['outcome'], string> = {
   silent: 'said nothing',
   failed: 'failed',
   parked: 'was parked',
+  cancelled: 'was cancelled',
   stopped: 'was cut off and waits again',
 };
 /** What stands out among several runs, the first of these that is among them. */
-const FIRST_SEEN = ['failed', 'parked', 'stopped', 'running', 'answered', 'silent'] as const;
+const FIRST_SEEN = [
+  'failed',
+  'parked',
+  'stopped',
+  'running',
+  'cancelled',
+  'answered',
+  'silent',
+] as const;
 
 /** The outcome by which one or several runs are drawn. */
 export function outcomeOf({ runs }: Bar): WebRun['outcome'] {

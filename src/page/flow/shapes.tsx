@@ -39,6 +39,7 @@ export function Grid(props: { picture: Picture; span: TimeSpan; width: number })
 const SIGNS: Partial<Record<ReturnType<typeof outcomeOf>, [right: number, path: string]>> = {
   failed: [3, '-4l8 8m0-8l-8 8'],
   parked: [4, '-4v8m5-8v8'],
+  cancelled: [2, '0h7'],
   running: [2, '-5l6 5-6 5'],
   stopped: [2, '-5l3 4-3 2 3 4'],
 };

@@ -1,11 +1,13 @@
 import { CrosstalkError } from '../../../errors.ts';
 import type { Context } from '../../../operations/context.ts';
+import { CANCELLED } from '../../../protocol/cancel.ts';
 import { optionLines } from '../../../protocol/choice.ts';
 import { escapeInvisible } from '../../../protocol/text/quoted.ts';
 import { excerptOf } from '../../../protocol/text/excerpt.ts';
+import { reasonInWords } from '../../../protocol/text/reasons.ts';
 import { resolveFrom } from '../../../operations/lookup/resolve.ts';
 import { MOST_ASKING, type Inbox, type InboxEntry } from '../../../operations/lookup/inbox.ts';
-import { followInbox, inbox, markAllSeen } from '../../../operations/reading/inbox.ts';
+import { followInbox, inbox, markSeen } from '../../../operations/reading/inbox.ts';
 import { isFor, noteSeen } from '../../../operations/lookup/seen.ts';
 import { readMessage } from '../../../operations/reading/read.ts';
 import { inboxJson } from '../../../operations/shapes/as-json.ts';
@@ -55,7 +57,7 @@ async function markDone(
   given: string,
 ): Promise<number> {
   if (given === 'all') {
-    await markAllSeen(context, name);
+    await markSeen(context, name);
     return print(call, { done: 'all' }, () => 'Done: all');
   }
   const read = await readMessage(context, given);
@@ -65,7 +67,7 @@ async function markDone(
       'usage',
       `${relPath} did not come for ${name}; list what did with: crosstalk inbox`,
     );
-  await noteSeen(context, name, [{ relPath, message, channel: read.channel.id }]);
+  await markSeen(context, name, { relPath, channel: read.channel.id });
   return print(call, { done: relPath }, () => `Done: ${relPath}`);
 }
 
@@ -114,11 +116,18 @@ function render({ io }: Call, entry: InboxEntry): string {
     ...(asks ? [paint('yellow', 'asks you')] : []),
     ...filesMark(message.files),
     ...(message.cancels === undefined ? [] : [`cancels ${shortName(message.cancels)}`]),
-    ...(message.failed === undefined ? [] : [paint('red', `failed: ${message.failed.reason}`)]),
+    ...(message.failed === undefined ? [] : [failedMark(paint, message.failed.reason)]),
   ];
   const options = optionLines(message.options ?? []);
   const lines = [...excerpt(paint, message.body), ...permissionLines(message), ...options];
   return [facts.join('  '), ...lines.map((line) => indent(line, '      '))].join('\n').trimEnd();
+}
+
+/** How the notice of a failure is told from an answer; what was taken back has not failed. */
+function failedMark(paint: ReturnType<typeof painter>, reason: string): string {
+  return reason === CANCELLED
+    ? paint('dim', CANCELLED)
+    : paint('red', `failed: ${reasonInWords(reason)}`);
 }
 
 /** What is allowed with an approval, whole: the words above it are those of whoever asks. */
