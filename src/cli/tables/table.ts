@@ -61,7 +61,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       ...SANDBOX,
       ['--window <days>', 'joining: the checkout shows messages of so many days, as 7d'],
     ],
-    example: 'crosstalk init team --remote git@example.com:team/bus.git --cli claude',
+    example: 'crosstalk init team --remote git@example.com:team/bus.git',
     load: () => import('../commands/init.ts'),
   },
   {
@@ -153,7 +153,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       ['--window <days>', 'from now on the checkout shows messages of so many days: 7d, or all'],
       ['--retry', 'try again what could not be published as it was and is kept aside'],
     ],
-    example: 'crosstalk sync --window 7d',
+    example: 'crosstalk sync',
     load: () => import('../commands/sync.ts'),
   },
   {
@@ -195,7 +195,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       ['--agent <command>', 'the agent CLI (default: CROSSTALK_AGENT, else one on the PATH)'],
     ],
     interrupt: 'child',
-    example: 'crosstalk attach --agent claude',
+    example: 'crosstalk attach',
     load: () => import('../commands/attach.ts'),
   },
   ...WEB_COMMANDS,
@@ -203,7 +203,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     name: 'upgrade',
     summary: 'replace upstream/ with this version’s template',
     options: [['--check', 'only say what would change']],
-    example: 'crosstalk upgrade --check',
+    example: 'crosstalk upgrade',
     load: () => import('../commands/upgrade.ts'),
   },
   {
