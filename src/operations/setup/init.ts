@@ -1,4 +1,4 @@
-import type { InitInput, Initialised } from './input.ts';
+import { DEFAULTS, type InitInput, type Initialised } from './input.ts';
 import { readdir, realpath, rm } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
@@ -37,7 +37,6 @@ import { timeAndChanceOf } from '../time-and-chance.ts';
 import { choosePlace } from './workdir-option.ts';
 import { chooseWriter } from './writer.ts';
 
-const DEFAULTS = { actor: 'concierge', channel: 'general' };
 /** The agent CLI of a host file if none is on the PATH. */
 const FALLBACK = 'claude';
 
@@ -47,10 +46,11 @@ const FALLBACK = 'claude';
  *
  * @throws CrosstalkError `refused` for a folder that is not empty; nothing is written then
  */
-export async function init(surroundings: Surroundings, input: InitInput): Promise<Initialised> {
-  const dir = resolve(surroundings.cwd, input.dir ?? '.');
-  checkInput(input);
+export async function init(surroundings: Surroundings, asGiven: InitInput): Promise<Initialised> {
+  const dir = resolve(surroundings.cwd, asGiven.dir ?? '.');
+  checkInput(asGiven);
   await assertRoom(dir);
+  const input = { ...asGiven, ...(await asGiven.converse?.(dir)) };
   const made = await makeFolder(dir).catch((error: unknown) => {
     throw unusable(dir, error);
   });
@@ -61,7 +61,7 @@ export async function init(surroundings: Surroundings, input: InitInput): Promis
     };
     const from = await chooseWriter(surroundings, { ...input, actor: settings.actor });
     if (from !== undefined) settings.from = from;
-    const place = await choosePlace(surroundings, { ...input, actor: settings.actor }, dir);
+    const place = await choosePlace(surroundings, input, dir);
     Object.assign(settings, place, await chooseSandbox(surroundings, input, settings.cli));
     const remote =
       input.remote === undefined ? undefined : remoteUrl(input.remote, surroundings.cwd);
