@@ -105,7 +105,8 @@ it('the first conversation: Enter for all, and an answer', async () => {
   for (const question of [NAME, AGENT, PLACE, ASK]) await talk.answer(question, ENTER);
   expect(await talk.terminal.ended).toBe(0);
   const { text } = talk.terminal;
-  expect(text).toContain('claude, no login found');
+  // Whoever chooses it hears how to log in.
+  expect(text).toContain('claude, no login found; log in with: claude /login');
   expect(text).toContain('it is Tuesday');
   expect(text).not.toContain('no dispatcher runs');
   expect(text.trimEnd().split('\r\n').at(-1)).toBe(`Transport: ${here.team}`);

@@ -88,6 +88,8 @@ async function startDispatcher(
     stop: ended.signal,
   };
   const done = run(callOf({ ...call, io }, 'dispatch', { transport: dir, grace: '0' }));
+  // It is awaited at its end, where what went wrong meanwhile is told.
+  void done.catch(() => undefined);
   await Promise.race([starts, done]);
   return {
     stop: () => {

@@ -39,8 +39,14 @@ export async function promptsOn(io: Io, title: string): Promise<Prompts | undefi
   const { confirm, intro, isCancel, log, select, text } = await import('./prompt-packages.ts');
   const output = process.stderr;
   let asked = 0;
+  let isBegun = false;
+  const begin = (): void => {
+    if (!isBegun) intro(title, { output });
+    isBegun = true;
+  };
   const answered = async <T>(question: () => Promise<T>): Promise<Exclude<T, symbol>> => {
-    if (asked++ === 0) intro(title, { output });
+    begin();
+    asked++;
     const answer = await question();
     if (isCancel(answer)) throw new CrosstalkError('aborted', 'interrupted');
     return answer as Exclude<T, symbol>;
@@ -57,6 +63,7 @@ export async function promptsOn(io: Io, title: string): Promise<Prompts | undefi
     confirm: (message, first) =>
       answered(() => confirm({ message, output, initialValue: first === 'yes' })),
     say: (line) => {
+      begin();
       log.warn(line, { output });
     },
     count: () => asked,

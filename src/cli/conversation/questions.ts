@@ -23,6 +23,8 @@ const TRIAL_MS = 90_000;
 /** Choices beside the agent CLIs; no program is called so. */
 const TRY = '/try';
 const OTHER = '/other';
+/** The smallest rank of what cannot answer yet, or may not. */
+const NOT_READY = 3;
 
 /**
  * The first conversation: at most five questions, each with a default, of which those are left out that
@@ -112,7 +114,12 @@ async function askAgent({ io }: Call, prompts: Prompts, actor: string): Promise<
       rows[0]?.value ?? OTHER,
     );
     if (chosen === OTHER) return askCommand(prompts);
-    if (chosen !== TRY) return chosen;
+    if (chosen !== TRY) {
+      const row = rows.find(({ value }) => value === chosen);
+      if (row?.hint !== undefined && row.rank >= NOT_READY)
+        prompts.say(`${row.label}; ${row.hint}`);
+      return chosen;
+    }
     io.interrupts?.('clean');
     tried = await findAgents({
       env: withoutWebToken(io.env),
@@ -150,7 +157,7 @@ function rowOf(
     ...(hint !== undefined && { hint }),
   });
   const login = `log in with: ${agent.login}`;
-  if (!isInstalled) return row(5, 'missing', installing(agent));
+  if (!isInstalled) return row(5, 'missing', `install it with: ${installing(agent)}`);
   if (run?.result === 'works') return row(0, 'works');
   if (run?.result === 'not_logged_in') return row(4, 'not logged in', login);
   if (run?.result === 'failed') return row(4, 'failed', escapeInvisible(run.said.slice(0, 200)));
