@@ -26,6 +26,7 @@ const { fillCache } = await import('./build-cache.js');
 const APART = [
   { entry: 'src/chat/screen.tsx', door: ['openChat', 'prepareScreen'] },
   { entry: 'src/mcp/kit/sdk.ts' },
+  { entry: 'src/cli/conversation/prompt-packages.ts' },
   { entry: 'src/web/web-packages.ts' },
   { entry: 'src/runner/schema-packages.ts' },
   { entry: 'src/runner/acp/acp-packages.ts' },

@@ -58,6 +58,9 @@ export async function main(argv: string[], begun?: Begun): Promise<void> {
     lastWord = text;
   });
   io.begun = begun;
+  io.interrupts = (how) => {
+    interrupt = how;
+  };
   let pages: Paging | undefined;
   const code = await run(argv, io, ({ name, paged, interrupt: how }) => {
     interrupt = how ?? 'exit';

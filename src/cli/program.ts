@@ -1,4 +1,4 @@
-import { Command } from 'commander';
+import { Command, Help } from 'commander';
 import { packageVersion } from '../package.ts';
 import type { CommandOptions } from './command/command.ts';
 import { EXAMPLE, EXIT_CODES, SUMMARY } from './help/facts.ts';
@@ -106,8 +106,12 @@ function subcommand(parent: Command, name: string, hidden = false): Command {
 }
 
 function define(command: Command, spec: CommandSpec, choose: (chosen: Chosen) => void): void {
-  const details = spec.details === undefined ? '' : `\n${spec.details}\n`;
-  command.description(spec.summary).addHelpText('after', `${details}\nExample:\n  ${spec.example}`);
+  command.description(spec.summary).configureHelp({
+    // The commonest line comes first, and is never wrapped.
+    commandUsage: (one) =>
+      `${new Help().commandUsage(one)}${one === command ? `\n\nExample:\n  ${spec.example}` : ''}`,
+  });
+  if (spec.details !== undefined) command.addHelpText('after', `\n${spec.details}`);
   if (spec.args !== undefined) command.arguments(spec.args);
   for (const [flags, description, repeatable] of optionsOf(spec)) {
     if (repeatable === undefined) command.option(flags, description);

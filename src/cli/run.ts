@@ -22,6 +22,10 @@ export async function run(
   let name = argv.find((word) => !word.startsWith('-')) ?? '';
   try {
     if (io.agentMode !== undefined) await assertCommandInRun(argv);
+    if (argv.length === 0 && io.outIsTty && io.agentMode === undefined) {
+      const { whereOneStands } = await import('./conversation/here.ts');
+      return await whereOneStands(io);
+    }
     const chosen = await parse(argv, io);
     if (typeof chosen === 'number') return chosen;
     name = chosen.spec.name;

@@ -27,10 +27,18 @@ class Newcomer {
     const left = [...(answers ?? [])];
     this.#options = {
       cwd: this.bus.root,
-      env: { GIT_CONFIG_GLOBAL: config, CROSSTALK_STATE_DIR: join(this.bus.root, 'state') },
+      env: {
+        GIT_CONFIG_GLOBAL: config,
+        CROSSTALK_STATE_DIR: join(this.bus.root, 'state'),
+        CI: '',
+        // Plain lines, which a test can answer without a terminal.
+        TERM: 'dumb',
+      },
+      outIsTty: answers !== undefined,
       ...(login !== undefined && { login }),
       ...(answers !== undefined && {
         ask: (question) => {
+          if (question.startsWith('Ask concierge something now?')) return Promise.resolve('3');
           this.asked.push(question);
           return Promise.resolve(left.shift() ?? '');
         },
@@ -40,9 +48,8 @@ class Newcomer {
   }
 
   init(...more: string[]): Promise<Ran> {
-    return command([...this.#join, '--cli', 'true', '--workdir', this.bus.root, ...more], {
-      ...this.#options,
-    });
+    const given = ['--cli', 'true', '--workdir', this.bus.root, '--no-service'];
+    return command([...this.#join, ...given, ...more], { ...this.#options });
   }
 
   /** Under which name a message is sent that gives none. */
@@ -56,7 +63,7 @@ class Newcomer {
 it('init asks on a terminal for a name, and proposes the one git has', async () => {
   const here = new Newcomer({ person: 'Zoë Müller', login: 'root', answers: [''] });
   const made = await here.init();
-  expect([made.code, made.err]).toEqual([0, '']);
+  expect([made.code, made.err]).toEqual([0, '\n']);
   expect(here.asked).toEqual(['Your name in messages, or just Enter for zoe-muller: ']);
   expect(made.out).toContain('You write as: zoe-muller\n');
   expect(await here.writes()).toBe('zoe-muller');
@@ -75,7 +82,7 @@ it(
       Array.from({ length: 4 }, () => 'Your name in messages, or just Enter for anna: '),
     );
     expect(err).toMatch(
-      /"a b" is not a name .*\n.*all means everybody.*\n.*concierge is the name of the actor.*\n$/,
+      /"a b" is not a name .*\n.*all means everybody.*\n.*concierge is the name of the actor.*\n\n$/,
     );
     expect(await here.writes()).toBe('bea');
   },

@@ -15,8 +15,6 @@ import { command, type Ran } from '../support/command.ts';
 const backend = await findBackend(process.env);
 const can = it.skipIf(!backend.ok);
 const UNLESS = backend.ok ? '' : ` (skipped: ${backend.problem})`;
-/** What is said on a terminal; nobody is asked anything. */
-const LINE = 'crosstalk actor set concierge sandbox=default';
 
 /** A PATH on which git is, and no program that makes a sandbox. */
 function withoutBubblewrap(bus: Bus): string {
@@ -36,7 +34,7 @@ function person(): { asked: string[]; ask: (question: string) => Promise<string>
     asked,
     ask: (question) => {
       asked.push(question);
-      return Promise.resolve('');
+      return Promise.resolve(question.startsWith('Ask concierge something now?') ? '3' : '');
     },
   };
 }
@@ -49,52 +47,41 @@ async function init(
 ): Promise<Ran & { host: string; held: number }> {
   const dir = join(bus.root, name);
   const state = { CROSSTALK_STATE_DIR: join(bus.root, `${name}-state`), ...env };
-  const options = { cwd: bus.root, env: state, ...(ask && { ask }) };
-  const ran = await command(['init', dir, '--alias', 'box', '--cli', 'claude', ...more], options);
+  const terminal = { CI: '', TERM: 'dumb', ...state };
+  const options = { cwd: bus.root, env: terminal, ...(ask && { ask, outIsTty: true }) };
+  const given = ['--alias', 'box', '--cli', 'claude', '--no-service'];
+  const ran = await command(['init', dir, ...given, ...more], options);
   if (ran.code !== 0) return { ...ran, host: '', held: 0 };
   const shown = await command(['host', 'show', '--transport', dir, '--json'], options);
   const { held } = JSON.parse(shown.out) as { held: unknown[] };
   return { ...ran, host: readFileSync(join(dir, 'hosts/box.md'), 'utf8'), held: held.length };
 }
 
-can(
-  `init suggests a sandbox on a terminal, and asks and changes nothing${UNLESS}`,
-  { tags: 'long' },
-  async () => {
-    const bus = new Bus();
-    const enter = person();
-    const plain = await init(bus, 'plain', enter);
-    expect(plain.out.split('\n').filter((line) => line.endsWith(LINE))).toHaveLength(1);
-    expect(plain.host).not.toContain('sandbox');
-    expect(enter.asked.filter((one) => one.includes('sandbox'))).toEqual([]);
-    // The line is a command that works.
-    const { PATH } = process.env;
-    const options = {
-      cwd: join(bus.root, 'plain'),
-      env: { PATH, CROSSTALK_STATE_DIR: join(bus.root, 'plain-state') },
-    };
-    expect(await command(LINE.split(' ').slice(1), options)).toMatchObject({ code: 0 });
-    expect(readFileSync(join(bus.root, 'plain/hosts/box.md'), 'utf8')).toContain(
-      'sandbox: default',
-    );
-    // Who has decided needs no suggestion, nor a script, nor a command that would have no login in it.
-    const flag = await init(bus, 'flag', enter, '--sandbox');
-    expect([flag.host.includes('sandbox: default'), flag.held]).toEqual([true, 0]);
-    expect(flag.out).toContain('Its runs are kept in a sandbox');
-    for (const ran of [
-      flag,
-      await init(bus, 'told', enter, '--no-sandbox'),
-      await init(bus, 'script', {}),
-      await init(bus, 'own', enter, '--cli', 'my-script'),
-    ])
-      expect(ran.out).not.toContain(LINE);
-  },
-);
+can(`init asks on a terminal about a sandbox, and Enter takes it${UNLESS}`, async () => {
+  const bus = new Bus();
+  const enter = person();
+  const kept = await init(bus, 'kept', enter);
+  expect(enter.asked.filter((one) => one.includes('in a sandbox?'))).toHaveLength(1);
+  expect([kept.host.includes('sandbox: default'), kept.held]).toEqual([true, 0]);
+  expect(kept.out).toContain('Its runs are kept in a sandbox');
+  // Who has decided is not asked, nor a script, nor about a command that would have no login in it.
+  const flag = await init(bus, 'flag', enter, '--sandbox');
+  expect([flag.host.includes('sandbox: default'), flag.held]).toEqual([true, 0]);
+  for (const ran of [
+    await init(bus, 'told', enter, '--no-sandbox'),
+    await init(bus, 'script', {}),
+    await init(bus, 'own', enter, '--cli', 'my-script'),
+  ])
+    expect(ran.host).not.toContain('sandbox');
+  expect(enter.asked.filter((one) => one.includes('in a sandbox?'))).toHaveLength(1);
+});
 
 it('where no sandbox can be made none is suggested, and asking for one is refused', async () => {
   const bus = new Bus();
   const env = { PATH: withoutBubblewrap(bus) };
-  expect((await init(bus, 'enter', { ...person(), env })).out).not.toContain(LINE);
+  const enter = person();
+  expect((await init(bus, 'enter', { ...enter, env })).host).not.toContain('sandbox');
+  expect(enter.asked.filter((one) => one.includes('sandbox'))).toEqual([]);
   const refused = await init(bus, 'refused', { env }, '--sandbox');
   expect(refused.code).toBe(1);
   expect(refused.err).toContain('crosstalk init: --sandbox: bubblewrap (bwrap) is not installed');

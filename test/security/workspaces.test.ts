@@ -214,13 +214,14 @@ test('init and actor add take a working directory; init asks on a terminal, and 
   const app = join(bus.root, 'app');
   mkdirSync(app);
   const dir = join(bus.root, 'made');
-  const answers = ['/nowhere', dir, app];
+  const answers = ['3', '/nowhere', dir, app, '3'];
   const asked: string[] = [];
   const made = await command(
-    ['init', dir, '--alias', 'laptop', '--cli', 'true', '--from', 'anna'],
+    ['init', dir, '--alias', 'laptop', '--cli', 'true', '--from', 'anna', '--no-service'],
     {
       cwd: bus.root,
-      env: { CROSSTALK_STATE_DIR: join(bus.root, 'made-state') },
+      env: { CROSSTALK_STATE_DIR: join(bus.root, 'made-state'), CI: '', TERM: 'dumb' },
+      outIsTty: true,
       ask: (question) => {
         asked.push(question);
         return Promise.resolve(answers[asked.length - 1] ?? '');
@@ -228,8 +229,8 @@ test('init and actor add take a working directory; init asks on a terminal, and 
     },
   );
   expect(made).toMatchObject({ code: 0 });
-  expect(asked).toHaveLength(3);
-  expect(asked[0]).toContain('Where shall concierge work?');
+  expect(asked).toHaveLength(5);
+  expect(asked[0]).toMatch(/Where does concierge work\?[^]* 3 {2}In another folder/);
   expect(readFileSync(join(dir, 'hosts/laptop.md'), 'utf8')).toContain(`workdir: ${app}`);
 
   const options = { cwd: dir, env: { CROSSTALK_STATE_DIR: join(bus.root, 'made-state') } };

@@ -32,14 +32,14 @@ export class OnTerminal {
   }
 
   static async start(
-    { dir, env }: { dir: string; env: NodeJS.ProcessEnv },
+    { dir, env, cols = 80 }: { dir: string; env: NodeJS.ProcessEnv; cols?: number },
     ...argv: string[]
   ): Promise<OnTerminal> {
     const open = await loadPty();
     if ('problem' in open) throw new Error(open.problem);
     return new OnTerminal(
       open(process.execPath, [bin, ...argv], {
-        cols: 80,
+        cols,
         rows: 24,
         cwd: dir,
         env: { ...process.env, TERM: 'xterm-256color', ...env, CROSSTALK_TRANSPORT: dir },

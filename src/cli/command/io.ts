@@ -33,6 +33,8 @@ export interface Io {
   timeAndChance?: TimeAndChance;
   /** A `send` or an `ask` that was begun before its command line was read in full. */
   begun?: Begun | undefined;
+  /** Says what a first signal does from here on: end the process at once, or abort `stop`. */
+  interrupts?: (how: 'exit' | 'clean') => void;
   /** Writes to stderr when a signal ends the process immediately. */
   lastWord: (text: string) => void;
   /** Aborted by the first SIGINT or SIGTERM, for commands that end cleanly. */

@@ -29,6 +29,7 @@ export const ENVIRONMENT: Facts = [
   ['CROSSTALK_DEBUG', '1 shows a stack trace with an error'],
   ['CROSSTALK_SOURCE', '1 runs the sources instead of the build, for development'],
   ['NO_COLOR', 'no colour'],
+  ['CI', 'if set, init asks nothing on a terminal'],
 ];
 
 /** Variables that a dispatcher sets for the agent CLIs it runs, and that commands in a run read. */

@@ -14,7 +14,7 @@ export const AGENT_COMMANDS: readonly CommandSpec[] = [
     ],
     standalone: true,
     interrupt: 'clean',
-    example: 'crosstalk agents --run claude',
+    example: 'crosstalk agents',
     load: () => import('../commands/agents.ts'),
   },
   {

@@ -39,7 +39,7 @@ export const BUS_COMMANDS: readonly CommandSpec[] = [
       ['--all', 'also those that are archived'],
     ],
     inRun: true,
-    example: 'crosstalk channel list --json',
+    example: 'crosstalk channel list',
     paged: true,
     load: () => import('../commands/channel.ts'),
   },

@@ -20,7 +20,7 @@ export const CHAT_COMMANDS: readonly CommandSpec[] = [
       ['--timeout <time>', 'without a screen: how long to wait for answers (default: 600)'],
     ],
     interrupt: 'clean',
-    example: 'crosstalk chat general --to concierge',
+    example: 'crosstalk chat',
     lines: true,
     load: () => import('../commands/chat.ts'),
   },

@@ -42,7 +42,7 @@ export const MEMORY_COMMANDS: readonly CommandSpec[] = [
     summary: 'the shared notes in force, newest first',
     options: [SCOPE, ALL],
     inRun: true,
-    example: 'crosstalk memory list --scope general',
+    example: 'crosstalk memory list',
     paged: true,
     load: () => import('../commands/memory.ts'),
   },

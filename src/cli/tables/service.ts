@@ -33,7 +33,7 @@ export const SERVICE_COMMANDS: readonly CommandSpec[] = [
     details:
       'An idle machine hears of other machines’ mail by its next poll, or at once where git config crosstalk.bell names a NATS server; status says which. Without --interval it polls every 5 seconds, more slowly where this machine serves many transports.',
     interrupt: 'clean',
-    example: 'crosstalk dispatch --host laptop',
+    example: 'crosstalk dispatch',
     load: () => import('../commands/dispatch.ts'),
   },
   WAKE,
@@ -57,7 +57,7 @@ export const SERVICE_COMMANDS: readonly CommandSpec[] = [
       ],
       ['--user <name>', 'whose agents --system runs (default: who called sudo)'],
     ],
-    example: 'crosstalk service install --env ANTHROPIC_API_KEY',
+    example: 'crosstalk service install',
     load,
   },
   {

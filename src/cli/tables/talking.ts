@@ -52,7 +52,7 @@ export const TALKING_COMMANDS: readonly CommandSpec[] = [
     interrupt: 'clean',
     details:
       'Read is what was shown to you whole on this machine (by ask, wait, replies, read, the chat, or this list on a terminal), or marked with --done. Of what was there before this machine kept count, what is older than your last word in its channel counts as read.',
-    example: 'crosstalk inbox --questions',
+    example: 'crosstalk inbox',
     paged: true,
     lines: true,
     load: () => import('../commands/talk/inbox.ts'),

@@ -42,7 +42,7 @@ export const WORKTREE_COMMANDS: readonly CommandSpec[] = [
     name: 'worktree prune',
     summary: 'remove the copies with which nothing is lost',
     options: [['--unused <duration>', 'only where no run has worked for so long, such as 7d']],
-    example: 'crosstalk worktree prune --unused 7d',
+    example: 'crosstalk worktree prune',
     load,
   },
   {

@@ -42,6 +42,16 @@ export async function managerOf(machine: Machine, system: boolean): Promise<Mana
   );
 }
 
+/**
+ * Whether a service of this user can be installed that lasts: not where no manager is in reach, nor from the
+ * folder of npx, which is emptied.
+ */
+export async function lasts(machine: Machine): Promise<boolean> {
+  if (machine.entry.includes('_npx')) return false;
+  const system = false;
+  return (await managerOf(machine, system).catch(() => undefined)) !== undefined;
+}
+
 /** Whether systemd runs this machine; sd_booted(3). */
 function isBooted(): Promise<boolean> {
   return stat('/run/systemd/system').then(

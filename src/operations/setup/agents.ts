@@ -1,12 +1,12 @@
+import { installing, loginOf, programOf } from './agent-states.ts';
 import { machineZone } from '../machine-zone.ts';
-import { access, constants, mkdtemp, readFile, realpath, rm, stat } from 'node:fs/promises';
+import { mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { delimiter, dirname, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { invoke, type Invocation } from '../../runner/invoke.ts';
 import { processRunner } from '../../runner/process-runner.ts';
 import { outcomeOf } from '../../runner/outcome.ts';
 import { CrosstalkError } from '../../errors.ts';
-import { loginFiles } from '../../agents/account.ts';
 import { KNOWN_AGENTS, knownAgent, type AgentCli } from '../../agents/agents.ts';
 import { sessionsOf } from '../../agents/sessions/sessions-of.ts';
 import { ADAPTERS, warmOf, type Adapter } from '../../agents/sessions/warm-of.ts';
@@ -55,8 +55,6 @@ export interface AgentsInput {
 }
 
 const PROMPT = 'Reply with the one word: ready\n';
-/** The size of `{}` and a line feed: some CLIs create the file before anybody logs in. */
-const EMPTY_BYTES = 3;
 const VERSION_LIMIT_MS = 15_000;
 const GRACE_MS = 2000;
 const MAX_OUTPUT = 64 * 1024;
@@ -89,7 +87,7 @@ async function report(agent: AgentCli, input: AgentsInput): Promise<AgentReport>
   const isWarm = warmOf(agent.headless).ok && adapter?.path !== null;
   const known = {
     name: agent.name,
-    install: `npm install --global ${agent.package}`,
+    install: installing(agent),
     login: agent.login,
     sessions: [
       ...['fresh', ...(sessionsOf(agent.headless).ok ? ['resume'] : [])],
@@ -127,19 +125,6 @@ function tried(agent: AgentCli, input: AgentsInput, limit: number): ReturnType<t
   return tryOut(agent, input, limit);
 }
 
-/** The path of a program on a PATH. */
-export async function programOf(name: string, path: string): Promise<string | undefined> {
-  for (const folder of path.split(delimiter).filter((one) => one !== '')) {
-    const program = join(folder, name);
-    const found = await access(program, constants.X_OK).then(
-      async () => (await stat(program)).isFile(),
-      () => false,
-    );
-    if (found) return program;
-  }
-  return undefined;
-}
-
 /** The npm package to which a file belongs. */
 async function packageOf(file: string): Promise<{ name: string; version: string } | undefined> {
   if (!file.includes('/node_modules/')) return undefined;
@@ -151,22 +136,6 @@ async function packageOf(file: string): Promise<{ name: string; version: string 
     } catch {
       // The package.json is in a folder further up.
     }
-  }
-  return undefined;
-}
-
-/** What shows that it is logged in: a variable, or a file that a login writes. */
-async function loginOf(agent: AgentCli, env: NodeJS.ProcessEnv): Promise<string | undefined> {
-  const key = agent.account.keys.find((name) => (env[name] ?? '') !== '');
-  if (key !== undefined) return key;
-  for (const file of loginFiles({ agent, id: agent.name }, env)) {
-    if (
-      await stat(file).then(
-        (found) => found.size > EMPTY_BYTES,
-        () => false,
-      )
-    )
-      return file;
   }
   return undefined;
 }

@@ -8,15 +8,13 @@ import { defaultBranch, makeRepository, type InProject } from '../../transport/c
 import type { Failure } from '../../transport/transport.ts';
 import { approveWritten } from './approvals.ts';
 import { openTransport, withContext, type Context } from '../context.ts';
-import type { InitInput, Initialised } from './input.ts';
+import { DEFAULTS, type InitInput, type Initialised } from './input.ts';
 import type { Surroundings } from '../locate.ts';
 import { assertNoSecret } from '../screening.ts';
 import { hostText, newActor, newChannel, newIdentity } from './starter-files.ts';
 import { slotIn, type TierSlot } from './tier-slot.ts';
 import { templateFiles } from './template.ts';
 import { timeAndChanceOf } from '../time-and-chance.ts';
-
-const FIRST_CHANNEL = 'general';
 
 /**
  * Makes a new transport in a folder that exists, and pushes it where it has a remote.
@@ -36,7 +34,7 @@ export async function create(
   } = {},
 ): Promise<Initialised> {
   const alias = input.alias ?? toName(hostname()) ?? 'host';
-  const channel = input.channel ?? FIRST_CHANNEL;
+  const channel = input.channel ?? DEFAULTS.channel;
   const from = input.from ?? toName(input.login) ?? 'operator';
   const files = await templateFiles();
   files.push(...newActor(input.actor, files));

@@ -13,7 +13,7 @@ import { bringInto, create } from './create.ts';
 import type { Initialised, InitInput } from './input.ts';
 import { join } from './join.ts';
 import { assertMayCarry, assertOriginal, busAt, refusesRef, type ProjectPlan } from './project.ts';
-import { chooseSandbox } from './sandbox-option.ts';
+import { chooseSandbox, fitsSandbox } from './sandbox-option.ts';
 import type { TierSlot } from './tier-slot.ts';
 import { choosePlace } from './workdir-option.ts';
 
@@ -40,7 +40,7 @@ export async function inProject(
       input.note(`git for the bus runs what the project's ${name} says: ${shown(value)}`);
   const found = await stateOf(surroundings, project);
   const bus = busAt(found, input);
-  const place = await placeIn(surroundings, { ...input, actor: settings.actor }, project);
+  const place = await placeIn(surroundings, input, project);
   const sandbox = await sandboxIn(surroundings, input, settings.cli);
   const slot: Settings = {
     ...settings,
@@ -111,15 +111,16 @@ async function stateOf({ env }: Surroundings, { url, top, settings }: ProjectPla
 }
 
 /** Where the actor works: in a copy of the project for each thread, unless something else is said. */
-async function placeIn(
+function placeIn(
   surroundings: Surroundings,
-  input: InitInput & { actor: string },
+  input: InitInput,
   { worktree, clone }: ProjectPlan,
 ): Promise<Pick<TierSlot, 'workdir' | 'worktree'>> {
-  const { workdir, worktree: given = workdir === undefined ? worktree : undefined } = input;
+  const isSaid =
+    input.hasNoPlace === true || input.workdir !== undefined || input.worktree !== undefined;
   return choosePlace(
     surroundings,
-    { ...input, ...(given !== undefined && { worktree: given }) },
+    { ...input, ...(!isSaid && worktree !== undefined && { worktree }) },
     clone,
   );
 }
@@ -131,9 +132,7 @@ async function sandboxIn(
   cli: string,
 ): Promise<Pick<TierSlot, 'sandbox'>> {
   if (input.wantsSandbox !== undefined) return chooseSandbox(surroundings, input, cli);
-  const suggested: string[] = [];
-  await chooseSandbox(surroundings, { suggestSandbox: () => suggested.push(cli) }, cli);
-  return suggested.length > 0 ? { sandbox: 'default' } : {};
+  return (await fitsSandbox(surroundings, cli)) ? { sandbox: 'default' } : {};
 }
 
 /** Says who can read and who can ask, before anything is pushed. */

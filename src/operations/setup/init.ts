@@ -22,7 +22,7 @@ import { firstOnPath } from '../path.ts';
 import { daysOf } from '../sync.ts';
 import { bringInto, create } from './create.ts';
 import { inProject } from './init-project.ts';
-import type { InitInput, Initialised } from './input.ts';
+import { DEFAULTS, type InitInput, type Initialised } from './input.ts';
 import { join as joinTransport } from './join.ts';
 import { noteMissingProgram } from './missing-program.ts';
 import { planProject } from './project.ts';
@@ -32,7 +32,6 @@ import type { TierSlot } from './tier-slot.ts';
 import { choosePlace } from './workdir-option.ts';
 import { chooseWriter } from './writer.ts';
 
-const FIRST_ACTOR = 'concierge';
 /** The agent CLI of a host file if none is on the PATH. */
 const FALLBACK = 'claude';
 
@@ -42,16 +41,19 @@ const FALLBACK = 'claude';
  *
  * @throws CrosstalkError `refused` for a folder that is not empty; nothing is written then
  */
-export async function init(surroundings: Surroundings, input: InitInput): Promise<Initialised> {
-  checkInput(input);
-  const project = await planProject(surroundings, input);
-  const dir = project?.clone ?? resolve(surroundings.cwd, input.dir ?? '.');
-  if (await isUnserved(surroundings, dir, input)) {
+export async function init(surroundings: Surroundings, asGiven: InitInput): Promise<Initialised> {
+  checkInput(asGiven);
+  const project = await planProject(surroundings, asGiven);
+  const dir = project?.clone ?? resolve(surroundings.cwd, asGiven.dir ?? '.');
+  const joins = await isUnserved(surroundings, dir, asGiven);
+  const cloned = joins ? undefined : await emptyClone(surroundings, asGiven, dir);
+  if (!joins && cloned === undefined) await assertRoom(dir);
+  const answers = await asGiven.converse?.(dir);
+  const input = { ...asGiven, ...(answers && { hasNoPlace: true }), ...answers };
+  if (joins) {
     const settings = await choose(surroundings, input, dir);
     return joinTransport(surroundings, { ...input, ...settings, dir: await realpath(dir) });
   }
-  const cloned = await emptyClone(surroundings, input, dir);
-  if (cloned === undefined) await assertRoom(dir);
   const made = await makeFolder(dir, project && 0o700).catch((error: unknown) => {
     throw unusable(dir, error);
   });
@@ -105,7 +107,7 @@ async function chooseNames(
   input: InitInput,
   how: { inProject?: boolean } = {},
 ): Promise<Chosen> {
-  const actor = input.actor ?? FIRST_ACTOR;
+  const actor = input.actor ?? DEFAULTS.actor;
   const cli = await chooseCli(surroundings, input);
   const from = await chooseWriter(surroundings, { ...input, ...how, actor });
   return { ...cli, actor, ...(from !== undefined && { from }) };
@@ -114,7 +116,7 @@ async function chooseNames(
 /** The same, with where the actor works, and in what. */
 async function choose(surroundings: Surroundings, input: InitInput, dir: string): Promise<Chosen> {
   const names = await chooseNames(surroundings, input);
-  const place = await choosePlace(surroundings, { ...input, actor: names.actor }, dir);
+  const place = await choosePlace(surroundings, input, dir);
   return { ...names, ...place, ...(await chooseSandbox(surroundings, input, names.cli)) };
 }
 

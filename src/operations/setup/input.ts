@@ -2,6 +2,9 @@ import type { SandboxChoice } from './sandbox-option.ts';
 import type { WorkdirInput } from './workdir-option.ts';
 import type { WriterInput } from './writer.ts';
 
+/** The first actor and the first channel, unless others are named. */
+export const DEFAULTS = { actor: 'concierge', channel: 'general' };
+
 export interface InitInput extends WorkdirInput, WriterInput, SandboxChoice {
   dir?: string;
   remote?: string;
@@ -12,6 +15,8 @@ export interface InitInput extends WorkdirInput, WriterInput, SandboxChoice {
   channel?: string;
   /** When joining: how many days of messages the checkout shows, as `7d`. */
   window?: string;
+  /** In empty folders, one for each thread, also in a project. */
+  hasNoPlace?: boolean;
   /** In a project: the address of the bus that is joined, whatever place it says it was made for. */
   join?: string;
   /** In a project: everybody may read the bus. */
@@ -28,8 +33,20 @@ export interface InitInput extends WorkdirInput, WriterInput, SandboxChoice {
   askPublic?: (name: string) => Promise<boolean>;
   /** Asks whether the bus may be a branch, where the remote takes no other ref for a reason. */
   askBranch?: (reason: string) => Promise<boolean>;
+  /**
+   * Asks a person for what was not given, once it is known that there is room, and before anything is made.
+   *
+   * @param dir the folder of the transport
+   */
+  converse?: (dir: string) => Promise<Answers>;
   login: string;
   note: (line: string) => void;
+}
+
+/** What a person is asked for by {@link InitInput.converse}, as the options that say the same. */
+export interface Answers extends WorkdirInput, WriterInput {
+  cli?: string;
+  wantsSandbox?: boolean;
 }
 
 export interface Initialised {

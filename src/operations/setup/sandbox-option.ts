@@ -11,7 +11,7 @@ export interface SandboxChoice {
   /** As given on the command line; without it there is none. */
   wantsSandbox?: boolean;
   /** Called where nothing is given, and this machine could keep the actor in one. */
-  suggestSandbox?: () => unknown;
+  suggestSandbox?: () => void;
 }
 
 /**
@@ -22,20 +22,18 @@ export interface SandboxChoice {
  * @throws CrosstalkError `refused` when it was asked for, and this machine can make none, or none that shows the CLI
  */
 export async function chooseSandbox(
-  { env, cwd }: Pick<Surroundings, 'env' | 'cwd'>,
+  surroundings: Pick<Surroundings, 'env' | 'cwd'>,
   { wantsSandbox, suggestSandbox }: SandboxChoice,
   cli: string,
 ): Promise<{ sandbox?: 'default' }> {
-  const account = accountOf(cli);
-  const isKnown = account !== undefined && needsOf(account.agent) !== undefined;
-  const suggests = wantsSandbox === undefined && suggestSandbox !== undefined && isKnown;
-  if (wantsSandbox !== true && !suggests) return {};
-  const backend = await findBackend(env);
-  const hidden = backend.ok ? await hiddenProgram({ command: cli, env, cwd }) : undefined;
   if (wantsSandbox !== true) {
-    if (backend.ok && hidden === undefined) suggestSandbox?.();
+    const suggests = wantsSandbox === undefined && suggestSandbox !== undefined;
+    if (suggests && (await fitsSandbox(surroundings, cli))) suggestSandbox();
     return {};
   }
+  const { env, cwd } = surroundings;
+  const backend = await findBackend(env);
+  const hidden = backend.ok ? await hiddenProgram({ command: cli, env, cwd }) : undefined;
   if (hidden !== undefined)
     throw new CrosstalkError(
       'refused',
@@ -46,6 +44,17 @@ export async function chooseSandbox(
     'refused',
     `--sandbox: ${backend.problem}; ${backend.fix}, or leave --sandbox out`,
   );
+}
+
+/** Whether this machine can make a sandbox in which a command works, with its login and its model's hosts. */
+export async function fitsSandbox(
+  { env, cwd }: Pick<Surroundings, 'env' | 'cwd'>,
+  cli: string,
+): Promise<boolean> {
+  const account = accountOf(cli);
+  if (account === undefined || needsOf(account.agent) === undefined) return false;
+  const backend = await findBackend(env);
+  return backend.ok && (await hiddenProgram({ command: cli, env, cwd })) === undefined;
 }
 
 /** How the runs of an actor are put into a sandbox later, and what that means, in one line. */

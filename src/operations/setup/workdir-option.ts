@@ -3,7 +3,8 @@ import { workdirOf } from '../../dispatcher/laying/workdir.ts';
 import { CrosstalkError, reasonOf } from '../../errors.ts';
 import { isWorkdir } from '../../protocol/files/workdir.ts';
 import { stateHome } from '../../state/directory.ts';
-import { findSource } from '../../transport/worktree/source.ts';
+import { findClone } from '../../transport/clone/clone.ts';
+import { findSource, startOf } from '../../transport/worktree/source.ts';
 import type { Surroundings } from '../locate.ts';
 
 /** The options of `init` about the working directory of its actor. */
@@ -12,10 +13,6 @@ export interface WorkdirInput {
   workdir?: string;
   /** The repository of which each thread gets a copy to work in. */
   worktree?: string;
-  /** Asks for the folder if neither is given; an empty answer means none. */
-  askWorkdir?: (actor: string) => Promise<string>;
-  /** Asks whether each thread is to get a copy of the repository that was named. */
-  askCopies?: (repository: string) => Promise<boolean>;
 }
 
 /**
@@ -48,23 +45,33 @@ export async function chosenWorkdir(
 }
 
 /**
- * Where an actor works, by `--workdir` or `--worktree`, otherwise by the answer to the question if there is
- * somebody to ask. Who names a git repository is asked whether each thread is to get a copy of it.
+ * The git repository around the working directory of which each thread can get a copy; undefined where there is
+ * none, or it has no commit yet.
+ */
+export async function repositoryHere(
+  surroundings: Surroundings,
+  transport: string,
+): Promise<string | undefined> {
+  try {
+    const { dir } = await findClone(surroundings.cwd);
+    const repository = await chosenWorkdir(surroundings, dir, transport, 'worktree');
+    await startOf(await findSource(repository), undefined);
+    return repository;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Where an actor works, by `--workdir` or `--worktree`.
  *
  * @throws CrosstalkError `usage` for a directory in which no run could work, or for both
  */
 export async function choosePlace(
   surroundings: Surroundings,
-  {
-    workdir,
-    worktree,
-    askWorkdir,
-    askCopies,
-    actor,
-    note,
-  }: WorkdirInput & { actor: string; note: (line: string) => void },
+  { workdir, worktree }: WorkdirInput,
   dir: string,
-): Promise<Pick<WorkdirInput, 'workdir' | 'worktree'>> {
+): Promise<WorkdirInput> {
   if (worktree !== undefined && workdir !== undefined)
     throw new CrosstalkError(
       'usage',
@@ -73,18 +80,5 @@ export async function choosePlace(
   if (worktree !== undefined)
     return { worktree: await chosenWorkdir(surroundings, worktree, dir, 'worktree') };
   if (workdir !== undefined) return { workdir: await chosenWorkdir(surroundings, workdir, dir) };
-  for (;;) {
-    const answer = (await askWorkdir?.(actor))?.trim() ?? '';
-    if (answer === '') return {};
-    try {
-      const chosen = await chosenWorkdir(surroundings, answer, dir);
-      const repository = await chosenWorkdir(surroundings, answer, dir, 'worktree').catch(
-        () => undefined,
-      );
-      const copies = repository !== undefined && (await askCopies?.(repository)) === true;
-      return copies ? { worktree: repository } : { workdir: chosen };
-    } catch (error) {
-      note(reasonOf(error).replace(/^--workdir: /, ''));
-    }
-  }
+  return {};
 }

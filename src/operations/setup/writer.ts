@@ -15,22 +15,19 @@ const GENERIC =
 export interface WriterInput {
   /** The name that the person goes by. */
   from?: string;
-  /** Asks for it if nothing says it; an empty answer takes the proposal. */
-  askName?: (proposal: string) => Promise<string>;
 }
 
 /**
- * Who writes in a new clone: `--from`, otherwise the answer to the question if there is somebody to
- * ask. Git's `user.name` is proposed, otherwise the login.
+ * Who writes in a new clone: `--from`, otherwise whoever the surroundings name.
  *
- * @param input `inProject`: without anybody to ask, the proposal is taken instead of a login that says nothing, since
- *   a key is pinned under the name
+ * @param input `inProject`: git's name of the person is taken instead of a login that says nothing, since a key is
+ *   pinned under the name
  * @returns undefined where the clone needs no name: the environment or the user's own git
  *   configuration says one, or the login does
  * @throws CrosstalkError `usage` for a `--from` under which nobody can write
  */
 export async function chooseWriter(
-  { env, cwd }: Surroundings,
+  surroundings: Surroundings,
   input: WriterInput & {
     inProject?: boolean;
     actor: string;
@@ -38,45 +35,45 @@ export async function chooseWriter(
     note: (line: string) => void;
   },
 ): Promise<string | undefined> {
-  const { from, askName, inProject = false, actor, login, note } = input;
+  const { from, inProject = false, actor, login, note } = input;
   if (from !== undefined) {
     const problem = nameProblem(from, actor);
     if (problem !== undefined) throw new CrosstalkError('usage', `--from ${problem}`);
     noteTwin(from, input);
     return from;
   }
-  const git = new Git(cwd, env);
-  const { CROSSTALK_FROM: inForce = '' } = env;
-  const said = inForce === '' ? await setting(git, 'crosstalk.from') : inForce;
+  const { said, proposal } = await writerHere(surroundings, input);
   const usual = toName(login) ?? 'operator';
-  if (said !== undefined || askName === undefined) assertOther(said ?? usual, input);
-  if (said !== undefined) return undefined;
-  const isGeneric = GENERIC.test(login);
-  if (askName === undefined && !isGeneric) return undefined;
-  const known = nameFrom((await setting(git, 'user.name')) ?? '');
-  const proposal = known === undefined || nameProblem(known, actor) !== undefined ? usual : known;
-  if (askName === undefined && inProject && !GENERIC.test(proposal)) return proposal;
-  if (askName === undefined) {
+  if (said === undefined && inProject && isShared(login) && !isShared(proposal)) return proposal;
+  assertOther(said ?? usual, input);
+  if (said === undefined && isShared(login))
     note(
       `you write as ${usual} here, and so does everybody else who is logged in as ${usual} anywhere; say who you are with: git config crosstalk.from ${proposal === usual ? '<your name>' : proposal}`,
     );
-    return undefined;
-  }
-  for (;;) {
-    const answer = (await askName(proposal)).trim();
-    const name = answer === '' ? proposal : answer;
-    const problem = nameProblem(name, actor);
-    if (problem !== undefined) {
-      note(problem);
-      continue;
-    }
-    if (GENERIC.test(name))
-      note(
-        `everybody who goes by ${name} shares one mailbox; change yours with: git config crosstalk.from <your name>`,
-      );
-    noteTwin(name, input);
-    return name;
-  }
+  return undefined;
+}
+
+/**
+ * Who writes in a new clone as far as the surroundings tell.
+ *
+ * @returns `said`: the name in the environment or in the user's git configuration; `proposal`: git's
+ *   `user.name` as a name on the bus, otherwise the login
+ */
+export async function writerHere(
+  { env, cwd }: Surroundings,
+  { actor, login }: { actor: string; login: string },
+): Promise<{ said: string | undefined; proposal: string }> {
+  const git = new Git(cwd, env);
+  const { CROSSTALK_FROM: inForce = '' } = env;
+  const said = inForce === '' ? await setting(git, 'crosstalk.from') : inForce;
+  const known = nameFrom((await setting(git, 'user.name')) ?? '');
+  const isFit = known !== undefined && nameProblem(known, actor) === undefined;
+  return { said, proposal: isFit ? known : (toName(login) ?? 'operator') };
+}
+
+/** Whether a login says so little that two people who go by it would share a mailbox. */
+export function isShared(login: string): boolean {
+  return GENERIC.test(login);
 }
 
 type Others = Pick<Parameters<typeof chooseWriter>[1], 'actor' | 'note'>;
@@ -97,7 +94,8 @@ function noteTwin(name: string, { actor, note }: Others): void {
   if (twin !== undefined) note(twin);
 }
 
-function nameProblem(name: string, actor: string): string | undefined {
+/** Why a person cannot go by a name beside an actor; undefined where they can. */
+export function nameProblem(name: string, actor: string): string | undefined {
   if (!isName(name))
     return `${shown(name)} is not a name (letters, digits, . _ -, at most 64, a letter or digit first); choose another`;
   if (name === EVERYONE) return `${name} means everybody; choose another name`;
