@@ -1,6 +1,6 @@
 import type { ChannelLinks } from '../bus/channel-links.ts';
 import type { Crossings } from '../bus/crossings.ts';
-import { withoutForgedCancels } from '../bus/forged-cancels.ts';
+import { withoutForgedCancels } from '../bus/verifier.ts';
 import type { Verifier } from '../bus/verifier.ts';
 import type { MessageReader } from '../bus/message-reader.ts';
 import type { ActiveHost } from '../bus/approvals.ts';

@@ -3,7 +3,7 @@ import { dirname, join, resolve, sep } from 'node:path';
 import { atPath } from '../at-path.ts';
 import { plainFileAt } from '../plain-file.ts';
 import { stateHome } from '../state/directory.ts';
-import { busOfProject } from '../state/projects.ts';
+import { busOfProject } from '../state/registry.ts';
 
 /** Bytes of the files by which git says where a git directory is. */
 const MAX_POINTER = 8 * 1024;

@@ -1,13 +1,15 @@
 import { createHash } from 'node:crypto';
 import { lstat, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { atPath } from '../at-path.ts';
 import { hasCode } from '../errors.ts';
 import { makeFolder } from '../folder.ts';
+import { plainFileAt } from '../plain-file.ts';
 import { isRecord, writeDurably } from './files.ts';
 
 /**
- * What this machine remembers of the clone at a path, where no run can write: one file for each path,
- * below the folder of all transports' state.
+ * What this machine remembers of the clone at a path, and of the project at a path, where no run can write: one file
+ * for each path, below the folder of all transports' state. So nothing has to be written into a project.
  */
 
 /** What may be the name of a state directory. */
@@ -148,6 +150,64 @@ async function birthOf({ commonDir }: CloneFolder): Promise<string> {
 export async function readJsonFile(path: string): Promise<unknown> {
   try {
     return JSON.parse(await readFile(path, 'utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Bytes of the file that says which clone of a bus belongs to a project. */
+const MAX_FILE = 16 * 1024;
+
+/** A project's clone of its bus. */
+export interface ProjectBus {
+  /** The folder of the clone. */
+  clone: string;
+  /** False where another repository is at the project's path by now. */
+  isSame: boolean;
+}
+
+function fileOf(home: string, commonDir: string): string {
+  return join(home, 'projects', `${digestOf(commonDir)}.json`);
+}
+
+/** A name for a project that is the same for as long as its git directory stays where it is. */
+export function digestOf(commonDir: string): string {
+  return createHash('sha256').update(commonDir).digest('hex').slice(0, 16);
+}
+
+/**
+ * The bus of the project with this git directory; undefined where none was linked, or its clone is gone.
+ *
+ * @param home the folder of all transports' state
+ * @param commonDir the git directory that linked work trees share, without symlinks
+ */
+export function busOfProject(home: string, commonDir: string): ProjectBus | undefined {
+  const file = plainFileAt(fileOf(home, commonDir), MAX_FILE);
+  if (file.kind !== 'text') return undefined;
+  const value = parsed(file.text);
+  const clone = isRecord(value) ? value['clone'] : undefined;
+  if (!isRecord(value) || typeof clone !== 'string') return undefined;
+  if (atPath(clone, { follow: true })?.isDirectory() !== true) return undefined;
+  return { clone, isSame: value['birth'] === projectBirth(commonDir) };
+}
+
+/** Remembers a project's clone of its bus. */
+export async function linkProject(home: string, commonDir: string, clone: string): Promise<void> {
+  const path = fileOf(home, commonDir);
+  await makeFolder(dirname(path), 0o700);
+  const record = { version: 1, project: commonDir, birth: projectBirth(commonDir), clone };
+  await writeDurably(path, `${JSON.stringify(record)}\n`);
+}
+
+/** Tells a git directory from one that was made later at the same path. */
+function projectBirth(commonDir: string): string | undefined {
+  const found = atPath(commonDir, { follow: true });
+  return found && `${String(found.ino)}:${String(Math.floor(found.birthtimeMs))}`;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
   } catch {
     return undefined;
   }

@@ -12,7 +12,7 @@ function alone(host: Host, from: string): Promise<Ran> {
 
 it('crosstalk alone says that no bus is here, also in a repository of something else', async () => {
   const cwd = scratch();
-  const nothing = `No bus here: neither ${cwd} nor a folder above it is a transport\nNext: crosstalk init <dir>, or to see it work first: crosstalk demo\n${OF_ALL}`;
+  const nothing = `No bus here: neither ${cwd} nor a folder above it is a transport\nNext: crosstalk init, in a git project or an empty folder; to see it work first: crosstalk demo\n${OF_ALL}`;
   const look = (): Promise<Ran> => command([], { cwd, outIsTty: true, env: { NO_COLOR: '1' } });
   expect(await look()).toEqual({ code: 0, out: nothing, err: '' });
   git(cwd, 'init', '--quiet');

@@ -35,7 +35,10 @@ export async function whereOneStands(io: Io): Promise<number> {
 function nothingHere({ cwd }: Io): string[][] {
   return [
     ['No bus here', `neither ${escapeInvisible(cwd)} nor a folder above it is a transport`],
-    ['Next', 'crosstalk init <dir>, or to see it work first: crosstalk demo'],
+    [
+      'Next',
+      'crosstalk init, in a git project or an empty folder; to see it work first: crosstalk demo',
+    ],
   ];
 }
 

@@ -16,7 +16,7 @@ import { canAnswerAt } from '../../bus/peers.ts';
 import { Beginning } from '../../bus/beginning.ts';
 import type { ChannelLinks } from '../../bus/channel-links.ts';
 import type { Crossings } from '../../bus/crossings.ts';
-import { withoutForgedCancels } from '../../bus/forged-cancels.ts';
+import { withoutForgedCancels } from '../../bus/verifier.ts';
 import type { Verifier } from '../../bus/verifier.ts';
 
 /** What a batch is about: read once, and used for the prompt and for linking the answer. */

@@ -3,7 +3,7 @@ import { CrosstalkError, reasonOf } from '../../errors.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { redact } from '../../transport/git/failure.ts';
 import { inspectRemote, makeClone } from '../../transport/clone/setup.ts';
-import { linkProject } from '../../state/projects.ts';
+import { linkProject } from '../../state/registry.ts';
 import { stateHome } from '../../state/directory.ts';
 import { PINNED } from '../../protocol/accepted.ts';
 import { makeFolder } from '../../folder.ts';

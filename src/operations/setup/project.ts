@@ -6,7 +6,7 @@ import { IDENTITY_FILE, VERSION_FILE } from '../../protocol/layout.ts';
 import { identityIn } from '../../protocol/signed.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { stateHome } from '../../state/directory.ts';
-import { busOfProject, digestOf, linkProject } from '../../state/projects.ts';
+import { busOfProject, digestOf, linkProject } from '../../state/registry.ts';
 import { askAsAnyone } from '../../transport/clone/anyone.ts';
 import { BRANCH_OF_PROJECT, PROJECT_REF } from '../../transport/clone/branches.ts';
 import { placeOfRemote } from '../../transport/clone/bus-identity.ts';
