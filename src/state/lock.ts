@@ -22,7 +22,8 @@ export type LockName =
   | 'approvals'
   | 'pins'
   | 'checkout'
-  | 'deciding';
+  | 'deciding'
+  | 'host-file';
 
 export interface Holder extends ProcessIdentity {
   /** ISO 8601 UTC. */

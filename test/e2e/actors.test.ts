@@ -603,3 +603,16 @@ it('actor set says what each option does, and warns of somebody who is to decide
   await host.send('worker', 'hello', '--from', 'dora');
   expect(await set()).toBe('');
 });
+
+it('changes of one host file at the same moment are made one after another', async () => {
+  const host = await new Bus().host('front', { worker: 'true', other: 'true' });
+  const ran = await Promise.all([
+    host.run('actor', 'set', 'worker', 'count=2'),
+    host.run('actor', 'set', 'other', 'timeout=30m'),
+    host.run('actor', 'add', 'third', '--cli', 'true'),
+  ]);
+  expect(ran.map(({ code, err }) => [code, err])).toEqual([0, 0, 0].map((code) => [code, '']));
+  const text = hostText(host);
+  for (const part of ['count: 2', 'timeout: 30m', 'third:']) expect(text).toContain(part);
+  expect((await host.run('host', 'show')).out).not.toContain('Held');
+});

@@ -5,6 +5,7 @@ import { triedInSandbox } from '../../operations/sandbox/run.ts';
 import { sandboxSuggestion } from '../../operations/setup/sandbox-option.ts';
 import { shownServers } from '../../operations/setup/actor-servers.ts';
 import { addActor, type AddedActor } from '../../operations/setup/add-actor.ts';
+import { changingHost } from '../../operations/setup/hosts.ts';
 import { namesOfHands } from '../../operations/setup/hands.ts';
 import { readLocal, workOf } from '../../operations/waiting/local.ts';
 import { removeWithProfile } from '../../operations/setup/remove-actor.ts';
@@ -96,7 +97,7 @@ function add(call: Call): Promise<number> {
     const suggested = new Set<string>();
     const all: AddedActor[] = [];
     for (const one of names) {
-      const done = await addActor(context, {
+      const input = {
         name: one,
         cli,
         tier: text(call, 'tier') ?? 'default',
@@ -109,8 +110,10 @@ function add(call: Call): Promise<number> {
           },
         }),
         login: call.io.login,
-        mayReplace: (before, now) => mayReplace(call, one, before, now),
-      });
+        mayReplace: (before: ApprovedOptions, now: ApprovedOptions) =>
+          mayReplace(call, one, before, now),
+      };
+      const done = await changingHost(context, () => addActor(context, input));
       all.push(done);
       if (done.sandbox !== undefined) await tryInSandbox(call, context, one, done.cli);
     }
@@ -169,7 +172,8 @@ async function mayReplace(
 function set(call: Call): Promise<number> {
   const [name = '', ...settings] = call.args.map((word) => word ?? '');
   return inTransport(call, async (context) => {
-    const done = await setActor(context, { name, settings, ...whose(call) });
+    const input = { name, settings, ...whose(call) };
+    const done = await changingHost(context, () => setActor(context, input));
     const { cli, sandbox } = done.now;
     if (typeof cli === 'string' && sandbox !== undefined && done.before['sandbox'] === undefined)
       await tryInSandbox(call, context, name, cli);
@@ -185,7 +189,8 @@ function remove(call: Call): Promise<number> {
   const name = call.args[0] ?? '';
   return inTransport(call, async (context) => {
     const work = workOf(await readLocal(context), name);
-    const gone = await removeWithProfile(context, { name, ...whose(call) });
+    const input = { name, ...whose(call) };
+    const gone = await changingHost(context, () => removeWithProfile(context, input));
     const { host, tiers, left, servedBy, profile } = gone;
     const ends = left.length > 0 ? [] : work;
     const last = profile?.last;

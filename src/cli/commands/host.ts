@@ -1,7 +1,7 @@
 import { CrosstalkError } from '../../errors.ts';
 import { approve, knownHost, showHost, type HostShown } from '../../operations/setup/approvals.ts';
 import { reject } from '../../operations/setup/reject.ts';
-import { listHosts } from '../../operations/setup/hosts.ts';
+import { changingHost, listHosts } from '../../operations/setup/hosts.ts';
 import type { Context } from '../../operations/context.ts';
 import { wholeOf } from '../../protocol/approval/record.ts';
 import { outputNote } from '../../agents/output/plain-call.ts';
@@ -89,7 +89,7 @@ async function approveChosen(call: Call, context: Context): Promise<number> {
 async function rejectChosen(call: Call, context: Context): Promise<number> {
   const digests = call.args.flatMap((digest) => digest ?? []);
   const named = { ...given(call, 'host'), digests, login: call.io.login };
-  const rejected = await reject(context, named);
+  const rejected = await changingHost(context, () => reject(context, named));
   return printed(call, { rejected }, () =>
     [...rejected.map(changeLines), `Rejected: ${digests.join(' ')}`].join('\n'),
   );

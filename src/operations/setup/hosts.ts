@@ -5,6 +5,7 @@ import { parseHostFile } from '../../protocol/files/host-file.ts';
 import { authorOf } from '../../protocol/outgoing.ts';
 import { headerPlace } from '../../protocol/text/fences.ts';
 import { loadApprovals } from '../../state/approvals.ts';
+import { acquire } from '../../state/lock.ts';
 import { loadHeartbeat } from '../../state/heartbeat.ts';
 import { refreshOrNote, type Context } from '../context.ts';
 import { hostsOf } from '../view.ts';
@@ -107,6 +108,29 @@ export function withHeader(text: string, change: (header: Document) => void): st
   });
   change(header);
   return text.slice(0, start) + header.toString({ lineWidth: 0 }) + text.slice(end);
+}
+
+/** Milliseconds to wait for another command that changes the host file. */
+const WAIT_MS = 60_000;
+
+/**
+ * Changes this machine's host file while no other command does, which would write over this change what it has read
+ * before.
+ *
+ * @throws CrosstalkError `refused` when another one does not end
+ */
+export async function changingHost<T>({ paths }: Context, work: () => Promise<T>): Promise<T> {
+  const lock = await acquire(paths.root, 'host-file', { wait: WAIT_MS });
+  if (!lock.ok)
+    throw new CrosstalkError(
+      'refused',
+      `process ${String(lock.holder.pid)} has been changing the host file since ${lock.holder.since}; nothing was changed, try again when it has ended`,
+    );
+  try {
+    return await work();
+  } finally {
+    await lock.release();
+  }
 }
 
 /**
