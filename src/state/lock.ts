@@ -12,6 +12,7 @@ import { identify, isAlive, type ProcessIdentity } from './process-identity.ts';
  * turn it is to push, among the clones of one remote. `budget`: whoever counts. `index`: whoever
  * brings the search index up to date. `approvals`: whoever writes what is approved. `checkout`:
  * whoever moves the checkout. `deciding`: whoever decides on a proposal.
+ * `host-file`: whoever changes this machine's host file.
  */
 export type LockName =
   | 'dispatcher'
