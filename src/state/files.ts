@@ -205,7 +205,11 @@ export class JsonFolder<T extends { id: string }> {
     } catch (error) {
       if (hasCode(error, 'ENOENT')) return [];
       if (!hasCode(error, 'ENOTDIR')) throw error;
-      throw new CrosstalkError('invalid', `${this.#folder} is no folder; move it away`);
+      throw new CrosstalkError(
+        'invalid',
+        `${this.#folder} is no folder: ${reasonOf(error)}; move it away`,
+        { cause: error },
+      );
     }
   }
 }

@@ -155,6 +155,7 @@ it('an answer waits with its task for a disk that takes nothing', async () => {
   // The key from which the name of the task is made finds no place.
   const key = join(host.state, 'schedules.key');
   mkdirSync(join(key, 'full'), { recursive: true });
+  mkdirSync(join(`${key}.broken`, 'full'), { recursive: true });
   await host.send('a', 'begin');
   const running = host.start();
   await running.saw('record_failed');

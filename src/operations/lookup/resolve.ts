@@ -105,7 +105,8 @@ function matching(channels: readonly Channel[], wanted: string): Channel[] {
 
 function listChannels(channels: readonly Channel[]): string {
   if (channels.length === 0) return 'none';
-  const listed = channels.slice(0, 8).map(({ id, name }) => `${name} (${id.slice(0, 8)})`);
+  const sorted = [...channels].sort((a, b) => (a.name < b.name ? -1 : 1));
+  const listed = sorted.slice(0, 8).map(({ id, name }) => `${name} (${id.slice(0, 8)})`);
   return channels.length > 8
     ? `${listed.join(', ')} and ${String(channels.length - 8)} more`
     : listed.join(', ');
