@@ -113,7 +113,11 @@ function add(call: Call): Promise<number> {
         mayReplace: (before: ApprovedOptions, now: ApprovedOptions) =>
           mayReplace(call, one, before, now),
       };
-      const done = await changingHost(context, () => addActor(context, input));
+      // Whoever is asked may take their time, and the file is read again once they have answered.
+      const mayAsk = call.io.ask !== undefined && !flag(call, 'replace');
+      const done = mayAsk
+        ? await addActor(context, input)
+        : await changingHost(context, () => addActor(context, input));
       all.push(done);
       if (done.sandbox !== undefined) await tryInSandbox(call, context, one, done.cli);
     }

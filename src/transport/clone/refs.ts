@@ -17,7 +17,6 @@ import { promisify } from 'node:util';
 import { atPath } from '../../at-path.ts';
 import { hasCode, reasonOf } from '../../errors.ts';
 import { makeFolder } from '../../folder.ts';
-import { putNew } from '../../plain-file.ts';
 import { randomOfSystem } from '../../random.ts';
 import type { Clone } from './clone.ts';
 import { linkOnTheWay, packedText, smallText } from './clone-file.ts';
@@ -201,26 +200,31 @@ function removeEmpty(folder: string): void {
 }
 
 /**
- * Takes away the lock of a ref if the git that made it was killed; returns whether it did. Others may do so
- * at the same time, and one of them has a new lock by then: what is not the old one is put back.
+ * Takes away the lock of a ref if the git that made it was killed; returns whether it is gone. One process at a time
+ * does so, and looks again first: what it takes away cannot be a new lock of another one.
  *
  * @param oldest milliseconds after which nobody holds it any more
  */
 export async function removeStaleLock(lock: string, oldest = STALE_LOCK_MS): Promise<boolean> {
   if (!(await isStale(lock, oldest))) return false;
   // Git takes no file of such a name for a ref.
-  const aside = `${lock.slice(0, -'.lock'.length)}.${randomOfSystem(4).toString('hex')}.lock`;
+  const alone = `${lock.slice(0, -'.lock'.length)}.stale.lock`;
+  if (await isStale(alone, STALE_LOCK_MS)) await rm(alone, { force: true });
+  const taken = await takeLock(alone);
+  if (typeof taken !== 'number') return false;
+  closeSync(taken);
   try {
+    if (!(await isStale(lock, oldest))) return false;
+    // What is no file there, as a folder that somebody made, is in nobody's way under another name.
+    const aside = `${lock.slice(0, -'.lock'.length)}.${randomOfSystem(4).toString('hex')}.lock`;
     await rename(lock, aside);
-    const isOld = await isStale(aside, oldest);
-    // Unless somebody has made another one.
-    if (!isOld) putNew(aside, lock);
-    // What is no file there, as a folder that somebody made, is in nobody's way under its new name.
     await rm(aside, { force: true }).catch(() => rmdir(aside).catch(() => undefined));
-    return isOld;
+    return true;
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return true;
     throw error;
+  } finally {
+    await rm(alone, { force: true });
   }
 }
 
