@@ -1,9 +1,11 @@
 import {
   chmodSync,
+  cpSync,
   existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   writeFileSync,
 } from 'node:fs';
@@ -367,6 +369,20 @@ describe('a bus in a project', () => {
     expect((await anna.init()).err).toContain('is here already');
     const { out } = await anna.run('status', '--json');
     expect(JSON.parse(out)).toMatchObject({ ref: REF, host: { alias: 'anna' } });
+  });
+
+  it('is found by a project that was moved', async () => {
+    const { root, anna } = project();
+    await anna.init();
+    const cwd = join(root, 'moved');
+    renameSync(anna.app, cwd);
+    const { out } = await anna.runIn(cwd, {}, 'status', '--json');
+    expect(JSON.parse(out)).toMatchObject({ ref: REF, host: { alias: 'anna' } });
+    expect((await anna.runIn(cwd, {}, 'init')).err).toContain('is here already');
+    // A copy of the project is another one.
+    const copy = join(root, 'copy');
+    cpSync(cwd, copy, { recursive: true });
+    expect((await anna.runIn(copy, {}, 'status')).code).not.toBe(0);
   });
 
   it('asks which of several remotes carries it', async () => {
