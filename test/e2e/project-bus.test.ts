@@ -371,6 +371,17 @@ describe('a bus in a project', () => {
     expect(JSON.parse(out)).toMatchObject({ ref: REF, host: { alias: 'anna' } });
   });
 
+  it('is made once by two who begin at the same moment', async () => {
+    const { hub, anna } = project();
+    const both = await Promise.all([anna.init(), anna.init()]);
+    expect(both.map(({ code }) => code).sort(), both.map(({ err }) => err).join('')).toEqual([
+      0, 1,
+    ]);
+    expect(both.map(({ err }) => err).join('')).toContain('is here already');
+    expect(readdirSync(join(anna.home, 'data', 'crosstalk'))).toHaveLength(1);
+    expect(anna.hostFile(hub)).toContain('alias: anna');
+  });
+
   it('is found by a project that was moved', async () => {
     const { root, anna } = project();
     await anna.init();
