@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
   cpSync,
@@ -17,6 +18,7 @@ import { scratch } from '../support/bus.ts';
 import { command, type Ran, type RunOptions } from '../support/command.ts';
 import { digestOf } from '../support/folder-digest.ts';
 import { git } from '../support/git.ts';
+import { noOtherUser } from '../support/other-user.ts';
 
 const REF = 'refs/crosstalk/bus';
 
@@ -395,6 +397,21 @@ describe('a bus in a project', () => {
     cpSync(cwd, copy, { recursive: true });
     expect((await anna.runIn(copy, {}, 'status')).code).not.toBe(0);
   });
+
+  it.skipIf(noOtherUser !== '')(
+    'is not made by what a project of another user says' + noOtherUser,
+    async () => {
+      const { root, anna } = project();
+      const used = join(root, 'used');
+      git(anna.app, 'remote', 'remove', 'origin');
+      git(anna.app, 'config', 'remote.ssh://localhost/x.url', 'any');
+      git(anna.app, 'config', 'core.sshCommand', `touch ${used};`);
+      execFileSync('chown', ['-R', '65534', anna.app]);
+      const refused = await anna.init();
+      expect([refused.code, refused.err]).toEqual([1, expect.stringContaining('safe.directory')]);
+      expect(existsSync(used)).toBe(false);
+    },
+  );
 
   it('asks which of several remotes carries it', async () => {
     const { root, hub, anna } = project();

@@ -61,6 +61,7 @@ export async function planProject(
   if ((await readdir(top)).every((name) => name === '.git') && !(await hasCommit(top)))
     return undefined;
   const git = new Git(top, env);
+  await assertTrusted(git);
   const theirs = await readClone(git, await findClone(top));
   const ours = await new Git(tmpdir(), env).run(['config', '--list', '-z', '--show-scope']);
   const all = theirs.map(({ setting }) => setting);
@@ -94,6 +95,20 @@ export async function planProject(
     ],
     ...((await hasCommit(top)) && { worktree: topOf(commonDir, top) }),
   };
+}
+
+/**
+ * Makes sure that git itself would work in a project: what another user's configuration says is run for nobody else.
+ *
+ * @throws CrosstalkError `refused`
+ */
+async function assertTrusted(git: Git): Promise<void> {
+  const asked = await git.run(['rev-parse', '--git-dir']);
+  if (!asked.ok)
+    throw new CrosstalkError(
+      'refused',
+      `git does not work in ${git.dir}: ${asked.failure.reason}; or make a bus elsewhere: crosstalk init <dir>`,
+    );
 }
 
 /** Milliseconds to wait for another `init`, which may be asking somebody. */
