@@ -340,6 +340,17 @@ describe('a bus in a project', () => {
     expect((await anna.run('status')).code).not.toBe(0);
   });
 
+  it('shows nothing that moves the cursor of what a remote or an address says', async () => {
+    const { hub, anna } = project();
+    const hook = join(hub, 'hooks', 'pre-receive');
+    writeFileSync(hook, "#!/bin/sh\nprintf '\\033[31mred\\n' >&2; exit 1\n");
+    chmodSync(hook, 0o755);
+    const { err } = await anna.init();
+    expect(err).toContain('\\u001b[31mred');
+    git(anna.app, 'remote', 'set-url', 'origin', `${hub}\u001b[2J`);
+    expect((err + (await anna.init()).err).includes('\u001b')).toBe(false);
+  });
+
   it('stays on this machine where the project has no remote', async () => {
     const { hub, anna } = project();
     git(anna.app, 'remote', 'remove', 'origin');
