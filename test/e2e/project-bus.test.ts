@@ -270,6 +270,18 @@ describe('a bus in a project', () => {
     expect(git(hub, 'for-each-ref', REF), made.err).not.toBe('');
   });
 
+  it('is not pushed where everybody can read, wherever it is fetched from', async () => {
+    const { hub, anna, root } = project();
+    git(hub, 'update-server-info');
+    git(anna.app, 'config', `url.${await served(root)}/.pushInsteadOf`, `${root}/`);
+    const refused = await anna.init();
+    expect([refused.code, refused.err]).toEqual([
+      1,
+      expect.stringContaining('everybody can read this'),
+    ]);
+    expect(git(hub, 'for-each-ref', REF)).toBe('');
+  });
+
   it('asks a remote with nothing that would let somebody in', async () => {
     const { hub, anna, root } = project();
     git(hub, 'update-server-info');

@@ -6,12 +6,13 @@ import { shown } from '../../protocol/text/result.ts';
 import { askAsAnyone } from '../../transport/clone/anyone.ts';
 import { BRANCH_OF_PROJECT, PROJECT_REF } from '../../transport/clone/branches.ts';
 import { placeOfRemote } from '../../transport/clone/bus-identity.ts';
+import { valueOf } from '../../transport/clone/settings.ts';
 import type { RemoteState } from '../../transport/clone/setup.ts';
 import { redact } from '../../transport/git/failure.ts';
 import { openTransport } from '../context.ts';
 import type { Surroundings } from '../locate.ts';
 import type { InitInput } from './input.ts';
-import { plainName, type ProjectPlan } from './project.ts';
+import { plainName, PUSH_URL, type ProjectPlan } from './project.ts';
 
 /** How the bus is found at the project's remote: by its ref, by its branch, or not at all. */
 export function busAt(
@@ -30,10 +31,19 @@ export function busAt(
  */
 export async function assertMayCarry(
   { env }: Surroundings,
-  { url, top }: ProjectPlan,
+  { url, top, settings }: ProjectPlan,
   input: Pick<InitInput, 'isPublic' | 'askPublic' | 'note'>,
 ): Promise<void> {
   if (url === undefined) return;
+  for (const address of new Set([url, valueOf(settings, PUSH_URL) ?? url]))
+    await assertMayBeRead(address, { env, top }, input);
+}
+
+async function assertMayBeRead(
+  url: string,
+  { env, top }: { env: NodeJS.ProcessEnv; top: string },
+  input: Pick<InitInput, 'isPublic' | 'askPublic' | 'note'>,
+): Promise<void> {
   const asked = await askAsAnyone(url, env);
   const place = redact(url);
   if (asked.kind === 'unknown')

@@ -33,6 +33,9 @@ export interface ProjectPlan {
   release: () => Promise<void>;
 }
 
+/** The setting of a clone that says where it pushes, if that is elsewhere than where it fetches. */
+export const PUSH_URL = 'remote.origin.pushurl';
+
 /** What of the project's configuration says how its remote is reached, and who commits. */
 const HOW =
   /^(?:core\.(?:sshcommand|askpass)|ssh\.variant|user\.(?:name|email)|(?:credential|https?)\..*)$/;
@@ -71,8 +74,8 @@ export async function planProject(
   if (input.remote !== undefined && !remotes.includes(input.remote)) return undefined;
   const name = input.join === undefined ? await chooseRemote(remotes, input) : undefined;
   const own = ofClone(theirs, parseScoped(ours.stdout.toString('utf8')));
-  const pushed = name === undefined ? undefined : valueOf(all, `remote.${name}.pushurl`);
   const address = name === undefined ? input.join : await addressOf(git, name);
+  const pushed = name === undefined ? undefined : await pushAddressOf(git, name);
   const url = address === undefined ? undefined : placed(address, top);
   const release = await turnOf(env);
   try {
@@ -91,7 +94,9 @@ export async function planProject(
     ...(url !== undefined && { url }),
     settings: [
       ...own.filter(([key]) => HOW.test(key)),
-      ...(pushed === undefined ? [] : [['remote.origin.pushurl', placed(pushed, top)] as const]),
+      ...(pushed === undefined || pushed === address
+        ? []
+        : [[PUSH_URL, placed(pushed, top)] as const]),
     ],
     ...((await hasCommit(top)) && { worktree: topOf(commonDir, top) }),
   };
@@ -190,6 +195,12 @@ async function chooseRemote(
 /** The address of a remote as git rewrites it; asking for it runs nothing. */
 async function addressOf(git: Git, name: string): Promise<string> {
   const said = await git.must(['ls-remote', '--get-url', '--', name]);
+  return said.toString('utf8').trim();
+}
+
+/** The address to which git pushes, likewise. */
+async function pushAddressOf(git: Git, name: string): Promise<string> {
+  const said = await git.must(['remote', 'get-url', '--push', '--', name]);
   return said.toString('utf8').trim();
 }
 
