@@ -5,6 +5,7 @@ import { EXIT } from './command/exit.ts';
 import type { Io } from './command/io.ts';
 import type { Chosen } from './program.ts';
 import { GROUPS, type CommandSpec } from './command/spec.ts';
+import { escapeLines } from '../protocol/text/quoted.ts';
 
 /**
  * Runs one command line in this process. This is the only place that prints errors and decides the
@@ -144,7 +145,7 @@ function failed(
   error: { code: string; command: string; message: string },
 ): number {
   const { code, command, message } = error;
-  io.err(`${['crosstalk', command].filter(Boolean).join(' ')}: ${message}\n`);
+  io.err(`${['crosstalk', command].filter(Boolean).join(' ')}: ${escapeLines(message)}\n`);
   const options = argv.includes('--') ? argv.slice(0, argv.indexOf('--')) : argv;
   if (options.some((one) => /^--jsonl?$/.test(one))) io.out(`${JSON.stringify({ error })}\n`);
   return code === 'usage' ? EXIT.usage : EXIT.failed;

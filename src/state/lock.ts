@@ -12,7 +12,7 @@ import { identify, isAlive, type ProcessIdentity } from './process-identity.ts';
  * turn it is to push, among the clones of one remote. `budget`: whoever counts. `index`: whoever
  * brings the search index up to date. `approvals`: whoever writes what is approved. `checkout`:
  * whoever moves the checkout. `deciding`: whoever decides on a proposal.
- * `host-file`: whoever changes this machine's host file.
+ * `host-file`: whoever changes this machine's host file. `init`: whoever makes the bus of a project on this machine.
  */
 export type LockName =
   | 'dispatcher'
@@ -24,7 +24,8 @@ export type LockName =
   | 'pins'
   | 'checkout'
   | 'deciding'
-  | 'host-file';
+  | 'host-file'
+  | 'init';
 
 export interface Holder extends ProcessIdentity {
   /** ISO 8601 UTC. */

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { readdirSync } from 'node:fs';
 import { lstat, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { atPath } from '../at-path.ts';
@@ -166,8 +167,13 @@ export interface ProjectBus {
   isSame: boolean;
 }
 
+/** The folder that remembers which clone belongs to which project. */
+export function projectsIn(home: string): string {
+  return join(home, 'projects');
+}
+
 function fileOf(home: string, commonDir: string): string {
-  return join(home, 'projects', `${digestOf(commonDir)}.json`);
+  return join(projectsIn(home), `${digestOf(commonDir)}.json`);
 }
 
 /** A name for a project that is the same for as long as its git directory stays where it is. */
@@ -182,13 +188,38 @@ export function digestOf(commonDir: string): string {
  * @param commonDir the git directory that linked work trees share, without symlinks
  */
 export function busOfProject(home: string, commonDir: string): ProjectBus | undefined {
-  const file = plainFileAt(fileOf(home, commonDir), MAX_FILE);
-  if (file.kind !== 'text') return undefined;
-  const value = parsed(file.text);
+  const value =
+    linked(fileOf(home, commonDir)) ?? movedTo(projectsIn(home), projectBirth(commonDir));
   const clone = isRecord(value) ? value['clone'] : undefined;
   if (!isRecord(value) || typeof clone !== 'string') return undefined;
   if (atPath(clone, { follow: true })?.isDirectory() !== true) return undefined;
   return { clone, isSame: value['birth'] === projectBirth(commonDir) };
+}
+
+function linked(path: string): unknown {
+  const file = plainFileAt(path, MAX_FILE);
+  return file.kind === 'text' ? parsed(file.text) : undefined;
+}
+
+/** What is remembered of a project that is at another path now: the same git directory, and nothing where it was. */
+function movedTo(folder: string, birth: string | undefined): unknown {
+  return namesIn(folder)
+    .map((name) => linked(join(folder, name)))
+    .find(
+      (value) =>
+        isRecord(value) &&
+        value['birth'] === birth &&
+        typeof value['project'] === 'string' &&
+        atPath(value['project'], { follow: true }) === undefined,
+    );
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
 }
 
 /** Remembers a project's clone of its bus. */

@@ -1,9 +1,12 @@
+import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
+  cpSync,
   existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   writeFileSync,
 } from 'node:fs';
@@ -15,6 +18,7 @@ import { scratch } from '../support/bus.ts';
 import { command, type Ran, type RunOptions } from '../support/command.ts';
 import { digestOf } from '../support/folder-digest.ts';
 import { git } from '../support/git.ts';
+import { noOtherUser } from '../support/other-user.ts';
 
 const REF = 'refs/crosstalk/bus';
 
@@ -266,6 +270,18 @@ describe('a bus in a project', () => {
     expect(git(hub, 'for-each-ref', REF), made.err).not.toBe('');
   });
 
+  it('is not pushed where everybody can read, wherever it is fetched from', async () => {
+    const { hub, anna, root } = project();
+    git(hub, 'update-server-info');
+    git(anna.app, 'config', `url.${await served(root)}/.pushInsteadOf`, `${root}/`);
+    const refused = await anna.init();
+    expect([refused.code, refused.err]).toEqual([
+      1,
+      expect.stringContaining('everybody can read this'),
+    ]);
+    expect(git(hub, 'for-each-ref', REF)).toBe('');
+  });
+
   it('asks a remote with nothing that would let somebody in', async () => {
     const { hub, anna, root } = project();
     git(hub, 'update-server-info');
@@ -336,6 +352,17 @@ describe('a bus in a project', () => {
     expect((await anna.run('status')).code).not.toBe(0);
   });
 
+  it('shows nothing that moves the cursor of what a remote or an address says', async () => {
+    const { hub, anna } = project();
+    const hook = join(hub, 'hooks', 'pre-receive');
+    writeFileSync(hook, "#!/bin/sh\nprintf '\\033[31mred\\n' >&2; exit 1\n");
+    chmodSync(hook, 0o755);
+    const { err } = await anna.init();
+    expect(err).toContain('\\u001b[31mred');
+    git(anna.app, 'remote', 'set-url', 'origin', `${hub}\u001b[2J`);
+    expect((err + (await anna.init()).err).includes('\u001b')).toBe(false);
+  });
+
   it('stays on this machine where the project has no remote', async () => {
     const { hub, anna } = project();
     git(anna.app, 'remote', 'remove', 'origin');
@@ -368,6 +395,46 @@ describe('a bus in a project', () => {
     const { out } = await anna.run('status', '--json');
     expect(JSON.parse(out)).toMatchObject({ ref: REF, host: { alias: 'anna' } });
   });
+
+  it('is made once by two who begin at the same moment', async () => {
+    const { hub, anna } = project();
+    const both = await Promise.all([anna.init(), anna.init()]);
+    expect(both.map(({ code }) => code).sort(), both.map(({ err }) => err).join('')).toEqual([
+      0, 1,
+    ]);
+    expect(both.map(({ err }) => err).join('')).toContain('is here already');
+    expect(readdirSync(join(anna.home, 'data', 'crosstalk'))).toHaveLength(1);
+    expect(anna.hostFile(hub)).toContain('alias: anna');
+  });
+
+  it('is found by a project that was moved', async () => {
+    const { root, anna } = project();
+    await anna.init();
+    const cwd = join(root, 'moved');
+    renameSync(anna.app, cwd);
+    const { out } = await anna.runIn(cwd, {}, 'status', '--json');
+    expect(JSON.parse(out)).toMatchObject({ ref: REF, host: { alias: 'anna' } });
+    expect((await anna.runIn(cwd, {}, 'init')).err).toContain('is here already');
+    // A copy of the project is another one.
+    const copy = join(root, 'copy');
+    cpSync(cwd, copy, { recursive: true });
+    expect((await anna.runIn(copy, {}, 'status')).code).not.toBe(0);
+  });
+
+  it.skipIf(noOtherUser !== '')(
+    'is not made by what a project of another user says' + noOtherUser,
+    async () => {
+      const { root, anna } = project();
+      const used = join(root, 'used');
+      git(anna.app, 'remote', 'remove', 'origin');
+      git(anna.app, 'config', 'remote.ssh://localhost/x.url', 'any');
+      git(anna.app, 'config', 'core.sshCommand', `touch ${used};`);
+      execFileSync('chown', ['-R', '65534', anna.app]);
+      const refused = await anna.init();
+      expect([refused.code, refused.err]).toEqual([1, expect.stringContaining('safe.directory')]);
+      expect(existsSync(used)).toBe(false);
+    },
+  );
 
   it('asks which of several remotes carries it', async () => {
     const { root, hub, anna } = project();

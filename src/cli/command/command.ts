@@ -1,5 +1,6 @@
 import { withoutCredentials } from '../../credentials.ts';
 import type { Context } from '../../operations/context.ts';
+import { escapeLines } from '../../protocol/text/quoted.ts';
 import type { Io } from './io.ts';
 
 /**
@@ -69,7 +70,7 @@ export function wordsOf({ args }: Call): string {
 
 /** Writes one line of diagnosis to stderr. */
 export function note({ io, name }: Call, line: string): void {
-  io.err(`crosstalk ${name}: ${withoutCredentials(line)}\n`);
+  io.err(`crosstalk ${name}: ${escapeLines(withoutCredentials(line))}\n`);
 }
 
 /**

@@ -51,8 +51,8 @@ export function projectLines({ project }: Initialised): string[] {
   const { top, remote, ref } = project;
   return [
     remote === undefined
-      ? `The bus of ${top} stays on this machine, as the project has no remote`
-      : `The bus of ${top}: ${ref} at ${remote}`,
+      ? `The bus of ${escapeInvisible(top)} stays on this machine, as the project has no remote`
+      : `The bus of ${escapeInvisible(top)}: ${ref} at ${escapeInvisible(remote)}`,
     'crosstalk finds it from anywhere in the project; nothing of the project was changed',
   ];
 }

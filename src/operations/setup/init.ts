@@ -25,7 +25,7 @@ import { inProject } from './init-project.ts';
 import { DEFAULTS, type InitInput, type Initialised } from './input.ts';
 import { join as joinTransport } from './join.ts';
 import { noteMissingProgram } from './missing-program.ts';
-import { planProject } from './project.ts';
+import { planProject, type ProjectPlan } from './project.ts';
 import { assertRoom, unusable } from './room.ts';
 import { chooseSandbox } from './sandbox-option.ts';
 import type { TierSlot } from './tier-slot.ts';
@@ -44,6 +44,18 @@ const FALLBACK = 'claude';
 export async function init(surroundings: Surroundings, asGiven: InitInput): Promise<Initialised> {
   checkInput(asGiven);
   const project = await planProject(surroundings, asGiven);
+  try {
+    return await initHere(surroundings, asGiven, project);
+  } finally {
+    await project?.release();
+  }
+}
+
+async function initHere(
+  surroundings: Surroundings,
+  asGiven: InitInput,
+  project: ProjectPlan | undefined,
+): Promise<Initialised> {
   const dir = project?.clone ?? resolve(surroundings.cwd, asGiven.dir ?? '.');
   const joins = await isUnserved(surroundings, dir, asGiven);
   const cloned = joins ? undefined : await emptyClone(surroundings, asGiven, dir);

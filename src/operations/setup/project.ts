@@ -2,21 +2,16 @@ import { readdir, realpath } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { CrosstalkError } from '../../errors.ts';
-import { IDENTITY_FILE, VERSION_FILE } from '../../protocol/layout.ts';
-import { identityIn } from '../../protocol/signed.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { stateHome } from '../../state/directory.ts';
-import { busOfProject, digestOf, linkProject } from '../../state/registry.ts';
-import { askAsAnyone } from '../../transport/clone/anyone.ts';
-import { BRANCH_OF_PROJECT, PROJECT_REF } from '../../transport/clone/branches.ts';
-import { placeOfRemote } from '../../transport/clone/bus-identity.ts';
+import { acquire } from '../../state/lock.ts';
+import { busOfProject, digestOf, linkProject, projectsIn } from '../../state/registry.ts';
 import { findClone } from '../../transport/clone/clone.ts';
 import { ofClone, parseScoped, readClone, valueOf } from '../../transport/clone/settings.ts';
-import type { InProject, RemoteState } from '../../transport/clone/setup.ts';
+import type { InProject } from '../../transport/clone/setup.ts';
 import { Git } from '../../transport/git/git.ts';
 import { redact } from '../../transport/git/failure.ts';
 import { startOf } from '../../transport/worktree/source.ts';
-import { openTransport } from '../context.ts';
 import { transportAround, type Surroundings } from '../locate.ts';
 import { projectsAround, type Project } from '../project.ts';
 import type { InitInput } from './input.ts';
@@ -34,7 +29,12 @@ export interface ProjectPlan {
   settings: InProject['settings'];
   /** The repository of which each thread gets a copy; undefined where it has no commit. */
   worktree?: string;
+  /** Lets the next `init` in a project begin. */
+  release: () => Promise<void>;
 }
+
+/** The setting of a clone that says where it pushes, if that is elsewhere than where it fetches. */
+export const PUSH_URL = 'remote.origin.pushurl';
 
 /** What of the project's configuration says how its remote is reached, and who commits. */
 const HOW =
@@ -64,6 +64,7 @@ export async function planProject(
   if ((await readdir(top)).every((name) => name === '.git') && !(await hasCommit(top)))
     return undefined;
   const git = new Git(top, env);
+  await assertTrusted(git);
   const theirs = await readClone(git, await findClone(top));
   const ours = await new Git(tmpdir(), env).run(['config', '--list', '-z', '--show-scope']);
   const all = theirs.map(({ setting }) => setting);
@@ -73,11 +74,18 @@ export async function planProject(
   if (input.remote !== undefined && !remotes.includes(input.remote)) return undefined;
   const name = input.join === undefined ? await chooseRemote(remotes, input) : undefined;
   const own = ofClone(theirs, parseScoped(ours.stdout.toString('utf8')));
-  const pushed = name === undefined ? undefined : valueOf(all, `remote.${name}.pushurl`);
   const address = name === undefined ? input.join : await addressOf(git, name);
+  const pushed = name === undefined ? undefined : await pushAddressOf(git, name);
   const url = address === undefined ? undefined : placed(address, top);
-  await assertNew(env, project, url);
+  const release = await turnOf(env);
+  try {
+    await assertNew(env, project, url);
+  } catch (error) {
+    await release();
+    throw error;
+  }
   return {
+    release,
     top,
     commonDir,
     clone: await freeFolder(
@@ -86,10 +94,43 @@ export async function planProject(
     ...(url !== undefined && { url }),
     settings: [
       ...own.filter(([key]) => HOW.test(key)),
-      ...(pushed === undefined ? [] : [['remote.origin.pushurl', placed(pushed, top)] as const]),
+      ...(pushed === undefined || pushed === address
+        ? []
+        : [[PUSH_URL, placed(pushed, top)] as const]),
     ],
     ...((await hasCommit(top)) && { worktree: topOf(commonDir, top) }),
   };
+}
+
+/**
+ * Makes sure that git itself would work in a project: what another user's configuration says is run for nobody else.
+ *
+ * @throws CrosstalkError `refused`
+ */
+async function assertTrusted(git: Git): Promise<void> {
+  const asked = await git.run(['rev-parse', '--git-dir']);
+  if (!asked.ok)
+    throw new CrosstalkError(
+      'refused',
+      `git does not work in ${git.dir}: ${asked.failure.reason}; or make a bus elsewhere: crosstalk init <dir>`,
+    );
+}
+
+/** Milliseconds to wait for another `init`, which may be asking somebody. */
+const WAIT_MS = 60_000;
+
+/**
+ * Waits until no other `init` makes the bus of a project: two would make one clone, and each remove that of the other.
+ *
+ * @throws CrosstalkError `refused` when the other one does not end
+ */
+async function turnOf(env: NodeJS.ProcessEnv): Promise<() => Promise<void>> {
+  const lock = await acquire(projectsIn(stateHome(env)), 'init', { wait: WAIT_MS });
+  if (lock.ok) return lock.release;
+  throw new CrosstalkError(
+    'refused',
+    `process ${String(lock.holder.pid)} has been making the bus of a project since ${lock.holder.since}; nothing was made, try again when it has ended`,
+  );
 }
 
 /**
@@ -157,11 +198,18 @@ async function addressOf(git: Git, name: string): Promise<string> {
   return said.toString('utf8').trim();
 }
 
+/** The address to which git pushes, likewise. */
+async function pushAddressOf(git: Git, name: string): Promise<string> {
+  const said = await git.must(['remote', 'get-url', '--push', '--', name]);
+  return said.toString('utf8').trim();
+}
+
 function placed(address: string, top: string): string {
   return /^\w+:\/\//.test(address) || /^[^/]+:/.test(address) ? address : resolve(top, address);
 }
 
-function plainName(top: string): string {
+/** A name for files and questions, by the last part of a path. */
+export function plainName(top: string): string {
   const name = basename(top).replace(/[^A-Za-z0-9._-]+/g, '-');
   return /^[A-Za-z0-9]/.test(name) ? name.slice(0, 64) : 'project';
 }
@@ -171,80 +219,4 @@ function dataHome(env: NodeJS.ProcessEnv): string {
   const base = env['XDG_DATA_HOME'] ?? '';
   const home = env['HOME'] ?? homedir();
   return join(isAbsolute(base) ? base : join(home, '.local', 'share'), 'crosstalk');
-}
-
-/** How the bus is found at the project's remote: by its ref, by its branch, or not at all. */
-export function busAt(
-  state: Exclude<RemoteState, { kind: 'failed' }> | undefined,
-  { asBranch }: Pick<InitInput, 'asBranch'>,
-): { branch: string; ref?: string; isThere: boolean } {
-  if (state?.bus === undefined && (state?.hasBusBranch === true || asBranch === true))
-    return { branch: BRANCH_OF_PROJECT, isThere: state?.hasBusBranch === true };
-  return { branch: 'bus', ref: PROJECT_REF, isThere: state?.bus !== undefined };
-}
-
-/**
- * Makes sure that a project's remote may carry a new bus, before anything is pushed to it.
- *
- * @throws CrosstalkError `refused` where everybody can read it
- */
-export async function assertMayCarry(
-  { env }: Surroundings,
-  { url, top }: ProjectPlan,
-  input: Pick<InitInput, 'isPublic' | 'askPublic' | 'note'>,
-): Promise<void> {
-  if (url === undefined) return;
-  const asked = await askAsAnyone(url, env);
-  const place = redact(url);
-  if (asked.kind === 'unknown')
-    input.note(
-      `whether everybody can read ${place} could not be found out (${asked.reason}); whoever can read it can read every message`,
-    );
-  if (asked.kind !== 'answers') return;
-  const name = plainName(basename(url).replace(/\.git$/, '') || top);
-  const isMeant = input.isPublic === true && (await input.askPublic?.(name)) !== false;
-  if (isMeant) return;
-  throw new CrosstalkError(
-    'refused',
-    `everybody can read this: ${redact(asked.address)} answers without a login, and would show every message; nothing was pushed. Use a private repository of its own: crosstalk init <dir> --remote <url>, or --public if everybody may read`,
-  );
-}
-
-/**
- * Makes sure that the bus which was just cloned belongs to this remote: a fork or a mirror carries a copy, where old
- * questions would be answered a second time.
- *
- * @throws CrosstalkError `refused`
- */
-export async function assertOriginal(
-  { env }: Surroundings,
-  { url, clone, top }: ProjectPlan,
-  { join: joined }: Pick<InitInput, 'join'>,
-): Promise<void> {
-  const { transport } = await openTransport(clone, env, { isMade: true });
-  try {
-    const tip = (await transport.tip()) ?? '';
-    const version = await transport.objects.read(`${tip}:${VERSION_FILE}`);
-    const where = redact(url ?? '');
-    if (version === undefined)
-      throw new CrosstalkError(
-        'refused',
-        `${transport.remoteRef} at ${where} is not a bus of crosstalk: it has no ${VERSION_FILE}; see who has put it there, or use another remote with --remote <name>`,
-      );
-    const text = (await transport.objects.text(tip, IDENTITY_FILE)) ?? '';
-    const made = identityIn(text)?.whole.split(' ')[1];
-    const here = placeOfRemote(url, top);
-    if (joined !== undefined || made === undefined || made === '-' || made === here) return;
-    throw new CrosstalkError(
-      'refused',
-      `the bus at ${where} was made for ${shown(made)}, and is a copy here, as in a fork or a mirror; nothing was joined. Join the original with: crosstalk init --join <its address>; if this is the same repository by another address, name this address`,
-    );
-  } finally {
-    transport.close();
-  }
-}
-
-/** The reason of an error when the remote does not take such a ref, rather than nothing at all. */
-export function refusesRef(kind: string): boolean {
-  return kind === 'rejected' || kind === 'other' || kind === 'refused';
 }

@@ -28,6 +28,11 @@ export function escapeInvisible(text: string): string {
   );
 }
 
+/** The same, of a text that may have several lines. */
+export function escapeLines(text: string): string {
+  return text.split('\n').map(escapeInvisible).join('\n');
+}
+
 function unit(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
