@@ -51,6 +51,10 @@ export async function inProject(
   };
   const { isThere, branch, ...rest } = bus;
   const inside = { ...rest, settings: project.settings };
+  // Before the first push: after an end in between, the bus is found here, and not joined as another machine.
+  const link = async (): Promise<void> => {
+    await linkProject(stateHome(surroundings.env), project.commonDir, await realpath(dir));
+  };
   let made: Initialised;
   if (isThere && found !== undefined && url !== undefined) {
     const { isSha256 } = found;
@@ -66,6 +70,7 @@ export async function inProject(
       );
     await assertOriginal(surroundings, project, input);
     sayWho(input, project);
+    await link();
     made = await join(surroundings, { ...input, ...slot, dir: await realpath(dir) });
   } else {
     await assertMayCarry(surroundings, project, input);
@@ -74,7 +79,10 @@ export async function inProject(
     made = await create(surroundings, { ...input, ...slot }, dir, remote, {
       project: inside,
       branch,
-      push: (context) => firstPush(context, bus.ref),
+      push: async (context) => {
+        await link();
+        return firstPush(context, bus.ref);
+      },
     }).catch(async (error: unknown) => {
       const reason = error instanceof CrosstalkError ? error.data['ref_refused'] : undefined;
       if (typeof reason !== 'string' || (await input.askBranch?.(reason)) !== true) throw error;
@@ -84,7 +92,7 @@ export async function inProject(
     });
     if (made.project !== undefined) return made;
   }
-  await linkProject(stateHome(surroundings.env), project.commonDir, made.dir);
+  if (url === undefined) await link();
   if (input.isOpen !== true)
     await input.sign?.(made.dir).catch((error: unknown) => {
       input.note(
