@@ -94,7 +94,7 @@ export const MEMORY_COMMANDS: readonly CommandSpec[] = [
   },
   {
     name: 'memory log',
-    args: '[memory]',
+    args: '[note]',
     summary:
       'who changed the shared notes, newest first; or one note and what is connected with it',
     options: [['--limit <n>', 'at most so many, the newest (default: 20)']],
