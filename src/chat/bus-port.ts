@@ -227,10 +227,10 @@ export class BusPort implements ChatPort {
 
   async cancel(message: string): Promise<string> {
     const said = { message, from: this.opening.me, login: this.#input.login, only: false };
-    const { cancelled, delivered } = await cancel(this.#context, { ...said, wait: true });
+    const { cancelled, delivered, already } = await cancel(this.#context, { ...said, wait: true });
     const what = inWords({ relPath: cancelled, body: await this.body(message).catch(() => '') });
     return delivered.published
-      ? `cancelled: ${what}`
+      ? `cancelled${already === true ? ' already' : ''}: ${what}`
       : `cancelled here: ${what}; ${delivered.reason}`;
   }
 
