@@ -194,12 +194,13 @@ function malformedRows({ malformed, malformed_total: total }: Status): string[][
 }
 
 /** The verdict, which comes first, on its own line. */
-function health({ health: { ok, problems } }: Status, paint: Paint): string {
-  if (ok) return paint('green', 'healthy');
+function health({ health: { ok, problems }, warnings }: Status, paint: Paint): string {
   const [first = '', ...more] = problems;
-  return [`${paint('red', 'stuck')}: ${first}`, ...more.map((problem) => `       ${problem}`)].join(
-    '\n',
-  );
+  return [
+    ok ? paint('green', 'healthy') : `${paint('red', 'stuck')}: ${first}`,
+    ...more.map((problem) => `       ${problem}`),
+    ...warnings.map((warning) => `${paint('yellow', 'warning')}: ${warning}`),
+  ].join('\n');
 }
 
 function dispatcher(status: Status): string[][] {

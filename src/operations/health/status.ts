@@ -20,7 +20,7 @@ import { type Context } from '../context.ts';
 import { channelsOf, hostsOf } from '../view.ts';
 import type { IndexOptions } from '../index/indexing.ts';
 import { listGated } from '../lookup/gated.ts';
-import { judge } from './health.ts';
+import { judge, type Facts } from './health.ts';
 import { listHeld } from './held-secrets.ts';
 import { heldAgents } from './held-agents.ts';
 import { keptSessions } from './kept-sessions.ts';
@@ -69,7 +69,7 @@ export async function status(
   const served = (host.status?.actors ?? []).map(({ name }) => name);
   const machines = running?.bell && otherMachines(running, await aliasesOf(context), context.now());
   const profiles = await lookAtProfiles(context, census.tip, served);
-  const facts: Omit<Status, 'health' | 'findings'> = {
+  const facts: Facts = {
     transport: transport.dir,
     origin: transport.origin !== undefined,
     branch: transport.branch,
@@ -138,6 +138,7 @@ export async function status(
     malformed: Object.entries(census.malformed).map(([path, reason]) => ({ path, reason })),
     malformed_total: census.malformedTotal,
     broken_state_files: await brokenRecords(paths),
+    stale_locks: await transport.staleLocks(),
   };
   const known = {
     now: context.now(),
