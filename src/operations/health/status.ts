@@ -10,6 +10,7 @@ import type { Commit } from '../../protocol/commit.ts';
 import { roomAt } from '../../state/place/room.ts';
 import { OpenPermissions } from '../../state/permissions/open-permissions.ts';
 import { readPause } from '../../state/pause.ts';
+import type { Tier } from '../../protocol/files/host-file.ts';
 import { brokenRecords } from '../../state/directory.ts';
 import { knownHost } from '../setup/approvals.ts';
 import { secretsOf } from '../setup/secrets.ts';
@@ -83,7 +84,7 @@ export async function status(
     host_problem: host.problem,
     profile_problems: profiles.problems,
     profile_changes: profiles.changes,
-    parked: running?.parked ?? (await parkedOnRecord(context)),
+    parked: running?.parked ?? (await parkedOnRecord(context, host.inForce)),
     unserved: await mailForNobody(context, counting),
     inbox: await waitingFor(context, counting.name, counting),
     permissions: await new OpenPermissions(paths.permissions).all(),
@@ -166,9 +167,13 @@ async function hostStatus(
   problem: string | null;
   served: string | undefined;
   held: HeldChange[];
+  inForce: ReadonlyMap<string, readonly Tier[]>;
 }> {
   const { host, problem, served, others, held, servers } = await knownHost(context, alias);
-  if (host === undefined) return { status: null, problem: problem ?? null, served, held };
+  if (host === undefined) {
+    const inForce = new Map<string, readonly Tier[]>();
+    return { status: null, problem: problem ?? null, served, held, inForce };
+  }
   const missing = (names: readonly string[]): Promise<string[]> =>
     secretsOf(context).missing(names);
   const tools = new Map<string, WebTool[]>();
@@ -181,6 +186,7 @@ async function hostStatus(
     problem: null,
     served,
     held,
+    inForce: host.inForce,
     status: {
       alias: host.alias,
       path: host.path,
