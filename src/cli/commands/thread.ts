@@ -12,7 +12,7 @@ import { suffixOf } from '../../protocol/names.ts';
 import { flag, inTransport, note, print, type Call } from '../command/command.ts';
 import { branchInWords } from '../../protocol/text/branch.ts';
 import { firedText } from '../../protocol/text/fired-text.ts';
-import { dollars, grouped } from '../../protocol/text/amounts.ts';
+import { countOf, dollars, grouped } from '../../protocol/text/amounts.ts';
 import { markWords } from '../view/talk-rows.ts';
 import { verifiedMark } from '../view/verified.ts';
 import { age, colourless, painter } from '../view/render.ts';
@@ -62,7 +62,10 @@ function billLine(bill: readonly CostRow[]): string {
   const usd = bill.some((row) => row.usd !== null) ? sum((row) => row.usd ?? 0) : null;
   const failed = sum((row) => row.failed);
   return [
-    `${String(sum((row) => row.runs))} runs${failed === 0 ? '' : `, ${String(failed)} of them failed`}`,
+    `${countOf(
+      sum((row) => row.runs),
+      'run',
+    )}${failed === 0 ? '' : `, ${String(failed)} of them failed`}`,
     ...usageWords({
       input: sum((row) => row.input),
       cached: sum((row) => row.cached),

@@ -1,3 +1,4 @@
+import { countOf } from '../../protocol/text/amounts.ts';
 import { noDispatcher, remoteAway } from '../../protocol/text/dispatcher.ts';
 import { endsByItself } from '../../protocol/text/reasons.ts';
 import { changeProblems, NAMED_CHANGES } from './held-changes.ts';
@@ -135,7 +136,7 @@ function dispatcherProblems(
       const { alias, count, newest } = dispatcher.alias_shared;
       problems.push(
         act(
-          `somebody else writes as this host, ${alias}: ${String(count)} messages since the dispatcher started, the newest ${newest}; a copy of this machine or of its state answers everything twice: stop one of them and restart this, or somebody forges it`,
+          `somebody else writes as this host, ${alias}: ${countOf(count, 'message')} since the dispatcher started, the newest ${newest}; a copy of this machine or of its state answers everything twice: stop one of them and restart this, or somebody forges it`,
         ),
       );
     }
