@@ -163,6 +163,8 @@ export interface WebThreadNode {
   excerpt: string;
   /** What it is if it only looks like an answer: a word on the way to one, or the notice of a failure. */
   mark: 'interim' | 'failure' | 'cancel' | null;
+  /** What a cancellation does; `late`: it came after the answer, which stays; `none`: its writer may not cancel that. */
+  force?: 'cancels' | 'late' | 'none';
   /** Whether it asks somebody to decide. */
   proposal?: boolean;
   /** What it says to a proposal, whether it counts or not. */

@@ -13,7 +13,7 @@ import { Remembered } from '../operations/session/chat-memory.ts';
 import { refreshOrNote, tipOf, type Context } from '../operations/context.ts';
 import { retryDeadLetters } from '../operations/upkeep/dlq.ts';
 import { waitForNews } from '../operations/reading/news.ts';
-import { resolveChannel, resolveFrom } from '../operations/lookup/resolve.ts';
+import { openChannel, resolveFrom } from '../operations/lookup/resolve.ts';
 import { standings } from '../operations/tracing/standings.ts';
 import { queuedIn } from '../operations/tracing/thread.ts';
 import { EVERYONE } from '../protocol/address.ts';
@@ -89,7 +89,7 @@ export class BusPort implements ChatPort {
     const given = input.channel ?? context.dispatch.channel ?? '';
     const { history, drafts, seen } = memory;
     const usual = given === '' && input.choose ? lastSeen(channels, seen) : undefined;
-    const current = usual ?? (await resolveChannel(context, given === '' ? undefined : given));
+    const current = usual ?? (await openChannel(context, given === '' ? undefined : given));
     const to = input.to ?? (await usualAddressee(context));
     const opening: Opening = {
       me,
@@ -227,10 +227,10 @@ export class BusPort implements ChatPort {
 
   async cancel(message: string): Promise<string> {
     const said = { message, from: this.opening.me, login: this.#input.login, only: false };
-    const { cancelled, delivered } = await cancel(this.#context, { ...said, wait: true });
+    const { cancelled, delivered, already } = await cancel(this.#context, { ...said, wait: true });
     const what = inWords({ relPath: cancelled, body: await this.body(message).catch(() => '') });
     return delivered.published
-      ? `cancelled: ${what}`
+      ? `cancelled${already === true ? ' already' : ''}: ${what}`
       : `cancelled here: ${what}; ${delivered.reason}`;
   }
 

@@ -95,11 +95,18 @@ export async function searchLines(
 
 /** The health of the bus and what is stuck, as in `crosstalk status`. */
 export async function statusLines(context: Context): Promise<string[]> {
-  const { health, dispatcher, outbox, dead_letters: all } = await status(context, undefined);
+  const {
+    health,
+    warnings,
+    dispatcher,
+    outbox,
+    dead_letters: all,
+  } = await status(context, undefined);
   const letters = all.filter(({ state }) => state !== 'cancelled');
   return [
     health.ok ? 'all is well' : 'not well:',
     ...health.problems.map((problem) => `  ${problem}`),
+    ...warnings.map((warning) => `warning: ${warning}`),
     dispatcher === null
       ? 'no dispatcher runs on this machine; start one with: crosstalk dispatch'
       : `dispatcher: process ${String(dispatcher.pid)}, host ${dispatcher.host ?? 'unknown'}, ${String(dispatcher.running.length)} running`,

@@ -139,3 +139,14 @@ it('on a terminal without a screen lines obey /to and @name, and show what other
   expect(shown.text).toContain('one: from one\n');
   expect(bus.from('operator').map(({ message }) => message.to[0]?.name)).toEqual(['one', 'other']);
 });
+
+it('a chat in an archived channel says so, and names the others', async () => {
+  const host = await new Bus().host('front', { worker: 'echo done' });
+  await host.run('channel', 'create', 'old');
+  await host.run('channel', 'archive', 'old');
+  const ran = await host.runWith({ stdin: 'hi\n' }, 'chat', 'old');
+  expect(ran).toMatchObject({ code: 1, out: '' });
+  expect(ran.err).toMatch(
+    /^crosstalk chat: the channel old is archived; open another \(general \(\w{8}\)\), bring it back with: /,
+  );
+});

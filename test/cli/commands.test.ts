@@ -410,7 +410,7 @@ it('explain says which clause decided', { tags: 'long' }, async () => {
     'wakes worker: it has no re:, so it is a new task',
   );
   expect((await host.run('explain', reply, 'operator')).out).toContain(
-    'wakes operator: its re: names a message that operator sent',
+    'is for operator, a person, who finds it with crosstalk inbox: its re: names a message that operator sent',
   );
   expect((await host.run('explain', reply.slice(-15, -3), 'worker')).out).toContain(
     'does not wake worker: worker sent it',

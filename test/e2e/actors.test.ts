@@ -153,7 +153,7 @@ it('channel archive takes a channel out of the lists, and back', async () => {
     `Archived: release; bring it back with: crosstalk channel archive --undo ${id}\n`,
   ]);
   expect(await listed()).not.toContain('release');
-  expect(await listed('--all')).toMatch(/release +1 messages .*archived$/m);
+  expect(await listed('--all')).toMatch(/release +1 message {2}.*archived$/m);
   expect((await host.run('status')).out).not.toContain('release');
   expect((await host.run('log', 'release')).out).toContain('hello');
   const refused = await host.run('send', '--to', 'worker', '--channel', 'release', 'more');

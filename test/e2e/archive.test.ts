@@ -74,7 +74,7 @@ it('archives what has ended, keeps what goes on, and wakes nobody on any host', 
 
   const done = await front.run('archive', '--before', '2025-06-01', '--bundle', bundle, '--yes');
   expect(done.err).toBe('');
-  expect(done.out).toMatch(/1 messages before 2025-06-01 wait for an answer; they stay/);
+  expect(done.out).toMatch(/1 message before 2025-06-01 waits for an answer; it stays/);
   expect(done.out).toContain(`Archived: 2 messages before 2025-06-01 in ${bundle}`);
   expect(paths(bus)).toEqual(all.filter((path) => ![ANSWERED, ANSWER].includes(path)));
   expect(git(bus.hub, 'rev-list', '--count', 'main').trim()).toBe('1');
@@ -192,7 +192,7 @@ it(
     const late = '2025/02/03/120000009Z-00000009.md';
     write(front, { [late]: { from: 'somebody', to: 'stranger' } });
     const restored = await front.run('archive', '--restore', bundle);
-    expect(restored.out).toMatch(/^Restored: \d+ messages$/m);
+    expect(restored.out).toMatch(/^Restored: \d+ messages?$/m);
     expect(paths(bus)).toEqual(expect.arrayContaining([late, ANSWERED, WAITING]));
   },
 );

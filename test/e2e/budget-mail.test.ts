@@ -33,7 +33,7 @@ it(
   async () => {
     const host = await spent(BUDGET);
     const let1 = await runAt(host, -HOUR_MS, 'resume', '--for', 'worker');
-    expect(let1.out).toContain('for worker: 1 messages');
+    expect(let1.out).toContain('for worker: 1 message ');
     await pass(host, -HOUR_MS);
     expect(billedRuns(host)).toHaveLength(2);
     for (const text of ['three', 'four']) {

@@ -73,7 +73,7 @@ it(
     expect((await host.run('inbox')).out).toContain('worker on front has not begun');
     expect((await host.run('inbox', '--questions')).out).not.toContain('has not begun');
     expect((await host.run('resume', '--for', 'nobody')).out).toContain('Nothing for nobody waits');
-    expect((await host.run('resume', '--for', 'worker')).out).toContain('for worker: 1 messages');
+    expect((await host.run('resume', '--for', 'worker')).out).toContain('for worker: 1 message ');
     expect((await host.run('replies', '--wait', question)).out).toContain('It is done.');
     expect(bodies(bus).filter((body) => body.startsWith('held: '))).toHaveLength(1);
 

@@ -667,3 +667,54 @@ it('who cancels what was answered is told that the answer stays', { tags: 'long'
   await front.once();
   expect(await fate(front, answered)).toEqual(['REPLIED', []]);
 });
+
+it('what is cancelled says so wherever it is shown, and is not cancelled twice', async () => {
+  const bus = new Bus();
+  const front = await bus.host('front', { worker: DONE });
+  const question = await front.send('worker', 'part');
+  await front.run('cancel', question);
+  const [cancel] = bus.from('operator').filter(({ message }) => message.cancels === question);
+  const by = cancel!.relPath;
+  expect((await front.run('read', question)).out).toMatch(new RegExp(`^cancelled +by ${by}$`, 'm'));
+  const [, short] = /-([0-9a-f]+)\.md$/.exec(by) ?? [];
+  expect((await front.run('log')).out).toContain(`  cancelled by ${short!.slice(0, 8)}`);
+  for (const command of [['read', question], ['log']])
+    expect((await front.run(...command, '--json')).out).toMatch(
+      new RegExp(`"cancelled_by": ?"${by}"`),
+    );
+
+  const again = await front.run('cancel', question, '--reason', 'once more');
+  expect(again).toMatchObject({ code: 0, out: `Cancelled: ${question}\n` });
+  expect(again.err).toContain(`${question} is cancelled already, by ${by}`);
+  const wider = await front.send('worker', 'more');
+  await front.run('cancel', '--only', wider);
+  expect((await front.run('cancel', wider)).err).not.toContain('already');
+  expect(bus.from('operator').filter(({ message }) => message.cancels !== undefined)).toHaveLength(
+    3,
+  );
+});
+
+it('a cancellation says that it has no force, or that it came after the answer', async () => {
+  const bus = new Bus();
+  const front = await bus.host('front', { worker: DONE });
+  const question = await front.send('worker', 'part');
+  await front.once();
+  await front.run('cancel', question);
+  const foreign = relPathAt(new Date(), 'beefbeefbeef');
+  front.edit({
+    [`data/channels/${front.channel()}/${foreign}`]: pushedCancel(question, { from: 'mallory' }),
+  });
+  await front.run('sync');
+  const shown = [await front.run('thread', question), await front.run('log')];
+  for (const { out } of shown) {
+    expect(out).toMatch(/mallory.* would cancel it, but has no force/);
+    expect(out).toMatch(/operator.* cancels it after the answer, which stays/);
+  }
+  expect((await front.run('replies', question)).out).toContain(
+    '(would cancel it, but has no force)',
+  );
+  expect((await front.run('read', foreign)).out).toContain(`${question}, which has no force`);
+  expect((await front.run('read', question)).out).toMatch(
+    /^cancelled +by \S+, after the answer, which stays$/m,
+  );
+});

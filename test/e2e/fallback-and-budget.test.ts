@@ -53,7 +53,7 @@ it(
     await running.stop();
     expect(toldTo(bus)).toHaveLength(1);
     expect(toldTo(bus)[0]).toContain('lead on front has not begun: max_usd_per_day of lead.cheap');
-    expect((await host.run('resume', '--for', 'lead')).out).toContain('1 messages');
+    expect((await host.run('resume', '--for', 'lead')).out).toContain('1 message ');
     await pass(host);
     expect((await host.run('replies', question)).out).toContain('It is done.');
   },

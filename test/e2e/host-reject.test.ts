@@ -36,7 +36,7 @@ it('host reject puts back what is approved, and who pushed the change is shown u
   host.edit({ [FILE]: onBus(host).replace(/\n$/, '\n\nAnother word.\n') });
   await host.send('other', 'hello');
   for (let pass = 0; pass < 3; pass++) await host.once();
-  const pushed = new RegExp(`pushed by "?${by}"? at \\S+ in ${commit.slice(0, 12)}`);
+  const pushed = new RegExp(`pushed by "?${by}"? at \\S+ \\S+ in ${commit.slice(0, 12)}`);
   for (const words of [['host', 'show'], ['status']])
     expect((await host.run(...words)).out).toMatch(pushed);
   const asked = await host.runWith({ ask: () => Promise.resolve('n') }, 'host', 'approve');

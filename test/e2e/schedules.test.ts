@@ -159,7 +159,7 @@ it('is made, shown, paused, run at once and removed by commands, and explained',
   };
   const add = ['add', 'standup', '--to', 'worker'];
   expect(await out(...add, '--cron', '0 9 * * *', '--timezone', 'UTC', 'what is new?')).toMatch(
-    /^Scheduled: standup \(local\/schedules\/standup\.md\)\n( {2}due \d{4}-\d\d-\d\dT09:00:00\.000Z\n){3}$/,
+    /^Scheduled: standup \(local\/schedules\/standup\.md\)\n( {2}due \d{4}-\d\d-\d\d \d\d:\d\d:00\n){3}$/,
   );
   expect(JSON.parse(await out('list', '--json'))).toMatchObject([
     {

@@ -263,7 +263,7 @@ it('lists channels as a tree, with what is unread for a name', { tags: 'long' },
           .replace(/ {2,}(?=\S)/g, '  '),
       );
   expect(await list('anna')).toEqual([
-    'billing  1 messages  last …',
+    'billing  1 message  last …',
     '  invoices  3 messages  last …  2 unread for anna',
     'general  4 messages  last …  the default',
   ]);

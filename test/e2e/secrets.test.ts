@@ -35,7 +35,7 @@ it('outbox lists what waits to be pushed, too', async () => {
   await host.run('send', '--no-wait', '--to', 'worker', 'later');
   const listed = await host.run('outbox');
   expect(listed.out).toMatch(
-    /^\S+ {2}\S+ {2}the message of operator to worker {2}waits to be pushed\n$/,
+    /^\S+ {2}\S+ \S+ {2}the message of operator to worker {2}waits to be pushed\n$/,
   );
   bus.plug();
   await host.run('sync');

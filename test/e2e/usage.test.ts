@@ -452,6 +452,6 @@ it(
     host.edit({ [path]: text.replace(/^timestamp: .*$/m, `timestamp: ${ahead}`) });
     await host.once();
     const { out } = await host.run('thread', path.split('/').slice(3).join('/'), '--cost');
-    expect(out).toMatch(/^1 runs {2}30 in {2}3,000 cached {2}12 out {2}\$0\.2500$/m);
+    expect(out).toMatch(/^1 run {2}30 in {2}3,000 cached {2}12 out {2}\$0\.2500$/m);
   },
 );

@@ -376,6 +376,10 @@ it('a tier that has used up max_runs_per_hour parks its mail, also after a resta
   await running.saw('tick', (tick) => tick['pending'] === 1);
   expect((await host.run('status')).out).toMatch(/^stuck: mail for worker is parked until /);
   expect(bus.from('worker')).toHaveLength(2);
+  await running.stop();
+  expect((await host.run('status')).out).toMatch(
+    /mail for worker is parked until .*max_runs_per_hour/,
+  );
 });
 
 it('a thread that grows too deep is parked, not retried, and runs when an operator releases it', async () => {

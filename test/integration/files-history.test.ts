@@ -62,10 +62,10 @@ it(
       '--with-waiting',
     );
     expect(done.err).toBe('');
-    expect(done.out).toContain('Archived: 1 messages and 1 attached file before');
+    expect(done.out).toContain('Archived: 1 message and 1 attached file before');
     expect(onHub(bus)).toEqual([attachedPath(sha256(both))]);
     const restored = await host.run('archive', '--restore', bundle);
-    expect(restored.out).toBe('Restored: 1 messages and 1 attached file\n');
+    expect(restored.out).toBe('Restored: 1 message and 1 attached file\n');
     expect(onHub(bus)).toHaveLength(2);
     expect(await taken(host, past, 'f0')).toEqual(old);
   },

@@ -1,4 +1,6 @@
 import { backlog } from '../../src/operations/doctor/news.ts';
+import { rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { Bus, type Host } from '../support/bus.ts';
 
@@ -75,10 +77,35 @@ it(
 
 it('the last line of doctor contradicts nothing that stands above it', () => {
   const health = { ok: true, problems: [] };
-  expect(backlog({ health }, 0).found).toBe('nothing is stuck');
-  expect(backlog({ health }, 1).found).toBe(
+  const broken = { check: 'git', ok: false, found: 'too old', fix: '' };
+  expect(backlog({ health }, []).found).toBe('nothing is stuck');
+  expect(backlog({ health }, [broken]).found).toBe(
     'no mail is known to be stuck, but one check above found something broken',
   );
+});
+
+it('status and doctor tell the same of locks that a killed git left, and of malformed files', async () => {
+  const host = await new Bus().host('front', { worker: SILENT });
+  await host.start().saw('dispatcher_started');
+  const lock = join(host.dir, '.git', 'index.lock');
+  writeFileSync(lock, '');
+  utimesSync(lock, 0, 0);
+  const broken = await told(host);
+  expect(broken.status).toContain(
+    `${lock} was left by a git that was killed; if no git runs there: rm ${lock}`,
+  );
+  expect(broken.status).not.toMatch(/^healthy/);
+  expect(broken.doctor).toContain(`broken lock: ${lock} was left by a git that was killed\n`);
+  rmSync(lock);
+
+  const path = `data/channels/${host.channel()}/2026/06/09/190000000Z-beefbeefbeef.md`;
+  host.edit({ [path]: 'no header\n' });
+  await host.run('sync');
+  const { status, doctor } = await told(host);
+  expect(status).toMatch(
+    /^healthy\nwarning: one malformed file: \S+beefbeefbeef\.md: .*; nobody reads it;/,
+  );
+  expect(doctor).toMatch(/warn +messages: one malformed file: /);
 });
 
 it('a held change stands in status and in doctor', async () => {
@@ -88,6 +115,8 @@ it('a held change stands in status and in doctor', async () => {
   const { status, doctor } = await told(host);
   expect(status).toContain('Held changes');
   expect(doctor).toMatch(/broken held change: .*worker/);
+  // Once is enough.
+  expect(doctor.match(/digest|held until approved/g) ?? []).toHaveLength(1);
 });
 
 it(

@@ -15,7 +15,14 @@ function problems(age: number, room: Room, since?: string, host: unknown = null)
     },
     ...{ host, host_problem: null, unserved: [], paused: null, holds: [], outbox: [] },
     ...{ set_aside: [], held_secrets: [], dead_letters: [], push_budget: null, held: [] },
-    ...{ profile_problems: [], parked: [], broken_state_files: [], transport: '/transport' },
+    ...{
+      profile_problems: [],
+      parked: [],
+      broken_state_files: [],
+      stale_locks: [],
+      malformed: [],
+      transport: '/transport',
+    },
   } as unknown as Facts;
   const { health } = judge(facts, { now: new Date(), locked: true, room, served: undefined });
   expect(health.ok).toBe(health.problems.length === 0);

@@ -1,3 +1,4 @@
+import { countOf } from '../../protocol/text/amounts.ts';
 import { CrosstalkError } from '../../errors.ts';
 import {
   archive,
@@ -39,7 +40,7 @@ async function agreed(call: Call, context: Context, input: ArchiveInput): Promis
   if (call.io.ask === undefined) {
     throw new CrosstalkError(
       'usage',
-      `${String(plan.archived)} messages would leave the bus, for every host; look with --dry-run, and say so with --yes`,
+      `${countOf(plan.archived, 'message')} would leave the bus, for every host; look with --dry-run, and say so with --yes`,
     );
   }
   note(call, describe(plan, { ...input, dryRun: true }));
@@ -52,7 +53,7 @@ async function bringBack(call: Call, context: Context, bundle: string): Promise<
   return print(
     call,
     done,
-    () => `Restored: ${String(done.restored)} messages${andFiles(done.files)}`,
+    () => `Restored: ${countOf(done.restored, 'message')}${andFiles(done.files)}`,
   );
 }
 
@@ -66,13 +67,13 @@ function describe(done: Archived, input: ArchiveInput): string {
   const waiting =
     done.waiting === 0 || input.withWaiting
       ? ''
-      : `${String(done.waiting)} messages before ${done.before} wait for an answer; they stay with their conversations (--with-waiting takes them too)`;
+      : `${countOf(done.waiting, 'message')} before ${done.before} ${done.waiting === 1 ? 'waits for an answer; it stays with its conversation (--with-waiting takes it too)' : 'wait for an answer; they stay with their conversations (--with-waiting takes them too)'}`;
   const result =
     done.bundle !== undefined
-      ? `Archived: ${String(done.archived)} messages${andFiles(done.files)} before ${done.before} in ${done.bundle}`
+      ? `Archived: ${countOf(done.archived, 'message')}${andFiles(done.files)} before ${done.before} in ${done.bundle}`
       : done.archived === 0
         ? `Nothing to archive before ${done.before}`
-        : `Would archive ${String(done.archived)} messages${andFiles(done.files)} before ${done.before}`;
+        : `Would archive ${countOf(done.archived, 'message')}${andFiles(done.files)} before ${done.before}`;
   return [table(rows), waiting, result].filter((line) => line !== '').join('\n');
 }
 

@@ -1,3 +1,4 @@
+import { countOf } from '../../protocol/text/amounts.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { createChannel, listChannels } from '../../operations/reading/channels.ts';
 import { archiveChannel } from '../../operations/reading/archive-channel.ts';
@@ -60,7 +61,7 @@ function list(call: Call): Promise<number> {
         channels.map((channel) => [
           channel.id,
           `${'  '.repeat(channel.depth)}${channel.name}`,
-          `${String(channel.messages)} messages`,
+          countOf(channel.messages, 'message'),
           channel.last === null ? '' : `last ${localTime(new Date(channel.last))}`,
           channel.unread === 0 ? '' : `${String(channel.unread)} unread for ${name}`,
           // Of a single channel there is nothing to choose.

@@ -1,3 +1,4 @@
+import { countOf } from '../../protocol/text/amounts.ts';
 import { CrosstalkError } from '../../errors.ts';
 import {
   dropDeadLetters,
@@ -50,7 +51,7 @@ function sayNone(call: Call, letters: readonly DeadLetter[]): void {
 }
 
 function row({ id, state, actor, reason, attempts, messages, detail }: DeadLetter): string[] {
-  return [id, state, actor, reason, `${String(attempts)} attempts`, messages.join(','), detail];
+  return [id, state, actor, reason, countOf(attempts, 'attempt'), messages.join(','), detail];
 }
 
 async function show(call: Call, context: Context, id: string): Promise<number> {

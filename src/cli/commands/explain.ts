@@ -11,7 +11,7 @@ export function run(call: Call): Promise<number> {
   return inTransport(call, async (context) => {
     const result = await explain(context, message, actor);
     return print(call, result, () => {
-      const verdict = `${result.message} ${result.wakes ? 'wakes' : 'does not wake'} ${actor}: ${result.because}`;
+      const verdict = `${result.message} ${verdictOn(result, actor)}: ${result.because}`;
       const { fired_by: by, given_by: given, asks_for: asked } = result;
       const open = result.open_questions.map(
         ({ message: path, asker }) => `  its stdout answers ${asker}: ${path}`,
@@ -29,6 +29,14 @@ export function run(call: Call): Promise<number> {
       ].join('\n');
     });
   });
+}
+
+/** Whether somebody is woken; nothing runs for a person. */
+function verdictOn({ wakes, person }: Explanation, actor: string): string {
+  if (!wakes) return `does not wake ${actor}`;
+  return person === true
+    ? `is for ${actor}, a person, who finds it with crosstalk inbox`
+    : `wakes ${actor}`;
 }
 
 /** The skill for which a message asks, and whether the actor is told it. */

@@ -1,3 +1,4 @@
+import { countOf } from '../../protocol/text/amounts.ts';
 import { buildIndex } from '../../operations/index/indexing.ts';
 import { flag, inTransport, print, type Call } from '../command/command.ts';
 
@@ -8,7 +9,7 @@ export function run(call: Call): Promise<number> {
       call,
       built,
       () =>
-        `Indexed: ${String(built.messages)} messages, ${String(built.malformed)} malformed files`,
+        `Indexed: ${countOf(built.messages, 'message')}, ${countOf(built.malformed, 'malformed file')}`,
     );
   });
 }

@@ -15,6 +15,7 @@ import { filesMark } from '../view/files.ts';
 import { actor, body, localTime, shortName } from '../view/message.ts';
 import { limitOf } from '../command/limit.ts';
 import { sinceOf } from '../command/since.ts';
+import { cancelledWords, markWords } from '../view/talk-rows.ts';
 import { verifiedMark } from '../view/verified.ts';
 import { colourless, indent, painter } from '../view/render.ts';
 
@@ -67,7 +68,7 @@ function json(entry: LogEntry): string {
 /** One line of facts with the text indented below it, so that no text can pass for such a line. */
 function render(
   { io }: Call,
-  { relPath, message, verified, channel }: LogEntry,
+  { relPath, message, verified, channel, cancelled, force }: LogEntry,
   mixed: boolean,
 ): string {
   const paint = painter(io);
@@ -77,6 +78,8 @@ function render(
     `${[actor(paint, message.from), ...verifiedMark(paint, verified)].join(' ')} → ${to}`,
     ...(mixed ? [`#${colourless(channel.name)}`] : []),
     paint('dim', shortName(relPath)),
+    ...(cancelled ? [paint('yellow', `cancelled ${cancelledWords(cancelled, shortName)}`)] : []),
+    ...(force ? [paint('yellow', markWords('cancel', force))] : []),
     ...filesMark(message.files),
     ...(message.re.length > 0
       ? [paint('dim', `↳ re ${message.re.map(shortName).join(', ')}`)]

@@ -1,3 +1,4 @@
+import { countOf } from '../../protocol/text/amounts.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { memoryRequest } from '../../operations/sending/in-run.ts';
 import { addedMemoryJson, memoryJson } from '../../operations/shapes/as-json.ts';
@@ -143,7 +144,7 @@ function show(call: Call): Promise<number> {
           ...(kind === undefined ? [] : [['kind', kind]]),
           ...(name === undefined ? [] : [['name', name]]),
           ...(changedBy === undefined ? [] : [['changed by', changedBy]]),
-          ...(covers.length === 0 ? [] : [['covers', `${String(covers.length)} messages`]]),
+          ...(covers.length === 0 ? [] : [['covers', countOf(covers.length, 'message')]]),
           ...supersedes.map((old, at) => [
             'supersedes',
             linked(old, subjects.supersedes[at] ?? null),

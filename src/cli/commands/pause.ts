@@ -1,3 +1,4 @@
+import { countOf } from '../../protocol/text/amounts.ts';
 import type { Context } from '../../operations/context.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { reasonInWords } from '../../protocol/text/reasons.ts';
@@ -36,6 +37,6 @@ async function letRun(call: Call, context: Context, actor: string): Promise<numb
   return print(call, { for: actor, resumed: waited }, () =>
     waited.length === 0
       ? `Nothing for ${escapeInvisible(actor)} waits for a budget here; what waits, and why, says: crosstalk status`
-      : `Runs now whatever it costs, for ${actor}: ${String(waited.length)} messages (${said})`,
+      : `Runs now whatever it costs, for ${actor}: ${countOf(waited.length, 'message')} (${said})`,
   );
 }

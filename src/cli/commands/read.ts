@@ -12,7 +12,7 @@ import { flag, inTransport, note, print, text, type Call } from '../command/comm
 import { EXIT } from '../command/exit.ts';
 import { fileLine, putLine } from '../view/files.ts';
 import { actor, body, localTime } from '../view/message.ts';
-import { talkRows } from '../view/talk-rows.ts';
+import { cancelledWords, talkRows } from '../view/talk-rows.ts';
 import { verifiedMark } from '../view/verified.ts';
 import { colourless, painter, table } from '../view/render.ts';
 
@@ -82,7 +82,8 @@ function nearby([first, ...more]: readonly string[]): string {
   return `; in its thread ${which} ${more.length > 0 ? 'do' : 'does'}: crosstalk read ${first} --files <dir>`;
 }
 
-function render({ io }: Call, { message, verified, channel, path, queued }: ReadMessage): string {
+function render({ io }: Call, read: ReadMessage): string {
+  const { message, verified, channel, path, queued, cancelled, force } = read;
   const paint = painter(io);
   const { from, to, type, timestamp, tier, host, re, cause, files = [], extra } = message;
   const rows: [string, string | undefined][] = [
@@ -95,7 +96,8 @@ function render({ io }: Call, { message, verified, channel, path, queued }: Read
     ['host', host],
     ...re.map((one): [string, string] => ['re', one]),
     ...cause.map((one): [string, string] => ['cause', one]),
-    ...talkRows(message),
+    ...talkRows(message, force),
+    ['cancelled', cancelled && cancelledWords(cancelled)],
     ...files.map((file): [string, string] => ['file', fileLine(file)]),
     ['path', path],
     ['state', queued ? 'in the outbox, not on the remote yet' : undefined],

@@ -1,3 +1,4 @@
+import { countOf } from '../../protocol/text/amounts.ts';
 import { changeText, commandText, nameText } from '../../protocol/approval/text.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { joiningLine } from '../../operations/tracing/joining.ts';
@@ -5,19 +6,17 @@ import { unservedLine } from '../../operations/health/nobody.ts';
 import { profileLine } from '../../operations/health/profiles.ts';
 import { latencyText } from '../../operations/health/latency.ts';
 import { status } from '../../operations/health/status.ts';
-import { type Status } from '../../operations/health/report.ts';
+import type { Status } from '../../operations/health/report.ts';
 import { writtenAt } from '../../protocol/names.ts';
 import { resolveFrom } from '../../operations/lookup/resolve.ts';
 import { hostRows, machineRow } from '../view/machine.ts';
 import type { Context } from '../../operations/context.ts';
-import { localTimes } from '../view/message.ts';
+import { localTimes, type Paint } from '../view/message.ts';
 import { flag, inTransport, note, print, text, type Call } from '../command/command.ts';
 import { EXIT } from '../command/exit.ts';
 import { sessionRows, warmRows, warmTitle } from '../view/kept.ts';
 import { age, painter, table } from '../view/render.ts';
 import { gatedRows, inboxRows } from '../view/waiting-rows.ts';
-
-type Paint = ReturnType<typeof painter>;
 
 export function run(call: Call): Promise<number> {
   return inTransport(
@@ -91,7 +90,7 @@ function render(s: Status, paint: Paint): string {
       s.channels.map(({ id, name, messages, last }) => [
         id,
         name,
-        `${String(messages)} messages`,
+        countOf(messages, 'message'),
         last === null ? '' : `last ${writtenAt(last) ?? last}`,
       ]),
     ),
@@ -124,7 +123,7 @@ function render(s: Status, paint: Paint): string {
           letter.state,
           letter.actor,
           letter.reason,
-          `${String(letter.attempts)} attempts`,
+          countOf(letter.attempts, 'attempt'),
           letter.detail,
         ]),
     ),
@@ -194,12 +193,13 @@ function malformedRows({ malformed, malformed_total: total }: Status): string[][
 }
 
 /** The verdict, which comes first, on its own line. */
-function health({ health: { ok, problems } }: Status, paint: Paint): string {
-  if (ok) return paint('green', 'healthy');
+function health({ health: { ok, problems }, warnings }: Status, paint: Paint): string {
   const [first = '', ...more] = problems;
-  return [`${paint('red', 'stuck')}: ${first}`, ...more.map((problem) => `       ${problem}`)].join(
-    '\n',
-  );
+  return [
+    ok ? paint('green', 'healthy') : `${paint('red', 'stuck')}: ${first}`,
+    ...more.map((problem) => `       ${problem}`),
+    ...warnings.map((warning) => `${paint('yellow', 'warning')}: ${warning}`),
+  ].join('\n');
 }
 
 function dispatcher(status: Status): string[][] {
@@ -224,7 +224,7 @@ function dispatcher(status: Status): string[][] {
   for (const { actor, tier, channel, since, messages } of d.running) {
     rows.push([
       'running',
-      `${actor} (${tier}) in ${channelName(status, channel)}, ${String(messages.length)} messages, since ${since}`,
+      `${actor} (${tier}) in ${channelName(status, channel)}, ${countOf(messages.length, 'message')}, since ${since}`,
     ]);
   }
   for (const joining of d.joining ?? [])

@@ -12,7 +12,8 @@ import { suffixOf } from '../../protocol/names.ts';
 import { flag, inTransport, note, print, type Call } from '../command/command.ts';
 import { branchInWords } from '../../protocol/text/branch.ts';
 import { firedText } from '../../protocol/text/fired-text.ts';
-import { dollars, grouped } from '../../protocol/text/amounts.ts';
+import { countOf, dollars, grouped } from '../../protocol/text/amounts.ts';
+import { markWords } from '../view/talk-rows.ts';
 import { verifiedMark } from '../view/verified.ts';
 import { age, colourless, painter } from '../view/render.ts';
 
@@ -61,7 +62,10 @@ function billLine(bill: readonly CostRow[]): string {
   const usd = bill.some((row) => row.usd !== null) ? sum((row) => row.usd ?? 0) : null;
   const failed = sum((row) => row.failed);
   return [
-    `${String(sum((row) => row.runs))} runs${failed === 0 ? '' : `, ${String(failed)} of them failed`}`,
+    `${countOf(
+      sum((row) => row.runs),
+      'run',
+    )}${failed === 0 ? '' : `, ${String(failed)} of them failed`}`,
     ...usageWords({
       input: sum((row) => row.input),
       cached: sum((row) => row.cached),
@@ -108,7 +112,7 @@ function line(call: Call, node: ThreadNode, asked: string, withCost: boolean): s
     node.relPath === asked ? paint('bold', who) : who,
     ...verifiedMark(paint, node.verified),
     paint('cyan', suffixOf(node.relPath)),
-    ...markWords(node).map((word) => paint('yellow', word)),
+    ...marksOf(node).map((word) => paint('yellow', word)),
     ...node.states.map((state) =>
       paint(COLOURS[state.state], words(state) + elsewhere(node, state)),
     ),
@@ -124,18 +128,16 @@ function line(call: Call, node: ThreadNode, asked: string, withCost: boolean): s
   return head.join('  ').trimEnd();
 }
 
-const MARKS = { interim: 'interim', failure: 'notice of a failure', cancel: 'cancels it' } as const;
-
 /** The subscription that has given it, and the event on which that followed. */
 function givenWords({ subscription = '', event }: ThreadNode): string {
   return `by ${subscription}${event === undefined ? '' : ` on event ${event}`}`;
 }
 
 /** A proposal is a word on the way as well, which goes without saying. */
-function markWords({ mark, proposal, decision }: ThreadNode): string[] {
+function marksOf({ mark, force, proposal, decision }: ThreadNode): string[] {
   return [
     ...(proposal === true ? ['proposal'] : []),
-    ...(mark === null || (proposal === true && mark === 'interim') ? [] : [MARKS[mark]]),
+    ...(mark === null || (proposal === true && mark === 'interim') ? [] : [markWords(mark, force)]),
     ...(decision === undefined ? [] : [`decision: ${decision}`]),
   ];
 }

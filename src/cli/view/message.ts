@@ -25,12 +25,15 @@ export function localTime(at: Date): string {
   return `${date} ${[at.getHours(), at.getMinutes(), at.getSeconds()].map(two).join(':')}`;
 }
 
-/** A text with every time in UTC in this machine's time zone. */
+/** A text with every time of ISO 8601 in this machine's time zone. */
 export function localTimes(text: string): string {
-  return text.replace(/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z/g, (time) => {
-    const at = new Date(time);
-    return Number.isNaN(at.getTime()) ? time : localTime(at);
-  });
+  return text.replace(
+    /\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d\b)/g,
+    (time) => {
+      const at = new Date(time);
+      return Number.isNaN(at.getTime()) ? time : localTime(at);
+    },
+  );
 }
 
 const FENCE = /^\s*(`{3,}|~{3,})/;

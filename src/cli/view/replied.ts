@@ -9,7 +9,9 @@ import { note, print, text, type Call } from '../command/command.ts';
 import { durationOf } from '../command/duration.ts';
 import { EXIT } from '../command/exit.ts';
 import { branchInWords } from '../../protocol/text/branch.ts';
+import { forceIn } from '../../operations/lookup/taken-back.ts';
 import { filesMark } from './files.ts';
+import { markWords } from './talk-rows.ts';
 import { localTimes } from './message.ts';
 import { colourless, indent, painter } from './render.ts';
 import { verifiedMark } from './verified.ts';
@@ -70,6 +72,7 @@ const OURS = /^[\p{Z}\p{C}>]*(?:REPLIED|PENDING|FAILED|from\s+\S+)\s+\d{4}\//u;
 const COLOURS = { PENDING: 'yellow', REPLIED: 'green', FAILED: 'red' } as const;
 
 function render({ io }: Call, { ref, state, replies: list, ...rest }: Replied): string {
+  const { cancellations } = rest;
   const paint = painter(io);
   return [
     `${paint(COLOURS[state], state)} ${ref.relPath}`,
@@ -82,7 +85,7 @@ function render({ io }: Call, { ref, state, replies: list, ...rest }: Replied): 
       const mark = markOf(message);
       const notes = [
         ...verifiedMark(paint, verified),
-        ...(mark === null ? [] : [MARKS[mark]]),
+        ...(mark === null ? [] : [markWords(mark, forceIn(cancellations ?? [], relPath))]),
         ...filesMark(message.files),
         ...(message.branch === undefined ? [] : [`branch ${branchInWords(message.branch)}`]),
       ].map((words) => ` (${words})`);
@@ -90,9 +93,3 @@ function render({ io }: Call, { ref, state, replies: list, ...rest }: Replied): 
     }),
   ].join('\n');
 }
-
-const MARKS = {
-  interim: 'interim',
-  failure: 'notice of a failure',
-  cancel: 'cancels it',
-} as const;

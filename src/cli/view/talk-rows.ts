@@ -3,9 +3,32 @@ import { optionLines } from '../../protocol/choice.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { reasonInWords } from '../../protocol/text/reasons.ts';
 import type { Failure, TalkFields } from '../../protocol/talk.ts';
+import type { Mark } from '../../protocol/owed.ts';
+import type { Cancellation, Force } from '../../operations/lookup/taken-back.ts';
+
+const MARKS = { interim: 'interim', failure: 'notice of a failure' } as const;
+const CANCELS: Record<Force, string> = {
+  cancels: 'cancels it',
+  late: 'cancels it after the answer, which stays',
+  none: 'would cancel it, but has no force',
+};
+
+/** The words for the mark of a message. @param force of a cancellation */
+export function markWords(mark: Exclude<Mark, null>, force: Force = 'cancels'): string {
+  return mark === 'cancel' ? CANCELS[force] : MARKS[mark];
+}
+
+/** Words for a message that was taken back. @param shortened how its path is shown */
+export function cancelledWords(
+  { relPath, force, queued }: Cancellation,
+  shortened: (relPath: string) => string = (whole) => whole,
+): string {
+  const late = force === 'late' ? ', after the answer, which stays' : '';
+  return `by ${shortened(relPath)}${late}${queued === true ? ', which is not on the remote yet' : ''}`;
+}
 
 /** What a message says of its part in an exchange (talk.md), as rows of a name and a text. */
-export function talkRows(fields: TalkFields): [string, string | undefined][] {
+export function talkRows(fields: TalkFields, force?: Force): [string, string | undefined][] {
   const { asks, options = [], interim, final, failed, cancels, schema, json, branch } = fields;
   const { proposal, permission, decision } = fields;
   return [
@@ -16,7 +39,10 @@ export function talkRows(fields: TalkFields): [string, string | undefined][] {
     ['interim', interim && 'the answer is still to come'],
     ['final', final],
     ['failed', failed && whyFailed(failed)],
-    ['cancels', cancels],
+    [
+      'cancels',
+      cancels && [cancels, ...(force === 'none' ? ['which has no force'] : [])].join(', '),
+    ],
     ['branch', branch && branchInWords(branch)],
     ['proposal', proposal && 'waits for a decision: crosstalk approve, or crosstalk deny'],
     ['tool', permission && escapeInvisible(permission.tool)],

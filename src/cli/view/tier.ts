@@ -1,3 +1,4 @@
+import { localTimes } from './message.ts';
 import type { HeldChange } from '../../protocol/approval/approval.ts';
 import { optionsOf, type Value } from '../../protocol/approval/record.ts';
 import { commandText, nameText, optionText, pushedText } from '../../protocol/approval/text.ts';
@@ -25,7 +26,7 @@ export function changeLines(change: HeldChange): string {
   const pushed = pushedText(change);
   return [
     `${digest}  ${nameText(name)}`,
-    ...(pushed === undefined ? [] : [`  ${pushed}`]),
+    ...(pushed === undefined ? [] : [`  ${localTimes(pushed)}`]),
     ...changes.flatMap(({ option, approved, proposed }) => [
       `  ${nameText(option)}`,
       ...(approved === undefined ? [] : [`  - ${optionText(option, approved)}`]),

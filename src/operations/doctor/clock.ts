@@ -1,6 +1,7 @@
 import { suffixOf } from '../../protocol/names.ts';
 import type { Context } from '../context.ts';
 import { takeCensus } from '../health/census.ts';
+import { ago } from '../lookup/heard.ts';
 import type { Check } from './check.ts';
 
 const CLOCK_TOLERANCE_S = 300;
@@ -26,7 +27,7 @@ export async function clock(context: Context): Promise<Check> {
   const ok = ahead <= CLOCK_TOLERANCE_S;
   const found = ok
     ? 'not behind the newest message'
-    : `message ${suffixOf(newest)} is ${String(ahead)} s in the future`;
+    : `message ${suffixOf(newest)} is ${ago(context.now().toISOString(), new Date(at))} in the future`;
   return {
     check: 'clock',
     ok,

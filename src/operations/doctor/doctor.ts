@@ -1,5 +1,5 @@
 import { bellCheck } from './bell.ts';
-import { isBroken, type Check } from './check.ts';
+import type { Check } from './check.ts';
 import { clock } from './clock.ts';
 import { access, constants, stat, statfs } from 'node:fs/promises';
 import { foreignClaim } from '../../bus/host.ts';
@@ -63,7 +63,7 @@ export async function doctor(context: Context, alias: string | undefined): Promi
     }),
   );
   const all = [...checks, ...(await serviceChecks(context, facts.host)), ...held];
-  return [...all, backlog(facts, all.filter(isBroken).length)];
+  return [...all, backlog(facts, all)];
 }
 
 /**
@@ -130,25 +130,15 @@ async function remote(context: Context): Promise<Check> {
     : { check: 'remote', ok: false, found: refused.reason, fix: 'ask for the right to push' };
 }
 
-/**
- * Shows who holds the locks (those of a dead process are taken over automatically), and locks that
- * a killed git left.
- */
-async function locks({ transport, paths }: Context): Promise<Check> {
+/** Shows who holds the locks (those of a dead process are taken over automatically). */
+async function locks({ paths }: Context): Promise<Check> {
   const held: string[] = [];
   for (const name of ['dispatcher', 'writer'] as const) {
     const holder = await holderOf(paths.root, name);
     if (holder !== undefined)
       held.push(`${name}: process ${String(holder.pid)} since ${holder.since}`);
   }
-  const stale = await transport.staleLocks();
-  return {
-    check: 'locks',
-    ok: stale.length === 0,
-    found:
-      [...held, ...stale.map((path) => `${path} of a git that was killed`)].join(', ') || 'none',
-    fix: `if no git runs there: rm ${stale.join(' ')}`,
-  };
+  return { check: 'locks', ok: true, found: held.join(', ') || 'none', fix: '' };
 }
 
 async function checkout(context: Context): Promise<Check> {

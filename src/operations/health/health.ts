@@ -1,9 +1,11 @@
+import { countOf } from '../../protocol/text/amounts.ts';
 import { noDispatcher, remoteAway } from '../../protocol/text/dispatcher.ts';
 import { endsByItself } from '../../protocol/text/reasons.ts';
 import { changeProblems, NAMED_CHANGES } from './held-changes.ts';
 import { heldProblems } from './held-agents.ts';
 import { toolProblems } from './actor-tools.ts';
 import { letterFindings } from './letter-findings.ts';
+import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { foreignClaim } from '../../bus/host.ts';
 import { fileFindings } from './profiles.ts';
 import { parkedFinding } from './parked-finding.ts';
@@ -25,7 +27,7 @@ const OUTBOX_LIMIT_S = 60;
  * @param known `locked`: whether a dispatcher process holds the lock; `room`: how much the disk of the
  *   state directory has; `served`: the alias whose messages this machine serves, if it is known
  */
-export function judge(facts: Facts, known: Known): Pick<Status, 'health' | 'findings'> {
+export function judge(facts: Facts, known: Known): Pick<Status, Verdict> {
   const { version_problem: version, dispatcher } = facts;
   const isSilentHere = known.locked && dispatcher !== null && isSilent(dispatcher);
   const findings = [
@@ -39,10 +41,23 @@ export function judge(facts: Facts, known: Known): Pick<Status, 'health' | 'find
     ...unservedProblems(facts.unserved, known.now),
   ];
   const problems = findings.map(({ problem }) => problem);
-  return { health: { ok: problems.length === 0, problems }, findings };
+  const health = { ok: problems.length === 0, problems };
+  return { health, findings, warnings: malformedWarnings(facts) };
 }
 
-type Facts = Omit<Status, 'health' | 'findings'>;
+type Verdict = 'health' | 'findings' | 'warnings';
+/** What is judged. */
+export type Facts = Omit<Status, Verdict>;
+
+/** Says of malformed files how many there are, and what to do; they keep no other mail from getting on. */
+function malformedWarnings({ malformed: [first], malformed_total: total }: Facts): string[] {
+  if (first === undefined) return [];
+  const what = `${escapeInvisible(first.path)}: ${escapeInvisible(first.reason)}`;
+  const which = total === 1 ? 'one malformed file' : `${String(total)} malformed files, the first`;
+  return [
+    `${which}: ${what}; nobody reads ${total === 1 ? 'it; correct or remove it' : 'them; correct or remove them'}, and push`,
+  ];
+}
 
 interface Known {
   now: Date;
@@ -121,7 +136,7 @@ function dispatcherProblems(
       const { alias, count, newest } = dispatcher.alias_shared;
       problems.push(
         act(
-          `somebody else writes as this host, ${alias}: ${String(count)} messages since the dispatcher started, the newest ${newest}; a copy of this machine or of its state answers everything twice: stop one of them and restart this, or somebody forges it`,
+          `somebody else writes as this host, ${alias}: ${countOf(count, 'message')} since the dispatcher started, the newest ${newest}; a copy of this machine or of its state answers everything twice: stop one of them and restart this, or somebody forges it`,
         ),
       );
     }
@@ -160,6 +175,7 @@ function mailProblems({
   host,
   held,
   broken_state_files: broken,
+  stale_locks: locks,
 }: Facts): Finding[] {
   const problems: Finding[] = [];
   if (paused !== null) {
@@ -209,6 +225,10 @@ function mailProblems({
   problems.push(...secretProblems(secrets));
   problems.push(...letterFindings(letters), ...toolProblems(host?.actors ?? []));
   problems.push(...changeProblems(held));
+  for (const path of locks)
+    problems.push(
+      act(`${path} was left by a git that was killed; if no git runs there: rm ${path}`),
+    );
   for (const path of broken)
     problems.push(
       act(

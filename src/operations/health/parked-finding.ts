@@ -1,23 +1,38 @@
 import { endsByItself, reasonInWords } from '../../protocol/text/reasons.ts';
 import { withoutSequences } from '../../protocol/text/steering.ts';
 import { BudgetHolds } from '../../state/bills/budget-holds.ts';
+import { RunBudget } from '../../state/run-budget.ts';
+import type { Tier } from '../../protocol/files/host-file.ts';
 import type { Heartbeat } from '../../state/heartbeat.ts';
 import type { Context } from '../context.ts';
 import { act, wait, type Finding } from './finding.ts';
 
 type Parked = Heartbeat['parked'][number];
 
-/** The tiers whose mail waits for a budget by what is on record, each budget once. */
-export async function parkedOnRecord({
-  paths,
-  now,
-}: Pick<Context, 'paths' | 'now'>): Promise<Parked[]> {
+/**
+ * The tiers whose mail waits by what is on record: for a budget, each once, or for the hour to be over.
+ *
+ * @param tiers the tiers in force, by actor
+ */
+export async function parkedOnRecord(
+  { paths, now }: Pick<Context, 'paths' | 'now'>,
+  tiers: ReadonlyMap<string, readonly Tier[]>,
+): Promise<Parked[]> {
   const { held } = await new BudgetHolds(paths.budgetHolds).load();
   const due = held.filter(({ until }) => until > now().toISOString());
   const found = due.map(({ actor, tier, reason, until, said }) => ({
     ...{ actor, tier, reason, until, said },
   }));
-  return [...new Map(found.map((one) => [`${one.actor} ${one.tier} ${one.said}`, one])).values()];
+  const runs = new RunBudget(paths.runBudget);
+  const spent: Parked[] = [];
+  for (const [actor, all] of tiers)
+    for (const { name: tier, maxRunsPerHour } of all) {
+      const next = await runs.nextStart(actor, tier, maxRunsPerHour, now().getTime());
+      if (next !== undefined)
+        spent.push({ actor, tier, reason: 'max_runs_per_hour', until: next.toISOString() });
+    }
+  const once = new Map(found.map((one) => [`${one.actor} ${one.tier} ${one.said}`, one]));
+  return [...once.values(), ...spent];
 }
 
 /** What to say of mail that a limit or a budget keeps waiting; of an account, its hold says it. */

@@ -71,6 +71,8 @@ export interface Status {
   health: { ok: boolean; problems: string[] };
   /** The same problems, each with who ends it: time alone, or somebody with a command. */
   findings: Finding[];
+  /** What keeps no mail from getting on, and somebody has to look at all the same. */
+  warnings: string[];
   /** Set by `crosstalk pause`. */
   paused: Pause | null;
   /** Agent CLIs that refuse to work at the moment: rate limited, or not logged in. */
@@ -139,4 +141,6 @@ export interface Status {
   malformed: { path: string; reason: string }[];
   malformed_total: number;
   broken_state_files: string[];
+  /** Paths of locks that a killed git left in the clone. */
+  stale_locks: string[];
 }

@@ -10,6 +10,7 @@ import type { Commit } from '../../protocol/commit.ts';
 import { roomAt } from '../../state/place/room.ts';
 import { OpenPermissions } from '../../state/permissions/open-permissions.ts';
 import { readPause } from '../../state/pause.ts';
+import type { Tier } from '../../protocol/files/host-file.ts';
 import { brokenRecords } from '../../state/directory.ts';
 import { knownHost } from '../setup/approvals.ts';
 import { secretsOf } from '../setup/secrets.ts';
@@ -20,7 +21,7 @@ import { type Context } from '../context.ts';
 import { channelsOf, hostsOf } from '../view.ts';
 import type { IndexOptions } from '../index/indexing.ts';
 import { listGated } from '../lookup/gated.ts';
-import { judge } from './health.ts';
+import { judge, type Facts } from './health.ts';
 import { listHeld } from './held-secrets.ts';
 import { heldAgents } from './held-agents.ts';
 import { keptSessions } from './kept-sessions.ts';
@@ -69,7 +70,7 @@ export async function status(
   const served = (host.status?.actors ?? []).map(({ name }) => name);
   const machines = running?.bell && otherMachines(running, await aliasesOf(context), context.now());
   const profiles = await lookAtProfiles(context, census.tip, served);
-  const facts: Omit<Status, 'health' | 'findings'> = {
+  const facts: Facts = {
     transport: transport.dir,
     origin: transport.origin !== undefined,
     branch: transport.branch,
@@ -83,7 +84,7 @@ export async function status(
     host_problem: host.problem,
     profile_problems: profiles.problems,
     profile_changes: profiles.changes,
-    parked: running?.parked ?? (await parkedOnRecord(context)),
+    parked: running?.parked ?? (await parkedOnRecord(context, host.inForce)),
     unserved: await mailForNobody(context, counting),
     inbox: await waitingFor(context, counting.name, counting),
     permissions: await new OpenPermissions(paths.permissions).all(),
@@ -138,6 +139,7 @@ export async function status(
     malformed: Object.entries(census.malformed).map(([path, reason]) => ({ path, reason })),
     malformed_total: census.malformedTotal,
     broken_state_files: await brokenRecords(paths),
+    stale_locks: await transport.staleLocks(),
   };
   const known = {
     now: context.now(),
@@ -165,9 +167,13 @@ async function hostStatus(
   problem: string | null;
   served: string | undefined;
   held: HeldChange[];
+  inForce: ReadonlyMap<string, readonly Tier[]>;
 }> {
   const { host, problem, served, others, held, servers } = await knownHost(context, alias);
-  if (host === undefined) return { status: null, problem: problem ?? null, served, held };
+  if (host === undefined) {
+    const inForce = new Map<string, readonly Tier[]>();
+    return { status: null, problem: problem ?? null, served, held, inForce };
+  }
   const missing = (names: readonly string[]): Promise<string[]> =>
     secretsOf(context).missing(names);
   const tools = new Map<string, WebTool[]>();
@@ -180,6 +186,7 @@ async function hostStatus(
     problem: null,
     served,
     held,
+    inForce: host.inForce,
     status: {
       alias: host.alias,
       path: host.path,

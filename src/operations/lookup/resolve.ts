@@ -3,6 +3,7 @@ import { CrosstalkError } from '../../errors.ts';
 import type { Channel } from '../../protocol/files/channel.ts';
 import { channelFile, CHANNELS, messageFile } from '../../protocol/layout.ts';
 import { isChannelId, isName, isRelPath, suffixOf, toName } from '../../protocol/names.ts';
+import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { tipOf, type Context } from '../context.ts';
 import { writerOf } from '../locate.ts';
@@ -52,6 +53,22 @@ export async function resolveChannel(
     wanted === undefined
       ? `several channels: ${listed}; say which with --channel <name or id>, or for this clone with: git config crosstalk.channel <name or id>`
       : `several channels match ${shown(wanted)}: ${listed}; say which with --channel <id>`,
+  );
+}
+
+/**
+ * As {@link resolveChannel}, for whoever writes in it.
+ *
+ * @throws CrosstalkError `refused` for an archived channel
+ */
+export async function openChannel(context: Context, given: string | undefined): Promise<Channel> {
+  const found = await resolveChannel(context, given);
+  if (found.archived !== true) return found;
+  const all = await context.reader.channels(await tipOf(context));
+  const open = listChannels(all.filter(({ archived }) => archived !== true));
+  throw new CrosstalkError(
+    'refused',
+    `the channel ${escapeInvisible(found.name)} is archived; open another (${open}), bring it back with: crosstalk channel archive --undo ${found.id}, or read it with: crosstalk log ${found.id}`,
   );
 }
 

@@ -6,6 +6,13 @@ import { arrivals, CHUNK, readFiles, type Arrival, type MessageFile } from '../l
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
 import { marked } from '../lookup/marked.ts';
 import { newestFirst } from '../lookup/newest.ts';
+import {
+  cancellationsHere,
+  forceIn,
+  inForce,
+  type Cancellation,
+  type Force,
+} from '../lookup/taken-back.ts';
 import { waitForNews } from './news.ts';
 import { resolveChannel } from '../lookup/resolve.ts';
 
@@ -25,6 +32,10 @@ export interface LogInput {
 
 export interface LogEntry extends Located {
   channel: Channel;
+  /** The cancellation by which it was taken back, if that is among the messages shown. */
+  cancelled?: Cancellation;
+  /** What it does, if it takes another message back. */
+  force?: Force;
 }
 
 /** Some messages, the oldest first. */
@@ -137,12 +148,24 @@ async function entriesOf(
   tip: string,
   found: readonly Arrival[],
 ): Promise<LogEntry[]> {
+  // What takes a message back is newer than it, and has its writer and its addressees: it is among those shown.
+  const targets = found.flatMap(({ channel, message: { cancels } }) =>
+    cancels === undefined ? [] : [{ channel, relPath: cancels }],
+  );
+  const cancels = await cancellationsHere(context, targets);
   return Promise.all(
-    (await marked(context, tip, found)).map(async ({ channel, relPath, message, verified }) => ({
-      relPath,
-      message,
-      ...(verified !== undefined && { verified }),
-      channel: await context.reader.channel(tip, channel),
-    })),
+    (await marked(context, tip, found)).map(async ({ channel, relPath, message, verified }) => {
+      const cancelled = inForce(cancels.filter((one) => one.message.cancels === relPath));
+      const force =
+        message.cancels === undefined ? undefined : (forceIn(cancels, relPath) ?? 'none');
+      return {
+        relPath,
+        message,
+        ...(verified !== undefined && { verified }),
+        ...(cancelled && { cancelled }),
+        ...(force && { force }),
+        channel: await context.reader.channel(tip, channel),
+      };
+    }),
   );
 }

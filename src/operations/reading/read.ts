@@ -8,6 +8,13 @@ import { refreshOrNote, tipOf, type Context } from '../context.ts';
 import { marked } from '../lookup/marked.ts';
 import { queuedFiles } from '../lookup/queued.ts';
 import { resolveMessage } from '../lookup/resolve.ts';
+import {
+  cancellationsHere,
+  forceIn,
+  inForce,
+  type Cancellation,
+  type Force,
+} from '../lookup/taken-back.ts';
 import { type MessageRef } from '../../protocol/message-ref.ts';
 
 /** A message's file. */
@@ -24,6 +31,10 @@ export interface FoundFile {
 /** One complete message. */
 export interface ReadMessage extends Omit<FoundFile, 'bytes'> {
   message: Message;
+  /** The cancellation by which it was taken back; only where somebody is shown the message. */
+  cancelled?: Cancellation;
+  /** What it does, if it takes another message back; only where somebody is shown it. */
+  force?: Force;
   /** As in `Located`. */
   verified?: boolean;
 }
@@ -43,7 +54,21 @@ export async function shownMessage(context: Context, given: string): Promise<Rea
   const read = await parsedFile(context, found);
   const text = read.queued ? found.bytes.toString('utf8') : undefined;
   const [shown = read] = await marked(context, await tipOf(context), [read], () => text);
-  return shown;
+  return withCancels(context, shown);
+}
+
+/** Adds whether a message was taken back, and what force it has if it takes one back. */
+async function withCancels(context: Context, shown: ReadMessage): Promise<ReadMessage> {
+  const { message, relPath } = shown;
+  const channel = shown.channel.id;
+  const targets = [relPath, ...(message.cancels === undefined ? [] : [message.cancels])];
+  const found = await cancellationsHere(
+    context,
+    targets.map((one) => ({ channel, relPath: one })),
+  );
+  const cancelled = inForce(found.filter((one) => one.message.cancels === relPath));
+  const force = message.cancels === undefined ? undefined : (forceIn(found, relPath) ?? 'none');
+  return { ...shown, ...(cancelled && { cancelled }), ...(force && { force }) };
 }
 
 async function parsedFile(context: Context, { bytes, ...file }: FoundFile): Promise<ReadMessage> {

@@ -1,5 +1,7 @@
+import { formatAddress } from '../../protocol/address.ts';
 import type { MessageRef } from '../../protocol/message-ref.ts';
 import { tipOf, type Context } from '../context.ts';
+import { cancellationsHere, inForce, type Cancellation } from '../lookup/taken-back.ts';
 import { findMessage } from '../reading/read.ts';
 import { Board } from '../waiting/board.ts';
 import type { SendInput, Sent } from './input.ts';
@@ -20,10 +22,11 @@ export interface CancelInput {
   login: string;
 }
 
-/** What was taken back, and the message that does it. */
+/** What was taken back, and the message that does it; it may have been there `already`. */
 export interface Cancelled extends Sent {
   /** The relPath of the message that was taken back. */
   cancelled: string;
+  already?: true;
 }
 
 /**
@@ -40,6 +43,10 @@ export async function cancel(
 ): Promise<Cancelled> {
   // Resolved here, because a dispatcher must not be kept busy by building an index.
   const { channel, relPath } = await findMessage(context, message);
+  const earlier = await cancellationsHere(context, [{ channel, relPath }]).catch(() => []);
+  const before = inForce(earlier.filter((one) => only || one.message.only !== true));
+  // A second one would do nothing that the first does not.
+  if (before !== undefined) return { ...alreadySent(channel, before), cancelled: relPath };
   const said: SendInput = {
     ...input,
     to: '',
@@ -55,6 +62,22 @@ export async function cancel(
       `${relPath} was answered before; the answer stays, and only what goes on is ended`,
     );
   return { ...sent, cancelled: relPath };
+}
+
+function alreadySent(
+  channel: string,
+  { relPath, message: { from, to, re, cause }, queued }: Cancellation,
+): Omit<Cancelled, 'cancelled'> {
+  return {
+    channel,
+    from,
+    messages: [{ relPath, to: to.map(formatAddress), re, cause }],
+    delivered:
+      queued === true
+        ? { published: false, reason: 'it waits in the outbox' }
+        : { published: true, direct: false },
+    already: true,
+  };
 }
 
 async function isAnswered(context: Context, ref: MessageRef): Promise<boolean> {

@@ -8,8 +8,8 @@ import { isAnswer } from '../../protocol/owed.ts';
 import { tipOf, type Context } from '../context.ts';
 import { noteSeen } from '../lookup/seen.ts';
 import { withNaming } from '../lookup/naming.ts';
-import { queuedCancels } from '../lookup/queued.ts';
 import { resolveFrom } from '../lookup/resolve.ts';
+import { cancellationsHere, inForce } from '../lookup/taken-back.ts';
 import { readMessage } from '../reading/read.ts';
 import { queuedIn } from '../tracing/gather.ts';
 import type { SendInput, Sent } from './input.ts';
@@ -51,7 +51,7 @@ export async function reply(
     throw new AnsweredBefore(relPath, earlier);
   const said = { ...input, to: '', reply: `${channel.id}/${relPath}` };
   const sent = await send(senderIn(context), said, options);
-  const cancelled = await takenBackIn(context, { ...ref, message });
+  const cancelled = await takenBackIn(context, ref);
   if (cancelled !== undefined)
     context.note(
       `${relPath} was taken back, in ${cancelled}, and nobody waits for an answer to it`,
@@ -70,17 +70,13 @@ export class AnsweredBefore extends CrosstalkError {
   }
 }
 
-/** The message by which its writer took a message back, as far as is known here; what a run says is its own business. */
-async function takenBackIn(
-  context: Context,
-  { channel, relPath, message }: MessageRef & Located,
-): Promise<string | undefined> {
+/** The message by which a message was taken back, as far as is known here; what a run says is its own business. */
+async function takenBackIn(context: Context, ref: MessageRef): Promise<string | undefined> {
   if (isOfRun(context)) return undefined;
-  const queued = await queuedCancels(context, { channel, relPath });
-  return withNaming(context, await tipOf(context), async (find) => {
-    const naming = [...(await find({ channel, relPath }, 're')), ...queued];
-    return cancelOf({ relPath, message }, naming, { isNobodys: false })?.relPath;
-  }).catch(() => undefined);
+  return cancellationsHere(context, [ref]).then(
+    (found) => inForce(found)?.relPath,
+    () => undefined,
+  );
 }
 
 function isOfRun({ agentMode, dispatch }: Context): boolean {

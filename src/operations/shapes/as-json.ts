@@ -7,6 +7,7 @@ import type { Memory, MemoryChange, MemoryKind } from '../../protocol/files/memo
 import type { ListedMemory } from '../memory/list.ts';
 import type { LoggedMemory } from '../memory/log.ts';
 import type { AddedMemory } from '../memory/write.ts';
+import type { Cancellation, Force } from '../lookup/taken-back.ts';
 import type { InboxEntry } from '../lookup/inbox.ts';
 import type { ReadMessage } from '../reading/read.ts';
 import type { Replied } from '../reading/replies.ts';
@@ -37,11 +38,18 @@ export interface MessageJson extends TalkFields {
   re: string[];
   /** Whether its writer has signed it; only where a key of that name is pinned here. */
   verified?: boolean;
+  /** The message by which it was taken back; `read` and `log` say it. */
+  cancelled_by?: string;
+  /** What it does if it takes another message back: `late` after the answer, which stays; `none`: its writer may not. */
+  force?: Force;
   body: string;
 }
 
 /** Converts a message of a list to JSON. */
-export function messageJson({ relPath, message, verified }: Located): MessageJson {
+export function messageJson(
+  located: Located & { cancelled?: Cancellation; force?: Force },
+): MessageJson {
+  const { relPath, message, verified, cancelled, force } = located;
   return {
     relPath,
     from: message.from,
@@ -50,6 +58,8 @@ export function messageJson({ relPath, message, verified }: Located): MessageJso
     re: message.re,
     ...(verified !== undefined && { verified }),
     ...talkHeader(message),
+    ...(cancelled && { cancelled_by: cancelled.relPath }),
+    ...(force && { force }),
     body: message.body,
   };
 }

@@ -1,5 +1,5 @@
 import { activation, explainClause, type Clause } from '../../protocol/activation.ts';
-import { parseAddress } from '../../protocol/address.ts';
+import { parseAddress, type Address } from '../../protocol/address.ts';
 import { startedBy } from '../../protocol/automation/firing.ts';
 import type { StartedBy } from '../../protocol/text/fired-text.ts';
 import { subscriptionOf, type GivenBy } from '../../protocol/automation/follow-up.ts';
@@ -10,6 +10,8 @@ import { factsOf, type Facts } from './facts.ts';
 import { sessionAbout, type SessionAbout } from './session-about.ts';
 import { steeringAbout, type SteeringAbout } from './steering-about.ts';
 import { withNaming } from '../lookup/naming.ts';
+import { isPerson } from '../lookup/people.ts';
+import { servedBy } from '../lookup/serving.ts';
 import { queuedMessage } from '../lookup/queued.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
 import { resolveMessage } from '../lookup/resolve.ts';
@@ -21,6 +23,8 @@ export interface Explanation {
   actor: string;
   host: string | null;
   wakes: boolean;
+  /** Only for a person, whom nothing runs for. */
+  person?: true;
   clause: Clause;
   because: string;
   /** The entries of `re` that were decisive. */
@@ -88,6 +92,7 @@ export async function explain(
     actor: name,
     host: host ?? null,
     wakes: result.wakes,
+    ...((await isOnlyPerson(context, tip, address.value)) && { person: true as const }),
     clause: result.clause,
     because: explainClause(result.clause, name),
     answered: result.answered,
@@ -106,4 +111,11 @@ export async function explain(
     }),
     ...(asked && { asks_for: asked }),
   };
+}
+
+/** Whether no host serves a name, and a person writes under it. */
+async function isOnlyPerson(context: Context, tip: string, address: Address): Promise<boolean> {
+  const { serving } = await servedBy(context);
+  if (serving.some(({ actors }) => actors.includes(address.name))) return false;
+  return (await isPerson(context, tip, address)) === true;
 }

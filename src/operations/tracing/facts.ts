@@ -1,5 +1,5 @@
 import type { WebDelay } from '../../api/delay.ts';
-import { CANCELLED, cancelOf } from '../../protocol/cancel.ts';
+import { CANCELLED } from '../../protocol/cancel.ts';
 import { messageFile } from '../../protocol/layout.ts';
 import { isAnswer } from '../../protocol/owed.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
@@ -16,10 +16,7 @@ import { gatedAbout, gatedLine, type GatedMail } from '../lookup/gated.ts';
 import { holderOf } from '../../state/lock.ts';
 import { tipOf, type Context } from '../context.ts';
 import type { Naming } from '../lookup/naming.ts';
-import { believed } from '../lookup/marked.ts';
-import { whoHas } from '../lookup/people.ts';
-import { queuedCancels, queuedMessage } from '../lookup/queued.ts';
-import type { Located } from '../../protocol/message.ts';
+import { cancellationsOf, inForce } from '../lookup/taken-back.ts';
 import type { MessageRef } from '../../protocol/message-ref.ts';
 
 /**
@@ -120,7 +117,7 @@ export async function factsOf(
   const own = mentions.filter(({ message }) => message.from === actor);
   const notices = own.filter(({ message }) => message.failed !== undefined);
   const stopped = notices.filter(({ message }) => message.failed?.reason === CANCELLED);
-  const cancels = await cancelsAmong(context, ref, mentions);
+  const cancel = inForce(await cancellationsOf(context, ref, mentions));
   const answers = own.filter(({ message }) => message.re.includes(relPath) && isAnswer(message));
   const tasks = own.filter(({ message }) => !message.re.includes(relPath) && isAnswer(message));
   // Only this machine's actors are in its heartbeat's host file, and only their mail is held here.
@@ -137,7 +134,7 @@ export async function factsOf(
     running,
     answered_by: answers.map((mention) => mention.relPath),
     failed_in: notices.filter((one) => !stopped.includes(one)).map((one) => one.relPath),
-    cancelled_in: [...cancels, ...stopped].map((one) => one.relPath),
+    cancelled_in: [...(cancel ? [cancel] : []), ...stopped].map((one) => one.relPath),
     delegated_in: tasks.map((mention) => mention.relPath),
     silent: wakes && settled && !running && own.length === 0 && letter === undefined,
     parked: waits === undefined || !waiting ? null : { reason: waits.reason, until: waits.until },
@@ -151,26 +148,6 @@ export async function factsOf(
     ),
     dead_letter: letter === undefined ? null : { id: letter.id, state: letter.state },
   };
-}
-
-/** The message by which another one was taken back. @param mentions those that name it */
-async function cancelsAmong(
-  context: Context,
-  { channel, relPath }: MessageRef,
-  mentions: readonly Located[],
-): Promise<Located[]> {
-  const queued = await queuedCancels(context, { channel, relPath });
-  if (![...mentions, ...queued].some(({ message }) => message.cancels === relPath)) return [];
-  const tip = await tipOf(context);
-  const message =
-    (await context.reader.message(tip, channel, relPath)) ??
-    (await queuedMessage(context, { channel, relPath }));
-  if (message === undefined) return [];
-  const placed = mentions.map((one) => ({ ...one, channel }));
-  const isNobodys = (await whoHas(context, message.to)) === undefined;
-  const counted = [...(await believed(context, tip, placed)), ...queued];
-  const cancel = cancelOf({ relPath, message }, counted, { isNobodys });
-  return cancel === undefined ? [] : [cancel];
 }
 
 function permissionFact({ relPath, approver, tool, until }: OpenPermission): Facts['permission'] {

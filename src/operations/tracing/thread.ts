@@ -19,6 +19,7 @@ import { whomText } from './joining.ts';
 import { withNaming, type Naming } from '../lookup/naming.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
 import { marked } from '../lookup/marked.ts';
+import { cancellationsOf, forceIn } from '../lookup/taken-back.ts';
 import { hearing, whyUnread, type HeardOf } from './unread.ts';
 import { resolveMessage } from '../lookup/resolve.ts';
 import { gather, queuedIn } from './gather.ts';
@@ -57,6 +58,7 @@ export async function thread(context: Context, given: string): Promise<WebThread
     const skills = await askedSkills(context, tip, bodies);
     const nodeOf = async (branch: Branch): Promise<WebThreadNode> => ({
       ...describe(branch, skills),
+      ...(await forceOf(context, ref.channel, branch, naming)),
       states: await statesOf(context, ref.channel, served, branch, messages, naming, heardOf),
       children: await Promise.all(branch.children.map(nodeOf)),
     });
@@ -69,6 +71,19 @@ export async function thread(context: Context, given: string): Promise<WebThread
       roots: await Promise.all(treesOf(messages).map(nodeOf)),
     };
   });
+}
+
+/** What force a cancellation has; nothing for any other message. */
+async function forceOf(
+  context: Context,
+  channel: string,
+  { relPath, message: { cancels } }: Located,
+  naming: Naming,
+): Promise<Pick<WebThreadNode, 'force'>> {
+  if (cancels === undefined) return {};
+  const target = { channel, relPath: cancels };
+  const found = await cancellationsOf(context, target, await naming(target, 're'));
+  return { force: forceIn(found, relPath) ?? 'none' };
 }
 
 function describe(

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { stat } from 'node:fs/promises';
 import { messageKey, type MessageRef } from '../../protocol/message-ref.ts';
 import { CHANNELS } from '../../protocol/layout.ts';
-import { parseMessage, type Located, type Message } from '../../protocol/message.ts';
+import { parseMessage, type Message } from '../../protocol/message.ts';
 import { tipOf, type Context } from '../context.ts';
 import { arrivals, type Arrival } from '../lookup/arrivals.ts';
 import { believed, marked } from '../lookup/marked.ts';
@@ -10,6 +10,7 @@ import { lastHeard } from '../lookup/heard.ts';
 import { isPerson, whoHas } from '../lookup/people.ts';
 import { queuedCancels, queuedMessages } from '../lookup/queued.ts';
 import { servedBy } from '../lookup/serving.ts';
+import { cancellationsOf, type Cancellation } from '../lookup/taken-back.ts';
 import { findServed } from '../setup/hosts.ts';
 import { askedAt } from './asked.ts';
 import { holdUps } from './hold-ups.ts';
@@ -27,6 +28,8 @@ import {
 export interface Followed extends Asked, Standing {
   /** What holds the answer up, a line for each cause. */
   held_up: string[];
+  /** The replies that say that it is taken back, and what force they have. */
+  cancellations?: Cancellation[];
 }
 
 /** Milliseconds between looks at this machine's state, which no change of the bus announces. */
@@ -101,16 +104,18 @@ export class Board {
     for (const asked of this.#asked) {
       const standing = await this.#standing(asked, isLive);
       const held_up = explains ? await this.#explain(asked, standing) : [];
-      found.push({ ...asked, ...standing, replies: await this.#marked(asked), held_up });
+      found.push({ ...asked, ...standing, ...(await this.#marked(asked)), held_up });
     }
     return found;
   }
 
-  /** The replies, with whether their writers have signed them. */
-  async #marked({ ref: { channel }, replies }: Asked): Promise<Located[]> {
-    if (replies.length === 0) return replies;
-    const placed = replies.map((one) => ({ ...one, channel }));
-    return marked(this.#context, this.#tip, placed);
+  /** The replies, with whether their writers have signed them, and what those do that cancel. */
+  async #marked({ ref, replies }: Asked): Promise<Pick<Followed, 'replies' | 'cancellations'>> {
+    if (replies.length === 0) return { replies };
+    const placed = replies.map((one) => ({ ...one, channel: ref.channel }));
+    const signed = await marked(this.#context, this.#tip, placed);
+    if (signed.every(({ message: { cancels } }) => !cancels)) return { replies: signed };
+    return { replies: signed, cancellations: await cancellationsOf(this.#context, ref, replies) };
   }
 
   async #readWorld(isLive: boolean): Promise<void> {

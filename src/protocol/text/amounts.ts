@@ -7,6 +7,11 @@ export function grouped(count: number): string {
   return parts.join(',');
 }
 
+/** A count with its noun, such as `1 message` or `3 messages`. */
+export function countOf(count: number, noun: string): string {
+  return `${String(count)} ${noun}${count === 1 ? '' : 's'}`;
+}
+
 /** An amount of US dollars; `-` where no CLI stated any. */
 export function dollars(usd: number | null): string {
   return usd === null ? '-' : `$${usd.toFixed(usd < 1 ? 4 : 2)}`;

@@ -16,6 +16,7 @@ import { inTransport, note, print, text, flag, type Call } from '../../command/c
 import { EXIT } from '../../command/exit.ts';
 import { dollars } from '../../../protocol/text/amounts.ts';
 import { escapeInvisible } from '../../../protocol/text/quoted.ts';
+import { localTimes } from '../../view/message.ts';
 import { colourless, table } from '../../view/render.ts';
 
 export function run(call: Call): Promise<number> {
@@ -70,7 +71,7 @@ function tell(call: Call, edited: EditedSchedule, word: string): number {
   const { delivered, upcoming, name, path } = edited;
   const shape = { name, path, upcoming, status: delivered.published ? 'published' : 'queued' };
   return print(call, shape, () =>
-    [`${word}: ${name} (${path})`, ...upcoming.map((at) => `  due ${at}`)].join('\n'),
+    [`${word}: ${name} (${path})`, ...upcoming.map((at) => `  due ${localTimes(at)}`)].join('\n'),
   );
 }
 
@@ -93,7 +94,7 @@ function row(one: ShownSchedule): string[] {
   if (problem !== undefined) return [name, `cannot be read: ${problem}`].map(escapeInvisible);
   const used = one.runs === 0 ? null : dollars(one.cost_usd);
   const cells = [name, host, to, when, enabled ? next : 'paused', last, outcome, used];
-  return cells.map((cell) => escapeInvisible(cell ?? '-'));
+  return cells.map((cell) => localTimes(escapeInvisible(cell ?? '-')));
 }
 
 function show(call: Call): Promise<number> {
@@ -103,8 +104,8 @@ function show(call: Call): Promise<number> {
       [
         `${escapeInvisible(shown.path)}${shown.enabled ? '' : ' (paused)'}`,
         ...shown.problems.map((problem) => `cannot be read: ${escapeInvisible(problem)}`),
-        ...shown.upcoming.map((at) => `due ${at}`),
-        ...(shown.last === null ? [] : [`last ${shown.last}: ${shown.outcome ?? ''}`]),
+        ...shown.upcoming.map((at) => `due ${localTimes(at)}`),
+        ...(shown.last === null ? [] : [`last ${localTimes(shown.last)}: ${shown.outcome ?? ''}`]),
         ...(shown.sent === null ? [] : [`sent ${shown.sent}`]),
         '',
         colourless(shown.text).trimEnd(),

@@ -16,13 +16,15 @@ export async function run(call: Call): Promise<number> {
     login: io.login,
   };
   await inTransport(call, async (context) => {
-    const { cancelled, ...sent } = await cancel(context, input, {
+    const { cancelled, already, ...sent } = await cancel(context, input, {
       onDurable: () => {
         durableWord(call);
       },
     });
     io.lastWord('');
-    const { delivered } = sent;
+    const { delivered, messages } = sent;
+    if (already === true)
+      note(call, `${cancelled} is cancelled already, by ${messages[0]?.relPath ?? ''}`);
     if (!delivered.published)
       note(call, `other hosts go on until this is on the remote: ${delivered.reason}`);
     print(call, { ...sentJson(sent), cancelled }, () => `Cancelled: ${cancelled}`);

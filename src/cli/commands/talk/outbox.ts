@@ -5,6 +5,7 @@ import { dropHeldSecrets, releaseHeldSecrets } from '../../../operations/upkeep/
 import { saidSecrets } from '../../../protocol/text/found-secret.ts';
 import { EXIT } from '../../command/exit.ts';
 import { inTransport, note, print, text, type Call } from '../../command/command.ts';
+import { localTimes } from '../../view/message.ts';
 import { colourless, table } from '../../view/render.ts';
 
 export function run(call: Call): Promise<number> {
@@ -27,7 +28,7 @@ async function list(call: Call, context: Context): Promise<number> {
 
 function row({ id, at, what, found }: HeldSecret): string[] {
   const state = found.length === 0 ? 'waits to be pushed' : saidSecrets(found);
-  return [id, at, colourless(what), colourless(state)];
+  return [id, localTimes(at), colourless(what), colourless(state)];
 }
 
 async function release(call: Call, context: Context, id: string): Promise<number> {

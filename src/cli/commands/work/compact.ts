@@ -1,3 +1,4 @@
+import { countOf } from '../../../protocol/text/amounts.ts';
 import { compact, type Compacted } from '../../../operations/compacting/compact.ts';
 import { firstPath, newMarks } from '../../../operations/sending/marks.ts';
 import { addedMemoryJson } from '../../../operations/shapes/as-json.ts';
@@ -46,7 +47,7 @@ function report(call: Call, { asked, added, ...counts }: Compacted): number {
     return call.io.stop.aborted ? EXIT.interrupted : Math.max(ended(call, ending, [question]), 1);
   }
   const { covered, messages, complete } = counts;
-  const others = `${complete ? '' : 'at least '}${String(messages)} messages`;
+  const others = `${complete ? '' : 'at least '}${countOf(messages, 'message')}`;
   if (covered < messages || !complete)
     note(
       call,
@@ -54,7 +55,7 @@ function report(call: Call, { asked, added, ...counts }: Compacted): number {
     );
   const word = added.delivered.published ? 'Remembered' : 'Queued';
   return print(call, { ...addedMemoryJson(added), covers: added.memory.covers ?? [] }, () =>
-    [`${word}: ${added.file}`, `of ${String(covered)} messages, by ${added.memory.from}`].join(
+    [`${word}: ${added.file}`, `of ${countOf(covered, 'message')}, by ${added.memory.from}`].join(
       ', ',
     ),
   );

@@ -1,0 +1,89 @@
+import { cancelOf } from '../../protocol/cancel.ts';
+import { EVERYONE } from '../../protocol/address.ts';
+import { isAnswer } from '../../protocol/owed.ts';
+import type { Located } from '../../protocol/message.ts';
+import type { MessageRef } from '../../protocol/message-ref.ts';
+import { tipOf, type Context } from '../context.ts';
+import { believed } from './marked.ts';
+import { withNaming, type Naming } from './naming.ts';
+import { whoHas } from './people.ts';
+import { queuedCancels, queuedMessage, type CancelHere } from './queued.ts';
+
+/**
+ * What a cancellation does. `late`: all addressees had answered before it, so that the answers stay and only what
+ * goes on is ended; `none`: its writer may not cancel what it names, or has not signed it.
+ */
+export type Force = 'cancels' | 'late' | 'none';
+
+/** A message that says of another one that it is taken back. */
+export interface Cancellation extends CancelHere {
+  force: Force;
+}
+
+/**
+ * The messages that say of another one that it is taken back, as far as is known here, the oldest first and those of
+ * the outbox last.
+ *
+ * @param mentions the messages on the bus that name it
+ */
+export async function cancellationsOf(
+  context: Context,
+  { channel, relPath }: MessageRef,
+  mentions: readonly Located[],
+): Promise<Cancellation[]> {
+  const found: CancelHere[] = [
+    ...mentions.filter(({ message }) => message.cancels === relPath),
+    ...(await queuedCancels(context, { channel, relPath })),
+  ];
+  if (found.length === 0) return [];
+  const tip = await tipOf(context);
+  const message =
+    (await context.reader.message(tip, channel, relPath)) ??
+    (await queuedMessage(context, { channel, relPath }));
+  if (message === undefined) return found.map((one) => ({ ...one, force: 'none' }));
+  const isNobodys = (await whoHas(context, message.to)) === undefined;
+  const placed = found.map((one) => ({ ...one, channel }));
+  const onTheBus = placed.filter(({ queued }) => queued !== true);
+  const counted = new Set((await believed(context, tip, onTheBus)).map((one) => one.relPath));
+  return found.map((one) => {
+    const counts = one.queued === true || counted.has(one.relPath);
+    const mayDoIt = cancelOf({ relPath, message }, [one], { isNobodys }) !== undefined;
+    if (!counts || !mayDoIt) return { ...one, force: 'none' };
+    const before = mentions.filter(
+      (said) => said.relPath < one.relPath && said.message.re.includes(relPath),
+    );
+    const hasAnswered = ({ name }: { name: string }): boolean =>
+      name !== EVERYONE &&
+      before.some((said) => said.message.from === name && isAnswer(said.message));
+    return { ...one, force: message.to.every(hasAnswered) ? 'late' : 'cancels' };
+  });
+}
+
+/** As {@link cancellationsOf}, where the messages that name it are still to be found. */
+export async function cancellationsHere(
+  context: Context,
+  refs: readonly MessageRef[],
+): Promise<Cancellation[]> {
+  if (refs.length === 0) return [];
+  return withNaming(context, await tipOf(context), async (naming) =>
+    (await Promise.all(refs.map((ref) => cancellationsIn(context, ref, naming)))).flat(),
+  );
+}
+
+async function cancellationsIn(
+  context: Context,
+  ref: MessageRef,
+  naming: Naming,
+): Promise<Cancellation[]> {
+  return cancellationsOf(context, ref, await naming(ref, 're'));
+}
+
+/** The force of one of some messages; undefined if it is not among them. */
+export function forceIn(found: readonly Cancellation[], relPath: string): Force | undefined {
+  return found.find((one) => one.relPath === relPath)?.force;
+}
+
+/** The cancellation of a message that has force. */
+export function inForce(found: readonly Cancellation[]): Cancellation | undefined {
+  return found.find(({ force }) => force !== 'none');
+}
