@@ -453,6 +453,22 @@ describe('a bus in a project', () => {
     expect(anna.hostFile(hub)).toContain('alias: anna');
   });
 
+  it('takes of what its remote allows the project what doctor counts', async () => {
+    const { root, hub, anna } = project();
+    await anna.init();
+    await anna.run('send', '--to', 'annas', 'hello');
+    const { out } = await anna.run('doctor');
+    expect(out).toMatch(
+      new RegExp(
+        `of what ${hub} allows the project, the bus takes one ref and about [\\d.]+ .iB; this machine has pushed [12] times in 24 hours`,
+      ),
+    );
+    const own = join(root, 'own');
+    await anna.runIn(root, {}, 'init', own, '--cli', 'cat', '--from', 'anna');
+    const other = await anna.runIn(own, {}, 'doctor');
+    expect(other.out).not.toContain('shared with');
+  });
+
   it('is found by a project that was moved', async () => {
     const { root, anna } = project();
     await anna.init();
