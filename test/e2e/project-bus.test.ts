@@ -340,6 +340,13 @@ describe('a bus in a project', () => {
     expect(made.out + made.err).not.toContain('secret');
   });
 
+  it('is not spoken of as one that lost a file, in a project that has none', async () => {
+    const { anna } = project();
+    const { err } = await anna.run('status');
+    expect(err).toContain('crosstalk init in a project');
+    expect(err).not.toContain('push it again');
+  });
+
   it('is a copy at a fork, from which the original is joined', async () => {
     const { root, hub, anna } = project();
     await anna.init();
