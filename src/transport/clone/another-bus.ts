@@ -33,11 +33,16 @@ export function ownRefs({ dir, gitDir }: Pick<Repository, 'dir' | 'gitDir'>): Re
  *
  * @returns the failure, if any: `another_bus` with the commit at which that is
  */
-export async function followFetched(repository: Repository): Promise<Failure | undefined> {
+export async function followFetched(
+  repository: Repository,
+  isFetched: boolean,
+): Promise<Failure | undefined> {
   const { git, clone, gitDir, branch } = repository;
   const named = await git.run(['rev-parse', '--verify', '--quiet', 'FETCH_HEAD^{commit}']);
   const fetched = named.stdout.toString('utf8').trim();
+  // Git leaves it also where the remote had nothing.
   await rm(join(gitDir, 'FETCH_HEAD'), { force: true });
+  if (!isFetched) return undefined;
   // Another process fetches at this moment.
   if (fetched === '') return { kind: 'contention', reason: 'FETCH_HEAD is being written' };
   const before = await trackedHere(repository);

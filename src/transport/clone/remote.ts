@@ -92,10 +92,10 @@ export async function fetchBranch(
     // In a partial clone new messages come with their contents, because they are read at once.
     const args = { filter, into };
     const outcome = await transfer(git, (pace) => fetching(repository, args, pace), signal);
-    const failure = outcome.ok
-      ? into === 'beside' && (await followFetched(repository))
-      : outcome.failure;
-    if (failure === false || failure === undefined) return { ok: true };
+    const isBeside = into === 'beside';
+    const followed = isBeside ? await followFetched(repository, outcome.ok) : undefined;
+    const failure = outcome.ok ? followed : outcome.failure;
+    if (failure === undefined) return { ok: true };
     const damaged = damagedRefs(outcome.stderr, branch);
     const mayHelp = damaged.length > 0 || failure.kind === 'contention';
     // Git's own code for a branch that it does not move; it says nothing where it is to be quiet.
