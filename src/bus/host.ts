@@ -1,5 +1,5 @@
 import { parseHostFile, type HostFile } from '../protocol/files/host-file.ts';
-import { hostFile, HOSTS, versionProblem, VERSION_FILE } from '../protocol/layout.ts';
+import { CHANNELS, hostFile, HOSTS, versionProblem, VERSION_FILE } from '../protocol/layout.ts';
 import { escapeInvisible, visible } from '../protocol/text/quoted.ts';
 import type { Transport } from '../transport/transport.ts';
 import { Kept } from './kept.ts';
@@ -139,5 +139,9 @@ export async function checkVersion(
   tip: string | undefined,
 ): Promise<string | undefined> {
   const content = tip === undefined ? undefined : await transport.objects.text(tip, VERSION_FILE);
-  return versionProblem(content, transport.dir);
+  // A project in which somebody only asks has never had that file.
+  const hasMail =
+    content === undefined &&
+    (await transport.objects.read(`${tip ?? ''}:${CHANNELS}`)) !== undefined;
+  return versionProblem(content, transport.dir, { hasMail });
 }

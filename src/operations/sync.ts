@@ -2,6 +2,7 @@ import { ask } from '../dispatcher/socket/wake.ts';
 import { CrosstalkError } from '../errors.ts';
 import { shown } from '../protocol/text/result.ts';
 import { parseWindow } from '../protocol/window.ts';
+import { keptRef } from '../transport/clone/branches.ts';
 import type { CheckoutState } from '../transport/transport.ts';
 import { hasFiles } from '../state/outbox.ts';
 import { directPublisher, refreshed, tipOf, type Context } from './context.ts';
@@ -83,7 +84,7 @@ export async function sync(
 }
 
 /**
- * Puts the bus back on a remote that has lost it.
+ * Puts the bus back on a remote that has lost it, or has another one in its place; that one is kept beside it.
  *
  * @param confirm shows what would be put back, and asks
  * @returns false when it was declined
@@ -102,12 +103,17 @@ export async function recreate(
       'refused',
       `the remote has ${transport.remoteRef}; there is nothing to put back`,
     );
-  if (news.failure.kind !== 'no_branch')
-    throw new CrosstalkError('git_failed', `could not ask the remote: ${news.failure.reason}`);
+  const { kind, reason, commit: other } = news.failure;
+  if (kind !== 'no_branch' && other === undefined)
+    throw new CrosstalkError('git_failed', `could not ask the remote: ${reason}`);
   const tip = await tipOf(context);
-  if (!(await confirm(`${transport.remoteRef} at ${transport.origin}, at the commit ${tip}`)))
-    return false;
-  const failure = await transport.pushTip('anew');
+  const where = `${transport.remoteRef} at ${transport.origin}, at the commit ${tip}`;
+  const instead =
+    other === undefined
+      ? ''
+      : `, in the place of another bus, whose mail nobody is served from then on; its history, up to the commit ${other}, is kept there as ${keptRef(transport.remoteRef, other)}`;
+  if (!(await confirm(`${where}${instead}`))) return false;
+  const failure = await transport.pushTip(other === undefined ? 'anew' : { over: other });
   if (failure === undefined) return true;
   throw new CrosstalkError('git_failed', `cannot put the bus back: ${failure.reason}`);
 }

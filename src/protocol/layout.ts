@@ -119,9 +119,13 @@ export function folderUse(path: string): 'enter' | 'name' | 'skip' {
 }
 
 /** Undefined when the version is supported, otherwise the line that says why it is refused. */
-export function versionProblem(content: string | undefined, where: string): string | undefined {
+export function versionProblem(
+  content: string | undefined,
+  where: string,
+  { hasMail = false } = {},
+): string | undefined {
   if (content === undefined) {
-    return `no Crosstalk transport, ${where} has no ${VERSION_FILE}; go into one, name it with --transport <dir> or CROSSTALK_TRANSPORT, or make one with: crosstalk init in a project, crosstalk init <dir> elsewhere; if somebody removed that file, push it again with the one line ${PROTOCOL_VERSION}`;
+    return `no Crosstalk transport, ${where} has no ${VERSION_FILE}; go into one, name it with --transport <dir> or CROSSTALK_TRANSPORT, or make one with: crosstalk init in a project, crosstalk init <dir> elsewhere${hasMail ? `; if somebody removed that file, push it again with the one line ${PROTOCOL_VERSION}` : ''}`;
   }
   const version = content.replace(/\r?\n$/, '');
   if (version === PROTOCOL_VERSION) return undefined;

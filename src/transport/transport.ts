@@ -1,6 +1,6 @@
 import { planAhead, type CheckoutState, type Plan } from './checkout/plan.ts';
 import { follow } from './checkout/follow.ts';
-import { makeBranch } from './clone/branches.ts';
+import { makeBranch, pushOver } from './clone/branches.ts';
 import { configStamp, fileStamp } from './clone/clone.ts';
 import type { Failure } from './git/failure.ts';
 import type { RemoteLimits } from './clone/forges.ts';
@@ -173,13 +173,15 @@ export class Transport extends Reading {
   }
 
   /**
-   * Pushes what is known here: `dry` changes nothing, `anew` is for a remote that has no bus, or has it no more.
+   * Pushes what is known here: `dry` changes nothing, `anew` is for a remote that has no bus, or has it no more; see
+   * {@link pushOver} for one that has another.
    *
    * @returns the failure, if any: `behind` where the remote has it after all
    */
-  async pushTip(how: 'dry' | 'anew'): Promise<Failure | undefined> {
+  async pushTip(how: 'dry' | 'anew' | { over: string }): Promise<Failure | undefined> {
     const tip = await this.tip();
     if (tip === undefined) return undefined;
+    if (typeof how === 'object') return pushOver(this.#repository, tip, how.over);
     return pushCommit(this.#repository, tip, how === 'dry' ? { dry: true } : { expected: '' });
   }
 
@@ -213,10 +215,9 @@ export class Transport extends Reading {
     return this.#opening.own;
   }
   /** Fetches the bus into a clone that has nothing of it yet; files come when they are read. */
-  async bring(): Promise<Failure | undefined> {
+  bring(): Promise<Failure | undefined> {
     return bring(this.#repository);
   }
-
   /** Paths of the bus that no checkout shows: nothing of a transport stands there (trust.md §1). */
   async foreignPaths(): Promise<string[]> {
     const tip = await this.tip();
@@ -227,7 +228,6 @@ export class Transport extends Reading {
   maintain(): Promise<Maintained | undefined> {
     return maintainIfDue(this.#repository);
   }
-
   close(): void {
     this.objects.close();
   }

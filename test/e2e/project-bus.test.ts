@@ -246,6 +246,52 @@ describe('a bus in a project', () => {
     expect((await anna.run('sync', '--recreate')).err).toContain('there is nothing to put back');
   });
 
+  it('is not left for another one that was made in its place', async () => {
+    const { root, hub, anna } = project();
+    await anna.init();
+    await anna.run('send', '--to', 'annas', 'first');
+    const ours = git(hub, 'rev-parse', REF).trim();
+    const other = join(root, 'other');
+    git(root, 'clone', '--quiet', hub, other);
+    git(other, 'push', '--quiet', '--mirror', hub);
+    const ben = new Person(root, 'ben', hub);
+    await ben.init();
+    const theirs = git(hub, 'rev-parse', REF).trim();
+    for (const argv of [['sync'], ['sync', '--retry']]) {
+      const held = await anna.run(...argv);
+      expect([held.code, held.err]).toEqual([1, expect.stringContaining('another bus stands')]);
+    }
+    const queued = await anna.run('send', '--to', 'annas', 'second');
+    expect([queued.out, queued.err]).toEqual([
+      expect.stringContaining('Queued'),
+      expect.stringContaining('crosstalk sync --recreate'),
+    ]);
+    expect((await anna.run('dispatch', '--once')).err).toContain('"kind":"another_bus"');
+    expect((await anna.run('log')).out).toContain('first');
+    expect(git(hub, 'rev-parse', REF).trim()).toBe(theirs);
+
+    // The one is put back, and the other one is kept, and not left by who had joined it.
+    const questions: string[] = [];
+    const ask = (question: string): Promise<string> => {
+      questions.push(question);
+      return Promise.resolve('y');
+    };
+    const back = await anna.runIn(anna.app, { ask }, 'sync', '--recreate');
+    expect(back.code, back.err).toBe(0);
+    expect(questions[0]).toContain(`${REF}-replaced-${theirs.slice(0, 12)}`);
+    expect(git(hub, 'rev-parse', `${REF}-replaced-${theirs.slice(0, 12)}`).trim()).toBe(theirs);
+    expect(git(hub, 'merge-base', '--is-ancestor', ours, REF)).toBe('');
+    expect(git(hub, 'log', '--format=%s', REF)).toContain('annas');
+    expect((await ben.run('sync')).err).toContain('another bus stands');
+
+    // Who had made the other one joins this one.
+    const joined = await ben.init('--join', hub);
+    expect(joined.out, joined.err).toContain('Joined as ben.');
+    expect((await ben.run('sync')).code).toBe(0);
+    expect((await ben.run('log')).out).toContain('second');
+    expect((await ben.init('--join', hub)).err).toContain('is here already');
+  });
+
   it('is not made where everybody can read, unless that is meant', async () => {
     const { hub, anna, root } = project();
     git(hub, 'update-server-info');
@@ -292,6 +338,13 @@ describe('a bus in a project', () => {
     const made = await anna.init();
     expect(git(hub, 'for-each-ref', REF), made.err).not.toBe('');
     expect(made.out + made.err).not.toContain('secret');
+  });
+
+  it('is not spoken of as one that lost a file, in a project that has none', async () => {
+    const { anna } = project();
+    const { err } = await anna.run('status');
+    expect(err).toContain('crosstalk init in a project');
+    expect(err).not.toContain('push it again');
   });
 
   it('is a copy at a fork, from which the original is joined', async () => {
@@ -405,6 +458,22 @@ describe('a bus in a project', () => {
     expect(both.map(({ err }) => err).join('')).toContain('is here already');
     expect(readdirSync(join(anna.home, 'data', 'crosstalk'))).toHaveLength(1);
     expect(anna.hostFile(hub)).toContain('alias: anna');
+  });
+
+  it('takes of what its remote allows the project what doctor counts', async () => {
+    const { root, hub, anna } = project();
+    await anna.init();
+    await anna.run('send', '--to', 'annas', 'hello');
+    const { out } = await anna.run('doctor');
+    expect(out).toMatch(
+      new RegExp(
+        `of what ${hub} allows the project, the bus takes one ref and about [\\d.]+ .iB; this machine has pushed [12] times in 24 hours`,
+      ),
+    );
+    const own = join(root, 'own');
+    await anna.runIn(root, {}, 'init', own, '--cli', 'cat', '--from', 'anna');
+    const other = await anna.runIn(own, {}, 'doctor');
+    expect(other.out).not.toContain('shared with');
   });
 
   it('is found by a project that was moved', async () => {

@@ -4,6 +4,7 @@ import { expect, it } from 'vitest';
 import { openTransport } from '../../src/operations/context.ts';
 import { agent } from '../support/agents.ts';
 import { Bus, type Host, type Running } from '../support/bus.ts';
+import { command, type Ran } from '../support/command.ts';
 import { git } from '../support/git.ts';
 import { setBack, tipOf } from '../support/history.ts';
 import { until } from '../support/wait.ts';
@@ -406,3 +407,53 @@ it(
     expect(answered(bus)).toEqual([first, second].sort());
   },
 );
+
+it('another bus that is pushed in the place of this one is not followed, and mail waits until this one is back', async () => {
+  const [bus, other] = [new Bus(), new Bus()];
+  const { host, running } = await machine(bus);
+  const asked = await ask(bus, host, 'one');
+  const theirs = await other.host('other', { worker: 'echo no' });
+  await theirs.send('worker', 'theirs');
+  const instead = tipOf(other);
+  elsewhere(other)('push', '--quiet', '--force', bus.hub, 'HEAD:main');
+  const failed = await running.saw('fetch_failed', ({ kind }) => kind === 'another_bus');
+  expect(failed['reason']).toContain(`refs/heads/main at ${bus.hub} is now`);
+  const waits = await host.run('send', '--to', 'worker', 'two');
+  expect([waits.out, waits.err]).toEqual([
+    expect.stringContaining('Queued:'),
+    expect.stringContaining('another bus stands in the place of this one'),
+  ]);
+  const status = JSON.parse((await host.run('status', '--json')).out) as {
+    dispatcher: { fetch_failing: { reason: string } };
+  };
+  expect(JSON.stringify(status.dispatcher)).toContain('another bus stands');
+  expect((await host.run('log')).out).not.toContain('theirs');
+  expect([tipOf(bus), running.count('cursor_lost')]).toEqual([instead, 0]);
+
+  expect((await host.run('sync', '--recreate')).code).toBe(0);
+  await until('the second answer', () => answered(bus).length === 2);
+  expect(answered(bus)).toContain(asked[0]);
+  const kept = `refs/heads/main-replaced-${instead.slice(0, 12)}`;
+  expect(git(bus.hub, 'rev-parse', kept).trim()).toBe(instead);
+});
+
+it('a bus without a remote does not go over to another one that is at the remote it is given', async () => {
+  const bus = new Bus();
+  await bus.host('front', { worker: 'echo no' });
+  const before = tipOf(bus);
+  const dir = join(bus.root, 'solo');
+  const options = { cwd: bus.root, env: { CROSSTALK_STATE_DIR: join(bus.root, 'state') } };
+  const run = (...argv: string[]): Promise<Ran> => command(argv, options);
+  await run('init', dir, '--alias', 'solo', '--cli', 'cat', '--from', 'ann');
+  git(dir, 'remote', 'add', 'origin', bus.hub);
+  const shown = await run('host', 'show', '--json', '--transport', dir);
+  const { held } = JSON.parse(shown.out) as { held: { digest: string }[] };
+  await run('host', 'approve', ...held.map(({ digest }) => digest), '--transport', dir);
+  const sent = await run('send', '--to', 'concierge', 'mine', '--transport', dir);
+  expect([sent.out, sent.err]).toEqual([
+    expect.stringContaining('Queued:'),
+    expect.stringContaining('another bus stands in the place of this one'),
+  ]);
+  expect(tipOf(bus)).toBe(before);
+  expect((await run('host', 'show', '--transport', dir)).out).toContain('solo');
+});

@@ -161,7 +161,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: [
       ['--window <days>', 'from now on the checkout shows messages of so many days: 7d, or all'],
       ['--retry', 'try again what could not be published as it was and is kept aside'],
-      ['--recreate', 'put the bus back on a remote that has lost it, as this machine knows it'],
+      ['--recreate', 'put the bus back on a remote that has lost it, or has another in its place'],
     ],
     example: 'crosstalk sync',
     load: () => import('../commands/sync.ts'),

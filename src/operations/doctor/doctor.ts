@@ -10,7 +10,7 @@ import type { Transport } from '../../transport/transport.ts';
 import { refreshed, type Context } from '../context.ts';
 import { permission } from '../publishing.ts';
 import { copiesOfRepositories } from './copies.ts';
-import { attachedFiles } from './files.ts';
+import { attachedFiles, sharedLimits } from './files.ts';
 import { openHere } from './open.ts';
 import { runnerChecks } from './warm.ts';
 import { serviceChecks } from './service.ts';
@@ -24,6 +24,7 @@ import { backlog, newsChecks } from './news.ts';
 const OLDEST_GIT = [2, 34];
 const LEAST_ROOM = 100 * 1024 * 1024;
 const MANY_LOOSE = 10_000;
+const REACH = 'check the address (git remote -v), the network and your access';
 /** The most foreign paths that are named. */
 const MAX_NAMED = 5;
 
@@ -47,6 +48,7 @@ export async function doctor(context: Context, alias: string | undefined): Promi
     ...(await runnerChecks(context)),
     ...(await copiesOfRepositories(context)),
     ...(await bellCheck(context)),
+    ...(await sharedLimits(context)),
     ...openHere(context, await knownHost(context, alias)),
   );
   checks.unshift(
@@ -115,12 +117,11 @@ async function gitVersion({ transport }: Context): Promise<Check> {
 
 /** Checks that the remote is reachable, and writable as far as an empty push can tell. */
 async function remote(context: Context): Promise<Check> {
-  if (context.transport.origin === undefined) {
+  if (context.transport.origin === undefined)
     return { check: 'remote', ok: true, found: 'none: a solo transport', fix: '' };
-  }
   const news = await refreshed(context);
   if (!news.ok) {
-    const fix = 'check the address (git remote -v), the network and your access';
+    const fix = news.failure.commit === undefined ? REACH : 'crosstalk sync --recreate';
     return { check: 'remote', ok: false, found: news.failure.reason, fix };
   }
   await permission(context.budget)('read');
@@ -173,8 +174,7 @@ async function room(path: string, check: string): Promise<Check> {
 }
 
 async function permissions(root: string): Promise<Check> {
-  const { mode } = await stat(root);
-  const closed = (mode & 0o077) === 0;
+  const closed = ((await stat(root)).mode & 0o077) === 0;
   const writable = await access(root, constants.W_OK).then(
     () => true,
     () => false,

@@ -1,5 +1,7 @@
 import { sizeInWords } from '../../protocol/attached.ts';
 import { tipOf, type Context } from '../context.ts';
+import { redact } from '../../transport/git/failure.ts';
+import { BRANCH_OF_PROJECT } from '../../transport/clone/handle.ts';
 import type { Check } from './check.ts';
 
 /** Says what the attached files weigh: every clone has them all, unless it is a partial one. */
@@ -11,4 +13,24 @@ export async function attachedFiles(context: Context): Promise<Check> {
       : sizeInWords(bytes);
   const found = files === 0 ? 'none' : `${String(files)}, ${weight}`;
   return { check: 'attached files', ok: true, found, fix: '' };
+}
+
+const DAY_SECONDS = 86_400;
+
+/** Says what a bus in a project takes of what its remote allows that project; nothing for another bus. */
+export async function sharedLimits({ transport, now }: Context): Promise<Check[]> {
+  const { origin, remoteRef, branch, limits } = transport;
+  const isInProject = remoteRef !== `refs/heads/${branch}` || branch === BRANCH_OF_PROJECT;
+  if (origin === undefined || !isInProject) return [];
+  const since = now().getTime() / 1000 - DAY_SECONDS;
+  const pushes = (await transport.pushes()).filter(({ at }) => at > since).length;
+  const counted = await transport.git(['count-objects', '-v']);
+  const sizes = counted.matchAll(/^size(?:-pack)?: (\d+)$/gm);
+  const bytes = Array.from(sizes, ([, kib]) => Number(kib) * 1024).reduce((sum, one) => sum + one);
+  const most =
+    limits?.pushesPerMinute === undefined
+      ? ''
+      : `, at most ${String(limits.pushesPerMinute)} a minute`;
+  const found = `of what ${redact(origin)} allows the project, the bus takes one ref and about ${sizeInWords(bytes)}; this machine has pushed ${String(pushes)} times in 24 hours${most}`;
+  return [{ check: 'shared with the project', ok: true, found, fix: '' }];
 }

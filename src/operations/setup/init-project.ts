@@ -50,6 +50,11 @@ export async function inProject(
     ...(input.isOpen !== true && { onlyFrom: [PINNED] }),
   };
   const { isThere, branch, ...rest } = bus;
+  if (input.join !== undefined && !isThere)
+    throw new CrosstalkError(
+      'refused',
+      `there is no bus at ${redact(url ?? '')} that could be joined; without --join one is made at the project's own remote`,
+    );
   const inside = { ...rest, settings: project.settings };
   // Before the first push: after an end in between, the bus is found here, and not joined as another machine.
   const link = async (): Promise<void> => {
@@ -71,6 +76,10 @@ export async function inProject(
     await assertOriginal(surroundings, project, input);
     sayWho(input, project);
     await link();
+    if (project.before !== undefined)
+      input.note(
+        `the bus of the project until now stays in ${project.before}, with what is queued there; it is reached with: crosstalk status --transport ${project.before}`,
+      );
     made = await join(surroundings, { ...input, ...slot, dir: await realpath(dir) });
   } else {
     await assertMayCarry(surroundings, project, input);

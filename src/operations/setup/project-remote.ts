@@ -4,7 +4,8 @@ import { IDENTITY_FILE, VERSION_FILE } from '../../protocol/layout.ts';
 import { identityIn } from '../../protocol/signed.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { askAsAnyone } from '../../transport/clone/anyone.ts';
-import { BRANCH_OF_PROJECT, PROJECT_REF } from '../../transport/clone/branches.ts';
+import { PROJECT_REF } from '../../transport/clone/branches.ts';
+import { BRANCH_OF_PROJECT } from '../../transport/clone/handle.ts';
 import { placeOfRemote } from '../../transport/clone/bus-identity.ts';
 import { valueOf } from '../../transport/clone/settings.ts';
 import type { RemoteState } from '../../transport/clone/setup.ts';
@@ -62,15 +63,16 @@ async function assertMayBeRead(
 
 /**
  * Makes sure that the bus which was just cloned belongs to this remote: a fork or a mirror carries a copy, where old
- * questions would be answered a second time.
+ * questions would be answered a second time. It must not be the one that the project has, either.
  *
  * @throws CrosstalkError `refused`
  */
 export async function assertOriginal(
   { env }: Surroundings,
-  { url, clone, top }: ProjectPlan,
+  { url, clone, top, before }: ProjectPlan,
   { join: joined }: Pick<InitInput, 'join'>,
 ): Promise<void> {
+  const known = before === undefined ? undefined : await idOf(before, env);
   const { transport } = await openTransport(clone, env, { isMade: true });
   try {
     const tip = (await transport.tip()) ?? '';
@@ -82,13 +84,26 @@ export async function assertOriginal(
         `${transport.remoteRef} at ${where} is not a bus of crosstalk: it has no ${VERSION_FILE}; see who has put it there, or use another remote with --remote <name>`,
       );
     const text = (await transport.objects.text(tip, IDENTITY_FILE)) ?? '';
-    const made = identityIn(text)?.whole.split(' ')[1];
+    const [id, made] = identityIn(text)?.whole.split(' ') ?? [];
+    if (before !== undefined && id === known)
+      throw new CrosstalkError('refused', `the bus at ${where} is here already, in ${before}`);
     const here = placeOfRemote(url, top);
     if (joined !== undefined || made === undefined || made === '-' || made === here) return;
     throw new CrosstalkError(
       'refused',
       `the bus at ${where} was made for ${shown(made)}, and is a copy here, as in a fork or a mirror; nothing was joined. Join the original with: crosstalk init --join <its address>; if this is the same repository by another address, name this address`,
     );
+  } finally {
+    transport.close();
+  }
+}
+
+/** The id of the transport in a clone; undefined where it has none. */
+async function idOf(clone: string, env: NodeJS.ProcessEnv): Promise<string | undefined> {
+  const { transport } = await openTransport(clone, env);
+  try {
+    const text = await transport.objects.text((await transport.tip()) ?? '', IDENTITY_FILE);
+    return identityIn(text ?? '')?.id;
   } finally {
     transport.close();
   }

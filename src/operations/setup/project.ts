@@ -29,6 +29,8 @@ export interface ProjectPlan {
   settings: InProject['settings'];
   /** The repository of which each thread gets a copy; undefined where it has no commit. */
   worktree?: string;
+  /** The clone of the project's bus until now, in whose stead another bus is joined. */
+  before?: string;
   /** Lets the next `init` in a project begin. */
   release: () => Promise<void>;
 }
@@ -78,14 +80,16 @@ export async function planProject(
   const pushed = name === undefined ? undefined : await pushAddressOf(git, name);
   const url = address === undefined ? undefined : placed(address, top);
   const release = await turnOf(env);
+  let before: string | undefined;
   try {
-    await assertNew(env, project, url);
+    before = await assertNew(env, project, { url, joins: input.join !== undefined });
   } catch (error) {
     await release();
     throw error;
   }
   return {
     release,
+    ...(before !== undefined && { before }),
     top,
     commonDir,
     clone: await freeFolder(
@@ -137,20 +141,22 @@ async function turnOf(env: NodeJS.ProcessEnv): Promise<() => Promise<void>> {
  * Makes sure that a project has no bus on this machine yet. The bus of a clone that was at the same path before is
  * used again.
  *
+ * @returns the clone that it has, where another bus is to be joined
  * @throws CrosstalkError `refused` where it has one
  */
 async function assertNew(
   env: NodeJS.ProcessEnv,
   { top, commonDir }: Project,
-  url: string | undefined,
-): Promise<void> {
+  { url, joins }: { url: string | undefined; joins: boolean },
+): Promise<string | undefined> {
   const known = busOfProject(stateHome(env), commonDir);
-  if (known === undefined) return;
+  if (known === undefined) return undefined;
   const { clone, isSame } = known;
+  if (isSame && joins) return clone;
   const settings = await readClone(new Git(clone, env), await findClone(clone));
   const all = settings.map(({ setting }) => setting);
   const origin = valueOf(all, 'remote.origin.url');
-  if (!isSame && origin !== url) return;
+  if (!isSame && origin !== url) return undefined;
   if (!isSame) await linkProject(stateHome(env), commonDir, clone);
   const where =
     origin === undefined && url !== undefined

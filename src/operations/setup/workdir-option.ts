@@ -3,9 +3,9 @@ import { workdirOf } from '../../dispatcher/laying/workdir.ts';
 import { CrosstalkError, reasonOf } from '../../errors.ts';
 import { isWorkdir } from '../../protocol/files/workdir.ts';
 import { stateHome } from '../../state/directory.ts';
-import { findClone } from '../../transport/clone/clone.ts';
 import { findSource, startOf } from '../../transport/worktree/source.ts';
 import type { Surroundings } from '../locate.ts';
+import { projectsAround } from '../project.ts';
 
 /** The options of `init` about the working directory of its actor. */
 export interface WorkdirInput {
@@ -53,8 +53,9 @@ export async function repositoryHere(
   transport: string,
 ): Promise<string | undefined> {
   try {
-    const { dir } = await findClone(surroundings.cwd);
-    const repository = await chosenWorkdir(surroundings, dir, transport, 'worktree');
+    const [project] = projectsAround(surroundings.env, surroundings.cwd);
+    if (project === undefined) return undefined;
+    const repository = await chosenWorkdir(surroundings, project.top, transport, 'worktree');
     await startOf(await findSource(repository), undefined);
     return repository;
   } catch {

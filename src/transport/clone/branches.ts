@@ -6,16 +6,13 @@ import type { Failure } from '../git/failure.ts';
 import { failed, type Git } from '../git/git.ts';
 import { headOf } from './refs.ts';
 import { pushCommit } from './remote.ts';
-import type { Repository } from './handle.ts';
+import { remoteRefOf, type Repository } from './handle.ts';
 
 /**
  * The ref that is the bus at a project's own remote. It is no branch and no tag, so that clones, fetches and
  * lists of branches pass it over.
  */
 export const PROJECT_REF = 'refs/crosstalk/bus';
-
-/** The bus at a project's own remote that takes no such ref. */
-export const BRANCH_OF_PROJECT = 'crosstalk-bus';
 
 /** A branch that is being renamed is there under neither name for a moment. */
 const RENAMING_MS = 1000;
@@ -60,6 +57,27 @@ function goneFrom(ref: string): Failure {
     kind: 'no_branch',
     reason: `the remote has ${ref} no more: somebody has removed it, as git push --mirror does from a clone of the project; nothing is lost here: put it back with: crosstalk sync --recreate`,
   };
+}
+
+/**
+ * Puts the bus in the place of another one, whose history stays on the remote under {@link keptRef}.
+ *
+ * @param over the commit at which that one was seen, and is to be still
+ * @returns the failure, if any
+ */
+export async function pushOver(
+  repository: Repository,
+  commit: string,
+  over: string,
+): Promise<Failure | undefined> {
+  const ref = keptRef(remoteRefOf(repository), over);
+  const failure = await pushCommit({ ...repository, ref }, over, { expected: '' });
+  return failure ?? pushCommit(repository, commit, { expected: over });
+}
+
+/** Where a bus is kept that was seen at a commit of a ref, and is replaced there. */
+export function keptRef(ref: string, commit: string): string {
+  return `${ref}-replaced-${commit.slice(0, 12)}`;
 }
 
 /**

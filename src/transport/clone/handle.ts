@@ -10,6 +10,9 @@ export const OF_BELL = ['name', 'credentials', 'ca', 'cert', 'key'] as const;
 /** The name under which a change of the transport's identity is held. */
 export const IDENTITY = 'transport.identity';
 
+/** The branch that is the bus at a project's own remote, where that takes no other ref. */
+export const BRANCH_OF_PROJECT = 'crosstalk-bus';
+
 /**
  * A transport as git for the bus sees it: our own git directory, the operator's clone beside it, and
  * what is in force of that clone's settings.

@@ -5,12 +5,14 @@ export interface RefMove {
   /** Zeros where there was no ref before. */
   from: string;
   to: string;
+  /** Seconds since 1970. */
+  at: number;
   why: 'forced' | 'pushed' | 'other';
 }
 
 /** So much of the end of a log is read: some thousand moves. */
 const MAX_LOG = 1024 * 1024;
-const MOVE = /^([0-9a-f]{40,64}) ([0-9a-f]{40,64}) [^\t]*\t(.*)$/;
+const MOVE = /^([0-9a-f]{40,64}) ([0-9a-f]{40,64}) [^\t]*> (\d+) [^\t]*\t(.*)$/;
 
 /** The moves of a ref, oldest first; none without a log. */
 export async function movesOf(log: string): Promise<RefMove[]> {
@@ -19,10 +21,10 @@ export async function movesOf(log: string): Promise<RefMove[]> {
 
 function parse(text: string): RefMove[] {
   return text.split('\n').flatMap((line) => {
-    const [, from, to, said = ''] = MOVE.exec(line) ?? [];
+    const [, from, to, at, said = ''] = MOVE.exec(line) ?? [];
     if (from === undefined || to === undefined) return [];
     const why = said.endsWith(': forced-update') ? 'forced' : said === 'pushed' ? said : 'other';
-    return [{ from, to, why }];
+    return [{ from, to, at: Number(at), why }];
   });
 }
 

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Failure } from '../git/failure.ts';
 import type { Objects } from '../objects/objects.ts';
 import type { Git, GitOutcome } from '../git/git.ts';
+import { followFetched, ownRefs, trackedHere, tracking } from './another-bus.ts';
 import { mendRef } from './own-git.ts';
 import { noteMove, readRef, removeStaleLock, writeRef } from './refs.ts';
 import { remoteRefOf, type Repository } from './handle.ts';
@@ -54,8 +55,8 @@ export async function notePushed(
   before: string | undefined,
   to: string,
 ): Promise<void> {
-  const { gitDir, dir, branch } = repository;
-  const own = { dir, gitDir, commonDir: gitDir, isPrivate: true };
+  const { branch } = repository;
+  const own = ownRefs(repository);
   const moved = await writeRef(own, tracking(branch), to, before ?? '');
   if (!moved.ok) return;
   const none = '0'.repeat(to.length);
@@ -72,7 +73,7 @@ const FETCH_WAIT_MS = 40;
  * One fetch of one explicit ref: what an idle poll costs (invariant 5). Another process of this
  * clone may fetch at the same moment; whoever loses that race for the ref tries again. So does a
  * process that finds a ref of ours damaged, as a power failure may leave it, once the ref is out of
- * the way.
+ * the way. Git moves our branch only forward; what does not go on from it is fetched beside it, and looked at first.
  *
  * @param what `all` has the remote send what is here already, too
  */
@@ -86,21 +87,26 @@ export async function fetchBranch(
     what === 'news'
       ? ['--no-filter']
       : ['--refetch', partial === true ? '--filter=blob:none' : '--no-filter'];
+  let into: Into = (await trackedHere(repository)) === undefined ? 'beside' : 'branch';
   for (let tries = 1; ; tries++) {
     // In a partial clone new messages come with their contents, because they are read at once.
-    const outcome = await transfer(git, (pace) => fetching(repository, filter, pace), signal);
-    if (outcome.ok) return { ok: true };
+    const args = { filter, into };
+    const outcome = await transfer(git, (pace) => fetching(repository, args, pace), signal);
+    const isBeside = into === 'beside';
+    const followed = isBeside ? await followFetched(repository, outcome.ok) : undefined;
+    const failure = outcome.ok ? followed : outcome.failure;
+    if (failure === undefined) return { ok: true };
     const damaged = damagedRefs(outcome.stderr, branch);
-    const mayHelp = damaged.length > 0 || outcome.failure.kind === 'contention';
-    if (!mayHelp || tries === FETCH_TRIES) return { ok: false, failure: outcome.failure };
+    const mayHelp = damaged.length > 0 || failure.kind === 'contention';
+    // Git's own code for a branch that it does not move; it says nothing where it is to be quiet.
+    const isRefused = !outcome.ok && outcome.code === 1 && into === 'branch' && !mayHelp;
+    if (isRefused) into = 'beside';
+    if (isRefused) continue;
+    if (!mayHelp || tries === FETCH_TRIES) return { ok: false, failure };
     for (const name of damaged) await mendRef(repository, name);
     await passLock(outcome.stderr, branch, signal);
     await sleep(Math.random() * tries * FETCH_WAIT_MS);
   }
-}
-
-function tracking(branch: string): string {
-  return `refs/remotes/origin/${branch}`;
 }
 
 /** Whether a transfer is tried for as long as it makes progress. */
@@ -124,12 +130,17 @@ async function transfer(
   return git.run(args('slowly'), { ...options, progress: true });
 }
 
-/** The arguments of a fetch of the bus, and of nothing else, into our tracking branch. */
+/** Where a fetch puts what it brings: onto our tracking branch, if that goes on to it or `anew`, or into FETCH_HEAD. */
+type Into = 'branch' | 'anew' | 'beside';
+
+/** The arguments of a fetch of the bus, and of nothing else. */
 function fetching(
   bus: Pick<Repository, 'branch' | 'ref'>,
-  filter: readonly string[],
+  { filter, into }: { filter: readonly string[]; into: Into },
   pace: Pace = 'usual',
 ): string[] {
+  const ref = remoteRefOf(bus);
+  const moved = `${into === 'anew' ? '+' : ''}${ref}:${tracking(bus.branch)}`;
   return [
     // Git tells how many bytes have come only when it keeps them as one pack.
     ...(pace === 'slowly' ? ['-c', 'fetch.unpackLimit=1'] : []),
@@ -137,11 +148,11 @@ function fetching(
     pace === 'slowly' ? '--progress' : '--quiet',
     '--no-tags',
     '--no-auto-maintenance',
-    '--no-write-fetch-head',
+    ...(into === 'beside' ? [] : ['--no-write-fetch-head']),
     '--no-recurse-submodules',
     ...filter,
     'origin',
-    `+${remoteRefOf(bus)}:${tracking(bus.branch)}`,
+    into === 'beside' ? ref : moved,
   ];
 }
 
@@ -163,10 +174,13 @@ const CLONE_LIMIT_MS = 30 * 60_000;
 /** The first fetch of a clone: all commits and trees, and no file. The failure, if any. */
 export async function bring(repository: Repository): Promise<Failure | undefined> {
   // A remote that does not support filters sends everything.
-  const fetched = await repository.git.run(fetching(repository, ['--filter=blob:none']), {
-    network: true,
-    timeout: CLONE_LIMIT_MS,
-  });
+  const fetched = await repository.git.run(
+    fetching(repository, { filter: ['--filter=blob:none'], into: 'anew' }),
+    {
+      network: true,
+      timeout: CLONE_LIMIT_MS,
+    },
+  );
   return fetched.ok ? undefined : fetched.failure;
 }
 

@@ -6,7 +6,8 @@ import { accessOf, accessSettings, credentialsText, type Setting } from './acces
 import { Git } from '../git/git.ts';
 import { configEntries, credentialsIn } from './own-git.ts';
 import type { Failure } from '../git/failure.ts';
-import { BRANCH_OF_PROJECT, remoteRefs } from './branches.ts';
+import { remoteRefs } from './branches.ts';
+import { BRANCH_OF_PROJECT } from './handle.ts';
 import { assertUsable } from './settings.ts';
 
 /** What is at a URL from which a transport is to be made. */

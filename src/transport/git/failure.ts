@@ -5,6 +5,7 @@ const KINDS = [
   'behind',
   'contention',
   'no_branch',
+  'another_bus',
   'unreachable',
   'auth',
   'rejected',
@@ -35,6 +36,8 @@ export interface Failure {
   reason: string;
   /** The lock that was in git's way, as it was named. */
   lock?: string;
+  /** The commit at which another bus stands in the place of this one. */
+  commit?: string;
 }
 
 /** Checked in order against stderr and the porcelain lines of push; git runs with LC_ALL=C. */

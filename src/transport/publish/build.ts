@@ -3,7 +3,7 @@ import type { Failure } from '../git/failure.ts';
 import { writeCrowded, type Crowded } from './crowded.ts';
 import { writeLoose } from './loose.ts';
 import type { Objects } from '../objects/objects.ts';
-import { BRANCH_OF_PROJECT } from '../clone/branches.ts';
+import { BRANCH_OF_PROJECT } from '../clone/handle.ts';
 import type { Repository } from '../clone/handle.ts';
 
 let serial = 0;
