@@ -23,7 +23,7 @@ export async function main(argv: string[], begun?: Begun): Promise<void> {
   const stop = new AbortController();
   const hurry = new AbortController();
   let interrupt: 'exit' | 'clean' | 'child' = 'exit';
-  let lastWord = '';
+  let lastWord = begun?.lastWord ?? '';
   const interrupted = (signal: NodeJS.Signals): void => {
     if (interrupt === 'child') return;
     if (interrupt === 'exit') {
@@ -38,6 +38,8 @@ export async function main(argv: string[], begun?: Begun): Promise<void> {
   process.on('SIGTERM', interrupted);
   // Closing a terminal ends the programs in it. Node takes back that nohup has the signal ignored.
   process.on('SIGHUP', interrupted);
+  // Not sooner: without a listener, a signal that has come while this was loaded would be dropped.
+  begun?.letGo();
   const inIsTty = isatty(0);
   // What cannot be told there, on a full disk, is no reason to end: a dispatcher goes on.
   process.stderr.on('error', (error) => {

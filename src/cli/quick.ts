@@ -16,7 +16,7 @@ import { flag, text, type CommandOptions } from './command/command.ts';
 import { loginName } from './command/login.ts';
 import { sendInput } from './command/send-input.ts';
 import { stdinHolds } from './command/stdin.ts';
-import { sentLines } from './view/sent.ts';
+import { handedWord, sentLines } from './view/sent.ts';
 
 /*
  * The short way of what is said most: a plain `send` that a dispatcher takes over, and the first step of a
@@ -91,16 +91,19 @@ export async function quick(argv: readonly string[]): Promise<Begun | undefined>
   try {
     const listener = listenerFor(surroundings, text(plain, 'transport'));
     if (listener === undefined || !isHeard(listener)) return undefined;
-    process.on('SIGINT', interrupted).on('SIGTERM', interrupted);
     const marks = newMarks(timeAndChanceOf({}));
     const request = { ...marks, input: handedInput(surroundings, input) };
     // From here on it has to be the same message, whatever happens.
-    begun = { marks, answer: undefined, dispatcher: listener.state };
+    const known = { marks, dispatcher: listener.state, letGo: stopListening };
+    begun = { ...known, answer: undefined };
+    startListening();
+    // Not later: what is being written is with the dispatcher before this process knows.
+    lastWord = handedWord(plain.name);
     if (plain.name === 'ask') {
       request.input.awaited = true;
       await new Promise<void>((onItsWay) => {
         const answer = askToSend(listener, request, onItsWay);
-        begun = { marks, answer, dispatcher: listener.state };
+        begun = { ...known, answer };
         // Nobody may be there to be asked.
         void answer.then(() => {
           onItsWay();
@@ -115,12 +118,20 @@ export async function quick(argv: readonly string[]): Promise<Begun | undefined>
       // A write that waits for its reader lets no listener run: the system ends this process then.
       stopListening();
       if (isBare && isPrinted(begun.answer, plain)) process.exit(EXIT.ok);
+      startListening();
     }
   } catch {
     // It is tried again by what says why it fails.
   }
-  stopListening();
-  return begun;
+  // The whole program is loaded in this turn, and hears of an interrupt in the next one.
+  return begun && { ...begun, ...(begun.answer !== undefined && { lastWord }) };
+}
+
+/** What is to be said if this process is interrupted. */
+let lastWord = '';
+
+function startListening(): void {
+  process.on('SIGINT', interrupted).on('SIGTERM', interrupted);
 }
 
 function stopListening(): void {
@@ -128,6 +139,7 @@ function stopListening(): void {
 }
 
 function interrupted(signal: NodeJS.Signals): void {
+  process.stderr.write(lastWord);
   process.exit(signal === 'SIGINT' ? EXIT.interrupted : 143);
 }
 

@@ -596,6 +596,9 @@ it(
     });
     // Times are those of this machine's clock on the wall, and channels have names.
     expect(out).not.toMatch(/\dT\d\d:\d\d.*Z/);
+    const told = (await host.run('doctor')).out;
+    expect(told).toMatch(/ locks: dispatcher: process \d+ since \d{4}-\d\d-\d\d \d\d:\d\d:\d\d/);
+    expect(told).not.toMatch(/\dT\d\d:\d\d.*Z/);
     expect(out).toMatch(/^ {2}process +\d+, since \d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/m);
     expect(out).toMatch(/ general +2 messages +last \d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/m);
     expect(out).toContain('quarantined deliveries: 1;');

@@ -548,6 +548,21 @@ it('an operator takes back what others wrote and nobody serves, and nothing else
   expect(runs(bus)).not.toContain('ghost');
 });
 
+it('what an operator took back stays so wherever it is shown, when its addressee is served later', async () => {
+  const bus = new Bus();
+  const front = await bus.host('front', { worker: DONE });
+  const question = await front.send('ghost', 'part');
+  await front.run('cancel', question, '--as-operator', '--from', 'anna');
+  front.declare({ worker: DONE, ghost: DONE });
+  await front.approve();
+  await front.once();
+  const { out } = await front.run('thread', question);
+  expect(out).toMatch(/ {2}cancelled {2}part\n/);
+  expect(out).toMatch(/anna.* cancels it {2}/);
+  expect((await front.run('read', question)).out).toMatch(/^cancelled +by /m);
+  expect((await front.run('replies', question)).out).not.toContain('has no force');
+});
+
 it('what a host serves is not taken back by whoever says to be an operator', async () => {
   const bus = new Bus();
   const front = await bus.host('front', { worker: noted(bus, 'worker', DONE) });

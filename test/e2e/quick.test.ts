@@ -256,14 +256,22 @@ it.each(['SIGINT', 'SIGTERM'] as const)(
   },
 );
 
-it('Ctrl-C ends the wait for a dispatcher', async () => {
+it('Ctrl-C ends the wait for a dispatcher, and who has it is told that it may be sent', async () => {
   const host = await new Bus().host('here', { worker: 'true' });
-  const stop = new AbortController();
+  let stop = new AbortController();
   await listening(host, () => {
     stop.abort();
   });
-  expect(await installed(host).send(HELLO, { end: stop.signal })).toMatchObject({
-    code: 130,
-    out: '',
-  });
+  const { send, ask } = installed(host);
+  for (const run of [
+    () => send(HELLO, { end: stop.signal }),
+    // The whole program does this one.
+    () => send([...HELLO, '--no-wait'], { end: stop.signal }),
+    () => ask(['worker', 'hello'], { end: stop.signal }),
+  ]) {
+    const { code, out, err } = await run();
+    expect({ code, out }).toEqual({ code: 130, out: '' });
+    expect(err).toMatch(/interrupted; .*may (have sent it|be on its way)/);
+    stop = new AbortController();
+  }
 });

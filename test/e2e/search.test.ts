@@ -207,6 +207,10 @@ it('without a place to keep it, the index is made in memory', async () => {
   const ran = await host.run('search', '--json', 'invoice');
   expect(paths(JSON.parse(ran.out) as SearchResult)).toEqual([sent.invoice]);
   expect(ran.err).toContain('the search index cannot be kept in');
+  // Several parts of it make one.
+  expect((await host.run('doctor')).err.match(/the search index cannot be kept in/g)).toHaveLength(
+    1,
+  );
   const [hit] = (await search(host, 'lauft', '--context', '1')).hits;
   const around = [sent.body, sent.accents, sent.escape];
   expect(hit?.context.map(({ relPath }) => relPath)).toEqual(around);

@@ -2,6 +2,7 @@ import type { Context } from '../../operations/context.ts';
 import { isBroken } from '../../operations/doctor/check.ts';
 import { doctor } from '../../operations/doctor/doctor.ts';
 import { inTransport, print, text, type Call } from '../command/command.ts';
+import { localTimes } from '../view/message.ts';
 import { painter } from '../view/render.ts';
 import { EXIT } from '../command/exit.ts';
 
@@ -13,7 +14,8 @@ export function run(call: Call): Promise<number> {
     print(call, { ok: well, checks }, () =>
       checks
         .map((one) => {
-          const { check, ok, found, fix } = one;
+          const { check, ok, fix } = one;
+          const found = localTimes(one.found);
           if (ok) return `${paint('green', 'ok')}    ${check}: ${found}`;
           const word = isBroken(one) ? paint('red', 'broken') : `${paint('yellow', 'warn')}  `;
           return `${word} ${check}: ${found}\n       ${fix}`;

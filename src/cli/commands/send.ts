@@ -8,7 +8,7 @@ import { EXIT } from '../command/exit.ts';
 import { flag, given, inTransport, note, text, type Call } from '../command/command.ts';
 import { sendInput } from '../command/send-input.ts';
 import { assertText } from '../command/skill-call.ts';
-import { durableWord, printSent } from '../view/sent.ts';
+import { whereWords, printSent } from '../view/sent.ts';
 
 export async function run(call: Call): Promise<number> {
   const { io } = call;
@@ -43,9 +43,7 @@ export async function run(call: Call): Promise<number> {
   const noteLeftOut = lookAtStdin(call);
   await send(sender, input, {
     attachments: await readAttachments(call),
-    onDurable: () => {
-      durableWord(call);
-    },
+    ...whereWords(call),
     onSent: (sent) => {
       printSent(call, sent);
     },
@@ -65,9 +63,7 @@ async function sayNow(call: Call, input: SendInput): Promise<number> {
       { ...input, ...given(call, 'about') },
       {
         attachments,
-        onDurable: () => {
-          durableWord(call);
-        },
+        ...whereWords(call),
         onSent: (sent) => {
           printSent(call, sent);
         },

@@ -1,12 +1,25 @@
 import { sentJson } from '../../operations/shapes/as-json.ts';
 import type { Sent } from '../../operations/sending/input.ts';
+import type { SendOptions } from '../../operations/sending/send.ts';
 import { note, print, type Call } from '../command/command.ts';
 
-/** Lets a command that is interrupted from now on say that its message is safe. */
-export function durableWord({ io, name }: Call): void {
-  io.lastWord(
-    `crosstalk ${name}: interrupted; the message is queued, do not send it again: it is pushed by the dispatcher or by: crosstalk sync\n`,
-  );
+/** Lets a command that is interrupted say where its message is by then. */
+export function whereWords({ io, name }: Call): Pick<SendOptions, 'onAsked' | 'onDurable'> {
+  return {
+    onAsked: () => {
+      io.lastWord(handedWord(name));
+    },
+    onDurable: () => {
+      io.lastWord(
+        `crosstalk ${name}: interrupted; the message is queued, do not send it again: it is pushed by the dispatcher or by: crosstalk sync\n`,
+      );
+    },
+  };
+}
+
+/** The last word of a command that is interrupted after it has handed its message to the dispatcher. */
+export function handedWord(name: string): string {
+  return `crosstalk ${name}: interrupted; the dispatcher has the message and may have sent it; before you send it again, look with: crosstalk log\n`;
 }
 
 /** Prints what became of a message that was sent. */

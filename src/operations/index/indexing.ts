@@ -8,7 +8,7 @@ import type { FileRef } from '../../bus/channel-files.ts';
 import { acquire } from '../../state/lock.ts';
 import type { FileChange } from '../../transport/transport.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
-import { IN_MEMORY, notKept, placeApart, placeInstead, type IndexPlace } from './place.ts';
+import { IN_MEMORY, noteNotKept, placeApart, placeInstead, type IndexPlace } from './place.ts';
 import { dayFolders, MISSING, readChanges, readInParts } from './files.ts';
 
 export interface IndexOptions {
@@ -98,7 +98,7 @@ async function open(context: Context, path: string): Promise<Index> {
     if ((error as { errcode?: unknown }).errcode === undefined) throw error;
     const { path: apart } = await placeApart(context);
     if (apart !== IN_MEMORY && apart !== path) return open(context, apart);
-    context.note(notKept(path, error));
+    noteNotKept(context, path, error);
     return Index.open(IN_MEMORY, context.note);
   }
 }

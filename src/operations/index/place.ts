@@ -36,16 +36,21 @@ export async function placeInstead(
   { path }: IndexPlace,
   error: unknown,
 ): Promise<IndexPlace | undefined> {
-  const { note, paths } = context;
+  const { paths } = context;
   if (path === IN_MEMORY || !isUnwritable(error)) return undefined;
   if (path === paths.index && !isFull(error)) return placeApart(context);
-  note(notKept(path, error));
+  noteNotKept(context, path, error);
   return { path: IN_MEMORY, lock: paths.root };
 }
 
-/** What is said when an index is made in memory. */
-export function notKept(path: string, error: unknown): string {
-  return `the search index cannot be kept in ${path}: ${reasonOf(error)}`;
+/** The commands that have been told; one makes an index more than once. */
+const told = new WeakSet<Context['paths']>();
+
+/** Says once in a command that an index is made in memory. */
+export function noteNotKept({ note, paths }: Context, path: string, error: unknown): void {
+  if (told.has(paths)) return;
+  told.add(paths);
+  note(`the search index cannot be kept in ${path}: ${reasonOf(error)}`);
 }
 
 /** Copies an index while others may write to it; a copy during which it changed is discarded. */

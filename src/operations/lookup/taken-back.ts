@@ -1,4 +1,4 @@
-import { cancelOf } from '../../protocol/cancel.ts';
+import { CANCELLED, cancelOf, mayCancel } from '../../protocol/cancel.ts';
 import { EVERYONE } from '../../protocol/address.ts';
 import { isAnswer } from '../../protocol/owed.ts';
 import type { Located } from '../../protocol/message.ts';
@@ -41,7 +41,8 @@ export async function cancellationsOf(
     (await context.reader.message(tip, channel, relPath)) ??
     (await queuedMessage(context, { channel, relPath }));
   if (message === undefined) return found.map((one) => ({ ...one, force: 'none' }));
-  const isNobodys = (await whoHas(context, message.to)) === undefined;
+  const isNobodys =
+    isHonoured({ relPath, message }, mentions) || (await whoHas(context, message.to)) === undefined;
   const placed = found.map((one) => ({ ...one, channel }));
   const onTheBus = placed.filter(({ queued }) => queued !== true);
   const counted = new Set((await believed(context, tip, onTheBus)).map((one) => one.relPath));
@@ -57,6 +58,18 @@ export async function cancellationsOf(
       before.some((said) => said.message.from === name && isAnswer(said.message));
     return { ...one, force: message.to.every(hasAnswered) ? 'late' : 'cancels' };
   });
+}
+
+/** Whether an addressee that nobody served has come to be served, and its host has obeyed an operator's cancellation. */
+function isHonoured({ relPath, message }: Located, mentions: readonly Located[]): boolean {
+  if (mentions.some((said) => said.message.cancels === relPath && mayCancel(said.message, message)))
+    return false;
+  return mentions.some(
+    ({ message: { failed, from, re } }) =>
+      failed?.reason === CANCELLED &&
+      re.includes(relPath) &&
+      message.to.some(({ name }) => name === from || name === EVERYONE),
+  );
 }
 
 /** As {@link cancellationsOf}, where the messages that name it are still to be found. */

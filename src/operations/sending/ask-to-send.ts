@@ -22,6 +22,10 @@ export interface Begun {
   /** What the dispatcher says; it is still awaited where it has something to do meanwhile. */
   answer: Answered | Promise<Answered>;
   dispatcher: Listener['state'];
+  /** What is to be said if the command is interrupted from now on. */
+  lastWord?: string;
+  /** Leaves interrupts to others. */
+  letGo: () => void;
 }
 
 /** Where a dispatcher listens that could send something. */

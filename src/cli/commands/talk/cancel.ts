@@ -2,7 +2,7 @@ import { cancel } from '../../../operations/sending/cancel.ts';
 import { sentJson } from '../../../operations/shapes/as-json.ts';
 import { given, inTransport, note, print, flag, text, type Call } from '../../command/command.ts';
 import { EXIT } from '../../command/exit.ts';
-import { durableWord } from '../../view/sent.ts';
+import { whereWords } from '../../view/sent.ts';
 
 export async function run(call: Call): Promise<number> {
   const { io } = call;
@@ -17,9 +17,7 @@ export async function run(call: Call): Promise<number> {
   };
   await inTransport(call, async (context) => {
     const { cancelled, already, ...sent } = await cancel(context, input, {
-      onDurable: () => {
-        durableWord(call);
-      },
+      ...whereWords(call),
     });
     io.lastWord('');
     const { delivered, messages } = sent;

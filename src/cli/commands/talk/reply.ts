@@ -7,7 +7,7 @@ import { flag, given, inTransport, isYes, text, type Call } from '../../command/
 import { EXIT } from '../../command/exit.ts';
 import { assertText } from '../../command/skill-call.ts';
 import { decideHere } from '../work/decide.ts';
-import { durableWord, printSent } from '../../view/sent.ts';
+import { whereWords, printSent } from '../../view/sent.ts';
 
 export async function run(call: Call): Promise<number> {
   const [message = '', ...words] = call.args;
@@ -32,9 +32,7 @@ export async function run(call: Call): Promise<number> {
     await reply(context, input, {
       attachments,
       isMeantAgain: (earlier) => isMeantAgain(call, earlier),
-      onDurable: () => {
-        durableWord(call);
-      },
+      ...whereWords(call),
       onSent: (sent) => {
         printSent(call, sent);
       },

@@ -10,7 +10,7 @@ import { whyIgnored } from '../../../protocol/decision/judge.ts';
 import { escapeInvisible } from '../../../protocol/text/quoted.ts';
 import { flag, given, inTransport, isYes, note, print, type Call } from '../../command/command.ts';
 import { EXIT } from '../../command/exit.ts';
-import { durableWord } from '../../view/sent.ts';
+import { whereWords } from '../../view/sent.ts';
 
 export function run(call: Call): Promise<number> {
   const [message = '', note = ''] = call.args;
@@ -44,9 +44,7 @@ export async function decideHere(
       allowSecret: flag(call, 'allowSecret'),
     },
     {
-      onDurable: () => {
-        durableWord(call);
-      },
+      ...whereWords(call),
     },
   );
   io.lastWord('');
