@@ -354,6 +354,19 @@ describe('a bus in a project', () => {
     expect(git(hub, 'for-each-ref', REF), made.err).not.toBe('');
   });
 
+  it('is joined from a server that has only files, and is said to be read by everybody', async () => {
+    const { root, hub, anna } = project();
+    await anna.init();
+    await anna.run('send', '--to', 'annas', 'first');
+    git(hub, 'update-server-info');
+    const url = `${await served(root)}/hub.git`;
+    const ben = new Person(root, 'ben', hub);
+    const joined = await ben.init('--join', url);
+    expect(joined.out, joined.err).toContain('Joined as ben.');
+    expect(joined.err).toContain(`everybody can read this: ${url} answers without a login`);
+    expect((await ben.run('log')).out).toContain('first');
+  });
+
   it('is not pushed where everybody can read, wherever it is fetched from', async () => {
     const { hub, anna, root } = project();
     git(hub, 'update-server-info');

@@ -181,13 +181,11 @@ export async function bring(
   objects: Objects,
 ): Promise<Failure | undefined> {
   // A remote that does not support filters sends everything.
-  const fetched = await repository.git.run(
-    fetching(repository, { filter: ['--filter=blob:none'], into: 'anew' }),
-    {
-      network: true,
-      timeout: CLONE_LIMIT_MS,
-    },
-  );
+  const filter = [repository.partial === true ? '--filter=blob:none' : '--no-filter'];
+  const fetched = await repository.git.run(fetching(repository, { filter, into: 'anew' }), {
+    network: true,
+    timeout: CLONE_LIMIT_MS,
+  });
   return fetched.ok ? followMoved(repository, objects, undefined) : fetched.failure;
 }
 
