@@ -107,8 +107,10 @@ export async function inProject(
       },
     }).catch(async (error: unknown) => {
       const reason = error instanceof CrosstalkError ? error.data['ref_refused'] : undefined;
-      if (typeof reason !== 'string' || (await input.askBranch?.(reason)) !== true) throw error;
+      if (typeof reason !== 'string' || input.askBranch === undefined) throw error;
+      // Before the question, which somebody may break off: this process then ends at once.
       await rm(dir, { recursive: true, force: true });
+      if (!(await input.askBranch(reason))) throw error;
       await makeFolder(dir, 0o700);
       return inProject(surroundings, { ...input, asBranch: true }, { project, settings });
     });
