@@ -111,7 +111,7 @@ export async function recreate(
   const instead =
     other === undefined
       ? ''
-      : `, in the place of another bus, whose mail nobody is served from then on; its history, up to the commit ${other}, is kept there as ${keptRef(transport.remoteRef, other)}`;
+      : `, in the place of another bus, whose mail nobody is served from then on; what is there, ${other}, is kept as ${keptRef(transport.remoteRef, other)}`;
   if (!(await confirm(`${where}${instead}`))) return false;
   const failure = await transport.pushTip(other === undefined ? 'anew' : { over: other });
   if (failure === undefined) return true;

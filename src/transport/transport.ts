@@ -119,7 +119,7 @@ export class Transport extends Reading {
   async refresh(signal?: AbortSignal): Promise<Refreshed> {
     await this.reread();
     if (this.#repository.origin === undefined) return { ok: true, tip: await this.tip() };
-    const fetched = await fetchMending(this.#repository, signal);
+    const fetched = await fetchMending(this.#repository, this.objects, signal);
     const tip = await this.tip();
     if (fetched.ok) {
       if (tip !== undefined) await mirror(this.#repository, tip);
@@ -143,7 +143,7 @@ export class Transport extends Reading {
 
   /** Archiving what is old; see {@link Epochs}. */
   get epochs(): Epochs {
-    return new Epochs(this.#repository);
+    return new Epochs(this.#repository, this.objects);
   }
 
   /** Sets a value in this clone's configuration, in force at once. */
@@ -216,7 +216,7 @@ export class Transport extends Reading {
   }
   /** Fetches the bus into a clone that has nothing of it yet; files come when they are read. */
   bring(): Promise<Failure | undefined> {
-    return bring(this.#repository);
+    return bring(this.#repository, this.objects);
   }
   /** Paths of the bus that no checkout shows: nothing of a transport stands there (trust.md §1). */
   async foreignPaths(): Promise<string[]> {

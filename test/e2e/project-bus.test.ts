@@ -292,6 +292,44 @@ describe('a bus in a project', () => {
     expect((await ben.init('--join', hub)).err).toContain('is here already');
   });
 
+  it('is not left by way of something that is no commit', async () => {
+    const { root, hub, anna } = project();
+    await anna.init();
+    await anna.run('send', '--to', 'annas', 'first');
+    const ours = git(hub, 'rev-parse', REF).trim();
+    git(hub, 'tag', '--annotate', '--message', 'x', 'x', REF);
+    const blob = git(hub, 'rev-parse', 'main:readme').trim();
+    for (const instead of [git(hub, 'rev-parse', 'x').trim(), blob]) {
+      git(hub, 'update-ref', REF, instead);
+      const held = await anna.run('sync');
+      expect([held.code, held.err]).toEqual([
+        1,
+        expect.stringContaining(`no commit, but ${instead}`),
+      ]);
+      expect((await anna.run('log')).out).toContain('first');
+    }
+    git(hub, 'update-ref', '-d', REF);
+    const ben = new Person(root, 'ben', hub);
+    await ben.init();
+    expect((await anna.run('sync')).err).toContain('another bus stands');
+    // As an end between git's move of our branch and our look at it leaves it.
+    const state = join(anna.home, 'state/crosstalk');
+    const own = readdirSync(state).find((name) => name.startsWith('hub-')) ?? '';
+    writeFileSync(join(state, own, 'git/refs/remotes/origin/bus'), `${blob}\n`);
+    expect((await anna.run('sync')).err).toContain('another bus stands');
+    expect((await anna.run('sync')).err).toContain('another bus stands');
+
+    git(hub, 'update-ref', REF, blob);
+    expect((await ben.run('sync')).err).toContain(`no commit, but ${blob}`);
+    const joins = await new Person(root, 'cleo', hub).init();
+    expect([joins.code, joins.err]).toEqual([1, expect.stringContaining('no commit, but')]);
+    const back = await anna.run('sync', '--recreate');
+    expect(back.code, back.err).toBe(0);
+    expect(git(hub, 'rev-parse', `${REF}-replaced-${blob.slice(0, 12)}`).trim()).toBe(blob);
+    expect(git(hub, 'merge-base', '--is-ancestor', ours, REF)).toBe('');
+    expect((await anna.run('sync')).code).toBe(0);
+  });
+
   it('is not made where everybody can read, unless that is meant', async () => {
     const { hub, anna, root } = project();
     git(hub, 'update-server-info');
@@ -314,6 +352,19 @@ describe('a bus in a project', () => {
     expect(git(hub, 'for-each-ref', REF)).toBe('');
     const made = await typing('hub');
     expect(git(hub, 'for-each-ref', REF), made.err).not.toBe('');
+  });
+
+  it('is joined from a server that has only files, and is said to be read by everybody', async () => {
+    const { root, hub, anna } = project();
+    await anna.init();
+    await anna.run('send', '--to', 'annas', 'first');
+    git(hub, 'update-server-info');
+    const url = `${await served(root)}/hub.git`;
+    const ben = new Person(root, 'ben', hub);
+    const joined = await ben.init('--join', url);
+    expect(joined.out, joined.err).toContain('Joined as ben.');
+    expect(joined.err).toContain(`everybody can read this: ${url} answers without a login`);
+    expect((await ben.run('log')).out).toContain('first');
   });
 
   it('is not pushed where everybody can read, wherever it is fetched from', async () => {
@@ -381,6 +432,8 @@ describe('a bus in a project', () => {
       {
         ask: (question) => {
           questions.push(question);
+          // Whoever breaks off here, which ends the process at once, leaves nothing that is found as the bus.
+          expect(readdirSync(join(anna.home, 'data/crosstalk'))).toEqual([]);
           return Promise.resolve(question.includes('crosstalk-bus') ? 'y' : '');
         },
       },

@@ -13,7 +13,13 @@ import { bringInto, create } from './create.ts';
 import type { Initialised, InitInput } from './input.ts';
 import { join } from './join.ts';
 import type { ProjectPlan } from './project.ts';
-import { assertMayCarry, assertOriginal, busAt, refusesRef } from './project-remote.ts';
+import {
+  assertMayCarry,
+  assertOriginal,
+  busAt,
+  refusesRef,
+  sayIfPublic,
+} from './project-remote.ts';
 import { chooseSandbox, fitsSandbox } from './sandbox-option.ts';
 import type { TierSlot } from './tier-slot.ts';
 import { choosePlace } from './workdir-option.ts';
@@ -62,11 +68,17 @@ export async function inProject(
   };
   let made: Initialised;
   if (isThere && found !== undefined && url !== undefined) {
-    const { isSha256 } = found;
-    await makeClone({ url, branch, isSha256, project: inside }, dir, top, surroundings.env, {
-      from: settings.from,
-      window: input.window === 'all' ? undefined : input.window,
-    });
+    const { isSha256, isDumb } = found;
+    await makeClone(
+      { url, branch, isSha256, isDumb, project: inside },
+      dir,
+      top,
+      surroundings.env,
+      {
+        from: settings.from,
+        window: input.window === 'all' ? undefined : input.window,
+      },
+    );
     const failure = await bringInto(dir, surroundings);
     if (failure !== undefined)
       throw new CrosstalkError(
@@ -74,6 +86,7 @@ export async function inProject(
         `cannot fetch the bus from ${redact(url)}: ${failure.reason}; check your access`,
       );
     await assertOriginal(surroundings, project, input);
+    await sayIfPublic(surroundings, project, input);
     sayWho(input, project);
     await link();
     if (project.before !== undefined)
@@ -94,8 +107,10 @@ export async function inProject(
       },
     }).catch(async (error: unknown) => {
       const reason = error instanceof CrosstalkError ? error.data['ref_refused'] : undefined;
-      if (typeof reason !== 'string' || (await input.askBranch?.(reason)) !== true) throw error;
+      if (typeof reason !== 'string' || input.askBranch === undefined) throw error;
+      // Before the question, which somebody may break off: this process then ends at once.
       await rm(dir, { recursive: true, force: true });
+      if (!(await input.askBranch(reason))) throw error;
       await makeFolder(dir, 0o700);
       return inProject(surroundings, { ...input, asBranch: true }, { project, settings });
     });

@@ -61,6 +61,19 @@ async function assertMayBeRead(
   );
 }
 
+/** Says of a bus that is joined that everybody can read it by now, if that is so. */
+export async function sayIfPublic(
+  { env }: Surroundings,
+  { url }: Pick<ProjectPlan, 'url'>,
+  { note }: Pick<InitInput, 'note'>,
+): Promise<void> {
+  const asked = url === undefined ? undefined : await askAsAnyone(url, env);
+  if (asked?.kind === 'answers')
+    note(
+      `everybody can read this: ${redact(asked.address)} answers without a login, and shows every message`,
+    );
+}
+
 /**
  * Makes sure that the bus which was just cloned belongs to this remote: a fork or a mirror carries a copy, where old
  * questions would be answered a second time. It must not be the one that the project has, either.

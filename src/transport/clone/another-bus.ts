@@ -4,6 +4,7 @@ import { decodeTime } from 'ulid';
 import { IDENTITY_FILE } from '../../protocol/layout.ts';
 import { identityIn } from '../../protocol/signed.ts';
 import type { Failure } from '../git/failure.ts';
+import type { Objects } from '../objects/objects.ts';
 import { BRANCH_OF_PROJECT, remoteRefOf, type Repository } from './handle.ts';
 import { loadRecord } from './record-file.ts';
 import { noteMove, readRef, writeRef, type RefPlace } from './refs.ts';
@@ -35,27 +36,95 @@ export function ownRefs({ dir, gitDir }: Pick<Repository, 'dir' | 'gitDir'>): Re
  */
 export async function followFetched(
   repository: Repository,
+  objects: Objects,
   isFetched: boolean,
 ): Promise<Failure | undefined> {
-  const { git, clone, gitDir, branch } = repository;
-  const named = await git.run(['rev-parse', '--verify', '--quiet', 'FETCH_HEAD^{commit}']);
-  const fetched = named.stdout.toString('utf8').trim();
+  const { gitDir } = repository;
+  const named = await objects.read('FETCH_HEAD');
   // Git leaves it also where the remote had nothing.
   await rm(join(gitDir, 'FETCH_HEAD'), { force: true });
   if (!isFetched) return undefined;
   // Another process fetches at this moment.
-  if (fetched === '') return { kind: 'contention', reason: 'FETCH_HEAD is being written' };
+  if (named === undefined) return { kind: 'contention', reason: 'FETCH_HEAD is being written' };
+  const { oid: fetched } = named;
   const before = await trackedHere(repository);
-  const had = before ?? (await readRef(clone, `refs/heads/${branch}`));
-  const failure = had === undefined ? undefined : await replaced(repository, had, fetched);
+  const had = await stoodAt(repository, objects, before);
+  const failure = await look(repository, objects, had, fetched);
   if (failure !== undefined) return failure;
-  const own = ownRefs(repository);
-  const moved = await writeRef(own, tracking(branch), fetched, before ?? '');
+  const why = had === before && had !== undefined ? 'forced-update' : 'storing head';
+  return moveTracking(repository, before, fetched, `fetch: ${why}`);
+}
+
+/**
+ * Looks at where git has moved our tracking branch, and puts it back where that is not to be followed: git compares
+ * only commits, and lets anything else, such as a tag, take the place of one, and a commit the place of that.
+ *
+ * @param before what the branch named before the fetch
+ * @returns the failure, if any: `another_bus` with the object at which that is
+ */
+export async function followMoved(
+  repository: Repository,
+  objects: Objects,
+  before: string | undefined,
+): Promise<Failure | undefined> {
+  const after = await trackedHere(repository);
+  if (after === undefined || after === before) return undefined;
+  if ((await isCommit(objects, after)) && (await isCommit(objects, before))) return undefined;
+  const had = await stoodAt(repository, objects, before);
+  const failure = await look(repository, objects, had, after);
+  if (failure !== undefined && had !== undefined)
+    await moveTracking(repository, after, had, 'put back');
+  return failure;
+}
+
+/** The commit of the bus before a fetch: the one of our tracking branch, or else of the clone's branch. */
+async function stoodAt(
+  { clone, branch }: Repository,
+  objects: Objects,
+  before: string | undefined,
+): Promise<string | undefined> {
+  return (await isCommit(objects, before)) ? before : readRef(clone, `refs/heads/${branch}`);
+}
+
+/** Why what a fetch has brought is not followed, if it is not. */
+async function look(
+  repository: Repository,
+  objects: Objects,
+  had: string | undefined,
+  fetched: string,
+): Promise<Failure | undefined> {
+  if (!(await isCommit(objects, fetched))) return noCommit(repository, fetched);
+  return had === undefined ? undefined : replaced(repository, had, fetched);
+}
+
+/** Whether a ref of ours, as it was read, names a commit, as far as can be told. */
+async function isCommit(objects: Objects, oid: string | undefined): Promise<boolean> {
+  if (oid === undefined) return false;
+  const found = await objects.read(oid);
+  return found === undefined || found.type === 'commit';
+}
+
+async function moveTracking(
+  repository: Repository,
+  from: string | undefined,
+  to: string,
+  why: string,
+): Promise<Failure | undefined> {
+  const [own, name] = [ownRefs(repository), tracking(repository.branch)];
+  const moved = await writeRef(own, name, to, from ?? '');
   if (!moved.ok) return { kind: moved.contention ? 'contention' : 'other', reason: moved.reason };
   // As git would have noted it.
-  const why = `fetch: ${before === undefined ? 'storing head' : 'forced-update'}`;
-  await noteMove(own, tracking(branch), before ?? '0'.repeat(fetched.length), fetched, why);
+  await noteMove(own, name, from ?? '0'.repeat(to.length), to, why);
   return undefined;
+}
+
+function noCommit(repository: Repository, oid: string): Failure {
+  const where = `${remoteRefOf(repository)} at ${repository.origin ?? ''}`;
+  return {
+    kind: 'another_bus',
+    reason: `something else stands in the place of this bus: ${where} is now no commit, but ${oid}; nothing of it was taken over, and nothing is pushed to it. Ask who made it; whoever has the bus puts it back with: crosstalk sync --recreate`,
+    commit: oid,
+  };
 }
 
 /** Why a commit is not followed: it does not go on from what was here, and belongs to another bus. */

@@ -146,6 +146,8 @@ export type RemoteRefs =
       /** The commit at which {@link PROJECT_REF} is; undefined without that ref. */
       bus: string | undefined;
       isSha256: boolean;
+      /** Whether it only serves files, as a web server does that knows nothing of git. */
+      isDumb: boolean;
     }
   /** `answered`: false when git was killed or ran out of time, so that it says nothing of the remote. */
   | { ok: false; failure: Failure; answered: boolean };
@@ -167,7 +169,9 @@ export async function remoteRefs(git: Git, remote: string, trace?: string): Prom
   let head: string | undefined;
   const branches: string[] = [];
   let bus: string | undefined;
-  let isSha256 = trace !== undefined && SHA256.test(await readFile(trace, 'utf8').catch(() => ''));
+  const said = trace === undefined ? undefined : await readFile(trace, 'utf8').catch(() => '');
+  let isSha256 = said !== undefined && SHA256.test(said);
+  const isDumb = said !== undefined && !said.includes('packet:');
   for (const line of outcome.stdout.toString('utf8').split('\n')) {
     const [value = '', name = ''] = line.split('\t');
     if (value.startsWith('ref: refs/heads/') && name === 'HEAD')
@@ -178,5 +182,5 @@ export async function remoteRefs(git: Git, remote: string, trace?: string): Prom
       isSha256 ||= value.length === 64;
     }
   }
-  return { ok: true, head, branches, bus, isSha256 };
+  return { ok: true, head, branches, bus, isSha256, isDumb };
 }

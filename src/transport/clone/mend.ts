@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createInflate } from 'node:zlib';
 import { hasMet, markOf } from '../git/damage.ts';
+import type { Objects } from '../objects/objects.ts';
 import { OID } from './refs.ts';
 import { fetchBranch, type Fetched } from './remote.ts';
 import type { Repository } from './handle.ts';
@@ -19,10 +20,14 @@ export type Mended = Fetched & { mended?: number };
  * of one that was not written out yet, the damaged ones are removed before, and the remote sends all that it
  * has: git takes what it has a name of for whole, and would never ask for it again.
  */
-export async function fetchMending(repository: Repository, signal?: AbortSignal): Promise<Mended> {
+export async function fetchMending(
+  repository: Repository,
+  objects: Objects,
+  signal?: AbortSignal,
+): Promise<Mended> {
   const { gitDir, objectsDir } = repository;
   if (!hasMet(gitDir)) {
-    const fetched = await fetchBranch(repository, signal);
+    const fetched = await fetchBranch(repository, objects, signal);
     if (!hasMet(gitDir)) return fetched;
   }
   const mark = markOf(gitDir);
@@ -31,13 +36,13 @@ export async function fetchMending(repository: Repository, signal?: AbortSignal)
   if ((lstatSync(mark, { throwIfNoEntry: false })?.size ?? 0) === 0) {
     // Nothing that could be mended: the next one that git meets is looked for again.
     rmSync(mark, { force: true });
-    return fetchBranch(repository, signal);
+    return fetchBranch(repository, objects, signal);
   }
-  let fetched = await fetchBranch(repository, signal, 'all');
+  let fetched = await fetchBranch(repository, objects, signal, 'all');
   if (fetched.ok) rmSync(mark, { force: true });
   // A git older than 2.36 cannot ask for all: whoever needs what is missing is told that it cannot be read.
   else if (/unknown option .refetch/.test(fetched.failure.reason))
-    fetched = await fetchBranch(repository, signal);
+    fetched = await fetchBranch(repository, objects, signal);
   return { ...fetched, ...(mended > 0 && { mended }) };
 }
 

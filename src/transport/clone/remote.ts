@@ -1,11 +1,11 @@
-import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Failure } from '../git/failure.ts';
 import type { Objects } from '../objects/objects.ts';
 import type { Git, GitOutcome } from '../git/git.ts';
-import { followFetched, ownRefs, trackedHere, tracking } from './another-bus.ts';
+import { followFetched, ownRefs, followMoved, trackedHere, tracking } from './another-bus.ts';
 import { mendRef } from './own-git.ts';
-import { noteMove, readRef, removeStaleLock, writeRef } from './refs.ts';
+import { passLock } from './pass-lock.ts';
+import { noteMove, readRef, writeRef } from './refs.ts';
 import { remoteRefOf, type Repository } from './handle.ts';
 
 export type Fetched = { ok: true } | { ok: false; failure: Failure };
@@ -79,6 +79,7 @@ const FETCH_WAIT_MS = 40;
  */
 export async function fetchBranch(
   repository: Repository,
+  objects: Objects,
   signal?: AbortSignal,
   what: 'news' | 'all' = 'news',
 ): Promise<Fetched> {
@@ -87,13 +88,16 @@ export async function fetchBranch(
     what === 'news'
       ? ['--no-filter']
       : ['--refetch', partial === true ? '--filter=blob:none' : '--no-filter'];
-  let into: Into = (await trackedHere(repository)) === undefined ? 'beside' : 'branch';
+  const before = await trackedHere(repository);
+  let into: Into = before === undefined ? 'beside' : 'branch';
   for (let tries = 1; ; tries++) {
     // In a partial clone new messages come with their contents, because they are read at once.
     const args = { filter, into };
     const outcome = await transfer(git, (pace) => fetching(repository, args, pace), signal);
     const isBeside = into === 'beside';
-    const followed = isBeside ? await followFetched(repository, outcome.ok) : undefined;
+    const followed = isBeside
+      ? await followFetched(repository, objects, outcome.ok)
+      : await followMoved(repository, objects, before);
     const failure = outcome.ok ? followed : outcome.failure;
     if (failure === undefined) return { ok: true };
     const damaged = damagedRefs(outcome.stderr, branch);
@@ -172,16 +176,17 @@ function damagedRefs(stderr: string, branch: string): string[] {
 const CLONE_LIMIT_MS = 30 * 60_000;
 
 /** The first fetch of a clone: all commits and trees, and no file. The failure, if any. */
-export async function bring(repository: Repository): Promise<Failure | undefined> {
+export async function bring(
+  repository: Repository,
+  objects: Objects,
+): Promise<Failure | undefined> {
   // A remote that does not support filters sends everything.
-  const fetched = await repository.git.run(
-    fetching(repository, { filter: ['--filter=blob:none'], into: 'anew' }),
-    {
-      network: true,
-      timeout: CLONE_LIMIT_MS,
-    },
-  );
-  return fetched.ok ? undefined : fetched.failure;
+  const filter = [repository.partial === true ? '--filter=blob:none' : '--no-filter'];
+  const fetched = await repository.git.run(fetching(repository, { filter, into: 'anew' }), {
+    network: true,
+    timeout: CLONE_LIMIT_MS,
+  });
+  return fetched.ok ? followMoved(repository, objects, undefined) : fetched.failure;
 }
 
 /**
@@ -225,26 +230,4 @@ export async function pushCommit(
   if (failure.lock === undefined) return failure;
   const reason = `the remote has a lock, ${failure.lock}; if it stays, a git was killed there: remove it`;
   return { ...failure, reason };
-}
-
-/** A lock of our own tracking branch is held for milliseconds; this old, it is of a git that was killed. */
-const LOCK_MS = 5000;
-const WAKING_MS = 500;
-
-/** Waits until the lock that was in the way is gone, or takes it away once it is too old. */
-async function passLock(
-  stderr: string,
-  branch: string,
-  signal: AbortSignal | undefined,
-): Promise<void> {
-  const path = /Unable to create '(.+\.lock)': File exists/.exec(stderr)?.[1] ?? '';
-  if (!path.endsWith(`/${tracking(branch)}.lock`)) return;
-  const begun = performance.now();
-  const until = begun + LOCK_MS + 1000;
-  while (existsSync(path) && performance.now() < until && signal?.aborted !== true) {
-    // A git that slept through a suspend with us ends now.
-    const isDone = performance.now() > begun + WAKING_MS;
-    if (isDone && (await removeStaleLock(path, LOCK_MS))) return;
-    await sleep(FETCH_WAIT_MS);
-  }
 }

@@ -22,6 +22,7 @@ interface Found {
   /** Whether it has a bus in the branch for remotes that take no such ref. */
   hasBusBranch: boolean;
   isSha256: boolean;
+  isDumb: boolean;
 }
 
 /**
@@ -55,8 +56,8 @@ export async function inspectRemote(
     git.useBatchSsh({ configured: how.some(([name]) => name === 'core.sshcommand') });
     const refs = await remoteRefs(git, access.url, join(scratch, 'packets'));
     if (!refs.ok) return { kind: 'failed', failure: refs.failure };
-    const { head, branches, bus, isSha256 } = refs;
-    const found = { bus, hasBusBranch: branches.includes(BRANCH_OF_PROJECT), isSha256 };
+    const { head, branches, bus, isSha256, isDumb } = refs;
+    const found = { bus, hasBusBranch: branches.includes(BRANCH_OF_PROJECT), isSha256, isDumb };
     const branch = head !== undefined && branches.includes(head) ? head : branches[0];
     return branch === undefined
       ? { kind: 'empty', branch: head ?? (await unbornBranch(git, access.url, scratch)), ...found }
@@ -100,6 +101,12 @@ async function unbornBranch(git: Git, url: string, scratch: string): Promise<str
   return head.ok && branch !== UNKNOWN_BRANCH ? branch : undefined;
 }
 
+/** The settings of a clone that fetches files when they are read. */
+const PARTIAL: readonly Setting[] = [
+  ['remote.origin.promisor', 'true'],
+  ['remote.origin.partialclonefilter', 'blob:none'],
+];
+
 /** What a new clone remembers for its user, if anything. */
 interface CloneSettings {
   /** Who writes in it. */
@@ -113,13 +120,19 @@ interface CloneSettings {
  * is open (see `Transport.bring`).
  */
 export async function makeClone(
-  remote: { url: string; branch: string; isSha256: boolean; project?: InProject | undefined },
+  remote: {
+    url: string;
+    branch: string;
+    isSha256: boolean;
+    isDumb: boolean;
+    project?: InProject | undefined;
+  },
   dir: string,
   cwd: string,
   environment: NodeJS.ProcessEnv,
   settings: CloneSettings,
 ): Promise<void> {
-  const { url, branch, isSha256, project } = remote;
+  const { url, branch, isSha256, isDumb, project } = remote;
   const git = new Git(cwd, environment);
   await git.must([
     'init',
@@ -132,8 +145,8 @@ export async function makeClone(
   await configure(dir, [
     ['core.repositoryformatversion', '1'],
     ...remoteSettings(url, branch),
-    ['remote.origin.promisor', 'true'],
-    ['remote.origin.partialclonefilter', 'blob:none'],
+    // From a remote without filters git asks for what it lacks by a git that asks for it likewise, and so on for ever.
+    ...(isDumb ? [] : PARTIAL),
     ['crosstalk.branch', branch],
     ...ofProject(project),
     ...given(settings),

@@ -8,6 +8,7 @@ import { makeFolder } from '../../folder.ts';
 import { data, fastImport } from './build.ts';
 import type { Failure } from '../git/failure.ts';
 import { writeRef } from '../clone/refs.ts';
+import type { Objects } from '../objects/objects.ts';
 import { isAncestor } from '../objects/lineage.ts';
 import { fetchBranch, notePushed, pushCommit } from '../clone/remote.ts';
 import type { Repository } from '../clone/handle.ts';
@@ -28,10 +29,12 @@ const CHECKSUM = 'Crosstalk-Bundle-SHA256';
  */
 export class Epochs extends EpochReading {
   readonly #repository: Repository;
+  readonly #objects: Objects;
 
-  constructor(repository: Repository) {
+  constructor(repository: Repository, objects: Objects) {
     super(repository);
     this.#repository = repository;
+    this.#objects = objects;
   }
 
   /**
@@ -185,7 +188,7 @@ export class Epochs extends EpochReading {
   async #isTaken(to: string, failure: Failure): Promise<boolean> {
     if (REFUSED.has(failure.kind)) return false;
     const { git, branch, dir } = this.#repository;
-    const fetched = await fetchBranch(this.#repository);
+    const fetched = await fetchBranch(this.#repository, this.#objects);
     const known = fetched.ok
       ? await isAncestor(git, to, `refs/remotes/origin/${branch}`).catch(() => undefined)
       : undefined;

@@ -58,7 +58,7 @@ export function upstreamOf(repository: Repository, objects: Objects): Upstream {
   return {
     isShared: repository.origin !== undefined,
     tip: () => knownTip(repository, objects),
-    fetch: (signal) => fetchBranch(repository, signal),
+    fetch: (signal) => fetchBranch(repository, objects, signal),
     make: async (tip, signal) => {
       const hadIt = (await trackedTip(repository, objects)) !== undefined;
       return makeBranch(repository, tip, signal, hadIt);
