@@ -25,7 +25,7 @@ const REF = 'refs/crosstalk/bus';
 /** Somebody who works in a clone of a project, with a home folder of their own. */
 class Person {
   readonly home: string;
-  readonly app: string;
+  app: string;
   readonly name: string;
 
   constructor(root: string, name: string, remote: string) {
@@ -489,6 +489,18 @@ describe('a bus in a project', () => {
     await anna.run('host', 'approve', ...held.map(({ digest }) => digest));
     await anna.run('sync');
     expect(git(hub, 'ls-tree', '-r', '--name-only', REF)).toContain('hosts/anna.md');
+  });
+
+  it('is made also where the project was only begun, with nothing in it yet', async () => {
+    const { root, anna } = project();
+    anna.app = join(root, 'begun');
+    git(root, 'init', '--quiet', anna.app);
+    const made = await anna.init();
+    expect([made.code, made.out], made.err).toEqual([
+      0,
+      expect.stringContaining('stays on this machine'),
+    ]);
+    expect(readdirSync(anna.app)).toEqual(['.git']);
   });
 
   it('is used again by a project that was cloned anew', async () => {

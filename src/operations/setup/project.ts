@@ -62,9 +62,6 @@ export async function planProject(
     top !== (await realpath(cwd))
   )
     return undefined;
-  // A clone of an empty repository becomes a transport of its own.
-  if ((await readdir(top)).every((name) => name === '.git') && !(await hasCommit(top)))
-    return undefined;
   const git = new Git(top, env);
   await assertTrusted(git);
   const theirs = await readClone(git, await findClone(top));
@@ -74,6 +71,9 @@ export async function planProject(
     ...new Set(all.flatMap(([name]) => /^remote\.(.+)\.url$/.exec(name)?.[1] ?? [])),
   ];
   if (input.remote !== undefined && !remotes.includes(input.remote)) return undefined;
+  // A clone of an empty repository becomes a transport of its own; what was only begun here is a project.
+  const isEmpty = (await readdir(top)).every((entry) => entry === '.git');
+  if (remotes.length > 0 && isEmpty && !(await hasCommit(top))) return undefined;
   const name = input.join === undefined ? await chooseRemote(remotes, input) : undefined;
   const own = ofClone(theirs, parseScoped(ours.stdout.toString('utf8')));
   const address = name === undefined ? input.join : await addressOf(git, name);
