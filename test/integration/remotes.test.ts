@@ -313,13 +313,13 @@ it('stale locks of a dead git stop no mail', async () => {
   const question = await host.send('worker', 'hello');
   await host.once();
   expect((await host.run('replies', question)).out).toContain('  done');
-  expect((await host.run('doctor')).out).toContain('ok    locks: none');
+  expect((await host.run('doctor')).out).toContain('ok    own locks: none');
   const old = join(host.dir, '.git', 'index.lock');
   utimesSync(old, new Date(0), new Date(0));
   const ill = await host.run('doctor');
   expect([ill.code, ill.out]).toEqual([
     1,
-    expect.stringContaining(`broken locks: ${old} of a git`),
+    expect.stringContaining(`broken lock: ${old} was left by a git that was killed`),
   ]);
   expect(ill.out).toContain(`if no git runs there: rm ${old}`);
 });

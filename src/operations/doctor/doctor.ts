@@ -139,7 +139,7 @@ async function locks({ paths }: Context): Promise<Check> {
     if (holder !== undefined)
       held.push(`${name}: process ${String(holder.pid)} since ${holder.since}`);
   }
-  return { check: 'locks', ok: true, found: held.join(', ') || 'none', fix: '' };
+  return { check: 'own locks', ok: true, found: held.join(', ') || 'none', fix: '' };
 }
 
 async function checkout(context: Context): Promise<Check> {

@@ -25,11 +25,13 @@ export function newsChecks(facts: Status, now: Date): Check[] {
     ...listed('host file', `correct it in ${path}`, host?.unknown ?? []),
     ...listed('profile', 'crosstalk actor edit <name>', problems),
     ...listed('profile', '', changes.map(profileLine)),
-    ...listed(
-      'held change',
-      'crosstalk host show, then crosstalk host approve <digest>',
-      held.map(changeText),
-    ),
+    ...held.slice(0, MOST).map((change) => ({
+      ...{ check: 'held change', ok: false, found: changeText(change) },
+      fix: `crosstalk host show, then crosstalk host approve ${change.digest}`,
+    })),
+    ...(held.length > MOST
+      ? listed('held change', 'crosstalk host show', [`and ${String(held.length - MOST)} more`])
+      : []),
     ...listed(
       'mail for nobody',
       'send it to whom you mean, serve the name with: crosstalk actor add <name> --cli <command>, or take it back with: crosstalk cancel <message> (--as-operator, if others wrote it)',
