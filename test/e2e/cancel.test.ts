@@ -138,7 +138,7 @@ it('what runs is ended with all that it started, although it ignores being asked
   await until('no process', () => alive(marks).length === 0);
 
   expect(Date.now() - began).toBeLessThan(60_000);
-  await until('the notice', () => bus.from('worker').length > 0);
+  await until('the notice', async () => (await fate(front, question))[0] === 'FAILED');
   expect(await fate(front, question)).toEqual(['FAILED', ['cancelled']]);
   await running.stop();
   await front.once();
@@ -165,7 +165,7 @@ it('what runs goes on while the disk takes no record of its cancellation, and is
   rmSync(letters);
   await until('no process', () => alive(marks).length === 0);
   bus.plug();
-  await until('the notice', () => bus.from('worker').length > 0);
+  await until('the notice', async () => (await fate(front, question))[0] === 'FAILED');
   expect(await fate(front, question)).toEqual(['FAILED', ['cancelled']]);
   await running.stop();
   await front.once();
