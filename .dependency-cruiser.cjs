@@ -1,6 +1,6 @@
 // The picture of docs/architecture.md, enforced: only leftward folders import rightward ones.
 //   cli → chat · mcp · web · demo → operations → dispatcher → bus → transport · state · runner · index · service
-//     · secrets · bell → agents · api → protocol
+//     · secrets · bell → agents · api · store → protocol
 // page stands beside them: what a browser runs.
 const layers = [
   ['protocol', []],
@@ -8,12 +8,13 @@ const layers = [
   ['agents', ['protocol']],
   ['api', ['protocol']],
   ['transport', ['protocol']],
-  ['state', ['protocol']],
+  ['store', []],
+  ['state', ['store', 'protocol']],
   ['runner', ['protocol']],
-  ['index', ['protocol']],
+  ['index', ['store', 'protocol']],
   ['service', ['protocol']],
   ['secrets', ['protocol']],
-  ['bus', ['transport', 'state', 'agents', 'protocol']],
+  ['bus', ['transport', 'state', 'store', 'agents', 'protocol']],
   ['dispatcher', ['bus', 'transport', 'state', 'runner', 'agents', 'bell', 'protocol']],
   [
     'operations',
@@ -22,6 +23,7 @@ const layers = [
       'bus',
       'transport',
       'state',
+      'store',
       'runner',
       'index',
       'service',

@@ -75,7 +75,10 @@
  * A message for a run under way passes `steering_recorded` when the record of the run names it, and
  * `steering_told` when the agent was told it. Both are delivered again by the next start, in one run.
  *
- * `file_written` and `file_renamed` are part of every durable write: first the temporary file is
+ * `row_written` and `row_committed` are part of every step that is recorded in the database: first its
+ * transaction is complete, then it is durable. Before, the next start finds nothing of the step.
+ *
+ * `file_written` and `file_renamed` are part of every durable write of a file: first the temporary file is
  * complete, then it has its new name. Temporary files that a dead process left are deleted at the
  * next start.
  */
@@ -100,6 +103,8 @@ export const CRASH_POINTS = [
   'letter_settled',
   'notice_recorded',
   'notice_removed',
+  'row_written',
+  'row_committed',
   'file_written',
   'file_renamed',
   'files_kept',

@@ -3,7 +3,7 @@ import type { HeldChange } from '../protocol/approval/approval.ts';
 import type { HostFile } from '../protocol/files/host-file.ts';
 import type { McpServer } from '../protocol/files/mcp-servers.ts';
 import { shellWord } from '../protocol/text/quoted.ts';
-import { approvalHash } from '../state/place/seal.ts';
+import { approvalHash } from '../store/seal.ts';
 import { approvedFor } from '../state/approvals.ts';
 import type { Approvable } from './approvable.ts';
 import type { Approving } from './approvals.ts';

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { accept, heldSettings, type HeldChange } from '../protocol/approval/approval.ts';
-import { approvalHash } from '../state/place/seal.ts';
+import { approvalHash } from '../store/seal.ts';
 import { approvedFor, type Approvals } from '../state/approvals.ts';
 import type { Approvable } from './approvable.ts';
 import { serversThatWait, type ProfilesAt } from './approvable-servers.ts';

@@ -3,7 +3,7 @@ import { approvedServers, keepingServers } from '../protocol/approval/mcp-server
 import { tierOf, type Approved } from '../protocol/approval/record.ts';
 import type { McpServer } from '../protocol/files/mcp-servers.ts';
 import type { HostFile, Tier } from '../protocol/files/host-file.ts';
-import { approvalHash } from '../state/place/seal.ts';
+import { approvalHash } from '../store/seal.ts';
 import {
   approvedFor,
   hasApproved,

@@ -5,7 +5,7 @@ import { parseMcpServers } from '../protocol/files/mcp-servers.ts';
 import { isSkillName } from '../protocol/text/skill-call.ts';
 import { profileFiles } from '../protocol/layout.ts';
 import { isRecord, readSealed, writeSealed } from '../state/files.ts';
-import { Seal } from '../state/place/seal.ts';
+import { Seal } from '../store/seal.ts';
 import type { Transport } from '../transport/transport.ts';
 
 /** A profile and the path from which it was read. */

@@ -50,11 +50,12 @@ export class Verifier {
     /** The file of the pinned keys. */
     pins: string;
     /** The file of what was verified before. */
-    verdicts: string;
+    /** The state directory. */
+    root: string;
     env: NodeJS.ProcessEnv;
   }) {
     this.#parts = parts;
-    this.#verdicts = new Verdicts(parts.verdicts);
+    this.#verdicts = new Verdicts(parts.root);
   }
 
   /** How many processes were started. */

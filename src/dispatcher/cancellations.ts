@@ -16,7 +16,6 @@ import { owedTasks, questionsBehind } from '../protocol/pending.ts';
 import { placeOfRef } from '../protocol/reference.ts';
 import { steeringsOn } from '../protocol/steer.ts';
 import type { DeadLetters } from '../state/dead-letters.ts';
-import type { DueNotices } from '../state/notices.ts';
 import type { Outbox, OutboxEntry } from '../state/outbox.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { Deliveries } from './intake/deliveries.ts';
@@ -34,7 +33,6 @@ export interface CancellationsParts {
   verifier: Pick<Verifier, 'verdicts'>;
   deliveries: Deliveries;
   deadLetters: DeadLetters;
-  notices: DueNotices;
   outbox: Outbox;
   /** What runs. */
   jobs: Pick<Jobs, 'count' | 'end'>;
@@ -161,7 +159,7 @@ export class Cancellations {
     cancel: Message,
     briefing?: Briefing,
   ): Promise<void> {
-    const { deliveries, notices, deadLetters, log, jobs } = this.#parts;
+    const { deliveries, deadLetters, log, jobs } = this.#parts;
     const { channel, relPath } = target;
     const ended = jobs.count(actor, target);
     const isOpen = ended > 0 || isWaiting(deliveries, actor, target);
@@ -179,7 +177,7 @@ export class Cancellations {
       if (rest !== undefined) await deadLetters.put(rest);
       // A reply that is taken back leaves its question open, so there is nothing to tell.
       if (!isQuestion(target.message)) await deadLetters.put(letter);
-      else await notices.before(letter.id, () => deadLetters.put(letter));
+      else await deadLetters.putToTell(letter);
       passed('letter_written');
       log('cancelled', { id: letter.id, actor, channel, messages: letter.messages, ended });
     }

@@ -1,6 +1,5 @@
 import type { DeadLetters } from '../state/dead-letters.ts';
 import type { Interruptions } from '../state/interruptions.ts';
-import type { DueNotices } from '../state/notices.ts';
 import type { Outbox } from '../state/outbox.ts';
 import type { Written } from '../state/keys/written.ts';
 import type { Decided } from '../state/keys/decided.ts';
@@ -38,7 +37,6 @@ export interface DispatcherParts {
   outbox: Outbox;
   deadLetters: DeadLetters;
   silences: Silences;
-  notices: DueNotices;
   lacking: Lacking;
   interruptions: Interruptions;
   runs: Runs;

@@ -117,7 +117,6 @@ export class Dispatcher {
    * delivered again.
    */
   async endLeftovers(): Promise<void> {
-    await this.#tidings.begin();
     await this.#parts.permissions.begin();
     await endLeftovers(this.#parts, { ...this.#parts.desks, log: this.#parts.log });
   }

@@ -5,13 +5,11 @@ import { noticeText, planNotice } from '../protocol/failure-notice.ts';
 import { outgoing } from '../protocol/outgoing.ts';
 import { answerMessages } from '../protocol/reply.ts';
 import type { DeadLetter, DeadLetters } from '../state/dead-letters.ts';
-import type { DueNotices } from '../state/notices.ts';
 import type { OutboxEntry } from '../state/outbox.ts';
 import type { HeldAnswersParts } from './held-answers.ts';
 import { brief } from './run/briefing.ts';
 
 export interface NoticesParts extends HeldAnswersParts {
-  notices: DueNotices;
   deadLetters: DeadLetters;
   newId: () => string;
 }
@@ -23,8 +21,8 @@ const WAIT_MS = 60_000;
  * Tells those who wait for an answer that there will be none (talk.md, "Bad news"): a reply with
  * `failed` for each dead letter that nothing moves any more.
  *
- * Crash order: a file that a notice is due → the dead letter → the notice in the outbox → the file
- * is removed → pushed. The path of a notice is derived from its letter, so that a delivery is
+ * Crash order: the dead letter, and that a notice is due → the notice in the outbox → it is not due any
+ * more → pushed. The path of a notice is derived from its letter, so that a delivery is
  * reported once, however often it fails after a retry.
  */
 export class Notices {
@@ -35,13 +33,6 @@ export class Notices {
     this.#parts = parts;
   }
 
-  /** Called before the first run: forgets the files whose letter a dead process did not write. */
-  async begin(): Promise<void> {
-    const { notices, deadLetters } = this.#parts;
-    for (const id of await notices.all())
-      if ((await deadLetters.get(id)) === undefined) await notices.remove(id);
-  }
-
   /**
    * Puts what is due into the outbox.
    *
@@ -49,15 +40,14 @@ export class Notices {
    * @returns what is on its way to the bus
    */
   async write(host: string, tip: string): Promise<Promise<void>[]> {
-    const { notices, deadLetters, outbox, publisher, log, now } = this.#parts;
+    const { deadLetters, outbox, publisher, log, now } = this.#parts;
     const pushes: Promise<void>[] = [];
-    for (const id of await notices.all()) {
+    for (const id of await deadLetters.dueNotices()) {
       if ((this.#notBefore.get(id) ?? 0) > now().getTime()) continue;
       const letter = await deadLetters.get(id);
-      // Its file is written first, so the letter may be on its way.
-      if (letter === undefined) continue;
-      const entry =
-        letter.state === 'retrying' ? undefined : await this.#entryOrLater(letter, host, tip);
+      // An operator may have released or dropped it.
+      const isOver = letter === undefined || letter.state === 'retrying';
+      const entry = isOver ? undefined : await this.#entryOrLater(letter, host, tip);
       if (entry === 'later') {
         this.#notBefore.set(id, now().getTime() + WAIT_MS);
         continue;
@@ -66,7 +56,7 @@ export class Notices {
         await outbox.put(entry);
         passed('notice_recorded');
       }
-      await notices.remove(id);
+      await deadLetters.told(id);
       passed('notice_removed');
       if (entry === undefined) continue;
       log('failure_told', { id, replies: pathsOf(entry) });

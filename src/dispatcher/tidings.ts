@@ -14,11 +14,6 @@ export class Tidings {
     this.#heldAnswers = new HeldAnswers(parts);
   }
 
-  /** Called before the first run; see {@link Notices.begin}. */
-  begin(): Promise<void> {
-    return this.#notices.begin();
-  }
-
   /**
    * Puts what is due into the outbox. What fails is logged, and tried again with the next call.
    *

@@ -1,6 +1,6 @@
 import { messageKey, type MessageRef } from '../protocol/message-ref.ts';
 import { EVERYONE } from '../protocol/address.ts';
-import { number, text, type Database } from './database.ts';
+import { number, text, type Database } from '../store/sqlite.ts';
 import type { Index } from './index.ts';
 import { columnsOf, hashOf, relPathIn } from './keys.ts';
 import { AUTOMATIC, MAY_ASK, PROPOSES } from './tags.ts';

@@ -1,6 +1,7 @@
 import type { MessageRef } from '../protocol/message-ref.ts';
 import { CHANNELS, placeOf } from '../protocol/layout.ts';
-import { moveAside, number, openDatabase, text, type Database } from './database.ts';
+import { number, text, type Database } from '../store/sqlite.ts';
+import { moveAside, openDatabase } from './database.ts';
 import { hashOf, columnsOf, relPathIn } from './keys.ts';
 import { IndexWriter, type IndexBatch } from './writer.ts';
 

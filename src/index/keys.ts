@@ -1,4 +1,4 @@
-import { number, text, type Row } from './database.ts';
+import { number, text, type Row } from '../store/sqlite.ts';
 
 /** A relPath as the columns `day`, `clock` and `suffix`, stored as numbers to save space. */
 export interface RelPathColumns {

@@ -1,4 +1,4 @@
-import { number, text } from './database.ts';
+import { number, text } from '../store/sqlite.ts';
 import type { Index } from './index.ts';
 import { hashOf, relPathIn } from './keys.ts';
 import { PROPOSES, TAKES_BACK } from './tags.ts';

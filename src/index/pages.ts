@@ -1,4 +1,4 @@
-import { number, type Database } from './database.ts';
+import { number, type Database } from '../store/sqlite.ts';
 import { columnsOf, relPathIn } from './keys.ts';
 
 const CHANNEL = 'channel = (SELECT id FROM channels WHERE uuid = ?)';

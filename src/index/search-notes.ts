@@ -1,4 +1,4 @@
-import { number, text, type Database } from './database.ts';
+import { number, text, type Database } from '../store/sqlite.ts';
 import { partsOf } from './search.ts';
 
 /** Words that say nothing about what is looked for, as long as there are others: the usual list for English, and modal verbs. */

@@ -1,4 +1,4 @@
-import { number, text, type Database } from './database.ts';
+import { number, text, type Database } from '../store/sqlite.ts';
 import { columnsOf, relPathIn } from './keys.ts';
 import { apart, wordsIn } from '../protocol/text/apart.ts';
 import { withoutTrailing } from '../protocol/text/trailing.ts';

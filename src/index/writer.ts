@@ -3,7 +3,7 @@ import type { Memory } from '../protocol/files/memory.ts';
 import type { Message } from '../protocol/message.ts';
 import { apart } from '../protocol/text/apart.ts';
 import { tagsOf } from './tags.ts';
-import { number, text, type Database } from './database.ts';
+import { number, text, type Database } from '../store/sqlite.ts';
 import { hashOf, columnsOf, relPathIn } from './keys.ts';
 
 /** A message in the form in which it is indexed. */

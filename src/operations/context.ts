@@ -21,7 +21,7 @@ import { acquire } from '../state/lock.ts';
 import { Outbox } from '../state/outbox.ts';
 import type { RemoteBudget } from '../state/remote-budget.ts';
 import { Decided } from '../state/keys/decided.ts';
-import { Seal } from '../state/place/seal.ts';
+import { Seal } from '../store/seal.ts';
 import { Written } from '../state/keys/written.ts';
 import { Runs } from '../state/runs.ts';
 import type { Turns } from '../state/turn.ts';
@@ -96,12 +96,12 @@ export async function withContext<T>(
   const dir = locateTransport(surroundings, options.transport);
   const env = withoutWebToken(surroundings.env);
   const { paths, transport } = await openTransport(dir, env);
-  const written = new Written(paths.written, paths.pins);
+  const written = new Written(paths.root);
   const given = timeAndChanceOf(surroundings);
   const now = (): number => given.now().getTime();
   const checkout = new Checkout(transport, given.now);
   try {
-    const outbox = new Outbox(paths.outbox, written);
+    const outbox = new Outbox(paths.root, written);
     const context: Context = {
       ...surroundings,
       env,
@@ -112,12 +112,12 @@ export async function withContext<T>(
       paths,
       outbox,
       written,
-      decided: new Decided(paths.decided),
+      decided: new Decided(paths.root),
       screen: screenOf({ transport, outbox }),
       turns: turnsOf(transport, surroundings.env, now),
       budget: budgetOf(transport, surroundings.env, now),
-      deadLetters: new DeadLetters(paths.deadLetters),
-      runs: new Runs(paths.runs),
+      deadLetters: new DeadLetters(paths.root),
+      runs: new Runs(paths.root),
       dispatch: dispatchOf(surroundings),
       hostname: hostname(),
       ...given,

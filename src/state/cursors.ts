@@ -1,5 +1,5 @@
 import type { Cursor } from '../protocol/mailbox.ts';
-import { isRecord, readJson, writeDurably } from './files.ts';
+import { Cell } from '../store/rows.ts';
 
 /** One actor's cursors: `through` holds for every channel that is not listed. */
 export interface ActorCursors {
@@ -7,17 +7,27 @@ export interface ActorCursors {
   channels: Record<string, Cursor>;
 }
 
+/** Stored under these names. */
+interface Stored {
+  /** Whose mail they are for. */
+  alias?: string;
+  /** The newest commit that this machine has seen or made on the bus. */
+  newest?: string;
+  actors: Record<string, ActorCursors>;
+}
+
 /**
- * Cursors per actor and channel (protocol.md §5), in one file. Most channels of an actor are
+ * Cursors per actor and channel (protocol.md §5), in one row. Most channels of an actor are
  * settled up to the same commit, so only those that lag are written out.
  */
 export class Cursors {
-  readonly #path: string;
+  readonly #stored: Cell<Stored>;
   #written: string | undefined;
   #alias: string | undefined;
 
-  constructor(path: string) {
-    this.#path = path;
+  /** @param root the state directory */
+  constructor(root: string) {
+    this.#stored = new Cell(root, 'cursors');
   }
 
   /**
@@ -32,40 +42,29 @@ export class Cursors {
     return isMoved;
   }
 
-  /** Actor → cursors; a file that cannot be read, or is for another host, counts as none. */
+  /** Actor → cursors; those of another host count as none. */
   async load(): Promise<Map<string, ActorCursors>> {
-    const { value } = (await readJson(this.#path)) ?? {};
-    const { alias = this.#alias, actors } = isRecord(value) ? value : {};
+    const { alias = this.#alias, actors = {} } = (await this.#stored.get()) ?? {};
     const isOther = this.#alias !== undefined && alias !== this.#alias;
-    const cursors = new Map<string, ActorCursors>();
-    if (isOther || !isRecord(actors)) return cursors;
-    for (const [actor, value] of Object.entries(actors)) {
-      if (isActorCursors(value)) cursors.set(actor, value);
-    }
-    return cursors;
+    return new Map(isOther ? [] : Object.entries(actors));
   }
 
   /** The newest commit that this machine has seen or made on the bus; undefined when none is known. */
   async newestSeen(): Promise<string | undefined> {
-    const { value } = (await readJson(this.#path)) ?? {};
-    const seen = isRecord(value) ? value['held'] : undefined;
-    return isOid(seen) && seen !== '' ? (seen as string) : undefined;
+    return (await this.#stored.get())?.newest;
   }
 
   /**
    * Writes the cursors durably, if they differ from what this process wrote last.
    *
-   * @param newestSeen as {@link newestSeen} gives it back; `held` in the file
+   * @param newest as {@link newestSeen} gives it back
    */
-  async save(cursors: ReadonlyMap<string, ActorCursors>, newestSeen?: string): Promise<void> {
-    const of = {
-      ...(this.#alias && { alias: this.#alias }),
-      ...(newestSeen && { held: newestSeen }),
-    };
-    const content = { version: 1, ...of, actors: Object.fromEntries(cursors) };
-    const text = `${JSON.stringify(content, undefined, 1)}\n`;
+  async save(cursors: ReadonlyMap<string, ActorCursors>, newest?: string): Promise<void> {
+    const of = { ...(this.#alias && { alias: this.#alias }), ...(newest && { newest }) };
+    const stored = { ...of, actors: Object.fromEntries(cursors) };
+    const text = JSON.stringify(stored);
     if (text === this.#written) return;
-    await writeDurably(this.#path, text);
+    await this.#stored.set(stored);
     this.#written = text;
   }
 }
@@ -75,20 +74,4 @@ export function cursorOf(cursors: ActorCursors | undefined, channel: string): Cu
   if (cursors === undefined) return undefined;
   const lagging = Object.hasOwn(cursors.channels, channel) ? cursors.channels[channel] : undefined;
   return lagging ?? { commit: cursors.through, settled: [] };
-}
-
-function isActorCursors(value: unknown): value is ActorCursors {
-  return (
-    isRecord(value) &&
-    isOid(value['through']) &&
-    isRecord(value['channels']) &&
-    Object.values(value['channels']).every(
-      (cursor) => isRecord(cursor) && isOid(cursor['commit']) && Array.isArray(cursor['settled']),
-    )
-  );
-}
-
-/** Empty for a channel whose first scan is not settled yet. */
-function isOid(value: unknown): boolean {
-  return typeof value === 'string' && /^([0-9a-f]{40,64})?$/.test(value);
 }

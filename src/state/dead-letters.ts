@@ -1,4 +1,5 @@
-import { JsonFolder, isRecord } from './files.ts';
+import { Rows } from '../store/rows.ts';
+import { Store } from '../store/store.ts';
 
 type FailureReason =
   | 'not_started'
@@ -60,42 +61,33 @@ export interface DeadLetter {
   next_retry_at?: string;
 }
 
-/** The dead letters of this machine for one transport: a JSON file for each, written durably. */
-export class DeadLetters {
-  readonly #folder: JsonFolder<DeadLetter>;
+/** The dead letters of this machine for one transport, and those of which askers are still to be told. */
+export class DeadLetters extends Rows<DeadLetter> {
+  readonly #store: Store;
+  readonly #due: Rows<{ id: string }>;
 
-  constructor(folder: string) {
-    this.#folder = new JsonFolder(folder, parseDeadLetter);
+  /** @param root the state directory */
+  constructor(root: string) {
+    super(root, 'dead-letter');
+    this.#store = Store.at(root);
+    this.#due = new Rows(root, 'notice');
   }
 
-  put(letter: DeadLetter): Promise<void> {
-    return this.#folder.put(letter);
+  /** Puts a letter of which those who wait are to be told. */
+  putToTell(letter: DeadLetter): Promise<void> {
+    return this.#store.write((database) => {
+      this.in(database).put(letter);
+      this.#due.in(database).put({ id: letter.id });
+    });
   }
-  get(id: string): Promise<DeadLetter | undefined> {
-    return this.#folder.get(id);
+  /** The ids of the letters of which somebody is to be told. */
+  dueNotices(): Promise<string[]> {
+    return this.#due.ids();
   }
-  all(): Promise<DeadLetter[]> {
-    return this.#folder.all();
+  /** Called once a notice is in the outbox, or is not needed. */
+  told(id: string): Promise<void> {
+    return this.#due.remove(id);
   }
-  isEmpty(): Promise<boolean> {
-    return this.#folder.isEmpty();
-  }
-  remove(id: string): Promise<void> {
-    return this.#folder.remove(id);
-  }
-}
-
-function parseDeadLetter(value: unknown): DeadLetter | undefined {
-  if (!isRecord(value)) return undefined;
-  const { id, actor, channel, messages, state, attempts } = value;
-  const whole =
-    [id, actor, channel].every((text) => typeof text === 'string') &&
-    Array.isArray(messages) &&
-    messages.every((path) => typeof path === 'string') &&
-    typeof state === 'string' &&
-    ['retrying', 'quarantined', 'parked', 'cancelled'].includes(state) &&
-    typeof attempts === 'number';
-  return whole ? (value as unknown as DeadLetter) : undefined;
 }
 
 /** No retry waits longer, jitter apart. */

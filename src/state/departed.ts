@@ -1,7 +1,5 @@
-import { JsonLines } from './json-lines.ts';
+import { Lines } from '../store/rows.ts';
 
-/** The size in bytes at which the older half is forgotten: some 160,000 messages. */
-const MAX_BYTES = 16 * 1024 * 1024;
 /** How many messages are remembered at a time. */
 const MAX_PATHS = 200_000;
 
@@ -11,18 +9,19 @@ const MAX_PATHS = 200_000;
  * a message may come back days later, when the machine that wrote it starts again.
  */
 export class Departed {
-  readonly #lines: JsonLines;
+  readonly #lines: Lines<{ path: string }>;
   readonly #paths = new Set<string>();
   #loaded = false;
 
-  constructor(path: string) {
-    this.#lines = new JsonLines(path, MAX_BYTES);
+  /** @param root the state directory */
+  constructor(root: string) {
+    this.#lines = new Lines(root, 'departed', MAX_PATHS);
   }
 
   /** Reads what is on disk, once; {@link has} knows it from then on. */
   async load(): Promise<void> {
     if (this.#loaded) return;
-    for (const { path } of await this.#lines.all()) if (typeof path === 'string') this.#add(path);
+    for (const { path } of await this.#lines.all()) this.#add(path);
     this.#loaded = true;
   }
 

@@ -6,7 +6,7 @@ import { makeFolder } from '../folder.ts';
 import { assertOurs, claim, clear, cloneId, isTaken, readId, startedOf } from './clone-id.ts';
 import { assertOwnContent, assertOwnHome, assertOwnState } from './place/owner.ts';
 import { foreignHand, tighten } from './place/private.ts';
-import { hasKey, makeKey } from './place/seal.ts';
+import { hasKey, makeKey } from '../store/seal.ts';
 import { registryFile, type CloneFolder } from './registry.ts';
 import { namesOf, statePaths, type StatePaths } from './state-paths.ts';
 
@@ -143,15 +143,7 @@ async function exists(path: string): Promise<boolean> {
 }
 
 /** The records that count for nothing, as they could not be read or are not sealed by this machine. */
-export async function brokenRecords(paths: StatePaths): Promise<string[]> {
-  const { root, outbox, deadLetters, gates, permissions, runs, notices } = paths;
-  const { agentSessions, warmSessions } = paths;
-  const inside = ['with-files', 'held'].map((name) => join(outbox, name));
-  const aside = [outbox, join(outbox, 'with-files')].map((folder) => `${folder}-set-aside`);
-  const folders = [root, outbox, ...inside, ...aside, deadLetters, gates, permissions, runs];
-  const found: string[] = [];
-  for (const folder of [...folders, notices, agentSessions, warmSessions])
-    for (const name of await readdir(folder).catch(() => []))
-      if (name.endsWith('.broken')) found.push(join(folder, name));
-  return found;
+export async function brokenRecords({ root }: Pick<StatePaths, 'root'>): Promise<string[]> {
+  const names = await readdir(root).catch(() => []);
+  return names.filter((name) => name.endsWith('.broken')).map((name) => join(root, name));
 }

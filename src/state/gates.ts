@@ -1,6 +1,5 @@
-import type { Decision } from '../protocol/text/decision.ts';
 import type { CountedDecision, IgnoredDecision } from '../protocol/decision/judge.ts';
-import { isRecord, JsonFolder } from './files.ts';
+import { Rows } from '../store/rows.ts';
 import type { OutboxEntry } from './outbox-entry.ts';
 
 /** A decision that counts, with its text. */
@@ -46,45 +45,10 @@ export interface Gate {
 /** The most ignored decisions that are kept of one gate: anybody can push a thousand. */
 export const MOST_IGNORED = 20;
 
-/** The gates of one machine: a JSON file for each, written durably. */
-export class Gates {
-  readonly #folder: JsonFolder<Gate>;
-
-  constructor(folder: string) {
-    this.#folder = new JsonFolder(folder, parseGate);
+/** The gates of one machine. */
+export class Gates extends Rows<Gate> {
+  /** @param root the state directory */
+  constructor(root: string) {
+    super(root, 'gate');
   }
-
-  put(gate: Gate): Promise<void> {
-    return this.#folder.put(gate);
-  }
-  all(): Promise<Gate[]> {
-    return this.#folder.all();
-  }
-  remove(id: string): Promise<void> {
-    return this.#folder.remove(id);
-  }
-}
-
-function parseGate(value: unknown): Gate | undefined {
-  if (!isRecord(value)) return undefined;
-  const { proposal, entry, messages, ignored, decided, open } = value;
-  const texts = ['id', 'actor', 'channel', 'tier', 'gate', 'approver', 'tip', 'plan', 'since'];
-  const whole =
-    texts.every((name) => typeof value[name] === 'string') &&
-    Array.isArray(messages) &&
-    messages.length > 0 &&
-    messages.every((path) => typeof path === 'string') &&
-    Array.isArray(ignored) &&
-    Array.isArray(open) &&
-    isRecord(proposal) &&
-    ['channel', 'relPath', 'digest'].every((name) => typeof proposal[name] === 'string') &&
-    isRecord(entry) &&
-    typeof entry['id'] === 'string' &&
-    Array.isArray(entry['commits']) &&
-    (decided === undefined || (isRecord(decided) && isDecision(decided['decision'])));
-  return whole ? (value as unknown as Gate) : undefined;
-}
-
-function isDecision(value: unknown): value is Decision {
-  return value === 'approve' || value === 'deny';
 }

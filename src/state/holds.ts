@@ -1,8 +1,4 @@
-import { rm } from 'node:fs/promises';
-import { isRecord, readJson, writeDurably } from './files.ts';
-
-/** Why an account does not work. Stored under these names. */
-const REASONS = ['rate_limited', 'out_of_credit', 'not_logged_in'] as const;
+import { Rows } from '../store/rows.ts';
 
 /** An agent CLI's account that does not work just now (decision 20). Times are ISO 8601 UTC. */
 export interface Hold {
@@ -10,7 +6,7 @@ export interface Hold {
   id: string;
   /** The known agent CLI. */
   agent: string;
-  reason: (typeof REASONS)[number];
+  reason: 'rate_limited' | 'out_of_credit' | 'not_logged_in';
   since: string;
   /** When one run finds out whether the account works again. */
   until: string;
@@ -24,40 +20,19 @@ export interface Hold {
   login: Record<string, string>;
 }
 
-/**
- * The holds of one machine, in one file. Any process may change the file, so it is read each time.
- */
-export class Holds {
-  readonly #path: string;
-
-  constructor(path: string) {
-    this.#path = path;
+/** The holds of one machine, which any of its processes may change. */
+export class Holds extends Rows<Hold> {
+  /** @param root the state directory */
+  constructor(root: string) {
+    super(root, 'hold');
   }
 
-  /** All holds; a file that cannot be read holds no account. */
-  async all(): Promise<Hold[]> {
-    const { value } = (await readJson(this.#path)) ?? {};
-    const holds = isRecord(value) ? value['holds'] : undefined;
-    return Array.isArray(holds) ? holds.filter(isHold) : [];
+  /** Replaces a hold that nobody has changed since it was read; without `after`, it ends. */
+  swap(before: Hold, after?: Hold): Promise<void> {
+    return this.write((items) => {
+      if (JSON.stringify(items.get(before.id)) !== JSON.stringify(before)) return;
+      if (after === undefined) items.remove(before.id);
+      else items.put(after);
+    });
   }
-
-  /** Durable when it returns: the mail of a refused run goes back after that. */
-  async save(holds: readonly Hold[]): Promise<void> {
-    if (holds.length === 0) await rm(this.#path, { force: true });
-    else await writeDurably(this.#path, `${JSON.stringify({ version: 1, holds }, undefined, 1)}\n`);
-  }
-}
-
-function isHold(value: unknown): value is Hold {
-  if (!isRecord(value)) return false;
-  const { reason, refusals, login } = value;
-  return (
-    [value['id'], value['agent'], value['said']].every((text) => typeof text === 'string') &&
-    [value['since'], value['until']].every(
-      (at) => typeof at === 'string' && !Number.isNaN(Date.parse(at)),
-    ) &&
-    REASONS.some((one) => one === reason) &&
-    typeof refusals === 'number' &&
-    isRecord(login)
-  );
 }

@@ -1,46 +1,33 @@
-import { isRecord, readJson, writeDurably } from './files.ts';
+import { Rows } from '../store/rows.ts';
 
 /**
  * How often in a row the dispatcher died while messages were being processed, by delivery. A run
  * that kills its dispatcher would be repeated, and paid for, at each restart.
  */
 export class Interruptions {
-  readonly #path: string;
-  #counts: Map<string, number> | undefined;
+  readonly #rows: Rows<{ id: string; count: number }>;
 
-  constructor(path: string) {
-    this.#path = path;
+  /** @param root the state directory */
+  constructor(root: string) {
+    this.#rows = new Rows(root, 'interruption');
   }
 
   /** Counts one more for a delivery; returns how many there are now. Durable when it returns. */
-  async count(actor: string, channel: string, relPath: string): Promise<number> {
-    const counts = await this.#load();
-    const key = `${actor}/${channel}/${relPath}`;
-    const count = (counts.get(key) ?? 0) + 1;
-    counts.set(key, count);
-    await this.#save(counts);
-    return count;
+  count(actor: string, channel: string, relPath: string): Promise<number> {
+    return this.#rows.write((items) => {
+      const id = `${actor}/${channel}/${relPath}`;
+      const count = (items.get(id)?.count ?? 0) + 1;
+      items.put({ id, count });
+      return count;
+    });
   }
 
   /** Forgets deliveries whose run came to an end. */
   async clear(actor: string, channel: string, relPaths: readonly string[]): Promise<void> {
-    const counts = await this.#load();
-    const before = counts.size;
-    for (const relPath of relPaths) counts.delete(`${actor}/${channel}/${relPath}`);
-    if (counts.size !== before) await this.#save(counts);
-  }
-
-  async #save(counts: Map<string, number>): Promise<void> {
-    await writeDurably(this.#path, `${JSON.stringify(Object.fromEntries(counts))}\n`);
-  }
-
-  async #load(): Promise<Map<string, number>> {
-    if (this.#counts !== undefined) return this.#counts;
-    const { value } = (await readJson(this.#path)) ?? {};
-    const entries = isRecord(value) ? Object.entries(value) : [];
-    this.#counts = new Map(
-      entries.filter((entry): entry is [string, number] => typeof entry[1] === 'number'),
-    );
-    return this.#counts;
+    // Nobody waits for a disk where there is nothing, as there is most often.
+    if (await this.#rows.isEmpty()) return;
+    await this.#rows.write((items) => {
+      for (const relPath of relPaths) items.remove(`${actor}/${channel}/${relPath}`);
+    });
   }
 }

@@ -1,6 +1,6 @@
 import type { Commit } from '../protocol/commit.ts';
 import { isSha256 } from '../protocol/attached.ts';
-import { isFoundSecret, type FoundSecret } from '../protocol/text/found-secret.ts';
+import type { FoundSecret } from '../protocol/text/found-secret.ts';
 import { isRecord } from './files.ts';
 
 /** What a finished run delivered: settled once its reply is on the remote. */
@@ -56,33 +56,9 @@ export function settledBy({
   return [{ channel, messages }, ...elsewhere].map((part) => ({ actor, ...part }));
 }
 
-/** Whether an entry brings files of any bytes along, which older versions know nothing of. */
+/** Whether an entry brings files of any bytes along. */
 export function hasFiles({ commits }: Pick<OutboxEntry, 'commits'>): boolean {
   return commits.some(({ blobs }) => blobs !== undefined);
-}
-
-export function parseEntry(value: unknown): OutboxEntry | undefined {
-  if (!isRecord(value) || typeof value['id'] !== 'string' || !Array.isArray(value['commits']))
-    return undefined;
-  return value['commits'].every(isCommit) ? (value as unknown as OutboxEntry) : undefined;
-}
-
-export function parseAside(value: unknown): SetAside | undefined {
-  const entry = parseEntry(value);
-  if (entry === undefined || !isRecord(value)) return undefined;
-  const { reason, at } = value;
-  return typeof reason === 'string' && typeof at === 'string'
-    ? { ...entry, reason, at }
-    : undefined;
-}
-
-export function parseHeld(value: unknown): HeldEntry | undefined {
-  const entry = parseEntry(value);
-  if (entry === undefined || !isRecord(value)) return undefined;
-  const { held, at, told } = value;
-  return Array.isArray(held) && held.every(isFoundSecret) && typeof at === 'string'
-    ? { ...entry, held, at, ...(told === true && { told }) }
-    : undefined;
 }
 
 /**

@@ -1,5 +1,4 @@
-import { rename, writeFile } from 'node:fs/promises';
-import { isRecord, readJson } from './files.ts';
+import { Rows } from '../store/rows.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -8,12 +7,11 @@ const HOUR_MS = 3_600_000;
  * no message can talk its way around. It is kept on disk, so that a restart does not reset it.
  */
 export class RunBudget {
-  readonly #path: string;
-  #starts: Map<string, number[]> | undefined;
-  #saving: Promise<void> = Promise.resolve();
+  readonly #rows: Rows<{ id: string; starts: number[] }>;
 
-  constructor(path: string) {
-    this.#path = path;
+  /** @param root the state directory */
+  constructor(root: string) {
+    this.#rows = new Rows(root, 'run-start');
   }
 
   /**
@@ -28,49 +26,31 @@ export class RunBudget {
     limit: number,
     now: number,
   ): Promise<Date | undefined> {
-    const starts = (await this.#load()).get(`${actor} ${tier}`) ?? [];
-    const recent = starts.filter((at) => at > now - HOUR_MS && at <= now);
+    const recent = lately((await this.#rows.get(`${actor} ${tier}`))?.starts, now);
     const blocking = recent.length < limit ? undefined : recent[recent.length - limit];
     return blocking === undefined ? undefined : new Date(blocking + HOUR_MS);
   }
 
   /** Counts a start. */
-  async note(actor: string, tier: string, now: number): Promise<void> {
-    const all = await this.#load();
-    const key = `${actor} ${tier}`;
-    const recent = (all.get(key) ?? []).filter((at) => at > now - HOUR_MS && at <= now);
-    all.set(key, [...recent, now]);
-    await this.#saved(all);
+  note(actor: string, tier: string, now: number): Promise<void> {
+    return this.#change(actor, tier, (starts) => [...lately(starts, now), now]);
   }
 
   /** Takes a start back after which no CLI was run. */
-  async takeBack(actor: string, tier: string, at: number): Promise<void> {
-    const all = await this.#load();
-    const key = `${actor} ${tier}`;
-    const starts = all.get(key) ?? [];
-    all.set(key, starts.toSpliced(starts.lastIndexOf(at), starts.includes(at) ? 1 : 0));
-    await this.#saved(all);
-  }
-
-  #saved(all: Map<string, number[]>): Promise<void> {
-    this.#saving = this.#saving.then(() => this.#save(all)).catch(() => undefined);
-    return this.#saving;
-  }
-
-  async #save(all: Map<string, number[]>): Promise<void> {
-    await writeFile(`${this.#path}.new`, JSON.stringify(Object.fromEntries(all)), { mode: 0o600 });
-    await rename(`${this.#path}.new`, this.#path);
-  }
-
-  async #load(): Promise<Map<string, number[]>> {
-    if (this.#starts !== undefined) return this.#starts;
-    const read = await readJson(this.#path);
-    const entries = read && isRecord(read.value) ? Object.entries(read.value) : [];
-    const valid = entries.filter(
-      (entry): entry is [string, number[]] =>
-        Array.isArray(entry[1]) && entry[1].every((at) => typeof at === 'number'),
+  takeBack(actor: string, tier: string, at: number): Promise<void> {
+    return this.#change(actor, tier, (starts) =>
+      starts.toSpliced(starts.lastIndexOf(at), starts.includes(at) ? 1 : 0),
     );
-    this.#starts = new Map(valid);
-    return this.#starts;
   }
+
+  #change(actor: string, tier: string, make: (starts: number[]) => number[]): Promise<void> {
+    return this.#rows.write((items) => {
+      const id = `${actor} ${tier}`;
+      items.put({ id, starts: make(items.get(id)?.starts ?? []) });
+    });
+  }
+}
+
+function lately(starts: readonly number[] = [], now: number): number[] {
+  return starts.filter((at) => at > now - HOUR_MS && at <= now);
 }

@@ -1,4 +1,4 @@
-import { appendFile, readdir, readFile, rm, statfs } from 'node:fs/promises';
+import { appendFile, readFile, rm, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { hasCode } from '../errors.ts';
 import { ROOM_OF_RUN } from './place/room.ts';
@@ -9,8 +9,9 @@ import type { CountedFor } from '../protocol/automation/counted-for.ts';
 import type { SessionKind } from '../protocol/files/tier-session.ts';
 import type { Steered } from '../protocol/steered.ts';
 import type { Handed, Usage } from '../protocol/usage.ts';
-import { JsonFolder, isRecord } from './files.ts';
+import { Rows } from '../store/rows.ts';
 import { identify, isAlive, type ProcessIdentity } from './process-identity.ts';
+import { statePaths } from './state-paths.ts';
 
 /** A CLI run under way, so that a dispatcher that starts after a crash can end what is left of it. */
 export interface RunRecord extends CountedFor {
@@ -52,15 +53,12 @@ const RUN_ID = /^[0-9A-HJKMNP-TV-Z]{26}$/;
 /** The runs of one machine, and the messages each has sent so far. */
 export class Runs {
   readonly #folder: string;
-  readonly #records: JsonFolder<RunRecord>;
+  readonly #records: Rows<RunRecord>;
 
-  constructor(folder: string) {
-    this.#folder = folder;
-    this.#records = new JsonFolder(folder, (value) =>
-      isRecord(value) && typeof value['id'] === 'string' && isRecord(value['process'])
-        ? (value as unknown as RunRecord)
-        : undefined,
-    );
+  /** @param root the state directory; what runs print and send is in a folder of it */
+  constructor(root: string) {
+    this.#folder = statePaths(root).runs;
+    this.#records = new Rows(root, 'run');
   }
 
   /**
@@ -87,10 +85,11 @@ export class Runs {
     { id, messages, tip }: Pick<RunRecord, 'id' | 'messages'> & { tip: string },
     steered: readonly Steered[],
   ): Promise<void> {
-    const run = await this.#records.get(id);
-    if (run === undefined) return;
     const more = steered.length > 0 && { steered: [...steered] };
-    await this.#records.put({ ...run, messages: [...messages], tip, ...more });
+    await this.#records.write((items) => {
+      const run = items.get(id);
+      if (run !== undefined) items.put({ ...run, messages: [...messages], tip, ...more });
+    });
   }
 
   async end(id: string): Promise<void> {
@@ -101,10 +100,8 @@ export class Runs {
 
   /** The run whose directory has this name; see {@link runDirectory}. */
   async ofDirectory(name: string): Promise<RunRecord | undefined> {
-    const ids = await readdir(this.#folder).catch(() => []);
-    const file = ids.find((id) => id.endsWith(`${name}.json`));
-    if (file !== undefined) return this.#records.get(file.slice(0, -'.json'.length));
-    return (await this.#records.all()).find(({ desk }) => desk?.endsWith(name));
+    const runs = await this.#records.all();
+    return runs.find(({ id }) => id.endsWith(name)) ?? runs.find((run) => run.desk?.endsWith(name));
   }
 
   /** Whether a run is on record: it is under way, or its dispatcher died. */

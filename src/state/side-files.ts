@@ -21,17 +21,17 @@ const NAME = /^(.+)\.([0-9a-f]{64})$/;
  * later.
  */
 export class SideFiles {
-  readonly #folder: string;
+  readonly folder: string;
   /** The file that was written last: whoever publishes it at once need not read and verify it again. */
   #last: { path: string; bytes: Uint8Array } | undefined;
 
   constructor(folder: string) {
-    this.#folder = folder;
+    this.folder = folder;
   }
 
   /** Writes the bytes that an entry is going to name; to do it again changes nothing. */
   async put(entry: string, sha256: string, bytes: Uint8Array): Promise<void> {
-    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+    await mkdir(this.folder, { recursive: true, mode: 0o700 });
     const path = this.#path(entry, sha256);
     await writeDurably(path, bytes);
     this.#last = bytes.length <= MOST_KEPT ? { path, bytes } : undefined;
@@ -67,14 +67,14 @@ export class SideFiles {
   async remove(entry: string): Promise<void> {
     this.#last = undefined;
     for (const name of await this.#names())
-      if (name.startsWith(`${entry}.`)) await rm(join(this.#folder, name), { force: true });
+      if (name.startsWith(`${entry}.`)) await rm(join(this.folder, name), { force: true });
   }
 
   /** Removes what was left by processes that died before their entry was written. */
   async sweep(entries: ReadonlySet<string>, now: Date): Promise<void> {
     for (const name of await this.#names()) {
       if (entries.has(NAME.exec(name)?.[1] ?? '')) continue;
-      const path = join(this.#folder, name);
+      const path = join(this.folder, name);
       const found = await stat(path).catch(() => undefined);
       if (found !== undefined && now.getTime() - found.mtimeMs > FORGOTTEN_MS)
         await rm(path, { force: true });
@@ -82,13 +82,13 @@ export class SideFiles {
   }
 
   async #names(): Promise<string[]> {
-    return readdir(this.#folder).catch(() => []);
+    return readdir(this.folder).catch(() => []);
   }
 
   /** @throws CrosstalkError `usage` for an id that is no name of a file */
   #path(entry: string, sha256: string): string {
-    const path = join(this.#folder, `${entry}.${sha256}`);
-    if (dirname(path) === this.#folder && NAME.test(`${entry}.${sha256}`)) return path;
+    const path = join(this.folder, `${entry}.${sha256}`);
+    if (dirname(path) === this.folder && NAME.test(`${entry}.${sha256}`)) return path;
     throw new CrosstalkError('usage', 'this is no id of an outbox entry');
   }
 }

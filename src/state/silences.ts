@@ -1,8 +1,8 @@
 import type { MessageRef } from '../protocol/message-ref.ts';
-import { JsonLines } from './json-lines.ts';
+import { Lines } from '../store/rows.ts';
 
-/** The size in bytes at which the older half is forgotten: some 120,000 messages. */
-const MAX_BYTES = 16 * 1024 * 1024;
+/** The lines that are remembered, of one message or more each. */
+const MOST = 100_000;
 
 /** A run that lacked messages which are named by those it dealt with. */
 export interface IncompleteRun {
@@ -14,24 +14,33 @@ export interface IncompleteRun {
   lacking: string[];
 }
 
-function strings(value: unknown): string[] {
-  return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
+/** Stored under these names. */
+interface Line extends Partial<IncompleteRun> {
+  actor: string;
+  channel: string;
+  /** What was met with silence. */
+  messages?: readonly string[];
+  settled?: readonly string[];
+  answered?: readonly string[];
+  /** What was dealt with again, as far as it lacked the same. */
+  again?: readonly string[];
 }
 
 /** In which way a message is on record. */
 export type Settled = 'silent' | 'again' | 'settled' | 'answered';
 
 /**
- * What this machine has settled (protocol.md §5), by lines of JSON. The bus says it only as long as nobody
+ * What this machine has settled (protocol.md §5). The bus says it only as long as nobody
  * takes an answer off it, and never of silence; a cursor says it only as long as the history it belongs to is
  * there. It also holds what was dealt with while the question behind it was not on the bus, because the
  * question may come back.
  */
 export class Silences {
-  readonly #lines: JsonLines;
+  readonly #lines: Lines<Line>;
 
-  constructor(path: string) {
-    this.#lines = new JsonLines(path, MAX_BYTES);
+  /** @param root the state directory */
+  constructor(root: string) {
+    this.#lines = new Lines(root, 'silence', MOST);
   }
 
   /** Puts on record that an actor had nothing to say to messages of a channel; durable when it returns. */
@@ -68,17 +77,20 @@ export class Silences {
   async without(paths?: ReadonlySet<string>): Promise<IncompleteRun[]> {
     const found: IncompleteRun[] = [];
     for (const line of await this.#lines.all()) {
-      const { actor, channel } = line;
-      if (typeof actor !== 'string' || typeof channel !== 'string') continue;
-      const again = new Set(strings(line['again']));
+      const { actor, channel, incomplete = [], lacking = [] } = line;
+      const again = new Set(line.again);
       for (const one of again.size > 0 ? found : [])
         if (one.actor === actor && one.channel === channel)
           one.incomplete = one.incomplete.filter((relPath) => !again.has(relPath));
-      const lacking = strings(line['lacking']);
       if (paths === undefined ? lacking.length > 0 : lacking.some((path) => paths.has(path)))
-        found.push({ actor, channel, incomplete: strings(line['incomplete']), lacking });
+        found.push({ actor, channel, incomplete, lacking });
     }
     return found.filter(({ incomplete }) => incomplete.length > 0);
+  }
+
+  /** A number that changes when something is put on record. */
+  mark(): Promise<number> {
+    return this.#lines.newest();
   }
 
   /** Calls back for everything that is on record. */
@@ -86,10 +98,9 @@ export class Silences {
     visit: (actor: string, channel: string, relPath: string, how: Settled) => void,
   ): Promise<void> {
     for (const { actor, channel, messages, ...more } of await this.#lines.all()) {
-      if (typeof actor !== 'string' || typeof channel !== 'string') continue;
-      for (const relPath of strings(messages)) visit(actor, channel, relPath, 'silent');
+      for (const relPath of messages ?? []) visit(actor, channel, relPath, 'silent');
       for (const how of ['again', 'settled', 'answered'] as const)
-        for (const relPath of strings(more[how])) visit(actor, channel, relPath, how);
+        for (const relPath of more[how] ?? []) visit(actor, channel, relPath, how);
     }
   }
 }

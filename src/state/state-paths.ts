@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { basename, extname, join } from 'node:path';
+import { STATE_DATABASE } from '../store/store.ts';
 import type { StateNames } from './place/private.ts';
 
 /** Where each piece of a machine's own state is kept; none of it is ever committed. */
@@ -9,17 +10,11 @@ export interface StatePaths {
   git: string;
   /** What was recorded of the clone's git settings. */
   settings: string;
-  cursors: string;
-  /** Deliveries that were met with silence. */
-  silences: string;
-  /** Deliveries during which the dispatcher died. */
-  interruptions: string;
-  /** Messages that were on the bus and no longer are. */
-  departed: string;
+  /** The database of what this machine knows beside git. */
+  database: string;
+  /** Files that wait with messages. */
   outbox: string;
-  deadLetters: string;
-  /** Dead letters of which askers are still to be told. */
-  notices: string;
+  /** What runs print and send, until their outcome is on record. */
   runs: string;
   /** What each run used, by month. */
   ledger: string;
@@ -28,32 +23,10 @@ export interface StatePaths {
   approvals: string;
   /** The keys by which this machine knows the words of names. */
   pins: string;
-  /** What was verified by them before. */
-  verdicts: string;
-  /** Questions for permission that runs wait for. */
-  permissions: string;
-  /** Messages that this machine has written. */
-  written: string;
-  /** Decisions that people have made on this machine. */
-  decided: string;
-  pause: string;
-  runBudget: string;
-  /** Mail that waits for somebody to approve a plan. */
-  gates: string;
-  /** Mail that waits for a budget of money or tokens. */
-  budgetHolds: string;
-  /** Whose mail passes although a budget is spent. */
-  budgetPasses: string;
-  /** Agent CLIs that refuse to work just now. */
-  holds: string;
   heartbeat: string;
   /** The search index, derived from git. */
   index: string;
   sessions: string;
-  /** Sessions of agent CLIs that runs go on with. */
-  agentSessions: string;
-  /** Processes of agent CLIs that are kept between runs. */
-  warmSessions: string;
   /** Where the service's dispatcher writes its log; rotated, so there may be more beside it. */
   log: string;
   /** What agent CLIs get from the service; it may hold secrets. */
@@ -87,8 +60,7 @@ const MAX_CONNECTION_FOLDER = 40;
 /** Names of what is kept there by modules that know the state directory alone. */
 const OTHER_NAMES = [
   ...['clone.json', 'git-listing.json', 'host-file.md', 'state.key'],
-  ...['schedules.json', 'schedules.key', 'subscriptions.json', 'web.html'],
-  ...['outbox-set-aside', 'outbox-together.json', 'profiles', 'sandbox', 'secrets'],
+  ...['web.html', 'profiles', 'sandbox', 'secrets'],
 ];
 /** The state directories of other clones, for which this one was given too. */
 const CLONES = 'clones';
@@ -99,33 +71,16 @@ export function statePaths(root: string): StatePaths {
     root,
     git: join(root, 'git'),
     settings: join(root, 'git-settings.json'),
-    cursors: join(root, 'cursors.json'),
-    silences: join(root, 'silences.jsonl'),
-    interruptions: join(root, 'interruptions.json'),
-    departed: join(root, 'departed.jsonl'),
+    database: join(root, STATE_DATABASE),
     outbox: join(root, 'outbox'),
-    deadLetters: join(root, 'dead-letters'),
-    notices: join(root, 'notices'),
     runs: join(root, 'runs'),
     ledger: join(root, 'ledger'),
     transcripts: join(root, 'transcripts'),
     approvals: join(root, 'approvals.json'),
     pins: join(root, 'pins.json'),
-    verdicts: join(root, 'verdicts.jsonl'),
-    permissions: join(root, 'permissions'),
-    written: join(root, 'written.jsonl'),
-    decided: join(root, 'decided.jsonl'),
-    pause: join(root, 'paused.json'),
-    runBudget: join(root, 'run-budget.json'),
-    gates: join(root, 'gates'),
-    budgetHolds: join(root, 'budget-holds.json'),
-    budgetPasses: join(root, 'budget-passes.json'),
-    holds: join(root, 'holds.json'),
     heartbeat: join(root, 'heartbeat.json'),
     index: join(root, 'index.db'),
     sessions: join(root, 'sessions'),
-    agentSessions: join(root, 'agent-sessions'),
-    warmSessions: join(root, 'warm-sessions'),
     log: join(root, 'log', 'dispatcher.jsonl'),
     serviceEnv: join(root, 'service.env'),
     chat: join(root, 'chat.json'),

@@ -4,7 +4,7 @@ import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeFolder } from '../folder.ts';
 import { writeWhole } from './files.ts';
-import { Seal } from './place/seal.ts';
+import { Seal } from '../store/seal.ts';
 import { acquire, isHeld } from './lock.ts';
 
 /**

@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path';
 import { hasCode } from '../errors.ts';
 import { makeFolder } from '../folder.ts';
 import { isRecord, readSealed, writeSealed } from './files.ts';
-import { Seal } from './place/seal.ts';
+import { Seal } from '../store/seal.ts';
 
 /** What a copy of a repository is for, and how far it is; kept beside it under these names. */
 export interface WorktreeRecord {

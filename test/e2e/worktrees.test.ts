@@ -10,7 +10,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { Seal } from '../../src/state/place/seal.ts';
+import { Seal } from '../../src/store/seal.ts';
 import { Bus, events, type Actors, type Event, type Host, type Stored } from '../support/bus.ts';
 import { digestOf } from '../support/folder-digest.ts';
 import { git } from '../support/git.ts';

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
-import { Seal } from '../../src/state/place/seal.ts';
+import { Seal } from '../../src/store/seal.ts';
 
 /** What a file of the state holds, sealed or not. */
 export function recordIn(path: string): Record<string, unknown> {

@@ -66,10 +66,10 @@ export class AnswersElsewhere {
         : [],
     );
     if (names.length > 0 || this.#looked !== undefined) {
-      const before = this.#looked ?? (await record.load());
+      const before = this.#looked ?? (await record.get());
       const entries = before === undefined ? [] : await this.#queue(alias, tip, before);
       const looked = { until: tip, names };
-      await record.save(looked);
+      await record.set(looked);
       passed('subscription_recorded');
       this.#looked = names.length > 0 ? looked : undefined;
       for (const id of entries) publish(id);

@@ -1,7 +1,7 @@
 import type { Tier } from '../../protocol/files/host-file.ts';
 import type { MessageRef } from '../../protocol/message-ref.ts';
 import { endsByItself } from '../../protocol/text/reasons.ts';
-import { loadPasses, type BudgetHold, type BudgetHolds } from '../../state/bills/budget-holds.ts';
+import type { BudgetHold, BudgetHolds, BudgetPasses } from '../../state/bills/budget-holds.ts';
 import type { DeadLetters } from '../../state/dead-letters.ts';
 import type { Allowed, BudgetedRun, Budgets, Spent } from './budgets.ts';
 
@@ -16,7 +16,7 @@ export interface BudgetMailParts {
   budgets: Budgets;
   holds: BudgetHolds;
   /** Where an operator says whose mail passes. */
-  passes: string;
+  passes: BudgetPasses;
   letters: Pick<DeadLetters, 'get'>;
   now: () => Date;
 }
@@ -51,11 +51,11 @@ export class BudgetMail {
       for (const hold of held) this.#held.set(heldKey(hold, hold.message, hold.tier), hold);
       this.#told = { ...told, ...this.#told };
       this.#passed = { ...passed, ...this.#passed };
-      this.#passing = await loadPasses(passes);
+      this.#passing = await passes.load();
       this.#isLoaded = true;
     }
     if (this.#held.size === 0) return;
-    this.#passing = await loadPasses(passes);
+    this.#passing = await passes.load();
     const at = now().toISOString();
     const over: string[] = [];
     for (const [key, hold] of this.#held) {

@@ -1,7 +1,7 @@
 import { reasonOf } from '../../errors.ts';
 import type { Tier } from '../../protocol/files/host-file.ts';
 import type { Hold } from '../../state/holds.ts';
-import { readPause, type Pause } from '../../state/pause.ts';
+import type { Pause, Pauses } from '../../state/pause.ts';
 import type { RunBudget } from '../../state/run-budget.ts';
 import type { LogFields, Log } from '../../log.ts';
 import type { BudgetHold } from '../../state/bills/budget-holds.ts';
@@ -28,7 +28,7 @@ const SANDBOX_ROOM_MS = 60_000;
 
 export interface GuardsParts {
   sandboxes: Sandboxes;
-  pauseFile: string;
+  pauses: Pauses;
   budget: RunBudget;
   refusals: Refusals;
   /** What waits for a budget of money or tokens. */
@@ -69,7 +69,7 @@ export class Guards {
   }
 
   async paused(): Promise<boolean> {
-    const pause = await readPause(this.#parts.pauseFile);
+    const pause = await this.#parts.pauses.get();
     if (pause !== undefined && this.#pause === undefined) {
       this.#parts.log('parked', { reason: 'paused', since: pause.since, by: pause.by });
     }

@@ -3,7 +3,6 @@ import { endProcessGroup } from '../../runner/gated.ts';
 import { removeRunDirectory, runDirectories, runDirectory } from '../../state/run-directory.ts';
 import type { DeadLetters } from '../../state/dead-letters.ts';
 import type { Interruptions } from '../../state/interruptions.ts';
-import type { DueNotices } from '../../state/notices.ts';
 import { settledBy, type Outbox } from '../../state/outbox.ts';
 import type { Ledger } from '../../state/bills/ledger.ts';
 import type { Runs } from '../../state/runs.ts';
@@ -22,7 +21,6 @@ export interface LeftoverParts extends LetterParts {
   ledger: Ledger;
   interruptions: Interruptions;
   deadLetters: DeadLetters;
-  notices: DueNotices;
   outbox: Outbox;
 }
 
@@ -43,7 +41,6 @@ export async function endLeftovers(
     ledger,
     interruptions,
     deadLetters,
-    notices,
     outbox,
     ...parts
   }: LeftoverParts,
@@ -81,7 +78,7 @@ export async function endLeftovers(
         (one) => one.actor === actor && one.channel === channel && one.messages.includes(relPath),
       );
       const letter = interruptedLetter(parts, { actor, channel }, relPath, times, known);
-      await notices.before(letter.id, () => deadLetters.put(letter));
+      await deadLetters.putToTell(letter);
       await interruptions.clear(actor, channel, [relPath]);
       sayFailed(desks.log, letter);
     }

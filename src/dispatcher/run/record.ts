@@ -5,7 +5,6 @@ import type { InvocationResult } from '../../runner/runner.ts';
 import { outgoing } from '../../protocol/outgoing.ts';
 import type { DeadLetter, DeadLetters } from '../../state/dead-letters.ts';
 import type { Interruptions } from '../../state/interruptions.ts';
-import type { DueNotices } from '../../state/notices.ts';
 import type { Outbox } from '../../state/outbox.ts';
 import type { Ledger } from '../../state/bills/ledger.ts';
 import type { Runs } from '../../state/runs.ts';
@@ -26,7 +25,6 @@ export interface RecordParts {
   outbox: Outbox;
   deadLetters: DeadLetters;
   silences: Silences;
-  notices: DueNotices;
   interruptions: Interruptions;
   runs: Runs;
   ledger: Pick<Ledger, 'flush'>;
@@ -223,9 +221,9 @@ async function publishAnswer(
 
 async function bury(parts: RecordParts, job: Job, letters: readonly DeadLetter[]): Promise<void> {
   for (const letter of letters) {
-    const write = (): Promise<void> => parts.deadLetters.put(letter);
+    const { deadLetters } = parts;
     await insist(parts, job.id, () =>
-      letter.state === 'retrying' ? write() : parts.notices.before(letter.id, write),
+      letter.state === 'retrying' ? deadLetters.put(letter) : deadLetters.putToTell(letter),
     );
     passed('letter_written');
   }

@@ -43,19 +43,15 @@ export class Refusals {
   }
 
   async #look(): Promise<void> {
-    const read = await this.#parts.holds.all();
+    const { holds } = this.#parts;
+    const read = await holds.all();
     const now = this.#parts.now();
-    const kept = read.filter(({ until }) => Date.parse(until) > now.getTime() - FORGOTTEN_MS);
-    const next = await Promise.all(
-      kept.map(async (hold) =>
-        hold.reason === 'not_logged_in' && isAhead(hold, now) && (await loggedInSince(hold))
-          ? { ...hold, until: now.toISOString() }
-          : hold,
-      ),
-    );
-    const same = next.length === read.length && next.every((hold, index) => hold === read[index]);
-    if (!same) await this.#parts.holds.save(next);
-    this.#holds = next;
+    for (const hold of read) {
+      if (Date.parse(hold.until) <= now.getTime() - FORGOTTEN_MS) await holds.swap(hold);
+      else if (hold.reason === 'not_logged_in' && isAhead(hold, now) && (await loggedInSince(hold)))
+        await holds.swap(hold, { ...hold, until: now.toISOString() });
+    }
+    this.#holds = read.length === 0 ? read : await holds.all();
   }
 
   /** The hold that kept a command from starting at the last look. */
@@ -95,8 +91,8 @@ export class Refusals {
     // It ended before the CLI could report anything, so the next job finds out.
     const ran = !['stopped', 'gone', 'parked', 'over_budget'].includes(result.kind);
     if (foundOut && ran) {
-      const holds = await this.#parts.holds.all();
-      await this.#save(holds.filter(({ id }) => id !== account.id));
+      await this.#parts.holds.remove(account.id);
+      this.#holds = await this.#parts.holds.all();
     }
     return undefined;
   }
@@ -118,23 +114,26 @@ export class Refusals {
   async #hold(account: AgentAccount, refusal: Refusal, foundOut: boolean): Promise<Hold> {
     const now = this.#parts.now();
     const login = await marksOf(loginFiles(account, this.#parts.environment));
-    const holds = await this.#parts.holds.all();
-    const before = holds.find(({ id }) => id === account.id);
-    // Several runs refused at the same time count as one refusal.
-    const anew = before === undefined || foundOut;
-    const refusals = (before?.refusals ?? 0) + (anew ? 1 : 0);
-    const until = heldUntil(refusal, refusals, now).toISOString();
-    const hold: Hold = {
-      id: account.id,
-      agent: account.agent.name,
-      reason: refusal.kind,
-      since: before?.since ?? now.toISOString(),
-      until: anew || before.until < until ? until : before.until,
-      said: refusal.said,
-      refusals,
-      login,
-    };
-    await this.#save([...holds.filter(({ id }) => id !== account.id), hold]);
+    const hold = await this.#parts.holds.write((holds) => {
+      const before = holds.get(account.id);
+      // Several runs refused at the same time count as one refusal.
+      const anew = before === undefined || foundOut;
+      const refusals = (before?.refusals ?? 0) + (anew ? 1 : 0);
+      const until = heldUntil(refusal, refusals, now).toISOString();
+      const made: Hold = {
+        id: account.id,
+        agent: account.agent.name,
+        reason: refusal.kind,
+        since: before?.since ?? now.toISOString(),
+        until: anew || before.until < until ? until : before.until,
+        said: refusal.said,
+        refusals,
+        login,
+      };
+      holds.put(made);
+      return made;
+    });
+    this.#holds = await this.#parts.holds.all();
     return hold;
   }
 
@@ -143,11 +142,6 @@ export class Refusals {
     const done = this.#last.then(work);
     this.#last = done.catch(() => undefined);
     return done;
-  }
-
-  async #save(holds: Hold[]): Promise<void> {
-    await this.#parts.holds.save(holds);
-    this.#holds = holds;
   }
 }
 

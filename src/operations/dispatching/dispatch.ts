@@ -87,10 +87,9 @@ async function prepare(context: Context, workspaces: Workspaces): Promise<void> 
   const records = await workspaces.folders();
   const { root, git } = paths;
   await knowSecrets(context);
-  await outbox.finish();
   await outbox.sweepFiles(context.now());
   const folders = namesOf(paths).full.map((name) => join(root, name));
-  const kept = [root, ...folders, join(git, 'info'), ...outbox.folders, profilesIn(root)];
+  const kept = [root, ...folders, join(git, 'info'), outbox.files.folder, profilesIn(root)];
   const copies = await new Worktrees(context.paths.worktrees).folders();
   await sweep(new Set([...kept, ...records, ...copies]), context.now());
 }

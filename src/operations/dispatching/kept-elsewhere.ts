@@ -17,10 +17,10 @@ export async function keptElsewhere(home: string, own: string): Promise<Elsewher
   for (const state of await statesIn(home)) {
     if (state === own) continue;
     const paths = statePaths(state);
-    const alive = await new KeptProcesses(paths.warmSessions).alive().catch(() => []);
+    const alive = await new KeptProcesses(paths.root).alive().catch(() => []);
     count += alive.length;
     if (alive.length === 0) continue;
-    const runs = await new Runs(paths.runs).leftovers().catch(() => []);
+    const runs = await new Runs(paths.root).leftovers().catch(() => []);
     const end = (id: string): Promise<boolean> =>
       endWarmSession({ paths }, id).then(
         () => true,

@@ -23,7 +23,6 @@ import { Cursors } from '../../state/cursors.ts';
 import { Gates } from '../../state/gates.ts';
 import { Departed } from '../../state/departed.ts';
 import { Interruptions } from '../../state/interruptions.ts';
-import { DueNotices } from '../../state/notices.ts';
 import { Ledger } from '../../state/bills/ledger.ts';
 import { ScheduleRecords } from '../../state/automation/schedules.ts';
 import { Silences } from '../../state/silences.ts';
@@ -150,8 +149,8 @@ interface Intake {
 /** The part that turns messages into deliveries. */
 function intakeOf(context: Context, { fromNow, log }: Choices, expected: Expected): Intake {
   const { transport, reader, outbox, deadLetters, paths } = context;
-  const silences = new Silences(paths.silences);
-  const departed = new Departed(paths.departed);
+  const silences = new Silences(paths.root);
+  const departed = new Departed(paths.root);
   const lacking = new Lacking({ transport, reader, silences, departed, outbox, deadLetters });
   const deliveries = new Deliveries({
     transport,
@@ -172,7 +171,7 @@ function intakeOf(context: Context, { fromNow, log }: Choices, expected: Expecte
     publishAgain: (entries) =>
       outbox.putAll(entries.map((entry) => ({ id: context.newId(), ...entry }))),
     fromNow,
-    cursors: new Cursors(paths.cursors),
+    cursors: new Cursors(paths.root),
   });
   return { deliveries, silences, lacking };
 }
@@ -209,8 +208,7 @@ function dispatcherOf(
     written: context.written,
     outbox,
     deadLetters,
-    interruptions: new Interruptions(paths.interruptions),
-    notices: new DueNotices(paths.notices),
+    interruptions: new Interruptions(paths.root),
     runs,
     runner: runners,
     desks: {
@@ -219,7 +217,7 @@ function dispatcherOf(
     },
     permissions: permissionsOf(context, parts.publisher, parts.log),
     decided: context.decided,
-    gated: new Gated(new Gates(paths.gates)),
+    gated: new Gated(new Gates(paths.root)),
     operator: operatorOf(context),
     stateDir: paths.root,
     binDir: paths.bin,

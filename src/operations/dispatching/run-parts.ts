@@ -17,11 +17,12 @@ import { keptElsewhere } from './kept-elsewhere.ts';
 import { stateHome } from '../../state/directory.ts';
 import { WarmSessions } from '../../dispatcher/sessions/warm-sessions.ts';
 import type { Log } from '../../log.ts';
-import { BudgetHolds } from '../../state/bills/budget-holds.ts';
+import { BudgetHolds, BudgetPasses } from '../../state/bills/budget-holds.ts';
 import type { Ledger } from '../../state/bills/ledger.ts';
 import type { Sandboxes } from '../../runner/sandbox/sandboxes.ts';
 import { Holds } from '../../state/holds.ts';
 import { OpenPermissions } from '../../state/permissions/open-permissions.ts';
+import { Pauses } from '../../state/pause.ts';
 import { RunBudget } from '../../state/run-budget.ts';
 import { AgentSessions } from '../../state/sessions/agent-sessions.ts';
 import { KeptProcesses } from '../../state/sessions/kept-processes.ts';
@@ -42,19 +43,19 @@ export function guardsOf(
     sandboxes,
     budgets: new BudgetMail({
       budgets: new Budgets(new Spending(ledger, now), machine),
-      holds: new BudgetHolds(paths.budgetHolds),
-      passes: paths.budgetPasses,
+      holds: new BudgetHolds(paths.root),
+      passes: new BudgetPasses(paths.root),
       letters: deadLetters,
       now,
     }),
     refusals: new Refusals({
-      holds: new Holds(paths.holds),
+      holds: new Holds(paths.root),
       environment: env,
       now,
       zone: timeZone(),
     }),
-    pauseFile: paths.pause,
-    budget: new RunBudget(paths.runBudget),
+    pauses: new Pauses(paths.root),
+    budget: new RunBudget(paths.root),
     log,
     now,
   });
@@ -71,7 +72,7 @@ export function sessionsOf(
   { transport, paths, env, newId, now }: Context,
   log: Log,
 ): { sessions: Sessions; keptProcesses: KeptProcesses } {
-  const records = new KeptProcesses(paths.warmSessions);
+  const records = new KeptProcesses(paths.root);
   const { defaults } = transport;
   const limits = {
     most: () => countIn(defaults.warmSessions) ?? WARM_SESSIONS,
@@ -81,7 +82,7 @@ export function sessionsOf(
     look: 5000,
   };
   const warm = new WarmSessions({ records, limits, newId, now, log });
-  const kept = new AgentSessions(paths.agentSessions);
+  const kept = new AgentSessions(paths.root);
   return { sessions: new Sessions(kept, warm, now), keptProcesses: records };
 }
 
@@ -101,7 +102,7 @@ export function permissionsOf(context: Context, publisher: Publisher, log: Log):
   const { transport, reader, verifier, decided, paths, outbox, screen } = context;
   const links = new ChannelLinks(transport, reader);
   return new Permissions({
-    open: new OpenPermissions(paths.permissions),
+    open: new OpenPermissions(paths.root),
     outbox,
     publisher,
     reader,

@@ -12,7 +12,7 @@ export type ForAPerson = Record<'plan' | 'permission' | 'secret', number>;
 export async function forAPerson(context: Pick<Context, 'paths' | 'outbox'>): Promise<ForAPerson> {
   const [gated, permissions, held] = await Promise.all([
     listGated(context),
-    new OpenPermissions(context.paths.permissions).all(),
+    new OpenPermissions(context.paths.root).all(),
     context.outbox.held(),
   ]);
   return {

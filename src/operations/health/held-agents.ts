@@ -13,7 +13,7 @@ export interface HeldAgent extends Omit<Hold, 'login'> {
 
 /** The holds in force; the next run finds out whether an expired one is over. */
 export async function heldAgents({ paths, now }: Context): Promise<HeldAgent[]> {
-  const holds = await new Holds(paths.holds).all();
+  const holds = await new Holds(paths.root).all();
   return holds
     .filter(({ until }) => Date.parse(until) > now().getTime())
     .map((hold) => ({ ...hold, login: knownAgent(hold.agent)?.login ?? hold.agent }));
@@ -27,9 +27,10 @@ export async function heldAgents({ paths, now }: Context): Promise<HeldAgent[]> 
 export async function releaseHeld(context: Context): Promise<HeldAgent[]> {
   const released = await heldAgents(context);
   if (released.length === 0) return released;
-  const file = new Holds(context.paths.holds);
   const until = context.now().toISOString();
-  await file.save((await file.all()).map((hold) => ({ ...hold, until })));
+  await new Holds(context.paths.root).write((holds) => {
+    for (const hold of holds.all()) holds.put({ ...hold, until });
+  });
   return released;
 }
 

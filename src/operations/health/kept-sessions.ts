@@ -17,7 +17,7 @@ export interface KeptSessions {
 export async function keptSessions({ paths }: Context): Promise<KeptSessions[]> {
   const found = new Map<string, KeptSessions>();
   // A run may not look into the state of its machine.
-  const all = await new AgentSessions(paths.agentSessions).all().catch(() => []);
+  const all = await new AgentSessions(paths.root).all().catch(() => []);
   for (const { actor, tier, agent, used } of all) {
     const key = [actor, tier, agent].join('\0');
     const { threads = 0, used: last = used } = found.get(key) ?? {};

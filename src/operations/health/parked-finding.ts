@@ -18,12 +18,12 @@ export async function parkedOnRecord(
   { paths, now }: Pick<Context, 'paths' | 'now'>,
   tiers: ReadonlyMap<string, readonly Tier[]>,
 ): Promise<Parked[]> {
-  const { held } = await new BudgetHolds(paths.budgetHolds).load();
+  const { held } = await new BudgetHolds(paths.root).load();
   const due = held.filter(({ until }) => until > now().toISOString());
   const found = due.map(({ actor, tier, reason, until, said }) => ({
     ...{ actor, tier, reason, until, said },
   }));
-  const runs = new RunBudget(paths.runBudget);
+  const runs = new RunBudget(paths.root);
   const spent: Parked[] = [];
   for (const [actor, all] of tiers)
     for (const { name: tier, maxRunsPerHour } of all) {

@@ -9,7 +9,7 @@ import { holderOf } from '../../state/lock.ts';
 import type { Commit } from '../../protocol/commit.ts';
 import { roomAt } from '../../state/place/room.ts';
 import { OpenPermissions } from '../../state/permissions/open-permissions.ts';
-import { readPause } from '../../state/pause.ts';
+import { Pauses } from '../../state/pause.ts';
 import type { Tier } from '../../protocol/files/host-file.ts';
 import { brokenRecords } from '../../state/directory.ts';
 import { knownHost } from '../setup/approvals.ts';
@@ -54,7 +54,7 @@ export async function status(
       loadHeartbeat(paths.heartbeat),
       holderOf(paths.root, 'dispatcher'),
       holderOf(paths.root, 'writer'),
-      new Cursors(paths.cursors).load(),
+      new Cursors(paths.root).load(),
     ]);
   const now = context.now().getTime();
   const age = (at: string): number => Math.max(0, Math.round((now - Date.parse(at)) / 1000));
@@ -78,7 +78,7 @@ export async function status(
     tip: census.tip,
     state_dir: paths.root,
     version_problem: version ?? null,
-    paused: (await readPause(paths.pause)) ?? null,
+    paused: (await new Pauses(paths.root).get()) ?? null,
     holds: await heldAgents(context),
     host: host.status,
     host_problem: host.problem,
@@ -87,7 +87,7 @@ export async function status(
     parked: running?.parked ?? (await parkedOnRecord(context, host.inForce)),
     unserved: await mailForNobody(context, counting),
     inbox: await waitingFor(context, counting.name, counting),
-    permissions: await new OpenPermissions(paths.permissions).all(),
+    permissions: await new OpenPermissions(paths.root).all(),
     held: host.held,
     gated: await listGated(context),
     sessions: await keptSessions(context),

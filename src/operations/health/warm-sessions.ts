@@ -33,7 +33,7 @@ export interface WarmSession {
 /** The processes that this machine keeps; none where no tier keeps any. */
 export async function warmSessions({ paths }: Pick<Context, 'paths'>): Promise<WarmSession[]> {
   // A run may not look into the state of its machine.
-  const alive = await new KeptProcesses(paths.warmSessions).alive().catch(() => []);
+  const alive = await new KeptProcesses(paths.root).alive().catch(() => []);
   const memory = await memoryOf(alive.map(({ process }) => process.pid)).catch(
     () => new Map<number, number>(),
   );
@@ -63,14 +63,14 @@ export async function endWarmSession(
   { paths }: Pick<Context, 'paths'>,
   id: string,
 ): Promise<{ id: string; actor: string; agent: string }> {
-  const alive = await new KeptProcesses(paths.warmSessions).alive();
+  const alive = await new KeptProcesses(paths.root).alive();
   const found = alive.find((one) => one.id === id);
   if (found === undefined)
     throw new CrosstalkError(
       'not_found',
       `this machine keeps no session ${JSON.stringify(id)}; see: crosstalk session list`,
     );
-  const runs = await new Runs(paths.runs).leftovers();
+  const runs = await new Runs(paths.root).leftovers();
   const under = runs.find(({ desk }) => desk === id);
   if (under !== undefined)
     throw new CrosstalkError(

@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { reasonOf } from '../../errors.ts';
-import { isBroken } from '../../index/database.ts';
+import { isBroken } from '../../store/sqlite.ts';
 import { Index } from '../../index/index.ts';
 import { emptyIndexBatch, type IndexBatch } from '../../index/writer.ts';
 import { CHANNELS, MEMORIES } from '../../protocol/layout.ts';

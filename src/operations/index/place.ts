@@ -1,7 +1,7 @@
 import { copyFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { reasonOf } from '../../errors.ts';
-import { isFull, isUnwritable } from '../../index/database.ts';
+import { isFull, isUnwritable } from '../../store/sqlite.ts';
 import type { Context } from '../context.ts';
 
 /** Where an index is kept, and the folder for the lock of processes that write to it. */

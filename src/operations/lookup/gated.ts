@@ -24,7 +24,7 @@ export interface GatedMail {
 
 /** What waits at the gates of this machine, oldest first. */
 export async function listGated({ paths }: Pick<Context, 'paths'>): Promise<GatedMail[]> {
-  return (await new Gates(paths.gates).all()).map(gatedMail);
+  return (await new Gates(paths.root).all()).map(gatedMail);
 }
 
 /** The gate at which a message waits for an actor of this machine. */

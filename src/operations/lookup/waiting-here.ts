@@ -21,8 +21,8 @@ export interface WaitingHere {
 export async function waitingHere({ paths }: Pick<Context, 'paths'>): Promise<WaitingHere> {
   const [heartbeat, gates, permissions] = await Promise.all([
     loadHeartbeat(paths.heartbeat),
-    new Gates(paths.gates).all(),
-    new OpenPermissions(paths.permissions).all(),
+    new Gates(paths.root).all(),
+    new OpenPermissions(paths.root).all(),
   ]);
   const waiting = [
     ...gates

@@ -56,7 +56,7 @@ function outcomeOf({ state }: DeadLetter): WebRun['outcome'] {
 }
 
 async function areSettled(context: Context, run: WebRun): Promise<boolean> {
-  const cursors = (await new Cursors(context.paths.cursors).load()).get(run.actor);
+  const cursors = (await new Cursors(context.paths.root).load()).get(run.actor);
   const settled = await Promise.all(
     run.messages.map((relPath) => isSettled(context, cursors, { channel: run.channel, relPath })),
   );

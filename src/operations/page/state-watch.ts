@@ -2,7 +2,6 @@ import { existsSync, watch, type FSWatcher } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Alarm } from '../../dispatcher/alarm.ts';
 import { Bell } from '../../dispatcher/socket/bell.ts';
-import { Outbox } from '../../state/outbox.ts';
 import type { StatePaths } from '../../state/state-paths.ts';
 
 /** Milliseconds between looks if a folder cannot be watched, and for changes that involve no file. */
@@ -30,8 +29,7 @@ export async function watchState(
     watchers.get(folder)?.close();
     watchers.delete(folder);
   };
-  const { folders: queued } = new Outbox(paths.outbox);
-  const folders = [paths.root, ...queued, paths.deadLetters, paths.runs];
+  const folders = [paths.root, paths.runs];
   try {
     while (!signal.aborted) {
       for (const folder of folders) {

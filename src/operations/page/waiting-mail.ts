@@ -27,7 +27,7 @@ export async function waitingMail(context: Context, parts: WaitingParts): Promis
   const open = errandsOf(traces, served).filter(
     ({ answer, ...errand }) => answer === undefined && letterOf(errand, own)?.state !== CANCELLED,
   );
-  const cursors = await new Cursors(context.paths.cursors).load();
+  const cursors = await new Cursors(context.paths.root).load();
   const here = new Set(facts.host?.actors.map(({ name }) => name));
   const { paused, holds, dispatcher } = facts;
   const holding = { paused, holds, parked: dispatcher?.parked ?? [] };

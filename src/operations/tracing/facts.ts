@@ -9,7 +9,7 @@ import { loadHeartbeat } from '../../state/heartbeat.ts';
 import type { DeadLetter } from '../../state/dead-letters.ts';
 import { Holds } from '../../state/holds.ts';
 import { OpenPermissions, type OpenPermission } from '../../state/permissions/open-permissions.ts';
-import { readPause } from '../../state/pause.ts';
+import { Pauses } from '../../state/pause.ts';
 import { failureDelay, heldDelay, runDelay } from './held-mail.ts';
 import { joiningAbout, whomText } from './joining.ts';
 import { gatedAbout, gatedLine, type GatedMail } from '../lookup/gated.ts';
@@ -86,9 +86,9 @@ export async function factsOf(
     deadLetters.all(),
     loadHeartbeat(paths.heartbeat),
     holderOf(paths.root, 'dispatcher'),
-    new Cursors(paths.cursors).load(),
-    readPause(paths.pause),
-    new Holds(paths.holds).all(),
+    new Cursors(paths.root).load(),
+    new Pauses(paths.root).get(),
+    new Holds(paths.root).all(),
   ]);
   const letter = letters.find(
     (one) => one.actor === actor && one.channel === channel && isIt(one.messages),
@@ -103,7 +103,7 @@ export async function factsOf(
         )
       : undefined;
   const running = run !== undefined;
-  const asked = running ? await new OpenPermissions(paths.permissions).all() : [];
+  const asked = running ? await new OpenPermissions(paths.root).all() : [];
   const asks = asked.find(
     (one) => one.actor === actor && one.channel === channel && isIt(one.messages),
   );

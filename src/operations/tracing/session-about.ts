@@ -35,12 +35,12 @@ export async function sessionAbout(
   const root = placeOfRef(channel, threadRoot([{ relPath, message }], lookup));
   const owner = { actor, channel: root.channel, root: root.relPath };
   // A run may not look into the state of its machine.
-  const processes = await new KeptProcesses(context.paths.warmSessions).alive().catch(() => []);
+  const processes = await new KeptProcesses(context.paths.root).alive().catch(() => []);
   const warm = processes.find(
     (one) => one.actor === owner.actor && one.channel === owner.channel && one.root === owner.root,
   );
   const kept =
-    warm ?? (await new AgentSessions(context.paths.agentSessions).of(owner).catch(() => undefined));
+    warm ?? (await new AgentSessions(context.paths.root).of(owner).catch(() => undefined));
   const answers = (await naming({ channel, relPath }, 're')).filter(
     (one) => one.message.from === actor,
   );

@@ -3,7 +3,6 @@ import { ask } from '../../dispatcher/socket/wake.ts';
 import { saidSecrets } from '../../protocol/text/found-secret.ts';
 import { shown } from '../../protocol/text/result.ts';
 import type { DeadLetter } from '../../state/dead-letters.ts';
-import { DueNotices } from '../../state/notices.ts';
 import { hasFiles, type HeldEntry } from '../../state/outbox.ts';
 import type { Context } from '../context.ts';
 import { publish, type Delivered } from '../deliver.ts';
@@ -32,18 +31,16 @@ export async function releaseHeldSecrets(
  * Forgets held entries. Who waits for an answer that is dropped is told that there is none: its delivery
  * becomes a dead letter, which `crosstalk dlq --retry` runs again.
  *
- * Crash order: a file that a notice is due → the dead letter, under the id of the entry → the entry is
- * removed. Whoever is killed in between drops the entry again, with the same outcome.
+ * Crash order: the dead letter, under the id of the entry → the entry is removed. Whoever is killed in between drops the entry again, with the same outcome.
  *
  * @throws CrosstalkError `not_found` or `ambiguous`
  */
 export async function dropHeldSecrets(context: Context, id: string): Promise<string[]> {
   const { outbox, deadLetters, paths } = context;
   const entries = await named(context, id);
-  const notices = new DueNotices(paths.notices);
   for (const entry of entries) {
     const letter = letterOf(entry, context.now());
-    if (letter !== undefined) await notices.before(letter.id, () => deadLetters.put(letter));
+    if (letter !== undefined) await deadLetters.putToTell(letter);
     await outbox.drop(entry.id);
   }
   if (entries.length > 0) await ask(paths.socket, { op: 'wake' }, 2000);

@@ -1,17 +1,14 @@
 import { ask } from '../../dispatcher/socket/wake.ts';
-import { BudgetHolds, letPass, type BudgetHold } from '../../state/bills/budget-holds.ts';
-import { readPause, removePause, writePause, type Pause } from '../../state/pause.ts';
+import { BudgetHolds, BudgetPasses, type BudgetHold } from '../../state/bills/budget-holds.ts';
+import { Pauses, type Pause } from '../../state/pause.ts';
 import type { Context } from '../context.ts';
 import { releaseHeld, type HeldAgent } from '../health/held-agents.ts';
 import { resolveFrom } from '../lookup/resolve.ts';
 
 /** Keeps this machine's dispatcher from starting runs until `resume`; current runs continue. */
 export async function pause(context: Context, login: string): Promise<Pause> {
-  const existing = await readPause(context.paths.pause);
-  if (existing !== undefined) return existing;
   const made = { since: context.now().toISOString(), by: resolveFrom(context, undefined, login) };
-  await writePause(context.paths.pause, made);
-  return made;
+  return (await new Pauses(context.paths.root).change((found) => found ?? made)) ?? made;
 }
 
 /**
@@ -22,8 +19,7 @@ export async function pause(context: Context, login: string): Promise<Pause> {
 export async function resume(
   context: Context,
 ): Promise<{ pause: Pause | undefined; tried: HeldAgent[] }> {
-  const existing = await readPause(context.paths.pause);
-  await removePause(context.paths.pause);
+  const existing = await new Pauses(context.paths.root).change(() => undefined);
   const tried = await releaseHeld(context);
   await ask(context.paths.socket, { op: 'wake' }, 2000);
   return { pause: existing, tried };
@@ -35,10 +31,10 @@ export async function resume(
  * @returns what waited
  */
 export async function resumeFor(context: Context, actor: string): Promise<BudgetHold[]> {
-  const { held } = await new BudgetHolds(context.paths.budgetHolds).load();
+  const { held } = await new BudgetHolds(context.paths.root).load();
   const waiting = held.filter((hold) => hold.actor === actor);
   if (waiting.length === 0) return [];
-  await letPass(context.paths.budgetPasses, actor, waiting, context.now());
+  await new BudgetPasses(context.paths.root).let(actor, waiting, context.now());
   await ask(context.paths.socket, { op: 'wake' }, 2000);
   return waiting;
 }

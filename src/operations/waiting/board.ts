@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { stat } from 'node:fs/promises';
 import { messageKey, type MessageRef } from '../../protocol/message-ref.ts';
 import { CHANNELS } from '../../protocol/layout.ts';
 import { parseMessage, type Message } from '../../protocol/message.ts';
@@ -11,6 +10,7 @@ import { isPerson, whoHas } from '../lookup/people.ts';
 import { queuedCancels, queuedMessages } from '../lookup/queued.ts';
 import { servedBy } from '../lookup/serving.ts';
 import { cancellationsOf, type Cancellation } from '../lookup/taken-back.ts';
+import { Silences } from '../../state/silences.ts';
 import { findServed } from '../setup/hosts.ts';
 import { askedAt } from './asked.ts';
 import { holdUps } from './hold-ups.ts';
@@ -223,10 +223,10 @@ export class Board {
     const { local } = this.#world;
     if (local === undefined) return '';
     const { runs, heartbeat, paused, letters } = local;
-    const silences = await stat(this.#context.paths.silences).catch(() => undefined);
+    const silences = await new Silences(this.#context.paths.root).mark();
     return JSON.stringify([
       [runs, paused, heartbeat?.parked, heartbeat?.joining],
-      [heartbeat?.fetch_failing_since, silences?.size],
+      [heartbeat?.fetch_failing_since, silences],
       this.#asked.map(({ ref, question }) => [
         question !== undefined && this.#isOld(question),
         letters.flatMap(({ actor }) => letterOf(local, ref, actor) ?? []),

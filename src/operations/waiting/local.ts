@@ -2,7 +2,7 @@ import { loadHeartbeat, type Heartbeat } from '../../state/heartbeat.ts';
 import { DeadLetters, type DeadLetter } from '../../state/dead-letters.ts';
 import { Holds, type Hold } from '../../state/holds.ts';
 import { holderOf } from '../../state/lock.ts';
-import { readPause, type Pause } from '../../state/pause.ts';
+import { Pauses, type Pause } from '../../state/pause.ts';
 import { Silences } from '../../state/silences.ts';
 import type { MessageRef } from '../../protocol/message-ref.ts';
 import { listGated, type GatedMail } from '../lookup/gated.ts';
@@ -27,9 +27,9 @@ export async function readLocal(context: Context): Promise<Local> {
   const [holder, heartbeat, paused, holds, letters, gated] = await Promise.all([
     holderOf(paths.root, 'dispatcher'),
     loadHeartbeat(paths.heartbeat),
-    readPause(paths.pause),
-    new Holds(paths.holds).all(),
-    new DeadLetters(paths.deadLetters).all(),
+    new Pauses(paths.root).get(),
+    new Holds(paths.root).all(),
+    new DeadLetters(paths.root).all(),
     listGated(context),
   ]);
   const runs = holder !== undefined;
@@ -77,7 +77,7 @@ export async function silentHere(
   { channel, relPath }: MessageRef,
 ): Promise<Set<string>> {
   const silent = new Set<string>();
-  await new Silences(paths.silences).each((actor, where, path, how) => {
+  await new Silences(paths.root).each((actor, where, path, how) => {
     if (where === channel && path === relPath && how === 'silent') silent.add(actor);
   });
   return silent;

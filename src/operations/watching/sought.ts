@@ -57,7 +57,7 @@ async function ofMessage(
   const asked = message.re.map((ref) => placeOfRef(id, ref));
   const isIn = ({ channel, messages }: TranscriptHead, ref: MessageRef): boolean =>
     channel === ref.channel && messages.includes(ref.relPath);
-  const cursors = await new Cursors(context.paths.cursors).load();
+  const cursors = await new Cursors(context.paths.root).load();
   const served = actors.filter(
     (actor) => reach(message.to, message.from, actor, alias) === 'addressed',
   );

@@ -1,6 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { join } from 'node:path';
-import { isRecord, isTime, readJson, readSealed, writeDurably, writeSealed } from '../files.ts';
+import { Cell } from '../../store/rows.ts';
 
 /** What became of an occurrence: sent, or why not. */
 export type Occurred = 'sent' | 'missed' | 'unanswered' | 'refused';
@@ -22,36 +21,31 @@ export interface ScheduleRecord {
   sent?: string;
 }
 
-const FILE = 'schedules.json';
-const KEY = 'schedules.key';
 const KEY_BYTES = 32;
 
 /** What this machine remembers of the schedules that it fires, in the state directory. */
 export class ScheduleRecords {
-  readonly #path: string;
-  readonly #keyPath: string;
-
+  readonly #records: Cell<Record<string, ScheduleRecord>>;
+  readonly #key: Cell<{ key: string }>;
   readonly #secret: (bytes: number) => string;
 
-  /** @param secret so many bytes that nobody can guess, in hex digits */
-  constructor(folder: string, secret: (bytes: number) => string) {
+  /**
+   * @param root the state directory
+   * @param secret so many bytes that nobody can guess, in hex digits
+   */
+  constructor(root: string, secret: (bytes: number) => string) {
     this.#secret = secret;
-    this.#path = join(folder, FILE);
-    this.#keyPath = join(folder, KEY);
+    this.#records = new Cell(root, 'schedules');
+    this.#key = new Cell(root, 'schedule-key');
   }
 
-  /** By name; a file that is damaged counts as none, and occurrences are found on the bus again. */
+  /** By name; where none is known, occurrences are found on the bus again. */
   async load(): Promise<Map<string, ScheduleRecord>> {
-    const { value } = (await readSealed(this.#path)) ?? {};
-    const records = new Map<string, ScheduleRecord>();
-    const kept = isRecord(value) ? value['schedules'] : undefined;
-    for (const [name, one] of Object.entries(isRecord(kept) ? kept : {}))
-      if (isScheduleRecord(one)) records.set(name, one);
-    return records;
+    return new Map(Object.entries((await this.#records.get()) ?? {}));
   }
 
   save(records: ReadonlyMap<string, ScheduleRecord>): Promise<void> {
-    return writeSealed(this.#path, { schedules: Object.fromEntries(records) });
+    return this.#records.set(Object.fromEntries(records));
   }
 
   /**
@@ -61,28 +55,15 @@ export class ScheduleRecords {
    * @param due ISO 8601 in UTC
    */
   async suffixOf(schedule: string, due: string): Promise<string> {
-    const digest = createHmac('sha256', await this.#key()).update(`schedule ${schedule} ${due}`);
+    const digest = createHmac('sha256', await this.#theKey()).update(`schedule ${schedule} ${due}`);
     return digest.digest('hex').slice(0, 16);
   }
 
-  async #key(): Promise<string> {
-    const { value } = (await readJson(this.#keyPath)) ?? {};
-    const key = isRecord(value) ? value['key'] : undefined;
-    if (typeof key === 'string' && key.length === 2 * KEY_BYTES) return key;
-    const made = this.#secret(KEY_BYTES);
-    await writeDurably(this.#keyPath, `${JSON.stringify({ key: made })}\n`);
-    return made;
+  /** Made once, whoever asks first. */
+  async #theKey(): Promise<string> {
+    const known = await this.#key.get();
+    if (known !== undefined) return known.key;
+    const made = { key: this.#secret(KEY_BYTES) };
+    return ((await this.#key.change((found) => found ?? made)) ?? made).key;
   }
-}
-
-function isScheduleRecord(value: unknown): value is ScheduleRecord {
-  if (!isRecord(value)) return false;
-  const { text, since, committed, taken, last, outcome = 'sent', sent = '' } = value;
-  return (
-    typeof text === 'string' &&
-    [since, committed, taken].every(isTime) &&
-    (last === undefined || isTime(last)) &&
-    ['sent', 'missed', 'unanswered', 'refused'].includes(outcome as string) &&
-    typeof sent === 'string'
-  );
 }

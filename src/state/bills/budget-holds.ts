@@ -1,4 +1,4 @@
-import { isRecord, isTime, readSealed, writeSealed } from '../files.ts';
+import { Cell, Rows } from '../../store/rows.ts';
 
 /** A message that waits because a budget is spent. Stored under these names; times are ISO 8601 UTC. */
 export interface BudgetHold {
@@ -25,29 +25,23 @@ export interface BudgetRecord {
   held: BudgetHold[];
   /** By actor and question, when the asker was told. */
   told: Record<string, string>;
-  /** By actor and message, when an operator let it pass; absent in what earlier versions have written. */
+  /** By actor and message, when an operator let it pass. */
   passed: Record<string, string>;
 }
 
 const KEPT_MS = 30 * 86_400_000;
 
-/** The mail that waits for budgets, in a file that only the dispatcher writes. */
+/** The mail that waits for budgets, which only the dispatcher writes. */
 export class BudgetHolds {
-  readonly #path: string;
+  readonly #record: Cell<BudgetRecord>;
 
-  constructor(path: string) {
-    this.#path = path;
+  /** @param root the state directory */
+  constructor(root: string) {
+    this.#record = new Cell(root, 'budget-holds');
   }
 
-  /** A file that cannot be read holds nothing. */
   async load(): Promise<BudgetRecord> {
-    const { value } = (await readSealed(this.#path)) ?? {};
-    const { held, told, passed } = isRecord(value) ? value : {};
-    return {
-      held: Array.isArray(held) ? held.filter(isHold) : [],
-      told: timesIn(told),
-      passed: timesIn(passed),
-    };
+    return (await this.#record.get()) ?? { held: [], told: {}, passed: {} };
   }
 
   async save({ held, told, passed }: BudgetRecord, now: Date): Promise<void> {
@@ -55,48 +49,31 @@ export class BudgetHolds {
       Object.fromEntries(
         Object.entries(times).filter(([, at]) => Date.parse(at) > now.getTime() - KEPT_MS),
       );
-    const record = { version: 1, held, told: recent(told), passed: recent(passed) };
-    await writeSealed(this.#path, record);
+    await this.#record.set({ held, told: recent(told), passed: recent(passed) });
   }
 }
 
-/** What is no time is left out. */
-function timesIn(value: unknown): Record<string, string> {
-  const entries = isRecord(value) ? Object.entries(value) : [];
-  return Object.fromEntries(entries.filter((entry): entry is [string, string] => isTime(entry[1])));
-}
+/** Until when an operator lets an actor's mail pass whatever it costs. */
+export class BudgetPasses {
+  readonly #rows: Rows<{ id: string; until: string }>;
 
-/** Until when an operator lets an actor's mail pass whatever it costs: actor → ISO 8601 UTC. */
-export async function loadPasses(path: string): Promise<Map<string, string>> {
-  const { value } = (await readSealed(path)) ?? {};
-  return new Map(Object.entries(timesIn(isRecord(value) ? value['until'] : undefined)));
-}
+  /** @param root the state directory */
+  constructor(root: string) {
+    this.#rows = new Rows(root, 'budget-pass');
+  }
 
-/**
- * Lets the mail of an actor pass that waits for a budget now, also if the clock was set back since it waits.
- *
- * @param waiting that mail
- */
-export async function letPass(
-  path: string,
-  actor: string,
-  waiting: readonly Pick<BudgetHold, 'since'>[],
-  now: Date,
-): Promise<void> {
-  const passes = await loadPasses(path);
-  const [last = ''] = [...waiting.map(({ since }) => since), now.toISOString()].sort().slice(-1);
-  passes.set(actor, last);
-  await writeSealed(path, { until: Object.fromEntries(passes) });
-}
+  /** Actor → ISO 8601 UTC. */
+  async load(): Promise<Map<string, string>> {
+    return new Map((await this.#rows.all()).map(({ id, until }) => [id, until]));
+  }
 
-function isHold(value: unknown): value is BudgetHold {
-  return (
-    isRecord(value) &&
-    (value['reason'] === 'budget' || value['reason'] === 'thread_budget') &&
-    ['actor', 'tier', 'channel', 'message', 'said'].every(
-      (name) => typeof value[name] === 'string',
-    ) &&
-    isTime(value['since']) &&
-    isTime(value['until'])
-  );
+  /**
+   * Lets the mail of an actor pass that waits for a budget now, also if the clock was set back since it waits.
+   *
+   * @param waiting that mail
+   */
+  async let(actor: string, waiting: readonly Pick<BudgetHold, 'since'>[], now: Date): Promise<void> {
+    const [until = ''] = [...waiting.map(({ since }) => since), now.toISOString()].sort().slice(-1);
+    await this.#rows.put({ id: actor, until });
+  }
 }

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { placeOf } from '../../protocol/layout.ts';
-import { JsonLines } from '../json-lines.ts';
-import { Seal } from '../place/seal.ts';
+import { Lines } from '../../store/rows.ts';
+import { Seal } from '../../store/seal.ts';
 
-/** Bytes; a decision has some 60, and the older half is forgotten beyond it. */
-const MAX_BYTES = 1024 * 1024;
+/** The decisions that are remembered. */
+const MOST = 20_000;
 
 /** A file of a message. */
 interface File {
@@ -20,12 +20,13 @@ interface File {
  * nobody can make use of: it is known by its whole text.
  */
 export class Decided {
-  readonly #lines: JsonLines;
+  readonly #lines: Lines<{ of: string }>;
   readonly #seal: Seal;
 
-  constructor(path: string) {
-    this.#lines = new JsonLines(path, MAX_BYTES);
-    this.#seal = Seal.of(path);
+  /** @param root the state directory */
+  constructor(root: string) {
+    this.#lines = new Lines(root, 'decided', MOST);
+    this.#seal = new Seal(root, 'decided');
   }
 
   /** Called before they are put into the outbox. */

@@ -5,7 +5,7 @@ import { isName } from '../../protocol/names.ts';
 import { publicKeyIn } from '../../protocol/signed.ts';
 import { isRecord, writeSealed } from '../files.ts';
 import { acquire } from '../lock.ts';
-import { Seal } from '../place/seal.ts';
+import { Seal } from '../../store/seal.ts';
 
 /** A key by which this machine knows the words of a name (trust.md). */
 export interface Pin {

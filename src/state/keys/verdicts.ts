@@ -1,8 +1,8 @@
-import { JsonLines } from '../json-lines.ts';
-import { Seal } from '../place/seal.ts';
+import { Lines } from '../../store/rows.ts';
+import { Seal } from '../../store/seal.ts';
 
-/** Bytes; a verdict has some 60, and the older half is forgotten beyond it. */
-const MAX_BYTES = 4 * 1024 * 1024;
+/** The verdicts that are remembered. */
+const MOST = 80_000;
 
 /** A file at its place, and the key by which it says it was signed. */
 export interface Question {
@@ -19,13 +19,14 @@ export interface Question {
  * so a verdict holds as long as the file exists, whoever is pinned by then.
  */
 export class Verdicts {
-  readonly #lines: JsonLines;
+  readonly #lines: Lines<{ of: string }>;
   readonly #seal: Seal;
-  #known: Promise<Set<unknown>> | undefined;
+  #known: Promise<Set<string>> | undefined;
 
-  constructor(path: string) {
-    this.#lines = new JsonLines(path, MAX_BYTES);
-    this.#seal = Seal.of(path);
+  /** @param root the state directory */
+  constructor(root: string) {
+    this.#lines = new Lines(root, 'verdict', MOST);
+    this.#seal = new Seal(root, 'verdict');
   }
 
   async get(question: Question): Promise<boolean | undefined> {
@@ -41,7 +42,7 @@ export class Verdicts {
     await this.#lines.add(named).catch(() => undefined);
   }
 
-  async #load(): Promise<Set<unknown>> {
+  async #load(): Promise<Set<string>> {
     const lines = await this.#lines.all().catch(() => []);
     return new Set(lines.map(({ of }) => of));
   }

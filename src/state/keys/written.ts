@@ -1,11 +1,12 @@
 import { access } from 'node:fs/promises';
 import { placeOf } from '../../protocol/layout.ts';
-import { JsonLines } from '../json-lines.ts';
+import { Lines } from '../../store/rows.ts';
 import type { OutboxEntry } from '../outbox-entry.ts';
-import { Seal } from '../place/seal.ts';
+import { Seal } from '../../store/seal.ts';
+import { statePaths } from '../state-paths.ts';
 
-/** Bytes; a message has some 60, and the older half is forgotten beyond it. */
-const MAX_BYTES = 2 * 1024 * 1024;
+/** The messages that are remembered. */
+const MOST = 40_000;
 
 /**
  * Which messages this machine has written itself: runs sign nothing, but a machine knows its own words.
@@ -13,15 +14,15 @@ const MAX_BYTES = 2 * 1024 * 1024;
  * leaves a message on record that was never written, which nobody can make use of.
  */
 export class Written {
-  readonly #lines: JsonLines;
+  readonly #lines: Lines<{ of: string }>;
   readonly #pins: string;
   readonly #seal: Seal;
 
-  /** @param pins the file of the pinned keys */
-  constructor(path: string, pins: string) {
-    this.#lines = new JsonLines(path, MAX_BYTES);
-    this.#pins = pins;
-    this.#seal = Seal.of(path);
+  /** @param root the state directory */
+  constructor(root: string) {
+    this.#lines = new Lines(root, 'written', MOST);
+    this.#pins = statePaths(root).pins;
+    this.#seal = new Seal(root, 'written');
   }
 
   /** Called before an entry is put into the outbox. */

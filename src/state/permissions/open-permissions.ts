@@ -1,6 +1,4 @@
-import { isChannelId, isName, isRelPath } from '../../protocol/names.ts';
-import { digestIn } from '../../protocol/text/decision.ts';
-import { isRecord, isTime, JsonFolder } from '../files.ts';
+import { Rows } from '../../store/rows.ts';
 
 /** A question for permission that a run waits for. Times are ISO 8601 UTC. */
 export interface OpenPermission {
@@ -27,28 +25,12 @@ export interface OpenPermission {
 }
 
 /**
- * The questions for permission that are open on a machine, in a folder with a file for each. A question is
- * here before it is in the outbox, so that whatever happens to the dispatcher, it is taken back.
+ * The questions for permission that are open on a machine. A question is here before it is in the outbox, so
+ * that whatever happens to the dispatcher, it is taken back.
  */
-export class OpenPermissions extends JsonFolder<OpenPermission> {
-  constructor(folder: string) {
-    super(folder, (value) => (isOpenPermission(value) ? value : undefined));
+export class OpenPermissions extends Rows<OpenPermission> {
+  /** @param root the state directory */
+  constructor(root: string) {
+    super(root, 'permission');
   }
-}
-
-function isOpenPermission(value: unknown): value is OpenPermission & { id: string } {
-  if (!isRecord(value)) return false;
-  const { id, run, actor, host, channel, relPath, approver, tool, mark, since, until } = value;
-  const { messages, digest } = value;
-  return (
-    Array.isArray(messages) &&
-    messages.every(isRelPath) &&
-    [id, run, tool, mark].every((text) => typeof text === 'string') &&
-    [actor, host, approver].every(isName) &&
-    isChannelId(channel) &&
-    isRelPath(relPath) &&
-    isTime(since) &&
-    isTime(until) &&
-    (digest === undefined || digestIn(digest) !== undefined)
-  );
 }

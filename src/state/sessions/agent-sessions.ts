@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Usage } from '../../protocol/usage.ts';
-import { isRecord, isTime, JsonFolder } from '../files.ts';
+import { Rows } from '../../store/rows.ts';
 
 /** For whom a session is: no two actors and no two threads ever share one. */
 export interface SessionOwner {
@@ -40,7 +40,7 @@ export interface AgentSession extends SessionOwner {
 type Stored = AgentSession & { id: string };
 
 /**
- * The sessions of agent CLIs, `<state>/agent-sessions/` (warm.md). Their ids come from here alone. A session
+ * The sessions of agent CLIs (warm.md). Their ids come from here alone. A session
  * is one run's at a time.
  *
  * Crash order: before a run goes on with a session, the record says so (`under`); once the outcome of the run
@@ -48,11 +48,12 @@ type Stored = AgentSession & { id: string };
  * dispatcher that died meanwhile, and its session is never gone on with.
  */
 export class AgentSessions {
-  readonly #records: JsonFolder<Stored>;
+  readonly #records: Rows<Stored>;
   readonly #busy = new Set<string>();
 
-  constructor(folder: string) {
-    this.#records = new JsonFolder(folder, (value) => (isStored(value) ? value : undefined));
+  /** @param root the state directory */
+  constructor(root: string) {
+    this.#records = new Rows(root, 'agent-session');
   }
 
   /** Takes the place of an owner until {@link leave}; false while a run of it is under way. */
@@ -102,22 +103,4 @@ export class AgentSessions {
 
 function idOf({ actor, channel, root }: SessionOwner): string {
   return createHash('sha256').update([actor, channel, root].join('\0')).digest('hex').slice(0, 40);
-}
-
-const TEXTS = [
-  ...['id', 'actor', 'channel', 'root', 'agent', 'session', 'tier', 'made', 'last'],
-] as const;
-
-function isStored(value: unknown): value is Stored {
-  if (!isRecord(value)) return false;
-  const { turns, known, told, used, under } = value;
-  return (
-    TEXTS.every((name) => typeof value[name] === 'string') &&
-    Number.isInteger(turns) &&
-    Array.isArray(known) &&
-    known.every((one) => typeof one === 'string') &&
-    isRecord(told) &&
-    isTime(used) &&
-    (under === undefined || typeof under === 'string')
-  );
 }

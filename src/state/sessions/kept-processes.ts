@@ -1,4 +1,4 @@
-import { isRecord, isTime, JsonFolder } from '../files.ts';
+import { Rows } from '../../store/rows.ts';
 import { isAlive, type ProcessIdentity } from '../process-identity.ts';
 import type { SessionOwner } from './agent-sessions.ts';
 
@@ -22,29 +22,15 @@ export interface KeptProcess extends SessionOwner {
 }
 
 /**
- * The processes that a dispatcher keeps, `<state>/warm-sessions/` (warm.md).
+ * The processes that a dispatcher keeps, those that have ended included (warm.md).
  *
  * Crash order: a process is on record before it may begin; the record is removed once the process has ended. So
  * whatever a dispatcher that died has kept is found by the next start, which ends it.
  */
-export class KeptProcesses {
-  readonly #records: JsonFolder<KeptProcess>;
-
-  constructor(folder: string) {
-    this.#records = new JsonFolder(folder, (value) => (isKept(value) ? value : undefined));
-  }
-
-  async put(kept: KeptProcess): Promise<void> {
-    await this.#records.put(kept);
-  }
-
-  async remove(id: string): Promise<void> {
-    await this.#records.remove(id);
-  }
-
-  /** All of them, those that have ended included. */
-  all(): Promise<KeptProcess[]> {
-    return this.#records.all();
+export class KeptProcesses extends Rows<KeptProcess> {
+  /** @param root the state directory */
+  constructor(root: string) {
+    super(root, 'kept-process');
   }
 
   /** Those that are alive. */
@@ -53,20 +39,4 @@ export class KeptProcesses {
     const live = await Promise.all(found.map(({ process }) => isAlive(process)));
     return found.filter((_, at) => live[at]);
   }
-}
-
-const TEXTS = ['id', 'actor', 'channel', 'root', 'agent', 'tier'] as const;
-
-function isKept(value: unknown): value is KeptProcess {
-  if (!isRecord(value)) return false;
-  const { process, since, used, turns } = value;
-  return (
-    TEXTS.every((name) => typeof value[name] === 'string') &&
-    isRecord(process) &&
-    Number.isInteger(process['pid']) &&
-    typeof process['started'] === 'string' &&
-    isTime(since) &&
-    isTime(used) &&
-    Number.isInteger(turns)
-  );
 }

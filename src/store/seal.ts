@@ -1,9 +1,9 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { closeSync, fsyncSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { atPath } from '../../at-path.ts';
-import { CrosstalkError } from '../../errors.ts';
-import { plainFileAt, putNew } from '../../plain-file.ts';
+import { atPath } from '../at-path.ts';
+import { CrosstalkError } from '../errors.ts';
+import { plainFileAt, putNew } from '../plain-file.ts';
 
 /*
  * A record of the state counts because this machine wrote it, not because a file of its name is there

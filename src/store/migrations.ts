@@ -1,0 +1,15 @@
+/**
+ * What makes each version of `state.db` from the one before; the first makes it from nothing. A step that was
+ * released is never changed.
+ *
+ * An `item` is known by its kind and id, and is replaced as a whole. A `line` is added, in order, and never
+ * changed. The value of either is JSON.
+ */
+export const MIGRATIONS: readonly string[] = [
+  `CREATE TABLE item (
+     kind TEXT NOT NULL, id TEXT NOT NULL, value TEXT NOT NULL,
+     PRIMARY KEY (kind, id)
+   ) STRICT;
+   CREATE TABLE line (id INTEGER PRIMARY KEY, kind TEXT NOT NULL, value TEXT NOT NULL) STRICT;
+   CREATE INDEX lines_of ON line (kind);`,
+];

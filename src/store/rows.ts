@@ -1,0 +1,232 @@
+import { writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { Seal } from './seal.ts';
+import { number, text, type Database } from './sqlite.ts';
+import { Store } from './store.ts';
+
+/** The items of one kind, within one step of a store. */
+class Items<T extends { id: string }> {
+  readonly #database: Database;
+  readonly #kind: string;
+  readonly #seal: Seal;
+  /** Ids of what this machine has not written. */
+  readonly foreign: string[] = [];
+
+  constructor(database: Database, kind: string, seal: Seal) {
+    this.#database = database;
+    this.#kind = kind;
+    this.#seal = seal;
+  }
+
+  put(item: T): void {
+    const insert = 'INSERT OR REPLACE INTO item (kind, id, value) VALUES (?, ?, ?)';
+    this.#database.run(insert, this.#kind, item.id, this.#seal.close(item.id, item));
+  }
+
+  get(id: string): T | undefined {
+    const select = 'SELECT value FROM item WHERE kind = ? AND id = ?';
+    const row = this.#database.get(select, this.#kind, id);
+    return row && this.#opened(id, text(row, 'value'));
+  }
+
+  has(id: string): boolean {
+    const select = 'SELECT 1 FROM item WHERE kind = ? AND id = ?';
+    return this.#database.get(select, this.#kind, id) !== undefined;
+  }
+
+  /** In the order of their ids; ids are ULIDs, so this is the order of age. */
+  all(): T[] {
+    const select = 'SELECT id, value FROM item WHERE kind = ? ORDER BY id';
+    const rows = this.#database.all(select, this.#kind);
+    return rows.flatMap((row) => this.#opened(text(row, 'id'), text(row, 'value')) ?? []);
+  }
+
+  /** Of all items, readable or not. */
+  ids(): string[] {
+    const select = 'SELECT id FROM item WHERE kind = ? ORDER BY id';
+    return this.#database.all(select, this.#kind).map((row) => text(row, 'id'));
+  }
+
+  isEmpty(): boolean {
+    const select = 'SELECT 1 FROM item WHERE kind = ? LIMIT 1';
+    return this.#database.get(select, this.#kind) === undefined;
+  }
+
+  /** Returns whether it was there. */
+  remove(id: string): boolean {
+    return this.#database.run('DELETE FROM item WHERE kind = ? AND id = ?', this.#kind, id) > 0;
+  }
+
+  /** Keeps what this machine has not written beside the database, for a person to look at. */
+  setAside(path: string, ids: readonly string[]): void {
+    for (const id of ids) {
+      const select = 'SELECT value FROM item WHERE kind = ? AND id = ?';
+      const value = text(this.#database.get(select, this.#kind, id) ?? {}, 'value');
+      const name = [path, this.#kind, encodeURIComponent(id), 'broken'].filter((part) => part);
+      writeFileSync(name.join('.'), value, { mode: 0o600 });
+      this.remove(id);
+    }
+  }
+
+  #opened(id: string, value: string): T | undefined {
+    const sealed = this.#seal.open(id, value);
+    if (sealed !== undefined) return JSON.parse(sealed) as T;
+    this.foreign.push(id);
+    return undefined;
+  }
+}
+
+/**
+ * Items of one kind in the database of a state directory, each known by its id. They are sealed: one counts
+ * because this machine wrote it, and what it has not written is kept as `state.db.<kind>.<id>.broken`.
+ */
+export class Rows<T extends { id: string }> {
+  readonly #store: Store;
+  readonly #kind: string;
+  readonly #seal: Seal;
+
+  /** @param root the state directory */
+  constructor(root: string, kind: string) {
+    this.#store = Store.at(root);
+    this.#kind = kind;
+    this.#seal = new Seal(dirname(this.#store.path), kind);
+  }
+
+  put(item: T): Promise<void> {
+    return this.write((items) => {
+      items.put(item);
+    });
+  }
+  get(id: string): Promise<T | undefined> {
+    return this.#read((items) => items.get(id));
+  }
+  has(id: string): Promise<boolean> {
+    return this.#read((items) => items.has(id));
+  }
+  all(): Promise<T[]> {
+    return this.#read((items) => items.all());
+  }
+  ids(): Promise<string[]> {
+    return this.#read((items) => items.ids());
+  }
+  /** Whether there is no item, not even one that this machine has not written. */
+  isEmpty(): Promise<boolean> {
+    return this.#read((items) => items.isEmpty());
+  }
+  async remove(id: string): Promise<void> {
+    // Most often there is nothing, and who looks need not wait for a disk.
+    if (await this.has(id)) await this.write((items) => items.remove(id));
+  }
+
+  /** The items within a step of the store, where several kinds change together. */
+  in(database: Database): Items<T> {
+    return new Items(database, this.#kind, this.#seal);
+  }
+
+  /** Carries out a step on the items as one. */
+  write<R>(step: (items: Items<T>) => R): Promise<R> {
+    return this.#store.write((database) => step(this.in(database)));
+  }
+
+  async #read<R>(step: (items: Items<T>) => R): Promise<R> {
+    const [result, foreign] = await this.#store.read((database) => {
+      const items = this.in(database);
+      return [step(items), items.foreign] as const;
+    });
+    // On a full disk it waits where it is, and counts for nothing there either.
+    if (foreign.length > 0)
+      await this.write((items) => {
+        items.setAside(this.#store.path, foreign);
+      }).catch(() => undefined);
+    return result;
+  }
+}
+
+/** One value in the database of a state directory, sealed as {@link Rows} are. */
+export class Cell<T extends object> {
+  readonly #rows: Rows<{ id: string; is: T }>;
+
+  /** @param root the state directory */
+  constructor(root: string, kind: string) {
+    this.#rows = new Rows(root, kind);
+  }
+
+  async get(): Promise<T | undefined> {
+    return (await this.#rows.get(''))?.is;
+  }
+
+  /** @param value undefined for none */
+  async set(value: T | undefined): Promise<void> {
+    await (value === undefined ? this.#rows.remove('') : this.#rows.put({ id: '', is: value }));
+  }
+
+  /** Replaces the value by what is made of it, without anybody in between; returns what was there. */
+  change(make: (value: T | undefined) => T | undefined): Promise<T | undefined> {
+    return this.#rows.write((items) => {
+      const before = items.get('')?.is;
+      const value = make(before);
+      if (value !== undefined) items.put({ id: '', is: value });
+      else items.remove('');
+      return before;
+    });
+  }
+}
+
+/** How many lines are added until those of their kind are counted. */
+const COUNTED_EVERY = 256;
+
+/** Lines of one kind in the database of a state directory, in the order in which they were added. */
+export class Lines<T extends object> {
+  readonly #store: Store;
+  readonly #kind: string;
+  readonly #most: number;
+
+  /**
+   * @param root the state directory
+   * @param most how many are remembered; of more, the older half is forgotten
+   */
+  constructor(root: string, kind: string, most: number) {
+    this.#store = Store.at(root);
+    this.#kind = kind;
+    this.#most = most;
+  }
+
+  /** Adds lines, all or none; they are durable when it returns. */
+  async add(values: readonly T[]): Promise<void> {
+    if (values.length === 0) return;
+    await this.#store.write((database) => {
+      for (const value of values)
+        database.run(
+          'INSERT INTO line (kind, value) VALUES (?, ?)',
+          this.#kind,
+          JSON.stringify(value),
+        );
+      const { id } = database.get('SELECT max(id) AS id FROM line') ?? {};
+      if (Number(id) % COUNTED_EVERY < values.length) this.#forget(database);
+    });
+  }
+
+  all(): Promise<T[]> {
+    return this.#store.read((database) => {
+      const rows = database.all('SELECT value FROM line WHERE kind = ? ORDER BY id', this.#kind);
+      return rows.map((row) => JSON.parse(text(row, 'value')) as T);
+    });
+  }
+
+  /** A number that grows with each line; 0 where there is none. */
+  newest(): Promise<number> {
+    const select = 'SELECT max(id) AS id FROM line WHERE kind = ?';
+    return this.#store.read((database) => number(database.get(select, this.#kind) ?? {}, 'id'));
+  }
+
+  #forget(database: Database): void {
+    const count = 'SELECT count(*) AS n FROM line WHERE kind = ?';
+    if (number(database.get(count, this.#kind) ?? {}, 'n') <= this.#most) return;
+    database.run(
+      `DELETE FROM line WHERE kind = ?1 AND id < (
+         SELECT id FROM line WHERE kind = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)`,
+      this.#kind,
+      Math.floor(this.#most / 2),
+    );
+  }
+}

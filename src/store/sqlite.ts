@@ -1,0 +1,172 @@
+import { chmodSync, closeSync, existsSync, openSync, statSync } from 'node:fs';
+import type {
+  DatabaseSyncInstance,
+  SqliteModule,
+  StatementSyncInstance,
+} from '@photostructure/sqlite';
+import { CrosstalkError, reasonOf } from '../errors.ts';
+
+/** SQLite's result codes for a file that is damaged, or is not a database. */
+const BROKEN = new Set([11, 26]);
+/** SQLite's result code for a disk without room. */
+const FULL = 13;
+/**
+ * SQLite's result codes for a file that cannot be written, read or locked for writing: permission,
+ * read-only, I/O, no room, open.
+ */
+const UNWRITABLE = new Set([3, 8, 10, FULL, 14, 23]);
+const BUSY = 5;
+
+/** A row as SQLite returns it. */
+export type Row = Record<string, string | number | null>;
+
+/** One open connection with prepared statements. All calls are synchronous. */
+export class Database {
+  readonly #connection: DatabaseSyncInstance;
+  readonly #statements = new Map<string, StatementSyncInstance>();
+
+  constructor(connection: DatabaseSyncInstance) {
+    this.#connection = connection;
+  }
+
+  run(sql: string, ...values: (string | number)[]): number {
+    return this.#prepare(sql).run(...values).changes;
+  }
+
+  all(sql: string, ...values: (string | number)[]): Row[] {
+    return this.#prepare(sql).all(...values) as Row[];
+  }
+
+  get(sql: string, ...values: (string | number)[]): Row | undefined {
+    return this.#prepare(sql).get(...values) as Row | undefined;
+  }
+
+  /** Carries out statements that take no values and return nothing. */
+  exec(sql: string): void {
+    this.#connection.exec(sql);
+  }
+
+  /** The number that a file's owner gives to the form of its tables; 0 for a new file. */
+  get version(): number {
+    // Not kept: a statement that is kept stays open with the file.
+    return Number((this.#connection.prepare('PRAGMA user_version').get() as Row)['user_version']);
+  }
+
+  /** Carries out all of the work or none of it, excluding other processes that write. */
+  transaction<T>(work: () => T, onWritten?: () => void): T {
+    this.#connection.exec('BEGIN IMMEDIATE');
+    try {
+      const result = work();
+      onWritten?.();
+      this.#connection.exec('COMMIT');
+      return result;
+    } catch (error) {
+      this.#rollBack();
+      throw error;
+    }
+  }
+
+  /** After some errors, such as that of a full disk, SQLite has rolled back already, and refuses to do it twice. */
+  #rollBack(): void {
+    try {
+      this.#connection.exec('ROLLBACK');
+    } catch {
+      // The error that led here says more.
+    }
+  }
+
+  /** Moves the write-ahead log into the file, unless somebody is reading it. */
+  checkpoint(): void {
+    this.#connection.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+  }
+
+  close(): void {
+    this.#statements.clear();
+    this.#connection.close();
+  }
+
+  #prepare(sql: string): StatementSyncInstance {
+    const known = this.#statements.get(sql);
+    if (known !== undefined) return known;
+    const statement = this.#connection.prepare(sql);
+    this.#statements.set(sql, statement);
+    return statement;
+  }
+}
+
+/**
+ * Opens a database, or creates it, for this user alone whatever the umask is.
+ *
+ * @param path `:memory:` for one that only this process uses
+ * @param timeout milliseconds to wait for a process that writes
+ * @throws CrosstalkError `internal` where SQLite cannot be loaded; the error of SQLite otherwise
+ */
+export async function connect(path: string, timeout: number): Promise<Database> {
+  const { DatabaseSync } = await loadSqlite();
+  if (path !== ':memory:') keepPrivate(path);
+  return new Database(new DatabaseSync(path, { timeout }));
+}
+
+/** Whether an error means that the file, or a file beside it, cannot be written. */
+export function isUnwritable(error: unknown): boolean {
+  return UNWRITABLE.has(resultOf(error));
+}
+
+/** Whether an error means that there is no room for the file, or for a file beside it. */
+export function isFull(error: unknown): boolean {
+  return resultOf(error) === FULL;
+}
+
+/** Whether an error means that the file is damaged. */
+export function isBroken(error: unknown): boolean {
+  return BROKEN.has(resultOf(error));
+}
+
+/** Whether an error means that another process is writing. */
+export function isBusy(error: unknown): boolean {
+  return resultOf(error) === BUSY;
+}
+
+/**
+ * Creates the file if it is missing, readable only by its owner: SQLite gives its other files the same
+ * permissions. An existing file loses further permissions; it is not opened, because to close any descriptor
+ * of a file takes away the locks that this process has on it.
+ */
+function keepPrivate(path: string): void {
+  // SQLite reports a place that cannot be written.
+  try {
+    if (!existsSync(path)) closeSync(openSync(path, 'ax', 0o600));
+    for (const part of [path, `${path}-wal`, `${path}-shm`])
+      if (existsSync(part) && (statSync(part).mode & 0o077) !== 0) chmodSync(part, 0o600);
+  } catch {
+    return;
+  }
+}
+
+async function loadSqlite(): Promise<Pick<SqliteModule, 'DatabaseSync'>> {
+  try {
+    return await import('@photostructure/sqlite');
+  } catch (error) {
+    throw new CrosstalkError(
+      'internal',
+      `crosstalk needs SQLite, which could not be loaded for ${process.platform}-${process.arch}: ${reasonOf(error)}; install crosstalk again with: npm install`,
+      { cause: error },
+    );
+  }
+}
+
+/** SQLite's result code of an error, without what it adds to it; 0 for another error. */
+export function resultOf(error: unknown): number {
+  const code = (error as { errcode?: unknown } | null)?.errcode;
+  return typeof code === 'number' ? code & 0xff : 0;
+}
+
+/** The value of a text column. */
+export function text(row: Row, column: string): string {
+  return String(row[column] ?? '');
+}
+
+/** The value of a number column. */
+export function number(row: Row, column: string): number {
+  return Number(row[column] ?? 0);
+}

@@ -1,0 +1,197 @@
+import { lstatSync, renameSync, statfsSync } from 'node:fs';
+import { constants } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { passed } from '../crash-points.ts';
+import { CrosstalkError, hasCode, reasonOf } from '../errors.ts';
+import { MIGRATIONS } from './migrations.ts';
+import { connect, isBroken, isBusy, resultOf, type Database } from './sqlite.ts';
+
+/** The database of a state directory. */
+export const STATE_DATABASE = 'state.db';
+
+/** Milliseconds that SQLite waits for another process, during which this one does nothing else. */
+const PATIENCE_MS = 50;
+/** Milliseconds between tries, and from the first try to the last. */
+const AGAIN_MS = 20;
+const GIVE_UP_MS = 30_000;
+
+const stores = new Map<string, Store>();
+
+/**
+ * What a machine knows of one transport besides git: one database, of which a process has one connection.
+ *
+ * A step is a synchronous function, so that nothing else of this process comes between its statements: an
+ * `await` in it would take a stranger's statement into its transaction. Whoever reads, waits and writes looks
+ * again in the step that writes.
+ */
+export class Store {
+  readonly path: string;
+  #open: { database: Database; file: number } | undefined;
+  #opening: Promise<Database> | undefined;
+
+  private constructor(root: string) {
+    this.path = join(root, STATE_DATABASE);
+  }
+
+  /** The store of a state directory; neither has to exist. */
+  static at(root: string): Store {
+    const known = stores.get(resolve(root)) ?? new Store(resolve(root));
+    stores.set(resolve(root), known);
+    return known;
+  }
+
+  /** Looks at what is there; where there is no database, at an empty one. */
+  async read<T>(step: (database: Database) => T): Promise<T> {
+    if (fileAt(this.path) === undefined) return step(await (nothing ??= prepared(':memory:')));
+    return this.#tried(step);
+  }
+
+  /** Carries out all of a step or nothing, durably, excluding other processes that write. */
+  async write<T>(step: (database: Database) => T): Promise<T> {
+    const result = await this.#tried((database) =>
+      database.transaction(
+        () => step(database),
+        () => {
+          passed('row_written');
+        },
+      ),
+    );
+    passed('row_committed');
+    return result;
+  }
+
+  async #tried<T>(step: (database: Database) => T): Promise<T> {
+    const end = performance.now() + GIVE_UP_MS;
+    for (let repairs = 0; ; ) {
+      try {
+        return step(await this.#database());
+      } catch (error) {
+        if (isBroken(error) && repairs++ === 0) this.#setAside();
+        else if (!isBusy(error)) throw systemError(error, this.path);
+        else if (performance.now() > end) throw isHeld(this.path, error);
+        else await sleep(AGAIN_MS);
+      }
+    }
+  }
+
+  /** The connection to the file that is there now. */
+  async #database(): Promise<Database> {
+    if (this.#open !== undefined && fileAt(this.path) === this.#open.file)
+      return this.#open.database;
+    this.#opening ??= this.#reopen().finally(() => {
+      this.#opening = undefined;
+    });
+    return this.#opening;
+  }
+
+  async #reopen(): Promise<Database> {
+    this.#close();
+    if (fileAt(this.path) === 'other') this.#setAside();
+    const database = await prepared(this.path);
+    this.#open = { database, file: fileAt(this.path) as number };
+    return database;
+  }
+
+  #close(): void {
+    this.#open?.database.close();
+    this.#open = undefined;
+  }
+
+  /** Moves what is no database out of the way, unless another process has done it. */
+  #setAside(): void {
+    const seen = this.#open?.file;
+    this.#close();
+    if (seen !== undefined && seen !== fileAt(this.path)) return;
+    const at = new Date().toISOString().replaceAll(/[^0-9]/g, '');
+    for (const part of ['', '-wal', '-shm']) {
+      try {
+        renameSync(`${this.path}${part}`, `${this.path}.${at}${part}.broken`);
+      } catch (error) {
+        if (!hasCode(error, 'ENOENT')) throw error;
+      }
+    }
+  }
+}
+
+/** A database with no rows, for those who look where there is none. */
+let nothing: Promise<Database> | undefined;
+
+async function prepared(path: string): Promise<Database> {
+  const database = await connect(path, PATIENCE_MS);
+  try {
+    database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA fullfsync = ON');
+    database.exec('PRAGMA journal_size_limit = 4000000');
+    if (database.version !== MIGRATIONS.length) migrate(database, path);
+    return database;
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+function migrate(database: Database, path: string): void {
+  database.transaction(() => {
+    const found = database.version;
+    if (found > MIGRATIONS.length)
+      throw new CrosstalkError(
+        'unsupported_version',
+        `${path} was written by a newer crosstalk (its form is ${String(found)}, this one knows ${String(MIGRATIONS.length)}), and was not touched: install that version again`,
+      );
+    for (const step of MIGRATIONS.slice(found)) database.exec(step);
+    database.exec(`PRAGMA user_version = ${String(MIGRATIONS.length)}`);
+  });
+}
+
+/** A number for the file that is there; undefined for none. */
+function fileAt(path: string): number | 'other' | undefined {
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  if (found === undefined) return undefined;
+  return found.isFile() ? found.ino : 'other';
+}
+
+function isHeld(path: string, cause: unknown): CrosstalkError {
+  return new CrosstalkError(
+    'locked',
+    `another process has been writing to ${path} for ${String(GIVE_UP_MS / 1000)} s; nothing was changed: try again, or end that process`,
+    { cause },
+  );
+}
+
+/** What SQLite's result codes are where the system refuses a file. */
+const OF_THE_SYSTEM: Readonly<Record<number, 'EACCES' | 'EROFS' | 'EIO' | 'ENOSPC'>> = {
+  3: 'EACCES',
+  8: 'EROFS',
+  10: 'EIO',
+  13: 'ENOSPC',
+  14: 'EACCES',
+  23: 'EACCES',
+};
+const IN_WORDS = {
+  EACCES: 'permission denied',
+  EROFS: 'it takes no writes',
+  EIO: 'input or output failed',
+  ENOSPC: 'no space left on device',
+};
+/** Bytes that every step needs. */
+const LEAST = 64 * 1024;
+
+/** An error of SQLite as the system would say it, so that who waits for room waits for it here too. */
+function systemError(error: unknown, path: string): unknown {
+  const found = OF_THE_SYSTEM[resultOf(error)];
+  if (found === undefined) return error;
+  // What SQLite maps into memory has an error of its own when the disk is full.
+  const code = found === 'EIO' && isFull(path) ? 'ENOSPC' : found;
+  const line = `${code}: ${IN_WORDS[code]}, '${path}' (${reasonOf(error)})`;
+  const of = { code, errno: -constants.errno[code], path };
+  return Object.assign(new Error(line, { cause: error }), of);
+}
+
+function isFull(path: string): boolean {
+  try {
+    const { bavail, bsize } = statfsSync(dirname(path));
+    return bavail * bsize < LEAST;
+  } catch {
+    return false;
+  }
+}
