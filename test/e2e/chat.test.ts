@@ -123,8 +123,7 @@ it.skipIf(!hasTmux)(
     await chat.shows(/concierge> $|concierge>$/m);
     await chat.shows('about the frobnicator');
     chat.type('@tes');
-    chat.press('Tab');
-    await chat.shows('[tester] tester@front');
+    await chat.completes('[tester] tester@front');
     chat.press('Tab');
     await chat.shows(/> @tester@front$/m);
     chat.press('C-c');

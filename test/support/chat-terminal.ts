@@ -119,6 +119,17 @@ export class ChatTerminal {
     );
   }
 
+  /** Completes what is typed, again while the chat does not know the names yet. */
+  async completes(what: string): Promise<void> {
+    await this.until(`${what} on the screen`, (text) => {
+      if (text.includes(what)) return true;
+      this.press('Tab');
+      // The press is drawn before the next look, or it would choose the next name.
+      execFileSync('sleep', ['0.5']);
+      return this.lines().join('\n').includes(what);
+    });
+  }
+
   async until(what: string, holds: (text: string) => boolean): Promise<string[]> {
     let lines: string[] = [];
     return until(
