@@ -47,7 +47,7 @@ export async function handOver(
   // A dispatcher that is late may need them yet, and what is held waits for a person with its files.
   const isKept =
     answer === 'timeout' || answer?.sent !== undefined || answer?.error?.code === 'held';
-  if (kept !== undefined && !isKept) await (await sideFilesOf(kept)).remove(request.id);
+  if (kept !== undefined && !isKept) await (await sideFilesIn(kept)).remove(request.id);
   return outcomeOf(answer, note);
 }
 
