@@ -141,8 +141,18 @@ async function exists(path: string): Promise<boolean> {
   );
 }
 
-/** The records that count for nothing, as they could not be read or are not sealed by this machine. */
+/** Folders in which 6.0 kept what was yet to be sent and what had failed, a file each. */
+const OF_SIX = ['outbox', 'dead-letters'];
+
+/**
+ * The records that count for nothing: `.broken`, as they could not be read or are not sealed by this machine;
+ * others, as 6.0 has written them.
+ */
 export async function brokenRecords({ root }: Pick<StatePaths, 'root'>): Promise<string[]> {
-  const names = await readdir(root).catch(() => []);
-  return names.filter((name) => name.endsWith('.broken')).map((name) => join(root, name));
+  const named = async (folder: string, end: string): Promise<string[]> => {
+    const names = await readdir(folder).catch(() => []);
+    return names.filter((name) => name.endsWith(end)).map((name) => join(folder, name));
+  };
+  const ofSix = OF_SIX.map((name) => named(join(root, name), '.json'));
+  return (await Promise.all([named(root, '.broken'), ...ofSix])).flat();
 }

@@ -232,7 +232,9 @@ function mailProblems({
   for (const path of broken)
     problems.push(
       act(
-        `${path} could not be read, or was not written by this machine, and was set aside; look into it by hand`,
+        path.endsWith('.broken')
+          ? `${path} could not be read, or was not written by this machine, and was set aside; look into it by hand`
+          : `${path} was written by crosstalk 6.0, and is neither sent nor tried again; look into it, do what it asks for, and delete it`,
       ),
     );
   return problems;
