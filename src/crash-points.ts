@@ -28,8 +28,8 @@
  * delivery as settled. Several letters of one batch are written one by one: messages with a letter
  * are settled, and messages without one are delivered again.
  *
- * A delivery that nothing moves any more is reported to its askers. That a notice is due is on disk
- * before its letter. `notice_recorded`: the notice is in the outbox; its path is derived from the
+ * A delivery that nothing moves any more is reported to its askers. That a notice is due is recorded
+ * with its letter. `notice_recorded`: the notice is in the outbox; its path is derived from the
  * letter, so the next start sees that it is there. `notice_removed`: it is only to be pushed.
  *
  * A message with files passes `files_kept` before its entry is in the outbox: side files without an

@@ -80,7 +80,7 @@ export async function readJson(
 }
 
 /** Moves what is no file of the state to `<name>.broken`. */
-export async function moveAside(path: string): Promise<void> {
+async function moveAside(path: string): Promise<void> {
   await rename(path, `${path}.broken`).catch((error: unknown) => {
     // Another process may have moved it.
     if (hasCode(error, 'ENOENT')) return;

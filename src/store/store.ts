@@ -63,7 +63,7 @@ export class Store {
 
   async #tried<T>(step: (database: Database) => T): Promise<T> {
     const end = performance.now() + GIVE_UP_MS;
-    for (let repairs = 0; ; ) {
+    for (let repairs = 0; ;) {
       try {
         return step(await this.#database());
       } catch (error) {

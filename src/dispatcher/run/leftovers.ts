@@ -35,15 +35,7 @@ const MAX_INTERRUPTIONS = 5;
  * again. Requests that they made are taken over first.
  */
 export async function endLeftovers(
-  {
-    runs,
-    keptProcesses,
-    ledger,
-    interruptions,
-    deadLetters,
-    outbox,
-    ...parts
-  }: LeftoverParts,
+  { runs, keptProcesses, ledger, interruptions, deadLetters, outbox, ...parts }: LeftoverParts,
   desks: DeskParts,
 ): Promise<void> {
   const leftovers = await runs.leftovers();

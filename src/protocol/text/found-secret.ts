@@ -23,10 +23,3 @@ export function saidSecrets(found: readonly FoundSecret[]): string {
   const more = places.size - NAMED;
   return more > 0 ? `${named} and ${String(more)} more` : named.replace(/^$/, 'something');
 }
-
-/** Narrows a value that was read from a file. */
-export function isFoundSecret(value: unknown): value is FoundSecret {
-  if (typeof value !== 'object' || value === null) return false;
-  const { kind, where, line } = value as Record<string, unknown>;
-  return typeof kind === 'string' && typeof where === 'string' && typeof line === 'number';
-}

@@ -72,7 +72,11 @@ export class BudgetPasses {
    *
    * @param waiting that mail
    */
-  async let(actor: string, waiting: readonly Pick<BudgetHold, 'since'>[], now: Date): Promise<void> {
+  async let(
+    actor: string,
+    waiting: readonly Pick<BudgetHold, 'since'>[],
+    now: Date,
+  ): Promise<void> {
     const [until = ''] = [...waiting.map(({ since }) => since), now.toISOString()].sort().slice(-1);
     await this.#rows.put({ id: actor, until });
   }
