@@ -6,7 +6,8 @@ import tseslint from 'typescript-eslint';
 const DANGEROUS = {
   'gray-matter': ['src/protocol/text/frontmatter.ts'],
   'simple-git': ['src/transport/clone/setup.ts'],
-  'proper-lockfile': ['src/state/lock.ts'],
+  'proper-lockfile': ['src/mcp/install/write.ts'],
+  '@photostructure/sqlite': ['src/store/sqlite.ts'],
   'node:child_process': [
     'src/transport/git/git.ts',
     'src/runner/gated.ts',

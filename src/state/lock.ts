@@ -1,9 +1,9 @@
-import * as fs from 'node:fs';
-import { access, rm } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { makeFolder } from '../folder.ts';
-import { putNew } from '../plain-file.ts';
+import { connect, isBusy, type Database } from '../store/sqlite.ts';
 import { isRecord, readJson, writeWhole } from './files.ts';
 import { identify, isAlive, type ProcessIdentity } from './process-identity.ts';
 
@@ -35,111 +35,92 @@ export interface Holder extends ProcessIdentity {
 export type Acquired = { ok: true; release: () => Promise<void> } | { ok: false; holder: Holder };
 
 /**
- * Who holds a lock; undefined when nobody alive does.
+ * Who holds a lock; undefined when nobody does.
  *
- * A lock is a file that names its holder by pid and start time. The operating system is asked
- * whether that process runs, so the lock of a dead process counts for nothing from the moment it
- * died.
+ * A lock is held by the kernel, in the form of a transaction on a database with nothing in it
+ * (decision 5): it ends with its process, however that ends, and holds in every container on this machine.
+ * A file beside it names the holder, to be shown.
  */
 export async function holderOf(root: string, name: LockName): Promise<Holder | undefined> {
-  const read = await readJson(lockPath(root, name));
-  const holder = read && parseHolder(read.value);
-  return holder && (await isAlive(holder)) ? holder : undefined;
+  if (!isNamed(root, name)) return undefined;
+  try {
+    const taken = await take(root, name);
+    if (taken === undefined) return await said(root, name);
+    taken.close();
+    return undefined;
+  } catch {
+    // Where nothing may be written, only the name tells.
+    const holder = await said(root, name);
+    return (await isAlive(holder)) ? holder : undefined;
+  }
 }
 
-/**
- * Whether there is a lock's file, whether its holder is dead or alive: this is the cheapest look.
- */
-export function isHeld(root: string, name: LockName): Promise<boolean> {
-  return access(lockPath(root, name)).then(
-    () => true,
-    () => false,
-  );
+/** Whether somebody is named as a lock's holder, who may have died: this is the cheapest look. */
+export function isNamed(root: string, name: LockName): boolean {
+  return existsSync(namePath(root, name));
 }
 
-/**
- * Takes a lock, waiting for its holder up to `wait` milliseconds, or until `signal` is aborted.
- *
- * A lock that is free is taken by making its file, which only one process can. Succeeding a dead
- * holder takes two steps, looking and writing our own name; proper-lockfile guards the moment in
- * between, so that two processes that find the same dead holder cannot both succeed it.
- */
+/** Milliseconds for which who only looks may have it. */
+const LOOK_MS = 100;
+
+/** Takes a lock, waiting for its holder up to `wait` milliseconds, or until `signal` is aborted. */
 export async function acquire(
   root: string,
   name: LockName,
-  options: { wait: number; signal?: AbortSignal | undefined },
+  { wait, signal }: { wait: number; signal?: AbortSignal | undefined },
 ): Promise<Acquired> {
-  const { signal } = options;
-  const deadline = Date.now() + options.wait;
-  const self: Holder = { ...(await identify(process.pid)), since: new Date().toISOString() };
+  await makeFolder(root, 0o700);
+  const deadline = performance.now() + Math.max(wait, LOOK_MS);
   for (;;) {
-    if ((await create(root, name, self)) || (await succeed(root, name, self))) {
-      return { ok: true, release: () => rm(lockPath(root, name), { force: true }) };
-    }
-    const holder = await holderOf(root, name);
-    if (holder === undefined) continue;
-    if (Date.now() >= deadline || signal?.aborted === true) return { ok: false, holder };
+    const taken = await take(root, name);
+    if (taken !== undefined) return { ok: true, release: await named(root, name, taken) };
+    const isOver = performance.now() >= deadline || signal?.aborted === true;
+    if (isOver) return { ok: false, holder: await said(root, name) };
     const pause = 5 + Math.random() * 20;
     await sleep(pause, undefined, { ...(signal && { signal }) }).catch(() => undefined);
   }
 }
 
-let serial = 0;
-
-/**
- * Makes the lock's file, which is complete from the first moment; false when there is one already.
- */
-async function create(root: string, name: LockName, self: Holder): Promise<boolean> {
-  await makeFolder(root, 0o700);
-  const path = lockPath(root, name);
-  const whole = `${path}.${String(process.pid)}.${String(serial++)}.tmp`;
+/** Takes a lock that is free, until the connection is closed. */
+async function take(root: string, name: LockName): Promise<Database | undefined> {
+  const database = await connect(join(root, `${name}.lock.db`), 0);
   try {
-    fs.writeFileSync(whole, JSON.stringify(self), { mode: 0o600 });
-    return putNew(whole, path);
-  } finally {
-    fs.rmSync(whole, { force: true });
+    database.exec('BEGIN EXCLUSIVE');
+    return database;
+  } catch (error) {
+    database.close();
+    if (isBusy(error)) return undefined;
+    throw error;
   }
 }
 
-/**
- * Puts our name in the place of a dead holder's; false when the holder lives, or when there is no
- * lock any more.
- */
-async function succeed(root: string, name: LockName, self: Holder): Promise<boolean> {
-  if ((await holderOf(root, name)) !== undefined) return false;
-  // Loaded when a lock is taken: most commands only look whether one is.
-  const { default: lockfile } = await import('proper-lockfile');
-  const unlock = await lockfile.lock(root, {
-    lockfilePath: join(root, `${name}.guard`),
-    realpath: false,
-    fs: { ...fs, mkdir: makePrivate },
-    stale: 2000,
-    update: 1000,
-    retries: { retries: 400, factor: 1, minTimeout: 5, maxTimeout: 25, randomize: true },
-    // The default throws inside a timer and would end the process; the guard is held for milliseconds.
-    onCompromised: () => undefined,
-  });
+/** Names this process as the holder; returns what gives the lock up. */
+async function named(root: string, name: LockName, taken: Database): Promise<() => Promise<void>> {
+  const release = async (): Promise<void> => {
+    await rm(namePath(root, name), { force: true });
+    taken.close();
+  };
   try {
-    if (!(await isHeld(root, name)) || (await holderOf(root, name)) !== undefined) return false;
-    await writeWhole(lockPath(root, name), JSON.stringify(self));
-    return true;
-  } finally {
-    await unlock().catch(() => undefined);
+    const self: Holder = { ...(await identify(process.pid)), since: new Date().toISOString() };
+    await writeWhole(namePath(root, name), JSON.stringify(self));
+    return release;
+  } catch (error) {
+    await release();
+    throw error;
   }
 }
 
-/** The guard is a folder, which would be open to others where the umask allows that. */
-function makePrivate(path: string, done: fs.NoParamCallback): void {
-  fs.mkdir(path, 0o700, done);
+/** Who is named; whoever has it may not have come to say so. */
+async function said(root: string, name: LockName): Promise<Holder> {
+  const { value } = (await readJson(namePath(root, name))) ?? {};
+  const { pid, started, since } = isRecord(value) ? value : {};
+  return {
+    pid: typeof pid === 'number' ? pid : 0,
+    started: typeof started === 'string' ? started : '',
+    since: typeof since === 'string' ? since : 'a moment ago',
+  };
 }
 
-function lockPath(root: string, name: LockName): string {
+function namePath(root: string, name: LockName): string {
   return join(root, `${name}.lock`);
-}
-
-function parseHolder(value: unknown): Holder | undefined {
-  if (!isRecord(value)) return undefined;
-  const { pid, started, since } = value;
-  if (typeof pid !== 'number' || typeof started !== 'string') return undefined;
-  return { pid, started, since: typeof since === 'string' ? since : '' };
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { makeFolder } from '../folder.ts';
 import { writeWhole } from './files.ts';
 import { Seal } from '../store/seal.ts';
-import { acquire, isHeld } from './lock.ts';
+import { acquire, isNamed } from './lock.ts';
 
 /**
  * Where those who share a branch see whose turn it is and who waits: a folder, or in a simulation
@@ -67,7 +67,7 @@ export class TurnFolder implements TurnBoard {
   }
 
   isTaken(): Promise<boolean> {
-    return isHeld(this.#folder, 'turn');
+    return Promise.resolve(isNamed(this.#folder, 'turn'));
   }
 
   async open(): Promise<void> {

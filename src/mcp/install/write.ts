@@ -1,15 +1,18 @@
 import { randomBytes } from 'node:crypto';
 import { chmod, chown, open, readFile, readlink, rename, rm, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
+import { lock } from 'proper-lockfile';
 import { CrosstalkError, hasCode, reasonOf } from '../../errors.ts';
 import { makeFolder } from '../../folder.ts';
 import type { SettingsPlan } from './plan.ts';
 
 const MAX_LINKS = 20;
+/** Of a lock that another program holds: a second in all. */
+const RETRIES = { retries: 20, factor: 1, minTimeout: 50 };
 
 /**
  * Writes the planned change completely or not at all: into a new file, which then replaces the old
- * one. A symlink is kept, and its target is written; mode and owner are kept.
+ * one, under a lock that other programs know. A symlink is kept, and its target is written; mode and owner are kept.
  *
  * @throws CrosstalkError `refused` when the file has changed since it was read, or cannot be
  *   written
@@ -19,6 +22,8 @@ export async function writePlan({ file, before, after }: SettingsPlan): Promise<
     const target = await followed(file);
     await makeFolder(dirname(target));
     const old = await statOf(target);
+    // Claude takes the same lock before it writes its settings.
+    const unlock = await lock(target, { realpath: false, retries: RETRIES });
     const temporary = `${target}.${randomBytes(6).toString('hex')}.tmp`;
     try {
       await writeNew(temporary, after, old === undefined ? 0o644 : old.mode & 0o7777);
@@ -29,6 +34,8 @@ export async function writePlan({ file, before, after }: SettingsPlan): Promise<
     } catch (error) {
       await rm(temporary, { force: true });
       throw error;
+    } finally {
+      await unlock().catch(() => undefined);
     }
   } catch (error) {
     throw new CrosstalkError('refused', `${file} was not written: ${reasonOf(error)}`, {

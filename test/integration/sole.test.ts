@@ -1,0 +1,101 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, it } from 'vitest';
+import { acquire, holderOf } from '../../src/state/lock.ts';
+import { Bus, scratch, type Host } from '../support/bus.ts';
+import { Program } from '../support/process.ts';
+
+const bin = fileURLToPath(new URL('../../bin/crosstalk.js', import.meta.url));
+/** What starts a program with process ids of its own, as a container does. */
+const APART = ['--pid', '--fork', '--mount-proc'];
+const canBeApart = spawnSync('unshare', [...APART, 'true']).status === 0;
+const unless = canBeApart ? '' : ' (skipped: there are no PID namespaces)';
+
+/** A machine whose dispatcher serves, and cannot be asked: its socket is out of reach for others. */
+async function served(): Promise<{ bus: Bus; host: Host; first: Program }> {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: `echo run >> ${bus.root}/runs; echo done` });
+  const first = new Program(host, 'dispatch', '--host', 'front', '--interval', '0.3');
+  await first.saw('tick');
+  rmSync(join(host.state, 'wake.sock'), { force: true });
+  return { bus, host, first };
+}
+
+/** A second dispatcher, in another container on the same volume. */
+function another(host: Host): { status: number | null; stderr: string } {
+  const argv = [process.execPath, bin, 'dispatch', '--once', '--host', 'front'];
+  const env = { ...process.env, ...host.env, CROSSTALK_TRANSPORT: host.dir, TMPDIR: scratch() };
+  return spawnSync('unshare', [...APART, ...argv], { cwd: host.dir, env, encoding: 'utf8' });
+}
+
+it.skipIf(!canBeApart)(
+  `a dispatcher in another container on the same volume is refused, also while the first is stopped${unless}`,
+  async () => {
+    const { bus, host, first } = await served();
+    first.child.kill('SIGSTOP');
+    try {
+      const second = another(host);
+      expect([second.status, second.stderr]).toEqual([
+        1,
+        expect.stringContaining(`another dispatcher serves ${host.dir}`),
+      ]);
+    } finally {
+      first.child.kill('SIGCONT');
+    }
+    // The refused one has taken nothing from the first.
+    expect(another(host).status).toBe(1);
+    await host.send('worker', 'once');
+    await first.saw('dispatch_done');
+    expect(readFileSync(join(bus.root, 'runs'), 'utf8')).toBe('run\n');
+    expect((await host.run('status')).out).toContain('healthy');
+  },
+);
+
+it.skipIf(!canBeApart)(
+  `status in another container knows that a dispatcher runs, and that a killed one does not${unless}`,
+  async () => {
+    const { host, first } = await served();
+    const env = { ...process.env, ...host.env, CROSSTALK_TRANSPORT: host.dir };
+    const status = (): unknown => {
+      const argv = [process.execPath, bin, 'status', '--json'];
+      const asked = spawnSync('unshare', [...APART, ...argv], {
+        ...{ cwd: host.dir, env, encoding: 'utf8' as const },
+      });
+      return (JSON.parse(asked.stdout) as { dispatcher: unknown }).dispatcher;
+    };
+    expect(status()).toMatchObject({ pid: first.child.pid });
+    await first.stop('SIGKILL');
+    expect(status()).toBe(null);
+    expect(another(host).status).toBe(0);
+  },
+);
+
+it('of eight processes that want a lock, one has it at any time, and the next has it when one is killed', async () => {
+  const root = scratch();
+  const held = await acquire(root, 'writer', { wait: 0 });
+  expect(held.ok && (await holderOf(root, 'writer'))?.pid).toBe(process.pid);
+  expect(await acquire(root, 'writer', { wait: 0 })).toMatchObject({ ok: false });
+  const counter = join(root, 'counter');
+  const lock = fileURLToPath(new URL('../../src/state/lock.ts', import.meta.url));
+  const script = `
+    const { acquire } = await import(${JSON.stringify(lock)});
+    const { readFileSync, writeFileSync, existsSync } = await import('node:fs');
+    for (let n = 0; n < 5; n++) {
+      const lock = await acquire(${JSON.stringify(root)}, 'writer', { wait: 60000 });
+      if (!lock.ok) process.exit(3);
+      const before = existsSync(${JSON.stringify(counter)}) ? Number(readFileSync(${JSON.stringify(counter)}, 'utf8')) : 0;
+      await new Promise((resolve) => setTimeout(resolve, 2));
+      writeFileSync(${JSON.stringify(counter)}, String(before + 1));
+      if (n === 4 && before % 2 === 0) process.kill(process.pid, 'SIGKILL');
+      await lock.release();
+    }`;
+  if (held.ok) await held.release();
+  const file = join(root, 'taker.mjs');
+  execFileSync('sh', ['-c', 'cat > "$0"', file], { input: script });
+  const all = Array.from({ length: 8 }, () => `node --import tsx "$0" &`).join(' ');
+  execFileSync('sh', ['-c', `${all} wait`, file], { stdio: 'pipe' });
+  expect(readFileSync(counter, 'utf8')).toBe('40');
+  expect(await holderOf(root, 'writer')).toBe(undefined);
+});
