@@ -18,7 +18,7 @@ function within<T>(state: string, nothing: T, step: (database: DatabaseSyncInsta
 }
 
 function values(state: string, sql: string, kind: string): Item[] {
-  const rows = within(state, [], (database) => database.prepare(sql).all(kind));
+  const rows = within<unknown[]>(state, [], (database) => database.prepare(sql).all(kind));
   return (rows as { value: string }[]).map(({ value }) => JSON.parse(value) as Item);
 }
 
