@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { DatabaseSync } from '@photostructure/sqlite';
+import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
 import { Seal } from '../../src/store/seal.ts';
 
 /** What tests see of a machine's database, and change in it as somebody would who can only write. */
 type Item = Record<string, unknown>;
 
-function within<T>(state: string, nothing: T, step: (database: DatabaseSync) => T): T {
+function within<T>(state: string, nothing: T, step: (database: DatabaseSyncInstance) => T): T {
   const path = join(state, 'state.db');
   if (!existsSync(path)) return nothing;
   const database = new DatabaseSync(path, { timeout: 5000 });
