@@ -26,13 +26,12 @@ export async function isPrivate(folder: string, { make }: { make: boolean }): Pr
 }
 
 /**
- * Where a dispatcher would listen for the transport at a folder, and where its outbox and the pinned keys
- * would be; nothing is made or moved. Undefined where this needs a closer look, as where another user owns the place.
+ * Where a dispatcher would listen for the transport at a folder, and where the pinned keys would be; nothing is made or moved. Undefined where this needs a closer look, as where another user owns the place.
  */
 export function likelyState(
   environment: NodeJS.ProcessEnv,
   dir: string,
-): Pick<StatePaths, 'socket' | 'outbox' | 'pins' | 'seen'> | undefined {
+): Pick<StatePaths, 'root' | 'socket' | 'pins' | 'seen'> | undefined {
   const given = environment['CROSSTALK_STATE_DIR'] ?? '';
   const id = given === '' ? readId(join(dir, '.git')) : undefined;
   if (given === '' && id === undefined) return undefined;
