@@ -61,6 +61,7 @@ export async function recordEntry(
     if (found.length > 0) await outbox.hold(entry, found, context.now().toISOString());
     else await outbox.put(entry);
   } catch (error) {
+    if (error instanceof CrosstalkError) throw error;
     throw new CrosstalkError(
       'refused',
       `cannot write to the state directory ${paths.root}: ${reasonOf(error)}; nothing was sent: make room, or give another with CROSSTALK_STATE_DIR`,

@@ -1,8 +1,9 @@
-import { rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { Bus, type Host, type Stored } from '../support/bus.ts';
 import { git } from '../support/git.ts';
+import { cellIn, forget } from '../support/rows.ts';
 import { until } from '../support/wait.ts';
 
 const WORKER = `sed -n '/^--- Message/,$p' | sed -n 's/^part of \\(.*\\)/done for \\1/p'`;
@@ -53,6 +54,11 @@ const answerTo = (host: Host, asker: string, question: string): unknown => ({
 
 const runs = (log: { event: string }[]): number =>
   log.filter(({ event }) => event === 'dispatch_start').length;
+
+const loseCursors = ({ state }: Host): void => {
+  expect(cellIn(state, 'cursors')).toBeDefined();
+  forget(state, 'cursors');
+};
 
 const only = (found: Stored[]): Stored => {
   expect(found).toHaveLength(1);
@@ -106,14 +112,14 @@ it(
     const { bus, front, back } = await company();
     const question = await ask(front, 'alice');
     await front.once();
-    rmSync(join(front.state, 'cursors.json'));
+    loseCursors(front);
     expect(runs(await front.once())).toBe(0);
     await back.once();
-    rmSync(join(front.state, 'cursors.json'));
+    loseCursors(front);
     expect(runs(await front.once())).toBe(1);
     expect(answers(bus)).toEqual([answerTo(front, 'alice', question)]);
-    rmSync(join(front.state, 'cursors.json'));
-    rmSync(join(back.state, 'cursors.json'));
+    loseCursors(front);
+    loseCursors(back);
     expect(runs(await front.once()) + runs(await back.once())).toBe(0);
     const late = await bus.host('late', { boss: BOSS, worker: WORKER });
     expect(runs(await late.once())).toBe(0);

@@ -5,7 +5,7 @@ import { BudgetMail } from '../../src/dispatcher/run/budget-mail.ts';
 import { Budgets } from '../../src/dispatcher/run/budgets.ts';
 import { Spending } from '../../src/dispatcher/run/spending.ts';
 import { parseHostFile, type Tier } from '../../src/protocol/files/host-file.ts';
-import { BudgetHolds } from '../../src/state/bills/budget-holds.ts';
+import { BudgetHolds, BudgetPasses } from '../../src/state/bills/budget-holds.ts';
 import { Ledger } from '../../src/state/bills/ledger.ts';
 import { DeadLetters } from '../../src/state/dead-letters.ts';
 import { scratch } from '../support/bus.ts';
@@ -25,13 +25,14 @@ const ROUNDS = 15;
 it('of mail that comes to wait at the same time, all is kept, and who was told', async () => {
   for (let round = 0; round < ROUNDS; round++) {
     const folder = scratch();
-    const holds = new BudgetHolds(join(folder, 'budget-holds.json'));
+    const holds = new BudgetHolds(folder);
     const budgets = new Budgets(
       new Spending(new Ledger(join(folder, 'ledger')), now),
       () => undefined,
     );
-    const letters = new DeadLetters(join(folder, 'dead-letters'));
-    const mail = new BudgetMail({ budgets, holds, passes: join(folder, 'passes'), letters, now });
+    const letters = new DeadLetters(folder);
+    const passes = new BudgetPasses(folder);
+    const mail = new BudgetMail({ budgets, holds, passes, letters, now });
     const spent = { reason: 'budget', said: 'spent', until: '2099-01-01T00:00:00.000Z' } as const;
     const names = Array.from({ length: 40 }, (_, n) => `m${String(n)}`);
     await Promise.all(

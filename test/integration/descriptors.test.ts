@@ -1,6 +1,5 @@
 import { execFileSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { ulid } from 'ulid';
 import { expect, it } from 'vitest';
 import type { Message } from '../../src/protocol/message.ts';
@@ -19,7 +18,7 @@ function limit(pid: number, files: number, ever = ENOUGH): void {
 
 /** Puts questions for some actors in turn into the outbox of a host. */
 async function queue(host: Host, actors: readonly string[], count: number): Promise<void> {
-  const outbox = new Outbox(join(host.state, 'outbox'));
+  const outbox = new Outbox(host.state);
   const channel = host.channel();
   for (let at = 0; at < count; at++) {
     const to = [{ name: actors[at % actors.length] ?? '' }];

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it, vi } from 'vitest';
@@ -7,8 +7,8 @@ import { Publisher } from '../../src/bus/publisher.ts';
 import { Bus } from '../support/bus.ts';
 import { git } from '../support/git.ts';
 import { exists, Program } from '../support/process.ts';
+import { putRow, rowsIn } from '../support/rows.ts';
 import { until } from '../support/wait.ts';
-import { putItem } from '../support/sealed.ts';
 
 const dispatch = ['dispatch', '--interval', '0.2', '--host'];
 
@@ -122,13 +122,7 @@ it('what a dispatcher killed in the middle of a run left behind is ended, and th
   });
   await host.send('worker', 'hello');
   const program = new Program(host, ...dispatch, 'front');
-  await until(
-    'the run record',
-    () =>
-      existsSync(pidFile) &&
-      existsSync(join(host.state, 'runs')) &&
-      readdirSync(join(host.state, 'runs')).length > 0,
-  );
+  await until('the run record', () => existsSync(pidFile) && rowsIn(host.state, 'run').length > 0);
   await program.stop('SIGKILL');
   const pid = Number(readFileSync(pidFile, 'utf8'));
   expect(await exists(pid)).toBe(true);
@@ -174,7 +168,7 @@ it('output that was recorded is pushed when the remote is back, and never paid f
   await host.once();
   expect(bus.from('worker').map(({ message }) => message.re)).toEqual([[question]]);
   expect(readFileSync(runs, 'utf8')).toBe('run\n');
-  expect(readdirSync(join(host.state, 'outbox'))).toEqual([]);
+  expect(rowsIn(host.state, 'outbox')).toEqual([]);
 });
 
 it('a reply that reached the remote before a crash is recognised there by its path', async () => {
@@ -197,11 +191,12 @@ it('a reply that reached the remote before a crash is recognised there by its pa
       },
     ],
   };
-  putItem(join(host.state, 'outbox', `${entry.id}.json`), entry);
+  putRow(host.state, 'outbox', entry);
+  expect(rowsIn(host.state, 'outbox')).toHaveLength(1);
   const before = git(bus.hub, 'rev-parse', 'main');
   await host.run('sync');
   expect(git(bus.hub, 'rev-parse', 'main')).toBe(before);
-  expect(readdirSync(join(host.state, 'outbox'))).toEqual([]);
+  expect(rowsIn(host.state, 'outbox')).toEqual([]);
 });
 
 it('a tier’s count lets runs go on side by side, a count of one does not', async () => {

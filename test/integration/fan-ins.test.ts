@@ -1,9 +1,8 @@
-import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { FanIns } from '../../src/dispatcher/fan-ins.ts';
 import { openTransport } from '../../src/operations/context.ts';
 import { Outbox } from '../../src/state/outbox.ts';
-import { Bus } from '../support/bus.ts';
+import { Bus, scratch } from '../support/bus.ts';
 import { byHand, put, tipOf } from '../support/history.ts';
 
 it.each(['put here', 'found at a start'])(
@@ -27,7 +26,7 @@ it.each(['put here', 'found at a start'])(
       { at: '2026-06-09T19:00:00Z', author, subject: 'a reply', files: [{ path, content }] },
     ];
     const entry = { id, commits, delivery: { actor: 'boss', channel, messages: [relPath] } };
-    const folder = join(host.state, 'outbox-of-test');
+    const folder = scratch();
     if (how !== 'put here') await new Outbox(folder).put(entry);
     const outbox = new Outbox(folder);
     const fanIns = new FanIns({ outbox, transport });

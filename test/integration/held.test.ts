@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { Publisher } from '../../src/bus/publisher.ts';
 import type { LookForSecrets } from '../../src/bus/screening.ts';
@@ -41,7 +40,7 @@ function publisherOf(
 }
 
 it('what cannot be searched neither leaves nor is lost, and its neighbours are pushed', async () => {
-  const outbox = new Outbox(join(scratch(), 'outbox'));
+  const outbox = new Outbox(scratch());
   for (const [id, text] of [
     ['A', 'one'],
     ['B', 'unreadable'],
@@ -68,7 +67,7 @@ it('what cannot be searched neither leaves nor is lost, and its neighbours are p
 });
 
 it('a held entry is in one place, over each way in and out of it', async () => {
-  const outbox = new Outbox(join(scratch(), 'outbox'));
+  const outbox = new Outbox(scratch());
   const { publisher, pushed } = publisherOf(outbox, ({ allowed }) =>
     Promise.resolve(allowed === true ? [] : FOUND),
   );
@@ -108,7 +107,7 @@ it('a held entry is in one place, over each way in and out of it', async () => {
 });
 
 it('the files of what is held stay, and go with it when it is dropped', async () => {
-  const outbox = new Outbox(join(scratch(), 'outbox'));
+  const outbox = new Outbox(scratch());
   const bytes = Buffer.from('secret');
   const sha256 = 'a'.repeat(64);
   const plain = entryOf('01J0000000000000000000000A', 'see the file');
@@ -129,7 +128,7 @@ it('the files of what is held stay, and go with it when it is dropped', async ()
   expect([...(await outbox.all()), ...(await outbox.held())]).toEqual([]);
 });
 
-async function filesIn({ folders }: Outbox): Promise<string[]> {
+async function filesIn({ files }: Outbox): Promise<string[]> {
   const { readdir } = await import('node:fs/promises');
-  return readdir(folders.at(-1) ?? '');
+  return readdir(files.folder);
 }

@@ -7,6 +7,7 @@ import type { Job, JobResult } from '../../src/dispatcher/run/job.ts';
 import { TIER_DEFAULTS } from '../../src/protocol/files/host-file.ts';
 import { Holds } from '../../src/state/holds.ts';
 import { scratch } from '../support/bus.ts';
+import { plantRow } from '../support/rows.ts';
 
 const RESULT: InvocationResult = {
   exitCode: 1,
@@ -34,7 +35,6 @@ const MINUTE = 60_000;
 /** Refusals on a machine whose clock the test controls. */
 class Machine {
   readonly root = scratch();
-  readonly file = join(this.root, 'holds.json');
   at = Date.parse('2026-11-21T14:00:00Z');
   refusals = this.restart();
   #jobs = 0;
@@ -42,7 +42,7 @@ class Machine {
   restart(): Refusals {
     const now = (): Date => new Date(this.at);
     const environment = { HOME: this.root };
-    this.refusals = new Refusals({ holds: new Holds(this.file), environment, now, zone: 'UTC' });
+    this.refusals = new Refusals({ holds: new Holds(this.root), environment, now, zone: 'UTC' });
     return this.refusals;
   }
 
@@ -106,7 +106,7 @@ it('runs that are refused together count once', async () => {
   const machine = new Machine();
   const together = [machine.begin(), machine.begin(), machine.begin()];
   await Promise.all(together.map((job) => machine.end(job, LIMITED)));
-  const [hold] = await new Holds(machine.file).all();
+  const [hold] = await new Holds(machine.root).all();
   expect(hold).toMatchObject({ id: 'codex', refusals: 1, until: '2026-11-21T14:01:00.000Z' });
 });
 
@@ -115,7 +115,7 @@ it('accounts that are refused at the same time are all held', async () => {
   const commands = ['claude -p', 'codex exec -', 'CODEX_HOME=/work codex exec -', 'pi -p'];
   const jobs = commands.map((command) => machine.begin(command));
   await Promise.all(jobs.map((job) => machine.end(job, LIMITED)));
-  const ids = (await new Holds(machine.file).all()).map(({ id }) => id);
+  const ids = (await new Holds(machine.root).all()).map(({ id }) => id);
   expect(ids.sort()).toEqual(['claude', 'codex', 'codex at /work', 'pi']);
 });
 
@@ -129,9 +129,9 @@ it('while one finds out all others wait, unless it has been at work for two minu
   machine.pass(2);
   expect(await machine.held()).toBeUndefined();
   await machine.end(finding, { kind: 'stopped' });
-  expect((await new Holds(machine.file).all()).length).toBe(1);
+  expect((await new Holds(machine.root).all()).length).toBe(1);
   await machine.end(machine.begin(), SILENT);
-  expect(await new Holds(machine.file).all()).toEqual([]);
+  expect(await new Holds(machine.root).all()).toEqual([]);
 });
 
 it('a run that was ended before its CLI said anything finds out nothing', async () => {
@@ -169,14 +169,20 @@ it('a clock that is set back holds nothing for longer, and an old hold is forgot
   expect(await machine.held()).toBeUndefined();
   machine.pass(32 * 24 * 60);
   expect(await machine.held()).toBeUndefined();
-  expect(await new Holds(machine.file).all()).toEqual([]);
+  expect(await new Holds(machine.root).all()).toEqual([]);
 });
 
-it('a file of holds that cannot be read is set aside and holds nothing', async () => {
-  const machine = new Machine();
-  writeFileSync(machine.file, '{"half');
-  expect(await machine.held()).toBeUndefined();
-  expect(readFileSync(`${machine.file}.broken`, 'utf8')).toBe('{"half');
-  await machine.end(machine.begin(), LIMITED);
-  expect(await machine.held()).toBeDefined();
-});
+it.each(['{"half', JSON.stringify({ id: 'codex', until: '2026-11-21T15:00:00.000Z' })])(
+  'a hold that is not this machine’s (%s) is set aside and holds nothing',
+  async (planted) => {
+    const machine = new Machine();
+    await machine.end(machine.begin(), LIMITED);
+    expect(await machine.held()).toBeDefined();
+    plantRow(machine.root, 'hold', 'codex', planted);
+    expect(await machine.held()).toBeUndefined();
+    const aside = join(machine.root, 'state.db.hold.codex.broken');
+    expect(readFileSync(aside, 'utf8')).toBe(planted);
+    await machine.end(machine.begin(), LIMITED);
+    expect(await machine.held()).toBeDefined();
+  },
+);

@@ -1,9 +1,10 @@
-import { renameSync, rmSync, writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, vi } from 'vitest';
 import { Lacking } from '../../src/dispatcher/intake/lacking.ts';
 import { Bus, type Host, type Running } from '../support/bus.ts';
 import { byHand, put, setBack, tipOf } from '../support/history.ts';
+import { refuse } from '../support/rows.ts';
 import { until } from '../support/wait.ts';
 
 /**
@@ -125,20 +126,17 @@ it(
   'the answer to a question that is back is given again when it could not be recorded',
   { tags: 'long' },
   async () => {
-    const { front, at, open, back, answers } = await withoutQuestion();
+    const { front, open, back, answers } = await withoutQuestion();
     open('first');
     await front.once();
     back();
     const running = front.start('--grace', '0');
     await until('the second run', () => running.count('dispatch_start') === 1);
-    const outbox = join(front.state, 'outbox');
-    renameSync(outbox, at('away'));
-    writeFileSync(outbox, '');
+    const mend = refuse(front.state, 'outbox');
     open('second');
     await running.saw('record_failed');
     await running.stop();
-    rmSync(outbox);
-    renameSync(at('away'), outbox);
+    mend();
     await front.once();
     await front.once();
     expect(answers()).toEqual(['reports']);

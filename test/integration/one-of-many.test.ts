@@ -81,8 +81,8 @@ it('an answer on which nothing can follow is given up, and tasks follow on those
     },
     reader: { channels: () => Promise.resolve([]), messages: () => Promise.resolve(answers) },
     record: {
-      load: () => Promise.resolve({ until: 'before', names: ['s'] }),
-      save: () => Promise.resolve(),
+      get: () => Promise.resolve({ until: 'before', names: ['s'] }),
+      set: () => Promise.resolve(),
     },
     outbox: { put: (entry: unknown) => Promise.resolve(put.push(entry)) },
     publish: () => undefined,

@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { Publisher } from '../../src/bus/publisher.ts';
 import { acquire } from '../../src/state/lock.ts';
@@ -21,7 +20,7 @@ function commit(subject: string): Commit {
 
 it('a push whose outcome cannot be put on disk counts as failing, until nothing is left to push', async () => {
   const root = scratch();
-  const outbox = new Outbox(join(root, 'outbox'));
+  const outbox = new Outbox(root);
   await outbox.put({ id: '01ARZ3NDEKTSV4RRFFQ69G5FAV', commits: [] });
   let isFull = true;
   const publisher = new Publisher({
@@ -40,7 +39,7 @@ it('a push whose outcome cannot be put on disk counts as failing, until nothing 
 
 it('what the remote refuses counts as failing while the rest is pushed', async () => {
   const root = scratch();
-  const outbox = new Outbox(join(root, 'outbox'));
+  const outbox = new Outbox(root);
   await outbox.put({ id: '01ARZ3NDEKTSV4RRFFQ69G5FAV', commits: [commit('bad')] });
   await outbox.put({ id: '01ARZ3NDEKTSV4RRFFQ69G5FAW', commits: [commit('good')] });
   let isRefused = true;
@@ -63,7 +62,7 @@ it('what the remote refuses counts as failing while the rest is pushed', async (
 
 it('a remote that refuses everything is not asked for each entry, and what is new leaves all the same', async () => {
   const root = scratch();
-  const outbox = new Outbox(join(root, 'outbox'));
+  const outbox = new Outbox(root);
   const idOf = (n: number): string => `01ARZ3NDEKTSV4RRFFQ69G5${String(n).padStart(3, '0')}`;
   for (let n = 0; n < 100; n++) await outbox.put({ id: idOf(n), commits: [commit('bad')] });
   await outbox.put({ id: idOf(100), commits: [commit('good')] });

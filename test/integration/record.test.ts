@@ -1,35 +1,17 @@
-import {
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  renameSync,
-  rmdirSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { Bus } from '../support/bus.ts';
 import { Program } from '../support/process.ts';
+import { refuse } from '../support/rows.ts';
 import { until } from '../support/wait.ts';
-
-/** Makes a folder of the state unwritable, like a full disk; returns a function that restores it. */
-function breakFolder(path: string): () => void {
-  mkdirSync(path, { recursive: true });
-  renameSync(path, `${path}.away`);
-  writeFileSync(path, '');
-  return () => {
-    rmSync(path);
-    renameSync(`${path}.away`, path);
-  };
-}
 
 it.each([
   ['an answer', 'outbox', 'echo run >> $LEDGER; echo the answer', 'dispatch_done'],
-  ['a failure', 'dead-letters', 'echo run >> $LEDGER; exit 3', 'dead_letter'],
+  ['a failure', 'dead-letter', 'echo run >> $LEDGER; exit 3', 'dead_letter'],
 ])(
   '%s that the disk does not take at first is kept until it does, and not paid for twice',
-  async (_, folder, cli, done) => {
+  async (_, kind, cli, done) => {
     const bus = new Bus();
     const ledger = join(bus.root, 'ledger');
     const gate = join(bus.root, 'gate');
@@ -40,10 +22,10 @@ it.each([
     const running = host.start();
     await host.send('worker', 'hello');
     await running.saw('dispatch_start');
-    const mend = breakFolder(join(host.state, folder));
+    const mend = refuse(host.state, kind);
     writeFileSync(gate, '');
     const failed = await running.saw('record_failed');
-    expect(failed['reason']).toMatch(/EEXIST|ENOTDIR/);
+    expect(failed['reason']).toMatch(/refused by a test/);
     mend();
     await running.saw(done);
     await until('the end of the run', async () => {
@@ -56,7 +38,7 @@ it.each([
     await host.once();
     expect(readFileSync(ledger, 'utf8')).toBe('run\n');
     const said = bus.from('worker').map(({ message }) => message.failed?.reason ?? message.body);
-    expect(said).toEqual([folder === 'outbox' ? 'the answer\n' : 'exit_code']);
+    expect(said).toEqual([kind === 'outbox' ? 'the answer\n' : 'exit_code']);
   },
 );
 

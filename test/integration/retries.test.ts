@@ -30,11 +30,11 @@ const letter = (next: string, state: DeadLetter['state'] = 'retrying'): DeadLett
 
 async function due(one: DeadLetter, now: string): Promise<boolean> {
   const root = scratch();
-  const deadLetters = new DeadLetters(join(root, 'letters'));
+  const deadLetters = new DeadLetters(root);
   await deadLetters.put(one);
   const retries = new Retries({
     deadLetters,
-    outbox: new Outbox(join(root, 'outbox')),
+    outbox: new Outbox(root),
     now: () => new Date(now),
   });
   return (await retries.due()).length === 1;
@@ -57,8 +57,8 @@ it('a retry that seems further away than any delay is due: the clock was set bac
 
 it('a letter without a time hides none that has one, and is due', async () => {
   const root = scratch();
-  const deadLetters = new DeadLetters(join(root, 'letters'));
-  const outbox = new Outbox(join(root, 'outbox'));
+  const deadLetters = new DeadLetters(root);
+  const outbox = new Outbox(root);
   const untimed = { ...letter(''), id: '01J0000000000000000000000B' };
   delete untimed.next_retry_at;
   await deadLetters.put(untimed);
@@ -77,11 +77,11 @@ it('waits grow fourfold up to a quarter of an hour, give or take a quarter', () 
 });
 
 it('runs of an hour are counted on disk, and starts that lie in the future do not count', async () => {
-  const path = join(scratch(), 'budget.json');
-  const budget = new RunBudget(path);
+  const root = scratch();
+  const budget = new RunBudget(root);
   const hour = 3_600_000;
   for (const at of [10 * hour, 10 * hour + 5]) await budget.note('a', 't', at);
-  const again = new RunBudget(path);
+  const again = new RunBudget(root);
   expect(await again.nextStart('a', 't', 2, 10 * hour + 10)).toEqual(new Date(11 * hour));
   expect(await again.nextStart('a', 't', 3, 10 * hour + 10)).toBeUndefined();
   expect(await again.nextStart('a', 'other', 1, 10 * hour + 10)).toBeUndefined();
@@ -93,7 +93,7 @@ it('a delivery that is answered while many are released does not come back', asy
   const first = letter('', 'quarantined');
   const second = { ...letter('', 'quarantined'), id: '01J0000000000000000000000B' };
   const root = scratch();
-  const deadLetters = new DeadLetters(join(root, 'letters'));
+  const deadLetters = new DeadLetters(root);
   for (const one of [first, second]) await deadLetters.put(one);
   // What a dispatcher does that is running meanwhile.
   const put = deadLetters.put.bind(deadLetters);

@@ -1,6 +1,7 @@
-import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
+import { onCrashPoint } from '../../src/crash-points.ts';
 import { MessageReader } from '../../src/bus/message-reader.ts';
 import { Known } from '../../src/dispatcher/intake/known.ts';
 import { Mailboxes } from '../../src/protocol/mailbox.ts';
@@ -118,10 +119,16 @@ it('a memory is brought back also where no message is lost', { tags: 'long' }, a
 });
 
 it('a silence that was cut off by a crash takes no other with it', async () => {
-  const path = join(scratch(), 'silences.jsonl');
-  const silences = new Silences(path);
+  const silences = new Silences(scratch());
   await silences.note('worker', 'channel', ['one']);
-  appendFileSync(path, '{"actor":"worker","chan');
+  onCrashPoint((point) => {
+    if (point === 'row_written') throw new Error('killed');
+  });
+  onTestFinished(() => {
+    onCrashPoint(() => undefined);
+  });
+  await expect(silences.note('worker', 'channel', ['cut off'])).rejects.toThrow('killed');
+  onCrashPoint(() => undefined);
   await silences.note('worker', 'channel', ['two']);
   const found: string[] = [];
   await silences.each((actor, channel, relPath) => found.push(`${actor} ${channel} ${relPath}`));

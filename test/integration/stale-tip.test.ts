@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { MessageReader } from '../../src/bus/message-reader.ts';
 import { fetchNews } from '../../src/dispatcher/fetch.ts';
@@ -24,32 +23,31 @@ async function deliveriesOf(
 ): Promise<{ deliveries: Deliveries; transport: Transport; logged: string[] }> {
   const { transport } = await openTransport(host.dir, { ...process.env, ...host.env });
   const logged: string[] = [];
-  const at = (name: string): string => join(host.state, name);
-  const outbox = new Outbox(at('outbox'));
+  const outbox = new Outbox(host.state);
   const deliveries = new Deliveries({
     transport,
     reader: new MessageReader(transport),
     log: (event) => logged.push(event),
     known: new Known({
       outbox,
-      deadLetters: new DeadLetters(at('dead-letters')),
-      silences: new Silences(at('silences.jsonl')),
+      deadLetters: new DeadLetters(host.state),
+      silences: new Silences(host.state),
       expect: () => undefined,
     }),
     lacking: new Lacking({
       transport,
       reader: new MessageReader(transport),
-      silences: new Silences(at('silences.jsonl')),
-      departed: new Departed(at('departed.jsonl')),
+      silences: new Silences(host.state),
+      departed: new Departed(host.state),
       outbox,
-      deadLetters: new DeadLetters(at('dead-letters')),
+      deadLetters: new DeadLetters(host.state),
     }),
-    departed: new Departed(at('departed.jsonl')),
+    departed: new Departed(host.state),
     hostname: 'here',
     wrote: () => true,
     publishAgain: () => Promise.resolve(),
     fromNow: false,
-    cursors: new Cursors(at('cursors.json')),
+    cursors: new Cursors(host.state),
   });
   return { deliveries, transport, logged };
 }

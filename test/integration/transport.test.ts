@@ -21,6 +21,7 @@ import { Bus, scratch, type Host } from '../support/bus.ts';
 import { command } from '../support/command.ts';
 import { git, readBlobs } from '../support/git.ts';
 import { Program } from '../support/process.ts';
+import { rowsIn } from '../support/rows.ts';
 import { until } from '../support/wait.ts';
 
 async function opened({ dir, env }: Host): Promise<Transport> {
@@ -189,7 +190,7 @@ it('a send whose dispatcher is killed in the middle of it is done by the command
   expect(await send.ended()).toBe(0);
   const relPath = /^Sent: (.+)$/m.exec(send.out)?.[1];
   expect(bus.messages().map((message) => message.relPath)).toEqual([relPath]);
-  expect(readdirSync(join(host.state, 'outbox'))).toEqual([]);
+  expect(rowsIn(host.state, 'outbox')).toEqual([]);
 });
 
 it('a hundred sends at once on one machine all arrive', { tags: 'long' }, async () => {
