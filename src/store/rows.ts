@@ -166,7 +166,7 @@ export class Cell<T extends object> {
       const before = items.get('')?.is;
       const value = make(before);
       if (value !== undefined) items.put({ id: '', is: value });
-      else items.remove('');
+      else if (before !== undefined) items.remove('');
       return before;
     });
   }

@@ -168,7 +168,7 @@ const OF_THE_SYSTEM: Readonly<Record<number, 'EACCES' | 'EROFS' | 'EIO' | 'ENOSP
   23: 'EACCES',
 };
 const IN_WORDS = {
-  EACCES: 'permission denied',
+  EACCES: 'it cannot be opened or locked',
   EROFS: 'it takes no writes',
   EIO: 'input or output failed',
   ENOSPC: 'no space left on device',
