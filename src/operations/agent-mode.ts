@@ -117,7 +117,7 @@ function inSandbox(state: string | undefined, env: NodeJS.ProcessEnv): string | 
 /** The folder in which the run of a directory works, by the dispatcher's record of the run. */
 async function recordedWorkdir(runDir: string): Promise<string | undefined> {
   const { Runs } = await import('../state/runs.ts');
-  const runs = new Runs(join(dirname(dirname(runDir)), 'runs'));
+  const runs = new Runs(dirname(dirname(runDir)));
   return (await runs.ofDirectory(basename(runDir)))?.workdir;
 }
 

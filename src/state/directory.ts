@@ -26,13 +26,12 @@ export async function isPrivate(folder: string, { make }: { make: boolean }): Pr
 }
 
 /**
- * Where a dispatcher would listen for the transport at a folder, and where its outbox and the pinned keys
- * would be; nothing is made or moved. Undefined where this needs a closer look, as where another user owns the place.
+ * Where a dispatcher would listen for the transport at a folder, and where the pinned keys would be; nothing is made or moved. Undefined where this needs a closer look, as where another user owns the place.
  */
 export function likelyState(
   environment: NodeJS.ProcessEnv,
   dir: string,
-): Pick<StatePaths, 'socket' | 'outbox' | 'pins' | 'seen'> | undefined {
+): Pick<StatePaths, 'root' | 'socket' | 'pins' | 'seen'> | undefined {
   const given = environment['CROSSTALK_STATE_DIR'] ?? '';
   const id = given === '' ? readId(join(dir, '.git')) : undefined;
   if (given === '' && id === undefined) return undefined;
@@ -142,8 +141,18 @@ async function exists(path: string): Promise<boolean> {
   );
 }
 
-/** The records that count for nothing, as they could not be read or are not sealed by this machine. */
+/**
+ * The records that count for nothing, as they could not be read, are not sealed by this machine, or are
+ * messages and failures that 6.0.0 left as files.
+ */
 export async function brokenRecords({ root }: Pick<StatePaths, 'root'>): Promise<string[]> {
-  const names = await readdir(root).catch(() => []);
-  return names.filter((name) => name.endsWith('.broken')).map((name) => join(root, name));
+  const found: string[] = [];
+  for (const [folder, ending] of [
+    ['.', '.broken'],
+    ['outbox', '.json'],
+    ['dead-letters', '.json'],
+  ] as const)
+    for (const name of await readdir(join(root, folder)).catch(() => []))
+      if (name.endsWith(ending)) found.push(join(root, folder, name));
+  return found;
 }

@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { passed } from '../crash-points.ts';
 import { Emitter } from '../emitter.ts';
 import type { FoundSecret } from '../protocol/text/found-secret.ts';
@@ -6,7 +5,6 @@ import { Rows } from '../store/rows.ts';
 import { Store } from '../store/store.ts';
 import { hasFiles, type HeldEntry, type OutboxEntry, type SetAside } from './outbox-entry.ts';
 import { SideFiles } from './side-files.ts';
-import { statePaths } from './state-paths.ts';
 
 export { hasFiles, settledBy, parseCommits } from './outbox-entry.ts';
 export type { HeldEntry, OutboxEntry };
@@ -49,7 +47,7 @@ export class Outbox {
     this.#waiting = new Rows(root, 'outbox');
     this.#held = new Rows(root, 'outbox-held');
     this.#aside = new Rows(root, 'outbox-aside');
-    this.files = new SideFiles(join(statePaths(root).outbox, 'files'));
+    this.files = new SideFiles(root);
   }
 
   /** The files that an entry names are written before, to {@link files}. */

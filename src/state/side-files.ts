@@ -4,6 +4,7 @@ import { mkdir, open, readdir, rm, stat, type FileHandle } from 'node:fs/promise
 import { dirname, join } from 'node:path';
 import { CrosstalkError, hasCode } from '../errors.ts';
 import { writeDurably } from './files.ts';
+import { statePaths } from './state-paths.ts';
 
 /** Milliseconds after which a side file that no entry names was left by a process that died. */
 const FORGOTTEN_MS = 86_400_000;
@@ -25,8 +26,9 @@ export class SideFiles {
   /** The file that was written last: whoever publishes it at once need not read and verify it again. */
   #last: { path: string; bytes: Uint8Array } | undefined;
 
-  constructor(folder: string) {
-    this.folder = folder;
+  /** @param root the state directory */
+  constructor(root: string) {
+    this.folder = join(statePaths(root).outbox, 'files');
   }
 
   /** Writes the bytes that an entry is going to name; to do it again changes nothing. */

@@ -1,12 +1,13 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { onTestFinished } from 'vitest';
 import type { CrashPoint } from '../../src/crash-points.ts';
 import type { Event, Host } from '../support/bus.ts';
+import { rowsIn } from '../support/rows.ts';
 
 const here = dirname(fileURLToPath(import.meta.url));
 /** The path of the doomed dispatcher after it was built. */
@@ -28,6 +29,8 @@ export async function buildDoomed(): Promise<void> {
     // As in the build of the program: the other form of jsonc-parser cannot be bundled.
     mainFields: ['module', 'main'],
     logLevel: 'warning',
+    // It finds what was compiled for the machine from where it is installed.
+    external: ['@photostructure/sqlite'],
     banner: {
       js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",
     },
@@ -88,32 +91,14 @@ export function startDoomed(host: Host, doom: Doom): Doomed {
  * again.
  */
 export function isAtRest(state: string): boolean {
-  const entries = (folder: string): string[] =>
-    existsSync(join(state, folder))
-      ? readdirSync(join(state, folder)).filter((name) => name.endsWith('.json'))
-      : [];
-  if (entries('runs').length > 0 || entries('outbox').length > 0) return false;
-  try {
-    return entries('dead-letters').every((name) => {
-      const letter = readFileSync(join(state, 'dead-letters', name), 'utf8');
-      return (JSON.parse(letter) as { state: string }).state !== 'retrying';
-    });
-  } catch {
-    // It was removed just now, so something is still going on.
-    return false;
-  }
+  if (rowsIn(state, 'run').length > 0 || rowsIn(state, 'outbox').length > 0) return false;
+  return rowsIn(state, 'dead-letter').every((letter) => letter['state'] !== 'retrying');
 }
 
 /** What is on disk of the work that keeps a machine from its rest, for the message of a failure. */
 export function waitingIn(state: string): string {
-  return ['runs', 'outbox', 'dead-letters', 'notices', 'interruptions']
-    .map((folder) => join(state, folder))
-    .filter((folder) => existsSync(folder))
-    .flatMap((folder) =>
-      readdirSync(folder, { encoding: 'utf8' })
-        .filter((name) => name.endsWith('.json'))
-        .map((name) => `${join(folder, name)}: ${readFileSync(join(folder, name), 'utf8')}`),
-    )
+  return ['run', 'outbox', 'dead-letter', 'notice', 'interruption']
+    .flatMap((kind) => rowsIn(state, kind).map((row) => `${kind}: ${JSON.stringify(row)}`))
     .join('\n');
 }
 

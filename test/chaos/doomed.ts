@@ -4,12 +4,11 @@
 //   CHAOS_INTERVAL=<n>    milliseconds between polls
 //   CHAOS_LEDGER=<file>   gets "recorded <relPath>" for each message whose run's output is on disk
 //   CHAOS_HOSTNAME=<name> what the machine calls itself, where it is one of several
-import { appendFileSync, readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { appendFileSync } from 'node:fs';
 import { onCrashPoint } from '../../src/crash-points.ts';
-import { hasCode } from '../../src/errors.ts';
 import { dispatch } from '../../src/operations/dispatching/dispatch.ts';
 import { withContext } from '../../src/operations/context.ts';
+import { rowsIn } from '../support/rows.ts';
 
 const {
   CHAOS_POINT: point = '',
@@ -26,9 +25,9 @@ await withContext(
   { env: process.env, cwd: process.cwd() },
   { note: () => undefined },
   (context) => {
-    const noted = new Set<string>();
+    const noted = new Set();
     onCrashPoint((passing) => {
-      if (passing === 'output_recorded' && ledger !== '') noteRecorded(context.paths.outbox, noted);
+      if (passing === 'output_recorded' && ledger !== '') noteRecorded(context.paths.root, noted);
       if (passing !== point && point !== 'any') return;
       left--;
       if (left === 0) process.kill(process.pid, 'SIGKILL');
@@ -53,24 +52,11 @@ await withContext(
 );
 
 /** Written synchronously, so that the ledger's order is the order in which things happened. */
-function noteRecorded(outbox: string, noted: Set<string>): void {
-  for (const name of readdirSync(outbox).filter(
-    (file) => file.endsWith('.json') && !noted.has(file),
-  )) {
-    const text = readIfThere(join(outbox, name));
-    if (text === undefined) continue;
-    noted.add(name);
-    const { delivery } = JSON.parse(text) as { delivery?: { messages: string[] } };
-    for (const relPath of delivery?.messages ?? []) appendFileSync(ledger, `recorded ${relPath}\n`);
-  }
-}
-
-/** Another push may clear an entry away at this moment; that must not look like a failing dispatcher. */
-function readIfThere(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (error) {
-    if (hasCode(error, 'ENOENT')) return undefined;
-    throw error;
+function noteRecorded(state: string, noted: Set<unknown>): void {
+  for (const { id, delivery } of rowsIn(state, 'outbox')) {
+    if (noted.has(id)) continue;
+    noted.add(id);
+    const { messages } = (delivery ?? { messages: [] }) as { messages: string[] };
+    for (const relPath of messages) appendFileSync(ledger, `recorded ${relPath}\n`);
   }
 }

@@ -1,8 +1,8 @@
-import { appendFileSync, existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { appendFileSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { events, type Event } from '../support/bus.ts';
 import type { Ran } from '../support/command.ts';
+import { rowsIn } from '../support/rows.ts';
 import { until } from '../support/wait.ts';
 import { FaultyMachine } from './faulty-machine.ts';
 import { FaultyParts, SAID, type AwaitFault } from './faulty-parts.ts';
@@ -65,17 +65,11 @@ function standing(): Standing {
       ({ message: { from, to, failed } }) =>
         failed === undefined && from !== 'operator' && to[0]?.name === 'operator',
     );
-  const files = (folder: string): string[] =>
-    existsSync(join(host.state, folder))
-      ? readdirSync(join(host.state, folder)).filter((name) => name.endsWith('.json'))
-      : [];
-  const quarantined = files('dead-letters').filter((name) =>
-    readFileSync(join(host.state, 'dead-letters', name), 'utf8').includes('"quarantined"'),
-  );
+  const letters = rowsIn(host.state, 'dead-letter');
   return {
     answered: toOperator.length,
-    letters: quarantined.length,
-    outbox: files('outbox').length,
+    letters: letters.filter(({ state }) => state === 'quarantined').length,
+    outbox: rowsIn(host.state, 'outbox').length,
   };
 }
 

@@ -80,9 +80,12 @@ export class FaultyParts {
   onRecorded: (messages: readonly string[]) => void = () => undefined;
 
   install(): void {
+    const wrapped = new Set<object>();
     for (const [name, { prototype }] of Object.entries(CLASSES)) {
-      for (let proto: object = prototype; proto !== Object.prototype; proto = parentOf(proto))
-        this.#wrapAll(name, proto);
+      for (let proto: object = prototype; proto !== Object.prototype; proto = parentOf(proto)) {
+        if (!wrapped.has(proto)) this.#wrapAll(name, proto, proto !== prototype);
+        wrapped.add(proto);
+      }
     }
   }
 
@@ -101,19 +104,22 @@ export class FaultyParts {
     this.#listening = false;
   }
 
-  #wrapAll(name: string, proto: object): void {
+  /** @param isShared whether classes inherit its methods, which are then called by the name of each */
+  #wrapAll(name: string, proto: object, isShared: boolean): void {
     for (const [key, property] of Object.entries(Object.getOwnPropertyDescriptors(proto))) {
       if (key === 'constructor' || typeof property.value !== 'function') continue;
       const original = property.value as Method;
-      const value = this.#wrapped(`${name}.${key}`, original);
+      const value = this.#wrapped(name, key, original, isShared);
       Object.defineProperty(proto, key, { ...property, value });
       this.#originals.push(() => Object.defineProperty(proto, key, property));
     }
   }
 
-  #wrapped(method: string, original: Method): Method {
-    const call = (self: unknown, args: unknown[]): unknown =>
-      this.#call(method, original, self, args);
+  #wrapped(name: string, key: string, original: Method, isShared: boolean): Method {
+    const call = (self: unknown, args: unknown[]): unknown => {
+      const owner = isShared ? (self as object).constructor.name : name;
+      return this.#call(`${owner}.${key}`, original, self, args);
+    };
     return function (...args) {
       return call(this, args);
     };

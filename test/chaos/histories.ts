@@ -1,8 +1,9 @@
-import { cpSync, existsSync, lstatSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, lstatSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { git } from '../support/git.ts';
 import { byHand, put } from '../support/history.ts';
+import { rowsIn } from '../support/rows.ts';
 import { until } from '../support/wait.ts';
 import type { Fault } from './kills.ts';
 import { isUsed } from './processes.ts';
@@ -178,8 +179,7 @@ export const HISTORIES: Record<string, Fault> = {
       });
     };
     await machine.stop('SIGKILL');
-    const queued = join(host.state, 'outbox');
-    const isSent = !existsSync(queued) || readdirSync(queued).length === 0;
+    const isSent = rowsIn(host.state, 'outbox').length === 0;
     const isThere = existsSync(copy);
     if (isThere && isSent) {
       rmSync(host.state, { recursive: true });

@@ -31,8 +31,8 @@ it.each(
     ['pushed', 1],
     ['outbox_removed', 1],
     ...[1, 2, 3, 4].flatMap((count) => [
-      ['file_written', count] as const,
-      ['file_renamed', count] as const,
+      ['row_written', count] as const,
+      ['row_committed', count] as const,
     ]),
   ] as const),
 )(

@@ -37,8 +37,8 @@ export async function handOver(
 ): Promise<Sent | 'timeout' | undefined> {
   const listener = listenerFor(surroundings, transport);
   if (listener === undefined) return undefined;
-  const { outbox } = listener.state;
-  const kept = attachments.length === 0 ? undefined : outbox;
+  const { root } = listener.state;
+  const kept = attachments.length === 0 ? undefined : root;
   if (kept !== undefined) {
     if (!isHeard(listener)) return undefined;
     await keepFor(kept, request.id, attachments);
@@ -47,7 +47,7 @@ export async function handOver(
   // A dispatcher that is late may need them yet, and what is held waits for a person with its files.
   const isKept =
     answer === 'timeout' || answer?.sent !== undefined || answer?.error?.code === 'held';
-  if (kept !== undefined && !isKept) await (await sideFilesOf(kept)).remove(request.id);
+  if (kept !== undefined && !isKept) await (await sideFilesIn(kept)).remove(request.id);
   return outcomeOf(answer, note);
 }
 
@@ -67,16 +67,16 @@ export function outcomeOf(
 }
 
 async function keepFor(
-  outbox: string,
+  root: string,
   id: string,
   attachments: readonly Attachment[],
 ): Promise<void> {
-  const files = await sideFilesOf(outbox);
+  const files = await sideFilesIn(root);
   for (const { file, bytes } of attachments) await files.put(id, file.sha256, bytes);
 }
 
 /** Loaded only for a message with files: a command that hands its message over needs little else. */
-async function sideFilesOf(outbox: string): Promise<SideFiles> {
-  const { Outbox } = await import('../../state/outbox.ts');
-  return new Outbox(outbox).files;
+async function sideFilesIn(root: string): Promise<SideFiles> {
+  const { SideFiles } = await import('../../state/side-files.ts');
+  return new SideFiles(root);
 }
