@@ -62,6 +62,8 @@ const OTHER_NAMES = [
   ...['clone.json', 'git-listing.json', 'host-file.md', 'state.key'],
   ...['web.html', 'profiles', 'sandbox', 'secrets'],
 ];
+/** Names of what 6.0.0 kept there, besides. */
+const EARLIER_NAMES = ['cursors.json', 'dead-letters'];
 /** The state directories of other clones, for which this one was given too. */
 const CLONES = 'clones';
 
@@ -115,7 +117,7 @@ export function namesOf({
   const own = Object.values(paths).map(
     (path) => path.slice(root.length + 1).split('/', 1)[0] ?? '',
   );
-  const names = [...own, ...OTHER_NAMES];
+  const names = [...own, ...OTHER_NAMES, ...EARLIER_NAMES];
   const shared = [CLONES, ...[work, worktrees, run, connections].map((path) => basename(path))];
   return {
     files: names.filter((name) => extname(name) !== ''),

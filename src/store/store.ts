@@ -121,7 +121,8 @@ async function prepared(path: string): Promise<Database> {
   const database = await connect(path, PATIENCE_MS);
   try {
     database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA fullfsync = ON');
-    database.exec('PRAGMA journal_size_limit = 4000000');
+    // What is removed may be a secret.
+    database.exec('PRAGMA secure_delete = ON; PRAGMA journal_size_limit = 4000000');
     if (database.version !== MIGRATIONS.length) migrate(database, path);
     return database;
   } catch (error) {

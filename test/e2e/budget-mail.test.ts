@@ -1,8 +1,7 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { Bus, type Host } from '../support/bus.ts';
 import { billed, billedRuns, DAY_MS, pass, runAt } from '../support/passes.ts';
+import { cellIn, forget, plantRow, putRow } from '../support/rows.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -19,10 +18,8 @@ async function spent(options: Record<string, string | number>, what?: string): P
   return host;
 }
 
-const file = (host: Host): string => join(host.state, 'budget-holds.json');
-
 function held(host: Host): Record<string, unknown>[] {
-  return (JSON.parse(readFileSync(file(host), 'utf8')) as { held: Record<string, unknown>[] }).held;
+  return (cellIn(host.state, 'budget-holds') as { held: Record<string, unknown>[] }).held;
 }
 
 const BUDGET = { max_usd_per_day: '0.25' };
@@ -61,16 +58,13 @@ it('mail that waits for a budget is said by status also while no dispatcher runs
 it('what an operator has let pass runs after a restart too, if it had to wait for something else', async () => {
   const host = await spent(BUDGET);
   // As if the hourly limit were reached.
-  const starts = join(host.state, 'run-budget.json');
-  writeFileSync(
-    starts,
-    JSON.stringify({ 'worker default': Array.from({ length: 600 }, () => Date.now()) }),
-  );
+  const starts = Array.from({ length: 600 }, () => Date.now());
+  putRow(host.state, 'run-start', { id: 'worker default', starts });
   await host.run('resume', '--for', 'worker');
   await pass(host);
   expect(billedRuns(host)).toHaveLength(1);
   expect(held(host)).toEqual([]);
-  rmSync(starts);
+  forget(host.state, 'run-start');
   await pass(host);
   expect(billedRuns(host)).toHaveLength(2);
 });
@@ -102,12 +96,25 @@ it(
     const [hold] = held(host);
     const earlier = { ...hold };
     delete earlier['budgets'];
-    for (const record of [
-      { held: [{ ...hold, until: 'zzz' }, { ...hold, since: 'zzz' }, null] },
-      { version: 1, held: [earlier], told: { [`worker`]: 'zzz' } },
-      '[{',
+    const record = (...all: unknown[]) => ({
+      id: '',
+      is: { held: all, told: { worker: 'zzz' }, passed: {} },
+    });
+    const plant = (text: string): void => {
+      plantRow(host.state, 'budget-holds', '', text);
+    };
+    for (const write of [
+      () => {
+        plant(JSON.stringify(record({ ...hold, until: 'zzz' }, { ...hold, since: 'zzz' }, null)));
+      },
+      () => {
+        putRow(host.state, 'budget-holds', record(earlier));
+      },
+      () => {
+        plant('[{');
+      },
     ]) {
-      writeFileSync(file(host), typeof record === 'string' ? record : JSON.stringify(record));
+      write();
       const log = await pass(host);
       expect(log.filter(({ event }) => event === 'parked')).toHaveLength(1);
       expect(held(host)).toMatchObject([{ message: hold?.['message'], until: hold?.['until'] }]);

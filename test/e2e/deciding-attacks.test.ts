@@ -1,4 +1,5 @@
-import { cpSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -119,11 +120,11 @@ describe('a proposal', () => {
     async () => {
       await tower.once();
       const copy = (name: string): void => {
-        cpSync(tower.state, `${tower.state}-${name}`, { recursive: true });
+        execFileSync('cp', ['-R', tower.state, `${tower.state}-${name}`]);
       };
       const restore = (name: string): void => {
         rmSync(tower.state, { recursive: true });
-        cpSync(`${tower.state}-${name}`, tower.state, { recursive: true });
+        execFileSync('cp', ['-R', `${tower.state}-${name}`, tower.state]);
       };
       copy('before');
       const lost = await planned(tower);
@@ -203,7 +204,7 @@ describe('a decision', () => {
       const decides = digestOfProposal(proposal, fileOf(laptop, proposal));
       const text = forged({ re: [relPath], decision: 'approve', decides });
       const path = messageFile(channel, place(1));
-      await new Decided(join(laptop.state, 'decided.jsonl')).note([{ path, content: text }]);
+      await new Decided(laptop.state).note([{ path, content: text }]);
       putFile(laptop, channel, place(1), text);
       expect(await asking(laptop)).toEqual([relPath]);
       const key = new Key(laptop, 'anna');

@@ -1,7 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import {
-  existsSync,
   mkdirSync,
   readdirSync,
   rmSync,
@@ -20,6 +19,7 @@ import { git } from '../support/git.ts';
 import { canMount, mounted } from '../support/mounts.ts';
 import { Program } from '../support/process.ts';
 import { Project } from '../support/project.ts';
+import { fill, rowsIn } from '../support/rows.ts';
 import { heart, SECRETS } from '../support/secrets.ts';
 import { until } from '../support/wait.ts';
 
@@ -252,13 +252,12 @@ describe.skipIf(!canMount())(
       const secret = SECRETS['GitHub token']?.(3) ?? '';
       bus.unplug();
       expect((await host.run('send', '--to', 'anna', 'harmless')).out).toMatch(/^Queued: /);
-      const outbox = join(host.state, 'outbox');
       // As an older version puts it there: what is written now is searched before it is put anywhere.
       git(host.dir, 'config', 'crosstalk.scanSecrets', 'false');
       const sent = await host.run('send', '--to', 'anna', `take ${secret}`);
       expect(sent.out, sent.err).toMatch(/^Queued: /);
       git(host.dir, 'config', '--unset', 'crosstalk.scanSecrets');
-      const filler = onFullDisk(outbox, '256k');
+      const accept = fill(host.state, 'outbox-held');
       bus.plug();
       const synced = await host.run('sync');
       expect(synced.out + synced.err).toMatch(
@@ -266,11 +265,11 @@ describe.skipIf(!canMount())(
       );
       expect(synced.out + synced.err).not.toContain(heart(secret));
       expect(bus.messages().map(({ message }) => message.body)).toEqual(['harmless']);
-      rmSync(filler);
+      accept();
       await host.run('sync');
       expect(JSON.parse((await host.run('outbox', '--json')).out)).toMatchObject([{}]);
       expect(bus.messages()).toHaveLength(1);
-      expect(existsSync(join(outbox, 'held'))).toBe(true);
+      expect(rowsIn(host.state, 'outbox-held')).toHaveLength(1);
     });
   },
 );

@@ -1,9 +1,8 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { Bus, type Host } from '../support/bus.ts';
 import { Program } from '../support/process.ts';
+import { rowsIn } from '../support/rows.ts';
 import { until } from '../support/wait.ts';
 
 /** Moments at which an `ask` is interrupted before its question is recorded, about so many. */
@@ -68,18 +67,7 @@ it('an ask that is interrupted before it sends anything says so', async () => {
 
 /** Whether a message with this text is in the outbox or on the remote. */
 function isKept(bus: Bus, host: Host, body: string): boolean {
-  const outbox = join(host.state, 'outbox');
-  const files = existsSync(outbox) ? readdirSync(outbox) : [];
-  const entries = files.filter((name) => name.endsWith('.json') && !name.startsWith('.'));
-  // An entry may be pushed, and leave, while it is looked at.
-  const isQueued = entries.some((name) => textOf(join(outbox, name)).includes(body));
+  // Asked first: it is on the remote before it leaves the outbox.
+  const isQueued = JSON.stringify(rowsIn(host.state, 'outbox')).includes(body);
   return isQueued || bus.messages().some(({ message }) => message.body.trimEnd() === body);
-}
-
-function textOf(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return '';
-  }
 }

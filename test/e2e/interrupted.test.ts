@@ -1,8 +1,9 @@
-import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { Bus } from '../support/bus.ts';
 import { Program } from '../support/process.ts';
+import { rowsIn } from '../support/rows.ts';
 import { until } from '../support/wait.ts';
 
 it('a send that is interrupted while it is pushed says that the message is queued, and it is sent once', async () => {
@@ -20,6 +21,5 @@ it('a send that is interrupted while it is pushed says that the message is queue
   await until('the end of the push that was left', () => bus.messages().length === 1);
   expect((await host.run('sync')).code).toBe(0);
   expect(bus.messages().map(({ message }) => message.body)).toEqual(['once']);
-  const outbox = join(host.state, 'outbox');
-  expect(existsSync(outbox) ? readdirSync(outbox) : []).toEqual([]);
+  for (const kind of ['outbox', 'outbox-held']) expect(rowsIn(host.state, kind)).toEqual([]);
 });

@@ -12,6 +12,7 @@ import { findBackend } from '../../src/runner/sandbox/bubblewrap.ts';
 import { agent } from '../support/agents.ts';
 import { Bus, type Host, type Running, type Stored } from '../support/bus.ts';
 import { Program } from '../support/process.ts';
+import { rowsIn } from '../support/rows.ts';
 import { until } from '../support/wait.ts';
 
 const CLAUDE = agent('asking/claude', '-p');
@@ -72,10 +73,9 @@ const noLeft = (running: Running): void => {
   const bad = running.events.filter(({ event }) => /failed|error|processes_ended/.test(event));
   // A git that was killed with its dispatcher leaves a lock, which is got over a moment later.
   expect(bad.filter(({ kind }) => kind !== 'contention')).toEqual([]);
-  for (const name of ['permissions', 'run']) {
-    const folder = join(host.state, name);
-    expect(existsSync(folder) ? readdirSync(folder) : []).toEqual([]);
-  }
+  expect(rowsIn(host.state, 'permission')).toEqual([]);
+  const folder = join(host.state, 'run');
+  expect(existsSync(folder) ? readdirSync(folder) : []).toEqual([]);
 };
 
 describe('a run asks for permission', () => {
@@ -296,7 +296,7 @@ describe('while a question waits', () => {
     expect((await host.run('cancel', relPath)).code).toBe(0);
     await until('it is taken back', () => takenBack(question).length === 1);
     await running.stop();
-    expect(readdirSync(join(host.state, 'permissions'))).toEqual([]);
+    expect(rowsIn(host.state, 'permission')).toEqual([]);
     expect(existsSync(join(bus.root, 'a.txt'))).toBe(false);
   });
 });
@@ -413,7 +413,7 @@ describe('a tier that asks', () => {
     const out = await answerTo(relPath);
     expect(out).toContain('batch');
     expect(out).not.toContain('permission');
-    expect(existsSync(join(host.state, 'permissions'))).toBe(false);
+    expect(rowsIn(host.state, 'permission')).toEqual([]);
   });
 });
 
@@ -428,9 +428,7 @@ describe('a question', () => {
     await running.stop();
     noLeft(running);
     expect(questions()).toEqual([]);
-    expect(
-      readdirSync(join(host.state, 'outbox')).filter((name) => name.endsWith('.json')),
-    ).toEqual([]);
+    expect(rowsIn(host.state, 'outbox')).toEqual([]);
   });
 
   it('that its CLI gives up is taken back, and the run goes on', async () => {
@@ -481,7 +479,7 @@ describe('a question', () => {
       await decide('approve', (await asked(1))[0]);
       expect(await answerTo(relPath)).toContain('yes: ');
       await running.stop();
-      expect(readdirSync(join(long, 'state', 'permissions'))).toEqual([]);
+      expect(rowsIn(join(long, 'state'), 'permission')).toEqual([]);
     },
   );
 

@@ -1,8 +1,7 @@
-import { mkdirSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { Bus, type Event, type Host } from '../support/bus.ts';
 import { billed, pass, runAt } from '../support/passes.ts';
+import { fill, forget } from '../support/rows.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -52,8 +51,7 @@ it(
     const [answer] = bus.from('worker');
     expect(answer?.message.body).toBe('done\n');
     // A machine that has lost what it remembers finds it on the bus.
-    rmSync(join(host.state, 'schedules.json'));
-    rmSync(join(host.state, 'schedules.key'));
+    forget(host.state, 'schedules', 'schedule-key');
     await pass(host, offTo(due) + 5000);
     expect(bus.from('schedule')).toHaveLength(1);
   },
@@ -230,17 +228,15 @@ it(
   async () => {
     const { bus, host } = await world({ every: '1h' });
     await pass(host);
-    // A folder stands where the record is written, and cannot be set aside, as on a disk that takes nothing.
-    rmSync(join(host.state, 'schedules.key'), { force: true });
-    mkdirSync(join(host.state, 'schedules.key'));
-    mkdirSync(join(host.state, 'schedules.key.broken', 'full'), { recursive: true });
+    forget(host.state, 'schedule-key');
+    const accept = fill(host.state, 'schedule-key');
     const off = offTo(nextMultiple(HOUR_MS));
     const failed = await pass(host, off);
     expect(failed.find(({ event }) => event === 'schedule_failed')?.['reason']).toMatch(
-      /^it could not be sent: \S+schedules\.key is no file of the state, and cannot be moved/,
+      /^it could not be sent: ENOSPC: .*state\.db/,
     );
     expect(bus.from('schedule')).toEqual([]);
-    rmSync(join(host.state, 'schedules.key'), { recursive: true });
+    accept();
     expect(dueOf(await pass(host, off))).toMatchObject([[expect.any(String), 'sent']]);
     expect(bus.from('schedule')).toHaveLength(1);
   },

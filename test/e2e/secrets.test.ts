@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import type { Status } from '../../src/operations/health/report.ts';
@@ -6,6 +6,7 @@ import { Outbox } from '../../src/state/outbox.ts';
 import { Bus, type Event, type Host } from '../support/bus.ts';
 import { git } from '../support/git.ts';
 import { Program } from '../support/process.ts';
+import { allTextBut, forget } from '../support/rows.ts';
 import { Persuaded } from '../support/run-commands.ts';
 import { heart, SECRETS } from '../support/secrets.ts';
 import { Web } from '../support/web.ts';
@@ -48,17 +49,17 @@ function objectsOf(bus: Bus): string {
 }
 
 /**
- * All files of a machine's state, except those in which what is held waits, and transcripts: they are
- * what runs printed, and stay on this machine.
+ * All of a machine's state, except that in which what is held waits, and transcripts: they are what runs
+ * printed, and stay on this machine.
  */
 function stateOf(host: Host): string {
-  const waiting = /^(?:outbox|transcripts)(?:\/|$)/;
-  return readdirSync(host.state, { recursive: true, withFileTypes: true })
+  const waiting = /^(?:state\.db(?:-wal|-shm)?$|(?:outbox|transcripts)(?:\/|$))/;
+  const files = readdirSync(host.state, { recursive: true, withFileTypes: true })
     .filter((one) => one.isFile())
     .map((one) => join(one.parentPath, one.name))
     .filter((path) => !waiting.test(path.slice(host.state.length + 1)))
-    .map((path) => readFileSync(path, 'latin1'))
-    .join('\n');
+    .map((path) => readFileSync(path, 'latin1'));
+  return [...files, allTextBut(host.state, 'outbox', 'outbox-held')].join('\n');
 }
 
 /** A worker that prints the file whose number stands in its message. */
@@ -137,7 +138,7 @@ it(
 
 it('its neighbours are pushed, and neither a sync nor a restart nor another process pushes it', async () => {
   const { bus, host } = await world();
-  const kept = new Outbox(join(host.state, 'outbox'));
+  const kept = new Outbox(host.state);
   // Written by a process that was killed before it could look: nothing says that it is clean.
   const path = join(bus.root, 'texts', 'x');
   mkdirSync(join(bus.root, 'texts'), { recursive: true });
@@ -303,8 +304,7 @@ it('a held answer is stuck mail: its asker is told once, the operator what to do
   expect(shown.join('\n') + JSON.stringify([logs, status])).not.toContain(SECRET);
 
   // Nothing runs again for it, whatever was forgotten of the cursors and of what was settled.
-  for (const name of ['cursors.json', 'silences.jsonl'])
-    rmSync(join(host.state, name), { force: true });
+  forget(host.state, 'cursors', 'silence');
   expect((await host.once()).filter(({ event }) => event === 'dispatch_start')).toEqual([]);
   expect((await host.run('outbox', '--allow-secret', id)).out).toBe(`Sent: ${id}\n`);
   expect((await host.run('replies', question)).out).toContain(`REPLIED ${question}`);

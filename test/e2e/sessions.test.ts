@@ -2,9 +2,11 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Cost } from '../../src/operations/reading/cost.ts';
+import { Seal } from '../../src/store/seal.ts';
 import { agent } from '../support/agents.ts';
 import { Bus, type Host } from '../support/bus.ts';
 import { git } from '../support/git.ts';
+import { plantRow, rowsIn, textIn } from '../support/rows.ts';
 import { until } from '../support/wait.ts';
 
 let bus: Bus;
@@ -71,12 +73,7 @@ async function ask(text: string, ...options: string[]): Promise<string> {
   return sent;
 }
 
-const sessions = (): Record<string, unknown>[] => {
-  const at = join(host.state, 'agent-sessions');
-  return (existsSync(at) ? readdirSync(at) : []).map(
-    (name) => JSON.parse(readFileSync(join(at, name), 'utf8')) as Record<string, unknown>,
-  );
-};
+const sessions = (): Record<string, unknown>[] => rowsIn(host.state, 'agent-session');
 
 const ledger = (): Record<string, unknown>[] => {
   const at = join(host.state, 'ledger');
@@ -300,30 +297,22 @@ describe('a tier that goes on with sessions', () => {
   });
 
   it.each([
+    ['is no JSON', () => 'garbage'],
+    ['has no seal', (said: string) => JSON.stringify({ ...JSON.parse(said), seal: undefined })],
     [
-      'is no JSON',
-      (file: string) => {
-        writeFileSync(file, 'garbage');
-      },
-    ],
-    [
-      'is a folder',
-      (file: string) => {
-        rmSync(file);
-        mkdirSync(file);
-      },
+      'was written under another name',
+      (said: string) =>
+        new Seal(host.state, 'agent-session').close('x', JSON.parse(said) as object),
     ],
     [
       'names an option of the CLI as the session',
-      (file: string) => {
-        const said = readFileSync(file, 'utf8');
-        writeFileSync(file, said.replace(/"session": "[^"]*"/, '"session": "--dangerously"'));
-      },
+      (said: string) => said.replace(/"session": "[^"]*"/, '"session": "--dangerously"'),
     ],
   ])('begins anew where the record of a session %s', { tags: 'long' }, async (_, harm) => {
     await ask('first');
-    const at = join(host.state, 'agent-sessions');
-    harm(join(at, readdirSync(at)[0] ?? ''));
+    const said = textIn(host.state, 'agent-session');
+    expect(harm(said)).not.toBe(said);
+    plantRow(host.state, 'agent-session', String(sessions()[0]?.['id']), harm(said));
     await askOn('second');
     await askOn('third');
     expect(kinds()).toEqual(['fresh', 'fresh', 'resumed']);
@@ -331,11 +320,9 @@ describe('a tier that goes on with sessions', () => {
 
   it('tells a session again what a restored state does not know that it was told', async () => {
     await ask('the first thing');
-    const at = join(host.state, 'agent-sessions');
-    const [name = ''] = readdirSync(at);
-    const old = readFileSync(join(at, name));
+    const old = textIn(host.state, 'agent-session');
     await askOn('the second thing');
-    writeFileSync(join(at, name), old);
+    plantRow(host.state, 'agent-session', String(sessions()[0]?.['id']), old);
     await askOn('the third thing');
     expect(lastPrompt()).toContain('the second thing');
     expect(lastPrompt()).toContain('turn 2');
@@ -353,7 +340,7 @@ it(
     expect(start?.words).toEqual(['-p', '--output-format', 'stream-json', '--verbose']);
     expect(answers()[0]?.message.extra).toEqual({});
     expect(ledger()[0]).not.toHaveProperty('session');
-    expect(existsSync(join(host.state, 'agent-sessions'))).toBe(false);
+    expect(sessions()).toEqual([]);
     expect((await host.run('status')).out).not.toContain('Sessions that runs');
   },
 );

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, rmSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { eventMarker, onceMarker } from '../../src/bus/automation/happened.ts';
@@ -11,6 +11,7 @@ import { put } from '../support/by-hand.ts';
 import { Bus, type Actors, type Event, type Host, type Stored } from '../support/bus.ts';
 import { git } from '../support/git.ts';
 import { hasSshKeygen, Key, pins, signs, WITH_SSH_KEYGEN } from '../support/keys.ts';
+import { cellIn, fill } from '../support/rows.ts';
 import { until } from '../support/wait.ts';
 
 const file = (source: string, to: string, header = ''): string =>
@@ -152,15 +153,13 @@ it('an answer waits with its task for a disk that takes nothing', async () => {
     { a: 'cat > /dev/null; echo done' },
     { one: file('answer:a', 'nobody') },
   );
-  // The key from which the name of the task is made finds no place.
-  const key = join(host.state, 'schedules.key');
-  mkdirSync(join(key, 'full'), { recursive: true });
-  mkdirSync(join(`${key}.broken`, 'full'), { recursive: true });
   await host.send('a', 'begin');
+  // The key from which the name of the task is made finds no place.
+  const accept = fill(host.state, 'schedule-key');
   const running = host.start();
   await running.saw('record_failed');
   expect(bus.from('a')).toEqual([]);
-  rmSync(key, { recursive: true });
+  accept();
   await running.saw('dispatch_done');
   await running.stop();
   expect(running.count('dispatch_start')).toBe(1);
@@ -304,8 +303,9 @@ it(
     const idle = await until('a third round', () => ticks()[2]);
     expect(idle).toMatchObject({ objects_read: 1, git_processes: 1 });
     await running.stop();
-    for (const name of ['subscriptions.json', 'schedules.key', 'secrets'])
-      expect(existsSync(join(host.state, name))).toBe(false);
+    for (const kind of ['subscriptions', 'schedule-key'])
+      expect(cellIn(host.state, kind)).toBe(undefined);
+    expect(existsSync(join(host.state, 'secrets'))).toBe(false);
   },
 );
 

@@ -1,8 +1,9 @@
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { Bus, events, type Actors, type Event, type Host, type Stored } from '../support/bus.ts';
 import { git } from '../support/git.ts';
+import { cellIn, putRow, rowsIn } from '../support/rows.ts';
 import { until } from '../support/wait.ts';
 
 /** A file of `local/subscriptions/`. */
@@ -98,10 +99,9 @@ it('an answer and its task wait in one entry of the outbox, and leave together',
   const ran = await host.run('dispatch', '--once', '--host', 'front');
   const log = events(ran.err);
   expect(log.filter(({ event }) => event === 'subscription_fired')).toHaveLength(1);
-  const waiting = readdirSync(join(host.state, 'outbox')).filter((name) => name.endsWith('.json'));
+  const waiting = rowsIn(host.state, 'outbox');
   expect(waiting).toHaveLength(1);
-  const entry = readFileSync(join(host.state, 'outbox', waiting[0] ?? ''), 'utf8');
-  const { commits } = JSON.parse(entry) as { commits: { author: { name: string } }[] };
+  const { commits } = waiting[0] as { commits: { author: { name: string } }[] };
   expect(commits.map(({ author }) => author.name)).toEqual(['a', 'subscription']);
   bus.plug();
   await settle(bus, host);
@@ -267,10 +267,10 @@ it(
     ]);
     expect(bus.from('b')).toHaveLength(1);
     // As after a crash before it was recorded: the same tasks are made, and left out.
-    const record = join(back.state, 'subscriptions.json');
-    const { names } = JSON.parse(readFileSync(record, 'utf8')) as { names: string[] };
+    const { names } = cellIn(back.state, 'subscriptions') as { names: string[] };
     const begin = git(bus.hub, 'rev-list', '--max-parents=0', 'main').trim();
-    writeFileSync(record, JSON.stringify({ until: begin, names: [...names, 'gone'] }));
+    const is = { until: begin, names: [...names, 'gone'] };
+    putRow(back.state, 'subscriptions', { id: '', is });
     await back.once();
     expect(tasksOf(bus).filter(({ message }) => message.cause[0] === answer?.relPath)).toHaveLength(
       1,

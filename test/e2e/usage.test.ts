@@ -6,6 +6,7 @@ import { agent } from '../support/agents.ts';
 import { Bus, type Host } from '../support/bus.ts';
 import { byHand } from '../support/history.ts';
 import { Program } from '../support/process.ts';
+import { rowsIn } from '../support/rows.ts';
 import { until } from '../support/wait.ts';
 
 const claude = (what: string): string => agent('billed/claude', '-p', what);
@@ -36,6 +37,12 @@ function ledger(host: Host): Line[] {
 const ends = (host: Host): unknown[] =>
   ledger(host).map(({ ended, reason, usage }) => [ended, reason, usage]);
 
+/** What is kept of runs until their outcome is on record. */
+const keptOfRuns = (host: Host): unknown[] => [
+  ...readdirSync(join(host.state, 'runs')),
+  ...rowsIn(host.state, 'run'),
+];
+
 /** What the run under way has printed so far. */
 function rawOutput(host: Host): string {
   const folder = join(host.state, 'runs');
@@ -59,7 +66,7 @@ it(
     expect(ledger(host)).toMatchObject([
       { actor: 'worker', tier: 'default', host: 'front', ended: 'answered', usage: USED },
     ]);
-    expect(readdirSync(join(host.state, 'runs'))).toEqual([]);
+    expect(keptOfRuns(host)).toEqual([]);
   },
 );
 
@@ -176,7 +183,7 @@ it('100 MiB before the answer cost it nothing', { tags: 'long' }, async () => {
   await host.once();
 
   expect(bus.from('worker')[0]?.message).toMatchObject({ body: 'It is done.\n', usage: USED });
-  expect(readdirSync(join(host.state, 'runs'))).toEqual([]);
+  expect(keptOfRuns(host)).toEqual([]);
 });
 
 it(
@@ -213,7 +220,7 @@ it(
     await host.once();
 
     expect(ends(host)).toEqual([['interrupted', undefined, BEGUN]]);
-    expect(readdirSync(join(host.state, 'runs'))).toEqual([]);
+    expect(keptOfRuns(host)).toEqual([]);
   },
 );
 

@@ -5,6 +5,7 @@ import type { WebSessions } from '../../src/api/api.ts';
 import { agent } from '../support/agents.ts';
 import { Bus, type Host, type Running, type Stored } from '../support/bus.ts';
 import { git } from '../support/git.ts';
+import { rowsIn } from '../support/rows.ts';
 import { profileWith, vault } from '../support/tools.ts';
 import { until } from '../support/wait.ts';
 import { Web } from '../support/web.ts';
@@ -87,13 +88,7 @@ async function askOn(text: string, answer = answers().at(-1)?.relPath ?? ''): Pr
   await until(`an answer to ${text}`, () => answers().length > before);
 }
 
-const records = (name: string): Record<string, unknown>[] => {
-  const at = join(host.state, name);
-  return (existsSync(at) ? readdirSync(at) : [])
-    .filter((file) => file.endsWith('.json'))
-    .map((file) => JSON.parse(readFileSync(join(at, file), 'utf8')) as Record<string, unknown>);
-};
-const kept = () => records('warm-sessions');
+const kept = () => rowsIn(host.state, 'kept-process');
 
 const ledger = (): Record<string, unknown>[] =>
   readdirSync(join(host.state, 'ledger'))

@@ -66,8 +66,8 @@ it(
       `cd ${outside} && ${read} .`,
       `ln -s ${outside} here && ${read} here`,
       `mkdir in && ln -s ${outside} in/link && ${read} in/link/new`,
-      `${read} ../../../gates`,
-      `${read} ${host.state}/gates`,
+      `${read} ../../../secrets`,
+      `${read} ${host.state}/secrets`,
       `${read} ${host.dir}/files`,
       `CROSSTALK_WORKDIR=${outside} ${read} ${outside}`,
       `env -u CROSSTALK_RUN_DIR CROSSTALK_SANDBOX=1 CROSSTALK_WORKDIR=${outside} ${read} ${outside}`,
@@ -89,7 +89,7 @@ it(
       expect(out).toContain(BYTES);
     }
     expect(readdirSync(outside)).toEqual([]);
-    for (const name of ['gates', 'gates/login.sh'])
+    for (const name of ['secrets', 'secrets/login.sh'])
       expect(existsSync(join(host.state, name)), name).toBe(false);
   },
 );

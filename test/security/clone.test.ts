@@ -14,6 +14,7 @@ import { besideIdle } from '../support/stderr.ts';
 import { Bus, scratch } from '../support/bus.ts';
 import { command, type Ran } from '../support/command.ts';
 import { git } from '../support/git.ts';
+import { rowsIn } from '../support/rows.ts';
 
 /** A machine whose state is in the default place. */
 class Machine {
@@ -207,19 +208,22 @@ it(
       hosts: { here: { concierge: { default: 'echo approved' } } },
     };
     writeFileSync(join(state, 'approvals.json'), JSON.stringify(approved));
-    const [entry = ''] = readdirSync(join(state, 'outbox')).filter((file) =>
-      file.endsWith('.json'),
-    );
-    const text = readFileSync(join(state, 'outbox', entry), 'utf8');
+    const [{ id, commits } = {}] = rowsIn(state, 'outbox');
+    for (const part of ['', '-wal', '-shm'])
+      rmSync(join(state, `state.db${part}`), { force: true });
+    const entry = join(state, 'outbox', `${String(id)}.json`);
+    const text = JSON.stringify({ id, commits });
+    mkdirSync(join(state, 'outbox'), { recursive: true });
+    writeFileSync(entry, text);
 
     const ran = await machine.run('dispatch', '--once', '--host', 'here');
     expect(ran.err).toContain('host_change_held');
     expect(machine.states()).toEqual([name]);
     expect(machine.bus.messages()).toEqual([]);
     const { out } = await machine.run('status', '--host', 'here');
-    for (const record of ['approvals.json', `outbox/${entry}`])
-      expect(out).toContain(join(state, `${record}.broken`));
-    expect(readFileSync(join(state, 'outbox', `${entry}.broken`), 'utf8')).toBe(text);
+    for (const record of [join(state, 'approvals.json.broken'), entry])
+      expect(out).toContain(`${record} could not be read, or was not written by this machine`);
+    expect(readFileSync(entry, 'utf8')).toBe(text);
   },
 );
 

@@ -101,9 +101,10 @@ describe.skipIf(noOtherUser !== '')(`a state that another user controls${noOther
     ['a git directory', 'mkdir git', 'git'],
     ['a folder that leads elsewhere', 'ln -s ../precious bin', 'bin'],
     ['a record in a folder that was open', 'echo > outbox/a.json', 'outbox/a.json'],
-    ['what leaves together', "echo '[]' > outbox-together.json", 'outbox-together.json'],
-    ['what was set aside', 'mkdir outbox-set-aside', 'outbox-set-aside'],
-    ['a file in the place of a folder', 'echo > outbox/with-files', 'outbox/with-files'],
+    ['a database', 'echo > state.db', 'state.db'],
+    ['what a database has yet to take up', 'echo > state.db-wal', 'state.db-wal'],
+    ['a folder in the place of a database', 'mkdir state.db', 'state.db'],
+    ['a file in the place of a folder', 'echo > outbox/files', 'outbox/files'],
     ['something under a name that nobody knows', 'mkdir of-tomorrow', 'of-tomorrow'],
   ])('is used by no command if another user has put %s into it', async (_what, script, name) => {
     const host = await new Bus().host('front', { worker: 'echo done' });

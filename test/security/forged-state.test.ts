@@ -1,19 +1,13 @@
-import {
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { execFileSync, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { Outbox, type OutboxEntry } from '../../src/state/outbox.ts';
 import { Bus, type Host } from '../support/bus.ts';
 import { answers, approve, builder, planned, proposals } from '../support/deciding.ts';
 import { messagePath } from '../support/forged.ts';
 import { billed, billedRuns, pass } from '../support/passes.ts';
+import { linesIn, plantLine, plantRow, putRow, rowsIn, textIn } from '../support/rows.ts';
 import { recordIn } from '../support/sealed.ts';
 
 // trust.md §7, Believing: whatever can be led to write a file into the state directory, but cannot read its key,
@@ -26,30 +20,54 @@ function plant(host: Host, name: string, value: unknown): void {
   writeFileSync(path, `${JSON.stringify(value)}\n`);
 }
 
-/** The only item in a folder of the state, as it is and as a path. */
-function onlyItem(host: Host, folder: string): { path: string; record: Record<string, unknown> } {
-  const [name = '', ...more] = readdirSync(join(host.state, folder));
+/**
+ * Puts another database in the place of a machine's, as a program would that can only write: it was made in
+ * another state directory, so that its rows are sealed by another key.
+ *
+ * @param make makes it in a folder that holds a copy of the database of the machine, if that has one
+ */
+async function plantDatabase(
+  host: Host,
+  make: (root: string) => Promise<void> | void,
+): Promise<void> {
+  const elsewhere = join(host.bus.root, 'elsewhere');
+  const files = (folder: string): string => `'${folder}'/state.db*`;
+  const copy = (from: string, to: string): string => `cp ${files(from)} '${to}'`;
+  mkdirSync(elsewhere);
+  const there = existsSync(join(host.state, 'state.db'));
+  // By another process: one that closes a file of SQLite loses its locks.
+  if (there) execFileSync('sh', ['-c', copy(host.state, elsewhere)]);
+  await make(elsewhere);
+  execFileSync('sh', ['-c', `rm -f ${files(host.state)}; ${copy(elsewhere, host.state)}`]);
+}
+
+/** The only gate of a machine. */
+function onlyGate(host: Host): { id: string; text: string; record: Record<string, unknown> } {
+  const [record = {}, ...more] = rowsIn(host.state, 'gate');
   expect(more).toEqual([]);
-  const path = join(host.state, folder, name);
-  return { path, record: recordIn(path) };
+  const id = String(record['id']);
+  const text = textIn(host.state, 'gate', id);
+  delete record['seal'];
+  return { id, text, record };
 }
 
 const decided = { relPath: 'x', from: 'anna', decision: 'approve', by: 'here', note: '' };
 
-describe('a record that somebody could write into the state directory', () => {
+describe('a record that somebody could write into the state', () => {
   it('approves no plan, and is shown and kept', async () => {
     const bus = new Bus();
     const tower = await bus.host('tower', builder());
     await planned(tower);
-    const { path, record } = onlyItem(tower, 'gates');
-    writeFileSync(path, JSON.stringify({ ...record, decided }));
+    const { id, record } = onlyGate(tower);
+    plantRow(tower.state, 'gate', id, JSON.stringify({ ...record, decided }));
     await tower.once();
     await tower.once();
     expect(answers(bus)).toEqual([]);
+    const path = join(tower.state, `state.db.gate.${id}.broken`);
     expect((await tower.run('status')).out).toContain(
-      `${path}.broken could not be read, or was not written by this machine, and was set aside`,
+      `${path} could not be read, or was not written by this machine, and was set aside`,
     );
-    expect(readFileSync(`${path}.broken`, 'utf8')).toContain('"by":"here"');
+    expect(readFileSync(path, 'utf8')).toContain('"by":"here"');
   });
 
   it(
@@ -59,13 +77,20 @@ describe('a record that somebody could write into the state directory', () => {
       const bus = new Bus();
       const tower = await bus.host('tower', builder());
       await planned(tower);
-      const { path, record } = onlyItem(tower, 'gates');
+      const { id, text, record } = onlyGate(tower);
       const other = await new Bus().host('other', builder());
       await planned(other);
       await approve(other, proposals(other.bus)[0]!);
-      copyFileSync(join(other.state, 'decided.jsonl'), join(tower.state, 'decided.jsonl'));
-      const id = String(record['id']);
-      copyFileSync(path, path.replace(id, `${id.slice(0, -1)}0`));
+      const lines = linesIn(other.state, 'decided');
+      expect(lines).toHaveLength(1);
+      for (const line of lines) plantLine(tower.state, 'decided', line);
+      plantRow(tower.state, 'gate', `${id.slice(0, -1)}0`, text);
+      await tower.once();
+      expect(answers(bus)).toEqual([]);
+      await plantDatabase(tower, (root) => {
+        putRow(root, 'gate', { ...record, id, decided });
+      });
+      await tower.once();
       await tower.once();
       expect(answers(bus)).toEqual([]);
     },
@@ -78,14 +103,13 @@ describe('a record that somebody could write into the state directory', () => {
       const bus = new Bus();
       const tower = await bus.host('tower', builder());
       const proposal = await planned(tower);
-      const { path } = onlyItem(tower, 'gates');
-      const kept = join(bus.root, 'kept');
-      copyFileSync(path, kept);
+      const { id, text } = onlyGate(tower);
       await approve(tower, proposal);
       await tower.once();
       await tower.once();
       expect(answers(bus)).toEqual(['done']);
-      copyFileSync(kept, path);
+      expect(rowsIn(tower.state, 'gate')).toEqual([]);
+      plantRow(tower.state, 'gate', id, text);
       await tower.once();
       await tower.once();
       expect(answers(bus)).toEqual(['done']);
@@ -103,7 +127,12 @@ describe('a record that somebody could write into the state directory', () => {
     }
     expect(billedRuns(host)).toHaveLength(1);
     const until = new Date(Date.now() + 86_400_000).toISOString();
-    plant(host, 'budget-passes.json', { worker: until, until: { worker: until } });
+    plantRow(host.state, 'budget-pass', 'worker', JSON.stringify({ id: 'worker', until }));
+    await pass(host);
+    expect(billedRuns(host)).toHaveLength(1);
+    await plantDatabase(host, (root) => {
+      putRow(root, 'budget-pass', { id: 'worker', until });
+    });
     await pass(host);
     expect(billedRuns(host)).toHaveLength(1);
     expect((await host.run('resume', '--for', 'worker')).code).toBe(0);
@@ -151,13 +180,39 @@ describe('a record that somebody could write into the state directory', () => {
     expect(listed.err).toContain('pins.json cannot be read: this machine has not written it');
   });
 
+  const row =
+    (kind: string) =>
+    (host: Host, entry: OutboxEntry): Promise<void> => {
+      plantRow(host.state, kind, entry.id, JSON.stringify(entry));
+      return Promise.resolve();
+    };
   it.each([
-    ['the outbox', 'outbox/01J0000000000000000000000A.json'],
-    ['its entries with files', 'outbox/with-files/01J0000000000000000000000A.json'],
-    ['what leaves together', 'outbox-together.json'],
-  ])('says nothing in the operator’s name from %s', async (_place, name) => {
+    ['the outbox', row('outbox')],
+    ['what is held', row('outbox-held')],
+    ['what was set aside', row('outbox-aside')],
+    [
+      'a database that was made elsewhere',
+      (host: Host, entry: OutboxEntry) =>
+        plantDatabase(host, async (root) => {
+          const outbox = new Outbox(root);
+          await outbox.put(entry);
+          await outbox.hold({ ...entry, id: `${entry.id.slice(0, -1)}B` }, [], entry.id);
+          expect(await outbox.all()).toHaveLength(1);
+        }),
+    ],
+    [
+      'where earlier versions kept it',
+      (host: Host, entry: OutboxEntry) => {
+        plant(host, `outbox/${entry.id}.json`, entry);
+        plant(host, `outbox/with-files/${entry.id}.json`, entry);
+        plant(host, 'outbox-together.json', [entry]);
+        return Promise.resolve();
+      },
+    ],
+  ])('says nothing in the operator’s name from %s', async (_place, put) => {
     const bus = new Bus();
     const host = await bus.host('front', { worker: 'echo done' });
+    await host.once();
     const [path, content] = messagePath(host.channel());
     const author = { name: 'operator', email: 'operator@front' };
     const commit = {
@@ -166,29 +221,38 @@ describe('a record that somebody could write into the state directory', () => {
       subject: 'x',
       files: [{ path, content }],
     };
-    const entry = { id: '01J0000000000000000000000A', commits: [commit] };
-    plant(host, name, name.includes('together') ? [entry] : entry);
+    await put(host, { id: '01J0000000000000000000000A', commits: [commit] });
     await host.once();
     await host.run('sync');
+    await host.run('outbox', '--allow-secret', 'all');
     expect(bus.messages()).toEqual([]);
     expect(bus.from('worker')).toEqual([]);
   });
 
   it('ends no process and shows no run another folder', async () => {
     const host = await new Bus().host('front', { worker: 'echo done' });
+    await host.once();
     const victim = spawn('sleep', ['600'], { detached: true });
     const started = readFileSync(`/proc/${String(victim.pid)}/stat`, 'utf8')
       .split(') ')[1]
       ?.split(' ')[19];
     const id = '01J0000000000000000000000A';
-    plant(host, `runs/${id}.json`, {
+    const run = {
       ...{ id, actor: 'worker', channel: host.channel(), messages: [], workdir: '/' },
       process: { pid: victim.pid, started },
+    };
+    const kinds = ['run', 'kept-process'];
+    for (const kind of kinds) plantRow(host.state, kind, id, JSON.stringify(run));
+    await host.once();
+    for (const kind of kinds)
+      expect(readdirSync(host.state)).toContain(`state.db.${kind}.${id}.broken`);
+    await plantDatabase(host, (root) => {
+      for (const kind of kinds) putRow(root, kind, run);
     });
     await host.once();
+    for (const kind of kinds) expect(rowsIn(host.state, kind)).toEqual([]);
     expect(victim.exitCode ?? victim.signalCode).toBe(null);
     process.kill(-victim.pid!, 'SIGKILL');
-    expect(readdirSync(join(host.state, 'runs'))).toContain(`${id}.json.broken`);
   });
 });
 

@@ -300,7 +300,7 @@ it('a state directory that others could read is closed to them, with what 6.0.0 
   await host.send('worker', 'hello');
   await host.run('search', 'hello');
   execFileSync('chmod', ['-R', 'go+rX', host.state]);
-  expect(open(host.state)).toEqual(expect.arrayContaining(['index.db', 'subscriptions.json']));
+  expect(open(host.state)).toEqual(expect.arrayContaining(['index.db', 'state.db']));
   await host.run('status');
   expect(open(host.state)).toEqual([]);
 
@@ -311,6 +311,10 @@ it('a state directory that others could read is closed to them, with what 6.0.0 
     writeFileSync(path, '');
   }
   writeFileSync(join(host.state, 'git-listing.json'), '');
+  // What 6.0.0 left.
+  mkdirSync(join(host.state, 'dead-letters'));
+  for (const name of ['cursors.json', 'dead-letters/x.json'])
+    writeFileSync(join(host.state, name), '');
   execFileSync('chmod', ['-R', 'go+rX', host.state]);
   await host.run('status');
   expect(open(host.state)).toEqual([]);

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { ask } from '../../src/dispatcher/socket/wake.ts';
 import { Bus, type Host } from '../support/bus.ts';
 import { Program } from '../support/process.ts';
+import { rowsIn } from '../support/rows.ts';
 import { Persuaded } from '../support/run-commands.ts';
 import { until } from '../support/wait.ts';
 
@@ -167,11 +168,7 @@ test('what a run has dropped is published although its dispatcher was killed, an
   const dispatcher = new Program(host, 'dispatch', '--host', 'laptop', '--interval', '1');
   await host.send('worker', 'go on');
   const dir = await runDirectory(host);
-  const records = join(host.state, 'runs');
-  await until(
-    'the record of the run',
-    () => existsSync(records) && readdirSync(records).some((name) => /^\w{26}\.json$/.test(name)),
-  );
+  await until('the record of the run', () => rowsIn(host.state, 'run').length > 0);
   await dispatcher.stop('SIGKILL');
   writeFileSync(join(dir, 'drop', `${id(1)}.json`), JSON.stringify(request(1)));
   writeFileSync(join(dir, 'drop', `.${id(2)}.tmp`), JSON.stringify(request(2)));

@@ -37,6 +37,28 @@ export function cellIn(state: string, kind: string): Item | undefined {
   return rowsIn(state, kind)[0]?.['is'] as Item | undefined;
 }
 
+/** The text of an item, as it stands there; of the first one where no id is given. */
+export function textIn(state: string, kind: string, id?: string): string {
+  const select = 'SELECT value FROM item WHERE kind = ?1 AND id = coalesce(?2, id) ORDER BY id';
+  const row = within(
+    state,
+    undefined,
+    (database) => database.prepare(select).get(kind, id ?? null) as unknown,
+  );
+  if (row === undefined) throw new Error(`there is no ${kind} ${id ?? ''}`);
+  return (row as { value: string }).value;
+}
+
+/** All that the database holds in words, but for some kinds. */
+export function allTextBut(state: string, ...kinds: string[]): string {
+  const all = 'SELECT kind, id, value FROM item UNION ALL SELECT kind, id, value FROM line';
+  const rows = within(state, [], (database) => database.prepare(all).all() as unknown[]);
+  return (rows as { kind: string; id: unknown; value: string }[])
+    .filter(({ kind }) => !kinds.includes(kind))
+    .map((row) => Object.values(row).join(' '))
+    .join('\n');
+}
+
 /** Writes an item as this machine does. */
 export function putRow(state: string, kind: string, item: Item & { id: string }): void {
   plantRow(state, kind, item.id, new Seal(state, kind).close(item.id, item));
@@ -47,6 +69,14 @@ export function plantRow(state: string, kind: string, id: string, value: string)
   within(state, undefined, (database) => {
     const insert = 'INSERT OR REPLACE INTO item (kind, id, value) VALUES (?, ?, ?)';
     database.prepare(insert).run(kind, id, value);
+  });
+}
+
+/** Adds a line, as whoever can write. */
+export function plantLine(state: string, kind: string, line: Item): void {
+  within(state, undefined, (database) => {
+    const insert = 'INSERT INTO line (kind, value) VALUES (?, ?)';
+    database.prepare(insert).run(kind, JSON.stringify(line));
   });
 }
 
@@ -74,6 +104,28 @@ export function refuse(state: string, kind: string): () => void {
   return () => {
     within(state, undefined, (database) => {
       database.exec('DROP TRIGGER refuse');
+    });
+  };
+}
+
+/**
+ * Lets the database take no items of a kind from now on, as a full disk does, and the rest as ever.
+ *
+ * @returns ends that
+ */
+export function fill(state: string, kind: string): () => void {
+  within(state, undefined, (database) => {
+    // SQLite has no other number for another row, and says what it says of a full disk.
+    database.exec(
+      `CREATE TABLE filled (id INTEGER PRIMARY KEY AUTOINCREMENT) STRICT;
+       INSERT INTO filled VALUES (9223372036854775807);
+       CREATE TRIGGER fill BEFORE INSERT ON item WHEN new.kind = '${kind}'
+       BEGIN INSERT INTO filled VALUES (NULL); END`,
+    );
+  });
+  return () => {
+    within(state, undefined, (database) => {
+      database.exec('DROP TRIGGER fill; DROP TABLE filled');
     });
   };
 }
