@@ -26,7 +26,7 @@ import { until } from '../support/wait.ts';
 /** Moves a folder onto a disk of its own, and fills that; the path of what fills it. */
 function onFullDisk(folder: string, size: string): string {
   mkdirSync(folder, { recursive: true });
-  const saved = execFileSync('tar', ['-C', folder, '-cf', '-', '.']);
+  const saved = execFileSync('tar', ['-C', folder, '-cf', '-', '.'], { maxBuffer: 2 ** 28 });
   onTestFinished(mounted(folder, `size=${size},mode=700`));
   execFileSync('tar', ['-C', folder, '-xf', '-'], { input: saved });
   const filler = join(folder, 'filler');

@@ -11,7 +11,6 @@ const bin = fileURLToPath(new URL('../../bin/crosstalk.js', import.meta.url));
 /** What starts a program with process ids of its own, as a container does. */
 const APART = ['--pid', '--fork', '--mount-proc'];
 const canBeApart = spawnSync('unshare', [...APART, 'true']).status === 0;
-const unless = canBeApart ? '' : ' (skipped: there are no PID namespaces)';
 
 /** A machine whose dispatcher serves, and cannot be asked: its socket is out of reach for others. */
 async function served(): Promise<{ bus: Bus; host: Host; first: Program }> {
@@ -31,7 +30,7 @@ function another(host: Host): { status: number | null; stderr: string } {
 }
 
 it.skipIf(!canBeApart)(
-  `a dispatcher in another container on the same volume is refused, also while the first is stopped${unless}`,
+  'a dispatcher in another container on the same volume is refused, also while the first is stopped',
   async () => {
     const { bus, host, first } = await served();
     first.child.kill('SIGSTOP');
@@ -54,7 +53,7 @@ it.skipIf(!canBeApart)(
 );
 
 it.skipIf(!canBeApart)(
-  `status in another container knows that a dispatcher runs, and that a killed one does not${unless}`,
+  'status in another container knows that a dispatcher runs, and that a killed one does not',
   async () => {
     const { host, first } = await served();
     const env = { ...process.env, ...host.env, CROSSTALK_TRANSPORT: host.dir };
