@@ -1,9 +1,10 @@
-import { chmodSync, closeSync, existsSync, openSync, statSync } from 'node:fs';
+import { chmodSync, closeSync, openSync } from 'node:fs';
 import type {
   DatabaseSyncInstance,
   SqliteModule,
   StatementSyncInstance,
 } from '@photostructure/sqlite';
+import { atPath } from '../at-path.ts';
 import { CrosstalkError, reasonOf } from '../errors.ts';
 
 /** SQLite's result codes for a file that is damaged, or is not a database. */
@@ -16,6 +17,8 @@ const FULL = 13;
  */
 const UNWRITABLE = new Set([3, 8, 10, FULL, 14, 23]);
 const BUSY = 5;
+/** SQLite's result code for a file that it cannot open. */
+const CANNOT_OPEN = 14;
 
 /** A row as SQLite returns it. */
 export type Row = Record<string, string | number | null>;
@@ -122,6 +125,11 @@ export function isBroken(error: unknown): boolean {
   return BROKEN.has(resultOf(error));
 }
 
+/** An error which means that the file is damaged. */
+export function broken(message: string): Error {
+  return Object.assign(new Error(message), { errcode: 11 });
+}
+
 /** Whether an error means that another process is writing. */
 export function isBusy(error: unknown): boolean {
   return resultOf(error) === BUSY;
@@ -131,15 +139,28 @@ export function isBusy(error: unknown): boolean {
  * Creates the file if it is missing, readable only by its owner: SQLite gives its other files the same
  * permissions. An existing file loses further permissions; it is not opened, because to close any descriptor
  * of a file takes away the locks that this process has on it.
+ *
+ * @throws CrosstalkError `refused` where something else is in the place of one of them, which may lead to
+ *   somebody's file
  */
 function keepPrivate(path: string): void {
-  // SQLite reports a place that cannot be written.
-  try {
-    if (!existsSync(path)) closeSync(openSync(path, 'ax', 0o600));
-    for (const part of [path, `${path}-wal`, `${path}-shm`])
-      if (existsSync(part) && (statSync(part).mode & 0o077) !== 0) chmodSync(part, 0o600);
-  } catch {
-    return;
+  for (const part of [path, `${path}-wal`, `${path}-shm`]) {
+    const found = atPath(part, { follow: false });
+    if (found?.isFile() === false)
+      throw Object.assign(
+        new CrosstalkError(
+          'refused',
+          `${part} is no plain file, so crosstalk has not made it: end what runs here, and move it away`,
+        ),
+        { errcode: CANNOT_OPEN },
+      );
+    // SQLite reports a place that cannot be written.
+    try {
+      if (found === undefined && part === path) closeSync(openSync(path, 'ax', 0o600));
+      if (found !== undefined && (found.mode & 0o077) !== 0) chmodSync(part, 0o600);
+    } catch {
+      return;
+    }
   }
 }
 
