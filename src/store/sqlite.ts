@@ -5,7 +5,7 @@ import type {
   StatementSyncInstance,
 } from '@photostructure/sqlite';
 import { atPath } from '../at-path.ts';
-import { CrosstalkError, reasonOf } from '../errors.ts';
+import { CrosstalkError, hasCode, reasonOf } from '../errors.ts';
 
 /** SQLite's result codes for a file that is damaged, or is not a database. */
 const BROKEN = new Set([11, 26]);
@@ -154,13 +154,25 @@ function keepPrivate(path: string): void {
         ),
         { errcode: CANNOT_OPEN },
       );
-    // SQLite reports a place that cannot be written.
-    try {
-      if (found === undefined && part === path) closeSync(openSync(path, 'ax', 0o600));
-      if (found !== undefined && (found.mode & 0o077) !== 0) chmodSync(part, 0o600);
-    } catch {
-      return;
-    }
+    if (found === undefined && part === path) make(path);
+    // Whoever may not change its rights may be able to read it.
+    if (found !== undefined && (found.mode & 0o077) !== 0)
+      try {
+        chmodSync(part, 0o600);
+      } catch {
+        return;
+      }
+  }
+}
+
+/** @throws the error of the system, which says more than SQLite's for every file that it cannot open */
+function make(path: string): void {
+  try {
+    closeSync(openSync(path, 'ax', 0o600));
+  } catch (error) {
+    if (hasCode(error, 'EEXIST')) return;
+    const errcode = hasCode(error, 'ENOSPC') ? FULL : CANNOT_OPEN;
+    throw Object.assign(error as Error, { errcode });
   }
 }
 

@@ -3,7 +3,7 @@ import { constants } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { passed } from '../crash-points.ts';
-import { CrosstalkError, hasCode, reasonOf } from '../errors.ts';
+import { CrosstalkError, hasCode, isSystemError, reasonOf } from '../errors.ts';
 import { MIGRATIONS } from './migrations.ts';
 import { broken, connect, isBroken, isBusy, resultOf, text, type Database } from './sqlite.ts';
 
@@ -193,7 +193,8 @@ const LEAST = 64 * 1024;
 /** An error of SQLite as the system would say it, so that who waits for room waits for it here too. */
 export function systemError(error: unknown, path: string): unknown {
   const found = OF_THE_SYSTEM[resultOf(error)];
-  if (found === undefined || error instanceof CrosstalkError) return error;
+  // Some say already what it is.
+  if (found === undefined || error instanceof CrosstalkError || isSystemError(error)) return error;
   // What SQLite maps into memory has an error of its own when the disk is full.
   const code = found === 'EIO' && isFull(path) ? 'ENOSPC' : found;
   const line = `${code}: ${IN_WORDS[code]}, '${path}' (${reasonOf(error)})`;
