@@ -1,10 +1,14 @@
 import { existsSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
+import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { atPath } from '../at-path.ts';
+import { CrosstalkError } from '../errors.ts';
 import { makeFolder } from '../folder.ts';
-import { connect, isBusy, type Database } from '../store/sqlite.ts';
-import { isRecord, readJson, writeWhole } from './files.ts';
+import { plainFileAt } from '../plain-file.ts';
+import { connect, isBroken, isBusy, type Database } from '../store/sqlite.ts';
+import { systemError } from '../store/store.ts';
+import { isRecord, writeWhole } from './files.ts';
 import { identify, isAlive, type ProcessIdentity } from './process-identity.ts';
 
 /**
@@ -45,12 +49,12 @@ export async function holderOf(root: string, name: LockName): Promise<Holder | u
   if (!isNamed(root, name)) return undefined;
   try {
     const taken = await take(root, name);
-    if (taken === undefined) return await said(root, name);
+    if (taken === undefined) return said(root, name);
     taken.close();
     return undefined;
   } catch {
     // Where nothing may be written, only the name tells.
-    const holder = await said(root, name);
+    const holder = said(root, name);
     return (await isAlive(holder)) ? holder : undefined;
   }
 }
@@ -59,6 +63,9 @@ export async function holderOf(root: string, name: LockName): Promise<Holder | u
 export function isNamed(root: string, name: LockName): boolean {
   return existsSync(namePath(root, name));
 }
+
+/** Bytes of a file that names a holder. */
+const MAX_NAME = 4096;
 
 /** Milliseconds for which who only looks may have it. */
 const LOOK_MS = 100;
@@ -75,7 +82,7 @@ export async function acquire(
     const taken = await take(root, name);
     if (taken !== undefined) return { ok: true, release: await named(root, name, taken) };
     const isOver = performance.now() >= deadline || signal?.aborted === true;
-    if (isOver) return { ok: false, holder: await said(root, name) };
+    if (isOver) return { ok: false, holder: said(root, name) };
     const pause = 5 + Math.random() * 20;
     await sleep(pause, undefined, { ...(signal && { signal }) }).catch(() => undefined);
   }
@@ -83,24 +90,34 @@ export async function acquire(
 
 /** Takes a lock that is free, until the connection is closed. */
 async function take(root: string, name: LockName): Promise<Database | undefined> {
-  const database = await connect(join(root, `${name}.lock.db`), 0);
+  const path = join(root, `${name}.lock.db`);
+  let database: Database | undefined;
   try {
+    database = await connect(path, 0);
     database.exec('BEGIN EXCLUSIVE');
     return database;
   } catch (error) {
-    database.close();
+    database?.close();
     if (isBusy(error)) return undefined;
-    throw error;
+    if (!isBroken(error)) throw systemError(error, path);
+    // Not moved: whoever came a moment later would move the one that has just been made and is held.
+    throw new CrosstalkError(
+      'refused',
+      `${path} is damaged, or is no file of crosstalk: end what runs here, and move it away`,
+      { cause: error },
+    );
   }
 }
 
 /** Names this process as the holder; returns what gives the lock up. */
 async function named(root: string, name: LockName, taken: Database): Promise<() => Promise<void>> {
   const release = async (): Promise<void> => {
-    await rm(namePath(root, name), { force: true });
+    // What is not removed is not believed.
+    await rm(namePath(root, name), { force: true }).catch(() => undefined);
     taken.close();
   };
   try {
+    await clear(namePath(root, name));
     const self: Holder = { ...(await identify(process.pid)), since: new Date().toISOString() };
     await writeWhole(namePath(root, name), JSON.stringify(self));
     return release;
@@ -110,15 +127,31 @@ async function named(root: string, name: LockName, taken: Database): Promise<() 
   }
 }
 
+/** A file can be put in the place of anything but a folder. */
+async function clear(path: string): Promise<void> {
+  if (atPath(path, { follow: false })?.isDirectory() !== true) return;
+  await rename(path, `${path}.${String(Date.now())}.broken`);
+}
+
 /** Who is named; whoever has it may not have come to say so. */
-async function said(root: string, name: LockName): Promise<Holder> {
-  const { value } = (await readJson(namePath(root, name))) ?? {};
-  const { pid, started, since } = isRecord(value) ? value : {};
+function said(root: string, name: LockName): Holder {
+  const { pid, started, since } = fieldsAt(namePath(root, name));
   return {
     pid: typeof pid === 'number' ? pid : 0,
     started: typeof started === 'string' ? started : '',
     since: typeof since === 'string' ? since : 'a moment ago',
   };
+}
+
+/** What is in a file of which anything may be in the place. */
+function fieldsAt(path: string): Record<string, unknown> {
+  const found = plainFileAt(path, MAX_NAME, { follow: false });
+  try {
+    const value: unknown = found.kind === 'text' ? JSON.parse(found.text) : undefined;
+    return isRecord(value) ? value : {};
+  } catch {
+    return {};
+  }
 }
 
 function namePath(root: string, name: LockName): string {

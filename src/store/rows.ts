@@ -1,8 +1,11 @@
-import { writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { writeAside } from './aside.ts';
 import { Seal } from './seal.ts';
 import { number, text, type Database } from './sqlite.ts';
 import { Store } from './store.ts';
+
+/** Characters of an id in the name of a file. */
+const MAX_ID = 100;
 
 /** The items of one kind, within one step of a store. */
 class Items<T extends { id: string }> {
@@ -61,9 +64,10 @@ class Items<T extends { id: string }> {
   setAside(path: string, ids: readonly string[]): void {
     for (const id of ids) {
       const select = 'SELECT value FROM item WHERE kind = ? AND id = ?';
-      const value = text(this.#database.get(select, this.#kind, id) ?? {}, 'value');
-      const name = [path, this.#kind, encodeURIComponent(id), 'broken'].filter((part) => part);
-      writeFileSync(name.join('.'), value, { mode: 0o600 });
+      const row = this.#database.get(select, this.#kind, id);
+      if (row === undefined) continue;
+      const named = encodeURIComponent(id).slice(0, MAX_ID);
+      writeAside([path, this.#kind, named].filter((part) => part).join('.'), text(row, 'value'));
       this.remove(id);
     }
   }
@@ -172,6 +176,20 @@ export class Cell<T extends object> {
   }
 }
 
+/** The fields of a line, which are texts and lists of texts; undefined for what we have not written. */
+function lineOf(value: string): object | undefined {
+  const isText = (one: unknown): boolean => typeof one === 'string';
+  try {
+    const line: unknown = JSON.parse(value);
+    if (typeof line !== 'object' || line === null) return undefined;
+    const isOurs = (one: unknown): boolean =>
+      Array.isArray(one) ? one.every(isText) : isText(one);
+    return Object.values(line).every(isOurs) ? line : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 /** How many lines are added until those of their kind are counted. */
 const COUNTED_EVERY = 256;
 
@@ -209,7 +227,7 @@ export class Lines<T extends object> {
   all(): Promise<T[]> {
     return this.#store.read((database) => {
       const rows = database.all('SELECT value FROM line WHERE kind = ? ORDER BY id', this.#kind);
-      return rows.map((row) => JSON.parse(text(row, 'value')) as T);
+      return rows.flatMap((row) => (lineOf(text(row, 'value')) as T | undefined) ?? []);
     });
   }
 

@@ -1,10 +1,11 @@
-import { chmodSync, closeSync, existsSync, openSync, statSync } from 'node:fs';
+import { chmodSync, closeSync, openSync } from 'node:fs';
 import type {
   DatabaseSyncInstance,
   SqliteModule,
   StatementSyncInstance,
 } from '@photostructure/sqlite';
-import { CrosstalkError, reasonOf } from '../errors.ts';
+import { atPath } from '../at-path.ts';
+import { CrosstalkError, hasCode, reasonOf } from '../errors.ts';
 
 /** SQLite's result codes for a file that is damaged, or is not a database. */
 const BROKEN = new Set([11, 26]);
@@ -16,6 +17,8 @@ const FULL = 13;
  */
 const UNWRITABLE = new Set([3, 8, 10, FULL, 14, 23]);
 const BUSY = 5;
+/** SQLite's result code for a file that it cannot open. */
+const CANNOT_OPEN = 14;
 
 /** A row as SQLite returns it. */
 export type Row = Record<string, string | number | null>;
@@ -122,6 +125,11 @@ export function isBroken(error: unknown): boolean {
   return BROKEN.has(resultOf(error));
 }
 
+/** An error which means that the file is damaged. */
+export function broken(message: string): Error {
+  return Object.assign(new Error(message), { errcode: 11 });
+}
+
 /** Whether an error means that another process is writing. */
 export function isBusy(error: unknown): boolean {
   return resultOf(error) === BUSY;
@@ -131,15 +139,40 @@ export function isBusy(error: unknown): boolean {
  * Creates the file if it is missing, readable only by its owner: SQLite gives its other files the same
  * permissions. An existing file loses further permissions; it is not opened, because to close any descriptor
  * of a file takes away the locks that this process has on it.
+ *
+ * @throws CrosstalkError `refused` where something else is in the place of one of them, which may lead to
+ *   somebody's file
  */
 function keepPrivate(path: string): void {
-  // SQLite reports a place that cannot be written.
+  for (const part of [path, `${path}-wal`, `${path}-shm`]) {
+    const found = atPath(part, { follow: false });
+    if (found?.isFile() === false)
+      throw Object.assign(
+        new CrosstalkError(
+          'refused',
+          `${part} is no plain file, so crosstalk has not made it: end what runs here, and move it away`,
+        ),
+        { errcode: CANNOT_OPEN },
+      );
+    if (found === undefined && part === path) make(path);
+    // Whoever may not change its rights may be able to read it.
+    if (found !== undefined && (found.mode & 0o077) !== 0)
+      try {
+        chmodSync(part, 0o600);
+      } catch {
+        return;
+      }
+  }
+}
+
+/** @throws the error of the system, which says more than SQLite's for every file that it cannot open */
+function make(path: string): void {
   try {
-    if (!existsSync(path)) closeSync(openSync(path, 'ax', 0o600));
-    for (const part of [path, `${path}-wal`, `${path}-shm`])
-      if (existsSync(part) && (statSync(part).mode & 0o077) !== 0) chmodSync(part, 0o600);
-  } catch {
-    return;
+    closeSync(openSync(path, 'ax', 0o600));
+  } catch (error) {
+    if (hasCode(error, 'EEXIST')) return;
+    const errcode = hasCode(error, 'ENOSPC') ? FULL : CANNOT_OPEN;
+    throw Object.assign(error as Error, { errcode });
   }
 }
 

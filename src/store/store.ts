@@ -3,9 +3,9 @@ import { constants } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { passed } from '../crash-points.ts';
-import { CrosstalkError, hasCode, reasonOf } from '../errors.ts';
+import { CrosstalkError, hasCode, isSystemError, reasonOf } from '../errors.ts';
 import { MIGRATIONS } from './migrations.ts';
-import { connect, isBroken, isBusy, resultOf, type Database } from './sqlite.ts';
+import { broken, connect, isBroken, isBusy, resultOf, text, type Database } from './sqlite.ts';
 
 /** The database of a state directory. */
 export const STATE_DATABASE = 'state.db';
@@ -124,11 +124,24 @@ async function prepared(path: string): Promise<Database> {
     // What is removed may be a secret.
     database.exec('PRAGMA secure_delete = ON; PRAGMA journal_size_limit = 4000000');
     if (database.version !== MIGRATIONS.length) migrate(database, path);
+    if (namesIn(database) !== NAMES) throw broken(`it does not hold ${NAMES} and nothing else`);
     return database;
   } catch (error) {
     database.close();
     throw error;
   }
+}
+
+/** What the migrations make. */
+const NAMES = 'item, line, lines_of';
+
+/** What is in a database, such as tables, indices and triggers, besides what SQLite makes by itself. */
+function namesIn(database: Database): string {
+  const select = "SELECT name FROM sqlite_master WHERE name NOT LIKE 'sqlite%' ORDER BY name";
+  return database
+    .all(select)
+    .map((row) => text(row, 'name'))
+    .join(', ');
 }
 
 function migrate(database: Database, path: string): void {
@@ -178,9 +191,10 @@ const IN_WORDS = {
 const LEAST = 64 * 1024;
 
 /** An error of SQLite as the system would say it, so that who waits for room waits for it here too. */
-function systemError(error: unknown, path: string): unknown {
+export function systemError(error: unknown, path: string): unknown {
   const found = OF_THE_SYSTEM[resultOf(error)];
-  if (found === undefined) return error;
+  // Some say already what it is.
+  if (found === undefined || error instanceof CrosstalkError || isSystemError(error)) return error;
   // What SQLite maps into memory has an error of its own when the disk is full.
   const code = found === 'EIO' && isFull(path) ? 'ENOSPC' : found;
   const line = `${code}: ${IN_WORDS[code]}, '${path}' (${reasonOf(error)})`;

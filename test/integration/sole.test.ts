@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
@@ -97,4 +97,21 @@ it('of eight processes that want a lock, one has it at any time, and the next ha
   execFileSync('sh', ['-c', `${all} wait`, file], { stdio: 'pipe' });
   expect(readFileSync(counter, 'utf8')).toBe('40');
   expect(await holderOf(root, 'writer')).toBe(undefined);
+});
+
+it('a folder, a named pipe or a damaged file in the place of a lock lets nobody wait', async () => {
+  const root = scratch();
+  const name = join(root, 'writer.lock');
+  mkdirSync(join(name, 'in it'), { recursive: true });
+  const first = await acquire(root, 'writer', { wait: 0 });
+  expect(first.ok).toBe(true);
+  rmSync(name);
+  execFileSync('mkfifo', [name]);
+  expect(await acquire(root, 'writer', { wait: 0 })).toMatchObject({ ok: false });
+  expect(await holderOf(root, 'writer')).toMatchObject({ pid: 0 });
+  if (first.ok) await first.release();
+  writeFileSync(join(root, 'writer.lock.db'), 'no lock, '.repeat(1000));
+  await expect(acquire(root, 'writer', { wait: 0 })).rejects.toThrow(
+    `${join(root, 'writer.lock.db')} is damaged, or is no file of crosstalk`,
+  );
 });

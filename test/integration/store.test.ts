@@ -1,10 +1,12 @@
 import { execFileSync } from 'node:child_process';
 import {
+  chmodSync,
   existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
@@ -199,4 +201,60 @@ it('a database that is removed or replaced while a process has it open is notice
   expect(existsSync(`${path}.dead-letter.C.broken`)).toBe(true);
   await rows.put({ id: 'D' });
   expect(await rows.ids()).toEqual(['D']);
+});
+
+describe('what another program puts beside the database', () => {
+  it('a row that is set aside goes through no symlink, and waits for no named pipe', async () => {
+    const { bus, host, path } = await machine();
+    const victim = join(bus.root, 'victim');
+    writeFileSync(victim, 'precious');
+    symlinkSync(victim, `${path}.outbox.01A.broken`);
+    execFileSync('mkfifo', [`${path}.outbox.01B.broken`]);
+    const database = new DatabaseSync(path);
+    for (const id of ['01A', '01B', 'A'.repeat(400)])
+      database.exec(`INSERT INTO item VALUES ('outbox', '${id}', 'planted')`);
+    database.close();
+    expect(await run(host, 'dispatch', '--once', '--host', 'front')).toMatchObject({ code: 0 });
+    expect(readFileSync(victim, 'utf8')).toBe('precious');
+    expect(readdirSync(host.state).filter((name) => name.endsWith('.broken'))).toHaveLength(5);
+  });
+
+  it.each(['state.db-wal', 'state.db-shm', 'writer.lock.db', 'dispatcher.lock.db'])(
+    'a symlink in the place of %s is refused, and what it leads to stays as it is',
+    async (name) => {
+      const { bus, host } = await machine();
+      const victim = join(bus.root, 'victim');
+      writeFileSync(victim, 'precious', { mode: 0o644 });
+      chmodSync(victim, 0o644);
+      rmSync(join(host.state, name), { force: true });
+      symlinkSync(victim, join(host.state, name));
+      const sent = await run(host, 'send', '--to', 'worker', 'hello');
+      const served = await run(host, 'dispatch', '--once', '--host', 'front');
+      expect(served.code).toBe(1);
+      expect(sent.err + served.err).toContain(`${name} is no plain file`);
+      expect(statSync(victim).mode & 0o777).toBe(0o644);
+      expect(readFileSync(victim, 'utf8')).toBe('precious');
+    },
+  );
+
+  it('lines that are none of ours stop nothing', async () => {
+    const { host, path } = await machine();
+    const database = new DatabaseSync(path);
+    for (const value of ['no json', 'null', '{"messages":5}'])
+      database.exec(`INSERT INTO line (kind, value) VALUES ('silence', '${value}')`);
+    database.close();
+    expect((await run(host, 'send', '--to', 'worker', 'hello')).code).toBe(0);
+    expect(await run(host, 'dispatch', '--once', '--host', 'front')).toMatchObject({ code: 0 });
+  });
+
+  it.each([
+    'DROP TABLE item',
+    "CREATE TRIGGER no BEFORE INSERT ON item BEGIN SELECT RAISE(ABORT, 'no'); END",
+  ])('a database in which somebody did this is set aside: %s', async (change) => {
+    const { bus, host, path } = await machine();
+    const database = new DatabaseSync(path);
+    database.exec(change);
+    database.close();
+    await goesOn(bus, host);
+  });
 });
