@@ -90,7 +90,7 @@ export class Silences {
 
   /** A number that changes when something is put on record. */
   mark(): Promise<number> {
-    return this.#lines.newest();
+    return this.#lines.count();
   }
 
   /** Calls back for everything that is on record. */

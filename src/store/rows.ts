@@ -219,8 +219,8 @@ export class Lines<T extends object> {
           this.#kind,
           JSON.stringify(value),
         );
-      const { id } = database.get('SELECT max(id) AS id FROM line') ?? {};
-      if (Number(id) % COUNTED_EVERY < values.length) this.#forget(database);
+      const select = `SELECT max(id) % ${String(COUNTED_EVERY)} AS n FROM line`;
+      if (number(database.get(select) ?? {}, 'n') < values.length) this.#forget(database);
     });
   }
 
@@ -231,10 +231,10 @@ export class Lines<T extends object> {
     });
   }
 
-  /** A number that grows with each line; 0 where there is none. */
-  newest(): Promise<number> {
-    const select = 'SELECT max(id) AS id FROM line WHERE kind = ?';
-    return this.#store.read((database) => number(database.get(select, this.#kind) ?? {}, 'id'));
+  /** How many there are. */
+  count(): Promise<number> {
+    const select = 'SELECT count(*) AS n FROM line WHERE kind = ?';
+    return this.#store.read((database) => number(database.get(select, this.#kind) ?? {}, 'n'));
   }
 
   #forget(database: Database): void {

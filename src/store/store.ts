@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { passed } from '../crash-points.ts';
 import { CrosstalkError, hasCode, isSystemError, reasonOf } from '../errors.ts';
 import { MIGRATIONS } from './migrations.ts';
-import { broken, connect, isBroken, isBusy, resultOf, text, type Database } from './sqlite.ts';
+import { broken, connect, isBroken, isBusy, resultOf, type Database } from './sqlite.ts';
 
 /** The database of a state directory. */
 export const STATE_DATABASE = 'state.db';
@@ -124,7 +124,7 @@ async function prepared(path: string): Promise<Database> {
     // What is removed may be a secret.
     database.exec('PRAGMA secure_delete = ON; PRAGMA journal_size_limit = 4000000');
     if (database.version !== MIGRATIONS.length) migrate(database, path);
-    if (namesIn(database) !== NAMES) throw broken(`it does not hold ${NAMES} and nothing else`);
+    if (!isWhole(database)) throw broken('a table of it is gone');
     return database;
   } catch (error) {
     database.close();
@@ -132,16 +132,10 @@ async function prepared(path: string): Promise<Database> {
   }
 }
 
-/** What the migrations make. */
-const NAMES = 'item, line, lines_of';
-
-/** What is in a database, such as tables, indices and triggers, besides what SQLite makes by itself. */
-function namesIn(database: Database): string {
-  const select = "SELECT name FROM sqlite_master WHERE name NOT LIKE 'sqlite%' ORDER BY name";
-  return database
-    .all(select)
-    .map((row) => text(row, 'name'))
-    .join(', ');
+/** Whether what the migrations make is there. */
+function isWhole(database: Database): boolean {
+  const select = "SELECT name FROM sqlite_master WHERE name IN ('item', 'line', 'lines_of')";
+  return database.all(select).length === 3;
 }
 
 function migrate(database: Database, path: string): void {

@@ -247,13 +247,10 @@ describe('what another program puts beside the database', () => {
     expect(await run(host, 'dispatch', '--once', '--host', 'front')).toMatchObject({ code: 0 });
   });
 
-  it.each([
-    'DROP TABLE item',
-    "CREATE TRIGGER no BEFORE INSERT ON item BEGIN SELECT RAISE(ABORT, 'no'); END",
-  ])('a database in which somebody did this is set aside: %s', async (change) => {
+  it('a database of which a table was removed is set aside', async () => {
     const { bus, host, path } = await machine();
     const database = new DatabaseSync(path);
-    database.exec(change);
+    database.exec('DROP TABLE item');
     database.close();
     await goesOn(bus, host);
   });
