@@ -188,7 +188,7 @@ it('a hostile text cannot steer the terminal, colour what follows, or pass for t
   expect(plain.out.split('\n').slice(1)).toEqual([...shown.map((line) => `  ${line}`), '', '']);
   expect((await host.run('read', '00000001')).out).toContain(`\n\n${shown.join('\n')}\n`);
 
-  const colourful = { outIsTty: true, env: { NO_COLOR: '' } };
+  const colourful = { outIsTty: true, env: { NO_COLOR: '', TERM: 'xterm' } };
   for (const argv of [['log'], ['read', '00000001']]) {
     const { out } = await host.runWith(colourful, ...argv);
     expect(out).toContain('\u001b[1m# Heading\u001b[22m');

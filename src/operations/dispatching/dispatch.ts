@@ -8,6 +8,7 @@ import { isPrivate, stateHome } from '../../state/directory.ts';
 import { servingCount } from './serving.ts';
 import { profilesIn } from '../../bus/profiles.ts';
 import { sweep } from '../../state/sweep.ts';
+import { Store } from '../../store/store.ts';
 import { namesOf } from '../../state/state-paths.ts';
 import { Worktrees } from '../../state/worktrees.ts';
 import { Workspaces } from '../../state/workspaces.ts';
@@ -87,6 +88,8 @@ async function prepare(context: Context, workspaces: Workspaces): Promise<void> 
   const records = await workspaces.folders();
   const { root, git } = paths;
   await knowSecrets(context);
+  // Opened now, and kept: later there may be no descriptor for it, and mail would be refused.
+  await Store.at(root).write(() => undefined);
   await outbox.sweepFiles(context.now());
   const folders = namesOf(paths).full.map((name) => join(root, name));
   const kept = [root, ...folders, join(git, 'info'), outbox.files.folder, profilesIn(root)];
