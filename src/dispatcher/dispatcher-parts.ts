@@ -1,7 +1,7 @@
 import type { DeadLetters } from '../state/dead-letters.ts';
 import type { Interruptions } from '../state/interruptions.ts';
 import type { Outbox } from '../state/outbox.ts';
-import type { Written } from '../state/keys/written.ts';
+import type { Written } from '../state/written.ts';
 import type { Decided } from '../state/keys/decided.ts';
 import type { Subscriptions } from './automation/subscriptions.ts';
 import type { Gated } from './gates/gated.ts';

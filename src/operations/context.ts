@@ -22,7 +22,7 @@ import { Outbox } from '../state/outbox.ts';
 import type { RemoteBudget } from '../state/remote-budget.ts';
 import { Decided } from '../state/keys/decided.ts';
 import { Seal } from '../store/seal.ts';
-import { Written } from '../state/keys/written.ts';
+import { Written } from '../state/written.ts';
 import { Runs } from '../state/runs.ts';
 import type { Turns } from '../state/turn.ts';
 import { findClone } from '../transport/clone/clone.ts';

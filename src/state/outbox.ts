@@ -2,6 +2,7 @@ import { passed } from '../crash-points.ts';
 import { Emitter } from '../emitter.ts';
 import type { FoundSecret } from '../protocol/text/found-secret.ts';
 import { Rows } from '../store/rows.ts';
+import type { Database } from '../store/sqlite.ts';
 import { Store } from '../store/store.ts';
 import { hasFiles, type HeldEntry, type OutboxEntry, type SetAside } from './outbox-entry.ts';
 import { SideFiles } from './side-files.ts';
@@ -17,9 +18,9 @@ export interface OutboxEvents {
   seen: [entry: OutboxEntry];
 }
 
-/** Is told of each entry before it is put. */
+/** Is told of each entry in the step that puts it. */
 interface Recorder {
-  note: (entry: OutboxEntry) => Promise<void>;
+  note: (database: Database, entry: OutboxEntry) => void;
 }
 
 /**
@@ -51,14 +52,16 @@ export class Outbox {
   }
 
   /** The files that an entry names are written before, to {@link files}. */
-  async put(entry: OutboxEntry): Promise<void> {
-    await this.#written?.note(entry);
-    await this.putAll([entry]);
+  put(entry: OutboxEntry): Promise<void> {
+    return this.#put([entry], this.#written);
   }
-  /** Puts entries of which none may stay away. */
+  /** Puts entries of which none may stay away; they were on the bus before. */
   async putAll(entries: readonly OutboxEntry[]): Promise<void> {
-    if (entries.length === 0) return;
+    if (entries.length > 0) await this.#put(entries);
+  }
+  async #put(entries: readonly OutboxEntry[], written?: Recorder): Promise<void> {
     await this.#store.write((database) => {
+      for (const entry of entries) written?.note(database, entry);
       const [waiting, held] = [this.#waiting.in(database), this.#held.in(database)];
       for (const entry of entries) {
         waiting.put(entry);

@@ -3,7 +3,7 @@
  * released is never changed.
  *
  * An `item` is known by its kind and id, and is replaced as a whole. A `line` is added, in order, and never
- * changed. The value of either is JSON.
+ * changed. The value of either is JSON. In `written` are the messages that this machine has written, by path.
  */
 export const MIGRATIONS: readonly string[] = [
   `CREATE TABLE item (
@@ -12,4 +12,7 @@ export const MIGRATIONS: readonly string[] = [
    ) STRICT;
    CREATE TABLE line (id INTEGER PRIMARY KEY, kind TEXT NOT NULL, value TEXT NOT NULL) STRICT;
    CREATE INDEX lines_of ON line (kind);`,
+  `CREATE TABLE written (
+     id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, digest TEXT NOT NULL, seal TEXT NOT NULL
+   ) STRICT;`,
 ];

@@ -44,7 +44,7 @@ async function deliveriesOf(
     }),
     departed: new Departed(host.state),
     hostname: 'here',
-    wrote: () => true,
+    written: { look: (paths) => Promise.resolve(new Map(paths.map((path) => [path, '']))) },
     publishAgain: () => Promise.resolve(),
     fromNow: false,
     cursors: new Cursors(host.state),

@@ -3,6 +3,7 @@ import { passed } from '../../crash-points.ts';
 import { messageFile } from '../../protocol/layout.ts';
 import { Mailboxes, type Delivery, type DeliveryState } from '../../protocol/mailbox.ts';
 import type { ActorCursors, Cursors } from '../../state/cursors.ts';
+import type { Written } from '../../state/written.ts';
 import { continuity } from '../../bus/epochs.ts';
 import { cursorsOf } from './cursors-of.ts';
 import type { Known } from './known.ts';
@@ -18,8 +19,7 @@ export interface DeliveriesParts extends LostHistoryParts {
   cursors: Cursors;
   known: Known;
   lacking: Lacking;
-  /** Whether a file was in this machine's outbox, as far as this process has seen. */
-  wrote: (path: string) => boolean;
+  written: Pick<Written, 'look'>;
   /** New actors start at the tip instead of with their unanswered messages. */
   fromNow: boolean;
 }
@@ -55,10 +55,13 @@ export class Deliveries {
 
   constructor(parts: DeliveriesParts) {
     this.#parts = parts;
-    const { wrote, departed, log } = parts;
+    const { written, departed, log } = parts;
     this.reports = new ScanReports(log);
     this.#lost = new LostHistory(parts);
-    this.aliases = new SharedAliasCheck((path) => wrote(path) || departed.has(path), log);
+    this.aliases = new SharedAliasCheck(async (paths) => {
+      const ours = await written.look(paths);
+      return (path) => ours.has(path) || departed.has(path);
+    }, log);
   }
 
   /** Called before a fetch, to know what another process pushes and clears away after it. */
@@ -153,7 +156,7 @@ export class Deliveries {
       return isNews ? this.#afterRewrite(audience, history.lost, tip, scan) : undefined;
     if (history.kind === 'archived') this.reports.archived(tip, scan);
     await this.#parts.departed.note(scan.removed, { lasting: history.kind === 'grown' });
-    this.aliases.look(host, scan);
+    await this.aliases.look(host, scan);
     const back = await lookAtReturned(this.#parts, audience, tip, scan);
     for (const one of back.open) this.mailboxes.reopen(one);
     this.#parts.lacking.deliver(this.mailboxes, back.due, back.stateOf);

@@ -1,6 +1,8 @@
 import type { Delivery, DeliveryState } from '../../protocol/mailbox.ts';
 import { cursorOf, type ActorCursors } from '../../state/cursors.ts';
 import { continuity } from '../../bus/epochs.ts';
+import { messageFile } from '../../protocol/layout.ts';
+import type { Written } from '../../state/written.ts';
 import type { Known } from './known.ts';
 import type { Lacking } from './lacking.ts';
 import type { LostHistory, LostHistoryParts } from './lost-history.ts';
@@ -12,6 +14,7 @@ import { byMailbox, openAgain, stillOpen } from './still-open.ts';
 interface ResumeParts extends LostHistoryParts {
   known: Known;
   lacking: Lacking;
+  written: Pick<Written, 'look'>;
   /** New actors start at the tip instead of with their unanswered messages. */
   fromNow: boolean;
 }
@@ -139,12 +142,19 @@ async function openSince(
     tip,
   );
   const ownOf = new Map<string, OwnMessages>();
+  const tasks = [...scan.own].flatMap(([channel, messages]) =>
+    messages.flatMap(({ relPath, message }) =>
+      message.re.length === 0 ? [messageFile(channel, relPath)] : [],
+    ),
+  );
+  const ours = await parts.written.look(tasks);
   for (const [channel, messages] of scan.own)
     for (const located of messages) {
       const { from, re } = located.message;
       // A delegated task settles nothing: the run that wrote it may have been killed before its
-      // answer.
-      if (re.length === 0) continue;
+      // answer. A task that this state knows nothing of was written by a later one, of which this is a
+      // copy that was made before, so its run did not end here.
+      if (re.length === 0 && ours.has(messageFile(channel, located.relPath))) continue;
       const own = ownOf.get(from) ?? new OwnMessages();
       own.add(channel, located);
       ownOf.set(from, own);

@@ -16,13 +16,16 @@ export interface SharedAlias {
  * push can also write such a message, so it is only reported.
  */
 export class SharedAliasCheck {
-  readonly #wrote: (path: string) => boolean;
+  readonly #wroteOf: (paths: readonly string[]) => Promise<(path: string) => boolean>;
   readonly #log: Log;
   #found: SharedAlias | undefined;
 
-  /** @param wrote whether a file came from this machine's outbox, or was on the bus before */
-  constructor(wrote: (path: string) => boolean, log: Log) {
-    this.#wrote = wrote;
+  /** @param wroteOf tells of some files whether this machine wrote them, or they were on the bus before */
+  constructor(
+    wroteOf: (paths: readonly string[]) => Promise<(path: string) => boolean>,
+    log: Log,
+  ) {
+    this.#wroteOf = wroteOf;
     this.#log = log;
   }
 
@@ -32,12 +35,12 @@ export class SharedAliasCheck {
   }
 
   /** Examines the messages that actors of this host appear to have written. */
-  look(alias: string, { own }: Scan): void {
-    const foreign = [...own].flatMap(([channel, messages]) =>
-      messages
-        .map(({ relPath }) => messageFile(channel, relPath))
-        .filter((path) => !this.#wrote(path)),
+  async look(alias: string, { own }: Scan): Promise<void> {
+    const paths = [...own].flatMap(([channel, messages]) =>
+      messages.map(({ relPath }) => messageFile(channel, relPath)),
     );
+    const wrote = await this.#wroteOf(paths);
+    const foreign = paths.filter((path) => !wrote(path));
     const newest = foreign.at(-1);
     if (newest === undefined) return;
     this.#found = { alias, count: (this.#found?.count ?? 0) + foreign.length, newest };

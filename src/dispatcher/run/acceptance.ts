@@ -2,6 +2,7 @@ import { descentOf, notAccepted, type Known } from '../../protocol/accepted.ts';
 import { messageFile } from '../../protocol/layout.ts';
 import type { Located } from '../../protocol/message.ts';
 import { placeOfRef } from '../../protocol/reference.ts';
+import { digestOf } from '../../state/written.ts';
 import type { Briefing } from './briefing.ts';
 import type { Job, RunParts } from './job.ts';
 
@@ -59,7 +60,9 @@ async function knownOf(
   }));
   const verdicts = await verifier.verdicts(tip, claims, { sure: true });
   const isOwn = isServedBy(parts, job);
-  const isOurs = await written.look();
+  const ours = await written.look(
+    claims.map(({ channel: id, relPath }) => messageFile(id, relPath)),
+  );
   const known = new Map<string, Known>();
   for (const [at, { message, ...place }] of claims.entries()) {
     const path = messageFile(place.channel, place.relPath);
@@ -67,7 +70,7 @@ async function knownOf(
     const text = isServed ? await transport.objects.text(tip, path) : undefined;
     known.set(chain[at]?.relPath ?? '', {
       verified: verdicts[at],
-      isForged: isServed && (text === undefined || !isOurs(path, text)),
+      isForged: isServed && (text === undefined || ours.get(path) !== digestOf(text)),
     });
   }
   return ({ relPath }) => known.get(relPath) ?? { verified: undefined, isForged: true };

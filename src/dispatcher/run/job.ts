@@ -5,7 +5,7 @@ import type { Tier } from '../../protocol/files/host-file.ts';
 import type { Sandboxes } from '../../runner/sandbox/sandboxes.ts';
 import type { Refusal } from '../../agents/refusal.ts';
 import type { Placed } from '../../protocol/reply.ts';
-import type { Written } from '../../state/keys/written.ts';
+import type { Written } from '../../state/written.ts';
 import type { LogFields } from '../../log.ts';
 import type { DeadLetter } from '../../state/dead-letters.ts';
 import type { Gate } from '../../state/gates.ts';

@@ -167,7 +167,7 @@ function intakeOf(context: Context, { fromNow, log }: Choices, expected: Expecte
     departed,
     lacking,
     hostname: context.hostname,
-    wrote: (path) => outbox.hasHeld(path),
+    written: context.written,
     publishAgain: (entries) =>
       outbox.putAll(entries.map((entry) => ({ id: context.newId(), ...entry }))),
     fromNow,

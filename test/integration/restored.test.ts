@@ -1,0 +1,62 @@
+import { cpSync, readFileSync, rmSync, existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { agent } from '../support/agents.ts';
+import { Bus, type Host } from '../support/bus.ts';
+
+/** Copies the state of a machine, as a backup does, and gives a function that puts it back. */
+function backUp(host: Host): () => void {
+  const copy = `${host.state}-backup`;
+  cpSync(host.state, copy, { recursive: true });
+  return () => {
+    rmSync(host.state, { recursive: true });
+    cpSync(copy, host.state, { recursive: true });
+  };
+}
+
+const runsOf = (bus: Bus): number => {
+  const file = join(bus.root, 'runs');
+  return existsSync(file) ? readFileSync(file, 'utf8').split('\n').length - 1 : 0;
+};
+
+it('a state that is restored from before a question repeats no run, and says nothing twice', async () => {
+  const bus = new Bus();
+  const count = (cli: string): string => `echo run >> ${join(bus.root, 'runs')}; ${cli}`;
+  const host = await bus.host('front', {
+    lead: count(agent('coordinator', 'left', 'right')),
+    left: count('echo left'),
+    right: count('echo right'),
+  });
+  await host.once();
+  const restore = backUp(host);
+  await host.send('lead', 'all of it');
+  await bus.rest([host]);
+  const [messages, runs] = [bus.messages().length, runsOf(bus)];
+  expect([messages, runs]).toEqual([6, runs]);
+  restore();
+  await bus.rest([host]);
+  expect([bus.messages().length, runsOf(bus)]).toEqual([messages, runs]);
+  expect((await host.run('status')).code).toBe(0);
+});
+
+it('a state that is restored from before a question hands on nothing again of what is under way', async () => {
+  const bus = new Bus();
+  const count = (cli: string): string => `echo run >> ${join(bus.root, 'runs')}; ${cli}`;
+  const front = await bus.host('front', {
+    lead: count(agent('coordinator', 'left', 'right')),
+  });
+  const back = await bus.host('back', { left: count('echo left'), right: count('echo right') });
+  await front.once();
+  const restore = backUp(front);
+  await front.send('lead', 'all of it');
+  await front.once();
+  expect([bus.messages().length, runsOf(bus)]).toEqual([3, 1]);
+  restore();
+  await bus.rest([front, back]);
+  expect(bus.from('lead').map(({ message }) => message.body.trim())).toEqual([
+    'your part',
+    'your part',
+    'left right',
+  ]);
+  expect(runsOf(bus)).toBeLessThanOrEqual(5);
+});
