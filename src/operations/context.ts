@@ -29,6 +29,7 @@ import { findClone } from '../transport/clone/clone.ts';
 import { stateNames } from '../transport/clone/identity.ts';
 import { Transport, type Refreshed } from '../transport/transport.ts';
 import { dispatchOf, locateTransport, type Surroundings } from './locate.ts';
+import { findLostMail } from './lost-mail.ts';
 import { screenOf } from './screening.ts';
 import { shareConnections } from './connections.ts';
 import { budgetOf, permission, publishing, turnsOf } from './publishing.ts';
@@ -57,10 +58,7 @@ export interface Context extends Surroundings, TimeAndChance {
   /** The dispatch that the work belongs to; empty outside of a dispatch. */
   dispatch: Dispatch;
   hostname: string;
-  /**
-   * For an answer with several parts, the commit that all of them see: if each read on its own, an answer
-   * could mix commits, since news may arrive in between. What is read of it is read once.
-   */
+  /** For an answer with several parts, the commit that all of them see. What is read of it is read once. */
   view?: {
     tip: string;
     channels: () => Promise<Channel[]>;
@@ -200,7 +198,9 @@ async function requireVersion(context: Context, isTold: boolean): Promise<void> 
 /** Asks the remote for news as soon as the budget of reads allows it. */
 export async function refreshed(context: Context, signal?: AbortSignal): Promise<Refreshed> {
   await permission(context.budget, signal)('read');
-  return context.transport.refresh(signal);
+  const [before, news] = [await context.transport.tip(), await context.transport.refresh(signal)];
+  if (news.ok && news.tip !== before) await findLostMail(context);
+  return news;
 }
 
 /** The bus's tip; a transport that passed {@link withContext} has one. */
@@ -225,8 +225,7 @@ export function directPublisher(context: Context, onPushing?: (tip: string) => v
     mayPush: () => context.budget.push(),
     lock: (signal) => acquire(paths.root, 'writer', { wait: LOCK_WAIT_MS, signal }),
     now: context.now,
-    // A dispatcher that starts later finds the answer and moves the cursor; a dead letter is
-    // removed now.
+    // A dispatcher that starts later finds the answer; a dead letter is removed now.
     onPublished: async ({ delivery }) => {
       if (delivery?.deadLetter !== undefined) await deadLetters.remove(delivery.deadLetter);
     },

@@ -5,6 +5,7 @@ import { inBulk } from '../protocol/outgoing.ts';
 import { saidSecrets } from '../protocol/text/found-secret.ts';
 import type { Commit } from '../protocol/commit.ts';
 import { directPublisher, type Context } from './context.ts';
+import { findLostMail } from './lost-mail.ts';
 import { heldError } from './held-error.ts';
 
 /** Whether something is on the remote, or why it waits in the outbox. */
@@ -145,7 +146,10 @@ async function publishHere(
     if (!isMany) checkout.planAhead(tip);
     onPushing?.();
   });
-  return untilTried(publisher.publish(id));
+  const outcome = await untilTried(publisher.publish(id));
+  // A push that lost a race has seen what the branch was set to.
+  if (outcome.published && (await findLostMail(context)) > 0) await publisher.flush();
+  return outcome;
 }
 
 /** The entry is already in the outbox, so it counts as queued, whatever prevents the push. */

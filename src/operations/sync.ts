@@ -6,6 +6,7 @@ import { keptRef } from '../transport/clone/branches.ts';
 import type { CheckoutState } from '../transport/transport.ts';
 import { hasFiles } from '../state/outbox.ts';
 import { directPublisher, refreshed, tipOf, type Context } from './context.ts';
+import { findLostMail } from './lost-mail.ts';
 import { publishOp } from './deliver.ts';
 
 export interface Synced {
@@ -47,6 +48,7 @@ export async function sync(
     if (answered.kind === 'nobody') {
       const publisher = directPublisher(context);
       await publisher.flush();
+      if ((await findLostMail(context)) > 0) await publisher.flush();
       reason = publisher.failing?.reason ?? reason;
     } else if (answered.kind === 'answered') {
       for (const outcome of Object.values(answered.answer.outcomes ?? {})) {

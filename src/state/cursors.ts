@@ -1,5 +1,5 @@
 import type { Cursor } from '../protocol/mailbox.ts';
-import { Cell } from '../store/rows.ts';
+import { Cell, Rows } from '../store/rows.ts';
 
 /** One actor's cursors: `through` holds for every channel that is not listed. */
 export interface ActorCursors {
@@ -22,12 +22,14 @@ interface Stored {
  */
 export class Cursors {
   readonly #stored: Cell<Stored>;
+  readonly #moves: Rows<{ id: string; move: string }>;
   #written: string | undefined;
   #alias: string | undefined;
 
   /** @param root the state directory */
   constructor(root: string) {
     this.#stored = new Cell(root, 'cursors');
+    this.#moves = new Rows(root, 'last-move');
   }
 
   /**
@@ -52,6 +54,19 @@ export class Cursors {
   /** The newest commit that this machine has seen or made on the bus; undefined when none is known. */
   async newestSeen(): Promise<string | undefined> {
     return (await this.#stored.get())?.newest;
+  }
+
+  /** The alias under which this machine answered last; undefined where it never did. */
+  async alias(): Promise<string | undefined> {
+    return (await this.#stored.get())?.alias;
+  }
+
+  /** Up to which move of a branch at the remote this machine has looked for what was lost with one. */
+  async lastMove(branch: string): Promise<string | undefined> {
+    return (await this.#moves.get(branch))?.move;
+  }
+  setLastMove(branch: string, move: string): Promise<void> {
+    return this.#moves.put({ id: branch, move });
   }
 
   /**

@@ -21,8 +21,8 @@ import { identityChange, identityOf } from './clone/bus-identity.ts';
 import { prefetch } from './clone/partial.ts';
 import {
   leftBehind,
-  leftSince,
   movesOf,
+  movesSince,
   replacedBy,
   stoodBefore,
   type LogPlace,
@@ -162,15 +162,15 @@ export abstract class Reading {
   }
 
   /**
-   * What the branch was set back from since it was at `commit`, as any process of this machine has
-   * seen it: commands fetch too, while no dispatcher runs.
+   * How the branch has moved since a position in its log, as any process of this machine has seen it, since
+   * commands fetch too; the new position is returned as well.
    */
-  async leftBehind(commit: string | undefined): Promise<string[]> {
-    return leftBehind(await this.#moves(), commit);
+  movesSince(place: LogPlace | undefined): Promise<{ moves: RefMove[]; place: LogPlace }> {
+    return movesSince(this.#log, place);
   }
-  /** The same since a position in the branch's log; the new position is returned as well. */
-  leftSince(place: LogPlace | undefined): Promise<{ commits: string[]; place: LogPlace }> {
-    return leftSince(this.#log, place);
+  /** Whether this machine has ever seen the branch set back. */
+  async wasSetBack(): Promise<boolean> {
+    return leftBehind(await this.#moves()).length > 0;
   }
   /** The commits at which this machine has seen the branch before it was first at `commit`. */
   async stoodBefore(commit: string): Promise<Set<string>> {
@@ -182,7 +182,7 @@ export abstract class Reading {
    */
   async commitsLost(without: readonly string[], most: number): Promise<Ancestor[]> {
     const known: string[] = [];
-    for (const commit of await this.leftBehind(undefined))
+    for (const commit of leftBehind(await this.#moves()))
       if ((await this.objects.read(`${commit}^{commit}`)) !== undefined) known.push(commit);
     if (known.length === 0) return [];
     return commitsOf(this.repository.git, known, without, most);
@@ -245,4 +245,4 @@ export abstract class Reading {
   }
 }
 
-export type { Ancestor, FoundBlob, LogPlace };
+export type { Ancestor, FoundBlob, LogPlace, RefMove };

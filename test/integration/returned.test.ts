@@ -166,7 +166,8 @@ it('what was sent while no dispatcher ran is published again also when more was 
   const lost = await host.send('nobody', 'a note');
   setBack(bus, before);
   const sent = await host.send('nobody', 'another');
-  expect(bus.messages().map(({ relPath }) => relPath)).toEqual([sent]);
+  // The command brings it back itself, and a dispatcher that starts then has nothing left to do.
+  expect(bus.messages().map(({ relPath }) => relPath)).toEqual([lost, sent]);
   await starts(host);
   expect(bus.messages().map(({ relPath }) => relPath)).toEqual([lost, sent]);
 });

@@ -58,10 +58,7 @@ export class Deliveries {
     const { written, departed, log } = parts;
     this.reports = new ScanReports(log);
     this.#lost = new LostHistory(parts);
-    this.aliases = new SharedAliasCheck(async (paths) => {
-      const ours = await written.look(paths);
-      return (path) => ours.has(path) || departed.has(path);
-    }, log);
+    this.aliases = new SharedAliasCheck({ written, departed, log });
   }
 
   /** Called before a fetch, to know what another process pushes and clears away after it. */
@@ -100,12 +97,12 @@ export class Deliveries {
       this.reports.say(scan);
       await this.#parts.departed.note(scan.removed, { lasting: !isArchived });
     }
-    this.#lost.over();
+    await this.#lost.over();
     for (const actor of fresh) this.#active.add(actor);
     passed('scanned');
   }
 
-  /** What this machine knows the bus to have contained before this process asked it. */
+  /** What the bus contained before this process asked it. */
   async #tipsBefore(host: string, tip: string): Promise<string[]> {
     const seen = await this.#parts.cursors.newestSeen();
     const unseen = await this.#lost.unseen(host, seen, tip);
@@ -127,7 +124,7 @@ export class Deliveries {
   async advance(host: string, tip: string, isNews: boolean): Promise<Scan | undefined> {
     const from = this.mailboxes.scanned;
     if (from === undefined) return undefined;
-    const unseen = isNews ? await this.#lost.unseenSince(host, tip) : [];
+    const unseen = isNews ? await this.#lost.unseen(host, from, tip) : [];
     this.#pastTips.unshift(...unseen);
     const asked = isNews ? this.#asked + unseen.length : 0;
     this.#asked = 0;
@@ -194,7 +191,7 @@ export class Deliveries {
     this.mailboxes.forgetSettled();
     lacking.deliver(this.mailboxes, due, stateOf);
     this.#take('', tip, scan, orRest(stateOf));
-    this.#lost.over();
+    await this.#lost.over();
     return { ...scan, configured: true, added: news.added };
   }
 

@@ -1,6 +1,8 @@
 import type { Departed } from '../../state/departed.ts';
 import type { OutboxEntry } from '../../state/outbox.ts';
-import type { LogPlace, Transport } from '../../transport/transport.ts';
+import type { Cursors } from '../../state/cursors.ts';
+import { leftBehind, sinceAt } from '../../transport/clone/ref-log.ts';
+import type { LogPlace, RefMove, Transport } from '../../transport/transport.ts';
 import type { MessageReader } from '../../bus/message-reader.ts';
 import type { Log } from '../../log.ts';
 import { vanished, type Vanished } from './vanished.ts';
@@ -10,6 +12,7 @@ export interface LostHistoryParts {
   reader: MessageReader;
   log: Log;
   departed: Departed;
+  cursors: Pick<Cursors, 'lastMove' | 'setLastMove'>;
   /** The name of this machine, which commits of messages sent from here carry. */
   hostname: string;
   /** Puts all of the entries into the outbox, to be pushed with the next flush. */
@@ -23,40 +26,47 @@ export class LostHistory {
   readonly #seen = new Set<string>();
   /** How far the log of the tips before each set-back was read. */
   #place: LogPlace | undefined;
+  /** The last move that was read since then, if a set-back was among them. */
+  #last: RefMove | undefined;
 
   constructor(parts: LostHistoryParts) {
     this.#parts = parts;
   }
 
   /**
-   * Histories that were lost while no dispatcher ran and that contain something of this machine to
-   * publish again: a command that sends more also fetches the branch after it was set back.
+   * Histories that were lost since this machine looked for them the last time, and that contain something of
+   * this machine to publish again: other processes of it fetch the branch after it was set back, too.
+   *
+   * @param host the alias under which this machine answers; undefined where it never did
+   * @param since a commit at which the branch was looked at before; undefined when none is known
    */
-  async unseen(host: string, since: string | undefined, tip: string): Promise<string[]> {
-    const { transport } = this.#parts;
-    this.#place = (await transport.leftSince(undefined)).place;
-    return this.#withOurs(await transport.leftBehind(since), host, tip);
-  }
-
-  /**
-   * The same since the last call: a command that finds no dispatcher, while one is starting, sends
-   * messages which that dispatcher has never seen.
-   */
-  async unseenSince(host: string, tip: string): Promise<string[]> {
-    const { commits, place } = await this.#parts.transport.leftSince(this.#place);
-    const lost = await this.#withOurs(commits, host, tip);
-    this.#place = place;
-    return lost;
-  }
-
-  /** Selects the histories that contain something of this machine to publish again. */
-  async #withOurs(commits: readonly string[], host: string, tip: string): Promise<string[]> {
+  async unseen(
+    host: string | undefined,
+    since: string | undefined,
+    tip: string,
+  ): Promise<string[]> {
+    const left = leftBehind(await this.#moves(since));
     const lost: string[] = [];
-    for (const commit of commits) {
+    for (const commit of left) {
       const { again } = await this.#vanished(host, commit, tip);
       if (again.length > 0) lost.push(commit);
     }
+    if (left.length > 0 && lost.length === 0) await this.over();
     return lost;
+  }
+
+  /** What moved the branch since it was looked at, by this process or by one before it. */
+  async #moves(since: string | undefined): Promise<RefMove[]> {
+    const { transport, cursors } = this.#parts;
+    const before = this.#place;
+    const { moves, place } = await transport.movesSince(before);
+    this.#place = place;
+    if (leftBehind(moves).length > 0) this.#last = moves.at(-1);
+    if (before?.log === place.log || leftBehind(moves).length === 0) return moves;
+    const mark = await cursors.lastMove(transport.branch);
+    if (mark !== undefined)
+      return moves.slice(moves.findLastIndex((move) => nameOf(move) === mark) + 1);
+    return since === undefined ? moves : sinceAt(moves, since);
   }
 
   /**
@@ -64,7 +74,7 @@ export class LostHistory {
    * again into the outbox; see {@link vanished}. Does so once for each last commit of a history,
    * until the rewrite is {@link over}.
    */
-  async bringBack(host: string, from: string, tip: string): Promise<void> {
+  async bringBack(host: string | undefined, from: string, tip: string): Promise<void> {
     if (this.#seen.has(from)) return;
     const { log, departed, publishAgain } = this.#parts;
     const { again, gone, missing } = await this.#vanished(host, from, tip);
@@ -84,9 +94,9 @@ export class LostHistory {
    * What vanished between a history and the tip, which need not be what replaced it: what somebody
    * had taken out of it on purpose stays out when the branch is set back later.
    */
-  async #vanished(host: string, from: string, tip: string): Promise<Vanished> {
+  async #vanished(host: string | undefined, from: string, tip: string): Promise<Vanished> {
     const { transport, hostname } = this.#parts;
-    const names = [host, hostname];
+    const names = [...new Set([host ?? hostname, hostname])];
     const next = await transport.replacedBy(from);
     if (next === undefined || next === tip) return vanished(this.#parts, names, from, tip);
     const { takenOut } = await vanished(this.#parts, names, from, next);
@@ -94,7 +104,14 @@ export class LostHistory {
   }
 
   /** Called after the new history was scanned: the same commits may be lost once more. */
-  over(): void {
+  async over(): Promise<void> {
     this.#seen.clear();
+    if (this.#last === undefined) return;
+    await this.#parts.cursors.setLastMove(this.#parts.transport.branch, nameOf(this.#last));
+    this.#last = undefined;
   }
+}
+
+function nameOf({ from, to, at }: RefMove): string {
+  return `${from} ${to} ${String(at)}`;
 }

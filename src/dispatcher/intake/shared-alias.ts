@@ -1,6 +1,15 @@
 import { messageFile } from '../../protocol/layout.ts';
 import type { Log } from '../../log.ts';
+import type { Departed } from '../../state/departed.ts';
+import type { Written } from '../../state/written.ts';
 import type { Scan } from './scan.ts';
+
+interface Parts {
+  written: Pick<Written, 'look'>;
+  /** What was on the bus before. */
+  departed: Departed;
+  log: Log;
+}
 
 /** Messages under this machine's alias that this machine did not write. */
 export interface SharedAlias {
@@ -16,17 +25,11 @@ export interface SharedAlias {
  * push can also write such a message, so it is only reported.
  */
 export class SharedAliasCheck {
-  readonly #wroteOf: (paths: readonly string[]) => Promise<(path: string) => boolean>;
-  readonly #log: Log;
+  readonly #parts: Parts;
   #found: SharedAlias | undefined;
 
-  /** @param wroteOf tells of some files whether this machine wrote them, or they were on the bus before */
-  constructor(
-    wroteOf: (paths: readonly string[]) => Promise<(path: string) => boolean>,
-    log: Log,
-  ) {
-    this.#wroteOf = wroteOf;
-    this.#log = log;
+  constructor(parts: Parts) {
+    this.#parts = parts;
   }
 
   /** What was found since the start; undefined if nothing was found. */
@@ -39,11 +42,12 @@ export class SharedAliasCheck {
     const paths = [...own].flatMap(([channel, messages]) =>
       messages.map(({ relPath }) => messageFile(channel, relPath)),
     );
-    const wrote = await this.#wroteOf(paths);
-    const foreign = paths.filter((path) => !wrote(path));
+    const { written, departed, log } = this.#parts;
+    const ours = await written.look(paths);
+    const foreign = paths.filter((path) => !ours.has(path) && !departed.has(path));
     const newest = foreign.at(-1);
     if (newest === undefined) return;
     this.#found = { alias, count: (this.#found?.count ?? 0) + foreign.length, newest };
-    this.#log('alias_shared', { ...this.#found });
+    log('alias_shared', { ...this.#found });
   }
 }

@@ -56,18 +56,20 @@ async function readFrom(
 }
 
 /**
- * The commits that a ref was moved away from by force since it was first at `commit`, and by the
- * move to it: the history that ended with them was on the bus, and is not in the history of what
- * came next. The ref may have come to one commit several times, and been somewhere else each time.
- *
- * @param commit undefined for everything that the log records
+ * The commits that a ref was moved away from by force: the history that ended with them was on the bus, and is
+ * not in the history of what came next.
  */
-export function leftBehind(moves: readonly RefMove[], commit: string | undefined): string[] {
-  const isAsked = ({ from, to }: RefMove): boolean =>
-    commit === undefined || from === commit || to === commit;
-  const first = moves.findIndex(isAsked);
-  const since = first < 0 ? [] : moves.slice(first);
-  return [...new Set(since.flatMap(({ from, why }) => (why === 'forced' ? [from] : [])))];
+export function leftBehind(moves: readonly RefMove[]): string[] {
+  return [...new Set(moves.flatMap(({ from, why }) => (why === 'forced' ? [from] : [])))];
+}
+
+/**
+ * The moves since a ref was first at a commit, with the move to it: it may have come to one commit several
+ * times, and been somewhere else each time.
+ */
+export function sinceAt(moves: readonly RefMove[], commit: string): RefMove[] {
+  const first = moves.findIndex(({ from, to }) => from === commit || to === commit);
+  return first < 0 ? [] : moves.slice(first);
 }
 
 /** What a ref was moved to by force from `commit`, the last time; undefined if it never was. */
@@ -82,19 +84,16 @@ export interface LogPlace {
   at: number;
 }
 
-/**
- * What a ref was moved away from by force since a position in its log; without a position, only
- * where the log ends.
- */
-export async function leftSince(
+/** The moves of a ref since a position in its log; without a position in this log, all of them. */
+export async function movesSince(
   log: string,
   place: LogPlace | undefined,
-): Promise<{ commits: string[]; place: LogPlace }> {
-  const at = await endAt(log);
+): Promise<{ moves: RefMove[]; place: LogPlace }> {
+  const since = place?.log === log ? place.at : 0;
   // Most polls find nothing new.
-  if (place?.log !== log || at <= place.at) return { commits: [], place: { log, at } };
-  const { text, end } = await readFrom(log, place.at, MAX_LOG);
-  return { commits: leftBehind(parse(text), undefined), place: { log, at: end } };
+  if (since > 0 && (await endAt(log)) <= since) return { moves: [], place: { log, at: since } };
+  const { text, end } = await readFrom(log, since, MAX_LOG);
+  return { moves: parse(text), place: { log, at: end } };
 }
 
 function endAt(log: string): Promise<number> {

@@ -1,0 +1,55 @@
+import { countOf } from '../protocol/text/amounts.ts';
+import type { MessageReader } from '../bus/message-reader.ts';
+import type { Outbox } from '../state/outbox.ts';
+import type { StatePaths } from '../state/state-paths.ts';
+import type { Transport } from '../transport/transport.ts';
+
+interface Parts {
+  transport: Transport;
+  reader: MessageReader;
+  outbox: Outbox;
+  paths: StatePaths;
+  hostname: string;
+  /** Present inside a dispatcher, which looks for itself. */
+  publish?: unknown;
+  newId: () => string;
+  note: (line: string) => void;
+}
+
+/**
+ * Puts what this machine wrote, and the remote has lost since, into the outbox where no dispatcher does it: the
+ * branch was set back, and this process may be the only one that sees it (decision 28).
+ *
+ * @returns how many files were put
+ */
+export async function findLostMail(context: Parts): Promise<number> {
+  const { transport, reader, outbox, paths, hostname } = context;
+  const tip = context.publish === undefined ? await transport.tip() : undefined;
+  if (tip === undefined || !(await transport.wasSetBack())) return 0;
+  // A branch is hardly ever set back, and what is loaded for it costs each command a moment.
+  const { LostHistory } = await import('../dispatcher/intake/lost-history.ts');
+  const { Cursors } = await import('../state/cursors.ts');
+  const { Departed } = await import('../state/departed.ts');
+  const { holderOf } = await import('../state/lock.ts');
+  let found = 0;
+  const cursors = new Cursors(paths.root);
+  const history = new LostHistory({
+    ...{ transport, reader, cursors, hostname },
+    departed: new Departed(paths.root),
+    log: () => undefined,
+    publishAgain: async (entries) => {
+      await outbox.putAll(entries.map((entry) => ({ id: context.newId(), ...entry })));
+      found += entries.flatMap(({ commits }) => commits.flatMap(({ files }) => files)).length;
+    },
+  });
+  const alias = await cursors.alias();
+  const lost = await history.unseen(alias, await cursors.newestSeen(), tip);
+  if (lost.length === 0 || (await holderOf(paths.root, 'dispatcher')) !== undefined) return 0;
+  for (const from of lost) await history.bringBack(alias, from, tip);
+  await history.over();
+  if (found > 0)
+    context.note(
+      `the remote was set back and has lost ${countOf(found, 'file')} that this machine sent: queued once more, pushed by the next send or by: crosstalk sync`,
+    );
+  return found;
+}
