@@ -8,7 +8,7 @@ import type { Gated } from './gates/gated.ts';
 import type { Ledger } from '../state/bills/ledger.ts';
 import type { Runs } from '../state/runs.ts';
 import type { KeptProcesses } from '../state/sessions/kept-processes.ts';
-import type { Silences } from '../state/silences.ts';
+import type { Settled } from '../state/settled.ts';
 import type { Workspaces } from '../state/workspaces.ts';
 import type { Sandboxes } from '../runner/sandbox/sandboxes.ts';
 import type { Worktrees } from '../state/worktrees.ts';
@@ -36,7 +36,7 @@ export interface DispatcherParts {
   deliveries: Deliveries;
   outbox: Outbox;
   deadLetters: DeadLetters;
-  silences: Silences;
+  settled: Settled;
   lacking: Lacking;
   interruptions: Interruptions;
   runs: Runs;

@@ -1,4 +1,4 @@
-import { Lines } from '../store/rows.ts';
+import { Lines } from '../store/lines.ts';
 
 /** How many messages are remembered at a time. */
 const MAX_PATHS = 200_000;

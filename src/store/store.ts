@@ -134,8 +134,9 @@ async function prepared(path: string): Promise<Database> {
 
 /** Whether what the migrations make is there. */
 function isWhole(database: Database): boolean {
-  const select = "SELECT name FROM sqlite_master WHERE name IN ('item', 'line', 'lines_of', 'written')";
-  return database.all(select).length === 4;
+  const select =
+    "SELECT name FROM sqlite_master WHERE name IN ('item', 'line', 'lines_of', 'written', 'fact')";
+  return database.all(select).length === 5;
 }
 
 function migrate(database: Database, path: string): void {

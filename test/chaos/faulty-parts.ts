@@ -17,7 +17,7 @@ import { Outbox } from '../../src/state/outbox.ts';
 import { RemoteBudget } from '../../src/state/remote-budget.ts';
 import { RunBudget } from '../../src/state/run-budget.ts';
 import { Runs } from '../../src/state/runs.ts';
-import { Silences } from '../../src/state/silences.ts';
+import { Settled } from '../../src/state/settled.ts';
 import { Turns } from '../../src/state/turn.ts';
 import { Workspaces } from '../../src/state/workspaces.ts';
 import { Objects } from '../../src/transport/objects/objects.ts';
@@ -45,7 +45,7 @@ const CLASSES = {
   RunBudget,
   RunDesk,
   Runs,
-  Silences,
+  Settled,
   Transport,
   Turns,
   Workspaces,

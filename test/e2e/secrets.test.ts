@@ -6,7 +6,7 @@ import { Outbox } from '../../src/state/outbox.ts';
 import { Bus, type Event, type Host } from '../support/bus.ts';
 import { git } from '../support/git.ts';
 import { Program } from '../support/process.ts';
-import { allTextBut, forget } from '../support/rows.ts';
+import { allTextBut, forget, forgetFacts } from '../support/rows.ts';
 import { Persuaded } from '../support/run-commands.ts';
 import { heart, SECRETS } from '../support/secrets.ts';
 import { Web } from '../support/web.ts';
@@ -304,7 +304,8 @@ it('a held answer is stuck mail: its asker is told once, the operator what to do
   expect(shown.join('\n') + JSON.stringify([logs, status])).not.toContain(SECRET);
 
   // Nothing runs again for it, whatever was forgotten of the cursors and of what was settled.
-  forget(host.state, 'cursors', 'silence');
+  forget(host.state, 'cursors');
+  forgetFacts(host.state);
   expect((await host.once()).filter(({ event }) => event === 'dispatch_start')).toEqual([]);
   expect((await host.run('outbox', '--allow-secret', id)).out).toBe(`Sent: ${id}\n`);
   expect((await host.run('replies', question)).out).toContain(`REPLIED ${question}`);

@@ -5,7 +5,7 @@ import { onCrashPoint } from '../../src/crash-points.ts';
 import { MessageReader } from '../../src/bus/message-reader.ts';
 import { Known } from '../../src/dispatcher/intake/known.ts';
 import { Mailboxes } from '../../src/protocol/mailbox.ts';
-import { Silences } from '../../src/state/silences.ts';
+import { Settled } from '../../src/state/settled.ts';
 import { agent } from '../support/agents.ts';
 import { Bus, scratch, type Host } from '../support/bus.ts';
 import { git } from '../support/git.ts';
@@ -119,20 +119,22 @@ it('a memory is brought back also where no message is lost', { tags: 'long' }, a
 });
 
 it('a silence that was cut off by a crash takes no other with it', async () => {
-  const silences = new Silences(scratch());
-  await silences.note('worker', 'channel', ['one']);
+  const settled = new Settled(scratch());
+  await settled.silent('worker', 'channel', ['one']);
   onCrashPoint((point) => {
     if (point === 'row_written') throw new Error('killed');
   });
   onTestFinished(() => {
     onCrashPoint(() => undefined);
   });
-  await expect(silences.note('worker', 'channel', ['cut off'])).rejects.toThrow('killed');
+  await expect(settled.silent('worker', 'channel', ['cut off'])).rejects.toThrow('killed');
   onCrashPoint(() => undefined);
-  await silences.note('worker', 'channel', ['two']);
-  const found: string[] = [];
-  await silences.each((actor, channel, relPath) => found.push(`${actor} ${channel} ${relPath}`));
-  expect(found).toEqual(['worker channel one', 'worker channel two']);
+  await settled.silent('worker', 'channel', ['two']);
+  const places = ['one', 'cut off', 'two'].map((relPath) => ({
+    ...{ actor: 'worker', channel: 'channel', relPath },
+  }));
+  const found = [...(await settled.of('silent', places))].map(({ relPath }) => relPath);
+  expect(found).toEqual(['one', 'two']);
 });
 
 it('what a run sends about a question that leaves the bus meanwhile answers that question all the same', async () => {

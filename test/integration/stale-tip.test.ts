@@ -11,7 +11,7 @@ import { Cursors } from '../../src/state/cursors.ts';
 import { DeadLetters } from '../../src/state/dead-letters.ts';
 import { Departed } from '../../src/state/departed.ts';
 import { Outbox } from '../../src/state/outbox.ts';
-import { Silences } from '../../src/state/silences.ts';
+import { Settled } from '../../src/state/settled.ts';
 import type { Transport } from '../../src/transport/transport.ts';
 import { Bus, type Host } from '../support/bus.ts';
 import { git } from '../support/git.ts';
@@ -31,18 +31,19 @@ async function deliveriesOf(
     known: new Known({
       outbox,
       deadLetters: new DeadLetters(host.state),
-      silences: new Silences(host.state),
+      settled: new Settled(host.state),
       expect: () => undefined,
     }),
     lacking: new Lacking({
       transport,
       reader: new MessageReader(transport),
-      silences: new Silences(host.state),
+      settled: new Settled(host.state),
       departed: new Departed(host.state),
       outbox,
       deadLetters: new DeadLetters(host.state),
     }),
     departed: new Departed(host.state),
+    settled: new Settled(host.state),
     hostname: 'here',
     written: { look: (paths) => Promise.resolve(new Map(paths.map((path) => [path, '']))) },
     publishAgain: () => Promise.resolve(),

@@ -240,8 +240,8 @@ describe('what another program puts beside the database', () => {
   it('lines that are none of ours stop nothing', async () => {
     const { host, path } = await machine();
     const database = new DatabaseSync(path);
-    for (const value of ['no json', 'null', '{"messages":5}'])
-      database.exec(`INSERT INTO line (kind, value) VALUES ('silence', '${value}')`);
+    for (const value of ['no json', 'null', '{"incomplete":5}'])
+      database.exec(`INSERT INTO line (kind, value) VALUES ('incomplete', '${value}')`);
     database.close();
     expect((await run(host, 'send', '--to', 'worker', 'hello')).code).toBe(0);
     expect(await run(host, 'dispatch', '--once', '--host', 'front')).toMatchObject({ code: 0 });

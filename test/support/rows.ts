@@ -89,6 +89,13 @@ export function forget(state: string, ...kinds: string[]): void {
   });
 }
 
+/** Removes what is on record of what was settled. */
+export function forgetFacts(state: string): void {
+  within(state, undefined, (database) => {
+    database.exec('DELETE FROM fact');
+  });
+}
+
 /**
  * Lets the database refuse to take items of a kind from now on, as a disk might.
  *

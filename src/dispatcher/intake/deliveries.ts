@@ -3,6 +3,7 @@ import { passed } from '../../crash-points.ts';
 import { messageFile } from '../../protocol/layout.ts';
 import { Mailboxes, type Delivery, type DeliveryState } from '../../protocol/mailbox.ts';
 import type { ActorCursors, Cursors } from '../../state/cursors.ts';
+import type { Settled } from '../../state/settled.ts';
 import type { Written } from '../../state/written.ts';
 import { continuity } from '../../bus/epochs.ts';
 import { cursorsOf } from './cursors-of.ts';
@@ -18,6 +19,7 @@ import { scanAdded, scanAgain, scanUnanswered, type Scan } from './scan.ts';
 export interface DeliveriesParts extends LostHistoryParts {
   cursors: Cursors;
   known: Known;
+  settled: Settled;
   lacking: Lacking;
   written: Pick<Written, 'look'>;
   /** New actors start at the tip instead of with their unanswered messages. */
@@ -32,9 +34,8 @@ const MAX_READ_AGAIN = 100;
  *
  * Crash order: a delivery leaves its mailbox (`settle`) only after its outcome is durable, as a
  * reply on the remote, a dead letter, or a recorded silence. Cursors are computed from the
- * mailboxes and saved after that. So after a crash before the save, the next start only looks again
- * at messages after the older cursor, where {@link Known} and the actor's own answers show what is
- * handled.
+ * mailboxes and saved after that. So after a crash before the save, the next start looks again at messages
+ * after the older cursor, where {@link Known} and the actor's own answers show what is handled.
  */
 export class Deliveries {
   readonly mailboxes = new Mailboxes();
@@ -55,10 +56,9 @@ export class Deliveries {
 
   constructor(parts: DeliveriesParts) {
     this.#parts = parts;
-    const { written, departed, log } = parts;
-    this.reports = new ScanReports(log);
+    this.reports = new ScanReports(parts.log);
     this.#lost = new LostHistory(parts);
-    this.aliases = new SharedAliasCheck({ written, departed, log });
+    this.aliases = new SharedAliasCheck(parts);
   }
 
   /** Called before a fetch, to know what another process pushes and clears away after it. */
@@ -89,8 +89,10 @@ export class Deliveries {
     await this.#parts.departed.load();
     const place = { host, tip, pastTips: isNews ? before : [] };
     const found = await catchUp(this.#parts, this.#lost, this.#stored, place, fresh);
-    for (const { since, scan, deliveries, stateOf, due, recorded, isArchived = false } of found) {
+    for (const { since, scan, deliveries, due, isArchived = false, ...known } of found) {
+      const recorded = await known.statesOf([...due, ...deliveries]);
       this.#parts.lacking.deliver(this.mailboxes, due, recorded);
+      const stateOf = orRest((one) => (known.isSettled(one) ? 'settled' : recorded(one)));
       this.mailboxes.addScan(since, tip, deliveries, stateOf);
       if (scan !== undefined && isArchived) this.reports.archived(tip, scan);
       if (scan === undefined) continue;
@@ -109,7 +111,7 @@ export class Deliveries {
     return seen === undefined ? unseen : [seen, this.#before ?? seen, ...unseen];
   }
 
-  /** Called after a push: the bus contains this commit, and misses it if a later tip does not. */
+  /** Called after a push: the bus misses this commit if a later tip does not contain it. */
   reached(tip: string): void {
     this.#pastTips.push(tip);
   }
@@ -187,7 +189,7 @@ export class Deliveries {
     const scan = await scanUnanswered(this.#parts, audience, tip);
     const due = await lacking.dueFor(audience, tip);
     await lacking.markOpen(scan.deliveries, tip);
-    const stateOf = await known.states();
+    const stateOf = await (await known.states())([...due, ...scan.deliveries]);
     this.mailboxes.forgetSettled();
     lacking.deliver(this.mailboxes, due, stateOf);
     this.#take('', tip, scan, orRest(stateOf));
@@ -223,8 +225,9 @@ export class Deliveries {
     relPaths: readonly string[],
     answered: readonly MessageRef[] = [],
   ): Promise<void> {
-    const recorded = this.#parts.known.settle(actor, channel, relPaths, answered);
-    await recorded.finally(() => this.leave(actor, channel, relPaths));
+    await this.#parts.settled
+      .done(actor, channel, relPaths, answered)
+      .finally(() => this.leave(actor, channel, relPaths));
   }
 
   /** Settles what is not on the bus: nothing was made of it, so a scan that finds it back delivers it. */
@@ -238,9 +241,8 @@ export class Deliveries {
     const write = async (): Promise<void> => {
       const through = this.mailboxes.scanned;
       if (through === undefined) return;
-      const cursors = cursorsOf(this.mailboxes, this.#active, through, this.#stored);
-      this.#stored = cursors;
-      await this.#parts.cursors.save(cursors, this.#pastTips.at(-1) ?? through);
+      this.#stored = cursorsOf(this.mailboxes, this.#active, through, this.#stored);
+      await this.#parts.cursors.save(this.#stored, this.#pastTips.at(-1) ?? through);
     };
     this.#saving = this.#saving.then(write, write);
     return this.#saving;

@@ -1,13 +1,12 @@
-import type { MessageRef } from '../../protocol/message-ref.ts';
 import type { Delivery, DeliveryState } from '../../protocol/mailbox.ts';
 import type { DeadLetters } from '../../state/dead-letters.ts';
 import { settledBy, type Outbox, type OutboxEntry } from '../../state/outbox.ts';
-import type { Silences } from '../../state/silences.ts';
+import type { Settled } from '../../state/settled.ts';
 
 export interface KnownParts {
   outbox: Outbox;
   deadLetters: DeadLetters;
-  silences: Silences;
+  settled: Settled;
   /** Receives every outbox entry that settles a delivery. */
   expect: (entry: OutboxEntry) => void;
 }
@@ -19,8 +18,6 @@ export interface KnownParts {
  */
 export class Known {
   readonly #parts: KnownParts;
-  /** Settled since the states were determined last. */
-  #since = new Set<string>();
   #foreseen: OutboxEntry[] = [];
 
   constructor(parts: KnownParts) {
@@ -35,26 +32,16 @@ export class Known {
     this.#foreseen = await this.#parts.outbox.all();
   }
 
-  /** Puts on record what is settled; see {@link Silences.settled}. */
-  settle(
-    actor: string,
-    channel: string,
-    relPaths: readonly string[],
-    answered: readonly MessageRef[],
-  ): Promise<void> {
-    for (const relPath of relPaths) this.#since.add(keyOf({ actor, channel, relPath }));
-    return this.#parts.silences.settled(actor, channel, relPaths, answered);
-  }
-
-  /** The state of each delivery, as far as it is known; otherwise `pending`. */
-  async states(): Promise<(delivery: Delivery) => DeliveryState> {
-    const { outbox, deadLetters, silences, expect } = this.#parts;
-    const settled = (this.#since = new Set());
+  /**
+   * Looks at what is known before a scan, as another process may publish and clear away an answer that the
+   * scan does not see.
+   *
+   * @returns the states of what the scan has found: settled since is settled then
+   */
+  async states(): Promise<StatesOf> {
+    const { outbox, deadLetters, settled, expect } = this.#parts;
     const entries = await outbox.all();
     const states = new Map<string, DeliveryState>();
-    await silences.each((actor, channel, relPath, how) => {
-      if (how !== 'answered') settled.add(keyOf({ actor, channel, relPath }));
-    });
     // Both are decided by a person, and no CLI is run for them again.
     const aside = [...(await outbox.aside()), ...(await outbox.held())].flatMap(({ delivery }) =>
       delivery === undefined ? [] : settledBy(delivery),
@@ -68,12 +55,18 @@ export class Known {
       for (const { messages, ...of } of delivery === undefined ? [] : settledBy(delivery))
         for (const relPath of messages) states.set(keyOf({ ...of, relPath }), 'running');
     }
-    return (delivery) => {
-      const key = keyOf(delivery);
-      return settled.has(key) ? 'settled' : (states.get(key) ?? 'pending');
+    return async (deliveries) => {
+      for (const delivery of await settled.of('settled', deliveries))
+        states.set(keyOf(delivery), 'settled');
+      return (delivery) => states.get(keyOf(delivery)) ?? 'pending';
     };
   }
 }
+
+/** Gives the state of each of some deliveries, as far as it is known; otherwise `pending`. */
+export type StatesOf = (
+  deliveries: readonly Delivery[],
+) => Promise<(delivery: Delivery) => DeliveryState>;
 
 /** A key that identifies a delivery among all deliveries of a host. */
 export function keyOf({

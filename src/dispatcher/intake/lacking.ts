@@ -5,7 +5,7 @@ import { placeOfRef } from '../../protocol/reference.ts';
 import type { Departed } from '../../state/departed.ts';
 import type { DeadLetters } from '../../state/dead-letters.ts';
 import type { Outbox } from '../../state/outbox.ts';
-import type { IncompleteRun, Silences } from '../../state/silences.ts';
+import type { IncompleteRun, Settled } from '../../state/settled.ts';
 import type { Transport } from '../../transport/transport.ts';
 import type { MessageReader } from '../../bus/message-reader.ts';
 import { questionsOf } from '../../protocol/outgoing.ts';
@@ -16,7 +16,7 @@ import { openAgain } from './still-open.ts';
 interface Parts {
   transport: Transport;
   reader: MessageReader;
-  silences: Silences;
+  settled: Settled;
   departed: Departed;
   outbox: Outbox;
   deadLetters: DeadLetters;
@@ -24,6 +24,8 @@ interface Parts {
 
 /** The most messages recorded for one run, so that others cannot crowd out the rest of the record. */
 const MAX_LACKING = 200;
+
+type Place = Pick<Delivery, 'actor' | 'channel' | 'relPath'>;
 
 type Batch = Pick<IncompleteRun, 'actor' | 'channel' | 'incomplete'>;
 
@@ -56,7 +58,7 @@ export class Lacking {
   /** Called before the outcome of a run is recorded: what it lacked may come back after a crash. */
   async note(run: IncompleteRun): Promise<void> {
     const lacking = run.lacking.slice(0, MAX_LACKING);
-    if (lacking.length > 0) await this.#parts.silences.lacked({ ...run, lacking });
+    if (lacking.length > 0) await this.#parts.settled.lacked({ ...run, lacking });
   }
 
   /**
@@ -71,7 +73,7 @@ export class Lacking {
       (_, index) => this.#again.delete(keys[index] ?? '') || isRest,
     );
     if (incomplete.length > 0 && run !== undefined)
-      await this.#parts.silences.done({
+      await this.#parts.settled.again({
         ...run,
         incomplete,
         lacking: run.lacking.slice(0, MAX_LACKING),
@@ -85,18 +87,16 @@ export class Lacking {
    * @param lacking paths of messages that may be back; undefined for all that any run lacked
    */
   async dueFor(audience: Audience, tip: string, lacking?: readonly string[]): Promise<Delivery[]> {
-    const runs = (await this.#parts.silences.without(lacking && new Set(lacking))).filter(
+    const runs = (await this.#parts.settled.without(lacking && new Set(lacking))).filter(
       ({ actor }) => audience.actors.includes(actor),
     );
     if (runs.length === 0) return [];
     const back = await this.#open(audience, tip, lacking ?? runs.flatMap((run) => run.lacking));
     if (back.size === 0) return [];
-    const [answered, busy] = [await this.#answered(), await this.#busy()];
+    const busy = await this.#busy();
     const due = new Map<string, Delivery>();
     for (const { actor, channel, incomplete, lacking: lacked } of runs) {
-      const isAsked = (path: string): boolean =>
-        back.has(`${actor} ${path}`) && !answered.has(`${actor} ${path}`);
-      if (!lacked.some(isAsked)) continue;
+      if (!lacked.some((path) => back.has(`${actor} ${path}`))) continue;
       const places = incomplete.map((relPath) => ({ channel, relPath }));
       const free = places.filter((place) => !busy(keyOf({ actor, ...place })));
       const { deliveries } = await scanAgain(this.#parts, audience, tip, free);
@@ -106,7 +106,7 @@ export class Lacking {
     return [...due.values()];
   }
 
-  /** The messages at these paths that exist and that actors have not answered, by actor. */
+  /** The messages at these paths that exist and that actors have not answered, nor have on record to have. */
   async #open(audience: Audience, tip: string, paths: readonly string[]): Promise<Set<string>> {
     const standing = await this.#parts.transport.standing(tip, [...new Set(paths)]);
     const places = [...standing].flatMap((path) => {
@@ -114,9 +114,12 @@ export class Lacking {
       return place.kind === 'message' ? [place] : [];
     });
     const { deliveries } = await scanAgain(this.#parts, audience, tip, places);
-    const open = await openAgain(this.#parts, deliveries, audience.host, tip);
+    const open = [...(await openAgain(this.#parts, deliveries, audience.host, tip))];
+    const answered = await this.#answered(open);
     return new Set(
-      [...open].map(({ actor, channel, relPath }) => `${actor} ${messageFile(channel, relPath)}`),
+      open.flatMap((one) =>
+        answered.has(one) ? [] : [`${one.actor} ${messageFile(one.channel, one.relPath)}`],
+      ),
     );
   }
 
@@ -167,37 +170,33 @@ export class Lacking {
   ): Promise<void> {
     const answers = back.filter(({ message }) => !isQuestion(message));
     if (answers.length === 0) return;
-    const met = new Map<string, boolean>();
-    await this.#parts.silences.each((actor, channel, relPath, how) => {
-      const key = keyOf({ actor, channel, relPath });
-      if (how === 'silent' || how === 'again')
-        met.set(key, how === 'again' || met.get(key) === true);
-    });
-    const answered = await this.#answered();
+    const { settled, reader } = this.#parts;
+    const again = await settled.of('again', answers);
+    const silent = await settled.of('silent', answers);
     for (const one of answers) {
-      const isAgain = met.get(keyOf(one));
-      if (isAgain === undefined || !isMeant(isAgain)) continue;
+      if (!again.has(one) && !silent.has(one)) continue;
+      if (!isMeant(again.has(one))) continue;
       // What this machine has answered is not completed anew, though its answer be gone.
-      const lookup = await this.#parts.reader.chain(tip, one.channel, [one]);
-      one.rest = openQuestions(one, one.actor, lookup).some(({ relPath }) => {
-        const place = placeOfRef(one.channel, relPath);
-        return !answered.has(`${one.actor} ${messageFile(place.channel, place.relPath)}`);
-      });
+      const lookup = await reader.chain(tip, one.channel, [one]);
+      const questions = openQuestions(one, one.actor, lookup).map(({ relPath }) => ({
+        actor: one.actor,
+        ...placeOfRef(one.channel, relPath),
+      }));
+      one.rest = (await this.#answered(questions)).size < questions.length;
     }
   }
 
-  /** By actor, the questions whose answers are on record, whether or not they are on the bus. */
-  async #answered(): Promise<Set<string>> {
-    const { outbox, silences } = this.#parts;
-    const answered = new Set<string>();
-    await silences.each((actor, channel, relPath, how) => {
-      if (how === 'answered') answered.add(`${actor} ${messageFile(channel, relPath)}`);
-    });
+  /** Those of some questions whose answers are on record, whether or not they are on the bus. */
+  async #answered<T extends Place>(questions: readonly T[]): Promise<Set<T>> {
+    const { outbox, settled } = this.#parts;
+    const answered = await settled.of('answered', questions);
     const recorded = [await outbox.all(), await outbox.aside(), await outbox.held()].flat();
+    const waiting = new Set<string>();
     for (const { delivery, commits } of recorded)
       for (const file of delivery === undefined ? [] : commits.flatMap(({ files }) => files))
-        for (const { channel, relPath } of questionsOf(file))
-          answered.add(`${delivery?.actor ?? ''} ${messageFile(channel, relPath)}`);
+        for (const named of questionsOf(file))
+          waiting.add(keyOf({ actor: delivery?.actor ?? '', ...named }));
+    for (const one of questions) if (waiting.has(keyOf(one))) answered.add(one);
     return answered;
   }
 

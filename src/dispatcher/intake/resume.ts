@@ -3,7 +3,7 @@ import { cursorOf, type ActorCursors } from '../../state/cursors.ts';
 import { continuity } from '../../bus/epochs.ts';
 import { messageFile } from '../../protocol/layout.ts';
 import type { Written } from '../../state/written.ts';
-import type { Known } from './known.ts';
+import type { Known, StatesOf } from './known.ts';
 import type { Lacking } from './lacking.ts';
 import type { LostHistory, LostHistoryParts } from './lost-history.ts';
 import { returned } from './returned.ts';
@@ -30,9 +30,10 @@ export interface Resumed {
   deliveries: Delivery[];
   /** What is to be delivered again, since what it lacked is back. */
   due: Delivery[];
-  /** The recorded state of a delivery. */
-  recorded: (delivery: Delivery) => DeliveryState;
-  stateOf: (delivery: Delivery) => DeliveryState;
+  /** Gives the recorded states. */
+  statesOf: StatesOf;
+  /** Whether the record on the bus shows that it is settled. */
+  isSettled: (delivery: Delivery) => boolean;
 }
 
 /** From which commits a machine continues. */
@@ -63,7 +64,7 @@ export async function catchUp(
   if (history.kind === 'rewritten')
     for (const from of history.lost) await lost.bringBack(host, from, tip);
   // What is being published again settles what it settled before.
-  const stateOf = await known.states();
+  const statesOf = await known.states();
   const found: Resumed[] = [];
   for (const actor of actors) {
     const audience = { host, actors: [actor] };
@@ -77,7 +78,7 @@ export async function catchUp(
         scan.cancels = scan.cancels.map((cancel) => ({ ...cancel, unserved: actor }));
       const due = isNew ? [] : await parts.lacking.dueFor(audience, tip);
       await parts.lacking.markOpen(deliveries, tip);
-      found.push({ since: '', scan, deliveries, due, recorded: stateOf, stateOf: orRest(stateOf) });
+      found.push({ since: '', scan, deliveries, due, statesOf, isSettled: () => false });
       continue;
     }
     for (const commit of commitsOf(cursor)) {
@@ -107,8 +108,8 @@ export async function catchUp(
         isArchived: !whole && history.kind === 'archived',
         deliveries,
         due,
-        recorded: stateOf,
-        stateOf: orRest((one) => (isSettled(one) ? 'settled' : stateOf(one))),
+        statesOf,
+        isSettled,
       });
     }
   }

@@ -41,12 +41,14 @@ export async function lookAtReturned(
   if (again.size === 0)
     return { isHandled: () => false, open: [], due: [], stateOf: () => 'pending' };
   const unanswered = await openAgain(parts, [...again], audience.host, tip);
-  const stateOf = await parts.known.states();
+  const statesOf = await parts.known.states();
   await parts.lacking.markBack(unanswered, tip);
+  const due = await parts.lacking.dueFor(audience, tip);
+  const stateOf = await statesOf([...again, ...due]);
   const isHandled = (one: Delivery): boolean =>
     again.has(one) && one.rest !== true && (!unanswered.has(one) || stateOf(one) !== 'pending');
   const open = [...unanswered].filter((one) => !isHandled(one));
-  return { isHandled, open, due: await parts.lacking.dueFor(audience, tip), stateOf };
+  return { isHandled, open, due, stateOf };
 }
 
 /**

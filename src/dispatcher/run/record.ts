@@ -8,7 +8,7 @@ import type { Interruptions } from '../../state/interruptions.ts';
 import type { Outbox } from '../../state/outbox.ts';
 import type { Ledger } from '../../state/bills/ledger.ts';
 import type { Runs } from '../../state/runs.ts';
-import type { Silences } from '../../state/silences.ts';
+import type { Settled } from '../../state/settled.ts';
 import { failedLetters, parkedLetter, postponed, sayFailed } from './letters.ts';
 import { eachInTurn } from '../../wait.ts';
 import { sayFired, type Subscriptions } from '../automation/subscriptions.ts';
@@ -24,7 +24,7 @@ import type { Troubles } from '../../bus/troubles.ts';
 export interface RecordParts {
   outbox: Outbox;
   deadLetters: DeadLetters;
-  silences: Silences;
+  settled: Settled;
   interruptions: Interruptions;
   runs: Runs;
   ledger: Pick<Ledger, 'flush'>;
@@ -115,7 +115,7 @@ export async function recordRun(
         await afterwards(() => parts.leave(actor, channel, messages), forgotten, ended);
         return {};
       }
-      const noted = (): Promise<void> => parts.silences.note(actor, channel, messages);
+      const noted = (): Promise<void> => parts.settled.silent(actor, channel, messages);
       await afterwards(noted, settled, forgotten, ended);
       const { duration } = outcome.result;
       parts.log('dispatch_silent', { ...facts, ...stderrOf(outcome.result) });

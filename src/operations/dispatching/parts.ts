@@ -25,7 +25,7 @@ import { Departed } from '../../state/departed.ts';
 import { Interruptions } from '../../state/interruptions.ts';
 import { Ledger } from '../../state/bills/ledger.ts';
 import { ScheduleRecords } from '../../state/automation/schedules.ts';
-import { Silences } from '../../state/silences.ts';
+import { Settled } from '../../state/settled.ts';
 import type { Workspaces } from '../../state/workspaces.ts';
 import { Worktrees } from '../../state/worktrees.ts';
 import type { Context } from '../context.ts';
@@ -142,16 +142,16 @@ export function dispatcherParts(
 
 interface Intake {
   deliveries: Deliveries;
-  silences: Silences;
+  settled: Settled;
   lacking: Lacking;
 }
 
 /** The part that turns messages into deliveries. */
 function intakeOf(context: Context, { fromNow, log }: Choices, expected: Expected): Intake {
   const { transport, reader, outbox, deadLetters, paths } = context;
-  const silences = new Silences(paths.root);
+  const settled = new Settled(paths.root);
   const departed = new Departed(paths.root);
-  const lacking = new Lacking({ transport, reader, silences, departed, outbox, deadLetters });
+  const lacking = new Lacking({ transport, reader, settled, departed, outbox, deadLetters });
   const deliveries = new Deliveries({
     transport,
     reader,
@@ -159,12 +159,13 @@ function intakeOf(context: Context, { fromNow, log }: Choices, expected: Expecte
     known: new Known({
       outbox,
       deadLetters,
-      silences,
+      settled,
       expect: (entry) => {
         expected.add(entry);
       },
     }),
     departed,
+    settled,
     lacking,
     hostname: context.hostname,
     written: context.written,
@@ -173,7 +174,7 @@ function intakeOf(context: Context, { fromNow, log }: Choices, expected: Expecte
     fromNow,
     cursors: new Cursors(paths.root),
   });
-  return { deliveries, silences, lacking };
+  return { deliveries, settled, lacking };
 }
 
 /** The part that starts runs and records how they end. */

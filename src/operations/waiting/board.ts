@@ -10,11 +10,10 @@ import { isPerson, whoHas } from '../lookup/people.ts';
 import { queuedCancels, queuedMessages } from '../lookup/queued.ts';
 import { servedBy } from '../lookup/serving.ts';
 import { cancellationsOf, type Cancellation } from '../lookup/taken-back.ts';
-import { Silences } from '../../state/silences.ts';
 import { findServed } from '../setup/hosts.ts';
 import { askedAt } from './asked.ts';
 import { holdUps } from './hold-ups.ts';
-import { letterOf, readLocal, runOf, silentHere } from './local.ts';
+import { letterOf, readLocal, runOf, silentHere, silentTo } from './local.ts';
 import {
   interimOf,
   isSettled,
@@ -146,7 +145,8 @@ export class Board {
     if (!isLive || believed.isOver) return believed;
     const { alias } = this.#world;
     if (!believed.owing.some(({ host }) => host !== undefined && host === alias)) return believed;
-    const silent = await silentHere(this.#context, asked.ref);
+    const owing = believed.owing.map(({ actor }) => actor);
+    const silent = await silentHere(this.#context, asked.ref, owing);
     for (const actor of [...silent])
       if (await this.#mayStillSpeak(asked.ref, actor)) silent.delete(actor);
     const standing = standingOf(asked, this.#world, silent);
@@ -223,10 +223,10 @@ export class Board {
     const { local } = this.#world;
     if (local === undefined) return '';
     const { runs, heartbeat, paused, letters } = local;
-    const silences = await new Silences(this.#context.paths.root).mark();
+    const silent = await Promise.all(this.#asked.map((one) => silentTo(this.#context, one)));
     return JSON.stringify([
       [runs, paused, heartbeat?.parked, heartbeat?.joining],
-      [heartbeat?.fetch_failing_since, silences],
+      [heartbeat?.fetch_failing_since, silent],
       this.#asked.map(({ ref, question }) => [
         question !== undefined && this.#isOld(question),
         letters.flatMap(({ actor }) => letterOf(local, ref, actor) ?? []),

@@ -3,8 +3,9 @@ import { DeadLetters, type DeadLetter } from '../../state/dead-letters.ts';
 import { Holds, type Hold } from '../../state/holds.ts';
 import { holderOf } from '../../state/lock.ts';
 import { Pauses, type Pause } from '../../state/pause.ts';
-import { Silences } from '../../state/silences.ts';
+import { Settled } from '../../state/settled.ts';
 import type { MessageRef } from '../../protocol/message-ref.ts';
+import type { Message } from '../../protocol/message.ts';
 import { listGated, type GatedMail } from '../lookup/gated.ts';
 import type { Context } from '../context.ts';
 
@@ -71,14 +72,21 @@ export function runOf(
   );
 }
 
-/** The actors of this machine that are on record to have had nothing to say to a message. */
+/** Those of some actors of this machine that are on record to have had nothing to say to a message. */
 export async function silentHere(
   { paths }: Context,
-  { channel, relPath }: MessageRef,
+  ref: MessageRef,
+  actors: readonly string[],
 ): Promise<Set<string>> {
-  const silent = new Set<string>();
-  await new Silences(paths.root).each((actor, where, path, how) => {
-    if (where === channel && path === relPath && how === 'silent') silent.add(actor);
-  });
-  return silent;
+  const deliveries = actors.map((actor) => ({ ...ref, actor }));
+  const silent = await new Settled(paths.root).of('silent', deliveries);
+  return new Set([...silent].map(({ actor }) => actor));
+}
+
+/** The addressees of a question that are on record here to have had nothing to say to it. */
+export async function silentTo(
+  context: Context,
+  { ref, question }: { ref: MessageRef; question: Message | undefined },
+): Promise<string[]> {
+  return [...(await silentHere(context, ref, question?.to.map(({ name }) => name) ?? []))];
 }

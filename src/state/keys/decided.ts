@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { placeOf } from '../../protocol/layout.ts';
-import { Lines } from '../../store/rows.ts';
+import { Lines } from '../../store/lines.ts';
 import { Seal } from '../../store/seal.ts';
 
 /** The decisions that are remembered. */

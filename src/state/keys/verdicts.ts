@@ -1,4 +1,4 @@
-import { Lines } from '../../store/rows.ts';
+import { Lines } from '../../store/lines.ts';
 import { Seal } from '../../store/seal.ts';
 
 /** The verdicts that are remembered. */
