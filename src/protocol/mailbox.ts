@@ -26,41 +26,29 @@ export const UNREAD: Message = {
   body: '',
 };
 
-/**
- * How far an actor and channel are settled (protocol.md §5): everything up to `commit`, and the
- * messages in `settled` of what was added after it.
- */
-export interface Cursor {
-  /** Empty as long as the first scan is not settled. */
-  commit: string;
-  settled: string[];
-}
-
 /** `running` until the outcome is recorded and published; `held` while its content is missing. */
 export type DeliveryState = 'pending' | 'running' | 'awaiting_content' | 'settled';
 
 interface Item extends Delivery {
-  /** The commit at which the scan started, and the scan's number: a cursor may not pass it yet. */
+  /** The commit at which the scan started: a cursor may not pass it yet. */
   since: string;
-  scan: number;
-  state: DeliveryState;
+  state: Exclude<DeliveryState, 'settled'>;
   /** Whether it becomes pending again once it is settled. */
   again?: boolean;
 }
 
 /**
- * The mailboxes of one dispatcher: what is pending, running and settled per actor and channel.
+ * The mailboxes of one dispatcher: what is pending and running per actor and channel.
  *
- * A delivery is `pending` until a batch takes it, `running` until its outcome is recorded, then
- * `settled`. If its content is missing, when it is found or when it is to be delivered, it is
- * `held`, and after that `pending` or `settled`. The cursor of a mailbox is the start of the scan
+ * A delivery is `pending` until a batch takes it, `running` until its outcome is recorded, and then it
+ * leaves. If its content is missing, when it is found or when it is to be delivered, it is
+ * `held`, and after that `pending`, or it leaves. The cursor of a mailbox is the start of the scan
  * that found its oldest unsettled delivery, so it never passes one; if there is none, the cursor is
  * the last scanned commit.
  */
 export class Mailboxes {
   #boxes = new Map<string, Item[]>();
   #scanned: string | undefined;
-  #scan = 0;
 
   /**
    * Adds what one scan from `since` to `tip` found, in commit order.
@@ -73,7 +61,6 @@ export class Mailboxes {
     deliveries: readonly Delivery[],
     stateOf: (delivery: Delivery) => DeliveryState = () => 'pending',
   ): void {
-    this.#scan++;
     this.#scanned = tip;
     const touched = new Map<string, Set<string>>();
     for (const delivery of deliveries) {
@@ -85,26 +72,9 @@ export class Mailboxes {
       known.add(delivery.relPath);
       const state = stateOf(delivery);
       const lacks = state === 'pending' && delivery.unread === true;
-      box.push({ ...delivery, since, scan: this.#scan, state: lacks ? 'awaiting_content' : state });
+      if (state !== 'settled')
+        box.push({ ...delivery, since, state: lacks ? 'awaiting_content' : state });
     }
-    for (const key of touched.keys()) this.#dropIfSettled(key);
-  }
-
-  /** Forgets what is settled: after its history was rewritten, some of it may be open again. */
-  forgetSettled(): void {
-    for (const [key, box] of this.#boxes) {
-      const left = box.filter(({ state }) => state !== 'settled');
-      if (left.length > 0) this.#boxes.set(key, left);
-      else this.#boxes.delete(key);
-    }
-  }
-
-  /** A settled message is back on the bus and open: the next scan that finds it counts. */
-  reopen({ actor, channel, relPath }: Delivery): void {
-    const key = keyOf({ actor, channel });
-    const box = this.#boxes.get(key) ?? [];
-    const left = box.filter((one) => one.relPath !== relPath || one.state !== 'settled');
-    if (left.length < box.length) this.#boxes.set(key, left);
   }
 
   /**
@@ -119,14 +89,13 @@ export class Mailboxes {
     stateOf: (delivery: Delivery) => DeliveryState = () => 'pending',
   ): void {
     for (const delivery of deliveries) {
-      this.reopen(delivery);
       const box = this.#box(delivery);
       const at = box.findIndex(({ relPath }) => relPath === delivery.relPath);
       const found = stateOf(delivery) === 'running' ? 'running' : 'pending';
-      const { scan, state } = box[at] ?? { scan: this.#scan, state: found };
+      const { state } = box[at] ?? { state: found };
       const again = state === 'running';
       // It replaces the earlier delivery, because the messages it refers to may be found now.
-      box.splice(at < 0 ? box.length : at, 1, { ...delivery, since: '', scan, state, again });
+      box.splice(at < 0 ? box.length : at, 1, { ...delivery, since: '', state, again });
     }
   }
 
@@ -181,21 +150,25 @@ export class Mailboxes {
       if (wanted.has(item.relPath) && item.state === 'running') item.state = 'pending';
   }
 
+  /** Removes deliveries whose outcome is on record, but for those to be made again. */
   settle(actor: string, channel: string, relPaths: readonly string[]): void {
-    this.#change(actor, channel, relPaths, 'settled');
-    this.#dropIfSettled(keyOf({ actor, channel }));
+    const wanted = new Set(relPaths);
+    const left = this.#box({ actor, channel }).filter(
+      ({ relPath, again }) => !wanted.has(relPath) || again === true,
+    );
+    for (const item of left)
+      if (wanted.has(item.relPath)) Object.assign(item, { state: 'pending', again: false });
+    if (left.length > 0) this.#boxes.set(keyOf({ actor, channel }), left);
+    else this.#boxes.delete(keyOf({ actor, channel }));
   }
 
-  /** The cursor of a mailbox; undefined before the first scan. */
-  cursor(actor: string, channel: string): Cursor | undefined {
-    const box = this.#boxes.get(keyOf({ actor, channel })) ?? [];
-    const open = box.filter(({ state }) => state !== 'settled');
-    const oldest = open.find(({ since }) => since === '') ?? open[0];
-    if (oldest === undefined) {
-      return this.#scanned === undefined ? undefined : { commit: this.#scanned, settled: [] };
-    }
-    const settled = box.filter(({ state, scan }) => state === 'settled' && scan >= oldest.scan);
-    return { commit: oldest.since, settled: settled.map(({ relPath }) => relPath) };
+  /**
+   * The cursor of a mailbox (protocol.md §5): the commit after which everything was added that is not
+   * settled; empty as long as the first scan is not settled, undefined before it.
+   */
+  cursor(actor: string, channel: string): string | undefined {
+    const open = this.#boxes.get(keyOf({ actor, channel })) ?? [];
+    return (open.find(({ since }) => since === '') ?? open[0])?.since ?? this.#scanned;
   }
 
   /** The unsettled messages of a channel, for any actor or for one. */
@@ -203,7 +176,6 @@ export class Mailboxes {
     const items = [...this.#boxes.values()].flat();
     return items
       .filter((item) => item.channel === channel && (actor ?? item.actor) === item.actor)
-      .filter(({ state }) => state !== 'settled')
       .map(({ relPath }) => relPath);
   }
 
@@ -222,18 +194,6 @@ export class Mailboxes {
       items.filter(({ state }) => state === wanted).length;
     const awaiting = count('awaiting_content');
     return { pending: count('pending'), running: count('running'), awaiting };
-  }
-
-  #change(actor: string, channel: string, relPaths: readonly string[], state: Item['state']): void {
-    const wanted = new Set(relPaths);
-    for (const item of this.#box({ actor, channel }))
-      if (wanted.has(item.relPath))
-        Object.assign(item, { state: item.again === true ? 'pending' : state, again: false });
-  }
-
-  #dropIfSettled(key: string): void {
-    if (this.#boxes.get(key)?.every(({ state }) => state === 'settled') === true)
-      this.#boxes.delete(key);
   }
 
   #box(of: { actor: string; channel: string }): Item[] {

@@ -1,10 +1,9 @@
-import type { Cursor } from '../protocol/mailbox.ts';
 import { Cell, Rows } from '../store/rows.ts';
 
-/** One actor's cursors: `through` holds for every channel that is not listed. */
+/** Of one actor, the commits up to which all is settled: `through` for every channel that is not listed. */
 export interface ActorCursors {
   through: string;
-  channels: Record<string, Cursor>;
+  channels: Record<string, string>;
 }
 
 /** Stored under these names. */
@@ -84,9 +83,9 @@ export class Cursors {
   }
 }
 
-/** The cursor of one channel, or undefined for an actor that never ran here. */
-export function cursorOf(cursors: ActorCursors | undefined, channel: string): Cursor | undefined {
+/** The cursor of one channel; undefined for an actor that never ran here. */
+export function cursorOf(cursors: ActorCursors | undefined, channel: string): string | undefined {
   if (cursors === undefined) return undefined;
-  const lagging = Object.hasOwn(cursors.channels, channel) ? cursors.channels[channel] : undefined;
-  return lagging ?? { commit: cursors.through, settled: [] };
+  const { channels, through } = cursors;
+  return (Object.hasOwn(channels, channel) ? channels[channel] : undefined) ?? through;
 }

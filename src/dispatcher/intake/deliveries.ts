@@ -157,7 +157,6 @@ export class Deliveries {
     await this.#parts.departed.note(scan.removed, { lasting: history.kind === 'grown' });
     await this.aliases.look(host, scan);
     const back = await lookAtReturned(this.#parts, audience, tip, scan);
-    for (const one of back.open) this.mailboxes.reopen(one);
     this.#parts.lacking.deliver(this.mailboxes, back.due, back.stateOf);
     this.#take(from, tip, scan, (one) => (back.isHandled(one) ? 'settled' : 'pending'));
     return scan;
@@ -190,7 +189,6 @@ export class Deliveries {
     const due = await lacking.dueFor(audience, tip);
     await lacking.markOpen(scan.deliveries, tip);
     const stateOf = await (await known.states())([...due, ...scan.deliveries]);
-    this.mailboxes.forgetSettled();
     lacking.deliver(this.mailboxes, due, stateOf);
     this.#take('', tip, scan, orRest(stateOf));
     await this.#lost.over();

@@ -88,7 +88,7 @@ export async function catchUp(
         : await scanAdded(parts, audience, commit, tip);
       const back = whole ? new Set<Delivery>() : await returned(parts, audience, tip, scan);
       const deliveries = scan.deliveries.filter(
-        ({ channel }) => cursorOf(cursor, channel)?.commit === commit,
+        ({ channel }) => cursorOf(cursor, channel) === commit,
       );
       const open = whole
         ? new Set(deliveries)
@@ -99,9 +99,7 @@ export async function catchUp(
         const openAndBack = deliveries.filter((one) => open.has(one) && back.has(one));
         await parts.lacking.markBack(openAndBack, tip);
       }
-      const isSettled = (delivery: Delivery): boolean =>
-        !open.has(delivery) ||
-        cursorOf(cursor, delivery.channel)?.settled.includes(delivery.relPath) === true;
+      const isSettled = (delivery: Delivery): boolean => !open.has(delivery);
       found.push({
         since: commit,
         scan,
@@ -125,7 +123,7 @@ export function orRest(
 
 /** The commits of an actor's cursors. */
 function commitsOf({ through, channels }: ActorCursors): string[] {
-  return [...new Set([through, ...Object.values(channels).map(({ commit }) => commit)])];
+  return [...new Set([through, ...Object.values(channels)])];
 }
 
 /** What was added since a cursor and was not answered by this host, as far as the record shows. */

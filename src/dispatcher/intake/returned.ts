@@ -19,8 +19,6 @@ interface Parts {
 export interface Returned {
   /** Whether it was already delivered and stays handled. */
   isHandled: (delivery: Delivery) => boolean;
-  /** Deliveries that were settled once and have to be made again. */
-  open: Delivery[];
   /** Deliveries that were handled without something that is now back. */
   due: Delivery[];
   /** The recorded state of a delivery. */
@@ -38,8 +36,7 @@ export async function lookAtReturned(
   scan: Scan,
 ): Promise<Returned> {
   const again = await returned(parts, audience, tip, scan);
-  if (again.size === 0)
-    return { isHandled: () => false, open: [], due: [], stateOf: () => 'pending' };
+  if (again.size === 0) return { isHandled: () => false, due: [], stateOf: () => 'pending' };
   const unanswered = await openAgain(parts, [...again], audience.host, tip);
   const statesOf = await parts.known.states();
   await parts.lacking.markBack(unanswered, tip);
@@ -47,8 +44,7 @@ export async function lookAtReturned(
   const stateOf = await statesOf([...again, ...due]);
   const isHandled = (one: Delivery): boolean =>
     again.has(one) && one.rest !== true && (!unanswered.has(one) || stateOf(one) !== 'pending');
-  const open = [...unanswered].filter((one) => !isHandled(one));
-  return { isHandled, open, due, stateOf };
+  return { isHandled, due, stateOf };
 }
 
 /**

@@ -107,7 +107,7 @@ export async function status(
     cursors: [...cursors].map(([actor, { through, channels: lagging }]) => ({
       actor,
       through,
-      lagging: Object.entries(lagging).map(([channel, { commit }]) => ({ channel, commit })),
+      lagging: Object.entries(lagging).map(([channel, commit]) => ({ channel, commit })),
     })),
     outbox: entries.map(({ id, commits }) => ({
       id,

@@ -56,9 +56,11 @@ function outcomeOf({ state }: DeadLetter): WebRun['outcome'] {
 }
 
 async function areSettled(context: Context, run: WebRun): Promise<boolean> {
-  const cursors = (await new Cursors(context.paths.root).load()).get(run.actor);
+  const cursors = await new Cursors(context.paths.root).load();
   const settled = await Promise.all(
-    run.messages.map((relPath) => isSettled(context, cursors, { channel: run.channel, relPath })),
+    run.messages.map((relPath) =>
+      isSettled(context, cursors, run.actor, { channel: run.channel, relPath }),
+    ),
   );
   return settled.every((one) => one);
 }

@@ -39,8 +39,7 @@ export async function waitingMail(context: Context, parts: WaitingParts): Promis
       const known = standing(errand, own, isHere ? holding : undefined, now);
       // An actor of this machine chose silence; the silence of other machines is not known here.
       const mayBeSettled = known.state === 'waiting' || known.state === 'held';
-      const settled =
-        mayBeSettled && isHere && (await isSettled(context, cursors.get(actor), message));
+      const settled = mayBeSettled && isHere && (await isSettled(context, cursors, actor, message));
       if (settled) return [];
       const { channel, relPath, from, timestamp, excerpt } = message;
       const age = Math.max(0, Math.round((now.getTime() - Date.parse(timestamp)) / 1000));

@@ -14,6 +14,7 @@ import { failureDelay, heldDelay, runDelay } from './held-mail.ts';
 import { joiningAbout, whomText } from './joining.ts';
 import { gatedAbout, gatedLine, type GatedMail } from '../lookup/gated.ts';
 import { holderOf } from '../../state/lock.ts';
+import { Settled } from '../../state/settled.ts';
 import { tipOf, type Context } from '../context.ts';
 import type { Naming } from '../lookup/naming.ts';
 import { cancellationsOf, inForce } from '../lookup/taken-back.ts';
@@ -95,7 +96,7 @@ export async function factsOf(
   );
   const exists = async (commit: string): Promise<boolean> =>
     (await transport.objects.read(`${commit}:${path}`)) !== undefined;
-  const settled = await isSettled(context, cursors.get(actor), ref);
+  const settled = await isSettled(context, cursors, actor, ref);
   const run =
     holder?.pid === heartbeat?.pid
       ? heartbeat?.running.find(
@@ -163,17 +164,19 @@ function delayOf(
   return letter === undefined ? (held ?? null) : failureDelay(letter);
 }
 
-/** Whether an actor's cursors on this machine show that it is done with a message. */
+/** Whether this machine has on record that an actor is done with a message. */
 export async function isSettled(
-  { transport }: Context,
-  cursors: ActorCursors | undefined,
+  { transport, paths }: Context,
+  cursors: ReadonlyMap<string, ActorCursors>,
+  actor: string,
   { channel, relPath }: MessageRef,
 ): Promise<boolean> {
-  const cursor = cursorOf(cursors, channel);
+  const cursor = cursorOf(cursors.get(actor), channel);
   if (cursor === undefined) return false;
-  if (cursor.settled.includes(relPath)) return true;
-  if (cursor.commit === '') return false;
-  const object = `${cursor.commit}:${messageFile(channel, relPath)}`;
+  const delivery = { actor, channel, relPath };
+  if ((await new Settled(paths.root).of('settled', [delivery])).size > 0) return true;
+  if (cursor === '') return false;
+  const object = `${cursor}:${messageFile(channel, relPath)}`;
   return (await transport.objects.read(object)) !== undefined;
 }
 

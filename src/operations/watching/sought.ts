@@ -62,7 +62,7 @@ async function ofMessage(
     (actor) => reach(message.to, message.from, actor, alias) === 'addressed',
   );
   const open = await Promise.all(
-    served.map(async (actor) => !(await isSettled(context, cursors.get(actor), own))),
+    served.map(async (actor) => !(await isSettled(context, cursors, actor, own))),
   );
   return {
     isIt: (run) =>
