@@ -1,6 +1,4 @@
 export interface ServeOptions {
-  /** The state directory, which contains the socket and the heartbeat. */
-  root: string;
   socket: string;
   heartbeat: string;
   version: string;
