@@ -8,6 +8,7 @@ import { eachInTurn } from '../wait.ts';
 import { lastPush } from './last-push.ts';
 import { Answers } from './socket/answers.ts';
 import { Bell } from './socket/bell.ts';
+import { lookAtChanges } from './socket/changes.ts';
 import { News } from './socket/news.ts';
 import { Pace } from './pace.ts';
 import { pulse } from './pulse.ts';
@@ -107,10 +108,13 @@ class Service {
       origin: transport.origin !== undefined,
       branch: transport.branch,
     });
+    const over = new AbortController();
     try {
       await dispatcher.endLeftovers();
+      if (!this.#options.once) void lookAtChanges(this.#options.isChanged, this.#bell, over.signal);
       return this.#options.once ? await this.#once() : await this.#loop();
     } finally {
+      over.abort();
       const { deliveries, outbox, publisher } = this.#parts;
       const steps = [
         () => dispatcher.stop(grace),

@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { acquire, holderOf } from '../../src/state/lock.ts';
-import { Bus, scratch, type Host } from '../support/bus.ts';
+import { Bus, scratch, type Event, type Host } from '../support/bus.ts';
 import { Program } from '../support/process.ts';
+import { until } from '../support/wait.ts';
 
 const bin = fileURLToPath(new URL('../../bin/crosstalk.js', import.meta.url));
 /** What starts a program with process ids of its own, as a container does. */
@@ -31,10 +32,10 @@ async function ended(...given: ConstructorParameters<typeof Program>): Promise<[
 }
 
 /** A machine whose dispatcher serves, and cannot be asked: its socket is out of reach for others. */
-async function served(): Promise<{ bus: Bus; host: Host; first: Program }> {
+async function served(interval = '0.3'): Promise<{ bus: Bus; host: Host; first: Program }> {
   const bus = new Bus();
   const host = await bus.host('front', { worker: `echo run >> ${bus.root}/runs; echo done` });
-  const first = new Program(host, 'dispatch', '--host', 'front', '--interval', '0.3');
+  const first = new Program(host, 'dispatch', '--host', 'front', '--interval', interval);
   await first.saw('tick');
   rmSync(join(host.state, 'wake.sock'), { force: true });
   return { bus, host, first };
@@ -86,6 +87,39 @@ it.skipIf(!canBeApart)(
     await first.stop('SIGKILL');
     expect(status()).toBe(null);
     expect(another(host).status).toBe(0);
+  },
+);
+
+it.skipIf(!canBeApart)(
+  'a command in another container sends for itself, also while the dispatcher is stopped, which takes it in without a fetch',
+  async () => {
+    const { bus, host, first } = await served('3');
+    const send = (): { status: number | null; stdout: string } => {
+      const env = { ...process.env, ...host.env, CROSSTALK_TRANSPORT: host.dir, TMPDIR: scratch() };
+      const argv = [process.execPath, bin, 'send', '--to', 'worker', 'hello'];
+      return spawnSync('unshare', [...APART, ...argv], { cwd: host.dir, env, encoding: 'utf8' });
+    };
+    first.child.kill('SIGSTOP');
+    try {
+      const sent = expect.stringMatching(/^Sent: /) as unknown;
+      expect(send()).toMatchObject({ status: 0, stdout: sent });
+      expect(bus.messages()).toHaveLength(1);
+    } finally {
+      first.child.kill('SIGCONT');
+    }
+    await until('the answer', () => bus.from('worker').length === 1);
+    // Now it writes nothing itself, so that no push of its own lets it look.
+    expect((await host.run('pause')).code).toBe(0);
+    const begun = first.events.length;
+    const taken = (): Event[] =>
+      first.events.slice(begun).filter(({ event, added }) => event === 'tick' && Number(added) > 0);
+    const isBrought = (): boolean => taken().some((tick) => tick['fetch_ms'] === undefined);
+    // A poll may come first.
+    for (let n = 1; n <= 10 && !isBrought(); n++) {
+      expect(send().status).toBe(0);
+      await until('its tick', () => taken().length >= n);
+    }
+    expect(isBrought()).toBe(true);
   },
 );
 

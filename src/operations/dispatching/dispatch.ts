@@ -87,6 +87,7 @@ async function serveAlone(
       now: context.now,
       random: context.random,
       send: (request) => serveSend(context, (id) => parts.publisher.publish(id), request),
+      isChanged: () => Store.at(paths.root).isChanged(),
       stop: input.stop,
       hurry: input.hurry,
       ...(replacement && { successor: () => replacement.successor(context.now().getTime()) }),
