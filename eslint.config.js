@@ -18,6 +18,7 @@ const DANGEROUS = {
     'src/runner/plain-session.ts',
     'src/runner/terminal.ts',
     'src/state/process-identity.ts',
+    'src/state/second-holder.ts',
     'src/state/keys/ssh-keygen.ts',
     'src/service/run.ts',
     'src/demo/**',

@@ -59,7 +59,7 @@ export function startDispatcher(
   const log = toFile ? openSync(output.file, 'a') : 'pipe';
   const child = spawn(
     process.execPath,
-    [binPath(), 'dispatch', '--host', alias, '--interval', '1'],
+    [binPath(), 'dispatch', '--host', alias, '--interval', '1', '--shared-state'],
     {
       cwd: dir,
       env,

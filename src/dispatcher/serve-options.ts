@@ -1,6 +1,4 @@
 export interface ServeOptions {
-  /** The state directory, which contains the socket and the heartbeat. */
-  root: string;
   socket: string;
   heartbeat: string;
   version: string;
@@ -18,6 +16,8 @@ export interface ServeOptions {
   random: () => number;
   /** Carries out a `send` that a command passed on; undefined when it is not for this transport. */
   send: (request: unknown) => Promise<unknown>;
+  /** Whether another process has changed the database since this was asked last. */
+  isChanged: () => Promise<boolean>;
   /** Stops the dispatcher cleanly. */
   stop: AbortSignal;
   /** Ends what is left without waiting. */

@@ -8,34 +8,28 @@ import { eachInTurn } from '../wait.ts';
 import { lastPush } from './last-push.ts';
 import { Answers } from './socket/answers.ts';
 import { Bell } from './socket/bell.ts';
+import { lookAtChanges } from './socket/changes.ts';
 import { News } from './socket/news.ts';
 import { Pace } from './pace.ts';
 import { pulse } from './pulse.ts';
 import type { ServeResult, ServeOptions } from './serve-options.ts';
-import { becomeSole } from './socket/sole.ts';
 import { expectsMore, problemOfPass, tick, type Ticked, type TickParts } from './tick.ts';
 import { Troubles } from '../bus/troubles.ts';
 import { VersionCheck } from './version-check.ts';
 import { listen } from './socket/wake.ts';
 
 /**
- * Runs the dispatcher of one transport on this machine, until `stop` or for one pass. An
- * unsupported version ends only a single pass: otherwise anybody who can push could end every
- * dispatcher.
+ * Runs the dispatcher of one transport on this machine, until `stop` or for one pass; the caller sees to it that
+ * there is no other. An unsupported version ends only a single pass: otherwise anybody who can push could end
+ * every dispatcher.
  *
- * @throws CrosstalkError `locked` when another one runs; in one pass `unsupported_version` for a
- *   transport of an unsupported version
+ * @throws CrosstalkError in one pass `unsupported_version` for a transport of an unsupported version
  */
-export async function serve(
+export function serve(
   parts: Omit<TickParts, 'signal' | 'lag'>,
   options: ServeOptions,
 ): Promise<ServeResult> {
-  const release = await becomeSole(parts.transport.dir, options);
-  try {
-    return await new Service(parts, options).run();
-  } finally {
-    await release();
-  }
+  return new Service(parts, options).run();
 }
 
 /** For so many polls a remote may show an older state than before, until the branch counts as set back. */
@@ -114,10 +108,13 @@ class Service {
       origin: transport.origin !== undefined,
       branch: transport.branch,
     });
+    const over = new AbortController();
     try {
       await dispatcher.endLeftovers();
+      if (!this.#options.once) void lookAtChanges(this.#options.isChanged, this.#bell, over.signal);
       return this.#options.once ? await this.#once() : await this.#loop();
     } finally {
+      over.abort();
       const { deliveries, outbox, publisher } = this.#parts;
       const steps = [
         () => dispatcher.stop(grace),

@@ -90,7 +90,7 @@ export async function acquire(
 
 /** Takes a lock that is free, until the connection is closed. */
 async function take(root: string, name: LockName): Promise<Database | undefined> {
-  const path = join(root, `${name}.lock.db`);
+  const path = lockPath(root, name);
   let database: Database | undefined;
   try {
     database = await connect(path, 0);
@@ -152,6 +152,11 @@ function fieldsAt(path: string): Record<string, unknown> {
   } catch {
     return {};
   }
+}
+
+/** The database that is locked; nothing opens it but to lock it. */
+export function lockPath(root: string, name: LockName): string {
+  return join(root, `${name}.lock.db`);
 }
 
 function namePath(root: string, name: LockName): string {

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { passed } from '../crash-points.ts';
 import { CrosstalkError, hasCode, isSystemError, reasonOf } from '../errors.ts';
 import { MIGRATIONS } from './migrations.ts';
-import { broken, connect, isBroken, isBusy, resultOf, type Database } from './sqlite.ts';
+import { broken, connect, isBroken, isBusy, number, resultOf, type Database } from './sqlite.ts';
 
 /** The database of a state directory. */
 export const STATE_DATABASE = 'state.db';
@@ -29,6 +29,7 @@ export class Store {
   readonly path: string;
   #open: { database: Database; file: number } | undefined;
   #opening: Promise<Database> | undefined;
+  #seen: { database: Database; version: number } | undefined;
 
   private constructor(root: string) {
     this.path = join(root, STATE_DATABASE);
@@ -59,6 +60,17 @@ export class Store {
     );
     passed('row_committed');
     return result;
+  }
+
+  /** Whether another process has changed it since this was asked last. No table is read. */
+  async isChanged(): Promise<boolean> {
+    if (fileAt(this.path) === undefined) return false;
+    return this.#tried((database) => {
+      const version = number(database.get('PRAGMA data_version') ?? {}, 'data_version');
+      const seen = this.#seen;
+      this.#seen = { database, version };
+      return seen !== undefined && (seen.database !== database || seen.version !== version);
+    });
   }
 
   async #tried<T>(step: (database: Database) => T): Promise<T> {

@@ -20,11 +20,15 @@ it(
 it('nothing is written by a dry run, nor without a yes', async () => {
   const host = await new Bus().host('front', { worker: PONG });
   const { env } = standIn();
-  const dry = await host.runWith({ env }, 'service', 'install', '--host', 'front', '--dry-run');
+  const install = ['service', 'install', '--host', 'front', '--dry-run'];
+  const dry = await host.runWith({ env }, ...install);
   const file = /^File (\S+\.service) \(mode 644\)$/m.exec(dry.out)?.[1] ?? '';
   expect(dry.code).toBe(0);
   expect(dry.out).toContain(`  ExecStart="${process.execPath}" "`);
   expect(dry.out).toContain('  systemctl --user enable crosstalk-front-');
+  expect(dry.out).not.toContain('--shared-state');
+  const shared = await host.runWith({ env }, ...install, '--shared-state');
+  expect(shared.out).toMatch(/^ {2}ExecStart=.* "--shared-state"$/m);
   const unasked = await host.runWith({ env }, 'service', 'install', '--host', 'front');
   expect([unasked.code, unasked.err]).toEqual([2, expect.stringContaining('say so with --yes')]);
   for (const path of [file, join(host.state, 'service.env')])

@@ -4,19 +4,38 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { acquire, holderOf } from '../../src/state/lock.ts';
-import { Bus, scratch, type Host } from '../support/bus.ts';
+import { Bus, scratch, type Event, type Host } from '../support/bus.ts';
 import { Program } from '../support/process.ts';
+import { until } from '../support/wait.ts';
 
 const bin = fileURLToPath(new URL('../../bin/crosstalk.js', import.meta.url));
 /** What starts a program with process ids of its own, as a container does. */
 const APART = ['--pid', '--fork', '--mount-proc'];
 const canBeApart = spawnSync('unshare', [...APART, 'true']).status === 0;
 
+/** A machine whose state directory lies on a file system with this number, and where a lock may be given twice. */
+function lyingOn(
+  host: Host,
+  type: number,
+  lostLock?: string,
+): { dir: string; env: NodeJS.ProcessEnv } {
+  const hook = fileURLToPath(new URL('../support/file-system.cjs', import.meta.url));
+  const env = { ...host.env, NODE_OPTIONS: `--require ${hook}`, FILE_SYSTEM: String(type) };
+  return { dir: host.dir, env: { ...env, ...(lostLock !== undefined && { LOST_LOCK: lostLock }) } };
+}
+
+/** A command to its end: its exit code, and what it prints. */
+async function ended(...given: ConstructorParameters<typeof Program>): Promise<[unknown, string]> {
+  const program = new Program(...given);
+  const code = await program.ended();
+  return [code, program.out + program.err];
+}
+
 /** A machine whose dispatcher serves, and cannot be asked: its socket is out of reach for others. */
-async function served(): Promise<{ bus: Bus; host: Host; first: Program }> {
+async function served(interval = '0.3'): Promise<{ bus: Bus; host: Host; first: Program }> {
   const bus = new Bus();
   const host = await bus.host('front', { worker: `echo run >> ${bus.root}/runs; echo done` });
-  const first = new Program(host, 'dispatch', '--host', 'front', '--interval', '0.3');
+  const first = new Program(host, 'dispatch', '--host', 'front', '--interval', interval);
   await first.saw('tick');
   rmSync(join(host.state, 'wake.sock'), { force: true });
   return { bus, host, first };
@@ -70,6 +89,89 @@ it.skipIf(!canBeApart)(
     expect(another(host).status).toBe(0);
   },
 );
+
+it.skipIf(!canBeApart)(
+  'a command in another container sends for itself, also while the dispatcher is stopped, which takes it in without a fetch',
+  async () => {
+    const { bus, host, first } = await served('3');
+    const send = (): { status: number | null; stdout: string } => {
+      const env = { ...process.env, ...host.env, CROSSTALK_TRANSPORT: host.dir, TMPDIR: scratch() };
+      const argv = [process.execPath, bin, 'send', '--to', 'worker', 'hello'];
+      return spawnSync('unshare', [...APART, ...argv], { cwd: host.dir, env, encoding: 'utf8' });
+    };
+    first.child.kill('SIGSTOP');
+    try {
+      const sent = expect.stringMatching(/^Sent: /) as unknown;
+      expect(send()).toMatchObject({ status: 0, stdout: sent });
+      expect(bus.messages()).toHaveLength(1);
+    } finally {
+      first.child.kill('SIGCONT');
+    }
+    await until('the answer', () => bus.from('worker').length === 1);
+    // Now it writes nothing itself, so that no push of its own lets it look.
+    expect((await host.run('pause')).code).toBe(0);
+    const begun = first.events.length;
+    const taken = (): Event[] =>
+      first.events.slice(begun).filter(({ event, added }) => event === 'tick' && Number(added) > 0);
+    const isBrought = (): boolean => taken().some((tick) => tick['fetch_ms'] === undefined);
+    // A poll may come first.
+    for (let n = 1; n <= 10 && !isBrought(); n++) {
+      expect(send().status).toBe(0);
+      await until('its tick', () => taken().length >= n);
+    }
+    expect(isBrought()).toBe(true);
+  },
+);
+
+it('a dispatcher refuses a state directory whose file system gives its lock to another process as well', async () => {
+  const host = await new Bus().host('front', { worker: 'echo done' });
+  const lock = join(host.state, 'dispatcher.lock.db');
+  const dispatch = ['dispatch', '--once', '--host', 'front'];
+  const FUSE = 0x65735546;
+  expect(await ended(lyingOn(host, FUSE), ...dispatch)).toEqual([0, expect.anything()]);
+  const EXT = 0xef53;
+  const started: [number, string[]][] = [
+    [EXT, ['dispatch', '--host', 'front']],
+    [FUSE, dispatch],
+    [FUSE, [...dispatch, '--shared-state']],
+  ];
+  for (const [type, argv] of started) {
+    const [code, said] = await ended(lyingOn(host, type, lock), ...argv);
+    expect([code, said.trim().split('\n')]).toEqual([
+      1,
+      [
+        expect.stringContaining(
+          `the file system of the state directory ${host.state} keeps no locks: another process could lock ${lock}`,
+        ),
+      ],
+    ]);
+    expect(said).toContain('give a directory on another file system with CROSSTALK_STATE_DIR');
+  }
+});
+
+it('a dispatcher refuses a state directory on NFS by name, --shared-state lets it start, and doctor warns of it', async () => {
+  const host = await new Bus().host('front', { worker: 'echo done' });
+  const onNfs = lyingOn(host, 0x6969);
+  const dispatch = ['dispatch', '--once', '--host', 'front'];
+  const [code, said] = await ended(onNfs, ...dispatch);
+  expect([code, said.trim().split('\n')]).toEqual([
+    1,
+    [
+      expect.stringContaining(
+        `the state directory ${host.state} is on NFS, which other machines may use`,
+      ),
+    ],
+  ]);
+  expect(said).toContain('give another with CROSSTALK_STATE_DIR, or start with --shared-state');
+  expect(await ended(onNfs, 'send', '--to', 'worker', 'hello')).toEqual([
+    0,
+    expect.stringContaining('Sent: '),
+  ]);
+  expect((await ended(onNfs, ...dispatch, '--shared-state'))[0]).toBe(0);
+  expect((await ended(onNfs, 'doctor', '--host', 'front'))[1]).toContain(
+    `state directory: ${host.state} is on NFS, which other machines may use at the same time`,
+  );
+});
 
 it('of eight processes that want a lock, one has it at any time, and the next has it when one is killed', async () => {
   const root = scratch();

@@ -16,6 +16,7 @@ import { DatabaseSync } from '@photostructure/sqlite';
 import { describe, expect, it } from 'vitest';
 import { RunBudget } from '../../src/state/run-budget.ts';
 import { Rows } from '../../src/store/rows.ts';
+import { Store } from '../../src/store/store.ts';
 import { Bus, scratch, type Host } from '../support/bus.ts';
 import { Program } from '../support/process.ts';
 import { plantRow, putRow, rowsIn } from '../support/rows.ts';
@@ -154,6 +155,21 @@ it('who changes what another process is changing waits for it, and builds on wha
   await noted;
   expect(rowsIn(root, 'run-start')).toMatchObject([{ starts: [1000, 2000] }]);
   expect(rowsIn(root, 'other')).toHaveLength(1);
+});
+
+it('a change that another process has made is noticed once, and one of our own never', async () => {
+  const root = scratch();
+  const store = Store.at(root);
+  expect(await store.isChanged()).toBe(false);
+  await store.write(() => undefined);
+  expect(await store.isChanged()).toBe(false);
+  await new Rows<{ id: string }>(root, 'kind').put({ id: 'ours' });
+  expect(await store.isChanged()).toBe(false);
+  const change = `const { DatabaseSync } = require('@photostructure/sqlite');
+    new DatabaseSync(process.argv[1]).exec("DELETE FROM item");`;
+  execFileSync(process.execPath, ['-e', change, store.path]);
+  await new Rows<{ id: string }>(root, 'kind').put({ id: 'ours again' });
+  expect([await store.isChanged(), await store.isChanged()]).toEqual([true, false]);
 });
 
 it('a row that this machine has not sealed is kept in a file with its content, and nothing else is affected', async () => {

@@ -33,6 +33,7 @@ export function run(call: Call): Promise<number> {
       fromNow: flag(call, 'fromNow'),
       trustHostFile: flag(call, 'trustHostFile'),
       supervised: flag(call, 'supervised'),
+      sharedState: flag(call, 'sharedState'),
       ...given(call, 'host'),
       log,
       stop: io.stop,

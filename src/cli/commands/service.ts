@@ -44,6 +44,7 @@ export async function run(call: Call): Promise<number> {
         ...given(call, 'host'),
         names: list(call, 'env'),
         start: call.options['start'] !== false,
+        sharedState: flag(call, 'sharedState'),
         ...(flag(call, 'system') && owner !== undefined && { system: owner }),
       });
     return control(call, context, machine);

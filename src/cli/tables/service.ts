@@ -2,6 +2,11 @@ import { HOST, type CommandSpec } from '../command/spec.ts';
 
 const load = (): ReturnType<CommandSpec['load']> => import('../commands/service.ts');
 
+const SHARED_STATE = [
+  '--shared-state',
+  'the state directory may be on NFS, SMB, 9p and the like: only this machine uses it',
+] as const;
+
 const WAKE: CommandSpec = {
   name: 'dispatch wake',
   summary: 'tell the running dispatcher to look now',
@@ -29,6 +34,7 @@ export const SERVICE_COMMANDS: readonly CommandSpec[] = [
         'append the log there instead of stderr; begun anew at 10 MiB, five are kept',
       ],
       ['--supervised', 'for service managers: end with 75 when a new version waits to be started'],
+      SHARED_STATE,
     ],
     details:
       'An idle machine hears of other machines’ mail by its next poll, or at once where git config crosstalk.bell names a NATS server; status says which. Without --interval it polls every 5 seconds, more slowly where this machine serves many transports.',
@@ -56,6 +62,7 @@ export const SERVICE_COMMANDS: readonly CommandSpec[] = [
         'a systemd unit of the whole machine, started without anybody’s login; for root',
       ],
       ['--user <name>', 'whose agents --system runs (default: who called sudo)'],
+      SHARED_STATE,
     ],
     example: 'crosstalk service install',
     load,

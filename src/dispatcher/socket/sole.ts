@@ -1,19 +1,50 @@
 import { CrosstalkError } from '../../errors.ts';
-import { acquire, type Holder } from '../../state/lock.ts';
+import { makeFolder } from '../../folder.ts';
+import { acquire, lockPath, type Holder } from '../../state/lock.ts';
+import { fileSystemAt } from '../../state/place/file-system.ts';
+import { isGivenTwice } from '../../state/second-holder.ts';
 import { ask } from './wake.ts';
+
+/** The place of the one dispatcher of a transport on this machine. */
+export interface Sole {
+  /**
+   * Resolves once it is sure that nobody else is given the place; nothing may run or be ended before.
+   *
+   * @throws CrosstalkError `refused` where the file system keeps no locks
+   */
+  sure: Promise<void>;
+  /** Gives the place up. */
+  release: () => Promise<void>;
+}
+
+/** Where it is, and how it is taken. */
+interface Place {
+  /** The state directory. */
+  root: string;
+  socket: string;
+  /** Whether the state directory may lie where other machines could use it. */
+  sharedState: boolean;
+  /** Whether it is for one pass. */
+  once: boolean;
+}
 
 /**
  * Makes this process the one dispatcher that serves a transport on this machine.
  *
  * @param dir the folder of the transport
- * @param place the state directory, and the socket in it
- * @returns a function that gives the place up
- * @throws CrosstalkError `locked` when another process has it
+ * @throws CrosstalkError `locked` when another process has it, `refused` where other machines may have it
  */
 export async function becomeSole(
   dir: string,
-  { root, socket }: { root: string; socket: string },
-): Promise<() => Promise<void>> {
+  { root, socket, sharedState, once }: Place,
+): Promise<Sole> {
+  await makeFolder(root, 0o700);
+  const on = await fileSystemAt(root);
+  if (on.kind === 'shared' && !sharedState)
+    throw new CrosstalkError(
+      'refused',
+      `the state directory ${root} is on ${on.name}, which other machines may use at the same time, and two dispatchers would run its mail twice: give another with CROSSTALK_STATE_DIR, or start with --shared-state if only this machine uses it`,
+    );
   const lock = await acquire(root, 'dispatcher', { wait: 0 });
   if (!lock.ok) throw alreadyRunning(dir, lock.holder);
   const answering = await ask(socket, { op: 'ping' }, 500);
@@ -21,7 +52,17 @@ export async function becomeSole(
     await lock.release();
     throw alreadyRunning(dir, { pid: answering.answer.pid, started: '', since: 'an unknown time' });
   }
-  return () => lock.release();
+  // A pass takes a third longer with a child, which learns nothing new where the kernel keeps the locks itself.
+  const sure = once && on.kind === 'kept' ? Promise.resolve() : assertKept(root);
+  return { sure, release: () => lock.release() };
+}
+
+async function assertKept(root: string): Promise<void> {
+  if (!(await isGivenTwice(root, 'dispatcher'))) return;
+  throw new CrosstalkError(
+    'refused',
+    `the file system of the state directory ${root} keeps no locks: another process could lock ${lockPath(root, 'dispatcher')}, which this one holds, and two dispatchers would run its mail twice; give a directory on another file system with CROSSTALK_STATE_DIR`,
+  );
 }
 
 function alreadyRunning(dir: string, { pid, since }: Holder): CrosstalkError {

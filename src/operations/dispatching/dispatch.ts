@@ -3,6 +3,7 @@ import type { Log } from '../../log.ts';
 import { packageVersion } from '../../package.ts';
 import { serve } from '../../dispatcher/serve.ts';
 import type { ServeResult } from '../../dispatcher/serve-options.ts';
+import { becomeSole } from '../../dispatcher/socket/sole.ts';
 import { runnerIn } from '../../service/run.ts';
 import { isPrivate, stateHome } from '../../state/directory.ts';
 import { servingCount } from './serving.ts';
@@ -37,16 +38,37 @@ export interface DispatchInput {
    * later.
    */
   supervised?: boolean;
+  /** Whether the state directory may lie where other machines could use it. */
+  sharedState?: boolean;
 }
 
-/** Runs the dispatcher of a transport on this machine; see {@link serve}. */
+/**
+ * Runs the dispatcher of a transport on this machine; see {@link serve}.
+ *
+ * @throws CrosstalkError as {@link becomeSole} does
+ */
 export async function dispatch(context: Context, input: DispatchInput): Promise<ServeResult> {
+  const { transport, paths } = context;
+  const place = { ...paths, sharedState: input.sharedState === true, once: input.once };
+  const { sure, release } = await becomeSole(transport.dir, place);
+  try {
+    return await serveAlone(context, input, sure);
+  } finally {
+    await release();
+  }
+}
+
+async function serveAlone(
+  context: Context,
+  input: DispatchInput,
+  sure: Promise<void>,
+): Promise<ServeResult> {
   const { transport, paths, env } = context;
   const { log } = input;
   // Read now, because another version may be installed by the time it is needed.
   const version = packageVersion();
   const workspaces = new Workspaces(paths.work);
-  await prepare(context, workspaces);
+  await Promise.all([prepare(context, workspaces), sure]);
   const parts = dispatcherParts(context, input, workspaces);
   const replacement =
     input.supervised === true
@@ -54,7 +76,6 @@ export async function dispatch(context: Context, input: DispatchInput): Promise<
       : undefined;
   try {
     const served = await serve(parts, {
-      root: paths.root,
       socket: paths.socket,
       heartbeat: paths.heartbeat,
       version,
@@ -66,6 +87,7 @@ export async function dispatch(context: Context, input: DispatchInput): Promise<
       now: context.now,
       random: context.random,
       send: (request) => serveSend(context, (id) => parts.publisher.publish(id), request),
+      isChanged: () => Store.at(paths.root).isChanged(),
       stop: input.stop,
       hurry: input.hurry,
       ...(replacement && { successor: () => replacement.successor(context.now().getTime()) }),

@@ -1,7 +1,7 @@
 import { bellCheck } from './bell.ts';
 import type { Check } from './check.ts';
 import { clock } from './clock.ts';
-import { access, constants, stat, statfs } from 'node:fs/promises';
+import { access, constants, statfs } from 'node:fs/promises';
 import { foreignClaim } from '../../bus/host.ts';
 import { commandLine, programToFind } from '../../agents/command-line.ts';
 import { shown } from '../../protocol/text/result.ts';
@@ -14,6 +14,7 @@ import { attachedFiles, sharedLimits } from './files.ts';
 import { openHere } from './open.ts';
 import { runnerChecks } from './warm.ts';
 import { serviceChecks } from './service.ts';
+import { stateDirectory } from './state-directory.ts';
 import { heldProblems } from '../health/held-agents.ts';
 import { firstOnPath } from '../path.ts';
 import { knownHost } from '../setup/approvals.ts';
@@ -39,7 +40,7 @@ export async function doctor(context: Context, alias: string | undefined): Promi
     checkout(context),
     room(context.paths.root, 'room for the state'),
     room(context.transport.dir, 'room for the clone'),
-    permissions(context.paths.root),
+    stateDirectory(context.paths.root),
     objects(context),
     attachedFiles(context),
     ...agents(context, facts),
@@ -170,23 +171,6 @@ async function room(path: string, check: string): Promise<Check> {
     warning: true,
     found,
     fix: 'make room: less than 100 MiB is left',
-  };
-}
-
-async function permissions(root: string): Promise<Check> {
-  const closed = ((await stat(root)).mode & 0o077) === 0;
-  const writable = await access(root, constants.W_OK).then(
-    () => true,
-    () => false,
-  );
-  const words = [closed ? '' : 'open to others', writable ? '' : 'not writable'];
-  const found = words.filter((word) => word !== '').join(', ');
-  const fix = `chmod 700 ${root}, and give it to yourself`;
-  return {
-    check: 'state directory',
-    ok: found === '',
-    found: found === '' ? 'yours alone' : found,
-    fix,
   };
 }
 

@@ -32,6 +32,8 @@ export interface InstallInput {
   /** The names of the variables to store. */
   names: readonly string[];
   start: boolean;
+  /** Whether the state directory may lie where other machines could use it. */
+  sharedState?: boolean;
 }
 
 export interface PlannedFile {
@@ -88,6 +90,7 @@ export async function planInstall(
     alias,
     '--log',
     paths.log,
+    ...(input.sharedState === true ? ['--shared-state'] : []),
   ]);
   const spec: ServiceSpec = {
     name,

@@ -1,0 +1,24 @@
+import { execFile } from 'node:child_process';
+import { createRequire } from 'node:module';
+import { promisify } from 'node:util';
+import { lockPath, type LockName } from './lock.ts';
+
+/** What a child does: SQLite is all that it loads. */
+const TAKE = `const { DatabaseSync } = require(process.argv[1]);
+const lock = new DatabaseSync(process.argv[2], { timeout: 0 });
+lock.exec('BEGIN EXCLUSIVE');
+lock.close();
+console.log('taken');`;
+/** Milliseconds for that. */
+const PATIENCE_MS = 20_000;
+
+/**
+ * Whether another process is given a lock that this one holds, because its file system keeps no locks: a child tries,
+ * since a process is never refused what it has. What keeps the child from trying says nothing of the lock.
+ */
+export async function isGivenTwice(root: string, name: LockName): Promise<boolean> {
+  const sqlite = createRequire(import.meta.url).resolve('@photostructure/sqlite');
+  const argv = ['-e', TAKE, sqlite, lockPath(root, name)];
+  const asked = promisify(execFile)(process.execPath, argv, { timeout: PATIENCE_MS });
+  return (await asked.catch(() => ({ stdout: '' }))).stdout.includes('taken');
+}
