@@ -129,14 +129,11 @@ it('a dispatcher refuses a state directory whose file system gives its lock to a
   const dispatch = ['dispatch', '--once', '--host', 'front'];
   const FUSE = 0x65735546;
   expect(await ended(lyingOn(host, FUSE), ...dispatch)).toEqual([0, expect.anything()]);
-  const EXT = 0xef53;
-  const started: [number, string[]][] = [
-    [EXT, ['dispatch', '--host', 'front']],
-    [FUSE, dispatch],
-    [FUSE, [...dispatch, '--shared-state']],
-  ];
-  for (const [type, argv] of started) {
-    const [code, said] = await ended(lyingOn(host, type, lock), ...argv);
+  // Linux itself keeps the locks of ext4, so no child is asked there.
+  expect((await ended(lyingOn(host, 0xef53, lock), ...dispatch))[0]).toBe(0);
+  const started = [['dispatch', '--host', 'front'], dispatch, [...dispatch, '--shared-state']];
+  for (const argv of started) {
+    const [code, said] = await ended(lyingOn(host, FUSE, lock), ...argv);
     expect([code, said.trim().split('\n')]).toEqual([
       1,
       [

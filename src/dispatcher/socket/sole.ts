@@ -24,8 +24,6 @@ interface Place {
   socket: string;
   /** Whether the state directory may lie where other machines could use it. */
   sharedState: boolean;
-  /** Whether it is for one pass. */
-  once: boolean;
 }
 
 /**
@@ -34,10 +32,7 @@ interface Place {
  * @param dir the folder of the transport
  * @throws CrosstalkError `locked` when another process has it, `refused` where other machines may have it
  */
-export async function becomeSole(
-  dir: string,
-  { root, socket, sharedState, once }: Place,
-): Promise<Sole> {
+export async function becomeSole(dir: string, { root, socket, sharedState }: Place): Promise<Sole> {
   await makeFolder(root, 0o700);
   const on = await fileSystemAt(root);
   if (on.kind === 'shared' && !sharedState)
@@ -52,8 +47,8 @@ export async function becomeSole(
     await lock.release();
     throw alreadyRunning(dir, { pid: answering.answer.pid, started: '', since: 'an unknown time' });
   }
-  // A pass takes a third longer with a child, which learns nothing new where the kernel keeps the locks itself.
-  const sure = once && on.kind === 'kept' ? Promise.resolve() : assertKept(root);
+  // A child costs a tenth of a second, and learns nothing new where the kernel keeps the locks itself.
+  const sure = on.kind === 'kept' ? Promise.resolve() : assertKept(root);
   return { sure, release: () => lock.release() };
 }
 

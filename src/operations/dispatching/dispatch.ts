@@ -49,7 +49,7 @@ export interface DispatchInput {
  */
 export async function dispatch(context: Context, input: DispatchInput): Promise<ServeResult> {
   const { transport, paths } = context;
-  const place = { ...paths, sharedState: input.sharedState === true, once: input.once };
+  const place = { ...paths, sharedState: input.sharedState === true };
   const { sure, release } = await becomeSole(transport.dir, place);
   try {
     return await serveAlone(context, input, sure);
