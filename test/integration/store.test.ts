@@ -125,6 +125,27 @@ it('one that a newer version has written is refused in one line, and not touched
   expect(readdirSync(host.state).filter((name) => name.endsWith('.broken'))).toEqual([]);
 });
 
+describe('fifty commands at once', { tags: 'long' }, () => {
+  it.each(['beside one dispatcher', 'beside none'])('all send, each once, %s', async (beside) => {
+    const { bus, host } = await machine();
+    const dispatcher =
+      beside === 'beside none' ? undefined : new Program(host, 'dispatch', '--host', 'front');
+    await dispatcher?.saw('host_file_loaded');
+    const wanted = Array.from({ length: 50 }, (_, n) => `number ${String(n)}`);
+    const sent = await Promise.all(
+      wanted.map((text) => run(host, 'send', '--to', 'nobody', '--anyway', text)),
+    );
+    for (const { code, out, err } of sent) {
+      expect([code, /^(?:Sent|Queued): /.test(out)], err).toEqual([0, true]);
+    }
+    expect((await run(host, 'sync')).code).toBe(0);
+    const bodies = bus.messages().map(({ message }) => message.body.trim());
+    expect(bodies.sort()).toEqual(wanted.sort());
+    expect(rowsIn(host.state, 'outbox')).toEqual([]);
+    await dispatcher?.stop('SIGTERM');
+  });
+});
+
 it('of what two processes write at once nothing is lost', async () => {
   const { host } = await machine();
   const pairs = Array.from({ length: 10 }, (_, n) => [`a${String(n)}`, `b${String(n)}`]);
