@@ -1,3 +1,4 @@
+import { reasonOf } from '../errors.ts';
 import { countOf } from '../protocol/text/amounts.ts';
 import type { MessageReader } from '../bus/message-reader.ts';
 import type { Outbox } from '../state/outbox.ts';
@@ -23,6 +24,15 @@ interface Parts {
  * @returns how many files were put
  */
 export async function findLostMail(context: Parts): Promise<number> {
+  try {
+    return await find(context);
+  } catch (error) {
+    context.note(`could not look for what the remote has lost: ${reasonOf(error)}`);
+    return 0;
+  }
+}
+
+async function find(context: Parts): Promise<number> {
   const { transport, reader, outbox, paths, hostname } = context;
   const tip = context.publish === undefined ? await transport.tip() : undefined;
   if (tip === undefined || !(await transport.wasSetBack())) return 0;
