@@ -59,7 +59,7 @@ async function find(context: Parts): Promise<number> {
   await history.over();
   if (found > 0)
     context.note(
-      `the remote was set back and has lost ${countOf(found, 'file')} that this machine sent: queued once more, pushed by the next send or by: crosstalk sync`,
+      `the remote was set back and has lost ${countOf(found, 'file')} that this machine sent; what was lost is pushed again with the next send, or by: crosstalk sync`,
     );
   return found;
 }
