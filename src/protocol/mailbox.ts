@@ -163,12 +163,16 @@ export class Mailboxes {
   }
 
   /**
-   * The cursor of a mailbox (protocol.md §5): the commit after which everything was added that is not
-   * settled; empty as long as the first scan is not settled, undefined before it.
+   * The cursors of an actor (protocol.md §5), by channel: the commit after which everything was added that is
+   * not settled; empty as long as the first scan is not settled. In other channels it is {@link scanned}.
    */
-  cursor(actor: string, channel: string): string | undefined {
-    const open = this.#boxes.get(keyOf({ actor, channel })) ?? [];
-    return (open.find(({ since }) => since === '') ?? open[0])?.since ?? this.#scanned;
+  cursors(actor: string): Record<string, string> {
+    const cursors: Record<string, string> = {};
+    for (const open of this.#boxes.values()) {
+      const oldest = open.find(({ since }) => since === '') ?? open[0];
+      if (oldest?.actor === actor) cursors[oldest.channel] = oldest.since;
+    }
+    return cursors;
   }
 
   /** The unsettled messages of a channel, for any actor or for one. */
@@ -177,14 +181,6 @@ export class Mailboxes {
     return items
       .filter((item) => item.channel === channel && (actor ?? item.actor) === item.actor)
       .map(({ relPath }) => relPath);
-  }
-
-  /** The channels in which an actor has unsettled deliveries. */
-  lagging(actor: string): string[] {
-    return [...this.#boxes.values()].flatMap((box) => {
-      const first = box[0];
-      return first?.actor === actor ? [first.channel] : [];
-    });
   }
 
   /** The number of deliveries that are pending, running and held. */

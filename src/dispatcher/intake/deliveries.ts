@@ -6,7 +6,6 @@ import type { ActorCursors, Cursors } from '../../state/cursors.ts';
 import type { Settled } from '../../state/settled.ts';
 import type { Written } from '../../state/written.ts';
 import { continuity } from '../../bus/epochs.ts';
-import { cursorsOf } from './cursors-of.ts';
 import type { Known } from './known.ts';
 import type { Lacking } from './lacking.ts';
 import { LostHistory, type LostHistoryParts } from './lost-history.ts';
@@ -239,7 +238,10 @@ export class Deliveries {
     const write = async (): Promise<void> => {
       const through = this.mailboxes.scanned;
       if (through === undefined) return;
-      this.#stored = cursorsOf(this.mailboxes, this.#active, through, this.#stored);
+      // Of others than these, what was stored is kept.
+      this.#stored = new Map(this.#stored);
+      for (const actor of this.#active)
+        this.#stored.set(actor, { through, channels: this.mailboxes.cursors(actor) });
       await this.#parts.cursors.save(this.#stored, this.#pastTips.at(-1) ?? through);
     };
     this.#saving = this.#saving.then(write, write);
