@@ -32,6 +32,8 @@ export type EventName =
   | 'dispatch_failed'
   | 'dispatch_held'
   | 'record_failed'
+  | 'outcome_kept'
+  | 'outcome_found'
   | 'set_aside'
   | 'secret_held'
   | 'alias_shared'
@@ -113,6 +115,7 @@ const LEVELS: Partial<Record<EventName, Level>> = {
   dispatch_failed: 'warn',
   dispatch_held: 'warn',
   record_failed: 'error',
+  outcome_kept: 'warn',
   set_aside: 'error',
   secret_held: 'warn',
   alias_shared: 'error',

@@ -1,6 +1,7 @@
 import type { DeadLetters } from '../state/dead-letters.ts';
 import type { Interruptions } from '../state/interruptions.ts';
 import type { Outbox } from '../state/outbox.ts';
+import type { KeptOutcomes } from '../state/outcomes/kept-outcomes.ts';
 import type { Written } from '../state/written.ts';
 import type { Decided } from '../state/keys/decided.ts';
 import type { Subscriptions } from './automation/subscriptions.ts';
@@ -37,6 +38,7 @@ export interface DispatcherParts {
   outbox: Outbox;
   deadLetters: DeadLetters;
   settled: Settled;
+  kept: KeptOutcomes;
   lacking: Lacking;
   interruptions: Interruptions;
   runs: Runs;

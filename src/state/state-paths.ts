@@ -14,6 +14,8 @@ export interface StatePaths {
   database: string;
   /** Files that wait with messages. */
   outbox: string;
+  /** What the database did not take of runs until their dispatcher had to end. */
+  outcomes: string;
   /** What runs print and send, until their outcome is on record. */
   runs: string;
   /** What each run used, by month. */
@@ -75,6 +77,7 @@ export function statePaths(root: string): StatePaths {
     settings: join(root, 'git-settings.json'),
     database: join(root, STATE_DATABASE),
     outbox: join(root, 'outbox'),
+    outcomes: join(root, 'outcomes'),
     runs: join(root, 'runs'),
     ledger: join(root, 'ledger'),
     transcripts: join(root, 'transcripts'),
@@ -126,8 +129,8 @@ export function namesOf({
   };
 }
 
-/** A folder with a short path, for sockets. */
-function shortFolder(parent: string, root: string): string {
+/** The folder of a state directory in another one, with a short path. */
+export function shortFolder(parent: string, root: string): string {
   const digest = createHash('sha256').update(root).digest('hex').slice(0, 16);
   return join(parent, `crosstalk-${String(process.getuid?.() ?? 0)}-${digest}`);
 }

@@ -18,7 +18,7 @@ const FULL = 13;
 const UNWRITABLE = new Set([3, 8, 10, FULL, 14, 23]);
 const BUSY = 5;
 /** SQLite's result code for a file that it cannot open. */
-const CANNOT_OPEN = 14;
+export const CANNOT_OPEN = 14;
 
 /** A row as SQLite returns it. */
 export type Row = Record<string, string | number | null>;

@@ -72,6 +72,21 @@ describe.skipIf(!canMount())(
       });
     });
 
+    it('a disk on which no inode is left is told as such, and nothing is called sent', async () => {
+      const host = await new Bus().host('front', { worker: 'echo done' });
+      rmSync(onFullDisk(host.state, '16m,nr_inodes=400'));
+      const files = 'n=0; while true > "$0/filler-$n"; do n=$((n + 1)); done 2> /dev/null; true';
+      execFileSync('sh', ['-c', files, host.state], { stdio: 'ignore' });
+      const status = new Program(host, 'status', '--check');
+      expect(await status.ended()).toBe(1);
+      expect(status.out).toContain(
+        `stuck: the disk with ${host.state} has no inode left for another file: nothing can be sent`,
+      );
+      const sent = new Program(host, 'send', '--to', 'worker', 'hello');
+      expect(await sent.ended()).toBe(1);
+      expect([sent.out, sent.err]).toEqual(['', expect.stringMatching(/ENOSPC|no space left/)]);
+    });
+
     it('mail whose repository cannot be copied waits, says why, and is worked on once there is room', async () => {
       const project = new Project();
       writeFileSync(join(project.app, 'large'), randomBytes(2_000_000));

@@ -166,6 +166,26 @@ it('an answer waits with its task for a disk that takes nothing', async () => {
   expect(tasksOf(bus).map(({ message }) => message.cause)).toEqual([[bus.from('a')[0]?.relPath]]);
 });
 
+it('an answer whose task finds no place until the dispatcher ends goes without it, and is not paid for twice', async () => {
+  const { bus, host } = await world(
+    { a: 'cat > /dev/null; echo done' },
+    { one: file('answer:a', 'nobody') },
+  );
+  await host.send('a', 'begin');
+  const accept = fill(host.state, 'schedule-key');
+  const running = host.start('--grace', '0');
+  await running.saw('record_failed');
+  await running.stop();
+  expect(bus.from('a').map(({ message }) => message.body)).toEqual(['done\n']);
+  expect(tasksOf(bus)).toEqual([]);
+  expect(running.events).toContainEqual(
+    expect.objectContaining({ error: expect.stringMatching(/^subscriptions: /) as string }),
+  );
+  accept();
+  expect((await host.once()).map(({ event }) => event)).not.toContain('dispatch_start');
+  expect(bus.from('a')).toHaveLength(1);
+});
+
 it(
   'a run can neither publish events, nor add subscriptions, nor see secrets',
   { tags: 'long' },

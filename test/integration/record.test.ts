@@ -54,7 +54,7 @@ it('what a run has said is looked at again where that fails, and the run is not 
   const { id, reason } = await running.saw('record_failed');
   expect(reason).toMatch(/EISDIR/);
   await until('the reason in status', async () =>
-    /^stuck: what a run has said cannot be put on record since .*EISDIR/.test(
+    /^stuck: do not restart: an answer is in memory, which cannot be put .* since .*EISDIR/.test(
       (await host.run('status')).out,
     ),
   );

@@ -97,14 +97,16 @@ export function forgetFacts(state: string): void {
 }
 
 /**
- * Lets the database refuse to take items of a kind from now on, as a disk might.
+ * Lets the database refuse something from now on, as a disk might.
  *
+ * @param kind of the items that it refuses; without one it refuses facts
  * @returns ends that
  */
-export function refuse(state: string, kind: string): () => void {
+export function refuse(state: string, kind?: string): () => void {
+  const what = kind === undefined ? 'fact' : `item WHEN new.kind = '${kind}'`;
   within(state, undefined, (database) => {
     database.exec(
-      `CREATE TRIGGER refuse BEFORE INSERT ON item WHEN new.kind = '${kind}'
+      `CREATE TRIGGER refuse BEFORE INSERT ON ${what}
        BEGIN SELECT RAISE(ABORT, 'refused by a test'); END`,
     );
   });

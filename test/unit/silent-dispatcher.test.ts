@@ -5,7 +5,13 @@ import type { Room } from '../../src/state/place/room.ts';
 type Facts = Parameters<typeof judge>[0];
 
 /** What is stuck while a dispatcher has not reported for some seconds. */
-function problems(age: number, room: Room, since?: string, host: unknown = null): string[] {
+function problems(
+  age: number,
+  room: Room,
+  since?: string,
+  host: unknown = null,
+  how: 'answers' | 'hangs' = 'hangs',
+): string[] {
   const facts = {
     version_problem: null,
     state_dir: '/state',
@@ -24,7 +30,8 @@ function problems(age: number, room: Room, since?: string, host: unknown = null)
       transport: '/transport',
     },
   } as unknown as Facts;
-  const { health } = judge(facts, { now: new Date(), locked: true, room, served: undefined });
+  const known = { now: new Date(), locked: true, answers: how === 'answers', room };
+  const { health } = judge(facts, { ...known, served: undefined });
   expect(health.ok).toBe(health.problems.length === 0);
   return health.problems;
 }
@@ -41,9 +48,21 @@ it('a dispatcher that is silent on a full disk is not to be restarted, and one t
   ]);
 });
 
+it('a dispatcher that answers is not to be restarted before its state takes reports, or with an answer in memory', () => {
+  expect(problems(40, 'enough', undefined, null, 'answers')).toEqual([
+    'the dispatcher (process 7) has not reported for 40 s, and answers: let /state take writes; if it does, restart it',
+  ]);
+  expect(problems(40, 'enough', '2026-06-09T19:00:00Z', null, 'answers')).toEqual([
+    'do not restart: an answer is in memory, which cannot be put on record since 2026-06-09T19:00:00Z: ENOSPC; remove the reason (where the disk is full, make room), and it is tried again automatically',
+  ]);
+});
+
 it('a full disk is told at once, and one without room for a run before any is tried', () => {
   expect(problems(5, 'none')).toEqual([
     'the disk with /state is full: nothing can be sent, fetched or recorded; make room, and do not stop the dispatcher before',
+  ]);
+  expect(problems(5, 'no_inodes')).toEqual([
+    'the disk with /state has no inode left for another file: nothing can be sent, fetched or recorded; make room, and do not stop the dispatcher before',
   ]);
   expect(problems(5, 'little')).toEqual([]);
   expect(problems(5, 'little', undefined, SERVED)).toEqual([
@@ -56,7 +75,7 @@ it('what the dispatcher itself said of the disk comes after that', () => {
   expect(problems(40, 'none', '2026-06-09T19:00:00Z')).toEqual([
     expect.stringMatching(/^the disk with \/state is full/),
     expect.stringMatching(
-      /^what a run has said cannot be put on record .* do not stop the dispatcher/,
+      /^do not restart: an answer is in memory, which cannot be put on record since 2026/,
     ),
   ]);
 });

@@ -73,7 +73,8 @@ export class Subscriptions {
    * lost because of them: what cannot be read is tried for a while, and then said.
    *
    * @param tip the commit at which the run read what it answered
-   * @throws Unnamed where the disk takes nothing: then the answer cannot be recorded either, and both wait
+   * @throws Unnamed where the disk takes nothing: then the answer cannot be recorded either, and both wait,
+   *   until the dispatcher must end
    */
   async after(
     host: string,
@@ -86,7 +87,7 @@ export class Subscriptions {
         const here = (one: Subscribed): boolean => one.host === undefined || one.host === host;
         return await this.following(host, tip, answers, here);
       } catch (error) {
-        if (error instanceof Unnamed) throw error;
+        if (error instanceof Unnamed && !signal.aborted) throw error;
         const reason = reasonOf(error);
         this.#parts.log('internal_error', { error: `subscriptions: ${reason}` });
         if (tries === TRIES || signal.aborted) return [];

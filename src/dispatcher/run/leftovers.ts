@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { endProcessGroup } from '../../runner/gated.ts';
 import { removeRunDirectory, runDirectories, runDirectory } from '../../state/run-directory.ts';
-import type { DeadLetters } from '../../state/dead-letters.ts';
 import type { Interruptions } from '../../state/interruptions.ts';
 import { settledBy, type Outbox } from '../../state/outbox.ts';
+import type { KeptOutcomes } from '../../state/outcomes/kept-outcomes.ts';
+import { putOutcome, type OutcomeParts } from '../../state/outcomes/outcome.ts';
 import type { Ledger } from '../../state/bills/ledger.ts';
 import type { Runs } from '../../state/runs.ts';
 import { billLeftover } from './bill.ts';
@@ -14,14 +15,13 @@ import type { KeptProcesses } from '../../state/sessions/kept-processes.ts';
 import { isAlive } from '../../state/process-identity.ts';
 import { endSurvivors } from './survivors.ts';
 
-export interface LeftoverParts extends LetterParts {
+export interface LeftoverParts extends LetterParts, OutcomeParts {
   runs: Runs;
   /** The processes that were kept between runs. */
   keptProcesses: KeptProcesses;
   ledger: Ledger;
   interruptions: Interruptions;
-  deadLetters: DeadLetters;
-  outbox: Outbox;
+  kept: KeptOutcomes;
 }
 
 /**
@@ -34,10 +34,8 @@ const MAX_INTERRUPTIONS = 5;
  * Ends the processes that the CLIs of a dead dispatcher left running; their messages are delivered
  * again. Requests that they made are taken over first.
  */
-export async function endLeftovers(
-  { runs, keptProcesses, ledger, interruptions, deadLetters, outbox, ...parts }: LeftoverParts,
-  desks: DeskParts,
-): Promise<void> {
+export async function endLeftovers(parts: LeftoverParts, desks: DeskParts): Promise<void> {
+  const { runs, keptProcesses, ledger, interruptions, deadLetters, outbox } = parts;
   const leftovers = await runs.leftovers();
   const kept = await keptProcesses.all();
   const waiting = await Promise.all(kept.map(({ process }) => isAlive(process)));
@@ -57,9 +55,14 @@ export async function endLeftovers(
     await billLeftover({ runs, ledger, now: parts.now, log: desks.log }, run);
   const answered = leftovers.length === 0 ? new Set() : await answeredIn(outbox);
   for (const { id, actor, host, channel, messages, tip, desk } of leftovers) {
+    const outcome = await parts.kept.get(id);
+    if (outcome !== undefined) {
+      await putOutcome(parts, outcome);
+      desks.log('outcome_found', { id, actor, channel, messages });
+    }
     for (const relPath of messages) {
       // What the run said is on record, so it came to its end.
-      if (answered.has(keyOf({ actor, channel, relPath }))) {
+      if (outcome !== undefined || answered.has(keyOf({ actor, channel, relPath }))) {
         await interruptions.clear(actor, channel, [relPath]);
         continue;
       }
@@ -77,6 +80,7 @@ export async function endLeftovers(
     if (host !== undefined)
       await RunDesk.clear(desks, { id, actor, host, channel, messages, tip }, desk);
     await runs.end(id);
+    await parts.kept.remove(id);
   }
   // A directory without a record belongs to a CLI that was never allowed to start.
   for (const dir of await runDirectories(desks.folder)) await removeRunDirectory(dir);

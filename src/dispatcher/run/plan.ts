@@ -153,19 +153,19 @@ function gateOf(parts: PlanParts, job: Job, planned: Planned): Gate {
  * these in the outbox → the gate says so. Until the gate is on disk the run counts as never made; from then
  * on the next start puts the messages into the outbox, and plans nothing again.
  *
- * @param insist repeats a step until it succeeds, as the plan has been paid for
+ * @param put puts the gate on record, however often that fails, as the plan has been paid for
  * @returns the id of the outbox entry to publish
  */
 export async function recordPlan(
   parts: PlanParts,
   job: Job,
   planned: Planned,
-  insist: (step: () => Promise<void>) => Promise<void>,
+  put: (gate: Gate) => Promise<void>,
 ): Promise<string> {
   const { gated, log } = parts;
   const before = gated.of(job);
   const gate = gateOf(parts, job, planned);
-  await insist(() => gated.put(gate));
+  await put(gate);
   passed('gate_written');
   if (before !== undefined) await gated.remove(before.id);
   await announce(parts, gate);

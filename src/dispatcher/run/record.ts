@@ -3,17 +3,17 @@ import { passed } from '../../crash-points.ts';
 import { reasonOf } from '../../errors.ts';
 import type { InvocationResult } from '../../runner/runner.ts';
 import { outgoing } from '../../protocol/outgoing.ts';
-import type { DeadLetter, DeadLetters } from '../../state/dead-letters.ts';
+import type { Log } from '../../log.ts';
+import type { DeadLetter } from '../../state/dead-letters.ts';
 import type { Interruptions } from '../../state/interruptions.ts';
-import type { Outbox } from '../../state/outbox.ts';
+import type { KeptOutcomes } from '../../state/outcomes/kept-outcomes.ts';
+import { putOutcome, type Outcome, type OutcomeParts } from '../../state/outcomes/outcome.ts';
 import type { Ledger } from '../../state/bills/ledger.ts';
 import type { Runs } from '../../state/runs.ts';
-import type { Settled } from '../../state/settled.ts';
 import { failedLetters, parkedLetter, postponed, sayFailed } from './letters.ts';
 import { eachInTurn } from '../../wait.ts';
 import { sayFired, type Subscriptions } from '../automation/subscriptions.ts';
 import type { Gated } from '../gates/gated.ts';
-import type { Log } from '../../log.ts';
 import type { Publisher } from '../../bus/publisher.ts';
 import type { BudgetMail } from './budget-mail.ts';
 import { answerEntry, type AnswerEntry } from './answer-entry.ts';
@@ -21,15 +21,13 @@ import type { Job, JobResult } from './job.ts';
 import { recordPlan } from './plan.ts';
 import type { Troubles } from '../../bus/troubles.ts';
 
-export interface RecordParts {
-  outbox: Outbox;
-  deadLetters: DeadLetters;
-  settled: Settled;
+export interface RecordParts extends OutcomeParts {
+  kept: KeptOutcomes;
+  log: Log;
   interruptions: Interruptions;
   runs: Runs;
   ledger: Pick<Ledger, 'flush'>;
   publisher: Publisher;
-  log: Log;
   budgets: Pick<BudgetMail, 'hold'>;
   gated: Gated;
   subscriptions: Pick<Subscriptions, 'after'>;
@@ -67,7 +65,7 @@ export interface Recorded {
  * the first step is tried until it succeeds. A later failure is reported and left to the next
  * start, and the messages do not go back to their mailbox.
  *
- * @throws only when the first step is not done by the time the dispatcher must end
+ * @throws only when the first step is not done by the time the dispatcher must end; {@link record}
  */
 export async function recordRun(
   parts: RecordParts,
@@ -89,12 +87,14 @@ export async function recordRun(
     await parts.interruptions.clear(actor, channel, messages);
   };
   const settled = (): Promise<void> => parts.settle(actor, channel, messages);
+  // Nothing ran, so that nothing is to be kept of it.
+  const put = (failure: DeadLetter[]) => () => putOutcome(parts, { failure });
   switch (outcome.kind) {
     case 'answered': {
       const entry = await insist(parts, job.id, () =>
         answerEntry(parts, job, outcome.answers, letter),
       );
-      await insist(parts, job.id, () => parts.outbox.put(entry.entry));
+      await record(parts, job.id, { answer: entry.entry });
       parts.publisher.expected.add(entry.entry);
       passed('output_recorded');
       parts.log('reply_queued', { ...facts, replies: entry.relPaths });
@@ -106,38 +106,39 @@ export async function recordRun(
         push: publishAnswer(parts, entry, { ...facts, duration_ms: outcome.result.duration }),
       };
     }
-    case 'silent':
     case 'gone': {
-      const forgotten = (): Promise<void> =>
-        letter === undefined ? Promise.resolve() : parts.deadLetters.remove(letter.id);
+      const forgotten = async () => letter && parts.deadLetters.remove(letter.id);
       // A missing message may come back, so do not record that the actor is done with it.
-      if (outcome.kind === 'gone') {
-        await afterwards(() => parts.leave(actor, channel, messages), forgotten, ended);
-        return {};
-      }
-      const noted = (): Promise<void> => parts.settled.silent(actor, channel, messages);
-      await afterwards(noted, settled, forgotten, ended);
-      const { duration } = outcome.result;
+      await afterwards(() => parts.leave(actor, channel, messages), forgotten, ended);
+      return {};
+    }
+    case 'silent': {
+      const silence = { actor, channel, messages };
+      await record(parts, job.id, { silence, ...(letter && { letter: letter.id }) });
+      await afterwards(settled, ended);
       parts.log('dispatch_silent', { ...facts, ...stderrOf(outcome.result) });
+      const { duration } = outcome.result;
       parts.log('dispatch_done', { ...facts, replied: false, duration_ms: duration });
       return {};
     }
     case 'unread':
       parts.log('dispatch_held', { ...facts, unread: outcome.messages });
-      if (letter !== undefined) await bury(parts, job, [postponed(parts, letter)]);
+      if (letter !== undefined) await insist(parts, job.id, put([postponed(parts, letter)]));
       parts.awaitContent(actor, channel, outcome.messages);
       parts.giveBack(actor, channel, messages);
       return {};
     case 'parked': {
       const parked = parkedLetter(parts, job, outcome);
-      await bury(parts, job, [parked]);
+      await insist(parts, job.id, put([parked]));
       const { id, reason, detail } = parked;
       parts.log('parked', { id, actor, channel, messages, reason, detail });
       await afterwards(settled);
       return {};
     }
     case 'planned': {
-      const entry = await recordPlan(parts, job, outcome, (step) => insist(parts, job.id, step));
+      const entry = await recordPlan(parts, job, outcome, (plan) =>
+        record(parts, job.id, { plan }),
+      );
       parts.giveBack(actor, channel, messages);
       await afterwards(ended);
       return { push: parts.publisher.publish(entry).then(() => undefined) };
@@ -171,13 +172,34 @@ export async function recordRun(
       const { reason, detail } = failure;
       parts.log('dispatch_failed', { ...facts, reason, detail, duration_ms: result.duration });
       const letters = failedLetters(parts, job, outcome, letter);
-      await bury(parts, job, letters);
+      await record(parts, job.id, { failure: letters });
       for (const written of letters) sayFailed(parts.log, written);
       await afterwards(settled);
       passed('letter_settled');
       await afterwards(ended);
       return {};
     }
+  }
+}
+
+/** The dispatcher ends, and the next one finds what the state has not taken of a run. */
+export class Kept extends Error {
+  override readonly name = 'Kept';
+}
+
+/**
+ * Puts an outcome on record, however often the state refuses it.
+ *
+ * @throws Kept where the dispatcher must end before; what the state says where nothing else takes it either
+ */
+async function record(parts: RecordParts, id: string, outcome: Outcome): Promise<void> {
+  try {
+    await insist(parts, id, () => putOutcome(parts, outcome));
+  } catch (error) {
+    const path = await parts.kept.keep(id, outcome);
+    if (path === undefined) throw error;
+    parts.log('outcome_kept', { id, path, reason: reasonOf(error) });
+    throw new Kept('it is kept for the next start', { cause: error });
   }
 }
 
@@ -217,16 +239,6 @@ async function publishAnswer(
     replies: relPaths,
     published: published.published,
   });
-}
-
-async function bury(parts: RecordParts, job: Job, letters: readonly DeadLetter[]): Promise<void> {
-  for (const letter of letters) {
-    const { deadLetters } = parts;
-    await insist(parts, job.id, () =>
-      letter.state === 'retrying' ? deadLetters.put(letter) : deadLetters.putToTell(letter),
-    );
-    passed('letter_written');
-  }
 }
 
 /** The stderr of a CLI with an empty answer, which often shows why it is empty. */

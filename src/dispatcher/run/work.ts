@@ -6,7 +6,7 @@ import type { DeadLetter } from '../../state/dead-letters.ts';
 import type { Deliveries } from '../intake/deliveries.ts';
 import type { Guards } from './guards.ts';
 import type { Lacking } from '../intake/lacking.ts';
-import { recordRun, type Recorded, type RecordParts } from './record.ts';
+import { Kept, recordRun, type Recorded, type RecordParts } from './record.ts';
 import { runJob } from './run.ts';
 import { type Job, type JobResult, type RunParts } from './job.ts';
 import type { Troubles } from '../../bus/troubles.ts';
@@ -106,6 +106,8 @@ export async function work(
     parts.lacking.end(batch);
     await parts.sessions.over(job.id, undefined).catch(() => undefined);
     mailboxes.giveBack(job.actor, job.channel, job.messages);
+    // By the record of the run the next start finds what was kept of it.
+    if (error instanceof Kept) return {};
     await parts.runs.end(job.id).catch(() => undefined);
     const reason = reasonOf(error);
     parts.stalled.note(placeOf(job), reason);

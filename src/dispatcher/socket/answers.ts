@@ -1,5 +1,6 @@
 import type { Log } from '../../log.ts';
 import type { PublishOutcome, Publisher } from '../../bus/publisher.ts';
+import type { Trouble } from '../../bus/troubles.ts';
 import type { Bell } from './bell.ts';
 import { EarlyReplies } from './early-replies.ts';
 import type { News } from './news.ts';
@@ -9,6 +10,8 @@ export interface AnswersParts {
   bell: Bell;
   news: News;
   publisher: Publisher;
+  /** The outcomes that could not be put on record yet. */
+  dispatcher: { unrecorded: { first: Trouble | undefined } };
   /** Carries out a `send` that a command passed on; undefined when it is not for this transport. */
   send: (request: unknown) => Promise<unknown>;
   log: Log;
@@ -43,7 +46,10 @@ export class Answers {
   async to(request: WakeRequest, gone: AbortSignal): Promise<WakeAnswer> {
     const { bell, news, log } = this.#parts;
     const reply = { pid: process.pid };
-    if (request.op === 'ping') return reply;
+    if (request.op === 'ping') {
+      const { first } = this.#parts.dispatcher.unrecorded;
+      return { ...reply, ...(first && { unrecorded: first }) };
+    }
     if (request.op === 'news') {
       // The wait for the next poll may be long, so look now.
       if (news.awaited === 0) bell.ring('look');

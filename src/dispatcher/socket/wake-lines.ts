@@ -1,5 +1,6 @@
-import { isRecord } from '../../state/files.ts';
+import { isRecord, isTime } from '../../state/files.ts';
 import { isChannelId, isRelPath } from '../../protocol/names.ts';
+import type { Trouble } from '../../bus/troubles.ts';
 import { failureKind, type Failure } from '../../transport/git/failure.ts';
 import type { PublishOutcome } from '../../bus/publisher.ts';
 
@@ -21,7 +22,7 @@ export function parseRequest(line: string): WakeRequest | undefined {
  * answer.
  */
 export function parseAnswer(line: string): WakeAnswer | undefined {
-  const { pid, tip, send, reply, outcomes } = parseRecord(line);
+  const { pid, tip, send, reply, outcomes, unrecorded } = parseRecord(line);
   if (typeof pid !== 'number' || !Number.isSafeInteger(pid)) return undefined;
   return {
     pid,
@@ -29,7 +30,12 @@ export function parseAnswer(line: string): WakeAnswer | undefined {
     ...(send !== undefined && { send }),
     ...(reply !== undefined && { reply }),
     ...(isRecord(outcomes) && { outcomes: parseOutcomes(outcomes) }),
+    ...(isTrouble(unrecorded) && { unrecorded }),
   };
+}
+
+function isTrouble(value: unknown): value is Trouble {
+  return isRecord(value) && isTime(value['since']) && typeof value['reason'] === 'string';
 }
 
 function parseOutcomes(value: Record<string, unknown>): Record<string, PublishOutcome> {
@@ -85,4 +91,6 @@ export interface WakeAnswer {
   send?: unknown;
   reply?: unknown;
   outcomes?: Record<string, PublishOutcome>;
+  /** Since when the outcome of a run cannot be put on record, and why; told with a `ping`. */
+  unrecorded?: Trouble;
 }

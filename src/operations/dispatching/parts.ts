@@ -23,6 +23,7 @@ import { Cursors } from '../../state/cursors.ts';
 import { Gates } from '../../state/gates.ts';
 import { Departed } from '../../state/departed.ts';
 import { Interruptions } from '../../state/interruptions.ts';
+import { KeptOutcomes } from '../../state/outcomes/kept-outcomes.ts';
 import { Ledger } from '../../state/bills/ledger.ts';
 import { ScheduleRecords } from '../../state/automation/schedules.ts';
 import { Settled } from '../../state/settled.ts';
@@ -210,6 +211,7 @@ function dispatcherOf(
     outbox,
     deadLetters,
     interruptions: new Interruptions(paths.root),
+    kept: new KeptOutcomes(paths.root, env),
     runs,
     runner: runners,
     desks: {

@@ -14,9 +14,16 @@ export function diskProblems(
 ): Finding[] {
   if (room === 'little' && host !== null)
     return [act(`less than 8 MiB is free on the disk with ${folder}: no run can begin; make room`)];
-  if (room !== 'none' || isTold) return [];
+  const full = fullDisk(folder, room);
+  if (full === undefined || isTold) return [];
   const then = isServed ? 'make room, and do not stop the dispatcher before' : 'make room';
-  return [
-    act(`the disk with ${folder} is full: nothing can be sent, fetched or recorded; ${then}`),
-  ];
+  return [act(`${full}: nothing can be sent, fetched or recorded; ${then}`)];
+}
+
+/** Says of a disk what it lacks; undefined for one that takes something. */
+export function fullDisk(folder: string, room: Room): string | undefined {
+  if (room === 'none') return `the disk with ${folder} is full`;
+  return room === 'no_inodes'
+    ? `the disk with ${folder} has no inode left for another file`
+    : undefined;
 }

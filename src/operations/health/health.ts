@@ -9,7 +9,7 @@ import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { foreignClaim } from '../../bus/host.ts';
 import { fileFindings } from './profiles.ts';
 import { parkedFinding } from './parked-finding.ts';
-import { diskProblems } from './disk-problems.ts';
+import { diskProblems, fullDisk } from './disk-problems.ts';
 import { act, wait, type Finding } from './finding.ts';
 import { secretProblems } from './held-secrets.ts';
 import { automationProblems } from './automation-problems.ts';
@@ -24,8 +24,8 @@ const OUTBOX_LIMIT_S = 60;
 /**
  * The verdict: healthy only while nothing is stuck (invariant 8). Every problem says what to do.
  *
- * @param known `locked`: whether a dispatcher process holds the lock; `room`: how much the disk of the
- *   state directory has; `served`: the alias whose messages this machine serves, if it is known
+ * @param known `locked`: whether a dispatcher holds the lock; `answers`: whether it answered just now; `room`: how
+ *   much the disk of the state directory has; `served`: the alias whose messages this machine serves, if known
  */
 export function judge(facts: Facts, known: Known): Pick<Status, Verdict> {
   const { version_problem: version, dispatcher } = facts;
@@ -62,6 +62,7 @@ function malformedWarnings({ malformed: [first], malformed_total: total }: Facts
 interface Known {
   now: Date;
   locked: boolean;
+  answers: boolean;
   room: Room;
   served: string | undefined;
 }
@@ -89,7 +90,7 @@ function isSilent({ age_s: age, interval }: { age_s: number; interval: number })
 
 function dispatcherProblems(
   { dispatcher, host, host_problem: hostProblem, state_dir: folder }: Facts,
-  { locked, room, served }: Known,
+  { locked, room, served, answers }: Known,
 ): Finding[] {
   const problems: Finding[] = [];
   if (!locked) {
@@ -104,13 +105,21 @@ function dispatcherProblems(
   } else {
     if (isSilent(dispatcher)) {
       const silence = `the dispatcher (process ${String(dispatcher.pid)}) has not reported for ${String(dispatcher.age_s)} s`;
-      problems.push(
-        act(
-          room === 'none'
-            ? `the disk with ${folder} is full, and ${silence}: it may hold answers that it cannot record; make room, and do not stop it before`
-            : `${silence}; restart it`,
-        ),
-      );
+      const full = fullDisk(folder, room);
+      if (full !== undefined)
+        problems.push(
+          act(
+            `${full}, and ${silence}: it may hold answers that it cannot record; make room, and do not stop it before`,
+          ),
+        );
+      else if (dispatcher.record_failing_since === undefined)
+        problems.push(
+          act(
+            answers
+              ? `${silence}, and answers: let ${folder} take writes; if it does, restart it`
+              : `${silence}; restart it`,
+          ),
+        );
     }
     if (dispatcher.fetch_failing_since !== undefined) {
       const { fetch_failing_since: since, fetch_error: error = '' } = dispatcher;
@@ -143,7 +152,7 @@ function dispatcherProblems(
     if (dispatcher.record_failing_since !== undefined) {
       problems.push(
         act(
-          `what a run has said cannot be put on record since ${dispatcher.record_failing_since}: ${dispatcher.record_error ?? ''}; where the disk is full make room, it is tried again automatically, and do not stop the dispatcher before`,
+          `do not restart: an answer is in memory, which cannot be put on record since ${dispatcher.record_failing_since}: ${dispatcher.record_error ?? ''}; remove the reason (where the disk is full, make room), and it is tried again automatically`,
         ),
       );
     }

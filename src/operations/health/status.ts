@@ -3,8 +3,10 @@ import { outputNote } from '../../agents/output/plain-call.ts';
 import type { HostStatus, Status } from './report.ts';
 import type { HeldChange } from '../../protocol/approval/approval.ts';
 import { checkVersion } from '../../bus/host.ts';
+import { ask } from '../../dispatcher/socket/wake.ts';
+import type { WakeAnswer } from '../../dispatcher/socket/wake-lines.ts';
 import { Cursors } from '../../state/cursors.ts';
-import { loadHeartbeat } from '../../state/heartbeat.ts';
+import { loadHeartbeat, type Heartbeat } from '../../state/heartbeat.ts';
 import { holderOf } from '../../state/lock.ts';
 import type { Commit } from '../../protocol/commit.ts';
 import { roomAt } from '../../state/place/room.ts';
@@ -32,6 +34,9 @@ import { parkedOnRecord } from './parked-finding.ts';
 import { mailForNobody } from './nobody.ts';
 import { lookAtProfiles } from './profiles.ts';
 import { waitingFor } from './waiting-for-you.ts';
+
+/** Milliseconds for the answer of a dispatcher, which may hang. */
+const ASK_MS = 1000;
 
 /**
  * The state of the transport and of this machine's part in it, as far as it is known locally.
@@ -62,7 +67,10 @@ export async function status(
   // dispatcher.
   const inRun = isOfRun(context.agentMode);
   const isThere = inRun || (holder !== undefined && heartbeat?.pid === holder.pid);
-  const running = isThere ? heartbeat : undefined;
+  // What it has last reported may be old where the state takes no report.
+  const asked = inRun || !isThere ? undefined : await ask(paths.socket, { op: 'ping' }, ASK_MS);
+  const answer = asked?.kind === 'answered' ? asked.answer : undefined;
+  const running = isThere && heartbeat ? { ...heartbeat, ...unrecordedIn(answer) } : undefined;
   const [host, version] = await Promise.all([
     hostStatus(context, alias ?? running?.host ?? undefined),
     checkVersion(transport, census.tip),
@@ -144,10 +152,21 @@ export async function status(
   const known = {
     now: context.now(),
     locked: inRun || holder !== undefined,
+    answers: answer !== undefined,
     room: await roomAt(paths.root),
     served: host.served,
   };
   return { ...facts, ...judge(facts, known) };
+}
+
+/** What a dispatcher has to put on record, as its heartbeat says it. */
+function unrecordedIn(
+  answer: WakeAnswer | undefined,
+): Pick<Heartbeat, 'record_failing_since' | 'record_error'> {
+  const { since, reason } = answer?.unrecorded ?? {};
+  return since === undefined || reason === undefined
+    ? {}
+    : { record_failing_since: since, record_error: reason };
 }
 
 async function aliasesOf(context: Context): Promise<string[]> {

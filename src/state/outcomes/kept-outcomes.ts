@@ -1,0 +1,72 @@
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { isAbsolute, join } from 'node:path';
+import { plainFileAt } from '../../plain-file.ts';
+import { Seal } from '../../store/seal.ts';
+import { isPrivate } from '../directory.ts';
+import { writeSealed } from '../files.ts';
+import { shortFolder, statePaths } from '../state-paths.ts';
+import type { Outcome } from './outcome.ts';
+
+/** Bytes of an outcome: several answers of 1 MiB, of which each byte takes six in JSON. */
+const MOST = 256 * 1024 * 1024;
+
+/**
+ * Where an outcome goes that the state does not take, in this order: the state directory, of which only the database
+ * may refuse it, the runtime directory, the temporary folder.
+ */
+function placesFor(root: string, environment: NodeJS.ProcessEnv): string[] {
+  const { XDG_RUNTIME_DIR: runtime = '', TMPDIR: temporary = '' } = environment;
+  const above = [runtime, isAbsolute(temporary) ? temporary : tmpdir()].filter(isAbsolute);
+  const beside = above.map((folder) => join(shortFolder(folder, root), 'outcomes'));
+  return [statePaths(root).outcomes, ...beside];
+}
+
+/**
+ * Outcomes that could not be put on record until their dispatcher had to end, by the dispatch id of their run. They
+ * are sealed as rows are: one counts because this machine wrote it, wherever it lies.
+ */
+export class KeptOutcomes {
+  readonly #folders: string[];
+  readonly #seal: Seal;
+
+  /** @param root the state directory */
+  constructor(root: string, environment: NodeJS.ProcessEnv) {
+    this.#folders = placesFor(root, environment);
+    this.#seal = new Seal(root, 'outcome');
+  }
+
+  /** Writes an outcome to the first place that takes it, durably; undefined where none does. */
+  async keep(id: string, outcome: Outcome): Promise<string | undefined> {
+    for (const folder of this.#folders) {
+      const path = fileOf(folder, id);
+      try {
+        if (!(await isPrivate(folder, { make: true }))) continue;
+        await writeSealed(path, outcome, this.#seal, id);
+        return path;
+      } catch {
+        // The next one may take it.
+      }
+    }
+    return undefined;
+  }
+
+  async get(id: string): Promise<Outcome | undefined> {
+    for (const folder of this.#folders) {
+      if (!(await isPrivate(folder, { make: false }))) continue;
+      const found = plainFileAt(fileOf(folder, id), MOST, { follow: false });
+      const text = found.kind === 'text' ? this.#seal.open(id, found.text) : undefined;
+      if (text !== undefined) return JSON.parse(text) as Outcome;
+    }
+    return undefined;
+  }
+
+  async remove(id: string): Promise<void> {
+    for (const folder of this.#folders)
+      if (await isPrivate(folder, { make: false })) await rm(fileOf(folder, id), { force: true });
+  }
+}
+
+function fileOf(folder: string, id: string): string {
+  return join(folder, `${id}.json`);
+}
