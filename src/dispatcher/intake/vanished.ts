@@ -12,7 +12,7 @@ export interface Vanished {
   gone: number;
   /** Paths of all messages that are now missing. */
   missing: string[];
-  /** Paths of everything that was taken out on purpose: all that is missing, or nothing. */
+  /** Paths of what was taken out on purpose: one by one, or all that is missing. */
   takenOut: string[];
 }
 
@@ -55,6 +55,8 @@ export async function vanished(
   const since = await transport.commitsSince(base ?? from, tip, MANY);
   const isBack = await wasThere(transport, since, from);
   if (base === undefined && !isBack) return nothing;
+  const removed = await removedSince(transport, base ?? from, tip);
+  const stayOut = removed.filter((path) => stood.delete(path));
   const lost = await lostWritings({ transport, reader, most: MANY }, names, {
     from,
     base,
@@ -75,8 +77,15 @@ export async function vanished(
   const back = again.flatMap(({ commits }) => commits.flatMap(({ files }) => files));
   const messages = new Set(back.map(({ path }) => path).filter((path) => isMessage(path)));
   const isEdited = again.length === 0 && base !== undefined;
-  const takenOut = isEdited ? [...stood.keys()] : [];
+  const takenOut = [...stayOut, ...(isEdited ? stood.keys() : [])];
   return { again, gone: gone - messages.size, missing, takenOut };
+}
+
+/** What commits since another one have removed one by one: it was not lost, and stays out. */
+async function removedSince(transport: Transport, since: string, tip: string): Promise<string[]> {
+  const form = ['--format=', '--name-only', '--diff-filter=D', '--no-renames', '-z'];
+  const range = [`${since}..${tip}`, '--', CHANNELS, MEMORIES];
+  return (await transport.git(['log', ...form, ...range])).split('\0');
 }
 
 /** Whether this machine saw the bus at one of these commits before it saw it at `from`. */
