@@ -42,11 +42,14 @@ async function find(context: Parts): Promise<number> {
   const { Departed } = await import('../state/departed.ts');
   const { holderOf } = await import('../state/lock.ts');
   let found = 0;
+  const unexamined = new Set<unknown>();
   const cursors = new Cursors(paths.root);
   const history = new LostHistory({
     ...{ transport, reader, cursors, hostname },
     departed: new Departed(paths.root),
-    log: () => undefined,
+    log: (_, fields) => {
+      if (fields?.['unexamined'] !== undefined) unexamined.add(fields['unexamined']);
+    },
     publishAgain: async (entries) => {
       await outbox.putAll(entries.map((entry) => ({ id: context.newId(), ...entry })));
       found += entries.flatMap(({ commits }) => commits.flatMap(({ files }) => files)).length;
@@ -60,6 +63,10 @@ async function find(context: Parts): Promise<number> {
   if (found > 0)
     context.note(
       `the remote was set back and has lost ${countOf(found, 'file')} that this machine sent; what was lost is pushed again with the next send, or by: crosstalk sync`,
+    );
+  for (const commit of unexamined)
+    context.note(
+      `the remote was set back and has lost more than is pushed again at once; what was sent up to the commit ${String(commit)} is not: see it with: git -C ${transport.dir} log ${tip}..${String(commit)}`,
     );
   return found;
 }

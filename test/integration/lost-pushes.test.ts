@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -133,4 +134,23 @@ it('a branch that is set back again and again fills no outbox', async () => {
   setBack(bus, before);
   await sync(host);
   expect(bodies(bus)).toEqual(['one', 'two']);
+});
+
+it('of a loss that is too long to be looked at, the newest comes back, and the rest is named', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', {});
+  const before = tipOf(bus);
+  await host.send('nobody', 'oldest');
+  const oldest = tipOf(bus);
+  const others = Array.from({ length: 5000 }, (_, at) => {
+    const from = at === 0 ? `from ${oldest}\n` : '';
+    return `commit refs/heads/main\ncommitter a <a@b> 1780000000 +0000\ndata 0\n${from}`;
+  });
+  execFileSync('git', ['-C', bus.hub, 'fast-import', '--quiet'], { input: others.join('') });
+  await host.send('nobody', 'newest');
+  const first = git(bus.hub, 'rev-parse', 'main~5000').trim();
+  setBack(bus, before);
+  const said = await host.run('sync');
+  expect(bodies(bus)).toEqual(['newest']);
+  expect(said.err).toContain(`what was sent up to the commit ${first} is not`);
 });

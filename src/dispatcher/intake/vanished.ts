@@ -14,12 +14,11 @@ export interface Vanished {
   missing: string[];
   /** Paths of what was taken out on purpose: one by one, or all that is missing. */
   takenOut: string[];
+  /** The newest commit of those that were too many to be looked at. */
+  unexamined?: string;
 }
 
-/**
- * The most commits that are examined: a loss as large as a month-old backup is for a person to
- * judge.
- */
+/** The most commits that are examined, the newest: what was lost before them is for a person to judge. */
 const MANY = 5000;
 
 /**
@@ -57,13 +56,12 @@ export async function vanished(
   if (base === undefined && !isBack) return nothing;
   const removed = await removedSince(transport, base ?? from, tip);
   const stayOut = removed.filter((path) => stood.delete(path));
-  const lost = await lostWritings({ transport, reader, most: MANY }, names, {
+  const { lost, unexamined } = await lostWritings({ transport, reader, most: MANY }, names, {
     from,
     base,
     tip,
     stood,
   });
-  if (lost === undefined) return nothing;
   const again: Vanished['again'] = [];
   // Examine each name separately: another machine with our hostname may have restored what it
   // shares.
@@ -76,9 +74,11 @@ export async function vanished(
   }
   const back = again.flatMap(({ commits }) => commits.flatMap(({ files }) => files));
   const messages = new Set(back.map(({ path }) => path).filter((path) => isMessage(path)));
-  const isEdited = again.length === 0 && base !== undefined;
+  const isEdited = again.length === 0 && base !== undefined && unexamined !== from;
   const takenOut = [...stayOut, ...(isEdited ? stood.keys() : [])];
-  return { again, gone: gone - messages.size, missing, takenOut };
+  const left = gone - messages.size;
+  const more = unexamined !== undefined && !isEdited ? { unexamined } : {};
+  return { again, gone: left, missing, takenOut, ...more };
 }
 
 /** What commits since another one have removed one by one: it was not lost, and stays out. */
