@@ -41,6 +41,8 @@ async function find(context: Parts): Promise<number> {
   const { Cursors } = await import('../state/cursors.ts');
   const { Departed } = await import('../state/departed.ts');
   const { holderOf } = await import('../state/lock.ts');
+  // It looks for itself, and one that starts meanwhile does no harm: what is put twice waits once.
+  if ((await holderOf(paths.root, 'dispatcher')) !== undefined) return 0;
   let found = 0;
   const unexamined = new Set<unknown>();
   const cursors = new Cursors(paths.root);
@@ -57,7 +59,7 @@ async function find(context: Parts): Promise<number> {
   });
   const alias = await cursors.alias();
   const lost = await history.unseen(alias, await cursors.newestSeen(), tip);
-  if (lost.length === 0 || (await holderOf(paths.root, 'dispatcher')) !== undefined) return 0;
+  if (lost.length === 0) return 0;
   for (const from of lost) await history.bringBack(alias, from, tip);
   await history.over();
   if (found > 0)

@@ -136,17 +136,33 @@ it('a branch that is set back again and again fills no outbox', async () => {
   expect(bodies(bus)).toEqual(['one', 'two']);
 });
 
+/** Puts commits on the branch that change nothing. */
+function pile(bus: Bus, author: string, count: number): void {
+  const commits = Array.from({ length: count }, (_, at) => {
+    const from = at === 0 ? `from ${tipOf(bus)}\n` : '';
+    return `commit refs/heads/main\ncommitter ${author} 1780000000 +0000\ndata 0\n${from}`;
+  });
+  execFileSync('git', ['-C', bus.hub, 'fast-import', '--quiet'], { input: commits.join('') });
+}
+
+it('what is lost comes back whatever others have piled on it', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', {});
+  const before = tipOf(bus);
+  await host.send('nobody', 'lost');
+  pile(bus, 'a <a@b>', 5001);
+  await sync(host);
+  setBack(bus, before);
+  await sync(host);
+  expect(bodies(bus)).toEqual(['lost']);
+});
+
 it('of a loss that is too long to be looked at, the newest comes back, and the rest is named', async () => {
   const bus = new Bus();
   const host = await bus.host('front', {});
   const before = tipOf(bus);
   await host.send('nobody', 'oldest');
-  const oldest = tipOf(bus);
-  const others = Array.from({ length: 5000 }, (_, at) => {
-    const from = at === 0 ? `from ${oldest}\n` : '';
-    return `commit refs/heads/main\ncommitter a <a@b> 1780000000 +0000\ndata 0\n${from}`;
-  });
-  execFileSync('git', ['-C', bus.hub, 'fast-import', '--quiet'], { input: others.join('') });
+  pile(bus, git(bus.hub, 'log', '-1', '--format=%an <%ae>', 'main').trim(), 5000);
   await host.send('nobody', 'newest');
   const first = git(bus.hub, 'rev-parse', 'main~5000').trim();
   setBack(bus, before);

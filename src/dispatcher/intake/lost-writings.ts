@@ -63,7 +63,9 @@ export async function lostWritings(
       ? undefined
       : names.find((one) => author.email.endsWith(`@${one}.crosstalk.local`));
   const writings: Writing[] = [];
-  const commits = await transport.commitsSince(base ?? tip, from, most + 1);
+  // What others have put on top does not keep ours from being looked at.
+  const authors = names.map((name) => `@${name}.crosstalk.local`);
+  const commits = await transport.commitsSince(base ?? tip, from, most + 1, authors);
   const unexamined = commits.length > most ? commits.shift()?.oid : undefined;
   for (const commit of commits) {
     const name = nameOf(commit);
