@@ -41,12 +41,17 @@ async function find(context: Parts): Promise<number> {
   const { Cursors } = await import('../state/cursors.ts');
   const { Departed } = await import('../state/departed.ts');
   const { holderOf } = await import('../state/lock.ts');
+  // It looks for itself, and one that starts meanwhile does no harm: what is put twice waits once.
+  if ((await holderOf(paths.root, 'dispatcher')) !== undefined) return 0;
   let found = 0;
+  const unexamined = new Set<unknown>();
   const cursors = new Cursors(paths.root);
   const history = new LostHistory({
     ...{ transport, reader, cursors, hostname },
     departed: new Departed(paths.root),
-    log: () => undefined,
+    log: (_, fields) => {
+      if (fields?.['unexamined'] !== undefined) unexamined.add(fields['unexamined']);
+    },
     publishAgain: async (entries) => {
       await outbox.putAll(entries.map((entry) => ({ id: context.newId(), ...entry })));
       found += entries.flatMap(({ commits }) => commits.flatMap(({ files }) => files)).length;
@@ -54,12 +59,16 @@ async function find(context: Parts): Promise<number> {
   });
   const alias = await cursors.alias();
   const lost = await history.unseen(alias, await cursors.newestSeen(), tip);
-  if (lost.length === 0 || (await holderOf(paths.root, 'dispatcher')) !== undefined) return 0;
+  if (lost.length === 0) return 0;
   for (const from of lost) await history.bringBack(alias, from, tip);
   await history.over();
   if (found > 0)
     context.note(
       `the remote was set back and has lost ${countOf(found, 'file')} that this machine sent; what was lost is pushed again with the next send, or by: crosstalk sync`,
+    );
+  for (const commit of unexamined)
+    context.note(
+      `the remote was set back and has lost more than is pushed again at once; what was sent up to the commit ${String(commit)} is not: see it with: git -C ${transport.dir} log ${tip}..${String(commit)}`,
     );
   return found;
 }

@@ -39,6 +39,8 @@ export async function sync(
   if (retry) await outbox.restore();
   if (window !== undefined) await setWindow(context, window);
   let news = await refreshed(context);
+  // Whoever has fetched before may have been ended before they looked, or had no room to write.
+  await findLostMail(context);
   const waiting = await outbox.all();
   let reason: string | null = null;
   if (waiting.length > 0) {

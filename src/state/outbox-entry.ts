@@ -26,6 +26,8 @@ export interface OutboxEntry {
   delivery?: DeliveryRecord;
   /** A person lets go what looks like a secret in it. */
   allowed?: true;
+  /** It was on the bus before, and lost there. */
+  again?: true;
 }
 
 /** An entry that holds what looks like a secret: a person lets it go, or drops it. */

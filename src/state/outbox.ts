@@ -53,15 +53,26 @@ export class Outbox {
 
   /** The files that an entry names are written before, to {@link files}. */
   put(entry: OutboxEntry): Promise<void> {
-    return this.#put([entry], this.#written);
+    return this.#put([entry], (database) => this.#written?.note(database, entry));
   }
-  /** Puts entries of which none may stay away; they were on the bus before. */
-  async putAll(entries: readonly OutboxEntry[]): Promise<void> {
-    if (entries.length > 0) await this.#put(entries);
+  /**
+   * Puts entries of which none may stay away; they were on the bus before. They take the place of what was put
+   * for the same files: a branch can be set back as often as somebody likes while nothing is pushed.
+   */
+  async putAll(lost: readonly OutboxEntry[]): Promise<void> {
+    const entries = lost.map((entry) => ({ ...entry, again: true as const }));
+    const paths = new Set(entries.flatMap(pathsOf));
+    const isPut = (one: OutboxEntry): boolean =>
+      one.again === true && pathsOf(one).every((path) => paths.has(path));
+    if (entries.length === 0) return;
+    await this.#put(entries, (database) => {
+      for (const rows of [this.#waiting, this.#held, this.#aside].map((of) => of.in(database)))
+        for (const { id } of rows.all().filter(isPut)) rows.remove(id);
+    });
   }
-  async #put(entries: readonly OutboxEntry[], written?: Recorder): Promise<void> {
+  async #put(entries: readonly OutboxEntry[], before: (database: Database) => void): Promise<void> {
     await this.#store.write((database) => {
-      for (const entry of entries) written?.note(database, entry);
+      before(database);
       const [waiting, held] = [this.#waiting.in(database), this.#held.in(database)];
       for (const entry of entries) {
         waiting.put(entry);
@@ -89,7 +100,7 @@ export class Outbox {
   }
   #remember(entry: OutboxEntry): void {
     if (this.#remembered.size > MAX_REMEMBERED) this.#remembered.clear();
-    const paths = entry.commits.flatMap(({ files }) => files.map(({ path }) => path));
+    const paths = pathsOf(entry);
     const isSeen = paths.every((path) => this.#remembered.has(path));
     for (const path of paths) this.#remembered.add(path);
     if (!isSeen) this.events.emit('seen', entry);
@@ -175,4 +186,8 @@ export class Outbox {
       return all.length;
     });
   }
+}
+
+function pathsOf({ commits }: OutboxEntry): string[] {
+  return commits.flatMap(({ files }) => files.map(({ path }) => path));
 }

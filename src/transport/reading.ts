@@ -222,8 +222,8 @@ export abstract class Reading {
     return mergeBase(this.repository.git, one, other);
   }
   /** The commits of `to` that are not in the history of `from`; see {@link commitsSince}. */
-  commitsSince(from: string, to: string, most: number): Promise<Ancestor[]> {
-    return commitsSince(this.repository.git, from, to, most);
+  commitsSince(from: string, to: string, most: number, by?: string[]): Promise<Ancestor[]> {
+    return commitsSince(this.repository.git, from, to, most, by);
   }
 
   /** The newest commit at which none of some files was there yet; see {@link before}. */

@@ -1,5 +1,9 @@
+import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { Bus, type Host } from '../support/bus.ts';
+import { git } from '../support/git.ts';
 import { setBack, tipOf } from '../support/history.ts';
 
 const bodies = (bus: Bus): string[] =>
@@ -45,17 +49,124 @@ it.each(ORDERS)(
   },
 );
 
+/** Removes the only message with some text from the bus, as anybody can. */
+function takeOut(bus: Bus, host: Host, body: string): void {
+  const found = bus.messages().find(({ message }) => message.body.trim() === body);
+  host.remove(`data/channels/${found?.channel ?? ''}/${found?.relPath ?? ''}`);
+}
+
 it('what was taken out one by one does not come back by a command', async () => {
   const bus = new Bus();
   const host = await bus.host('front', { worker: 'true' });
   const before = tipOf(bus);
   await host.send('nobody', 'lost');
+  const full = tipOf(bus);
   setBack(bus, before);
   await sync(host);
-  const [message] = bus.messages();
-  host.remove(`data/channels/${message?.channel ?? ''}/${message?.relPath ?? ''}`);
+  takeOut(bus, host, 'lost');
   await sync(host);
   await host.send('nobody', 'more');
   await sync(host);
   expect(bodies(bus)).toEqual(['more']);
+  // A mirror that lags shows what was before for a moment.
+  const now = tipOf(bus);
+  setBack(bus, full);
+  await host.news();
+  setBack(bus, now);
+  await sync(host);
+  expect(bodies(bus)).toEqual(['more']);
+});
+
+it('what a command has brought back and somebody took out does not come back by a dispatcher', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: 'true' });
+  const before = tipOf(bus);
+  await host.send('nobody', 'lost');
+  await host.once();
+  setBack(bus, before);
+  await sync(host);
+  expect(bodies(bus)).toEqual(['lost']);
+  takeOut(bus, host, 'lost');
+  await host.once();
+  await host.once();
+  expect(bodies(bus)).toEqual([]);
+});
+
+it('what the remote has lost comes back by sync where the command before was ended after its fetch', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', {});
+  const before = tipOf(bus);
+  await host.send('nobody', 'lost');
+  setBack(bus, before);
+  await host.news();
+  await sync(host);
+  expect(bodies(bus)).toEqual(['lost']);
+});
+
+it('what the remote has lost comes back where the log of its moves was cut off', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: 'true' });
+  await host.once();
+  await host.send('nobody', 'one');
+  const before = tipOf(bus);
+  writeFileSync(join(host.state, 'git/logs/refs/remotes/origin/main'), '');
+  await host.send('nobody', 'lost');
+  setBack(bus, before);
+  await sync(host);
+  expect(bodies(bus)).toEqual(['lost', 'one']);
+});
+
+it('a branch that is set back again and again fills no outbox', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', {});
+  const before = tipOf(bus);
+  for (const body of ['one', 'two']) await host.send('nobody', body);
+  const full = tipOf(bus);
+  for (let time = 0; time < 3; time++) {
+    setBack(bus, before);
+    const branch = git(bus.hub, 'commit-tree', `${full}^{tree}`, '-p', full, '-m', String(time));
+    await host.run('log');
+    setBack(bus, branch.trim());
+    await host.run('log');
+  }
+  const { outbox } = JSON.parse((await host.run('status', '--json')).out) as { outbox: unknown[] };
+  expect(outbox).toHaveLength(2);
+  setBack(bus, before);
+  await sync(host);
+  expect(bodies(bus)).toEqual(['one', 'two']);
+});
+
+/** Puts commits on the branch that change nothing. */
+function pile(bus: Bus, author: string, count: number): void {
+  const commits = Array.from({ length: count }, (_, at) => {
+    const from = at === 0 ? `from ${tipOf(bus)}\n` : '';
+    return `commit refs/heads/main\ncommitter ${author} 1780000000 +0000\ndata 0\n${from}`;
+  });
+  execFileSync('git', ['-C', bus.hub, 'fast-import', '--quiet'], { input: commits.join('') });
+}
+
+it('what is lost comes back whatever others have piled on it', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', {});
+  const before = tipOf(bus);
+  await host.send('nobody', 'lost');
+  pile(bus, 'a <a@b>', 5001);
+  await sync(host);
+  setBack(bus, before);
+  await sync(host);
+  expect(bodies(bus)).toEqual(['lost']);
+});
+
+it('of a loss that is too long to be looked at, the newest comes back, and the rest is named', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', {});
+  const before = tipOf(bus);
+  await host.send('nobody', 'oldest');
+  pile(bus, git(bus.hub, 'log', '-1', '--format=%an <%ae>', 'main').trim(), 5000);
+  await host.send('nobody', 'newest');
+  const first = git(bus.hub, 'rev-parse', 'main~5000').trim();
+  setBack(bus, before);
+  const said = await host.run('sync');
+  expect(bodies(bus)).toEqual(['newest']);
+  expect(said.err).toContain(`what was sent up to the commit ${first} is not`);
 });

@@ -24,6 +24,8 @@ export class LostHistory {
   readonly #parts: LostHistoryParts;
   /** The last commits of the histories that the current rewrite removed. */
   readonly #seen = new Set<string>();
+  /** What vanished with them, until it is brought back. */
+  readonly #known = new Map<string, Vanished>();
   /** How far the log of the tips before each set-back was read. */
   #place: LogPlace | undefined;
   /** The last move that was read since then, if a set-back was among them. */
@@ -48,8 +50,8 @@ export class LostHistory {
     const left = leftBehind(await this.#moves(since));
     const lost: string[] = [];
     for (const commit of left) {
-      const { again } = await this.#vanished(host, commit, tip);
-      if (again.length > 0) lost.push(commit);
+      const { again, unexamined } = await this.#vanished(host, commit, tip);
+      if (again.length > 0 || unexamined !== undefined) lost.push(commit);
     }
     if (left.length > 0 && lost.length === 0) await this.over();
     return lost;
@@ -77,7 +79,7 @@ export class LostHistory {
   async bringBack(host: string | undefined, from: string, tip: string): Promise<void> {
     if (this.#seen.has(from)) return;
     const { log, departed, publishAgain } = this.#parts;
-    const { again, gone, missing } = await this.#vanished(host, from, tip);
+    const { again, gone, missing, unexamined } = await this.#vanished(host, from, tip);
     await departed.note(missing, { lasting: true });
     await publishAgain(again);
     this.#seen.add(from);
@@ -86,6 +88,7 @@ export class LostHistory {
       tip,
       published_again: again.length,
       gone,
+      ...(unexamined && { unexamined }),
       reason: 'the history was rewritten; what is unanswered is delivered',
     });
   }
@@ -95,6 +98,14 @@ export class LostHistory {
    * had taken out of it on purpose stays out when the branch is set back later.
    */
   async #vanished(host: string | undefined, from: string, tip: string): Promise<Vanished> {
+    const key = `${from} ${tip}`;
+    const found = this.#known.get(key) ?? (await this.#lookAt(host, from, tip));
+    // It may be much, and is asked for twice: whether there is anything, and what.
+    if (!this.#known.delete(key)) this.#known.set(key, found);
+    return found;
+  }
+
+  async #lookAt(host: string | undefined, from: string, tip: string): Promise<Vanished> {
     const { transport, hostname } = this.#parts;
     const names = [...new Set([host ?? hostname, hostname])];
     const next = await transport.replacedBy(from);
@@ -106,6 +117,7 @@ export class LostHistory {
   /** Called after the new history was scanned: the same commits may be lost once more. */
   async over(): Promise<void> {
     this.#seen.clear();
+    this.#known.clear();
     if (this.#last === undefined) return;
     await this.#parts.cursors.setLastMove(this.#parts.transport.branch, nameOf(this.#last));
     this.#last = undefined;

@@ -51,19 +51,23 @@ const MAX_BYTES = 256 * 1024 * 1024;
  * machine has written itself is then known from the histories that it saw before.
  *
  * @param names the author names of commits made on this machine
- * @returns undefined for more than can be held
+ * @returns what was found, and the last commit that was not looked at, of a history too long or too large
  */
 export async function lostWritings(
   { transport, reader, most }: Parts,
   names: readonly string[],
   { from, base, tip, stood }: Replaced,
-): Promise<Map<string, Written> | undefined> {
+): Promise<{ lost: Map<string, Written>; unexamined?: string }> {
   const nameOf = ({ author, parent }: Ancestor): string | undefined =>
     parent === ''
       ? undefined
       : names.find((one) => author.email.endsWith(`@${one}.crosstalk.local`));
   const writings: Writing[] = [];
-  for (const commit of await transport.commitsSince(base ?? tip, from, most)) {
+  // What others have put on top does not keep ours from being looked at.
+  const authors = names.map((name) => `@${name}.crosstalk.local`);
+  const commits = await transport.commitsSince(base ?? tip, from, most + 1, authors);
+  const unexamined = commits.length > most ? commits.shift()?.oid : undefined;
+  for (const commit of commits) {
     const name = nameOf(commit);
     if (name === undefined) continue;
     const paths = await pathsOf(transport, commit.parent, commit.oid);
@@ -83,12 +87,12 @@ export async function lostWritings(
     for (const path of paths) ours.written.set(path, timesAgain(commit.subject));
     const files = await filesAt(transport, stood, paths);
     bytes += files.reduce((sum, { content }) => sum + content.length, 0);
-    if (bytes > MAX_BYTES) return undefined;
+    if (bytes > MAX_BYTES) return { lost: new Map(), unexamined: from };
     if (files.length === 0) continue;
     const entry = await entryOf(reader, commit, files);
     ours.entries.push(await withLostFiles(transport, from, entry));
   }
-  return lost;
+  return { lost, ...(unexamined && { unexamined }) };
 }
 
 /** Finds who wrote files here, each in the commit that published it last. */

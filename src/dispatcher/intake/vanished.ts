@@ -12,14 +12,13 @@ export interface Vanished {
   gone: number;
   /** Paths of all messages that are now missing. */
   missing: string[];
-  /** Paths of everything that was taken out on purpose: all that is missing, or nothing. */
+  /** Paths of what was taken out on purpose: one by one, or all that is missing. */
   takenOut: string[];
+  /** The newest commit of those that were too many to be looked at. */
+  unexamined?: string;
 }
 
-/**
- * The most commits that are examined: a loss as large as a month-old backup is for a person to
- * judge.
- */
+/** The most commits that are examined, the newest: what was lost before them is for a person to judge. */
 const MANY = 5000;
 
 /**
@@ -55,13 +54,14 @@ export async function vanished(
   const since = await transport.commitsSince(base ?? from, tip, MANY);
   const isBack = await wasThere(transport, since, from);
   if (base === undefined && !isBack) return nothing;
-  const lost = await lostWritings({ transport, reader, most: MANY }, names, {
+  const removed = await removedSince(transport, base ?? from, tip);
+  const stayOut = removed.filter((path) => stood.delete(path));
+  const { lost, unexamined } = await lostWritings({ transport, reader, most: MANY }, names, {
     from,
     base,
     tip,
     stood,
   });
-  if (lost === undefined) return nothing;
   const again: Vanished['again'] = [];
   // Examine each name separately: another machine with our hostname may have restored what it
   // shares.
@@ -74,9 +74,18 @@ export async function vanished(
   }
   const back = again.flatMap(({ commits }) => commits.flatMap(({ files }) => files));
   const messages = new Set(back.map(({ path }) => path).filter((path) => isMessage(path)));
-  const isEdited = again.length === 0 && base !== undefined;
-  const takenOut = isEdited ? [...stood.keys()] : [];
-  return { again, gone: gone - messages.size, missing, takenOut };
+  const isEdited = again.length === 0 && base !== undefined && unexamined !== from;
+  const takenOut = [...stayOut, ...(isEdited ? stood.keys() : [])];
+  const left = gone - messages.size;
+  const more = unexamined !== undefined && !isEdited ? { unexamined } : {};
+  return { again, gone: left, missing, takenOut, ...more };
+}
+
+/** What commits since another one have removed one by one: it was not lost, and stays out. */
+async function removedSince(transport: Transport, since: string, tip: string): Promise<string[]> {
+  const form = ['--format=', '--name-only', '--diff-filter=D', '--no-renames', '-z'];
+  const range = [`${since}..${tip}`, '--', CHANNELS, MEMORIES];
+  return (await transport.git(['log', ...form, ...range])).split('\0');
 }
 
 /** Whether this machine saw the bus at one of these commits before it saw it at `from`. */

@@ -65,11 +65,11 @@ export function leftBehind(moves: readonly RefMove[]): string[] {
 
 /**
  * The moves since a ref was first at a commit, with the move to it: it may have come to one commit several
- * times, and been somewhere else each time.
+ * times, and been somewhere else each time. All of them if it never was: the log was cut off since.
  */
 export function sinceAt(moves: readonly RefMove[], commit: string): RefMove[] {
   const first = moves.findIndex(({ from, to }) => from === commit || to === commit);
-  return first < 0 ? [] : moves.slice(first);
+  return moves.slice(Math.max(first, 0));
 }
 
 /** What a ref was moved to by force from `commit`, the last time; undefined if it never was. */

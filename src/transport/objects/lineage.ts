@@ -72,14 +72,19 @@ export async function heads(git: Git, commits: readonly string[]): Promise<strin
 
 const FIELDS = ['%H', '%P', '%an', '%ae', '%at', '%s'];
 
-/** The commits of `to` that are not in the history of `from`, oldest first; of more than `most`, the newest. */
+/**
+ * The commits of `to` that are not in the history of `from`, oldest first; of more than `most`, the newest.
+ *
+ * @param by only those of authors whose name or address holds one of these
+ */
 export async function commitsSince(
   git: Git,
   from: string,
   to: string,
   most: number,
+  by: readonly string[] = [],
 ): Promise<Ancestor[]> {
-  return commitsOf(git, [to], [from], most);
+  return commitsOf(git, [to], [from], most, by);
 }
 
 /**
@@ -91,11 +96,14 @@ export async function commitsOf(
   histories: readonly string[],
   without: readonly string[],
   most: number,
+  by: readonly string[] = [],
 ): Promise<Ancestor[]> {
   const format = `--format=${FIELDS.join('%x00')}%x00`;
-  const limit = `--max-count=${String(most)}`;
+  const limits = [`--max-count=${String(most)}`, '--fixed-strings', '--no-mailmap'];
+  limits.push(...by.map((author) => `--author=${author}`));
   const input = [...histories, ...without.map((commit) => `^${commit}`), ''].join('\n');
-  const out = await git.must(['log', '--topo-order', '-z', limit, format, '--stdin'], { input });
+  const args = ['log', '--topo-order', '-z', ...limits, format, '--stdin'];
+  const out = await git.must(args, { input });
   const fields = out.toString('utf8').split('\0');
   const commits: Ancestor[] = [];
   // Each record ends with its own NUL and with that of -z.
