@@ -104,7 +104,7 @@ export default tseslint.config(
       // Text from a message may be a megabyte of what an expression is slowest at.
       'regexp/no-super-linear-backtracking': ['error', { report: 'potential' }],
       'regexp/no-super-linear-move': ['error', { report: 'potential', ignorePartial: false }],
-      'max-lines': ['error', { max: 250 }],
+      'max-lines': ['error', { max: 400 }],
       'no-restricted-syntax': ['error', BARE_BOOLEAN],
       'no-restricted-properties': [
         'error',

@@ -55,6 +55,8 @@ export interface Scale {
   /** Seconds for which an idle dispatcher is watched. */
   idle: number;
   sends: number;
+  /** How many deliveries wait, or were settled, beside a tick. */
+  deliveries: number;
   /** The number of hosts of which a bell names three. */
   hosts: number;
   /** How many messages an idle machine has to find by its polls. */

@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util';
 import { bell } from './figures/bell.ts';
 import { commands } from './figures/commands.ts';
 import { cost } from './figures/cost.ts';
+import { deliveries } from './figures/deliveries.ts';
 import { files } from './figures/files.ts';
 import { hosts } from './figures/hosts.ts';
 import { idle } from './figures/idle.ts';
@@ -32,6 +33,7 @@ const SUITES: Record<string, (scale: Scale) => Promise<Figure[]>> = {
   bell,
   polls,
   ticks,
+  deliveries,
   many,
   hosts,
   idle,
@@ -62,6 +64,7 @@ const FULL: Scale = {
   hosts: 50,
   polls: 60,
   sends: 100_000,
+  deliveries: 100_000,
   streams: 100,
   streaming: 600,
 };
@@ -72,6 +75,7 @@ const QUICK: Scale = {
   hosts: 10,
   polls: 3,
   sends: 5000,
+  deliveries: 20_000,
   streams: 20,
   streaming: 10,
 };

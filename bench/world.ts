@@ -94,20 +94,24 @@ export class World {
    */
   async fill(
     messages: number,
-    { perCommit = PER_COMMIT, body = sentence }: Partial<Filling> = {},
+    { perCommit = PER_COMMIT, body = sentence, to = 'nobody' }: Partial<Filling> = {},
   ): Promise<number> {
     this.#filled = messages;
-    return this.#import(0, messages, { perCommit, body });
+    return this.#import(0, messages, { perCommit, body, to });
   }
 
   /** Adds messages in one commit. */
   async append(messages: number): Promise<void> {
     const first = this.#filled;
     this.#filled += messages;
-    await this.#import(first, this.#filled, { perCommit: PER_COMMIT, body: sentence });
+    await this.#import(first, this.#filled, {
+      perCommit: PER_COMMIT,
+      body: sentence,
+      to: 'nobody',
+    });
   }
 
-  async #import(begin: number, end: number, { perCommit, body }: Filling): Promise<number> {
+  async #import(begin: number, end: number, { perCommit, ...of }: Filling): Promise<number> {
     const listed = await this.git(this.hub, 'ls-tree', '--name-only', 'main', 'data/channels/');
     const channel = listed.split('\n')[0]?.slice('data/channels/'.length) ?? '';
     const tip = await this.git(this.hub, 'rev-parse', 'main');
@@ -119,7 +123,7 @@ export class World {
     let parent = tip;
     let bytes = 0;
     for (let first = begin, mark = 1; first < end; first += perCommit, mark++) {
-      const part = commitOf(channel, first, Math.min(end, first + perCommit), mark, parent, body);
+      const part = commitOf(channel, first, Math.min(end, first + perCommit), mark, parent, of);
       bytes += part.bytes;
       parent = `:${String(mark)}`;
       if (!child.stdin.write(part.text)) await once(child.stdin, 'drain');
@@ -130,10 +134,11 @@ export class World {
   }
 }
 
-/** The content of the messages, and how many of them share a commit. */
+/** The content of the messages, for whom they are, and how many of them share a commit. */
 interface Filling {
   perCommit: number;
   body: (n: number) => string;
+  to: string;
 }
 
 const PER_COMMIT = 1000;
@@ -146,7 +151,7 @@ function commitOf(
   end: number,
   mark: number,
   parent: string,
-  body: (n: number) => string,
+  { body, to }: Omit<Filling, 'perCommit'>,
 ): { text: string; bytes: number } {
   let bytes = 0;
   const parts = [
@@ -156,7 +161,7 @@ function commitOf(
     const at = new Date(FIRST_AT + n * APART_MS);
     const content = formatMessage({
       from: `writer${String(n % 7)}`,
-      to: [{ name: 'nobody' }],
+      to: [{ name: to }],
       type: 'text',
       timestamp: at.toISOString(),
       re: [],

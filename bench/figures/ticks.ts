@@ -103,7 +103,7 @@ interface TickTimes {
 }
 
 /** One tick, as the dispatcher itself reports it. */
-async function tick(machine: Machine, serving: Serving): Promise<TickTimes> {
+export async function tick(machine: Machine, serving: Serving): Promise<TickTimes> {
   const before = serving.events('tick').length;
   await ask(join(machine.state, 'wake.sock'), { op: 'wake' }, 10_000);
   await serving.saw('tick', before + 1);

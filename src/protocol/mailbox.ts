@@ -29,12 +29,73 @@ export const UNREAD: Message = {
 /** `running` until the outcome is recorded and published; `held` while its content is missing. */
 export type DeliveryState = 'pending' | 'running' | 'awaiting_content' | 'settled';
 
+type OpenState = Exclude<DeliveryState, 'settled'>;
+
 interface Item extends Delivery {
   /** The commit at which the scan started: a cursor may not pass it yet. */
   since: string;
-  state: Exclude<DeliveryState, 'settled'>;
+  state: OpenState;
   /** Whether it becomes pending again once it is settled. */
   again?: boolean;
+}
+
+/** What is open for one actor in one channel, in the order in which it was found. */
+class Box {
+  readonly actor: string;
+  readonly channel: string;
+  readonly items = new Map<string, Item>();
+  readonly counts: Record<OpenState, number> = { pending: 0, running: 0, awaiting_content: 0 };
+  /** How many of the items no scan of news finds after a restart. */
+  #unscanned = 0;
+  #pending: Item[] | undefined;
+
+  constructor({ actor, channel }: { actor: string; channel: string }) {
+    this.actor = actor;
+    this.channel = channel;
+  }
+
+  /** Adds an item, or puts it in the place of an earlier one for the same message. */
+  put(item: Item): void {
+    const earlier = this.items.get(item.relPath);
+    if (earlier !== undefined) this.#count(earlier, -1);
+    this.items.set(item.relPath, item);
+    this.#count(item, 1);
+  }
+
+  remove(item: Item): void {
+    this.items.delete(item.relPath);
+    this.#count(item, -1);
+  }
+
+  change(item: Item, to: Partial<Item>): void {
+    this.#count(item, -1);
+    this.#count(Object.assign(item, to), 1);
+  }
+
+  /** Those of some messages that are in a state. */
+  those(relPaths: readonly string[], state: OpenState): Item[] {
+    const found = [...new Set(relPaths)].flatMap((path) => this.items.get(path) ?? []);
+    return found.filter((item) => item.state === state);
+  }
+
+  /** A new list after each change. */
+  get pending(): Item[] {
+    this.#pending ??= [...this.items.values()].filter(({ state }) => state === 'pending');
+    return this.#pending;
+  }
+
+  /** The start of the scan that found the oldest item. */
+  get since(): string | undefined {
+    if (this.#unscanned > 0) return '';
+    for (const { since } of this.items.values()) return since;
+    return undefined;
+  }
+
+  #count({ state, since }: Item, by: 1 | -1): void {
+    this.counts[state] += by;
+    if (since === '') this.#unscanned += by;
+    this.#pending = undefined;
+  }
 }
 
 /**
@@ -47,7 +108,7 @@ interface Item extends Delivery {
  * the last scanned commit.
  */
 export class Mailboxes {
-  #boxes = new Map<string, Item[]>();
+  readonly #boxes = new Map<string, Box>();
   #scanned: string | undefined;
 
   /**
@@ -62,18 +123,12 @@ export class Mailboxes {
     stateOf: (delivery: Delivery) => DeliveryState = () => 'pending',
   ): void {
     this.#scanned = tip;
-    const touched = new Map<string, Set<string>>();
     for (const delivery of deliveries) {
-      const box = this.#box(delivery);
-      const key = keyOf(delivery);
-      const known = touched.get(key) ?? new Set(box.map(({ relPath }) => relPath));
-      touched.set(key, known);
-      if (known.has(delivery.relPath)) continue;
-      known.add(delivery.relPath);
+      if (this.#boxes.get(keyOf(delivery))?.items.has(delivery.relPath) === true) continue;
       const state = stateOf(delivery);
       const lacks = state === 'pending' && delivery.unread === true;
       if (state !== 'settled')
-        box.push({ ...delivery, since, state: lacks ? 'awaiting_content' : state });
+        this.#put({ ...delivery, since, state: lacks ? 'awaiting_content' : state });
     }
   }
 
@@ -89,13 +144,12 @@ export class Mailboxes {
     stateOf: (delivery: Delivery) => DeliveryState = () => 'pending',
   ): void {
     for (const delivery of deliveries) {
-      const box = this.#box(delivery);
-      const at = box.findIndex(({ relPath }) => relPath === delivery.relPath);
       const found = stateOf(delivery) === 'running' ? 'running' : 'pending';
-      const { state } = box[at] ?? { state: found };
-      const again = state === 'running';
+      const { state } = this.#boxes.get(keyOf(delivery))?.items.get(delivery.relPath) ?? {
+        state: found,
+      };
       // It replaces the earlier delivery, because the messages it refers to may be found now.
-      box.splice(at < 0 ? box.length : at, 1, { ...delivery, since: '', state, again });
+      this.#put({ ...delivery, since: '', state, again: state === 'running' });
     }
   }
 
@@ -106,60 +160,52 @@ export class Mailboxes {
 
   /** The mailboxes with pending deliveries. */
   waiting(): { actor: string; channel: string; messages: Delivery[] }[] {
-    return [...this.#boxes.values()].flatMap((box) => {
-      const messages = box.filter(({ state }) => state === 'pending');
-      const first = messages[0];
-      return first === undefined ? [] : [{ actor: first.actor, channel: first.channel, messages }];
-    });
+    return [...this.#boxes.values()].flatMap(({ actor, channel, counts, pending }) =>
+      counts.pending === 0 ? [] : [{ actor, channel, messages: pending }],
+    );
   }
 
   /** Takes those of the messages from a mailbox that are pending, as one batch for one run. */
   take(actor: string, channel: string, relPaths: readonly string[]): Delivery[] {
-    const wanted = new Set(relPaths);
-    const batch = this.#box({ actor, channel }).filter(
-      ({ state, relPath }) => state === 'pending' && wanted.has(relPath),
-    );
-    for (const item of batch) item.state = 'running';
-    return batch;
+    return this.#change({ actor, channel }, relPaths, 'pending', 'running');
   }
 
   /** Holds deliveries that a run received and whose content turned out to be missing. */
   awaitContent(actor: string, channel: string, relPaths: readonly string[]): void {
-    const wanted = new Set(relPaths);
-    for (const item of this.#box({ actor, channel }))
-      if (wanted.has(item.relPath) && item.state === 'running') item.state = 'awaiting_content';
+    this.#change({ actor, channel }, relPaths, 'running', 'awaiting_content');
   }
 
   /** Deliveries whose content is missing. */
   awaitingContent(): Delivery[] {
-    return [...this.#boxes.values()].flat().filter(({ state }) => state === 'awaiting_content');
+    const boxes = [...this.#boxes.values()].filter(({ counts }) => counts.awaiting_content > 0);
+    return boxes.flatMap(({ items }) =>
+      [...items.values()].filter(({ state }) => state === 'awaiting_content'),
+    );
   }
 
   /** Called when the content of a held delivery was found, and it wakes the actor. */
-  release({ actor, channel, relPath, message }: Delivery): void {
-    const item = this.#box({ actor, channel }).find((one) => one.relPath === relPath);
-    if (item?.state === 'awaiting_content') Object.assign(item, { message, state: 'pending' });
+  release({ message, ...of }: Delivery): void {
+    for (const item of this.#change(of, [of.relPath], 'awaiting_content', 'pending'))
+      item.message = message;
   }
 
   /**
    * Reverts `take` for a run without an outcome; deliveries settled before (a retry) stay settled.
    */
   giveBack(actor: string, channel: string, relPaths: readonly string[]): void {
-    const wanted = new Set(relPaths);
-    for (const item of this.#box({ actor, channel }))
-      if (wanted.has(item.relPath) && item.state === 'running') item.state = 'pending';
+    this.#change({ actor, channel }, relPaths, 'running', 'pending');
   }
 
   /** Removes deliveries whose outcome is on record, but for those to be made again. */
   settle(actor: string, channel: string, relPaths: readonly string[]): void {
-    const wanted = new Set(relPaths);
-    const left = this.#box({ actor, channel }).filter(
-      ({ relPath, again }) => !wanted.has(relPath) || again === true,
-    );
-    for (const item of left)
-      if (wanted.has(item.relPath)) Object.assign(item, { state: 'pending', again: false });
-    if (left.length > 0) this.#boxes.set(keyOf({ actor, channel }), left);
-    else this.#boxes.delete(keyOf({ actor, channel }));
+    const box = this.#boxes.get(keyOf({ actor, channel }));
+    if (box === undefined) return;
+    for (const path of relPaths) {
+      const item = box.items.get(path);
+      if (item?.again === true) box.change(item, { state: 'pending', again: false });
+      else if (item !== undefined) box.remove(item);
+    }
+    if (box.items.size === 0) this.#boxes.delete(keyOf(box));
   }
 
   /**
@@ -168,35 +214,46 @@ export class Mailboxes {
    */
   cursors(actor: string): Record<string, string> {
     const cursors: Record<string, string> = {};
-    for (const open of this.#boxes.values()) {
-      const oldest = open.find(({ since }) => since === '') ?? open[0];
-      if (oldest?.actor === actor) cursors[oldest.channel] = oldest.since;
-    }
+    for (const box of this.#boxes.values())
+      if (box.actor === actor && box.since !== undefined) cursors[box.channel] = box.since;
     return cursors;
   }
 
   /** The unsettled messages of a channel, for any actor or for one. */
   unsettled(channel: string, actor?: string): string[] {
-    const items = [...this.#boxes.values()].flat();
-    return items
-      .filter((item) => item.channel === channel && (actor ?? item.actor) === item.actor)
-      .map(({ relPath }) => relPath);
+    return [...this.#boxes.values()].flatMap((box) =>
+      box.channel === channel && (actor ?? box.actor) === box.actor ? [...box.items.keys()] : [],
+    );
   }
 
   /** The number of deliveries that are pending, running and held. */
   counts(): { pending: number; running: number; awaiting: number } {
-    const items = [...this.#boxes.values()].flat();
-    const count = (wanted: Item['state']): number =>
-      items.filter(({ state }) => state === wanted).length;
-    const awaiting = count('awaiting_content');
-    return { pending: count('pending'), running: count('running'), awaiting };
+    const all = { pending: 0, running: 0, awaiting: 0 };
+    for (const { counts } of this.#boxes.values()) {
+      all.pending += counts.pending;
+      all.running += counts.running;
+      all.awaiting += counts.awaiting_content;
+    }
+    return all;
   }
 
-  #box(of: { actor: string; channel: string }): Item[] {
-    const key = keyOf(of);
-    const box = this.#boxes.get(key) ?? [];
+  #put(item: Item): void {
+    const key = keyOf(item);
+    const box = this.#boxes.get(key) ?? new Box(item);
     this.#boxes.set(key, box);
-    return box;
+    box.put(item);
+  }
+
+  #change(
+    of: { actor: string; channel: string },
+    relPaths: readonly string[],
+    from: OpenState,
+    to: OpenState,
+  ): Item[] {
+    const box = this.#boxes.get(keyOf(of));
+    const items = box?.those(relPaths, from) ?? [];
+    for (const item of items) box?.change(item, { state: to });
+    return items;
   }
 }
 

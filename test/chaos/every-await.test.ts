@@ -1,8 +1,7 @@
-import { appendFileSync, readFileSync } from 'node:fs';
+import { appendFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { events, type Event } from '../support/bus.ts';
 import type { Ran } from '../support/command.ts';
-import { rowsIn } from '../support/rows.ts';
 import { until } from '../support/wait.ts';
 import { FaultyMachine } from './faulty-machine.ts';
 import { FaultyParts, SAID, type AwaitFault } from './faulty-parts.ts';
@@ -31,17 +30,7 @@ beforeAll(async () => {
   parts.install();
   process.on('unhandledRejection', note);
   await machine.open();
-  const { host } = machine;
-  // A step that fails once is tried again within the next pass.
-  const soon = { retry_delay: '10ms' };
-  host.declare({
-    worker: { default: { cli: machine.logged('answer'), ...soon } },
-    failing: { default: { cli: machine.logged('fail'), ...soon, attempts: 2 } },
-    quiet: { default: { cli: machine.logged('quiet'), ...soon } },
-    boss: { default: { cli: machine.logged('delegate'), ...soon } },
-  });
-  await host.approve();
-  for (const actor of ['worker', 'failing', 'quiet', 'boss']) await host.send(actor, `to ${actor}`);
+  await machine.askFour();
   await machine.keep();
 });
 
@@ -49,35 +38,6 @@ afterAll(() => {
   parts.uninstall();
   process.off('unhandledRejection', note);
 });
-
-/** The results of the four questions, as far as they are visible from outside. */
-interface Standing {
-  answered: number;
-  letters: number;
-  outbox: number;
-}
-
-function standing(): Standing {
-  const { bus, host } = machine;
-  const toOperator = bus
-    .messages()
-    .filter(
-      ({ message: { from, to, failed } }) =>
-        failed === undefined && from !== 'operator' && to[0]?.name === 'operator',
-    );
-  const letters = rowsIn(host.state, 'dead-letter');
-  return {
-    answered: toOperator.length,
-    letters: letters.filter(({ state }) => state === 'quarantined').length,
-    outbox: rowsIn(host.state, 'outbox').length,
-  };
-}
-
-/**
- * The worker answers, the boss answers after its worker, one question becomes a dead letter, one is
- * met with silence.
- */
-const DONE: Standing = { answered: 3, letters: 1, outbox: 0 };
 
 /** How the dispatcher with the failing call runs: until everything is done, or for one pass. */
 type Mode = 'going on' | 'one pass';
@@ -101,10 +61,7 @@ async function tried(fault: AwaitFault | undefined, mode: Mode): Promise<string[
 
   // The next dispatcher does whatever is left.
   problems.push(...(await machine.settle()));
-  const now = standing();
-  if (JSON.stringify(now) !== JSON.stringify(DONE))
-    problems.push(`at last: ${JSON.stringify(now)}`);
-  return [...problems, ...repeated(readFileSync(ledger, 'utf8'))];
+  return [...problems, ...machine.leftOfFour(), ...machine.repeated()];
 }
 
 function onePass(): Promise<Ran> {
@@ -126,8 +83,7 @@ async function goingOn(problems: string[]): Promise<Ran> {
     const last = seen.filter(({ event }) => event === 'tick').at(-1);
     return last?.['pending'] === 0 && last['running'] === 0;
   };
-  const reached = (): boolean =>
-    state.over || (isIdle() && JSON.stringify(standing()) === JSON.stringify(DONE));
+  const reached = (): boolean => state.over || (isIdle() && machine.leftOfFour().length === 0);
   await until('all to be done', reached, PATIENCE).catch(() =>
     problems.push(`it does not go on by itself: ${JSON.stringify(seen.slice(-12))}`),
   );
@@ -139,18 +95,6 @@ async function goingOn(problems: string[]): Promise<Ran> {
   if (ended && seen.some(({ event }) => event === 'tick'))
     problems.push(`it ended by itself, with ${String(ran.code)}: ${ran.err.slice(-500)}`);
   return ran;
-}
-
-/** Runs that started for a message although its answer was on disk. */
-function repeated(ledger: string): string[] {
-  const recorded = new Set<string>();
-  return ledger.split('\n').flatMap((line) => {
-    const [kind, paths = ''] = line.split(' ');
-    if (kind === 'recorded') for (const path of paths.split(',')) recorded.add(path);
-    return kind === 'start' && paths.split(',').some((path) => recorded.has(path))
-      ? [`run again after its output was recorded: ${paths}`]
-      : [];
-  });
 }
 
 /**

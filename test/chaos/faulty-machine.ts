@@ -5,6 +5,7 @@ import { agent } from '../support/agents.ts';
 import { Bus, scratch, type Host } from '../support/bus.ts';
 import type { Ran } from '../support/command.ts';
 import { git } from '../support/git.ts';
+import { rowsIn } from '../support/rows.ts';
 import { until } from '../support/wait.ts';
 import { GitShim, type Kind, type Which } from './git-shim.ts';
 
@@ -35,6 +36,62 @@ export class FaultyMachine {
   /** The command line of a scripted CLI that notes each of its runs. */
   logged(name: string): string {
     return `CHAOS_LEDGER=${this.ledger} ${agent('ledgered', name)}`;
+  }
+
+  /**
+   * Asks four actors: the worker answers, the boss answers after its worker, one question becomes a dead
+   * letter, one is met with silence.
+   */
+  async askFour(): Promise<void> {
+    // A step that fails once is tried again within the next pass.
+    const soon = { retry_delay: '10ms' };
+    this.host.declare({
+      worker: { default: { cli: this.logged('answer'), ...soon } },
+      failing: { default: { cli: this.logged('fail'), ...soon, attempts: 2 } },
+      quiet: { default: { cli: this.logged('quiet'), ...soon } },
+      boss: { default: { cli: this.logged('delegate'), ...soon } },
+    });
+    await this.host.approve();
+    for (const actor of ['worker', 'failing', 'quiet', 'boss'])
+      await this.host.send(actor, `to ${actor}`);
+  }
+
+  /**
+   * What the four have not come to, or have come to more than once.
+   *
+   * @param words how often the silent one may have said what it says on its way, once for each run
+   */
+  leftOfFour(words = 1): string[] {
+    const answers = this.bus
+      .messages()
+      .filter(
+        ({ message: { from, to, failed } }) =>
+          failed === undefined && from !== 'operator' && to[0]?.name === 'operator',
+      );
+    const letters = rowsIn(this.host.state, 'dead-letter');
+    const now = {
+      answered: answers.filter(({ message }) => message.interim !== true).length,
+      words: answers.filter(({ message }) => message.interim === true).length,
+      letters: letters.filter(({ state }) => state === 'quarantined').length,
+      outbox: rowsIn(this.host.state, 'outbox').length,
+    };
+    const isDone = now.answered === 2 && now.letters === 1 && now.outbox === 0;
+    const isSaid = now.words >= 1 && now.words <= words;
+    return isDone && isSaid ? [] : [`at last: ${JSON.stringify(now)}`];
+  }
+
+  /** Runs that started for a message although its answer was on disk. */
+  repeated(): string[] {
+    const recorded = new Set<string>();
+    return readFileSync(this.ledger, 'utf8')
+      .split('\n')
+      .flatMap((line) => {
+        const [kind, paths = ''] = line.split(' ');
+        if (kind === 'recorded') for (const path of paths.split(',')) recorded.add(path);
+        return kind === 'start' && paths.split(',').some((path) => recorded.has(path))
+          ? [`run again after its output was recorded: ${paths}`]
+          : [];
+      });
   }
 
   /** Saves the current state of everything. */
