@@ -1,8 +1,9 @@
 import { cpSync, readFileSync, rmSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { agent } from '../support/agents.ts';
 import { Bus, type Host } from '../support/bus.ts';
+import { git } from '../support/git.ts';
 
 /** Copies the state of a machine, as a backup does, and gives a function that puts it back. */
 function backUp(host: Host): () => void {
@@ -59,4 +60,36 @@ it('a state that is restored from before a question hands on nothing again of wh
     'left right',
   ]);
   expect(runsOf(bus)).toBeLessThanOrEqual(5);
+});
+
+it('what a restored state has yet to publish stays away if it was published and removed since', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', {
+    worker: `echo run >> ${join(bus.root, 'runs')}; echo done`,
+  });
+  await host.once();
+  bus.unplug();
+  const queued = await host.run('send', '--to', 'worker', 'please');
+  expect(queued.out).toContain('Queued');
+  const restore = backUp(host);
+  bus.plug();
+  await bus.rest([host]);
+  expect([bus.messages().length, runsOf(bus)]).toEqual([2, 1]);
+  const clone = join(bus.root, 'elsewhere');
+  git(bus.root, 'clone', '--quiet', bus.hub, clone);
+  git(
+    clone,
+    'rm',
+    '-r',
+    '--quiet',
+    ...bus.messages().map((one) => `data/channels/${one.channel}/${one.relPath}`),
+  );
+  vi.stubEnv('GIT_COMMITTER_DATE', `${String(Math.floor(Date.now() / 1000) + 600)} +0000`);
+  git(clone, 'commit', '--quiet', '-m', 'Remove');
+  vi.unstubAllEnvs();
+  git(clone, 'push', '--quiet');
+  restore();
+  await bus.rest([host]);
+  expect([bus.messages().length, runsOf(bus)]).toEqual([0, 1]);
+  expect((await host.run('outbox')).out).toBe('');
 });

@@ -75,21 +75,22 @@ export async function retryDeadLetters(
       'usage',
       `${only.id} was cancelled, and stays so; send the message again, or forget it with: crosstalk dlq --drop ${only.id}`,
     );
-  const released: DeadLetter[] = [];
-  for (const listed of letters) {
-    // Read again: writing many takes long, and one that was answered meanwhile must not come back.
-    const letter = await deadLetters.get(listed.id);
-    if (letter === undefined || letter.state === 'cancelled') continue;
-    const due = {
-      ...letter,
-      state: 'retrying' as const,
-      attempts_since_release: 0,
-      ...(letter.failures !== undefined && { failures: {} }),
-      next_retry_at: now().toISOString(),
-    };
-    await deadLetters.put(due);
-    released.push(due);
-  }
+  // Looked at in the step that releases them: one that was answered meanwhile must not come back.
+  const released = await deadLetters.write((items) =>
+    letters.flatMap(({ id }) => {
+      const letter = items.get(id);
+      if (letter === undefined || letter.state === 'cancelled') return [];
+      const due: DeadLetter = {
+        ...letter,
+        state: 'retrying',
+        attempts_since_release: 0,
+        ...(letter.failures !== undefined && { failures: {} }),
+        next_retry_at: now().toISOString(),
+      };
+      items.put(due);
+      return [due];
+    }),
+  );
   const asked = await ask(context.paths.socket, { op: 'wake' }, 2000);
   return { released, woken: asked.kind === 'answered' };
 }

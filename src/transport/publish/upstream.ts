@@ -10,6 +10,7 @@ import {
   type Fetched,
 } from '../clone/remote.ts';
 import type { Failure } from '../git/failure.ts';
+import type { Git } from '../git/git.ts';
 import type { Objects } from '../objects/objects.ts';
 import { admit, type Refused } from './admit.ts';
 import { build } from './build.ts';
@@ -63,10 +64,48 @@ export function upstreamOf(repository: Repository, objects: Objects): Upstream {
       const hadIt = (await trackedTip(repository, objects)) !== undefined;
       return makeBranch(repository, tip, signal, hadIt);
     },
-    admit: (tip, entries) => admit(objects, tip, entries),
+    admit: async (tip, entries) => {
+      const { missing, refused } = await admit(objects, tip, entries);
+      return { missing: await withoutRemoved(repository.git, objects, tip, missing), refused };
+    },
     build: (tip, commits) => build(repository, objects, tip, commits),
     move: (from, to, options) => move(repository, objects, from, to, options),
   };
+}
+
+/** A commit that is so much older than the tip, in milliseconds, may have been there. */
+const WAITED_MS = 60_000;
+
+/**
+ * Leaves out what has been on the bus and was removed since: an outbox that was restored from a backup still
+ * holds what it had published.
+ */
+async function withoutRemoved(
+  git: Git,
+  objects: Objects,
+  tip: string | undefined,
+  commits: Commit[],
+): Promise<Commit[]> {
+  if (tip === undefined) return commits;
+  const { content } = (await objects.read(tip)) ?? {};
+  const seconds = /^committer .* (\d+) [+-]\d{4}$/m.exec(
+    content?.toString('utf8', 0, 4096) ?? '',
+  )?.[1];
+  const before = Number(seconds ?? 0) * 1000 - WAITED_MS;
+  const waited = commits.filter(({ at }) => Date.parse(at) < before);
+  const fresh = waited.flatMap(({ requires = [] }) =>
+    requires.flatMap(({ path, oid }) => (oid === null ? [path] : [])),
+  );
+  if (fresh.length === 0) return commits;
+  const first = Math.min(...waited.map(({ at }) => Date.parse(at))) - WAITED_MS;
+  const since = `--since=${new Date(first).toISOString()}`;
+  const form = ['--format=', '--name-only', '--diff-filter=D', '--no-renames', '-z'];
+  const removed = new Set(
+    (await git.must(['log', ...form, since, tip, '--', ...fresh])).toString('utf8').split('\0'),
+  );
+  return commits.filter(
+    ({ requires = [] }) => !requires.some(({ path, oid }) => oid === null && removed.has(path)),
+  );
 }
 
 /** Moves the bus to `to`: a push, or in solo mode the local branch; the failure, if any. */
