@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { checkVersion } from '../bus/host.ts';
-import { VERSION_FILE } from '../protocol/layout.ts';
+import { placeOf, VERSION_FILE } from '../protocol/layout.ts';
 import { committed } from '../bus/committed.ts';
 import { parseCommits, type Outbox } from '../state/outbox.ts';
 import { BudgetFile } from '../state/budget-record.ts';
@@ -83,8 +83,8 @@ export function permission(
 }
 
 /**
- * Converts commits to tickets and back. Commits that replace folders, that require a file to
- * have a certain content, or that may be left out, are not passed to other clones: a process of an older version would
+ * Converts commits to tickets and back. Commits that replace folders, that require more than that their messages
+ * are new, or that may be left out, are not passed to other clones: a process of an older version would
  * ignore these conditions. Nor are commits with attached files, whose bytes only this clone has.
  */
 export function inTurns(turns: Turns): PublishTurns {
@@ -94,11 +94,16 @@ export function inTurns(turns: Turns): PublishTurns {
     },
     take: async (commits, signal) => {
       const plain = commits.every(
-        ({ clear, blobs, optional, requires = [] }) =>
+        ({ clear, blobs, optional, files, requires = [] }) =>
           clear === undefined &&
           blobs === undefined &&
           optional === undefined &&
-          requires.every(({ oid }) => oid === null),
+          requires.every(
+            ({ path, oid }) =>
+              oid === null &&
+              placeOf(path).kind === 'message' &&
+              files.some((file) => file.path === path),
+          ),
       );
       const taken = await turns.take(() => (plain ? JSON.stringify(commits) : ''), signal);
       if (taken?.kind !== 'turn') return taken;

@@ -70,6 +70,14 @@ it.each([
   ['files that only its clone has', { blobs: [] }],
   ['a folder that it replaces', { clear: 'local' }],
   ['a condition', { requires: [{ path: 'local/a', oid: 'a'.repeat(40) }] }],
+  ['a file that must not be there', { requires: [{ path: 'data/claims/1.md', oid: null }] }],
+  [
+    'a file of its own that must be new and is no message',
+    {
+      files: [{ path: 'data/claims/1.md', content: '' }],
+      requires: [{ path: 'data/claims/1.md', oid: null }],
+    },
+  ],
   ['leave to be left out', { optional: true as const }],
 ])('a commit with %s is not offered to those who have the turn', async (_, more) => {
   const commit = { author: { name: 'a', email: 'a@b' }, at: '', subject: 's', files: [] };
