@@ -1,6 +1,6 @@
 import { Publisher } from '../../src/bus/publisher.ts';
 import { Alarm, Rhythm } from '../../src/dispatcher/alarm.ts';
-import { RungFetches, type Later } from '../../src/dispatcher/bell/fetches.ts';
+import { RungFetches, type Later } from '../../src/dispatcher/bell/far-bell.ts';
 import { Bell } from '../../src/dispatcher/socket/bell.ts';
 import { inTurns, permission } from '../../src/operations/publishing.ts';
 import type { OutboxEntry } from '../../src/state/outbox.ts';

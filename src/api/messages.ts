@@ -2,7 +2,6 @@ import type { MessageRef } from '../protocol/message-ref.ts';
 import type { BranchOnRecord } from '../protocol/text/branch.ts';
 import type { WebDelay } from './delay.ts';
 import type { Time } from './time.ts';
-import type { WebUsage } from './usage.ts';
 
 /** `GET /api/session`: what this window shows, and what it may do. */
 export interface WebSession {
@@ -228,4 +227,15 @@ export interface WebSearch {
   capped: boolean;
   /** False while the index is being built: older messages are not in it yet. */
   complete: boolean;
+}
+
+/** What the run of an answer used, where its agent CLI states that: tokens without those of the cache, US dollars, milliseconds. */
+interface WebUsage {
+  model?: string;
+  input: number;
+  cached: number;
+  output: number;
+  usd?: number;
+  turns?: number;
+  ms: number;
 }

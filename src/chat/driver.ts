@@ -1,4 +1,4 @@
-import { ask } from './asking.ts';
+import { Buffer } from 'node:buffer';
 import {
   roomOf,
   begin,
@@ -10,8 +10,9 @@ import {
 } from './model.ts';
 import { isWaiting, lookAll } from './looking.ts';
 import type { ChatPort, Opening } from './port.ts';
-import { reason } from './outcomes.ts';
 import { update } from './update.ts';
+import { sizeInWords } from '../protocol/attached.ts';
+import { harmless } from './clean.ts';
 
 /**
  * Milliseconds between two looks at messages that still wait; the clock on the screen shows
@@ -246,4 +247,109 @@ export class Driver {
     this.#options.signal.removeEventListener('abort', this.#quit);
     this.#end();
   };
+}
+
+/** What is asked of the bus and leads to one event. */
+type Asking = Extract<
+  Effect,
+  {
+    do:
+      | 'inbox'
+      | 'thread'
+      | 'read'
+      | 'search'
+      | 'status'
+      | 'retry'
+      | 'cancel'
+      | 'decide'
+      | 'actors'
+      | 'skills'
+      | 'memory'
+      | 'attach'
+      | 'copy';
+  }
+>;
+
+/** @param write writes to the terminal, without showing anything */
+async function ask(
+  port: ChatPort,
+  effect: Asking,
+  write: (sequence: string) => void,
+): Promise<ChatEvent> {
+  switch (effect.do) {
+    case 'inbox':
+      return panel('inbox', await port.inbox());
+    case 'thread':
+      return panel('thread', await port.thread(effect.message));
+    case 'read':
+      return panel('message', await port.read(effect.message));
+    case 'search':
+      return panel(`search: ${effect.words}`, await port.search(effect.channel, effect.words));
+    case 'status':
+      return panel('status', await port.status());
+    case 'retry':
+      return told(await port.retry(effect.id));
+    case 'cancel':
+      return told(await port.cancel(effect.message));
+    case 'decide':
+      return told(await port.decide(effect.decision, effect.message, effect.note));
+    case 'actors':
+      return panel('actors', await port.actors());
+    case 'skills':
+      return { type: 'skills', skills: await port.skills() };
+    case 'memory':
+      return panel(
+        effect.words === '' ? 'memory: the newest' : `memory: ${effect.words}`,
+        await port.memory(effect.words),
+      );
+    case 'attach':
+      return port.attach(effect.file, effect.waiting).then(
+        (attachment): ChatEvent => ({ type: 'attached', attachment }),
+        (error: unknown): ChatEvent => ({ type: 'notAttached', text: reason(error) }),
+      );
+    case 'copy': {
+      const copied = toClipboard(await port.body(effect.message));
+      if (!copied.ok) return { type: 'notice', text: copied.problem, bad: true };
+      write(copied.sequence);
+      return told(copied.said);
+    }
+  }
+}
+
+/** The bytes that terminals take: their limit is 100,000 characters of base64 with the frame. */
+const MAX_BYTES = 74_994;
+
+/** A text for the terminal's clipboard, or why it is not put there. */
+type Copied = { ok: true; sequence: string; said: string } | { ok: false; problem: string };
+
+/**
+ * The sequence by which a terminal puts a text on the clipboard (OSC 52). The text was written by
+ * somebody else: it is in base64 between two constants, and what is pasted later steers no terminal.
+ */
+export function toClipboard(text: string): Copied {
+  const bytes = Buffer.from(harmless(text).trimEnd(), 'utf8');
+  const size = sizeInWords(bytes.length);
+  if (bytes.length > MAX_BYTES) {
+    return {
+      ok: false,
+      problem: `not copied: the message has ${size}, and a terminal takes ${sizeInWords(MAX_BYTES)}; save it with: crosstalk read`,
+    };
+  }
+  const sequence = `\u001b]52;c;${bytes.toString('base64')}\u0007`;
+  return { ok: true, sequence, said: `given to the terminal's clipboard: ${size}` };
+}
+
+/** Shows lines in a panel. */
+function panel(title: string, lines: string[]): ChatEvent {
+  return { type: 'panel', title, lines };
+}
+
+/** Says that something was done. */
+function told(text: string): ChatEvent {
+  return { type: 'notice', text, bad: false };
+}
+
+/** Why something was not done. */
+function reason(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

@@ -1,8 +1,12 @@
-import { execFile, type ChildProcess } from 'node:child_process';
+import { execFile, type ChildProcess, spawn } from 'node:child_process';
 import { mkdir, mkdtemp, realpath } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { once } from 'node:events';
+import { openSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
 import { CrosstalkError } from '../errors.ts';
 import { addActor } from '../operations/setup/add-actor.ts';
 import { tipOf, withContext, type Context } from '../operations/context.ts';
@@ -12,16 +16,8 @@ import { resolveChannel } from '../operations/lookup/resolve.ts';
 import { send, senderIn } from '../operations/sending/send.ts';
 import { isAnswer } from '../protocol/owed.ts';
 import { binPath } from '../package.ts';
-import {
-  agentCommand,
-  machine,
-  startDispatcher,
-  stopDispatchers,
-  type LogLine,
-  type DemoMachine,
-} from './machine.ts';
-import { storyteller, tell } from './story.ts';
 import { causalTree } from './tree.ts';
+import type { EventName } from '../log.ts';
 
 /** What the demo requires of the terminal. */
 export interface DemoIo {
@@ -216,5 +212,132 @@ function inMachine<T>(
       },
     },
     work,
+  );
+}
+
+/** Prints events with the seconds since the start, until the demo is to end. */
+function storyteller({
+  out,
+  stop,
+}: {
+  out: (text: string) => void;
+  stop: AbortSignal;
+}): (who: string, what: string) => void {
+  const begun = performance.now();
+  return (who, what) => {
+    if (stop.aborted) return;
+    const seconds = ((performance.now() - begun) / 1000).toFixed(2).padStart(6);
+    out(`${seconds} s  ${who.padEnd(9)} ${what}\n`);
+  };
+}
+
+/** What is told of an event in a dispatcher's log; undefined for what the story does without. */
+function tell(line: LogLine): string | undefined {
+  const {
+    event,
+    actor,
+    messages,
+    duration_ms: duration,
+  } = line as LogLine & { actor?: string; messages?: string[]; duration_ms?: number };
+  const count = messages?.length ?? 0;
+  const mail = `${String(count)} message${count === 1 ? '' : 's'}`;
+  switch (event) {
+    case 'dispatcher_started':
+      return 'dispatcher is up';
+    case 'dispatch_start':
+      return `${actor ?? ''} wakes up for ${mail}`;
+    case 'dispatch_silent':
+      return `${actor ?? ''} has nothing to say yet`;
+    case 'reply_queued':
+      return `${actor ?? ''} has its answer`;
+    case 'dispatch_done':
+      return line['replied'] === true
+        ? `${actor ?? ''}'s answer is on the hub (the run took ${String(duration)} ms)`
+        : undefined;
+    case 'dispatch_failed':
+      return `${actor ?? ''} failed: ${String(line['detail'])}`;
+    default:
+      return undefined;
+  }
+}
+
+/**
+ * One of the demo's two machines: a clone and a state directory of its own. Nothing is stored
+ * anywhere else.
+ */
+interface DemoMachine {
+  alias: string;
+  dir: string;
+  env: NodeJS.ProcessEnv;
+}
+
+interface LogLine {
+  event: EventName;
+  [field: string]: unknown;
+}
+
+function machine(root: string, alias: string, environment: NodeJS.ProcessEnv): DemoMachine {
+  const dir = join(root, alias);
+  return {
+    alias,
+    dir,
+    env: {
+      ...environment,
+      CROSSTALK_TRANSPORT: dir,
+      CROSSTALK_STATE_DIR: join(root, `${alias}-state`),
+      // This folder holds what all transports of a user share.
+      XDG_STATE_HOME: join(root, 'shared-state'),
+    },
+  };
+}
+
+/** The command line of a demo agent: the built script, or the source through tsx. */
+function agentCommand(name: string): string {
+  const here = fileURLToPath(import.meta.url);
+  const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
+  const node = quote(process.execPath);
+  return here.endsWith('.ts')
+    ? `${node} --import ${quote(import.meta.resolve('tsx'))} ${quote(join(here, '..', 'agents', `${name}.ts`))}`
+    : `${node} ${quote(join(binPath(), '..', '..', 'dist', 'demo', 'agents', `${name}.js`))}`;
+}
+
+/**
+ * Starts a real dispatcher process; its log goes to `onLine`, or to a file if the demo's folder is
+ * kept.
+ */
+function startDispatcher(
+  { alias, dir, env }: DemoMachine,
+  output: { onLine: (line: LogLine) => void } | { file: string },
+): ChildProcess {
+  const toFile = 'file' in output;
+  const log = toFile ? openSync(output.file, 'a') : 'pipe';
+  const child = spawn(
+    process.execPath,
+    [binPath(), 'dispatch', '--host', alias, '--interval', '1', '--shared-state'],
+    {
+      cwd: dir,
+      env,
+      detached: toFile,
+      stdio: ['ignore', 'ignore', log],
+    },
+  );
+  if (toFile) child.unref();
+  else if (child.stderr) {
+    createInterface(child.stderr).on('line', (text) => {
+      if (text.startsWith('{')) output.onLine(JSON.parse(text) as LogLine);
+    });
+  }
+  return child;
+}
+
+/** Ends dispatchers and waits until their processes have exited. */
+async function stopDispatchers(children: readonly ChildProcess[]): Promise<void> {
+  await Promise.all(
+    children.map(async (child) => {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      const gone = once(child, 'exit');
+      child.kill('SIGTERM');
+      await gone;
+    }),
   );
 }

@@ -1,7 +1,6 @@
 import type { ChannelLinks } from '../bus/channel-links.ts';
 import type { Crossings } from '../bus/crossings.ts';
-import { withoutForgedCancels } from '../bus/verifier.ts';
-import type { Verifier } from '../bus/verifier.ts';
+import { withoutForgedCancels, type Verifier } from '../bus/verifier.ts';
 import type { MessageReader } from '../bus/message-reader.ts';
 import type { ActiveHost } from '../bus/approvals.ts';
 import { passed } from '../crash-points.ts';
@@ -10,7 +9,7 @@ import type { Log } from '../log.ts';
 import { isQuestion } from '../protocol/causality.ts';
 import { cancelMessage, isByOperator, isFor, mayCancel } from '../protocol/cancel.ts';
 import { messageKey, type MessageRef } from '../protocol/message-ref.ts';
-import type { Located, Message } from '../protocol/message.ts';
+import { type Located, type Message, parseMessage } from '../protocol/message.ts';
 import { outgoing } from '../protocol/outgoing.ts';
 import { owedTasks, questionsBehind } from '../protocol/pending.ts';
 import { placeOfRef } from '../protocol/reference.ts';
@@ -21,9 +20,9 @@ import type { Transport } from '../transport/transport.ts';
 import type { Deliveries } from './intake/deliveries.ts';
 import type { CancelFound } from './intake/scan-findings.ts';
 import type { Jobs } from './jobs.ts';
-import { cancelsIn, EarlyCancels, targetOf } from './early-cancels.ts';
 import { brief, type Briefing } from './run/briefing.ts';
 import { cancelledLetters } from './run/letters.ts';
+import { placeOf } from '../protocol/layout.ts';
 
 export interface CancellationsParts {
   transport: Transport;
@@ -241,4 +240,55 @@ function isUnsaid(actor: string, relPath: string, { answered, channel }: Briefin
     ({ message }) =>
       message.from === actor && message.failed !== undefined && message.re.includes(relPath),
   );
+}
+
+/** The most cancellations that wait for their message; anybody can push any number of them. */
+const MAX_KEPT = 1000;
+
+/**
+ * Cancellations that came before the messages which they take back, or whose messages cannot be read
+ * yet: two pushes need not arrive in their order, and a clone may lack content.
+ */
+class EarlyCancels {
+  readonly #kept = new Map<string, CancelFound>();
+
+  keep(found: CancelFound): void {
+    const { channel, message } = found;
+    this.#kept.set(JSON.stringify([channel, message.from, message.host, message.cancels]), found);
+    const [oldest] = this.#kept.keys();
+    if (oldest !== undefined && this.#kept.size > MAX_KEPT) this.#kept.delete(oldest);
+  }
+
+  /** Takes out those whose message waits to be delivered by now. */
+  due({ mailboxes }: Deliveries): CancelFound[] {
+    if (this.#kept.size === 0) return [];
+    const waiting = new Set(
+      mailboxes.waiting().flatMap(({ messages }) => messages.map((one) => messageKey(one))),
+    );
+    const due: CancelFound[] = [];
+    for (const [key, found] of this.#kept) {
+      if (!waiting.has(messageKey(targetOf(found)))) continue;
+      this.#kept.delete(key);
+      due.push(found);
+    }
+    return due;
+  }
+}
+
+/** The message that a cancellation takes back. */
+function targetOf({ channel, message }: CancelFound): MessageRef {
+  return placeOfRef(channel, message.cancels ?? '');
+}
+
+/** What an entry of the outbox takes back. */
+function cancelsIn({ commits }: OutboxEntry): CancelFound[] {
+  return commits
+    .flatMap(({ files }) => files)
+    .flatMap(({ path, content }) => {
+      const place = placeOf(path);
+      if (place.kind !== 'message' || !content.includes('\ncancels:')) return [];
+      const parsed = parseMessage(Buffer.from(content));
+      if (!parsed.ok || parsed.value.cancels === undefined) return [];
+      return [{ channel: place.channel, relPath: place.relPath, message: parsed.value }];
+    });
 }

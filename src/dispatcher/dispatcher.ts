@@ -1,5 +1,5 @@
 import { Emitter } from '../emitter.ts';
-import { reasonOf } from '../errors.ts';
+import { reasonOf, isSystemError } from '../errors.ts';
 import type { Tier } from '../protocol/files/host-file.ts';
 import type { ActiveHost } from '../bus/approvals.ts';
 import { Batches } from './batches.ts';
@@ -8,24 +8,28 @@ import { ChannelLinks } from '../bus/channel-links.ts';
 import { Crossings } from '../bus/crossings.ts';
 import type { DispatcherEvents, DispatcherParts, Running } from './dispatcher-parts.ts';
 import { firstDue, type DueSource, type Startable } from './due.ts';
-import { DueRetries } from './due-retries.ts';
 import { FanIns } from './fan-ins.ts';
 import { Jobs } from './jobs.ts';
 import { Joins } from './joins.ts';
 import { Lanes, mostRuns } from './lanes.ts';
-import { ForeseenCancels } from './foreseen-cancels.ts';
 import { inTime } from './last-push.ts';
 import { endLeftovers } from './run/leftovers.ts';
 import { Retries } from './retries.ts';
 import { GatedMail } from './gated-mail.ts';
 import { startFacts, type Job } from './run/job.ts';
 import { atTheGate } from './run/plan.ts';
-import { Stalls } from '../bus/stalls.ts';
+import { Stalls, type ItemTroubles } from '../bus/stalls.ts';
 import { SteeredMail } from './steered-mail.ts';
 import { Tidings } from './tidings.ts';
 import { Troubles } from '../bus/troubles.ts';
 import { WaitingMail } from './waiting-mail.ts';
 import { work } from './run/work.ts';
+import type { DeadLetter } from '../state/dead-letters.ts';
+import type { Deliveries } from './intake/deliveries.ts';
+import type { Gated } from './gates/gated.ts';
+import type { Guards } from './run/guards.ts';
+import { tiersFor, untriedTiers } from './run/tier-choice.ts';
+import type { OutboxEntry } from '../state/outbox.ts';
 
 /**
  * Starts runs for messages that can be delivered and records how the runs end. The life of a job:
@@ -245,5 +249,100 @@ export class Dispatcher {
       })
       .finally(() => this.#pushes.delete(tracked));
     this.#pushes.add(tracked);
+  }
+}
+
+interface DueRetriesParts {
+  retries: Retries;
+  deliveries: Deliveries;
+  lanes: Lanes;
+  guards: Pick<Guards, 'budgets'>;
+  batches: Batches;
+  gated: Gated;
+  troubles: ItemTroubles;
+}
+
+/** Runs for dead letters that are to be retried, each one at its time. */
+class DueRetries implements DueSource {
+  readonly #parts: DueRetriesParts;
+
+  constructor(parts: DueRetriesParts) {
+    this.#parts = parts;
+  }
+
+  next(): Promise<Date | undefined> {
+    return this.#parts.retries.next();
+  }
+
+  async *due(host: ActiveHost): AsyncGenerator<Startable> {
+    const { retries, troubles } = this.#parts;
+    for (const letter of await retries.due())
+      yield* troubles.each(`dead letter ${letter.id}`, this.#dueFor(host, letter));
+  }
+
+  async *#dueFor(host: ActiveHost, letter: DeadLetter): AsyncGenerator<Startable> {
+    const { retries, deliveries, lanes, batches, guards, gated } = this.#parts;
+    const { id, actor, channel, messages } = letter;
+    const tiers = tiersFor(host.actors.get(actor) ?? [], [], letter);
+    const untried = untriedTiers(tiers, letter);
+    if (!untried.some((tier) => lanes.isFree(actor, tier))) return;
+    if (guards.budgets.waits({ actor, channel, messages }, untried)) return;
+    if (gated.waits({ actor, channel, messages })) return;
+    const tip = deliveries.mailboxes.scanned ?? '';
+    yield {
+      actor,
+      ...{ channel, messages, tiers, untried },
+      fanIn: await batches.fanInOfLetter(tip, letter),
+      tip,
+      begin: () => {
+        retries.begin(id);
+        const batch = { actor, channel, messages, released: true, isRest: false, isDealt: false };
+        return { ...batch, letter };
+      },
+      end: () => {
+        retries.end(id);
+      },
+    };
+  }
+}
+
+type Parts = Pick<DispatcherParts, 'outbox' | 'hosts' | 'deliveries' | 'log'>;
+
+/**
+ * Entries of this machine's outbox that take something back here, which is ended before they are
+ * published. Where the system refuses something, as on a full disk, what runs goes on, and the entry is
+ * looked at again with each tick, because the remote may be out of reach.
+ */
+class ForeseenCancels {
+  readonly #parts: Parts;
+  readonly #cancellations: Pick<Cancellations, 'foresee'>;
+  readonly #left = new Set<OutboxEntry>();
+
+  constructor(parts: Parts, cancellations: Pick<Cancellations, 'foresee'>) {
+    this.#parts = parts;
+    this.#cancellations = cancellations;
+    parts.outbox.events.on('seen', (entry) => {
+      void this.#look(entry);
+    });
+  }
+
+  /** Looks again at the entries that could not be honoured. */
+  async again(): Promise<void> {
+    for (const entry of this.#left) await this.#look(entry);
+  }
+
+  async #look(entry: OutboxEntry): Promise<void> {
+    const { hosts, deliveries, log } = this.#parts;
+    const tip = deliveries.mailboxes.scanned;
+    if (hosts.active === undefined || tip === undefined) return;
+    try {
+      await this.#cancellations.foresee(hosts.active, tip, entry);
+      this.#left.delete(entry);
+    } catch (error) {
+      // Anything else is left to the scan, which finds the message once it is published.
+      if (isSystemError(error)) this.#left.add(entry);
+      else this.#left.delete(entry);
+      log('internal_error', { error: reasonOf(error) });
+    }
   }
 }

@@ -6,13 +6,14 @@ import type { Tier } from '../protocol/files/host-file.ts';
 import { MOST_IGNORED, type Gate } from '../state/gates.ts';
 import type { DispatcherParts } from './dispatcher-parts.ts';
 import type { DueSource, Startable } from './due.ts';
-import { isOf } from './gates/gated.ts';
+import { isOf, type Gated } from './gates/gated.ts';
 import type { Lanes } from './lanes.ts';
 import { brief, type Briefing } from './run/briefing.ts';
 import type { RunParts } from './run/job.ts';
 import { proposedAnew, standingOf, takeBack } from './gates/proposal.ts';
-import { answerDenied } from './denial.ts';
 import { announce } from './run/plan.ts';
+import { outgoing } from '../protocol/outgoing.ts';
+import { answerMessages, type Placed } from '../protocol/reply.ts';
 
 export interface GatedMailParts extends DispatcherParts, Pick<RunParts, 'links' | 'crossings'> {
   lanes: Lanes;
@@ -199,4 +200,73 @@ function named({ relPath, ...facts }: { relPath: string; from: string; decision:
   message: string;
 } {
   return { message: relPath, ...facts };
+}
+
+interface DenialParts extends Pick<
+  DispatcherParts,
+  'outbox' | 'publisher' | 'deliveries' | 'deadLetters' | 'newId' | 'suffix' | 'now'
+> {
+  gated: Gated;
+  /** Publishes an entry of the outbox, without waiting for it. */
+  publish: (id: string) => void;
+}
+
+/**
+ * Answers with the note of a denial. Crash order: the answer in the gate → in the outbox → no gate.
+ *
+ * @param host the alias of this machine
+ * @param brief reads the mail of the gate; called once at most
+ */
+async function answerDenied(
+  parts: DenialParts,
+  host: string,
+  gate: Gate,
+  brief: () => Promise<Briefing>,
+): Promise<void> {
+  const { gated, outbox, publisher, deliveries, deadLetters, publish } = parts;
+  const { actor, channel, messages } = gate;
+  let { answer } = gate;
+  if (answer === undefined) {
+    const letters = await deadLetters.all();
+    const letter = letters.find(
+      (one) =>
+        one.actor === actor && one.channel === channel && one.messages.includes(messages[0] ?? ''),
+    );
+    const answers = denial(parts, host, gate, await brief());
+    answer = {
+      id: parts.newId(),
+      commits: answers.map(
+        ({ message, channel: to }) => outgoing(message, to, host, parts.suffix()).commit,
+      ),
+      delivery: { actor, channel, messages, ...(letter && { deadLetter: letter.id }) },
+    };
+    await gated.put({ ...gate, answer });
+  }
+  deliveries.mailboxes.take(actor, channel, messages);
+  if (answer.commits.length === 0) {
+    await deliveries.settle(actor, channel, messages);
+    const { deadLetter } = answer.delivery ?? {};
+    if (deadLetter !== undefined) await deadLetters.remove(deadLetter);
+  } else {
+    await outbox.put(answer);
+    publisher.expected.add(answer);
+    passed('denial_queued');
+  }
+  await gated.remove(gate.id);
+  if (answer.commits.length > 0) publish(answer.id);
+}
+
+function denial(
+  { now }: DenialParts,
+  host: string,
+  { actor, channel, decided }: Gate,
+  { plans, batch }: Briefing,
+): Placed[] {
+  const asked = plans.filter(({ answers }) => answers);
+  const writer = { actor, host, at: now() };
+  const note = decided?.note ?? '';
+  return answerMessages(asked, batch, note, writer, channel).map(({ channel: to, message }) => ({
+    channel: to,
+    message: { ...message, extra: { ...message.extra, denied: decided?.relPath } },
+  }));
 }

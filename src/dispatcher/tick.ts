@@ -1,17 +1,20 @@
 import { passed } from '../crash-points.ts';
 import { reasonOf } from '../errors.ts';
 import type { Outbox } from '../state/outbox.ts';
-import type { Failure } from '../transport/transport.ts';
+import type { Failure, Transport, Refreshed } from '../transport/transport.ts';
 import type { Dispatcher } from './dispatcher.ts';
-import { fetchNews, type FetchParts, type FetchedTip } from './fetch.ts';
-import { hostInForce, versionRefused } from './host-conditions.ts';
 import type { Guards } from './run/guards.ts';
 import type { HostFileInForce } from './host-file-in-force.ts';
-import { TickMeter } from './tick-meter.ts';
 import type { AnswersElsewhere } from './automation/answers-elsewhere.ts';
 import type { Schedules } from './automation/schedules.ts';
 import type { WorkspaceSweep } from './workspace-sweep.ts';
 import type { Publisher } from '../bus/publisher.ts';
+import type { ActiveHost } from '../bus/approvals.ts';
+import { checkVersion } from '../bus/host.ts';
+import type { Scan } from './intake/scan.ts';
+import type { Log } from '../log.ts';
+import type { Deliveries } from './intake/deliveries.ts';
+import type { Lag } from './intake/lag.ts';
 
 export interface TickParts extends FetchParts {
   hosts: HostFileInForce;
@@ -137,4 +140,150 @@ export async function problemOfPass(
   if (left === 0) return undefined;
   const reason = publisher.failing?.reason ?? 'the push was not tried';
   return `still in the outbox: ${String(left)}, because ${reason}; pushed at the next run`;
+}
+
+/*
+ * The conditions under which a tick serves its host: this program supports the version of the
+ * transport, and a host file with approved commands is in force.
+ */
+
+/**
+ * Why no message of a tip may be processed: the version is not supported. What was scanned before
+ * had a supported version.
+ */
+async function versionRefused(
+  transport: Transport,
+  { tip, isNew }: FetchedTip,
+): Promise<string | undefined> {
+  return tip !== undefined && isNew ? checkVersion(transport, tip) : undefined;
+}
+
+/** The host that is served at the moment. */
+interface InForce {
+  host: ActiveHost;
+  /** Whether the actors that are served may have changed. */
+  isChanged: boolean;
+}
+
+/**
+ * Updates the host file in force from a tip, applies approvals given meanwhile, and reports what is
+ * held: changes of commands, of profiles and of the clone's settings.
+ *
+ * @param scan what was found between the last tip and this one, for the host that was in force
+ * @returns undefined when no host file is in force, so that no actor is served
+ */
+async function hostInForce(
+  hosts: HostFileInForce,
+  tip: string,
+  { isNew }: FetchedTip,
+  scan: Scan | undefined,
+): Promise<InForce | undefined> {
+  const mayDiffer = hosts.active === undefined ? isNew : scan?.configured === true;
+  if (mayDiffer) await hosts.load(tip);
+  const isApproved = await hosts.applyApprovals();
+  await hosts.lookAtSettings();
+  if (hosts.active === undefined) return undefined;
+  return { host: hosts.active, isChanged: scan === undefined || scan.configured || isApproved };
+}
+
+interface FetchParts {
+  transport: Transport;
+  deliveries: Deliveries;
+  /** Resolves when the remote may be asked. */
+  mayRead: () => Promise<void>;
+  lag: Lag;
+  log: Log;
+  signal: AbortSignal;
+}
+
+/** The result of a fetch. */
+interface FetchedTip {
+  tip: string | undefined;
+  /** Whether the remote was asked and has answered. */
+  isNews: boolean;
+  /** Whether the tip differs from the one scanned last; true for the first tip. */
+  isNew: boolean;
+  /** Why the remote did not answer. */
+  failure?: Failure;
+}
+
+/**
+ * The first step of a tick: asks the remote for its tip.
+ *
+ * @param fetch false to use only what is known locally, such as what this machine itself has just
+ *   pushed
+ */
+export async function fetchNews(
+  parts: FetchParts,
+  meter: TickMeter,
+  fetch: boolean,
+): Promise<FetchedTip> {
+  const { transport, deliveries, lag, log, signal } = parts;
+  if (fetch) await parts.mayRead();
+  await deliveries.foresee();
+  // Whoever has just started goes by what the remote shows.
+  const own = fetch ? deliveries.mailboxes.scanned : undefined;
+  const known = own === undefined ? [] : [(await transport.tip()) ?? own, own];
+  meter.asks();
+  const refreshed: Refreshed = fetch
+    ? await transport.refresh(signal)
+    : { ok: true, tip: await transport.tip() };
+  meter.hasAsked();
+  passed('fetched');
+  const { tip, mended } = refreshed;
+  if (mended !== undefined) log('clone_mended', { objects: mended });
+  if (refreshed.ok && tip !== undefined && known.length > 0) {
+    const instead = await lag.insteadOf(tip, known);
+    if (instead !== undefined) return { tip: instead, isNew: false, isNews: false };
+  }
+  const isNew = tip !== undefined && tip !== deliveries.mailboxes.scanned;
+  if (refreshed.ok) return { tip, isNew, isNews: fetch };
+  const { failure } = refreshed;
+  log('fetch_failed', { kind: failure.kind, reason: failure.reason });
+  return { tip, isNew, isNews: false, failure };
+}
+
+/** Measures one tick for its line in the log: time, git processes, objects and bytes read. */
+export class TickMeter {
+  readonly #transport: Pick<Transport, 'cost'>;
+  readonly #begun = performance.now();
+  #asked = this.#begun;
+  #before: Transport['cost'];
+  #after: Transport['cost'];
+
+  constructor(transport: Pick<Transport, 'cost'>) {
+    this.#transport = transport;
+    this.#before = transport.cost;
+    this.#after = this.#before;
+  }
+
+  /** Called before the remote is asked: the work of git counts from here. */
+  asks(): void {
+    this.#before = this.#transport.cost;
+  }
+
+  hasAsked(): void {
+    this.#asked = performance.now();
+  }
+
+  /** Called after everything new was read: the work of git for runs and pushes does not count. */
+  hasRead(): void {
+    this.#after = this.#transport.cost;
+  }
+
+  /** @param fetch whether the remote was asked */
+  figures(fetch: boolean): Record<string, number> {
+    const [before, after] = [this.#before, this.#after];
+    return {
+      git_processes: after.processes - before.processes,
+      objects_read: after.reads - before.reads,
+      bytes_read: after.bytes - before.bytes,
+      ...(fetch && { fetch_ms: tenths(this.#asked - this.#begun) }),
+      duration_ms: tenths(performance.now() - this.#begun),
+    };
+  }
+}
+
+function tenths(ms: number): number {
+  return Math.round(10 * ms) / 10;
 }

@@ -1,6 +1,13 @@
+import { createHash } from 'node:crypto';
 import { reasonOf } from '../errors.ts';
-import { HeldAnswers } from './held-answers.ts';
-import { Notices, type NoticesParts } from './notices.ts';
+import { HeldAnswers, type HeldAnswersParts } from './held-answers.ts';
+import { passed } from '../crash-points.ts';
+import { noticeText, planNotice } from '../protocol/failure-notice.ts';
+import { outgoing } from '../protocol/outgoing.ts';
+import { answerMessages } from '../protocol/reply.ts';
+import type { DeadLetter, DeadLetters } from '../state/dead-letters.ts';
+import type { OutboxEntry } from '../state/outbox.ts';
+import { brief } from './run/briefing.ts';
 
 /** Tells those who wait for an answer that there will be none, or that a person has to let it go. */
 export class Tidings {
@@ -30,4 +37,111 @@ export class Tidings {
       }
     return pushes;
   }
+}
+
+interface NoticesParts extends HeldAnswersParts {
+  deadLetters: DeadLetters;
+  newId: () => string;
+}
+
+/** Milliseconds until a notice is tried again whose messages cannot be read, or that failed. */
+const WAIT_MS = 60_000;
+
+/**
+ * Tells those who wait for an answer that there will be none (talk.md, "Bad news"): a reply with
+ * `failed` for each dead letter that nothing moves any more.
+ *
+ * Crash order: the dead letter, and that a notice is due → the notice in the outbox → it is not due any
+ * more → pushed. The path of a notice is derived from its letter, so that a delivery is
+ * reported once, however often it fails after a retry.
+ */
+class Notices {
+  readonly #parts: NoticesParts;
+  readonly #notBefore = new Map<string, number>();
+
+  constructor(parts: NoticesParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Puts what is due into the outbox.
+   *
+   * @param tip the commit scanned last
+   * @returns what is on its way to the bus
+   */
+  async write(host: string, tip: string): Promise<Promise<void>[]> {
+    const { deadLetters, outbox, publisher, log, now } = this.#parts;
+    const pushes: Promise<void>[] = [];
+    for (const id of await deadLetters.dueNotices()) {
+      if ((this.#notBefore.get(id) ?? 0) > now().getTime()) continue;
+      const letter = await deadLetters.get(id);
+      // An operator may have released or dropped it.
+      const isOver = letter === undefined || letter.state === 'retrying';
+      const entry = isOver ? undefined : await this.#entryOrLater(letter, host, tip);
+      if (entry === 'later') {
+        this.#notBefore.set(id, now().getTime() + WAIT_MS);
+        continue;
+      }
+      if (entry !== undefined) {
+        await outbox.put(entry);
+        passed('notice_recorded');
+      }
+      await deadLetters.told(id);
+      passed('notice_removed');
+      if (entry === undefined) continue;
+      log('failure_told', { id, replies: pathsOf(entry) });
+      pushes.push(publisher.publish(entry.id).then(() => undefined));
+    }
+    return pushes;
+  }
+
+  /** A letter of which no notice can be made must not hold up those behind it. */
+  #entryOrLater(
+    letter: DeadLetter,
+    host: string,
+    tip: string,
+  ): Promise<OutboxEntry | 'later' | undefined> {
+    return this.#entryOf(letter, host, tip).catch((error: unknown) => {
+      this.#parts.log('internal_error', { id: letter.id, error: reasonOf(error) });
+      return 'later' as const;
+    });
+  }
+
+  async #entryOf(
+    letter: DeadLetter,
+    host: string,
+    tip: string,
+  ): Promise<OutboxEntry | 'later' | undefined> {
+    const { actor, channel, messages } = letter;
+    const briefing = await brief(this.#parts, { actor, host, channel, tip, messages });
+    const { batch, unread, lookup, answered } = briefing;
+    if (unread.length > 0) return 'later';
+    const plans = planNotice(batch, actor, lookup, answered);
+    const { id, reason, attempts } = letter;
+    const body = noticeText({ actor, host, reason, attempts, letter: id });
+    const writer = { actor, host, at: new Date(letter.first_failed_at) };
+    const failed = { reason, attempts, host, dead_letter: id };
+    const commits = answerMessages(plans, batch, body, writer, channel).map((answer, serial) => {
+      const suffix = createHash('sha256')
+        .update(`${id} ${String(serial)}`)
+        .digest('hex');
+      return outgoing({ ...answer.message, failed }, answer.channel, host, suffix.slice(0, 16));
+    });
+    const written = commits.map(({ commit }) => commit);
+    const paths = written.flatMap(({ files }) => files.map(({ path }) => path));
+    if (paths.length === 0 || (await this.#isTold(tip, paths))) return undefined;
+    return { id: this.#parts.newId(), commits: written };
+  }
+
+  /** Whether a notice is on the bus, or on its way there. */
+  async #isTold(tip: string, paths: readonly string[]): Promise<boolean> {
+    const { transport, outbox } = this.#parts;
+    const standing = await transport.standing(tip, paths);
+    const queued = new Set((await outbox.all()).flatMap(pathsOf));
+    return paths.some((path) => standing.has(path) || queued.has(path));
+  }
+}
+
+function pathsOf({ commits }: OutboxEntry): string[] {
+  return commits.flatMap(({ files }) => files.map(({ path }) => path));
 }

@@ -1,11 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Readable, Writable } from 'node:stream';
-import { CrosstalkError } from '../errors.ts';
+import { CrosstalkError, reasonOf } from '../errors.ts';
 import { packageVersion } from '../package.ts';
 import { shown } from '../protocol/text/result.ts';
-import { answer, type CallEdges } from './kit/call.ts';
-import { registerPrompts } from './prompts.ts';
-import { registerResources } from './resources.ts';
+import { answer, type CallEdges, opening } from './kit/call.ts';
+import { registerResources, channelOf, channelUri } from './resources.ts';
 import type { Sdk, Server, ServerSurroundings, Tool, Z } from './kit/tool.ts';
 import { deadLetterTools } from './tools/dead-letters.ts';
 import { billTools } from './tools/bills.ts';
@@ -15,7 +14,13 @@ import { askingTools } from './tools/asking.ts';
 import { messageTools } from './tools/messages.ts';
 import { talkingTools } from './tools/talking.ts';
 import { writingAs } from './kit/writer.ts';
-import { canChange, Subscriptions } from './subscriptions.ts';
+import { knownActors } from '../operations/setup/actors.ts';
+import { templateFiles } from '../operations/setup/template.ts';
+import { OPERATOR_FILE } from '../protocol/layout.ts';
+import type { GetPromptResult } from './kit/sdk.ts';
+import { arrivals } from '../operations/lookup/arrivals.ts';
+import { tipOf, type Context } from '../operations/context.ts';
+import { waitForNews } from '../operations/reading/news.ts';
 
 /**
  * Milliseconds that current calls are given after the client has gone; what they sent is safe
@@ -163,4 +168,161 @@ function registerSubscriptions(
     await subscriptions.unsubscribe(uri);
     return {};
   });
+}
+
+/** Explains to a client of this server how to read what OPERATOR.md says about commands. */
+const WITH_TOOLS = `# With the tools of this server
+
+You have the tools of the MCP server "crosstalk". Where the text below names a command, use the tool:
+\`crosstalk send\` is send, \`crosstalk reply\` is reply, \`crosstalk cancel\` is cancel, \`crosstalk inbox\`
+is inbox (with the operator's name), \`crosstalk replies --wait\` is wait, \`crosstalk replies\` is replies,
+\`crosstalk status\` is status, \`crosstalk actor list\` is actors, \`crosstalk channel list\` is channels,
+\`crosstalk dlq\` is dlq_list, \`crosstalk dlq --retry\` is dlq_retry. What has no tool is for the operator
+to do in a terminal: tell them the command.
+`;
+
+function asUser(text: string): GetPromptResult {
+  return { messages: [{ role: 'user', content: { type: 'text', text } }] };
+}
+
+/** Offers operator mode and a question to an actor as prompts. */
+function registerPrompts(
+  { completable, z }: Sdk,
+  server: Server,
+  surroundings: ServerSurroundings,
+): void {
+  server.registerPrompt(
+    'operator',
+    {
+      title: 'Operator mode',
+      description: 'Make the model your assistant on the bus: what you wish becomes messages.',
+    },
+    async () => {
+      // This version's own text, because anybody who can push may have edited the transport's.
+      const files = await templateFiles('upstream');
+      const operator = files.find(({ path }) => path === OPERATOR_FILE)?.content ?? '';
+      return asUser(`${WITH_TOOLS}\n${operator}`);
+    },
+  );
+  const names = (typed: string): Promise<string[]> =>
+    opening(
+      surroundings,
+      () => undefined,
+    )(async (context) =>
+      (await knownActors(context)).map(({ name }) => name).filter((name) => name.startsWith(typed)),
+    );
+  server.registerPrompt(
+    'ask',
+    {
+      title: 'Ask an actor',
+      description: 'Ask an actor something and report the answer.',
+      argsSchema: {
+        name: completable(z.string().describe('the actor, as in concierge'), names),
+        question: z.string().describe('what you want to know or have done'),
+      },
+    },
+    ({ name, question }) =>
+      asUser(
+        `Send this to the actor "${name}" with the tool send, word for word, then call wait with the relPath it returned until the answer is there (for up to ten minutes), and tell me what ${name} says:\n\n${question}`,
+      ),
+  );
+}
+
+/** Milliseconds until a failed watch starts again. */
+const AGAIN_MS = 5000;
+
+/** The receiver of a watch's notifications. */
+interface SubscriptionListener {
+  updated: (uri: string) => void;
+  listChanged: () => void;
+  note: (line: string) => void;
+}
+
+interface Running {
+  stop: AbortController;
+  ready: Promise<void>;
+  done: Promise<void>;
+}
+
+/**
+ * Watches the channels to which a client has subscribed. It runs from the first subscription to the
+ * end of the last one, and asks the dispatcher for news as waiting commands do.
+ */
+class Subscriptions {
+  readonly #surroundings: ServerSurroundings;
+  readonly #listener: SubscriptionListener;
+  readonly #uris = new Set<string>();
+  #running: Running | undefined;
+
+  constructor(surroundings: ServerSurroundings, listener: SubscriptionListener) {
+    this.#surroundings = surroundings;
+    this.#listener = listener;
+  }
+
+  /** Resolves once everything that arrives from now on will be announced. */
+  async subscribe(uri: string): Promise<void> {
+    this.#uris.add(uri);
+    this.#running ??= this.#start();
+    await this.#running.ready;
+  }
+
+  async unsubscribe(uri: string): Promise<void> {
+    this.#uris.delete(uri);
+    if (this.#uris.size === 0) await this.stop();
+  }
+
+  async stop(): Promise<void> {
+    const running = this.#running;
+    this.#running = undefined;
+    running?.stop.abort();
+    await running?.done;
+  }
+
+  #start(): Running {
+    const stop = new AbortController();
+    let begun: () => void = () => undefined;
+    const ready = new Promise<void>((resolve) => (begun = resolve));
+    const done = this.#keepFollowing(stop.signal, begun).finally(begun);
+    return { stop, ready, done };
+  }
+
+  async #keepFollowing(signal: AbortSignal, begun: () => void): Promise<void> {
+    const { note } = this.#listener;
+    const once = (): Promise<void> =>
+      opening(this.#surroundings, note)((context) => this.#follow(context, signal, begun));
+    while (!signal.aborted) {
+      await once().catch(async (error: unknown) => {
+        if (signal.aborted) return;
+        note(`watching for messages: ${reasonOf(error)}; it is tried again`);
+        await sleep(AGAIN_MS, undefined, { signal }).catch(() => undefined);
+      });
+    }
+  }
+
+  async #follow(context: Context, signal: AbortSignal, begun: () => void): Promise<void> {
+    let seen = await tipOf(context);
+    let known = await channelsAt(context, seen);
+    begun();
+    for (;;) {
+      const tip = await waitForNews(context, seen, { signal, timeout: Infinity });
+      if (tip === undefined) return;
+      const changed = new Set<string>();
+      for await (const arrived of arrivals(context, seen, tip))
+        for (const { channel } of arrived) changed.add(channelUri(channel));
+      for (const uri of this.#uris) if (changed.has(uri)) this.#listener.updated(uri);
+      const channels = await channelsAt(context, tip);
+      if (channels !== known) this.#listener.listChanged();
+      [seen, known] = [tip, channels];
+    }
+  }
+}
+
+/** Whether a URI names something that can change. */
+function canChange(uri: string): boolean {
+  return channelOf(uri) !== undefined;
+}
+
+async function channelsAt(context: Context, tip: string): Promise<string> {
+  const channels = await context.reader.channels(tip);
+  return JSON.stringify(channels.map(({ id, name }) => [id, name]));
 }

@@ -6,7 +6,6 @@ import { saidSecrets } from '../protocol/text/found-secret.ts';
 import type { Commit } from '../protocol/commit.ts';
 import { directPublisher, type Context } from './context.ts';
 import { findLostMail } from './lost-mail.ts';
-import { heldError } from './held-error.ts';
 
 /** Whether something is on the remote, or why it waits in the outbox. */
 export type Delivered = { published: true; direct: boolean } | { published: false; reason: string };
@@ -202,4 +201,23 @@ export async function deliverOrNote(
 export async function followCheckout({ transport, checkout }: Context): Promise<void> {
   await checkout.follow();
   await transport.maintain().catch(() => undefined);
+}
+
+/**
+ * The error of whoever wrote something that is held because of a secret. A run is told what it can do
+ * itself; a person also how to let it go, which no run can.
+ *
+ * @param id of the outbox entry
+ * @param said what was found and where, without showing it
+ */
+function heldError(
+  { dispatch, agentMode }: Pick<Context, 'dispatch' | 'agentMode'>,
+  id: string,
+  said: string,
+): CrosstalkError {
+  const isPerson = dispatch.id === undefined && agentMode === undefined;
+  const next = isPerson
+    ? `send it again without that, or let it go as it is with: crosstalk outbox --allow-secret ${id}, or forget it with: crosstalk outbox --drop ${id}`
+    : 'leave that out and send it again; what is held stays on this machine for its operator';
+  return new CrosstalkError('held', `held, not sent, as it looks like a secret: ${said}; ${next}`);
 }

@@ -118,7 +118,7 @@ export interface RunningCli {
 
 /**
  * How agent CLIs are run. The dispatcher knows this interface only: one process for one prompt is one
- * way (`process-runner.ts`), a process that takes several prompts is another (`acp/acp-runner.ts`).
+ * way (`process-runner.ts`), a process that takes several prompts is another (`acp/runners.ts`).
  */
 export interface Runner {
   start: (start: Start) => RunningCli;

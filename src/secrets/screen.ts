@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
 import { isFileName } from '../protocol/attached.ts';
 import type { Blob, Commit } from '../protocol/commit.ts';
 import type { FoundSecret } from '../protocol/text/found-secret.ts';
 import { placeOf } from '../protocol/layout.ts';
 import { parseMessage } from '../protocol/message.ts';
-import { KnownSecrets } from './known.ts';
-import { scan, type Hit } from './scan.ts';
 import { isSuspicious } from './suspicious.ts';
+import { formsOf } from '../protocol/text/concealed.ts';
+import type * as packages from './rule-packages.ts';
 
 export interface ScreenParts {
   /** The bytes of an attached file, which have its SHA-256; undefined when they are not here. */
@@ -161,4 +162,199 @@ function lineOf(text: string, from: number, index: number): number {
   for (let at = text.indexOf('\n', from); at !== -1 && at < index; at = text.indexOf('\n', at + 1))
     line++;
   return line;
+}
+
+/**
+ * The values of secrets that this machine keeps, which are recognized whatever they look like. Nothing is
+ * looked for where none is known.
+ */
+class KnownSecrets {
+  readonly #forms = new Map<string, readonly string[]>();
+  #changed: () => void = () => undefined;
+
+  /** @param changed called when a value becomes known, so that nothing older is relied on */
+  whenChanged(changed: () => void): void {
+    this.#changed = changed;
+  }
+
+  add(name: string, value: string): void {
+    const forms = formsOf(value);
+    if (forms.join('\0') === (this.#forms.get(name) ?? []).join('\0')) return;
+    this.#forms.set(name, forms);
+    this.#changed();
+  }
+
+  /** Where each begins; one that stands there several times is told once. */
+  in(text: string): Hit[] {
+    return [...this.#forms].flatMap(([name, forms]) => {
+      const index = forms.map((form) => text.indexOf(form)).find((at) => at >= 0);
+      return index === undefined ? [] : [{ kind: `the secret ${name} of this machine`, index }];
+    });
+  }
+
+  get none(): boolean {
+    return this.#forms.size === 0;
+  }
+}
+
+/** The rules, as far as they are used here; secretlint's packages export them. */
+type Rules = typeof packages.rules;
+
+/**
+ * Rules that are left out. `filter-comments` lets a text switch the others off, and whoever writes the
+ * text must not decide that. `gcp` opens the file of the path that it is given; the private key in such
+ * a file is found by `privatekey`.
+ */
+const LEFT_OUT = /-rule-(?:filter-comments|gcp)$/;
+
+/**
+ * Characters that the rules are given at a time, and how many of them they are given again with the
+ * next: more than the longest match, a private key of 10,000 characters.
+ */
+const SLICE = 1 << 19;
+const OVERLAP = 1 << 14;
+
+/** The most secrets of one text that are told; a text with more is held just the same. */
+const MOST = 20;
+
+/**
+ * Names of files on which the rule of npm depends: with the one it looks for tokens in the settings of
+ * npm, with the other for those in URLs. It looks for both in any text.
+ */
+const NPM_FILES = ['.npmrc', 'package.json'];
+
+interface Hit {
+  kind: string;
+  /** Where it begins in the text. */
+  index: number;
+}
+
+/**
+ * Looks for secrets with the rules that secretlint recommends. They are called without secretlint's own
+ * engine, which keeps a record of each call for ever, prints what it is given where DEBUG says so, and
+ * puts the secret into its message (docs/decisions/0044). What is found never leaves a rule here: a
+ * translator that ignores its arguments makes the messages.
+ *
+ * @throws Error whatever a rule throws: then the text counts as not looked at
+ */
+export async function scan(text: string): Promise<Hit[]> {
+  const { rules } = await import('./rule-packages.ts');
+  const used = rules.filter(({ meta }) => !LEFT_OUT.test(meta.id));
+  const hits = new Map<string, Hit>();
+  for (let from = 0; ; from += SLICE) {
+    const slice = text.slice(from, from + SLICE + OVERLAP);
+    for (const rule of used)
+      for (const filePath of rule.meta.id.endsWith('-rule-npm') ? NPM_FILES : ['text'])
+        await apply(rule, slice, filePath, (kind, at) => {
+          if (hits.size < MOST)
+            hits.set(`${kind} ${String(from + at)}`, { kind, index: from + at });
+        });
+    if (from + SLICE + OVERLAP >= text.length) break;
+    // A large file must not keep a dispatcher from all else.
+    await setImmediate();
+  }
+  return [...hits.values()].sort((a, b) => a.index - b.index);
+}
+
+async function apply(
+  rule: Rules[number],
+  content: string,
+  filePath: string,
+  found: (kind: string, at: number) => void,
+): Promise<void> {
+  const context = {
+    createTranslator: () => (messageId: string) => ({ message: messageId, messageId }),
+    report: ({ message, range }: { message: { messageId: string }; range: readonly number[] }) => {
+      const [begin = 0, end = begin] = range;
+      if (!isExample(content.slice(begin, end))) found(kindInWords(message.messageId), begin);
+    },
+    ignore: () => undefined,
+    sharedOptions: {},
+    locale: 'en',
+  };
+  const source = { content, filePath, ext: '', contentType: 'text' as const };
+  await rule.create(context as never, {}).file?.(source as never);
+}
+
+/** Words of which people make the secrets of examples, and how tokens begin. */
+const WORDS = new Set(
+  (
+    'your my the some a an of for here goes api app bot access auth user username admin root db database test ' +
+    'testing example sample demo dummy fake placeholder changeme change me replace this password passwd pass pwd ' +
+    'secret token key value redacted hidden removed none null todo foo bar baz ' +
+    'xoxb xoxp xapp ghp gho github pat glpat npm sk ant proj hf gsk lin ntn'
+  ).split(' '),
+);
+/** `xxxx`, `****`, `...`, and `api03`. */
+const FILLER = /^(?:(.)\1+|x|api\d{1,3}|\d{1,3})$/;
+/** `<password>`, `${PASSWORD}`, `{{ password }}`, `[token]`, `%PASSWORD%`: words, without a digit but in capitals. */
+const BRACKETED =
+  /^(?:<[A-Za-z _.-]{1,40}>|\$?\{{1,2}[A-Za-z _.-]{1,40}\}{1,2}|\[[A-Za-z _.-]{1,40}\]|[%$][A-Z][A-Z0-9_]{1,40}%?|%s)$/;
+/** What a secret is called in front of it. */
+const LABEL = /^[\w./-]{1,128}["']?\s{0,8}[=:]\s{0,8}["']?/;
+/** A name, or what stands for one. Some services take the secret itself as the name, with any password. */
+const USER = /^[<$%{[]{0,3}[A-Za-z][A-Za-z _.-]{0,19}[>%}\]]{0,2}$|^$/;
+const LOGIN = /\/\/([^\s/:@]{0,256}):([^\s@]{0,256})@/;
+
+/**
+ * Whether what a rule took for a secret stands for one in an example, as in `postgres:postgres@localhost` or
+ * `xoxb-your-bot-token`. Nothing that is drawn at random is made of such words.
+ *
+ * @param found the text that a rule has matched
+ */
+function isExample(found: string): boolean {
+  const [, user = '', password] = LOGIN.exec(found) ?? [];
+  if (!USER.test(user)) return false;
+  const value = (password ?? found.replace(LABEL, '')).replaceAll('\u2026', '');
+  if (password !== undefined && password !== '' && password === user) return true;
+  if (BRACKETED.test(value)) return true;
+  const parts = value
+    .toLowerCase()
+    .split(/[-_.\s:"']+/)
+    .filter((part) => part !== '');
+  return parts.length > 0 && parts.every((part) => WORDS.has(part) || FILLER.test(part));
+}
+
+/** What the ids of secretlint's messages mean, in words that finish "line 3 holds …". */
+const KINDS: Readonly<Record<string, string>> = {
+  AWSSecretAccessKey: 'an AWS secret access key',
+  PrivateKey: 'a private key',
+  PackageJSON_xOauthToken: 'a GitHub OAuth token in a URL',
+  Npmrc_authToken: 'an npm login',
+  NPM_ACCESS_TOKEN: 'an npm token',
+  BasicAuth: 'a URL with a password',
+  SLACK_TOKEN: 'a Slack token',
+  IncomingWebhook: 'a Slack webhook',
+  SENDGRID_KEY: 'a SendGrid key',
+  SHOPIFY_KEY: 'a Shopify key',
+  GITHUB_TOKEN: 'a GitHub token',
+  GITLAB_PERSONAL_ACCESS_TOKEN: 'a GitLab token',
+  GRAFANA_CLOUD_API_TOKEN: 'a Grafana token',
+  GRAFANA_SERVICE_ACCOUNT_TOKEN: 'a Grafana token',
+  OPENAI_TOKEN: 'an OpenAI key',
+  ANTHROPIC_API_KEY: 'an Anthropic key',
+  GROQ_API_KEY: 'a Groq key',
+  HUGGINGFACE_USER_ACCESS_TOKEN: 'a Hugging Face token',
+  LINEAR_API_TOKEN: 'a Linear token',
+  NOTION_INTEGRATION_TOKEN: 'a Notion token',
+  OPS_TOKEN: 'a 1Password token',
+  MongoDBConnection: 'a MongoDB URL with a password',
+  MySQLConnection: 'a MySQL URL with a password',
+  PostgreSQLConnection: 'a PostgreSQL URL with a password',
+  HASHICORP_VAULT_SERVICE_TOKEN: 'a Vault token',
+  HASHICORP_VAULT_BATCH_TOKEN: 'a Vault token',
+  HASHICORP_VAULT_RECOVERY_TOKEN: 'a Vault token',
+  VERCEL_PERSONAL_ACCESS_TOKEN: 'a Vercel token',
+  VERCEL_INTEGRATION_TOKEN: 'a Vercel token',
+  VERCEL_APP_ACCESS_TOKEN: 'a Vercel token',
+  VERCEL_APP_REFRESH_TOKEN: 'a Vercel token',
+  VERCEL_AI_GATEWAY_API_KEY: 'a Vercel token',
+  DATABRICKS_PERSONAL_ACCESS_TOKEN: 'a Databricks token',
+  DOCKER_PERSONAL_ACCESS_TOKEN: 'a Docker token',
+  FIGMA_PERSONAL_ACCESS_TOKEN: 'a Figma token',
+};
+
+/** In words what a rule has found. */
+function kindInWords(messageId: string): string {
+  return KINDS[messageId] ?? 'a secret';
 }

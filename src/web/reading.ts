@@ -22,10 +22,10 @@ import type {
 } from '../api/api.ts';
 import { packageVersion } from '../package.ts';
 import { moment, needed, only, part, relPath, sender, text, whole } from './params.ts';
-import { fileOfMessage } from '../operations/page/shown-file.ts';
+import { fileOfMessage, type ShownFile } from '../operations/page/shown-file.ts';
 import { MAX_FILES } from '../protocol/attached.ts';
-import { fileAnswer } from './file-answer.ts';
 import { route } from './route.ts';
+import { problem } from './answers.ts';
 
 const MAX_PAGE = 200;
 const USUAL_PAGE = 50;
@@ -234,3 +234,25 @@ export const reading = {
       }),
   }),
 };
+
+/**
+ * The answer with a file that somebody has sent. Whatever is in it, a browser neither runs nor guesses
+ * anything: its address is a document without an origin in which nothing may be loaded, and only a
+ * picture by its bytes has another type than plain bytes.
+ */
+function fileAnswer({ name, bytes, picture }: ShownFile, use: 'show' | 'save'): Response {
+  if (use === 'show' && picture === undefined)
+    return problem('invalid', 'this file is no PNG, JPEG, GIF or WebP picture; it can be saved');
+  const plain = name.replace(/[^\w.-]/g, '_');
+  const whole = plain === name ? '' : `; filename*=UTF-8''${encodeURIComponent(name)}`;
+  const isShown = use === 'show' && picture !== undefined;
+  return new Response(new Uint8Array(bytes), {
+    headers: {
+      'content-type': isShown ? picture : 'application/octet-stream',
+      'content-disposition': `${isShown ? 'inline' : 'attachment'}; filename="${plain}"${whole}`,
+      'content-security-policy': "default-src 'none'; sandbox; frame-ancestors 'none'",
+      'x-content-type-options': 'nosniff',
+      'cross-origin-resource-policy': 'same-origin',
+    },
+  });
+}

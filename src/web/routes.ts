@@ -2,14 +2,253 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { packageRoot } from '../package.ts';
 import { problem } from './answers.ts';
-import { overview } from './overview.ts';
-import { header, text } from './params.ts';
+import { header, text, moment, needed, oneOf, part, time, whole } from './params.ts';
 import { reading } from './reading.ts';
 import { route } from './route.ts';
-import { shelf } from './shelf.ts';
-import { eventStream } from './stream.ts';
 import { webhooks } from './webhook.ts';
 import { writing } from './writing.ts';
+import type {
+  WebActors,
+  WebBranchDiff,
+  WebCost,
+  WebFlow,
+  WebHosts,
+  WebSchedules,
+  WebSessions,
+  WebRunOutput,
+  WebBrokenFiles,
+  WebNoteLog,
+  WebNotes,
+  WebNoteWhole,
+  WebSkills,
+  WebSkillWhole,
+  WebSubscriptions,
+} from '../api/api.ts';
+import { CrosstalkError } from '../errors.ts';
+import { warmSessions } from '../operations/health/warm-sessions.ts';
+import { flow } from '../operations/page/flow.ts';
+import { runOutput } from '../operations/page/run-output.ts';
+import { schedulesHere } from '../operations/schedules/list.ts';
+import { COST_BY } from '../operations/reading/cost-by.ts';
+import { cost } from '../operations/reading/cost.ts';
+import { listActors } from '../operations/setup/actors.ts';
+import { branchDiff } from '../operations/worktrees/branch-diff.ts';
+import { brokenFiles } from '../operations/page/broken-files.ts';
+import { NOTE_STATES, notePage, notesLog, notesPage } from '../operations/page/notes.ts';
+import { skillPage, skillsPage } from '../operations/page/skills.ts';
+import { subscriptionsHere } from '../operations/subscriptions/list.ts';
+import { MEMORY_KINDS } from '../protocol/files/memory.ts';
+import { encodeEvent } from './ring.ts';
+import type { Hub } from './hub.ts';
+
+const MOST_NOTES = 200;
+const USUAL_NOTES = 50;
+const MOST_CHANGES = 1000;
+const MOST_BEFORE = 2_147_483_647;
+
+/** The routes that show what is kept on the bus beside messages: skills, notes, and what starts work. */
+const shelf = {
+  /** The skills, who takes each, and why one cannot be read */
+  skills: route('GET /api/skills', {
+    answer: ({ parts }): Promise<WebSkills> => skillsPage(parts.context),
+  }),
+
+  /**
+   * One skill with its text and the files beside it
+   * @fails 400 404
+   */
+  skill: route('GET /api/skills/{name}', {
+    parameters: {
+      /** its name */
+      name: part,
+    },
+    answer: ({ get, parts }): Promise<WebSkillWhole> => skillPage(parts.context, get('name')),
+  }),
+
+  /** The tasks that follow on answers and events */
+  subscriptions: route('GET /api/subscriptions', {
+    answer: ({ parts }): Promise<WebSubscriptions> => subscriptionsHere(parts.context),
+  }),
+
+  /** The schedules, subscriptions and skills that cannot be read, also those of other hosts */
+  broken_files: route('GET /api/broken-files', {
+    answer: ({ parts }): Promise<WebBrokenFiles> => brokenFiles(parts.context),
+  }),
+
+  /**
+   * Shared notes, newest first, or those that have some words, best first
+   * @fails 400
+   */
+  memories: route('GET /api/memories', {
+    parameters: {
+      /** the words; without them, all notes */
+      q: text,
+      /** `in_force` (the default), `replaced`, `forgotten` or `all` */
+      state: oneOf(NOTE_STATES),
+      /** note, decision, preference, reference or archive */
+      kind: oneOf(MEMORY_KINDS),
+      /** only those of this scope: `global`, the id of a channel, or `actor:<name>` */
+      scope: text,
+      /** the maximum number of notes */
+      limit: whole({ minimum: 1, maximum: MOST_NOTES, default: USUAL_NOTES }),
+      /** the number of first notes to leave out, for the pages after the first */
+      skip: whole({ minimum: 0, maximum: MOST_BEFORE, default: 0 }),
+    },
+    answer: ({ get, given, parts }): Promise<WebNotes> => {
+      const { q: words } = given('q');
+      return notesPage(parts.context, parts.notes, {
+        ...(words !== undefined && { words }),
+        ...given('kind', 'scope'),
+        state: get('state') ?? 'in_force',
+        limit: get('limit'),
+        skip: get('skip'),
+      });
+    },
+  }),
+
+  /**
+   * One shared note with its text, and what was done with it
+   * @fails 400 404 409 422
+   */
+  memory: route('GET /api/memories/{memory}', {
+    parameters: {
+      /** its file name, a unique hex suffix of it, or its name */
+      memory: part,
+    },
+    answer: ({ get, parts }): Promise<WebNoteWhole> =>
+      notePage(parts.context, parts.notes, get('memory')),
+  }),
+
+  /**
+   * Who changed the shared notes, newest first
+   * @fails 400
+   */
+  memory_log: route('GET /api/memory-log', {
+    parameters: {
+      /** the maximum number of changes */
+      limit: whole({ minimum: 1, maximum: MOST_CHANGES, default: USUAL_NOTES }),
+    },
+    answer: ({ get, parts }): Promise<WebNoteLog> =>
+      notesLog(parts.context, parts.notes, get('limit')),
+  }),
+};
+
+const USUAL_HOURS = 6;
+const MOST_LINES = 2_147_483_647;
+
+/** The routes that show who is there, and what happened when. */
+const overview = {
+  /** The actors one can write to, and the hosts and tiers that serve them */
+  actors: route('GET /api/actors', {
+    answer: async ({ parts }): Promise<WebActors> => {
+      const actors = await listActors(parts.context);
+      return {
+        actors: actors.map(({ name, description, hosts }) => ({ name, description, hosts })),
+      };
+    },
+  }),
+
+  /** The hosts, and when each was last heard of */
+  hosts: route('GET /api/hosts', {
+    answer: async ({ parts }): Promise<WebHosts> => {
+      const { hosts } = await parts.now.get();
+      return { hosts };
+    },
+  }),
+
+  /** The messages that are sent when they are due, and what became of the last of each */
+  schedules: route('GET /api/schedules', {
+    answer: async ({ parts }): Promise<WebSchedules> => ({
+      schedules: await schedulesHere(parts.context),
+    }),
+  }),
+
+  /** The processes of agent CLIs that this machine keeps between runs */
+  sessions: route('GET /api/sessions', {
+    answer: async ({ parts }): Promise<WebSessions> => ({
+      sessions: await warmSessions(parts.context),
+    }),
+  }),
+
+  /**
+   * What the runs of this machine have used, and those of others as far as their answers tell
+   * @fails 400
+   */
+  cost: route('GET /api/cost', {
+    parameters: {
+      /** actor (the default), tier, host, channel, thread, schedule, subscription, skill, session or day */
+      by: oneOf(COST_BY),
+      /** a date or so long ago: 2026-06-09, 2h, 3d, today (default: 30 days ago) */
+      since: moment,
+    },
+    answer: async ({ get, given, parts }): Promise<WebCost> =>
+      cost(parts.context, { by: get('by') ?? 'actor', ...given('since') }),
+  }),
+
+  /**
+   * What a run of this machine printed, as it prints it: its end, at most 256 KiB
+   *
+   * It may hold secrets that were printed, so a read-only window is not shown it.
+   * @fails 400 404 409
+   */
+  run_output: route('GET /api/runs/{id}/output', {
+    parameters: {
+      /** the id of the run */
+      id: part,
+      /** `last` of an earlier answer: only what came then */
+      after: whole({ minimum: 0, maximum: MOST_LINES, default: 0 }),
+    },
+    answer: async ({ get, parts: { context, readOnly } }): Promise<WebRunOutput> => {
+      if (readOnly)
+        throw new CrosstalkError(
+          'refused',
+          'this window is read-only, and what runs print may be secret; see it with: crosstalk watch',
+        );
+      return runOutput(context, get('id'), get('after'));
+    },
+  }),
+
+  /**
+   * What the branch of an answer changed, if this machine has it: at most 256 KiB, or 4000 lines
+   *
+   * It is not on the bus, so a read-only window is not shown it.
+   * @fails 400 404 409 422
+   */
+  branch: route('GET /api/branch', {
+    parameters: {
+      /** The message: relPath, `<channel>/<relPath>`, or its hex suffix if unique */
+      ref: needed,
+    },
+    answer: async ({ get, parts: { context, readOnly } }): Promise<WebBranchDiff> => {
+      if (readOnly)
+        throw new CrosstalkError(
+          'refused',
+          'this window is read-only, and what a branch changed is not on the bus; see it with: crosstalk worktree diff',
+        );
+      return branchDiff(context, get('ref'));
+    },
+  }),
+
+  /**
+   * What happened between two times: lanes, runs, messages, answer times, backlog
+   * @fails 400 404 409
+   */
+  flow: route('GET /api/flow', {
+    parameters: {
+      /** ISO 8601 (default: 6 hours before `to`) */
+      from: time,
+      /** ISO 8601 (default: now) */
+      to: time,
+      /** id, unique id prefix or name; without it, all */
+      channel: text,
+    },
+    answer: async ({ get, given, parts: { context, recent, hub } }): Promise<WebFlow> => {
+      const to = get('to') ?? context.now();
+      const from = get('from') ?? new Date(to.getTime() - USUAL_HOURS * 3_600_000);
+      return flow(context, recent, hub.ended, { from, to, ...given('channel') });
+    },
+  }),
+};
 
 /** The most pages that may follow at the same time. */
 const MAX_STREAMS = 1000;
@@ -76,3 +315,81 @@ export const routes = {
     answer: async ({ metrics }) => metrics.answer(),
   }),
 };
+
+/** A page that hears nothing for several times as long takes the server for silent. */
+const STILL_HERE_MS = 5000;
+/**
+ * A reader that accepts no data for this many heartbeats counts as gone, whatever its socket
+ * reports.
+ */
+const PATIENCE = 12;
+const encoder = new TextEncoder();
+const PREAMBLE = encoder.encode('retry: 1000\n\n');
+const STILL_HERE = encoder.encode('event: still_here\ndata: {}\n\n');
+
+/**
+ * The events for one page, from its last position on. Nothing is read in advance: the page takes
+ * the next event from the ring when its socket has room for one.
+ *
+ * @param lastId the last event that the page has seen
+ * @param signal ends the stream
+ */
+export function eventStream(
+  hub: Hub,
+  lastId: string | undefined,
+  signal: AbortSignal,
+): ReadableStream<Uint8Array> {
+  const { ring } = hub;
+  const { after, resumed } = ring.beginning(lastId);
+  let seen = after;
+  const gone = new AbortController();
+  let waited = 0;
+  let timer: NodeJS.Timeout | undefined;
+  const leave = (): void => {
+    gone.abort();
+    clearInterval(timer);
+    signal.removeEventListener('abort', leave);
+    hub.streams.delete(gone);
+  };
+  return new ReadableStream<Uint8Array>({
+    start(controller) {
+      hub.streams.add(gone);
+      signal.addEventListener('abort', leave, { once: true });
+      const hello = { event_id: ring.id(seen), tip: hub.tip, resumed };
+      controller.enqueue(PREAMBLE);
+      controller.enqueue(encodeEvent('hello', hello, ring.id(seen)));
+      if (lastId !== undefined && !resumed)
+        controller.enqueue(
+          encodeEvent('reset', { reason: 'what came since is not kept any more' }, ring.id(seen)),
+        );
+      timer = setInterval(() => {
+        if ((controller.desiredSize ?? 0) > 0) {
+          waited = 0;
+          controller.enqueue(STILL_HERE);
+        } else if (++waited >= PATIENCE) {
+          leave();
+          controller.error(new Error('the reader takes nothing'));
+        }
+      }, STILL_HERE_MS).unref();
+    },
+    async pull(controller) {
+      let next = ring.next(seen);
+      while (next === 'none' && !gone.signal.aborted) {
+        await hub.more(seen, gone.signal);
+        next = ring.next(seen);
+      }
+      if (gone.signal.aborted) {
+        controller.close();
+      } else if (next === 'gone') {
+        seen = ring.newest;
+        controller.enqueue(
+          encodeEvent('reset', { reason: 'the page was too slow for the events' }, ring.id(seen)),
+        );
+      } else if (next !== 'none') {
+        ({ seq: seen } = next);
+        controller.enqueue(next.bytes);
+      }
+    },
+    cancel: leave,
+  });
+}

@@ -3,13 +3,25 @@ import { once, setMaxListeners } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CrosstalkError, reasonOf } from '../errors.ts';
+import { join, extname, relative, sep } from 'node:path';
+import { readdir, readFile } from 'node:fs/promises';
+import type { Hono } from 'hono';
+import { CrosstalkError, reasonOf, hasCode } from '../errors.ts';
 import { takeCensus } from '../operations/health/census.ts';
 import type { Context } from '../operations/context.ts';
 import { openAddresses, publicUrlOf } from './addresses.ts';
-import { makeApp } from './app.ts';
 import { isLoopback } from './guard.ts';
-import { makeParts } from './parts.ts';
+import { makeParts, type Parts } from './parts.ts';
+import { packageRoot } from '../package.ts';
+import { problem, problemOf } from './answers.ts';
+import { assertAnnounced } from './body.ts';
+import { Metrics } from './metrics.ts';
+import { isApi, pathOf, STREAMS } from './path.ts';
+import type { Route } from './route.ts';
+import { routes } from './routes.ts';
+import { RequestGuard, type WebAccess } from './request-guard.ts';
+import type * as Packages from './web-packages.ts';
+import { page } from './plain-page.ts';
 
 export interface WebOptions {
   host: string;
@@ -152,3 +164,166 @@ async function end(server: Server): Promise<void> {
   await closed;
   clearTimeout(timer);
 }
+
+/** All routes of the server. */
+export function makeApp(packages: typeof Packages, parts: Parts, access: WebAccess): Hono {
+  const all = Object.values<Route>(routes).map(({ where, serve, limit }) => {
+    const [method, path] = where.split(' ') as [string, string];
+    return { method, path, serve, limit };
+  });
+  const app = new packages.Hono({ getPath: ({ url }) => pathOf(url) });
+  const guard = new RequestGuard(access, parts.readOnly);
+  const metrics = new Metrics(
+    packages,
+    parts,
+    all.map(({ path }) => path),
+  );
+  const files = new Files(join(packageRoot(), 'dist', 'page'));
+
+  app.use(async (c, next) => {
+    const refused = guard.check(c.req.raw);
+    if (refused === undefined) await next();
+    else c.res = refused;
+    for (const [name, value] of Object.entries(HEADERS))
+      if (!c.res.headers.has(name)) c.res.headers.set(name, value);
+    metrics.count(c.req.method, c.req.path, c.res.status);
+  });
+  // What follows is the same for everybody: where secrets are, compression would tell their length.
+  app.use('/assets/*', packages.compress());
+  app.onError((error) => problemOf(error));
+
+  for (const { method, path, serve, limit } of all)
+    app.on(method, routed(path), (c) => {
+      if (c.req.method === 'HEAD' && STREAMS.has(path)) return notFor(c.req, [method]);
+      assertAnnounced(c.req.raw, limit);
+      return serve(c, { parts, metrics });
+    });
+  for (const path of new Set(all.map((one) => one.path))) {
+    const methods = all.filter((one) => one.path === path).map(({ method }) => method);
+    app.all(routed(path), (c) => notFor(c.req, methods));
+  }
+  app.all('*', (c) => {
+    const { method, path } = c.req;
+    if (isApi(path))
+      return problem('not_found', `there is no ${method} ${path}; see /api/openapi.json`);
+    return method === 'GET' || method === 'HEAD' ? files.at(path) : notFor(c.req, ['GET']);
+  });
+  return app;
+}
+
+/** A path of the table in the way of the router. */
+function routed(path: string): string {
+  return path.replace(/\{(\w+)\}/g, ':$1');
+}
+
+/** Refuses a method that a path does not have, and names those that it has. */
+function notFor(
+  { method, path }: { method: string; path: string },
+  methods: readonly string[],
+): Response {
+  const allowed = methods.flatMap((one) =>
+    // Whoever asks only for the head of a stream would leave it open.
+    one === 'GET' && !STREAMS.has(path) ? ['GET', 'HEAD'] : [one],
+  );
+  const words = `${path} is not for ${method}, but for ${allowed.join(' and ')}; see /api/openapi.json`;
+  const response = problem('usage', words, 405);
+  response.headers.set('allow', allowed.join(', '));
+  return response;
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.png': 'image/png',
+  '.ico': 'image/x-icon',
+  '.woff2': 'font/woff2',
+  '.json': 'application/json; charset=utf-8',
+  '.txt': 'text/plain; charset=utf-8',
+};
+/** Vite puts a hash of their content into the names of these files. */
+// eslint-disable-next-line regexp/no-super-linear-backtracking -- only sees names of our own files
+const HASHED = /^\/assets\/.*-[A-Za-z0-9_-]{8,}\.[a-z0-9]+$/;
+
+/** A path that cannot be a page, although it may be requested. */
+const FILE = /^\/assets\/|^\/[^/]+\.[a-z0-9]+$/;
+
+/** The page's files as Vite wrote them. Only listed files are served, so no path leads outside. */
+export class Files {
+  readonly #folder: string;
+  #listed: Map<string, string> | undefined;
+
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  /** The file at a path, otherwise the page itself, whose script decides what to show. */
+  async at(path: string): Promise<Response> {
+    this.#listed ??= await list(this.#folder);
+    const file = this.#listed.get(path);
+    if (file !== undefined && path !== '/index.html')
+      return serve(file, { forEver: HASHED.test(path) });
+    if (FILE.test(path) && path !== '/index.html')
+      return page(404, { title: 'There is no such file', paragraphs: [] });
+    // The files may have been built again since.
+    this.#listed = await list(this.#folder);
+    const index = this.#listed.get('/index.html');
+    return index === undefined
+      ? page(503, {
+          title: 'The page is not in this build of Crosstalk',
+          paragraphs: ['The API works: see docs/web.md.'],
+        })
+      : serve(index, { forEver: false });
+  }
+}
+
+async function serve(file: string, { forEver }: { forEver: boolean }): Promise<Response> {
+  const headers = {
+    'content-type': TYPES[extname(file)] ?? 'application/octet-stream',
+    'cache-control': forEver ? 'public, max-age=31536000, immutable' : 'no-store',
+  };
+  return new Response(new Uint8Array(await readFile(file)), { headers });
+}
+
+/** The files of a folder, by their paths in a URL. */
+async function list(folder: string): Promise<Map<string, string>> {
+  try {
+    const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+    return new Map(
+      entries
+        .filter((entry) => entry.isFile())
+        .map((entry) => join(entry.parentPath, entry.name))
+        .map((file) => [`/${relative(folder, file).split(sep).join('/')}`, file]),
+    );
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return new Map();
+    throw error;
+  }
+}
+
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "font-src 'self'",
+  "connect-src 'self'",
+  "frame-ancestors 'none'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "require-trusted-types-for 'script'",
+  'trusted-types crosstalk',
+].join('; ');
+
+/** The headers of every answer. Answers that set no other caching rule are never stored. */
+const HEADERS: Readonly<Record<string, string>> = {
+  'content-security-policy': POLICY,
+  'cache-control': 'no-store',
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'permissions-policy': 'camera=(), geolocation=(), microphone=()',
+};

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { announceArrivals } from '../../src/operations/session/announce.ts';
+import { announceArrivals } from '../../src/operations/session/start.ts';
 import { tipOf, withContext } from '../../src/operations/context.ts';
 import { Bus, type Host } from '../support/bus.ts';
 import { git } from '../support/git.ts';

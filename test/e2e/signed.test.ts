@@ -10,7 +10,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { inboxLines, messageLines, threadLines } from '../../src/chat/reports.ts';
+import { inboxLines, messageLines, threadLines } from '../../src/chat/bus-port.ts';
 import { withContext } from '../../src/operations/context.ts';
 import { Bus, type Host } from '../support/bus.ts';
 import { git } from '../support/git.ts';

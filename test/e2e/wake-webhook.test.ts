@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { request, type ClientRequest } from 'node:http';
 import { expect, it, onTestFinished } from 'vitest';
-import { Wakes } from '../../src/web/webhook-limits.ts';
+import { Wakes } from '../../src/web/parts.ts';
 import { Bus, type Host, type Running } from '../support/bus.ts';
 import { until } from '../support/wait.ts';
 import { Web, type Answer } from '../support/web.ts';

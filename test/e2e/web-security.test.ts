@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { Files } from '../../src/web/files.ts';
+import { Files } from '../../src/web/serve.ts';
 import { openBrowser } from '../../src/web/browser.ts';
 import { Bus, scratch, type Host } from '../support/bus.ts';
 import { TOKEN, Web, type Answer } from '../support/web.ts';

@@ -3,7 +3,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { Housekeeping } from '../../src/dispatcher/housekeeping.ts';
+import { Housekeeping } from '../../src/dispatcher/serve.ts';
 import { openTransport } from '../../src/operations/context.ts';
 import { Bus } from '../support/bus.ts';
 import { git } from '../support/git.ts';

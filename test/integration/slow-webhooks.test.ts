@@ -5,7 +5,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { problemOf } from '../../src/web/answers.ts';
 import { eachIn } from '../../src/web/body.ts';
 import { createAdaptorServer, Hono } from '../../src/web/web-packages.ts';
-import { WebhookLimits } from '../../src/web/webhook-limits.ts';
+import { WebhookLimits } from '../../src/web/parts.ts';
 import { until } from '../support/wait.ts';
 
 /** Bodies of strangers that are read at a time. */

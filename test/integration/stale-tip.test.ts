@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
 import { MessageReader } from '../../src/bus/message-reader.ts';
-import { fetchNews } from '../../src/dispatcher/fetch.ts';
+import { fetchNews } from '../../src/dispatcher/tick.ts';
 import { Deliveries } from '../../src/dispatcher/intake/deliveries.ts';
 import { Known } from '../../src/dispatcher/intake/known.ts';
 import { Lacking } from '../../src/dispatcher/intake/lacking.ts';
 import { Lag } from '../../src/dispatcher/intake/lag.ts';
-import { TickMeter } from '../../src/dispatcher/tick-meter.ts';
+import { TickMeter } from '../../src/dispatcher/tick.ts';
 import { openTransport } from '../../src/operations/context.ts';
 import { Cursors } from '../../src/state/cursors.ts';
 import { DeadLetters } from '../../src/state/dead-letters.ts';

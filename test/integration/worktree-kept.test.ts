@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
 import { lookAtWorktree, type ListedWorktree } from '../../src/bus/worktrees.ts';
-import { sweepWorktrees } from '../../src/dispatcher/worktree-sweep.ts';
+import { sweepWorktrees } from '../../src/dispatcher/workspace-sweep.ts';
 import { Worktrees } from '../../src/state/worktrees.ts';
 import { makeTree } from '../../src/transport/worktree/make.ts';
 import { findSource } from '../../src/transport/worktree/source.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
-import { acpRunner } from '../../src/runner/acp/acp-runner.ts';
+import { acpRunner } from '../../src/runner/acp/runners.ts';
 import type { InvocationResult } from '../../src/runner/runner.ts';
 import { scratch } from '../support/bus.ts';
 

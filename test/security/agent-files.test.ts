@@ -9,7 +9,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { fileOptions } from '../../src/cli/agent-mode.ts';
+import { fileOptions } from '../../src/cli/run.ts';
 import { COMMANDS } from '../../src/cli/tables/table.ts';
 import { Bus, scratch, type Host } from '../support/bus.ts';
 import { command } from '../support/command.ts';

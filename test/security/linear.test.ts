@@ -25,7 +25,7 @@ import { folderUse, placeOf, versionProblem } from '../../src/protocol/layout.ts
 import { isOneLine } from '../../src/protocol/text/one-line.ts';
 import { isTier, parseMessage } from '../../src/protocol/message.ts';
 import { isName, isRelPath, suffixOf, toName } from '../../src/protocol/names.ts';
-import { parsePlainHeader } from '../../src/protocol/text/plain-header.ts';
+import { parsePlainHeader } from '../../src/protocol/text/frontmatter.ts';
 import { formatPrompt } from '../../src/protocol/prompt/prompt.ts';
 import { misconfigurationOf } from '../../src/agents/misconfigured.ts';
 import { refusalOf } from '../../src/agents/refusal.ts';

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSy
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { readingLine } from '../../src/agents/permission/reading-line.ts';
+import { readingLine } from '../../src/agents/permission/risk.ts';
 import { riskOf } from '../../src/agents/permission/risk.ts';
 import { scratch } from '../support/bus.ts';
 

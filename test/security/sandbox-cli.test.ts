@@ -15,7 +15,7 @@ import { dirname, join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { accountOf } from '../../src/agents/account.ts';
 import { needsOf } from '../../src/agents/sandbox.ts';
-import { cliHome, type CliHome } from '../../src/dispatcher/sandbox/cli-home.ts';
+import { cliHome, type CliHome } from '../../src/dispatcher/sandbox/confine.ts';
 import { findBackend } from '../../src/runner/sandbox/bubblewrap.ts';
 import { USUAL_SANDBOX } from '../../src/protocol/files/tier-sandbox.ts';
 import { Bus, scratch, type Host } from '../support/bus.ts';

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { COMMANDS } from '../../src/cli/tables/table.ts';
-import { fileOptions } from '../../src/cli/agent-mode.ts';
+import { fileOptions } from '../../src/cli/run.ts';
 import { ask } from '../../src/dispatcher/socket/wake.ts';
 import { Bus, type Host } from '../support/bus.ts';
 import { until } from '../support/wait.ts';

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { formatBeat, parseBeat } from '../../src/bell/beat.ts';
-import { Flood } from '../../src/bell/flood.ts';
+import { Flood } from '../../src/bell/line.ts';
 import { formatRings, parseRing } from '../../src/bell/ring.ts';
 import { parseBell, plainOrigin } from '../../src/bell/settings.ts';
 import { heldSettings } from '../../src/protocol/approval/approval.ts';
 import { shownServers } from '../../src/protocol/text/bell-servers.ts';
 import { withoutCredentials } from '../../src/credentials.ts';
-import { RungFetches } from '../../src/dispatcher/bell/fetches.ts';
+import { RungFetches } from '../../src/dispatcher/bell/far-bell.ts';
 import { Machines } from '../../src/dispatcher/bell/machines.ts';
 import { otherMachines } from '../../src/operations/lookup/machines.ts';
 import type { Heartbeat } from '../../src/state/heartbeat.ts';

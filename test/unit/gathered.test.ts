@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { Gathered } from '../../src/web/gathered.ts';
+import { Gathered } from '../../src/web/parts.ts';
 
 it('what is added while a push is under way leaves together with the next, whatever became of the first', async () => {
   const begun: string[] = [];

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { WebDelay } from '../../src/api/api.ts';
-import { standing } from '../../src/operations/page/waiting-mail.ts';
+import { standing } from '../../src/operations/page/overview.ts';
 import { shownStatesOf } from '../../src/page/live/states.ts';
 import { sinceOf, SIGNS, standingOf, stateInWords } from '../../src/page/parts/state-words.ts';
 import { reasonInWords } from '../../src/protocol/text/reasons.ts';

@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { DISPATCH_ENVIRONMENT, ENVIRONMENT, EXIT_CODES } from '../../src/cli/help/facts.ts';
 import { sectionOf } from '../../src/cli/help/sections.ts';
 import { manualPage } from '../../src/cli/help/man.ts';
-import { escaped, roffArgument } from '../../src/cli/help/roff.ts';
+import { escaped, roffArgument } from '../../src/cli/help/man.ts';
 import { optionsOf } from '../../src/cli/command/spec.ts';
 import { COMMANDS } from '../../src/cli/tables/table.ts';
 import { command } from '../support/command.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { takenOf } from '../../src/mcp/kit/given.ts';
+import { takenOf } from '../../src/mcp/kit/call.ts';
 
 const input = z.strictObject({
   to: z.string().min(1),

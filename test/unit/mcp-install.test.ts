@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { diffOf } from '../../src/mcp/install/diff.ts';
+import { diffOf } from '../../src/mcp/install/plan.ts';
 import { editJsonc } from '../../src/mcp/install/edit-jsonc.ts';
-import { editToml } from '../../src/mcp/install/edit-toml.ts';
+import { editToml } from '../../src/mcp/install/clients.ts';
 import { parseJsonc, valueOf } from '../../src/protocol/text/jsonc.ts';
 import { parseToml } from '../../src/protocol/text/toml.ts';
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { riskOf as riskBy } from '../../src/agents/permission/risk.ts';
-import type { Place, Risk } from '../../src/agents/permission/mark.ts';
+import type { Place, Risk } from '../../src/agents/permission/risk.ts';
 
 const place = { workdir: '/home/u/app', home: '/home/u' };
 const riskOf = (tool: string, input: Record<string, unknown>, at: Place): Risk =>

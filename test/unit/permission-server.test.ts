@@ -1,9 +1,9 @@
 import { PassThrough, Readable } from 'node:stream';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { eachLine } from '../../src/mcp/permission/rpc.ts';
+import { eachLine } from '../../src/mcp/permission/serve.ts';
 import { servePermission } from '../../src/mcp/permission/serve.ts';
-import { PermissionServer, type Ask, type Verdict } from '../../src/mcp/permission/server.ts';
+import { PermissionServer, type Ask, type Verdict } from '../../src/mcp/permission/serve.ts';
 
 const allow: Ask = ({ input }) => Promise.resolve({ behavior: 'allow', updatedInput: input });
 const call = (id: unknown, given: unknown): string =>

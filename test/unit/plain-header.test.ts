@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { parseFields } from '../../src/protocol/text/frontmatter.ts';
-import { formatPlainHeader, parsePlainHeader } from '../../src/protocol/text/plain-header.ts';
+import { formatPlainHeader, parsePlainHeader } from '../../src/protocol/text/frontmatter.ts';
 
 const word = fc.oneof(
   { weight: 3, arbitrary: fc.stringMatching(/^[A-Za-z0-9/][A-Za-z0-9/._@+:-]{0,8}$/) },

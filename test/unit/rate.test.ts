@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { Rate } from '../../src/web/rate.ts';
+import { Rate } from '../../src/web/parts.ts';
 
 it('in no second more are taken than may be, and whoever waits a second is taken', () => {
   const pauses = fc.array(fc.integer({ min: 0, max: 700 }), { minLength: 1, maxLength: 100 });

@@ -6,7 +6,7 @@ import type { Commit } from '../../src/protocol/commit.ts';
 import { saidSecrets } from '../../src/protocol/text/found-secret.ts';
 import { messageFile } from '../../src/protocol/layout.ts';
 import { rules } from '../../src/secrets/rule-packages.ts';
-import { scan } from '../../src/secrets/scan.ts';
+import { scan } from '../../src/secrets/screen.ts';
 import { Screen, type ScreenParts } from '../../src/secrets/screen.ts';
 import { isSuspicious } from '../../src/secrets/suspicious.ts';
 import { templateFiles } from '../../src/operations/setup/template.ts';

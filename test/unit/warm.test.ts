@@ -5,12 +5,12 @@ import { expect, it, onTestFinished } from 'vitest';
 import { acp } from '../../src/agents/output/acp.ts';
 import { toolOfCall } from '../../src/agents/permission/acp-call.ts';
 import { warmOf, type AcpWay } from '../../src/agents/sessions/warm-of.ts';
-import { acp as narrator } from '../../src/agents/told/acp.ts';
+import { acp as narrator } from '../../src/agents/told/narrators.ts';
 import type { Seat } from '../../src/dispatcher/sessions/kept.ts';
 import { makeRoom } from '../../src/dispatcher/sessions/room.ts';
 import { WarmSessions } from '../../src/dispatcher/sessions/warm-sessions.ts';
-import { Messages } from '../../src/runner/acp/messages.ts';
-import { ToolCalls } from '../../src/runner/acp/tool-calls.ts';
+import { Messages } from '../../src/runner/acp/runners.ts';
+import { ToolCalls } from '../../src/runner/acp/connection.ts';
 import { KeptProcesses } from '../../src/state/sessions/kept-processes.ts';
 import { until } from '../support/wait.ts';
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { factsOfArrivals } from '../../src/web/facts.ts';
+import { factsOfArrivals } from '../../src/web/hub.ts';
 import { path, said } from '../support/messages.ts';
 
 const NOW = new Date('2026-06-09T12:00:00Z');

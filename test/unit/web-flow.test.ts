@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { errandsOf } from '../../src/operations/page/errands.ts';
-import { draw } from '../../src/operations/page/flow-picture.ts';
+import { draw } from '../../src/operations/page/flow.ts';
 import { byAge } from '../../src/operations/page/overview.ts';
 import type { Trace } from '../../src/operations/page/recent.ts';
 import type { WebRun } from '../../src/api/api.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Context } from '../../src/operations/context.ts';
-import { makeApp } from '../../src/web/app.ts';
+import { makeApp } from '../../src/web/serve.ts';
 import { makeParts } from '../../src/web/parts.ts';
 import * as packages from '../../src/web/web-packages.ts';
 import { problemsOf, readOpenApi } from '../support/schema.ts';

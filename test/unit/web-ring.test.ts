@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import type { Context } from '../../src/operations/context.ts';
 import { Hub } from '../../src/web/hub.ts';
 import { EventRing } from '../../src/web/ring.ts';
-import { eventStream } from '../../src/web/stream.ts';
+import { eventStream } from '../../src/web/routes.ts';
 import { until } from '../support/wait.ts';
 
 const EPOCH = '0a1b2c3d';

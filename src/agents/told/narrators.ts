@@ -1,10 +1,202 @@
-import { acp } from './acp.ts';
-import { claude } from './claude.ts';
-import { codex } from './codex.ts';
-import { gemini } from './gemini.ts';
-import { opencode } from './opencode.ts';
-import { pi } from './pi.ts';
-import type { Narrator } from './told.ts';
+import { type Narrator, jsonNarrator, toolCall, words, type Told, SoFar } from './told.ts';
+import { costOf, errorOf, isNotice, usageOf } from '../output/acp.ts';
+import { objectIn, textIn, type Json, textsOf } from '../output/reader.ts';
+import type { UsageSum } from '../../protocol/usage.ts';
+import { anthropicUsage } from '../output/claude.ts';
+import { money } from '../output/sums.ts';
+import { codexUsage } from '../output/codex.ts';
+import { gemini as reading } from '../output/gemini.ts';
+import { opencodeError, opencodeUsage } from '../output/opencode.ts';
+import { OUTPUT_FORMATS } from '../output/formats.ts';
+import { piError, piUsage } from '../output/pi.ts';
+
+/** Tells a tool when it begins, and a message once it is complete. */
+function pi(): Narrator {
+  const used = new SoFar();
+  return jsonNarrator((event) => {
+    if (event['type'] === 'tool_execution_start')
+      return [toolCall(event['toolName'], event['args'])];
+    const message = objectIn(event['message']);
+    if (event['type'] !== 'message_end' || message['role'] !== 'assistant') return [];
+    return [
+      ...words('says', textsOf(message['content'])),
+      ...words('fails', piError(message)),
+      used.add(piUsage(objectIn(message['usage']))),
+    ];
+  }, OUTPUT_FORMATS['pi']?.noise);
+}
+
+/** Prints each part of its answer once it is complete, and what each step used. */
+function opencode(): Narrator {
+  const used = new SoFar();
+  return jsonNarrator((event) => {
+    const part = objectIn(event['part']);
+    switch (event['type']) {
+      case 'text':
+        return words('says', part['text']);
+      case 'tool_use':
+        return [toolCall(part['tool'], objectIn(part['state'])['input'])];
+      case 'error':
+        return words('fails', opencodeError(objectIn(event['error'])));
+      case 'step_finish':
+        return [used.add(opencodeUsage(part))];
+      default:
+        return [];
+    }
+  });
+}
+
+/** Characters of its output that are kept; of a longer one nothing is told. */
+const MAX_KEPT = 256 * 1024;
+
+/** Its JSON is one object at the end, over many lines, so nothing can be told of it on the way. */
+function gemini(): Narrator {
+  let reader = reading();
+  let kept = 0;
+  return {
+    line: (text) => {
+      kept += text.length + 1;
+      if (kept > MAX_KEPT) reader = reading();
+      else reader.line(text);
+      return [];
+    },
+    end: () => {
+      const { text, error, usage } = reader.end('');
+      return [
+        ...words('says', text),
+        ...words('fails', error),
+        ...(usage === undefined ? [] : [{ kind: 'used', usage } as const]),
+      ];
+    },
+  };
+}
+
+/** Tells an item when it begins, if it takes time, and else when it is complete. */
+function codex(): Narrator {
+  const used = new SoFar();
+  return jsonNarrator((event) => {
+    switch (event['type']) {
+      case 'item.started':
+        return begunItem(objectIn(event['item']));
+      case 'item.completed':
+        return completeItem(objectIn(event['item']));
+      case 'error':
+        return words('fails', event['message']);
+      case 'turn.failed':
+        return words('fails', objectIn(event['error'])['message']);
+      case 'turn.completed':
+        return [used.add(codexUsage(objectIn(event['usage'])))];
+      default:
+        return [];
+    }
+  });
+}
+
+function begunItem(item: Json): Told[] {
+  if (item['type'] === 'command_execution') return [toolCall('shell', item['command'])];
+  return item['type'] === 'mcp_tool_call' ? [toolCall(item['tool'], item['arguments'])] : [];
+}
+
+function completeItem(item: Json): Told[] {
+  if (item['type'] === 'agent_message') return words('says', item['text']);
+  if (item['type'] === 'web_search') return [toolCall('web search', item['query'])];
+  if (item['type'] !== 'file_change') return [];
+  const changes = Array.isArray(item['changes']) ? item['changes'].map(objectIn) : [];
+  return [toolCall('files', changes.map(({ path }) => path).join(' '))];
+}
+
+/** Messages whose usage may still change: each event of a message states that of the whole message. */
+const OPEN = 20;
+
+/** Each event of its stream is a block of a message. */
+function claude(): Narrator {
+  const open = new Map<string, UsageSum>();
+  const before = new SoFar();
+  return jsonNarrator((event) => {
+    if (event['type'] === 'result') return resultOf(event);
+    if (event['type'] !== 'assistant') return [];
+    const { id, content, usage } = objectIn(event['message']);
+    open.set(textIn(id) ?? '', anthropicUsage(objectIn(usage)));
+    const [oldest] = open;
+    if (oldest !== undefined && open.size > OPEN) {
+      open.delete(oldest[0]);
+      before.add(oldest[1]);
+    }
+    const blocks = Array.isArray(content) ? content.map(objectIn) : [];
+    return [...blocks.flatMap(blockOf), before.with(...open.values())];
+  });
+}
+
+function blockOf(block: Json): Told[] {
+  if (block['type'] === 'tool_use') return [toolCall(block['name'], block['input'])];
+  return block['type'] === 'text' ? words('says', block['text']) : [];
+}
+
+/** Its text was told before. */
+function resultOf(event: Json): Told[] {
+  const usage = {
+    ...anthropicUsage(objectIn(event['usage'])),
+    ...money(event['total_cost_usd']),
+  };
+  const failed = event['is_error'] === true ? words('fails', event['result']) : [];
+  return [...failed, { kind: 'used', usage }];
+}
+
+/**
+ * Tells a turn of the Agent Client Protocol. Text comes in pieces, which are told as one once something else
+ * comes.
+ */
+export function acp(): Narrator {
+  let text = '';
+  const said = (): Told[] => {
+    const all = words('says', text);
+    text = '';
+    return all;
+  };
+  /** The names of tools whose input was not there when they were called, by the ids of the calls. */
+  const open = new Map<string, string>();
+  const toolOf = (update: Record<string, unknown>): Told[] => {
+    const id = textIn(update['toolCallId']) ?? '';
+    const input = objectIn(update['rawInput']);
+    const title = textIn(update['title']);
+    const isKnown = Object.keys(input).some((name) => name !== 'cwd');
+    const name = textIn(update['name']) ?? textIn(update['kind']) ?? title ?? 'a tool';
+    if (update['sessionUpdate'] === 'tool_call') open.set(id, name);
+    const called = open.get(id);
+    if (called === undefined || (!isKnown && !isOver(update))) return [];
+    open.delete(id);
+    return [...said(), toolCall(called, isKnown ? input : title)];
+  };
+  const { line } = jsonNarrator((event) => {
+    const update = objectIn(objectIn(event['params'])['update']);
+    if (event['method'] === 'session/update')
+      switch (update['sessionUpdate']) {
+        case 'agent_message_chunk':
+          if (!isNotice(update)) text += textIn(objectIn(update['content'])['text']) ?? '';
+          return [];
+        case 'tool_call':
+        case 'tool_call_update':
+          return toolOf(update);
+        case 'usage_update': {
+          const usd = costOf(update);
+          return usd === undefined ? [] : said();
+        }
+        default:
+          return [];
+      }
+    if (event['method'] === undefined && event['error'] !== undefined)
+      return [...said(), ...words('fails', errorOf(objectIn(event['error'])))];
+    const result = objectIn(event['result']);
+    if (result['stopReason'] === undefined) return [];
+    const usage = usageOf(result);
+    return [...said(), ...(usage === undefined ? [] : [{ kind: 'used' as const, usage }])];
+  });
+  return { line, end: said };
+}
+
+function isOver({ status }: Record<string, unknown>): boolean {
+  return status === 'completed' || status === 'failed';
+}
 
 const NARRATORS: Readonly<Record<string, () => Narrator>> = {
   ...{ claude, codex, gemini, opencode, pi },

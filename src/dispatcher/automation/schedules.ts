@@ -1,12 +1,24 @@
 import { passed } from '../../crash-points.ts';
 import { reasonOf } from '../../errors.ts';
 import { dueNow, scheduledMessage } from '../../protocol/automation/firing.ts';
-import type { Schedule } from '../../protocol/automation/schedule.ts';
+import {
+  type Schedule,
+  hostNamedIn,
+  parseSchedule,
+  zoneOf,
+} from '../../protocol/automation/schedule.ts';
 import { outgoing } from '../../protocol/outgoing.ts';
-import type { Occurred, ScheduleRecord } from '../../state/automation/schedules.ts';
-import type { ScheduleProblem } from './broken-files.ts';
-import { SchedulesInForce, type InForceParts } from './in-force.ts';
+import type {
+  Occurred,
+  ScheduleRecord,
+  ScheduleRecords,
+} from '../../state/automation/schedules.ts';
+import { type ScheduleProblem, BrokenFiles } from './broken-files.ts';
 import { channelFor, isOpen, wasSent, type StandingParts } from './standing.ts';
+import type { FoundSchedules, ScheduleFile } from '../../bus/automation/schedules.ts';
+import type { Log } from '../../log.ts';
+import { Occurrences } from '../../protocol/automation/occurrences.ts';
+import { reachOf, recordOf, type Taking } from './taken.ts';
 
 export interface SchedulesParts extends StandingParts, InForceParts {
   /** Starts to push an entry of the outbox, and waits for nothing. */
@@ -133,5 +145,239 @@ export class Schedules {
     if (this.#failing.get(schedule) === problem) return;
     this.#failing.set(schedule, problem);
     this.#parts.log('schedule_failed', { schedule, reason: problem });
+  }
+}
+
+interface InForceParts {
+  /** Every schedule at a commit; see `ScheduleFiles`. */
+  files: (
+    tip: string,
+    known: () => Promise<Pick<ReadonlySet<string>, 'has'>>,
+  ) => Promise<FoundSchedules>;
+  /** When files were last written, see `committedSince`. */
+  committedSince: (
+    tip: string,
+    paths: readonly string[],
+    since: Date,
+  ) => Promise<Map<string, number>>;
+  records: Pick<ScheduleRecords, 'load' | 'save' | 'suffixOf'>;
+  /** The IANA time zone of this machine; without a name, what is wrong with its setting. */
+  zone: { name: string | undefined; problem: string };
+  now: () => Date;
+  log: Log;
+}
+
+/** A schedule of this host, with what it is about. */
+interface Planned {
+  /** The text from which it was read. */
+  text: string;
+  schedule: Schedule;
+  occurrences: Occurrences;
+  /** When it is due next, in milliseconds since 1970; undefined when it never is, or is paused. */
+  next: number | undefined;
+}
+
+const DAY_MS = 86_400_000;
+/** A clock that is behind what it was by less than this is looked at as one that stands still. */
+const SET_BACK_MS = 60_000;
+
+/**
+ * The schedules that a host follows: the last good form of each of their files, since when it is there,
+ * and what was dealt with. All of it is in the state directory; where nobody uses schedules, no file is
+ * read and none is written.
+ */
+class SchedulesInForce {
+  readonly #parts: InForceParts;
+  #tip: string | undefined;
+  #alias: string | undefined;
+  /** The files that were followed last, with their objects. */
+  #print = '';
+  /** Undefined until there is a schedule. */
+  #records: Map<string, ScheduleRecord> | undefined;
+  readonly #planned = new Map<string, Planned>();
+  readonly #broken: BrokenFiles;
+  #beyond = 0;
+  #clock = 0;
+  /** Whether what is on record was compared with the history since the start. */
+  #isChecked = false;
+  /** Whether the records differ from what is on disk. */
+  #isChanged = false;
+
+  constructor(parts: InForceParts) {
+    this.#parts = parts;
+    this.#broken = new BrokenFiles(parts.log);
+  }
+
+  /** When the first of them is due; undefined where there is none. */
+  get next(): number | undefined {
+    const all = [...this.#planned.values()].flatMap(({ next }) => next ?? []);
+    return all.length === 0 ? undefined : Math.min(...all);
+  }
+
+  /** Files that cannot be read, and how many were passed over. */
+  get problems(): ScheduleProblem[] {
+    const broken = this.#broken.problems;
+    const problem = `${String(this.#beyond)} files of local/schedules were passed over: there are too many`;
+    // First, as only some of many are shown.
+    return this.#beyond === 0 ? broken : [{ schedule: '', problem }, ...broken];
+  }
+
+  /** Those that are due. */
+  due(): { schedule: Schedule; occurrences: Occurrences; record: ScheduleRecord }[] {
+    const now = this.#parts.now().getTime();
+    return [...this.#planned].flatMap(([name, { next = Infinity, ...planned }]) => {
+      const record = this.#records?.get(name);
+      return next > now || record === undefined ? [] : [{ ...planned, record }];
+    });
+  }
+
+  /** Up to which time everything is dealt with, in milliseconds since 1970. */
+  static dealtWith({ since, last = since }: ScheduleRecord): number {
+    return Math.max(Date.parse(since), Date.parse(last));
+  }
+
+  /**
+   * Records what became of an occurrence, and finds out when it is due next. {@link keep} makes the
+   * record durable.
+   */
+  dealt(name: string, record: ScheduleRecord): void {
+    if (this.#records === undefined) return;
+    this.#records.set(name, record);
+    this.#plan(name, record);
+    this.#isChanged = true;
+  }
+
+  /** Makes what was recorded durable; what cannot be written now is written by {@link follow}. */
+  async keep(): Promise<void> {
+    if (this.#isChanged) await this.#save();
+  }
+
+  /** Nothing came of the look at one: it is due at its next occurrence. */
+  planAgain(name: string): void {
+    const record = this.#records?.get(name);
+    if (record !== undefined) this.#plan(name, record);
+  }
+
+  /** Follows what the files of a commit say, and the clock. */
+  async follow(alias: string, tip: string): Promise<void> {
+    const { files: read, now } = this.#parts;
+    if (this.#tip !== tip || this.#alias !== alias) {
+      const { files, beyond } = await read(tip, () => this.#load());
+      this.#beyond = beyond;
+      const print = files.map(({ path, oid }) => `${path} ${oid}`).join();
+      const isSame = this.#isChecked && print === this.#print && this.#alias === alias;
+      if (files.length > 0) await this.#load();
+      if (this.#records !== undefined && !isSame)
+        await this.#update(alias, tip, files, this.#records);
+      [this.#tip, this.#alias, this.#print] = [tip, alias, print];
+    }
+    const clock = now().getTime();
+    if (clock + SET_BACK_MS < this.#clock)
+      for (const name of this.#planned.keys()) this.planAgain(name);
+    this.#clock = clock;
+    await this.keep();
+  }
+
+  async #load(): Promise<Map<string, ScheduleRecord>> {
+    return (this.#records ??= await this.#parts.records.load());
+  }
+
+  async #save(): Promise<void> {
+    await this.#parts.records.save(this.#records ?? new Map());
+    this.#isChanged = false;
+  }
+
+  async #update(
+    alias: string,
+    tip: string,
+    files: readonly ScheduleFile[],
+    records: Map<string, ScheduleRecord>,
+  ): Promise<void> {
+    const broken = this.#broken.begin();
+    const kept = new Set<string>();
+    const takings: Taking[] = [];
+    for (const file of files) {
+      const { name, text, result } = file;
+      const known = records.get(name);
+      if (!result.ok) {
+        const isKnown = known !== undefined && hostNamedIn(known.text) === alias;
+        if (isKnown) kept.add(name);
+        broken.note(alias, file, result.problems, isKnown);
+      } else if (result.value.host === alias) {
+        kept.add(name);
+        const isFollowed = zoneOf(result.value, this.#parts.zone.name) !== undefined;
+        if (!isFollowed)
+          broken.note(alias, file, [`${this.#parts.zone.problem}; add a timezone`], isFollowed);
+        if (known?.text !== text || !this.#isChecked)
+          takings.push({ file, schedule: result.value, known });
+      }
+    }
+    const now = this.#parts.now();
+    const written = await this.#written(tip, takings, now);
+    for (const taking of takings) {
+      const { name, path } = taking.file;
+      const record = recordOf(taking, written.get(path), now);
+      if (record === taking.known) continue;
+      records.set(name, record);
+      this.#plan(name, record);
+      this.#isChanged = true;
+      const next = this.#planned.get(name)?.next;
+      this.#parts.log('schedule_loaded', {
+        schedule: name,
+        path,
+        ...(next !== undefined && { next: new Date(next).toISOString() }),
+      });
+    }
+    for (const name of [...records.keys()])
+      if (!kept.has(name)) {
+        this.#isChanged = records.delete(name);
+        this.#planned.delete(name);
+      }
+    for (const [name, record] of records) if (!this.#planned.has(name)) this.#plan(name, record);
+    this.#isChecked = true;
+  }
+
+  /** When some files were last written: one walk through the history for all, however many there are. */
+  async #written(tip: string, takings: readonly Taking[], now: Date): Promise<Map<string, number>> {
+    if (takings.length === 0) return new Map();
+    const since = Math.min(...takings.map((taking) => reachOf(taking, now)));
+    const paths = takings.map(({ file }) => file.path);
+    return this.#parts.committedSince(tip, paths, new Date(since));
+  }
+
+  #plan(name: string, record: ScheduleRecord): void {
+    const before = this.#planned.get(name);
+    const planned = before?.text === record.text ? before : this.#parsed(name, record);
+    if (planned === undefined) {
+      this.#planned.delete(name);
+      return;
+    }
+    const after = SchedulesInForce.dealtWith(this.#corrected(name, record));
+    const next = planned.schedule.enabled ? planned.occurrences.after(after) : undefined;
+    this.#planned.set(name, { ...planned, next });
+  }
+
+  #parsed(name: string, { text }: ScheduleRecord): Omit<Planned, 'next'> | undefined {
+    const parsed = parseSchedule(text, name);
+    if (!parsed.ok) return undefined;
+    const schedule = parsed.value;
+    const zone = zoneOf(schedule, this.#parts.zone.name);
+    if (zone === undefined) return undefined;
+    return { text, schedule, occurrences: new Occurrences(schedule, zone) };
+  }
+
+  /**
+   * What was dealt with much later than now was so by a clock that was ahead: from now on it is as if
+   * nothing had been. Where it was ahead by less, the schedule waits until it is as late again.
+   */
+  #corrected(name: string, record: ScheduleRecord): ScheduleRecord {
+    const now = this.#parts.now();
+    if (SchedulesInForce.dealtWith(record) <= now.getTime() + DAY_MS) return record;
+    const { last, ...rest } = record;
+    const corrected = { ...rest, since: now.toISOString() };
+    if (last !== undefined) this.#parts.log('clock_set_back', { schedule: name, last });
+    this.#records?.set(name, corrected);
+    this.#isChanged = true;
+    return corrected;
   }
 }

@@ -12,9 +12,11 @@ import type { Answers } from '../socket/answers.ts';
 import type { HeardMachine, Heartbeat } from '../../state/heartbeat.ts';
 import type { OutboxEntry } from '../../state/outbox-entry.ts';
 import type { Transport } from '../../transport/transport.ts';
-import { RungFetches } from './fetches.ts';
 import { Machines } from './machines.ts';
-import { namedHosts } from './named-hosts.ts';
+import { readHosts } from '../../bus/host.ts';
+import { isFor } from '../../protocol/cancel.ts';
+import { placeOf } from '../../protocol/layout.ts';
+import { parseMessage, type Message } from '../../protocol/message.ts';
 
 export interface FarBellParts {
   transport: Transport;
@@ -204,3 +206,136 @@ export class FarBell {
     });
   }
 }
+
+/** The most messages of a push that are looked at; with more, everybody is told. */
+const MOST_MESSAGES = 500;
+
+/**
+ * The hosts that serve somebody to whom one of some entries is addressed: those that may have to start
+ * a run, end one, or go on with one.
+ *
+ * @param tip where the entries are on the bus
+ * @param self the host that pushed them, which knows of them
+ */
+async function namedHosts(
+  transport: Transport,
+  tip: string,
+  entries: readonly OutboxEntry[],
+  self: string | undefined,
+): Promise<string[]> {
+  const files = entries
+    .flatMap(({ commits }) => commits)
+    .flatMap((commit) => commit.files)
+    .filter(({ path }) => placeOf(path).kind === 'message');
+  const messages = new Map<string, Message>();
+  for (const { content } of files.slice(0, MOST_MESSAGES)) {
+    const message = parseMessage(Buffer.from(content));
+    if (!message.ok) continue;
+    const { type, from, to } = message.value;
+    messages.set(JSON.stringify([type, from, to]), message.value);
+  }
+  if (messages.size === 0) return [];
+  const isMore = files.length > MOST_MESSAGES;
+  const differing = [...messages.values()];
+  const named = new Set<string>();
+  for (const { result } of await readHosts(transport, tip)) {
+    if (!result.ok || result.value.alias === self) continue;
+    const { alias, actors } = result.value;
+    const isNamed = [...actors.keys()].some((actor) =>
+      differing.some((message) => isFor(message, actor, alias)),
+    );
+    if (isMore || isNamed) named.add(alias);
+  }
+  return [...named];
+}
+
+/** The least time between two fetches that bring nothing, in milliseconds. */
+const BETWEEN_FALSE_MS = 1000;
+
+/** Runs something after some milliseconds, unless what it returns is called before that. */
+export type Later = (ms: number, run: () => void) => () => void;
+
+/**
+ * Decides when what others say leads to a fetch. A ring may be false: anybody who reaches the server can
+ * ring. So a fetch that a ring has led to and that brought nothing puts off the next one to a second after
+ * it; those that bring news are as many as there is news.
+ */
+export class RungFetches {
+  readonly #fetch: (tip: string | undefined) => void;
+  readonly #known: () => string | undefined;
+  readonly #now: () => number;
+  readonly #later: Later;
+  #lastFalse = -Infinity;
+  /** Takes back what is to be asked for later. */
+  #cancel: (() => void) | undefined;
+  #wanted: string | undefined;
+  /** A fetch is asked for, and has not begun. */
+  #isAsked = false;
+  /** A fetch that was asked for is under way. */
+  #isUnderWay = false;
+
+  /**
+   * @param fetch asks for a fetch, which begins some time after that; it is told what there should be
+   * @param known the commit up to which everything is known
+   * @param now milliseconds of any clock
+   * @param later waits in the time of the machine, unless another one is given
+   */
+  constructor(
+    fetch: (tip: string | undefined) => void,
+    known: () => string | undefined,
+    now: () => number,
+    later: Later = afterMs,
+  ) {
+    this.#fetch = fetch;
+    this.#known = known;
+    this.#now = now;
+    this.#later = later;
+  }
+
+  /** Somebody says that the bus is at this commit; without one, that there may be news. */
+  rung(tip?: string): void {
+    if (tip !== undefined && tip === this.#known()) return;
+    this.#wanted = tip ?? '';
+    if (this.#isAsked || this.#isUnderWay || this.#cancel !== undefined) return;
+    const wait = this.#lastFalse + BETWEEN_FALSE_MS - this.#now();
+    if (wait <= 0) this.#ask();
+    else
+      this.#cancel = this.#later(wait, () => {
+        this.#cancel = undefined;
+        this.#ask();
+      });
+  }
+
+  /** A fetch begins, whoever asked for it. */
+  begin(): void {
+    this.#isUnderWay = this.#isAsked;
+    this.#isAsked = false;
+    this.#wanted = undefined;
+  }
+
+  /** It is over. @param isNew whether it brought anything */
+  end(isNew: boolean): void {
+    if (this.#isUnderWay && !isNew) this.#lastFalse = this.#now();
+    this.#isUnderWay = false;
+    const wanted = this.#wanted;
+    if (wanted !== undefined) this.rung(wanted === '' ? undefined : wanted);
+  }
+
+  stop(): void {
+    this.#cancel?.();
+  }
+
+  #ask(): void {
+    // The news may have come by another way.
+    if (this.#wanted === undefined || this.#wanted === this.#known()) return;
+    this.#isAsked = true;
+    this.#fetch(this.#wanted === '' ? undefined : this.#wanted);
+  }
+}
+
+const afterMs: Later = (ms, run) => {
+  const timer = setTimeout(run, ms);
+  return () => {
+    clearTimeout(timer);
+  };
+};

@@ -12,14 +12,15 @@ import type { Ledger } from '../../state/bills/ledger.ts';
 import type { Runs } from '../../state/runs.ts';
 import { failedLetters, parkedLetter, postponed, sayFailed } from './letters.ts';
 import { eachInTurn } from '../../wait.ts';
-import { sayFired, type Subscriptions } from '../automation/subscriptions.ts';
+import { sayFired, type Subscriptions, type FollowUp } from '../automation/subscriptions.ts';
 import type { Gated } from '../gates/gated.ts';
 import type { Publisher } from '../../bus/publisher.ts';
 import type { BudgetMail } from './budget-mail.ts';
-import { answerEntry, type AnswerEntry } from './answer-entry.ts';
 import type { Job, JobResult } from './job.ts';
 import { recordPlan } from './plan.ts';
 import type { Troubles } from '../../bus/troubles.ts';
+import { messageFile } from '../../protocol/layout.ts';
+import type { OutboxEntry } from '../../state/outbox.ts';
 
 export interface RecordParts extends OutcomeParts {
   kept: KeptOutcomes;
@@ -245,4 +246,53 @@ async function publishAnswer(
 function stderrOf({ stderrTail }: InvocationResult): { stderr?: string } {
   const text = stderrTail.trim();
   return text === '' ? {} : { stderr: text.slice(-500) };
+}
+
+interface AnswerEntryParts {
+  subscriptions: Pick<Subscriptions, 'after'>;
+  signal: AbortSignal;
+  newId: () => string;
+  suffix: () => string;
+}
+
+/** The answers of a run as they go into the outbox, with what follows on them. */
+interface AnswerEntry {
+  entry: OutboxEntry;
+  /** Of the answers. */
+  relPaths: string[];
+  /** Of the answers' files. */
+  paths: string[];
+  tasks: FollowUp[];
+}
+
+/**
+ * One entry for the answers of a run and the tasks that subscriptions give because of them: a crash
+ * leaves both or neither.
+ */
+async function answerEntry(
+  parts: AnswerEntryParts,
+  { actor, channel, messages, host, tip }: Job,
+  answers: Extract<JobResult, { kind: 'answered' }>['answers'],
+  letter: DeadLetter | undefined,
+): Promise<AnswerEntry> {
+  const written = answers.map((answer) => ({
+    ...answer,
+    ...outgoing(answer.message, answer.channel, host, parts.suffix()),
+  }));
+  const tasks = await parts.subscriptions.after(host, tip, written, parts.signal);
+  return {
+    relPaths: written.map(({ relPath }) => relPath),
+    paths: written.map((one) => messageFile(one.channel, one.relPath)),
+    tasks,
+    entry: {
+      id: parts.newId(),
+      commits: [...written, ...tasks].map(({ commit }) => commit),
+      delivery: {
+        actor,
+        channel,
+        messages,
+        ...(letter === undefined ? {} : { deadLetter: letter.id }),
+      },
+    },
+  };
 }

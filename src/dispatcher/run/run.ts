@@ -1,6 +1,6 @@
 import type { Job, JobResult, RunParts } from './job.ts';
 import { outcomeOf } from '../../runner/outcome.ts';
-import type { InvocationResult } from '../../runner/runner.ts';
+import type { InvocationResult, RunningCli } from '../../runner/runner.ts';
 import { CrosstalkError } from '../../errors.ts';
 import type { BranchOnRecord } from '../../protocol/text/branch.ts';
 import { MAX_STEPS } from '../../protocol/causality.ts';
@@ -21,7 +21,6 @@ import type { DeadLetter } from '../../state/dead-letters.ts';
 import { bill, endingOf, type Ran } from './bill.ts';
 import { conclude, failed, hasAnswered, isCancelled, stillAwaits } from './conclude.ts';
 import { asItsCliSays } from './hopeless.ts';
-import { overBudget } from './over-budget.ts';
 import { permitOf, permittingOf } from './permitting.ts';
 import { refusedIfSo } from './refusals.ts';
 import { confinedAs, NOTHING_RAN, prepare, runIn, unlessConfined } from './cli.ts';
@@ -30,10 +29,17 @@ import { serversForRun } from '../laying/mcp-servers.ts';
 import type { Turn } from '../sessions/session-of-run.ts';
 import { inSession } from '../sessions/turn.ts';
 import { insist } from './record.ts';
-import { tellerOf, withSteered } from './steer.ts';
 import { untriedTiers } from './tier-choice.ts';
 import { workplaceOf, type Workplace } from './workplace.ts';
 import { branchBefore, bringBack, leaveWorktree, openWorktree } from './worktree.ts';
+import { answerMessages } from '../../protocol/reply.ts';
+import { endsByItself } from '../../protocol/text/reasons.ts';
+import type { Allowed, Spent } from './budgets.ts';
+import { peopleWhoWait, whileHeld } from './waiting-note.ts';
+import { MAX_BATCH_BYTES } from '../../protocol/conversation.ts';
+import { steeringPrompt } from '../../protocol/prompt/steering-prompt.ts';
+import { inLine } from '../../protocol/text/structure.ts';
+import type { Tell } from '../steering/run-steering.ts';
 
 /**
  * Runs an actor's CLI on a batch and returns the result. It writes nothing except the run record.
@@ -247,4 +253,109 @@ async function isAnswered(parts: RunParts, job: Job, batch: readonly Located[]):
     begun,
   );
   return (await stillOpen(parts, job, batch, ownOf(job.actor))).size === 0;
+}
+
+/**
+ * What becomes of a run that may not begin: its mail waits, and people who asked for it are told once.
+ *
+ * @param briefing undefined if another tier takes the mail, so that nobody has to be told
+ */
+function overBudget(
+  parts: Pick<RunParts, 'budgets' | 'now'>,
+  job: Job,
+  briefing: Briefing | undefined,
+  allowed: Exclude<Allowed, { kind: 'free' }>,
+): JobResult {
+  if (allowed.kind === 'later') return { kind: 'over_budget', tell: [], told: [] };
+  const { reason, said, until } = allowed;
+  const spent = { reason, said, until };
+  if (briefing === undefined) return { kind: 'over_budget', spent, tell: [], told: [] };
+  const plans = peopleWhoWait(job.actor, briefing)
+    .map((plan) => ({ plan, key: `${job.actor} ${job.channel} ${plan.re.join(' ')}` }))
+    .filter(({ key }) => !parts.budgets.isTold(key));
+  const writer = { actor: job.actor, host: job.host, at: parts.now() };
+  const body = waitingText(job, allowed);
+  const tell = answerMessages(
+    plans.map(({ plan }) => plan),
+    briefing.batch,
+    body,
+    writer,
+    job.channel,
+  ).map((note) => whileHeld(note, 'budget'));
+  return {
+    kind: 'over_budget',
+    spent,
+    tell,
+    told: plans.map(({ key }) => key),
+  };
+}
+
+function waitingText({ actor, host }: Job, { reason, said, until }: Spent): string {
+  const go = `when somebody on ${host} calls: crosstalk resume --for ${actor}`;
+  const when = endsByItself(reason) ? `at ${until}, or ${go}` : go;
+  return `${actor} on ${host} has not begun: ${said}. It goes on ${when}\n`;
+}
+
+/** Of what a run is told, a transcript shows no more characters. */
+const MOST_SHOWN = 500;
+
+/**
+ * How the agent of a run is told a message of the same run, which came while it was at work. The message is one that
+ * the run might have begun with: whose tasks its tier serves, how much one run is given, and how often it may start,
+ * holds for it too. An agent that is told something often begins again, so it counts as a start.
+ *
+ * @param about `briefing` is that of the run with all that it was told; `isLimited`: whether a budget applies to it
+ */
+function tellerOf(
+  parts: RunParts,
+  job: Job,
+  about: { briefing: Briefing; isLimited: boolean },
+  cli: RunningCli,
+): Tell {
+  return async (message) => {
+    const briefing = await brief(parts, job);
+    const added = briefing.batch.find(({ relPath }) => relPath === message);
+    if (added === undefined || briefing.unread.length > 0)
+      return { no: 'it cannot be read in this clone' };
+    if (briefing.cancelled.has(message)) return { no: 'it was taken back' };
+    const turnedAway = await unaccepted(parts, job, { ...briefing, batch: [added] });
+    if (turnedAway !== undefined) return { no: turnedAway.why };
+    // What is told costs more, and nothing bounds how much: a run is handed what is left of a budget once.
+    if (about.isLimited)
+      return { no: 'its tier has a budget, from which each run is paid by itself' };
+    const bytes = briefing.batch.reduce(
+      (sum, { message: { body } }) => sum + Buffer.byteLength(body),
+      0,
+    );
+    if (bytes > MAX_BATCH_BYTES)
+      return { no: 'the run has been given as much as one run is given' };
+    if (!(await parts.guards.mayTell(job)))
+      return { no: 'its tier may not start anything just now' };
+    const { batch, plans: answers } = briefing;
+    const words = steeringPrompt({ word: parts.secret(8), added, batch, answers });
+    const { from, body } = added.message;
+    parts.transcribing.tell(job.id, `${from}, meanwhile: ${inLine(body).slice(0, MOST_SHOWN)}`);
+    if (cli.steer === undefined) {
+      // A process for one prompt cannot be told anything.
+      cli.cancel();
+      await parts.guards.told(job);
+      return 'ended';
+    }
+    const reached = await cli.steer(words);
+    if (reached === 'late') return reached;
+    await parts.guards.told(job);
+    if (reached !== 'ended') about.briefing = briefing;
+    return reached;
+  };
+}
+
+/** The answers that take in what their run was told say so. */
+function withSteered(ended: JobResult, { steering }: Job): JobResult {
+  const taken = steering?.taken ?? [];
+  if (ended.kind !== 'answered' || taken.length === 0) return ended;
+  const answers = ended.answers.map(({ channel, message }) => {
+    const steered = taken.filter((one) => message.re.includes(one.message));
+    return { channel, message: { ...message, ...(steered.length > 0 && { steered }) } };
+  });
+  return { ...ended, answers };
 }

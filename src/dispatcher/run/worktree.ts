@@ -14,11 +14,14 @@ import { bringBranch, leftBehind } from '../../transport/worktree/bring.ts';
 import { othersOf } from '../../transport/worktree/look.ts';
 import { unfetchedIn } from '../../transport/worktree/own.ts';
 import { makeTree } from '../../transport/worktree/make.ts';
-import { pushSearched } from './worktree-push.ts';
 import { branchTip, findSource, nameOf } from '../../transport/worktree/source.ts';
 import type { Briefing } from './briefing.ts';
 import type { TreePlace, WorkplaceParts } from './workplace.ts';
 import { workdirOf } from '../laying/workdir.ts';
+import type { FoundSecret } from '../../protocol/text/found-secret.ts';
+import { addedBy } from '../../transport/worktree/added.ts';
+import { gitForRemote, pushBranch } from '../../transport/worktree/push.ts';
+import { commitsAt } from '../../transport/worktree/there.ts';
 
 export interface WorktreeParts extends WorkplaceParts {
   worktrees: Worktrees;
@@ -201,4 +204,46 @@ async function isFolder(path: string): Promise<boolean> {
     (found) => found.isDirectory(),
     () => false,
   );
+}
+
+interface PushParts {
+  environment: NodeJS.ProcessEnv;
+  lookForSecrets: LookForSecrets;
+}
+
+/**
+ * Pushes a branch to a remote of the repository, unless what the commits that are not there yet bring along looks like a secret
+ * (work.md, "Nothing secret leaves"): a person looks at it then, and pushes it by hand, or does not.
+ *
+ * @throws CrosstalkError `held`, which names what was found without showing it; `git_failed`
+ */
+async function pushSearched(
+  { environment, lookForSecrets }: PushParts,
+  { source, tree }: TreePlace,
+  to: { remote: string; commit: string; last: string | undefined },
+  signal: AbortSignal,
+): Promise<void> {
+  const held = (why: string): CrosstalkError =>
+    new CrosstalkError(
+      'held',
+      `the branch ${tree.branch} is not pushed to ${to.remote}, as ${why}; look at it, and push it yourself from ${source.dir} if nobody minds`,
+    );
+  const git = await gitForRemote(environment, source, tree, to.remote);
+  const known = await commitsAt(git, source, to.remote, signal);
+  const added = await addedBy(git, to.commit, known, signal);
+  if (added === undefined) throw held('it is too large to be searched for secrets');
+  const author = { name: '', email: '' };
+  const commits = [{ author, at: '', subject: '', files: added }];
+  const found = await lookForSecrets({ id: '', commits }).catch((error: unknown) => {
+    throw held(`it cannot be searched for secrets: ${reasonOf(error)}`);
+  });
+  if (found.length > 0) throw held(`it looks as if it had ${said(found)}`);
+  await pushBranch(git, tree, to, signal);
+}
+
+/** Lines are left out: they are none of the file, but of its changes. */
+function said(found: readonly FoundSecret[]): string {
+  const all = [...new Set(found.map(({ kind, where }) => `${kind} in ${where}`))];
+  const more = all.length > 3 ? ` and ${String(all.length - 3)} more` : '';
+  return `${all.slice(0, 3).join(', ')}${more}`;
 }

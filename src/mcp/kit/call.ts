@@ -2,9 +2,8 @@ import { CrosstalkError, reasonOf } from '../../errors.ts';
 import { withContext, type Context } from '../../operations/context.ts';
 import { shown } from '../../protocol/text/result.ts';
 import type { ServerSurroundings, Tool, ToolCall } from './tool.ts';
-import { takenOf } from './given.ts';
 import { oneLine, Untrusted } from './untrusted.ts';
-import { inToolWords } from './words.ts';
+import type { z as Zod } from './sdk.ts';
 
 /** The answer to a call of a tool. */
 export interface Answer {
@@ -89,4 +88,92 @@ function checked(tool: Tool, given: unknown, note: (line: string) => void): neve
 function said(error: unknown): string {
   if (error instanceof CrosstalkError) return error.message;
   return `${reasonOf(error)}; nothing sent is lost`;
+}
+
+/** The arguments of a call as a tool takes them. */
+interface Taken {
+  members: Record<string, unknown>;
+  /** What was passed over, in words. */
+  notes: string[];
+}
+
+/**
+ * Takes arguments as clients and models send them: null and empty text for what is left out, lists, numbers and
+ * booleans as text, numbers in the place of text, and members of their own. What a member means is never guessed:
+ * it is taken in another form only if its schema refuses the one that was given.
+ */
+export function takenOf(input: Zod.ZodObject, given: unknown): Taken | undefined {
+  const all = given ?? {};
+  if (typeof all !== 'object' || Array.isArray(all)) return undefined;
+  const names = Object.keys(input.shape);
+  const unknown = Object.keys(all).filter((name) => !names.includes(name));
+  const members: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(all)) {
+    const schema = input.shape[name] as Zod.ZodType | undefined;
+    if (schema === undefined || (isEmpty(value) && schema.safeParse(undefined).success)) continue;
+    members[name] = fitting(schema, value);
+  }
+  const notes = unknown.map((name) => `${shown(name)} was passed over: there is no such argument`);
+  return { members, notes };
+}
+
+function isEmpty(value: unknown): boolean {
+  return value === null || value === '';
+}
+
+/** The value in the first form that a schema takes, else as it is. */
+function fitting(schema: Zod.ZodType, value: unknown): unknown {
+  const forms = [value, ...otherForms(value)];
+  return forms.find((form) => schema.safeParse(form).success) ?? value;
+}
+
+/** What a text may stand for, a value in JSON or the only one of a list; and the text for a number. */
+function otherForms(value: unknown): unknown[] {
+  if (typeof value === 'number' || typeof value === 'boolean') return [String(value)];
+  if (typeof value !== 'string') return [];
+  // Python writes them so.
+  const text = /^(?:True|False)$/.test(value) ? value.toLowerCase() : value;
+  try {
+    return [JSON.parse(text), [value]];
+  } catch {
+    return [[value]];
+  }
+}
+
+/**
+ * An error in the words of a tool's caller, who knows arguments and tools but neither options of a
+ * command line nor a shell: `--channel <name>` becomes `channel`, and `crosstalk status` the tool of
+ * that name. Options of no tool stay, because they are for the operator.
+ *
+ * @param members the arguments of the tool
+ * @param tools the names of all tools
+ */
+function inToolWords(
+  message: string,
+  members: readonly string[],
+  tools: readonly string[],
+): string {
+  return message
+    .replace(
+      'give its text as an argument, on stdin, or with --file <path>',
+      'give its text as body',
+    )
+    .replace(
+      /(?<![\w-])--([a-z]+)\b(?: <[^<>]{1,40}>)?/g,
+      (all, option: string) => argumentOf(option, members) ?? all,
+    )
+    .replace(
+      /(?<=with: )crosstalk ([a-z]+)(?: ([a-z]+))?(?=$|;|,)/g,
+      (all, group: string, word?: string) => {
+        if (word !== undefined && tools.includes(`${group}_${word}`))
+          return `the tool ${group}_${word}`;
+        return tools.includes(group) ? `the tool ${group}` : all;
+      },
+    );
+}
+
+/** The argument that stands for an option; one that may be repeated is a list. */
+function argumentOf(option: string, members: readonly string[]): string | undefined {
+  const name = [option, `${option}s`].find((one) => members.includes(one));
+  return name && `the argument ${name}`;
 }

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { Decisions, digestOfProposal } from '../../bus/decisions.ts';
 import { ChannelLinks } from '../../bus/channel-links.ts';
 import { CrosstalkError } from '../../errors.ts';
@@ -5,6 +6,7 @@ import {
   decidesOn,
   type CountedDecision,
   type IgnoredDecision,
+  type Proposal,
 } from '../../protocol/decision/judge.ts';
 import type { Message } from '../../protocol/message.ts';
 import type { Decision, PermissionOnRecord } from '../../protocol/text/decision.ts';
@@ -12,14 +14,13 @@ import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { acquire } from '../../state/lock.ts';
 import { tipOf, type Context } from '../context.ts';
 import { queuedDecisions } from '../lookup/queued.ts';
-import { isOfHere, waitingHere } from '../lookup/waiting-here.ts';
+import { isOfHere, waitingHere, type WaitingHere } from '../lookup/waiting-here.ts';
 import { noteSeen } from '../lookup/seen.ts';
 import { resolveFrom } from '../lookup/resolve.ts';
 import { findFile, shownMessage } from '../reading/read.ts';
 import type { SendInput, Sent } from '../sending/input.ts';
 import { send, senderIn, type SendOptions } from '../sending/send.ts';
-import { assertSigns, assertWaits } from './counting.ts';
-import { assertPerson } from './person.ts';
+import type { RunRecord } from '../../state/runs.ts';
 
 /** Who is asked to decide on what. */
 export interface ProposalInput {
@@ -216,4 +217,93 @@ async function judged(
   }
   const takenBack = await decisions.takenBack(tip, proposal, written);
   return { ...found, ...(takenBack !== undefined && { takenBack }) };
+}
+
+/**
+ * On the machine that asked it is known what waits: a plan that was dropped, or done, is not decided on, and
+ * neither is a text that somebody has put in its place. What is forged on the bus ends no waiting there.
+ *
+ * @param takenBack the message that says on the bus that nothing is to be decided any more
+ * @throws CrosstalkError `refused`
+ */
+function assertWaits(
+  here: WaitingHere,
+  { channel, relPath, digest, isElsewhere = false }: Proposal,
+  takenBack: string | undefined,
+): void {
+  const ref = { channel, relPath };
+  const isWaiting = here.waits(ref);
+  const known = here.digestOf(ref);
+  if (known !== undefined && known !== digest)
+    throw new CrosstalkError(
+      'refused',
+      `${relPath} has another text on the bus than this machine has proposed, so somebody has changed it; nothing was decided. See what waits with: crosstalk status`,
+    );
+  if (!isWaiting && takenBack !== undefined)
+    throw new CrosstalkError(
+      'refused',
+      `${relPath} waits for nobody any more: ${takenBack} takes it back; nothing was decided`,
+    );
+  if (!isWaiting && !isElsewhere)
+    throw new CrosstalkError(
+      'refused',
+      `nothing waits for a decision on ${relPath} any more: what it was about is answered, taken back or planned anew; see what waits with: crosstalk status`,
+    );
+}
+
+/**
+ * Where another machine has asked, a decision without a signature would be ignored there.
+ *
+ * @throws CrosstalkError `refused` where nothing is signed here
+ */
+function assertSigns(
+  { transport }: Context,
+  { host = '' }: Message,
+  { relPath, approver }: Proposal,
+): void {
+  if ((transport.defaults.signingKey ?? '') !== '') return;
+  const where = host === '' ? 'another machine' : escapeInvisible(host);
+  throw new CrosstalkError(
+    'refused',
+    `${relPath} was proposed on ${where}, and this is another machine: there a decision counts only if it is signed, and no key is configured here. Make one with: crosstalk key create; have it pinned on ${where} with: crosstalk key pin ${approver} <public key>; or decide on ${where}. Nothing was decided`,
+  );
+}
+
+/** No process has more ancestors that are looked at. */
+const MAX_ANCESTORS = 64;
+
+/**
+ * Refuses whatever can be known to be done by a run: only a person decides (trust.md). Agent mode says so, a
+ * dispatch in the surroundings, and on Linux the processes that have started this one, also where a run has
+ * taken all variables away. A run outside of a sandbox that goes further, by a process that is nobody's
+ * child for instance, acts with all the rights of the operator anyway.
+ *
+ * @throws CrosstalkError `refused`
+ */
+async function assertPerson({ agentMode, dispatch, runs }: Context): Promise<void> {
+  const isOfRun =
+    agentMode !== undefined ||
+    dispatch.id !== undefined ||
+    (await isBelow(process.pid, await runs.leftovers().catch(() => [])));
+  if (isOfRun)
+    throw new CrosstalkError(
+      'refused',
+      'not for a run: only a person decides, in a terminal of their own',
+    );
+}
+
+/** Whether a process descends from one of the runs, or carries the directory of one. */
+async function isBelow(pid: number, under: readonly RunRecord[]): Promise<boolean> {
+  const leaders = new Map(under.map(({ process: { pid: leader, started } }) => [leader, started]));
+  let at = pid;
+  for (let steps = 0; steps < MAX_ANCESTORS && at > 1; steps++) {
+    const stat = await readFile(`/proc/${String(at)}/stat`, 'utf8').catch(() => undefined);
+    if (stat === undefined) return false;
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    if (leaders.has(at) && [fields[19], ''].includes(leaders.get(at))) return true;
+    const environment = await readFile(`/proc/${String(at)}/environ`, 'latin1').catch(() => '');
+    if (`\0${environment}`.includes('\0CROSSTALK_RUN_DIR=')) return true;
+    at = Number(fields[1]);
+  }
+  return false;
 }

@@ -1,6 +1,6 @@
-import { machineZone } from '../machine-zone.ts';
 import { join } from 'node:path';
 import { userInfo } from 'node:os';
+import { machineZone } from '../machine-zone.ts';
 import { HostFileInForce } from '../../dispatcher/host-file-in-force.ts';
 import { BudgetMail } from '../../dispatcher/run/budget-mail.ts';
 import { Budgets } from '../../dispatcher/run/budgets.ts';
@@ -13,7 +13,6 @@ import { ChannelLinks } from '../../bus/channel-links.ts';
 import { Decisions } from '../../bus/decisions.ts';
 import type { Publisher } from '../../bus/publisher.ts';
 import { Sessions } from '../../dispatcher/sessions/sessions.ts';
-import { keptElsewhere } from './kept-elsewhere.ts';
 import { stateHome } from '../../state/directory.ts';
 import { WarmSessions } from '../../dispatcher/sessions/warm-sessions.ts';
 import type { Log } from '../../log.ts';
@@ -30,6 +29,11 @@ import { keptFor, Transcripts } from '../../state/transcripts/transcripts.ts';
 import type { Context } from '../context.ts';
 import { resolveFrom } from '../lookup/resolve.ts';
 import { approvingIn } from '../setup/approvals.ts';
+import type { Elsewhere, Idle } from '../../dispatcher/sessions/room.ts';
+import { statePaths } from '../../state/state-paths.ts';
+import { Runs } from '../../state/runs.ts';
+import { endWarmSession } from '../health/warm-sessions.ts';
+import { statesIn } from './serving.ts';
 
 /** The part that decides whether runs may start. */
 export function guardsOf(
@@ -145,4 +149,31 @@ export function hostFileOf(
     now: context.now,
     log,
   });
+}
+
+/**
+ * The processes of agent CLIs that this machine keeps for other transports of this user.
+ *
+ * @param home the folder of all transports' state
+ * @param own the state directory of this transport
+ */
+async function keptElsewhere(home: string, own: string): Promise<Elsewhere> {
+  let count = 0;
+  const idle: Idle[] = [];
+  for (const state of await statesIn(home)) {
+    if (state === own) continue;
+    const paths = statePaths(state);
+    const alive = await new KeptProcesses(paths.root).alive().catch(() => []);
+    count += alive.length;
+    if (alive.length === 0) continue;
+    const runs = await new Runs(paths.root).leftovers().catch(() => []);
+    const end = (id: string): Promise<boolean> =>
+      endWarmSession({ paths }, id).then(
+        () => true,
+        () => false,
+      );
+    for (const { id, used } of alive)
+      if (!runs.some(({ desk }) => desk === id)) idle.push({ used, end: () => end(id) });
+  }
+  return { count, idle };
 }

@@ -1,7 +1,6 @@
-import { bellCheck } from './bell.ts';
+import { access, constants, statfs, stat, lstat, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Check } from './check.ts';
-import { clock } from './clock.ts';
-import { access, constants, statfs } from 'node:fs/promises';
 import { foreignClaim } from '../../bus/host.ts';
 import { commandLine, programToFind } from '../../agents/command-line.ts';
 import { shown } from '../../protocol/text/result.ts';
@@ -9,18 +8,26 @@ import { holderOf } from '../../state/lock.ts';
 import type { Transport } from '../../transport/transport.ts';
 import { refreshed, type Context } from '../context.ts';
 import { permission } from '../publishing.ts';
-import { copiesOfRepositories } from './copies.ts';
 import { attachedFiles, sharedLimits } from './files.ts';
 import { openHere } from './open.ts';
 import { runnerChecks } from './warm.ts';
 import { serviceChecks } from './service.ts';
-import { stateDirectory } from './state-directory.ts';
 import { heldProblems } from '../health/held-agents.ts';
 import { firstOnPath } from '../path.ts';
 import { knownHost } from '../setup/approvals.ts';
 import { status } from '../health/status.ts';
 import type { Status } from '../health/report.ts';
 import { backlog, newsChecks } from './news.ts';
+import { hearItself } from '../../bell/hear-itself.ts';
+import { parseBell } from '../../bell/settings.ts';
+import { withoutCredentials } from '../../credentials.ts';
+import { reasonOf } from '../../errors.ts';
+import { suffixOf } from '../../protocol/names.ts';
+import { takeCensus } from '../health/census.ts';
+import { ago } from '../lookup/heard.ts';
+import { sizeInWords } from '../../protocol/attached.ts';
+import { Worktrees } from '../../state/worktrees.ts';
+import { fileSystemAt } from '../../state/place/file-system.ts';
 
 const OLDEST_GIT = [2, 34];
 const LEAST_ROOM = 100 * 1024 * 1024;
@@ -221,4 +228,150 @@ function agents({ env }: Context, { host, dispatcher }: Status): Promise<Check>[
       fix: `install ${program ?? 'it'}, or change the command: crosstalk actor add ${name} --tier ${tier.name} --cli <command>`,
     };
   });
+}
+
+const BELL = 'bell';
+
+/** Connects to the bell, and says something to itself there; none where no bell is set. */
+async function bellCheck({ transport, env }: Context): Promise<Check[]> {
+  const { bell } = transport.defaults;
+  if (bell === undefined) return [];
+  if (transport.origin === undefined)
+    return [
+      {
+        check: BELL,
+        ok: true,
+        found: 'is not used: without a remote there is no other machine',
+        fix: '',
+      },
+    ];
+  const settings = parseBell(bell, transport.origin, env['HOME']);
+  if (!settings.ok)
+    return [
+      {
+        check: BELL,
+        ok: false,
+        warning: true,
+        found: withoutCredentials(settings.problems.join('; ')),
+        fix: 'git config crosstalk.bell nats://<host>:4222, then crosstalk host approve',
+      },
+    ];
+  const { subject, tls, files } = settings.value;
+  const open = await openToOthers([files.credentials, files.key]);
+  if (open !== undefined)
+    return [
+      {
+        check: BELL,
+        ok: false,
+        warning: true,
+        found: `every user of this machine may use ${open}, which lets whoever has it ring and listen`,
+        fix: `chmod 600 ${open}`,
+      },
+    ];
+  try {
+    const heard = await hearItself(settings.value);
+    const how = `${tls ? 'TLS' : 'no TLS'}, ${files.credentials === undefined ? 'no credentials file' : 'with credentials'}`;
+    const found = `${heard} can be heard (${how}); the subject is ${subject}, which has to be the same on all machines`;
+    return [{ check: BELL, ok: true, found, fix: '' }];
+  } catch (error) {
+    const fix = 'until then mail comes by the poll; see docs/bell.md';
+    return [
+      { check: BELL, ok: false, warning: true, found: withoutCredentials(reasonOf(error)), fix },
+    ];
+  }
+}
+
+/** The first of some files that others than its owner and its group may read or write. */
+async function openToOthers(paths: readonly (string | undefined)[]): Promise<string | undefined> {
+  for (const path of paths) {
+    const found = path === undefined ? undefined : await stat(path).catch(() => undefined);
+    if (found !== undefined && (found.mode & 0o007) !== 0) return path;
+  }
+  return undefined;
+}
+
+const CLOCK_TOLERANCE_S = 300;
+
+/**
+ * Compares this machine's clock with the newest message's time, as most messages are from other
+ * machines.
+ */
+async function clock(context: Context): Promise<Check> {
+  const { channels } = await takeCensus(context);
+  const newest =
+    Object.values(channels)
+      .map(({ last }) => last)
+      .sort()
+      .at(-1) ?? '';
+  const match = /^(\d{4})\/(\d{2})\/(\d{2})\/(\d{2})(\d{2})(\d{2})/.exec(newest);
+  if (match === null)
+    return { check: 'clock', ok: true, found: 'no message to compare with', fix: '' };
+  const [year = 0, month = 1, ...rest] = match.slice(1).map(Number);
+  const [day = 1, hours = 0, minutes = 0, seconds = 0] = rest;
+  const at = Date.UTC(year, month - 1, day, hours, minutes, seconds);
+  const ahead = Math.round((at - context.now().getTime()) / 1000);
+  const ok = ahead <= CLOCK_TOLERANCE_S;
+  const found = ok
+    ? 'not behind the newest message'
+    : `message ${suffixOf(newest)} is ${ago(context.now().toISOString(), new Date(at))} in the future`;
+  return {
+    check: 'clock',
+    ok,
+    warning: true,
+    found,
+    fix: 'set the clock here, or on the machine that wrote it',
+  };
+}
+
+/** A folder with more entries is not weighed to its end. */
+const MOST_ENTRIES = 300_000;
+
+/** Says what the copies of repositories weigh, if there are any. */
+async function copiesOfRepositories({ paths }: Context): Promise<Check[]> {
+  const all = await new Worktrees(paths.worktrees).all();
+  if (all.length === 0) return [];
+  const { bytes, isWhole } = await weigh(paths.worktrees);
+  const weight = `${isWhole ? '' : 'more than '}${sizeInWords(bytes)}`;
+  const fix = 'crosstalk worktree prune';
+  return [
+    {
+      check: 'copies of repositories',
+      ok: true,
+      found: `${String(all.length)}, ${weight}; those with which nothing is lost are removed by: ${fix}`,
+      fix: '',
+    },
+  ];
+}
+
+async function weigh(folder: string): Promise<{ bytes: number; isWhole: boolean }> {
+  const folders = [folder];
+  let [bytes, entries] = [0, 0];
+  for (let at = folders.pop(); at !== undefined; at = folders.pop()) {
+    for (const entry of await readdir(at, { withFileTypes: true }).catch(() => [])) {
+      if (++entries > MOST_ENTRIES) return { bytes, isWhole: false };
+      const path = join(at, entry.name);
+      if (entry.isDirectory()) folders.push(path);
+      else bytes += (await lstat(path).catch(() => ({ size: 0 }))).size;
+    }
+  }
+  return { bytes, isWhole: true };
+}
+
+/** Checks that the state directory is this user's alone, and this machine's. */
+async function stateDirectory(root: string): Promise<Check> {
+  const closed = ((await stat(root)).mode & 0o077) === 0;
+  const writable = await access(root, constants.W_OK).then(
+    () => true,
+    () => false,
+  );
+  const words = [closed ? '' : 'open to others', writable ? '' : 'not writable'];
+  const wrong = words.filter((word) => word !== '').join(', ');
+  const check = 'state directory';
+  if (wrong !== '')
+    return { check, ok: false, found: wrong, fix: `chmod 700 ${root}, and give it to yourself` };
+  const on = await fileSystemAt(root);
+  if (on.kind !== 'shared') return { check, ok: true, found: 'yours alone', fix: '' };
+  const found = `${root} is on ${on.name}, which other machines may use at the same time`;
+  const fix = 'give another with CROSSTALK_STATE_DIR, unless only this machine uses it';
+  return { check, ok: false, warning: true, found, fix };
 }

@@ -4,7 +4,7 @@ import { knownHost } from '../setup/approvals.ts';
 import { programOf } from '../setup/agent-states.ts';
 import type { Context } from '../context.ts';
 import type { Check } from './check.ts';
-import { sandboxCheck } from './sandbox.ts';
+import { findBackend } from '../../runner/sandbox/bubblewrap.ts';
 
 const NODE_MS = 10_000;
 const CHECK = 'kept sessions';
@@ -83,4 +83,17 @@ async function nodeOn(env: NodeJS.ProcessEnv): Promise<number | undefined> {
   const { out } = await runBounded(['node', '--version'], { cwd: '/', env }, bounds);
   const major = /^v(\d+)\./.exec(out.toString('utf8'))?.[1];
   return major === undefined ? undefined : Number(major);
+}
+
+/** Tries the sandbox, if a tier of this machine has one: without it, the mail of that tier waits. */
+async function sandboxCheck(context: Context): Promise<Check[]> {
+  const { host } = await knownHost(context, undefined).catch(() => ({ host: undefined }));
+  const tiers = [...(host?.inForce.values() ?? [])].flat();
+  if (!tiers.some(({ sandbox }) => sandbox !== undefined)) return [];
+  const backend = await findBackend(context.env);
+  return [
+    backend.ok
+      ? { check: 'sandbox', ok: true, found: `${backend.program} works`, fix: '' }
+      : { check: 'sandbox', ok: false, found: backend.problem, fix: backend.fix },
+  ];
 }

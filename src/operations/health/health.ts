@@ -1,7 +1,6 @@
 import { countOf } from '../../protocol/text/amounts.ts';
 import { noDispatcher, remoteAway } from '../../protocol/text/dispatcher.ts';
 import { endsByItself } from '../../protocol/text/reasons.ts';
-import { changeProblems, NAMED_CHANGES } from './held-changes.ts';
 import { heldProblems } from './held-agents.ts';
 import { toolProblems } from './actor-tools.ts';
 import { letterFindings } from './letter-findings.ts';
@@ -9,14 +8,14 @@ import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { foreignClaim } from '../../bus/host.ts';
 import { fileFindings } from './profiles.ts';
 import { parkedFinding } from './parked-finding.ts';
-import { diskProblems, fullDisk } from './disk-problems.ts';
 import { act, wait, type Finding } from './finding.ts';
 import { secretProblems } from './held-secrets.ts';
-import { automationProblems } from './automation-problems.ts';
 import { unservedProblems } from './nobody.ts';
-import { silenceLimit } from '../../state/heartbeat.ts';
+import { silenceLimit, type Heartbeat } from '../../state/heartbeat.ts';
 import type { Room } from '../../state/place/room.ts';
 import type { Status } from './report.ts';
+import type { HeldChange } from '../../protocol/approval/approval.ts';
+import { changeText, pushedText } from '../../protocol/approval/text.ts';
 
 /** Messages that wait longer than this in the outbox are stuck. */
 const OUTBOX_LIMIT_S = 60;
@@ -247,4 +246,97 @@ function mailProblems({
       ),
     );
   return problems;
+}
+
+/** The most of a kind that are named, so that a flood cannot hide other problems. */
+const NAMED = 5;
+
+/** Schedules and subscriptions of this machine that cannot be followed as they stand. */
+function automationProblems(
+  dispatcher: Pick<Heartbeat, 'schedules' | 'subscriptions'> | null,
+): Finding[] {
+  const { schedules = [], subscriptions = [] } = dispatcher ?? {};
+  return [
+    ...linesOf(
+      'schedule',
+      schedules.map(({ schedule: name, problem }) => ({ name, problem })),
+    ),
+    ...linesOf(
+      'subscription',
+      subscriptions.map(({ subscription: name, problem }) => ({ name, problem })),
+    ),
+  ];
+}
+
+/** @param all with a name that is empty for what is about no single one */
+function linesOf(
+  kind: 'schedule' | 'subscription',
+  all: readonly { name: string; problem: string }[],
+): Finding[] {
+  const see = `crosstalk ${kind} list`;
+  const lines = all
+    .slice(0, NAMED)
+    .map(({ name, problem }) =>
+      act(`${name === '' ? '' : `${kind} ${escapeInvisible(name)}: `}${problem}; see: ${see}`, see),
+    );
+  const more = all.length - lines.length;
+  return more > 0 ? [...lines, act(`and ${String(more)} more ${kind}s; see: ${see}`, see)] : lines;
+}
+
+/**
+ * A disk that takes nothing is told before anything that follows from it.
+ *
+ * @param known `isTold`: whether it is told already why the dispatcher does not report; `isServed`: whether a
+ *   dispatcher runs
+ */
+function diskProblems(
+  { state_dir: folder, host }: Pick<Status, 'state_dir' | 'host'>,
+  { room, isTold, isServed }: { room: Room; isTold: boolean; isServed: boolean },
+): Finding[] {
+  if (room === 'little' && host !== null)
+    return [act(`less than 8 MiB is free on the disk with ${folder}: no run can begin; make room`)];
+  const full = fullDisk(folder, room);
+  if (full === undefined || isTold) return [];
+  const then = isServed ? 'make room, and do not stop the dispatcher before' : 'make room';
+  return [act(`${full}: nothing can be sent, fetched or recorded; ${then}`)];
+}
+
+/** Says of a disk what it lacks; undefined for one that takes something. */
+function fullDisk(folder: string, room: Room): string | undefined {
+  if (room === 'none') return `the disk with ${folder} is full`;
+  return room === 'no_inodes'
+    ? `the disk with ${folder} has no inode left for another file`
+    : undefined;
+}
+
+/** The most files of a kind that are named, so that a flood cannot hide other problems. */
+const NAMED_CHANGES = 5;
+
+function pushed(change: HeldChange): string {
+  const text = pushedText(change);
+  return text === undefined ? '' : `; ${text}`;
+}
+
+/** A line for each held change, and one for those for which there is no room. */
+function changeProblems(held: readonly HeldChange[]): Finding[] {
+  const lines = held
+    .slice(0, NAMED_CHANGES)
+    .map((change) =>
+      change.refused === undefined
+        ? act(
+            `held until approved: ${changeText(change)}${pushed(change)}; look at it with: crosstalk host show, accept it with: crosstalk host approve ${change.digest}, refuse it with: crosstalk host reject ${change.digest}`,
+            'crosstalk host show',
+          )
+        : act(`held: ${changeText(change)}${pushed(change)}`),
+    );
+  const more = held.length - lines.length;
+  return more > 0
+    ? [
+        ...lines,
+        act(
+          `and ${String(more)} more held changes; see them with: crosstalk host show`,
+          'crosstalk host show',
+        ),
+      ]
+    : lines;
 }

@@ -1,6 +1,6 @@
 import type { WebTool } from '../../api/now.ts';
 import { outputNote } from '../../agents/output/plain-call.ts';
-import type { HostStatus, Status } from './report.ts';
+import type { HostStatus, Status, InboxStatus } from './report.ts';
 import type { HeldChange } from '../../protocol/approval/approval.ts';
 import { checkVersion } from '../../bus/host.ts';
 import { ask } from '../../dispatcher/socket/wake.ts';
@@ -19,7 +19,7 @@ import { secretsOf } from '../setup/secrets.ts';
 import { toolsOf } from './actor-tools.ts';
 import { takeCensus } from './census.ts';
 import { isOfRun } from '../agent-mode.ts';
-import { type Context } from '../context.ts';
+import type { Context } from '../context.ts';
 import { channelsOf, hostsOf } from '../view.ts';
 import type { IndexOptions } from '../index/indexing.ts';
 import { listGated } from '../lookup/gated.ts';
@@ -33,7 +33,8 @@ import { warmSessions } from './warm-sessions.ts';
 import { parkedOnRecord } from './parked-finding.ts';
 import { mailForNobody } from './nobody.ts';
 import { lookAtProfiles } from './profiles.ts';
-import { waitingFor } from './waiting-for-you.ts';
+import { excerptOf } from '../../protocol/text/excerpt.ts';
+import { inboxHere } from '../lookup/inbox.ts';
 
 /** Milliseconds for the answer of a dispatcher, which may hang. */
 const ASK_MS = 1000;
@@ -224,5 +225,37 @@ async function hostStatus(
         })),
       })),
     },
+  };
+}
+
+const SHOWN = 5;
+const EXCERPT_BYTES = 100;
+
+/**
+ * What asks somebody something, as far as is known locally; it starts no git process of its own. A
+ * run is handed what waits for its actor, so nothing is said of that.
+ *
+ * @param name of the one who looks
+ */
+async function waitingFor(
+  context: Context,
+  name: string | undefined,
+  counting: IndexOptions,
+): Promise<InboxStatus | null> {
+  if (name === undefined || isOfRun(context.agentMode)) return null;
+  const input = { name, questions: true, limit: SHOWN };
+  const { unread, questions, entries } = await inboxHere(context, input, counting);
+  return {
+    name,
+    unread,
+    questions,
+    asking: entries.map(({ channel, relPath, message: { from, timestamp, body, proposal } }) => ({
+      channel: channel.id,
+      relPath,
+      from,
+      timestamp,
+      proposal: proposal === true,
+      excerpt: excerptOf(body, '', EXCERPT_BYTES).text,
+    })),
   };
 }

@@ -15,8 +15,11 @@ import { refreshOrNote, tipOf, type Context } from '../context.ts';
 import { byTime, CHUNK, readFiles, type Arrival } from '../lookup/arrivals.ts';
 import { newestFirst } from '../lookup/newest.ts';
 import type { CostBy } from './cost-by.ts';
-import { regrouped } from './cost-groups.ts';
-import { runsIn } from './runs-of-others.ts';
+import { startedBy } from '../../protocol/automation/firing.ts';
+import { ledBy } from '../../protocol/automation/follow-up.ts';
+import { sessionIn } from '../../protocol/files/tier-session.ts';
+import { skillAskedFor } from '../../protocol/text/skill-call.ts';
+import { threadRoot } from '../../protocol/thread.ts';
 
 /** Some runs together; money is null if no CLI stated any. Stored and shown under these names. */
 export interface CostRow {
@@ -237,4 +240,96 @@ function byDay(a: CostRow, b: CostRow): number {
 function byCost(a: CostRow, b: CostRow): number {
   const tokens = (row: CostRow): number => row.input + row.output;
   return (b.usd ?? 0) - (a.usd ?? 0) || tokens(b) - tokens(a) || b.runs - a.runs || byDay(a, b);
+}
+
+/** The groups that are shown, from those that are kept. */
+async function regrouped(
+  context: Context,
+  by: string,
+  tip: string,
+  groups: Group[],
+): Promise<Group[]> {
+  if (by === 'schedule') return bySchedule(context, tip, groups);
+  if (by === 'skill' || by === 'subscription')
+    return groups.map(({ common: [name = ''], days }) => ({
+      common: [name === '' ? `(no ${by})` : name],
+      days,
+    }));
+  return by === 'day' ? groups.flatMap(byItsDays) : groups;
+}
+
+/** A group for each day, with the day in common. */
+function byItsDays({ days }: Group): Group[] {
+  return days.map((sum) => ({ common: [sum.day], days: [sum] }));
+}
+
+/** What runs are counted as whose thread was begun by no schedule. */
+const NO_SCHEDULE = '(no schedule)';
+
+/**
+ * Puts the runs of threads together by the schedule whose message began the thread, as that message says.
+ * A thread that is archived, or was never on the bus, counts as begun by none.
+ *
+ * @param threads what they have in common is a channel and the first message of a thread
+ * @returns groups that have the name of a schedule in common
+ */
+async function bySchedule(
+  { reader }: Context,
+  tip: string,
+  threads: readonly Group[],
+): Promise<Group[]> {
+  const channels = new Map<string, Group[]>();
+  for (const group of threads) {
+    const [channel = ''] = group.common;
+    const known = channels.get(channel);
+    if (known === undefined) channels.set(channel, [group]);
+    else known.push(group);
+  }
+  const groups: Group[] = [];
+  for (const [channel, some] of channels) {
+    const firsts = [...new Set(some.map(({ common: [, first = ''] }) => first))];
+    const messages = await reader.messages(tip, channel, firsts);
+    const names = new Map(
+      messages.map(({ relPath, message }) => [relPath, startedBy(message)?.schedule]),
+    );
+    for (const { common, days } of some)
+      groups.push({ common: [names.get(common[1] ?? '') ?? NO_SCHEDULE], days });
+  }
+  return groups;
+}
+
+/**
+ * The runs of other hosts, by the answers in which they tell what they used. Which skills their prompts told is not
+ * on the bus: a skill that is there counts as told where it was asked for.
+ *
+ * @param found messages in the order of time, the answers and what they answer
+ * @param own the aliases of this machine, whose runs are in its ledger
+ * @param skills the names of those that are there
+ */
+function runsIn(
+  found: readonly Arrival[],
+  own: ReadonlySet<string>,
+  skills: ReadonlySet<string>,
+): Summed[] {
+  const known = new Map(found.map(({ relPath, message }) => [relPath, message]));
+  const lookup = (ref: string): Arrival['message'] | undefined => known.get(ref);
+  return found.flatMap(({ relPath, channel, message }): Summed[] => {
+    const { usage, host, from, timestamp, tier = 'default', extra } = message;
+    const session = sessionIn(extra['session']);
+    if (usage === undefined || host === undefined || own.has(host)) return [];
+    const subscription = ledBy([{ relPath, message }], lookup);
+    const asked = message.re.flatMap((ref) => skillAskedFor(lookup(ref)?.body ?? '') ?? []);
+    const told = [...new Set(asked)].filter((name) => skills.has(name)).sort();
+    const { ms, ...used } = usage;
+    return [
+      {
+        ...{ at: timestamp.slice(0, 10), actor: from, host, channel, tier, ended: 'answered', ms },
+        thread: { channel, relPath: threadRoot([{ relPath, message }], lookup) },
+        usage: used,
+        ...(subscription !== undefined && { subscription }),
+        ...(session && { session }),
+        ...(told.length > 0 && { skills: told }),
+      },
+    ];
+  });
 }

@@ -3,12 +3,20 @@ import type { Context } from '../context.ts';
 import type { Surroundings } from '../locate.ts';
 import type { Attachment } from './attachment.ts';
 import type { DispatcherPlace } from './early-answer.ts';
-import { handedInput } from './handed.ts';
-import { ANSWER_LIMIT_MS, type Begun } from './ask-to-send.ts';
-import { handOver, outcomeOf } from './hand-over.ts';
+import { handedInput, type HandedSend } from './handed.ts';
+import {
+  ANSWER_LIMIT_MS,
+  type Begun,
+  askToSend,
+  isHeard,
+  listenerFor,
+  type Answered,
+} from './ask-to-send.ts';
 import type { Prepared, SendInput, Sent } from './input.ts';
 import { newMarks, type Marks } from './marks.ts';
 import { timeAndChanceOf } from '../time-and-chance.ts';
+import { CrosstalkError } from '../../errors.ts';
+import type { SideFiles } from '../../state/side-files.ts';
 
 /** The sender: what is known of it before a transport is open, and how to open one. */
 export interface Sender {
@@ -171,4 +179,75 @@ async function takenOver(
   }
   const heard = { note, ...(onAsked && { onAsked }) };
   return handOver(surroundings, transport, request, attachments, heard);
+}
+
+/** What the sender learns meanwhile. */
+interface Heard {
+  /** Receives notes for the operator, one line each. */
+  note: (line: string) => void;
+  /** Called once the dispatcher was asked; the message is on its way then. */
+  onAsked?: (dispatcher: DispatcherPlace) => void;
+}
+
+/**
+ * Passes a `send` to the dispatcher of this machine, which already has everything it needs, so that
+ * the command itself starts no git and reads nothing.
+ *
+ * The bytes of attached files are kept beside the outbox first, under the id of its entry, where the
+ * dispatcher finds them: a socket is no place for megabytes, and a path could change meanwhile.
+ *
+ * Nothing is lost or duplicated if the dispatcher dies meanwhile: the command then does the same
+ * itself, under the same ids, and what was already published is recognised by its path.
+ *
+ * @returns undefined when no dispatcher could be asked, `timeout` when it did not answer in time
+ * @throws CrosstalkError whatever the dispatcher's `send` threw
+ */
+async function handOver(
+  surroundings: Surroundings,
+  transport: string | undefined,
+  request: Omit<HandedSend, 'dir'>,
+  attachments: readonly Attachment[],
+  { note, onAsked }: Heard,
+): Promise<Sent | 'timeout' | undefined> {
+  const listener = listenerFor(surroundings, transport);
+  if (listener === undefined) return undefined;
+  const { root } = listener.state;
+  const kept = attachments.length === 0 ? undefined : root;
+  if (kept !== undefined) {
+    if (!isHeard(listener)) return undefined;
+    await keepFor(kept, request.id, attachments);
+  }
+  const answer = await askToSend(listener, request, () => onAsked?.(listener.state));
+  // A dispatcher that is late may need them yet, and what is held waits for a person with its files.
+  const isKept =
+    answer === 'timeout' || answer?.sent !== undefined || answer?.error?.code === 'held';
+  if (kept !== undefined && !isKept) await (await sideFilesIn(kept)).remove(request.id);
+  return outcomeOf(answer, note);
+}
+
+/**
+ * What became of a `send` that was passed on, as {@link handOver} returns it.
+ *
+ * @throws CrosstalkError whatever the dispatcher's `send` threw
+ */
+function outcomeOf(answer: Answered, note: (line: string) => void): Sent | 'timeout' | undefined {
+  if (answer === undefined || answer === 'timeout') return answer;
+  for (const line of answer.notes) note(line);
+  if (answer.error !== undefined) throw new CrosstalkError(answer.error.code, answer.error.message);
+  return answer.sent && { ...answer.sent, ...(answer.since && { since: answer.since }) };
+}
+
+async function keepFor(
+  root: string,
+  id: string,
+  attachments: readonly Attachment[],
+): Promise<void> {
+  const files = await sideFilesIn(root);
+  for (const { file, bytes } of attachments) await files.put(id, file.sha256, bytes);
+}
+
+/** Loaded only for a message with files: a command that hands its message over needs little else. */
+async function sideFilesIn(root: string): Promise<SideFiles> {
+  const { SideFiles } = await import('../../state/side-files.ts');
+  return new SideFiles(root);
 }

@@ -2,7 +2,7 @@ import { readdir, realpath, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { atPath } from '../../at-path.ts';
 import { headlessCommand, KNOWN_AGENTS, knownAgent } from '../../agents/agents.ts';
-import { CrosstalkError } from '../../errors.ts';
+import { CrosstalkError, hasCode, reasonOf } from '../../errors.ts';
 import { makeFolder } from '../../folder.ts';
 import { EVERYONE } from '../../protocol/address.ts';
 import { channelNameProblem } from '../../protocol/files/channel.ts';
@@ -17,7 +17,7 @@ import { inspectRemote, makeClone } from '../../transport/clone/setup.ts';
 import { redact } from '../../transport/git/failure.ts';
 import { Git } from '../../transport/git/git.ts';
 import { openTransport, withContext } from '../context.ts';
-import type { Surroundings } from '../locate.ts';
+import { type Surroundings, transportAround } from '../locate.ts';
 import { firstOnPath } from '../path.ts';
 import { daysOf } from '../sync.ts';
 import { bringInto, create } from './create.ts';
@@ -26,7 +26,6 @@ import { DEFAULTS, type InitInput, type Initialised } from './input.ts';
 import { join as joinTransport } from './join.ts';
 import { noteMissingProgram } from './missing-program.ts';
 import { planProject, type ProjectPlan } from './project.ts';
-import { assertRoom, unusable } from './room.ts';
 import { chooseSandbox } from './sandbox-option.ts';
 import type { TierSlot } from './tier-slot.ts';
 import { choosePlace } from './workdir-option.ts';
@@ -239,4 +238,65 @@ async function chooseCli(
     `no known agent CLI found on the PATH, so the host file says "${FALLBACK}"; change it with: crosstalk actor set <name> cli=<command>`,
   );
   return { cli: headlessCommand(FALLBACK) };
+}
+
+/** The nearest folder above that exists, without symlinks. */
+async function realParent(dir: string): Promise<string> {
+  for (let at = dirname(dir); ; at = dirname(at)) {
+    const real = await realpath(at).catch(() => undefined);
+    if (real !== undefined || at === dirname(at)) return real ?? at;
+  }
+}
+
+/**
+ * Makes sure that a new transport has room: a folder that does not exist or is empty, outside of any
+ * other transport.
+ *
+ * @throws CrosstalkError `refused`
+ */
+async function assertRoom(dir: string): Promise<void> {
+  const around = transportAround(await realParent(dir));
+  if (around !== undefined)
+    throw new CrosstalkError(
+      'refused',
+      `${dir} lies inside the transport ${around}, and one inside another is of no use; name a folder outside: crosstalk init <dir>`,
+    );
+  let entries: string[];
+  try {
+    entries = await readdir(dir);
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return;
+    if (hasCode(error, 'ENOTDIR'))
+      throw new CrosstalkError('refused', `${dir} is not a folder; name another`);
+    throw unusable(dir, error);
+  }
+  if (entries.includes('upstream')) {
+    throw new CrosstalkError(
+      'refused',
+      `${dir} is a transport already; use it with: crosstalk status --transport ${dir}`,
+    );
+  }
+  if (entries.length === 1 && entries[0] === '.git') {
+    throw new CrosstalkError(
+      'refused',
+      `${dir} is a git repository without a commit, whose remote has some; get them first with: git pull`,
+    );
+  }
+  if (entries.length > 0) {
+    throw new CrosstalkError(
+      'refused',
+      `${dir} is not empty, it holds ${shown(entries[0])}; name a new or empty folder: crosstalk init <dir>`,
+    );
+  }
+}
+
+/** Says of an error of the system that it keeps a transport from being made here. */
+function unusable(dir: string, error: unknown): unknown {
+  const { syscall } = error as { syscall?: unknown };
+  if (error instanceof CrosstalkError || typeof syscall !== 'string') return error;
+  return new CrosstalkError(
+    'refused',
+    `cannot make a transport at ${dir}: ${reasonOf(error)}; name another folder, or make this one yours and give it room: crosstalk init <dir>`,
+    { cause: error },
+  );
 }

@@ -1,5 +1,5 @@
-import { wholeText } from '../whole-text.ts';
 import { isMap, isScalar, type Document } from 'yaml';
+import { wholeText } from '../whole-text.ts';
 import { headlessCommand } from '../../agents/agents.ts';
 import { CrosstalkError } from '../../errors.ts';
 import {
@@ -15,12 +15,14 @@ import { didYouMean } from '../../protocol/text/nearest.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { approvedFor, loadApprovals } from '../../state/approvals.ts';
 import { tipOf, type Context } from '../context.ts';
-import { noteSilent } from './silent-approver.ts';
 import { resolveFrom } from '../lookup/resolve.ts';
-import { requireKeepable } from './keepable.ts';
 import { knownHost, requireOutside, writeApproved } from './approvals.ts';
 import { chosenWorkdir } from './workdir-option.ts';
 import { thisHost, withHeader, writeHostFile, type ThisHost } from './hosts.ts';
+import { unkept } from '../../dispatcher/run/budgets.ts';
+import { newestBy } from '../../index/nobody.ts';
+import { ASKER } from '../../protocol/files/tier-gate.ts';
+import { withIndex } from '../index/indexing.ts';
 
 /** Which actor, and which of its tiers, on which of the hosts that this machine may be. */
 interface Named {
@@ -226,4 +228,27 @@ async function checked(context: Context, setting: Setting): Promise<Setting> {
   const [option, value] = setting;
   if ((option !== 'workdir' && option !== 'worktree') || value === '') return setting;
   return [option, await chosenWorkdir(context, value, context.transport.dir, option)];
+}
+
+/** @throws CrosstalkError `usage` for a budget of what a command does not state */
+function requireKeepable(tier: Tier): void {
+  const problem = unkept(tier);
+  if (problem !== undefined) throw new CrosstalkError('usage', `${problem}; nothing was changed`);
+}
+
+/** Warns about somebody who is to decide, and of whom nothing shows that there is such a person. */
+async function noteSilent(
+  context: Context,
+  settings: readonly (readonly [option: string, value: string])[],
+  operator: string,
+): Promise<void> {
+  for (const [option, value] of settings) {
+    if (option !== 'gate' && option !== 'permit') continue;
+    if (['', ASKER, operator].includes(value)) continue;
+    const isKnown = await withIndex(context, {}, (index) => newestBy(index, value) !== undefined);
+    if (!isKnown)
+      context.note(
+        `nobody called ${shown(value)} has written here yet: only somebody who writes under that name can decide; say ${option}=${ASKER} for whoever asks`,
+      );
+  }
 }

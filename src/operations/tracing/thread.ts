@@ -14,15 +14,22 @@ import { CrosstalkError } from '../../errors.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { askedSkills } from './asked-skill.ts';
 import { factsOf, type Facts } from './facts.ts';
-import { failedElsewhere, openState } from './open-state.ts';
 import { whomText } from './joining.ts';
 import { withNaming, type Naming } from '../lookup/naming.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
 import { marked } from '../lookup/marked.ts';
 import { cancellationsOf, forceIn } from '../lookup/taken-back.ts';
-import { hearing, whyUnread, type HeardOf } from './unread.ts';
 import { resolveMessage } from '../lookup/resolve.ts';
 import { gather, queuedIn } from './gather.ts';
+import { withoutSequences } from '../../protocol/text/steering.ts';
+import { noDispatcher } from '../../protocol/text/dispatcher.ts';
+import { loadHeartbeat } from '../../state/heartbeat.ts';
+import { holderOf } from '../../state/lock.ts';
+import { ago, lastHeard } from '../lookup/heard.ts';
+import { otherMachines } from '../lookup/machines.ts';
+import { unservedOrPerson } from '../lookup/people.ts';
+import { servedBy } from '../lookup/serving.ts';
+import { findServed } from '../setup/hosts.ts';
 
 export { queuedIn };
 export type { WebState as NodeState, WebThread as Thread, WebThreadNode as ThreadNode };
@@ -185,4 +192,119 @@ async function waiting(
   if (failed !== undefined || open.delay !== null) return { ...open, ...failed };
   if (to.joining !== null) return { ...open, held_up: `it waits for ${whomText(to.joining)}` };
   return { ...open, ...(await whyUnread(context, to, to.heardOf)) };
+}
+
+/** That it failed on another host, by the notice of that host's dispatcher. */
+function failedElsewhere(
+  said: readonly Located[],
+  host: string | undefined,
+): Pick<WebState, 'state' | 'detail' | 'failed_on' | 'delay'> | undefined {
+  const notice = said.findLast(({ message }) => {
+    const { failed } = message;
+    return failed?.host === message.host && (host === undefined || host === failed?.host);
+  });
+  const { failed, timestamp, body } = notice?.message ?? {};
+  if (failed === undefined || timestamp === undefined) return undefined;
+  const { reason, attempts } = failed;
+  const [line = ''] = (body ?? '').trim().split('\n');
+  return {
+    state: 'failed',
+    detail: failed.dead_letter,
+    failed_on: failed.host,
+    delay: {
+      since: timestamp,
+      until: null,
+      reason,
+      said: withoutSequences(line),
+      attempts,
+      attempts_allowed: null,
+    },
+  };
+}
+
+/** The state of an addressee that has not answered, by what this machine knows. */
+function openState(facts: Facts): Pick<WebState, 'state' | 'detail'> {
+  const { dead_letter: letter } = facts;
+  if (facts.running) return { state: 'running', detail: facts.seen_by[0] ?? null };
+  const cancelled =
+    facts.cancelled_in[0] ?? (letter?.state === 'cancelled' ? letter.id : undefined);
+  if (cancelled !== undefined) return { state: 'cancelled', detail: cancelled };
+  if (facts.queued_here && !facts.on_the_bus) return { state: 'queued', detail: null };
+  if (letter !== null)
+    return { state: letter.state === 'parked' ? 'parked' : 'failed', detail: letter.id };
+  // The actor reacted with a message that answers somebody else.
+  const reaction = facts.answered_by[0] ?? facts.delegated_in[0];
+  if (reaction !== undefined) return { state: 'answered', detail: reaction };
+  if (facts.parked !== null)
+    return { state: 'waiting', detail: `${facts.parked.reason} until ${facts.parked.until}` };
+  return { state: facts.silent ? 'silent' : 'waiting', detail: null };
+}
+
+/** When hosts were heard of last, by their aliases; see {@link lastHeard}. */
+type HeardOf = (hosts: ReadonlySet<string>) => ReturnType<typeof lastHeard>;
+
+/** A look at when hosts were heard of last, each looked for once. */
+function hearing(context: Context, tip: string): HeardOf {
+  const known = new Map<string, string | null>();
+  return async (hosts) => {
+    const unknown = new Set([...hosts].filter((host) => !known.has(host)));
+    if (unknown.size > 0)
+      for (const [host, at] of await lastHeard(context, tip, unknown)) known.set(host, at);
+    return known;
+  };
+}
+
+/**
+ * What is known about mail for an actor that nobody has answered yet. `held_up`: why nobody reads it at the
+ * moment, in one line: it is for a person, no host serves it, or this machine alone does and no dispatcher runs
+ * here. `heard`: of other hosts that serve it, what they do by the bell, else when they were heard of last.
+ *
+ * @param heardOf not given where that look would cost too much
+ */
+async function whyUnread(
+  context: Context,
+  { name, host }: { name: string; host: string | undefined },
+  heardOf?: HeardOf,
+): Promise<Pick<WebState, 'held_up' | 'heard'>> {
+  const { serving, unreadable } = await servedBy(context);
+  const aliases = serving.flatMap(({ alias, actors }) =>
+    actors.includes(name) && (host === undefined || host === alias) ? [alias] : [],
+  );
+  if (aliases.length === 0) {
+    if (unreadable.length > 0) return {};
+    const address = host === undefined ? { name } : { name, host };
+    return { held_up: await unservedOrPerson(context, await tipOf(context), address, serving) };
+  }
+  if (context.agentMode !== undefined) return {};
+  const { found } = await findServed(context, undefined);
+  const here = found.kind === 'found' ? found.file.alias : undefined;
+  const others = aliases.filter((alias) => alias !== here).slice(0, MOST_HOSTS);
+  if (others.length > 0)
+    return heardOf === undefined ? {} : { heard: await heardFrom(context, name, others, heardOf) };
+  if ((await holderOf(context.paths.root, 'dispatcher')) !== undefined) return {};
+  return { held_up: noDispatcher(here ?? '') };
+}
+
+/** The most hosts of which it is said when they were heard of. */
+const MOST_HOSTS = 3;
+
+async function heardFrom(
+  context: Context,
+  actor: string,
+  hosts: readonly string[],
+  heardOf: HeardOf,
+): Promise<string> {
+  const now = context.now();
+  const live = otherMachines(await loadHeartbeat(context.paths.heartbeat), hosts, now) ?? [];
+  const busy = live.find(({ running }) => running.includes(actor));
+  if (busy !== undefined) return `${actor} is at work on ${busy.alias}`;
+  const heard = await heardOf(new Set(hosts));
+  return hosts
+    .map((alias) => {
+      const at = heard.get(alias) ?? null;
+      return at === null
+        ? `nothing heard from ${alias} lately`
+        : `last heard from ${alias} ${ago(at, now)} ago`;
+    })
+    .join(', ');
 }

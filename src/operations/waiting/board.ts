@@ -1,17 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { messageKey, type MessageRef } from '../../protocol/message-ref.ts';
-import { CHANNELS } from '../../protocol/layout.ts';
+import { CHANNELS, messageFile } from '../../protocol/layout.ts';
 import { parseMessage, type Message } from '../../protocol/message.ts';
 import { tipOf, type Context } from '../context.ts';
 import { arrivals, type Arrival } from '../lookup/arrivals.ts';
 import { believed, marked } from '../lookup/marked.ts';
 import { lastHeard } from '../lookup/heard.ts';
 import { isPerson, whoHas } from '../lookup/people.ts';
-import { queuedCancels, queuedMessages } from '../lookup/queued.ts';
+import { queuedCancels, queuedMessages, queuedMessage } from '../lookup/queued.ts';
 import { servedBy } from '../lookup/serving.ts';
 import { cancellationsOf, type Cancellation } from '../lookup/taken-back.ts';
 import { findServed } from '../setup/hosts.ts';
-import { askedAt } from './asked.ts';
 import { holdUps } from './hold-ups.ts';
 import { letterOf, readLocal, runOf, silentHere, silentTo } from './local.ts';
 import {
@@ -22,6 +21,7 @@ import {
   type Standing,
   type World,
 } from './standing.ts';
+import { withNaming, type Naming } from '../lookup/naming.ts';
 
 /** A message with its answers, and how far it is. */
 export interface Followed extends Asked, Standing {
@@ -246,4 +246,50 @@ async function rest(signal: AbortSignal): Promise<boolean> {
 async function aliasHere(context: Context): Promise<string | undefined> {
   const { found, served } = await findServed(context, undefined);
   return found.kind === 'found' ? found.file.alias : served;
+}
+
+/**
+ * What is on the bus about some messages at a commit. There is nothing to look for about messages that
+ * are not there yet.
+ */
+async function askedAt(
+  context: Context,
+  tip: string,
+  refs: readonly MessageRef[],
+): Promise<Asked[]> {
+  const asked = await Promise.all(
+    refs.map(async (ref): Promise<Asked> => {
+      const question = await context.reader.message(tip, ref.channel, ref.relPath);
+      return { ref, question, replies: [], caused: [], returned: [] };
+    }),
+  );
+  const there = await isThere(context, tip, asked);
+  if (there.length > 0)
+    await withNaming(context, tip, async (naming) => {
+      for (const one of there) await gather(one, naming);
+    });
+  for (const one of asked) one.question ??= await queuedMessage(context, one.ref);
+  return asked;
+}
+
+/** Those whose file is at a commit, whether it can be read as a message or not. */
+async function isThere({ transport }: Context, tip: string, asked: Asked[]): Promise<Asked[]> {
+  const found = await Promise.all(
+    asked.map(async ({ ref, question }) => {
+      if (question !== undefined) return true;
+      const object = `${tip}:${messageFile(ref.channel, ref.relPath)}`;
+      return (await transport.objects.read(object)) !== undefined;
+    }),
+  );
+  return asked.filter((_, at) => found[at]);
+}
+
+/** Looks for everything that is about a message. */
+async function gather(asked: Asked, naming: Naming): Promise<void> {
+  const { ref, question } = asked;
+  for (const one of await naming(ref, 're_or_cause'))
+    (one.message.re.includes(ref.relPath) ? asked.replies : asked.caused).push(one);
+  for (const { relPath } of interimOf(asked))
+    for (const one of await naming({ channel: ref.channel, relPath }, 're'))
+      if (one.message.from === question?.from) asked.returned.push(one);
 }

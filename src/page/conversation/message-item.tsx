@@ -1,7 +1,7 @@
-import { messageKey } from '../../protocol/message-ref.ts';
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
-import type { WebMessage, WebMessageWhole } from '../../api/api.ts';
+import { useState, useId, useEffect, useRef } from 'preact/hooks';
+import { messageKey } from '../../protocol/message-ref.ts';
+import type { WebMessage, WebMessageWhole, WebBranchDiff, WebFile } from '../../api/api.ts';
 import { get, wordsOf } from '../live/api.ts';
 import { Link } from '../route/link.tsx';
 import { Icon } from '../parts/icons.tsx';
@@ -12,12 +12,13 @@ import { SayMore } from '../compose/say-more.tsx';
 import { Markdown } from '../text/markdown-view.tsx';
 import { clockOf, dayOf, wholeTimeOf } from '../text/time.ts';
 import { ProposalCard } from './proposal.tsx';
-import { MessageBranch } from './branch.tsx';
-import { MessageFiles } from './files.tsx';
 import { Speaker, type Kind } from '../parts/speaker.tsx';
 import { Verified } from '../parts/verified.tsx';
 import { StateChip } from '../parts/state-chip.tsx';
 import type { Shown } from '../live/states.ts';
+import { branchInWords } from '../../protocol/text/branch.ts';
+import { useModel } from '../live/use-live.ts';
+import { sizeInWords } from '../../protocol/attached.ts';
 
 interface Props {
   message: WebMessage;
@@ -193,4 +194,159 @@ export function guessedHeight({ body, re, files, options, branch }: WebMessage):
     26 * (re.length + files.length + (branch === undefined ? 0 : 1)) +
     (options.length > 0 ? 48 : 0);
   return 72 + rows + Math.min(MANY_LINES, lines) * 24;
+}
+
+/** The branch that an answer tells of, and what it changed once somebody wants to see that. */
+function MessageBranch({ message }: { message: WebMessage }): JSX.Element | null {
+  const { branch } = message;
+  const { session } = useModel();
+  const [shown, setShown] = useState(false);
+  const [diff, setDiff] = useState<WebBranchDiff | undefined>(undefined);
+  const [problem, setProblem] = useState<string | undefined>(undefined);
+  const id = useId();
+  if (branch === undefined) return null;
+  const toggle = (): void => {
+    setShown(!shown);
+    if (shown || diff !== undefined) return;
+    setProblem(undefined);
+    get<WebBranchDiff>('branch', { ref: messageKey(message) }).then(setDiff, (error: unknown) => {
+      setProblem(wordsOf(error));
+    });
+  };
+  return (
+    <div class="branch">
+      <p>
+        <span class="dim">branch</span> <bdi>{branchInWords(branch)}</bdi>{' '}
+        {session?.read_only === false && (
+          <button type="button" aria-expanded={shown} aria-controls={id} onClick={toggle}>
+            {shown ? 'Hide the changes' : 'Show the changes'}
+          </button>
+        )}
+      </p>
+      <div id={id} aria-live="polite">
+        {shown && <Problem words={problem} />}
+        {shown && problem === undefined && diff === undefined && <p class="dim">Loading…</p>}
+        {shown && diff !== undefined && <Changes diff={diff} />}
+      </div>
+    </div>
+  );
+}
+
+function Changes({ diff: { name, place, patch, cut } }: { diff: WebBranchDiff }): JSX.Element {
+  return (
+    <>
+      <p class="dim">
+        in <bdi>{place}</bdi>
+      </p>
+      {patch === '' ? (
+        <p class="dim">It changes nothing.</p>
+      ) : (
+        <pre
+          class="patch"
+          role="region"
+          aria-live="off"
+          tabIndex={0}
+          aria-label={`Changes of ${name}`}
+        >
+          {patch
+            .replace(/\n$/, '')
+            .split('\n')
+            .map((line, at) => (
+              <span key={at} class={kindOf(line)}>
+                {line}
+                {'\n'}
+              </span>
+            ))}
+        </pre>
+      )}
+      {cut && (
+        <p class="dim">
+          The rest is left out; all of it is shown by git in the repository, or by crosstalk
+          worktree diff.
+        </p>
+      )}
+    </>
+  );
+}
+
+/** Only the colour depends on it: each line keeps its sign. */
+function kindOf(line: string): string | undefined {
+  if (line.startsWith('+') && !line.startsWith('+++ ')) return 'added';
+  if (line.startsWith('-') && !line.startsWith('--- ')) return 'removed';
+  return /^(?:diff |@@ |\+\+\+ |--- |index )/.test(line) ? 'dim' : undefined;
+}
+
+/** What a message may call a picture; whether it is one is decided by the server, from its bytes. */
+const PICTURES = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp']);
+
+/** A picture that is on its way from the outbox to the bus may be at neither place for a moment. */
+const RETRY_AFTER_MS = [1000, 5000];
+
+/** The files of a message: pictures small, then whole; everything else only to be saved. */
+function MessageFiles({ message }: { message: WebMessage }): JSX.Element | null {
+  const { files } = message;
+  if (files.length === 0) return null;
+  return (
+    <ul class="files" aria-label="Files">
+      {files.map((file, at) => (
+        <li key={at}>
+          <OneFile file={file} address={addressOf(message, at + 1)} />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function OneFile({ file, address }: { file: WebFile; address: string }): JSX.Element {
+  const { name, bytes, type } = file;
+  const [isWhole, setWhole] = useState(false);
+  const [attempt, setAttempt] = useState(0);
+  const isBroken = attempt > RETRY_AFTER_MS.length;
+  const waiting = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  useEffect(
+    () => () => {
+      clearTimeout(waiting.current);
+    },
+    [],
+  );
+  return (
+    <>
+      {PICTURES.has(type) && !isBroken && (
+        <button
+          type="button"
+          class={isWhole ? 'picture whole' : 'picture'}
+          aria-expanded={isWhole}
+          aria-label={`${isWhole ? 'Show small' : 'Show whole'}: ${name}`}
+          onClick={() => {
+            setWhole(!isWhole);
+          }}
+        >
+          <img
+            key={attempt}
+            src={`${address}&show=1`}
+            alt={name}
+            loading="lazy"
+            onError={() => {
+              const next = (): void => {
+                setAttempt(attempt + 1);
+              };
+              waiting.current = setTimeout(next, RETRY_AFTER_MS[attempt] ?? 0);
+            }}
+          />
+        </button>
+      )}
+      <a href={address} download>
+        <bdi>{name}</bdi>
+      </a>{' '}
+      <span class="dim">
+        {sizeInWords(bytes)}
+        {isBroken && ', no picture that can be shown'}
+      </span>
+    </>
+  );
+}
+
+function addressOf({ channel, relPath }: WebMessage, number: number): string {
+  const asked = new URLSearchParams({ ref: messageKey({ channel, relPath }), n: String(number) });
+  return `/api/file?${asked.toString()}`;
 }

@@ -1,17 +1,17 @@
 import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import type { WebFlow } from '../../api/api.ts';
+import type { WebFlow, WebSchedule, WebSchedules } from '../../api/api.ts';
 import { useKeys } from '../keys/use-keys.ts';
 import { get } from '../live/api.ts';
 import { useClock, useLoaded } from '../live/use-live.ts';
 import { Problem, View } from '../parts/view.tsx';
 import { useNavigation } from '../route/navigation.ts';
-import { Legend } from './legend.tsx';
 import { AnswerTimes, Backlog } from './plots.tsx';
 import { lengthOf, LONGEST, moved, steppedUp, zoomed, type TimeSpan } from './scale.ts';
-import { ScheduleLanes } from './schedules.tsx';
 import { SubscriptionLanes } from './subscriptions.tsx';
 import { Timeline } from './timeline.tsx';
+import { Link } from '../route/link.tsx';
+import { OriginLanes } from './origin-lanes.tsx';
 
 const HOUR = 3_600_000;
 const LENGTHS: readonly [words: string, ms: number][] = [
@@ -244,4 +244,69 @@ function useWidth(box: { current: HTMLDivElement | null }): number {
     };
   }, []);
   return width;
+}
+
+/** What the marks of the picture mean. */
+function Legend(): JSX.Element {
+  return (
+    <p class="legend dim" aria-label="Legend">
+      <span class="key question">question</span>
+      <span class="key answer">answer</span>
+      <span class="key answered">answered</span>
+      <span class="key running">running ›</span>
+      <span class="key failed">failed ✕</span>
+      <span class="key parked">parked ‖</span>
+      <span class="key cancelled">cancelled –</span>
+      <span class="key stopped">cut off</span>
+      <span class="key concluded">answered elsewhere, with the wait for it</span>
+      <span class="key silent">silent</span>
+      <Link to={{ view: 'cost' }}>What it costs</Link>
+    </p>
+  );
+}
+
+/**
+ * A lane for each schedule, with what it has sent, above which the time of the picture stands. Nothing
+ * is shown where there is no schedule.
+ */
+function ScheduleLanes(props: {
+  flow: WebFlow;
+  span: TimeSpan;
+  width: number;
+}): JSX.Element | null {
+  const { value } = useLoaded<WebSchedules>(
+    'schedules',
+    (signal) => get<WebSchedules>('schedules', {}, signal),
+    ['reset', 'messages'],
+  );
+  const origins = (value?.schedules ?? []).map((one) => ({
+    path: one.path,
+    name: one.name,
+    state: stateOf(one),
+    isBad: one.problems.length > 0,
+    title: titleOf(one),
+  }));
+  return <OriginLanes what="schedules" field="schedule" origins={origins} {...props} />;
+}
+
+function stateOf({ problems, enabled, next, outcome }: WebSchedule): string {
+  if (problems.length > 0) return 'cannot be read';
+  if (!enabled) return 'paused';
+  const last = outcome === null || outcome === 'sent' ? '' : `, last ${outcome}`;
+  return `${next === null ? 'no next time' : `next ${shortTime(next)}`}${last}`;
+}
+
+function titleOf({ problems, when, to, host }: WebSchedule): string {
+  if (problems.length > 0) return problems.join('\n');
+  return `${when ?? ''}, to ${to ?? ''}, by ${host ?? ''}`;
+}
+
+/** A time to come by the clock of the reader: without its day where that is today. */
+function shortTime(time: string): string {
+  const at = new Date(time);
+  const clock = at.toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' });
+  const isToday = at.toDateString() === new Date().toDateString();
+  return isToday
+    ? clock
+    : `${at.toLocaleDateString([], { day: 'numeric', month: 'short' })} ${clock}`;
 }

@@ -1,17 +1,34 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import type { WebNow, WebRun } from '../../api/api.ts';
-import { useModel } from '../live/use-live.ts';
-import { View } from '../parts/view.tsx';
+import type {
+  WebNow,
+  WebRun,
+  WebBrokenFiles,
+  WebDeadLetter,
+  WebRetried,
+  WebInbox,
+  WebInboxItem,
+} from '../../api/api.ts';
+import { useModel, useLoaded, useSeldom, useClock } from '../live/use-live.ts';
+import { View, Problem } from '../parts/view.tsx';
 import { Actors, Hosts, watchButtonId } from './hosts.tsx';
-import { ForYou } from './for-you.tsx';
-import { BrokenFiles } from './broken.tsx';
-import { DeadLetters } from './dead-letters.tsx';
 import { KeptSessions } from './kept-sessions.tsx';
 import { Budget, Malformed, OutboxCard } from './outgoing.tsx';
 import { Verdict } from './verdict.tsx';
 import { Waiting } from './waiting.tsx';
 import { WatchedRun } from './watched-run.tsx';
+import { escapeInvisible } from '../../protocol/text/quoted.ts';
+import { get, post, wordsOf } from '../live/api.ts';
+import { Card } from './card.tsx';
+import { Rows } from './rows.tsx';
+import { endsByItself, reasonInWords } from '../../protocol/text/reasons.ts';
+import { attemptsInWords, nextInWords, SIGNS } from '../parts/state-words.ts';
+import { Link } from '../route/link.tsx';
+import { ageOf, momentOf, secondsSince, wholeTimeOf, clockOf } from '../text/time.ts';
+import { ProposalCard } from '../conversation/proposal.tsx';
+import { ReplyBox } from '../compose/reply-box.tsx';
+import { Verified } from '../parts/verified.tsx';
+import { plainOf } from '../text/plain.ts';
 
 /** The whole bus at a glance. */
 export function NowView(): JSX.Element {
@@ -68,4 +85,252 @@ function Known({ now }: { now: WebNow }): JSX.Element {
       </div>
     </>
   );
+}
+
+/** Somebody who corrects a file wants to see that it is right soon. */
+const LOAD_MS = 1000;
+
+/** The schedules, subscriptions and skills that cannot be read; nothing where there is none. */
+function BrokenFiles(): JSX.Element | null {
+  const { value, again } = useLoaded<WebBrokenFiles>('broken files', (signal) =>
+    get<WebBrokenFiles>('broken-files', {}, signal),
+  );
+  useSeldom('tip', LOAD_MS, again);
+  if (value === undefined || value.total === 0) return null;
+  const { files, total } = value;
+  const more = total - files.length;
+  return (
+    <Card title="Definitions that cannot be read" count={total}>
+      <Rows>
+        {files.map(({ kind, path, problem }) => (
+          <li key={path}>
+            <p>
+              <span class="chip">{kind}</span> <bdi class="mono">{escapeInvisible(path)}</bdi>
+            </p>
+            <p class="dim">{escapeInvisible(problem)}</p>
+          </li>
+        ))}
+      </Rows>
+      {more > 0 && <p class="dim">and {more} more</p>}
+    </Card>
+  );
+}
+
+/** Deliveries that failed or are held, the reason, and a button to try them again. */
+function DeadLetters({ now }: { now: WebNow }): JSX.Element {
+  const { session } = useModel();
+  const [said, setSaid] = useState<{ ok: boolean; words: string } | undefined>(undefined);
+  const [busy, setBusy] = useState('');
+  const letters = now.dead_letters;
+  const none =
+    letters.length === 0 && now.parked.length === 0
+      ? 'None: every delivery worked out.'
+      : undefined;
+  const retry = (id: string): void => {
+    setBusy(id);
+    post<WebRetried>(`dead-letters/${id}/retry`, {})
+      .then(
+        ({ released, woken }) => {
+          const words = `${String(released.length)} released${woken ? '' : '; no dispatcher is running to try them'}`;
+          setSaid({ ok: true, words });
+        },
+        (error: unknown) => {
+          setSaid({ ok: false, words: wordsOf(error) });
+        },
+      )
+      .finally(() => {
+        setBusy('');
+      });
+  };
+  const mayWrite = session?.read_only === false;
+  return (
+    <Card
+      title="Dead letters and parked mail"
+      count={now.dead_letters_total}
+      none={none}
+      class="letters"
+      id="letters"
+      beside={
+        <>
+          <span class="dim said" role="status">
+            {said?.ok === true ? said.words : ''}
+          </span>
+          {mayWrite && letters.length > 1 && (
+            <button
+              type="button"
+              disabled={busy !== ''}
+              onClick={() => {
+                retry('all');
+              }}
+            >
+              Retry all
+            </button>
+          )}
+        </>
+      }
+    >
+      <Problem words={said?.ok === false ? said.words : undefined} />
+      <Rows>
+        {now.parked.map(({ actor, tier, reason, until, said }) => (
+          <li key={`${actor} ${tier} ${said ?? ''}`}>
+            <p>
+              <span class={`chip ${HELD[1]}`}>
+                <span aria-hidden="true">{HELD[0]}</span> held
+              </span>{' '}
+              <bdi class="who">{actor}</bdi> <span class="dim">{tier}</span>
+            </p>
+            <p>
+              {reasonInWords(reason)}
+              {said === undefined ? '' : `: ${said}`}
+              {endsByItself(reason) && (
+                <>
+                  , tried again{' '}
+                  <time dateTime={until} title={wholeTimeOf(until)}>
+                    {momentOf(until)}
+                  </time>
+                </>
+              )}
+            </p>
+          </li>
+        ))}
+        {letters.map((letter) => (
+          <li key={letter.id}>
+            <Letter letter={letter}>
+              {mayWrite && (
+                <button
+                  type="button"
+                  aria-label={`Retry ${letter.id}, ${letter.actor}: ${letter.reason}`}
+                  disabled={busy !== ''}
+                  onClick={() => {
+                    retry(letter.id);
+                  }}
+                >
+                  Retry
+                </button>
+              )}
+            </Letter>
+          </li>
+        ))}
+      </Rows>
+    </Card>
+  );
+}
+
+const HELD = SIGNS.held;
+
+/** What a dead letter is called where it is mail. */
+const STANDINGS = {
+  retrying: 'failing',
+  quarantined: 'failed',
+  parked: 'parked',
+  cancelled: 'failed',
+} as const;
+
+function Letter(props: { letter: WebDeadLetter; children: JSX.Element | false }): JSX.Element {
+  const { letter, children } = props;
+  const { state, actor, channel, channel_name: name, messages, reason, detail } = letter;
+  const [sign, style] = SIGNS[STANDINGS[state]];
+  const [message] = messages;
+  const clock = useClock(5000);
+  return (
+    <div class="letter">
+      <div>
+        <p>
+          <span class={`chip ${style}`} data-state={STANDINGS[state]}>
+            <span aria-hidden="true">{sign}</span> {STANDINGS[state]}
+          </span>{' '}
+          <bdi class="who">{actor}</bdi>{' '}
+          <span class="dim">
+            in <bdi>{name}</bdi>
+          </span>
+        </p>
+        <p>
+          {message === undefined ? (
+            reasonInWords(reason)
+          ) : (
+            <Link to={{ view: 'thread', channel, relPath: message }}>{reasonInWords(reason)}</Link>
+          )}
+        </p>
+        {detail !== '' && <pre>{detail.slice(0, 600)}</pre>}
+        <p class="dim">{historyOf(letter, clock)}</p>
+      </div>
+      {children}
+    </div>
+  );
+}
+
+/** How often it was tried, when last, and what comes next. @param now milliseconds */
+function historyOf(letter: WebDeadLetter, now: number): string {
+  const { state, attempts, attempts_since_release: since, attempts_allowed: allowed } = letter;
+  const last = `${ageOf(secondsSince(letter.last_failed_at, now))} ago`;
+  switch (state) {
+    case 'retrying':
+      return `${attemptsInWords({ attempts: since, attempts_allowed: allowed })}, last ${last}; ${nextInWords(letter.next_retry_at, now)}`;
+    case 'quarantined':
+      return `quarantined after ${String(attempts)} ${attempts === 1 ? 'attempt' : 'attempts'}, ${last}; tried again only if you say so`;
+    case 'parked':
+      return `parked ${last}; runs only if you say so`;
+    case 'cancelled':
+      return `cancelled ${last}`;
+  }
+}
+
+/** What asks the reader something, what failed, and what else is unread; nothing if there is nothing. */
+function ForYou(): JSX.Element | null {
+  const { value: inbox } = useLoaded('inbox', (signal) => get<WebInbox>('inbox', {}, signal), [
+    'reset',
+    'messages',
+    'outbox',
+  ]);
+  const shown = (inbox?.messages ?? []).filter((one) => one.waits_for_you || one.unread);
+  const sorted = shown.toSorted((a, b) => rankOf(a) - rankOf(b));
+  if (inbox === undefined || sorted.length === 0) return null;
+  const more = inbox.questions - sorted.filter((one) => one.waits_for_you).length;
+  return (
+    <Card title="For you" class="for-you" count={inbox.questions + unreadOnly(inbox)}>
+      <Rows>
+        {sorted.map((one) => (
+          <li key={`${one.channel}/${one.relPath}`}>
+            <p dir="auto">
+              <Link to={{ view: 'message', channel: one.channel, relPath: one.relPath }}>
+                {one.excerpt === '' ? 'empty message' : plainOf(one.excerpt)}
+              </Link>
+            </p>
+            <p class="dim">
+              from <bdi>{one.from}</bdi>
+              <Verified verified={one.verified} /> in <bdi>{one.channel_name}</bdi>{' '}
+              <time dateTime={one.timestamp} title={wholeTimeOf(one.timestamp)}>
+                {clockOf(one.timestamp)}
+              </time>{' '}
+              {one.waits_for_you && <span class="chip wait">asks you</span>}
+              {one.failed !== null && (
+                <span class="chip bad">failed: {reasonInWords(one.failed)}</span>
+              )}
+              {one.unread && <span class="chip">new</span>}
+            </p>
+            {one.proposal && one.waits_for_you && (
+              <ProposalCard at={{ channel: one.channel, relPath: one.relPath }} />
+            )}
+            <ReplyBox
+              channel={one.channel}
+              relPath={one.relPath}
+              from={one.from}
+              options={one.proposal ? [] : one.options}
+            />
+          </li>
+        ))}
+      </Rows>
+      {more > 0 && <p class="dim">{more} more ask you something.</p>}
+    </Card>
+  );
+}
+
+function rankOf(one: WebInboxItem): number {
+  if (one.waits_for_you) return 0;
+  return one.failed === null ? 2 : 1;
+}
+
+/** The unread messages that ask nothing, as far as they are listed. */
+function unreadOnly({ messages }: WebInbox): number {
+  return messages.filter((one) => one.unread && !one.waits_for_you).length;
 }

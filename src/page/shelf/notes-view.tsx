@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useRef, useState, useId } from 'preact/hooks';
 import type { WebNotes } from '../../api/api.ts';
 import { MEMORY_KINDS } from '../../protocol/files/memory-names.ts';
 import { ShelfLinks } from '../parts/shelf-links.tsx';
@@ -10,7 +10,6 @@ import type { NotesAsked } from '../route/route.ts';
 import { highlighted, queryOf } from '../text/query.ts';
 import { plainOf } from '../text/plain.ts';
 import { NoteChips, NoteOrigin, scopeWords } from './note-words.tsx';
-import { Choice, Field } from './fields.tsx';
 import { useShelf } from './use-shelf.ts';
 
 /** Milliseconds after the last key before the search starts. */
@@ -214,5 +213,61 @@ function Unreadable({ notes }: { notes: WebNotes }): JSX.Element | null {
         ))}
       </ul>
     </details>
+  );
+}
+
+/** A field for words to search for. */
+function Field(props: {
+  label: string;
+  value: string;
+  onChange: (value: string) => void;
+}): JSX.Element {
+  const { label, value, onChange } = props;
+  const id = useId();
+  return (
+    <div>
+      <label for={id}>{label}</label>
+      <input
+        id={id}
+        type="search"
+        dir="auto"
+        autocomplete="off"
+        value={value}
+        onInput={({ currentTarget }) => {
+          onChange(currentTarget.value);
+        }}
+      />
+    </div>
+  );
+}
+
+/** A choice among some values, each with its words. What was chosen by the address is one of them in any case. */
+function Choice(props: {
+  label: string;
+  value: string;
+  options: readonly (readonly [value: string, words: string])[];
+  onChange: (value: string) => void;
+}): JSX.Element {
+  const { label, value, options, onChange } = props;
+  const id = useId();
+  const isKnown = options.some(([one]) => one === value);
+  return (
+    <div>
+      <label for={id}>{label}</label>
+      <select
+        id={id}
+        value={value}
+        onChange={({ currentTarget }) => {
+          onChange(currentTarget.value);
+        }}
+      >
+        {options.map(([one, words]) => (
+          <option key={one} value={one}>
+            {words}
+          </option>
+        ))}
+        {!isKnown && <option value={value}>{value.slice(0, 100)}</option>}
+      </select>
+    </div>
   );
 }

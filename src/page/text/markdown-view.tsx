@@ -2,7 +2,7 @@ import type { ComponentChildren, JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { MARKDOWN_LIMIT, tokensOf, treeOf, type Node } from './markdown.ts';
 import { safeLink } from './links.ts';
-import { References } from './references.tsx';
+import { Link } from '../route/link.tsx';
 
 /**
  * The text of a message. Elements are created individually from a fixed list, and text always stays
@@ -147,4 +147,16 @@ function Out({ href, children }: { href: string; children?: ComponentChildren })
       {children}
     </a>
   );
+}
+
+const REL_PATH = /(\d{4}\/\d{2}\/\d{2}\/\d{9}Z-[0-9a-f]{8,64}\.md)/;
+
+/** A text in which the paths of messages are links to them. */
+function References({ text, channel }: { text: string; channel: string }): JSX.Element {
+  const parts = text.split(REL_PATH);
+  if (parts.length === 1) return <>{text}</>;
+  const shown = parts.map((part, at): ComponentChildren =>
+    at % 2 === 0 ? part : <Link to={{ view: 'message', channel, relPath: part }}>{part}</Link>,
+  );
+  return <>{shown}</>;
 }

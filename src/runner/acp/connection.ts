@@ -2,8 +2,6 @@ import type { Writable } from 'node:stream';
 import type { AnyMessage, ClientConnection } from '@agentclientprotocol/sdk';
 import type * as packages from './acp-packages.ts';
 import type { AcpSession } from '../runner.ts';
-import { Intake } from './intake.ts';
-import { ToolCalls } from './tool-calls.ts';
 
 /** Why an agent did not do what it was asked for, in its own words or in ours. */
 export class AgentFailed extends Error {
@@ -237,4 +235,100 @@ async function asked<T>(request: Promise<T>): Promise<T> {
     const details = typeof data?.details === 'string' ? data.details : undefined;
     throw new AgentFailed(details ?? (typeof message === 'string' ? message : 'it failed'));
   }
+}
+
+/** Requests of an agent that are open at a time: no agent has so many tools under way. */
+const MOST_OPEN = 1000;
+/** With this an agent takes a request of its own back. */
+const CANCEL = '$/cancel_request';
+
+type Message = Readonly<Record<string, unknown>>;
+
+/**
+ * Chooses what of an agent's messages is answered or ends a request of ours. All others are only read from its
+ * output: they would cost the library of the protocol more than the agent, and it prints what it does not
+ * understand on our stderr, where the log is, in the words of the agent.
+ */
+class Intake {
+  readonly #asked = new Set<unknown>();
+  #open = 0;
+
+  /** Notes what is sent to the agent, once it has taken it. */
+  sent({ method }: Message): void {
+    if (method === undefined) this.#open--;
+  }
+
+  /** Notes what is about to be sent to the agent. */
+  sending({ method, id }: Message): void {
+    if (method !== undefined && id !== undefined) this.#asked.add(id);
+  }
+
+  /** Whether a message is one to be passed on; `too_many` where the agent asks, and takes no answers. */
+  takes(message: Message): boolean | 'too_many' {
+    const { method } = message;
+    const hasId = Object.hasOwn(message, 'id');
+    if (method === undefined) return hasId && this.#asked.delete(message['id']);
+    if (typeof method !== 'string') return false;
+    if (!hasId) return method === CANCEL;
+    return ++this.#open <= MOST_OPEN ? true : 'too_many';
+  }
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Characters of JSON that are kept of the calls of a turn. */
+const MOST_KEPT = 8 * 1024 * 1024;
+
+/**
+ * What an agent has told of its tools in a turn. It asks whether a tool may be used by an update of the tool's
+ * call, and what the update leaves out is what the agent has told before: only both together are what a person
+ * decides on.
+ */
+export class ToolCalls {
+  readonly #told = new Map<string, Fields>();
+  #size = 0;
+  #isWhole = true;
+
+  /** Called at the beginning of a turn. */
+  begin(): void {
+    this.#told.clear();
+    this.#size = 0;
+    this.#isWhole = true;
+  }
+
+  /** Notes what a message of the agent tells of a call, if anything. */
+  hear({ method, params }: Fields): void {
+    const { update } = fieldsIn(params);
+    const { sessionUpdate, toolCallId, ...told } = fieldsIn(update);
+    if (method !== 'session/update' || typeof toolCallId !== 'string') return;
+    if (sessionUpdate !== 'tool_call' && sessionUpdate !== 'tool_call_update') return;
+    this.#size += JSON.stringify(told).length;
+    if (this.#size > MOST_KEPT) {
+      this.#told.clear();
+      this.#isWhole = false;
+    }
+    if (!this.#isWhole) return;
+    this.#told.set(toolCallId, { ...this.#told.get(toolCallId), ...said(told) });
+  }
+
+  /**
+   * The call of which an agent asks, with what it has told before.
+   *
+   * @returns undefined where the agent has told more in this turn than was kept
+   */
+  whole(asked: unknown): Fields | undefined {
+    const { toolCallId, ...told } = fieldsIn(asked);
+    if (!this.#isWhole) return undefined;
+    const before = typeof toolCallId === 'string' ? this.#told.get(toolCallId) : undefined;
+    return { ...before, ...said(told) };
+  }
+}
+
+/** The fields that are there: one that is null is left as it was, as the protocol has it. */
+function said(fields: Fields): Fields {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
+}
+
+function fieldsIn(value: unknown): Fields {
+  return typeof value === 'object' && value !== null ? (value as Fields) : {};
 }

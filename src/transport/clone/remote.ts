@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { existsSync } from 'node:fs';
 import type { Failure } from '../git/failure.ts';
 import type { Objects } from '../objects/objects.ts';
 import type { Git, GitOutcome } from '../git/git.ts';
 import { followFetched, ownRefs, followMoved, trackedHere, tracking } from './another-bus.ts';
 import { mendRef } from './own-git.ts';
-import { passLock } from './pass-lock.ts';
-import { noteMove, readRef, writeRef } from './refs.ts';
+import { noteMove, readRef, writeRef, removeStaleLock } from './refs.ts';
 import { remoteRefOf, type Repository } from './handle.ts';
 
 export type Fetched = { ok: true } | { ok: false; failure: Failure };
@@ -230,4 +230,31 @@ export async function pushCommit(
   if (failure.lock === undefined) return failure;
   const reason = `the remote has a lock, ${failure.lock}; if it stays, a git was killed there: remove it`;
   return { ...failure, reason };
+}
+
+/** A lock of our own tracking branch is held for milliseconds; this old, it is of a git that was killed. */
+const LOCK_MS = 5000;
+const WAKING_MS = 500;
+const LOOK_MS = 40;
+
+/**
+ * Waits until the lock that was in the way of a fetch is gone, or takes it away once it is too old.
+ *
+ * @param stderr what git said of it
+ */
+async function passLock(
+  stderr: string,
+  branch: string,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const path = /Unable to create '(.+\.lock)': File exists/.exec(stderr)?.[1] ?? '';
+  if (!path.endsWith(`/${tracking(branch)}.lock`)) return;
+  const begun = performance.now();
+  const until = begun + LOCK_MS + 1000;
+  while (existsSync(path) && performance.now() < until && signal?.aborted !== true) {
+    // A git that slept through a suspend with us ends now.
+    const isDone = performance.now() > begun + WAKING_MS;
+    if (isDone && (await removeStaleLock(path, LOCK_MS))) return;
+    await sleep(LOOK_MS);
+  }
 }

@@ -1,12 +1,11 @@
-import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
+import { spawn, type ChildProcessWithoutNullStreams, type ChildProcess } from 'node:child_process';
 import { readdir, rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { readdirSync, rmSync, statSync } from 'node:fs';
 import { CrosstalkError } from '../../errors.ts';
-import { end, ended } from './child.ts';
 import { hasMet, noteDamage } from './damage.ts';
 import { classify, isAnswer, type Failure } from './failure.ts';
 import { gitEnvironment, KEEPING_MEMORY, secondsOf, type GitPlace } from './environment.ts';
-import { removeLeftovers } from './leftovers.ts';
 import { TimeLimit, withoutSteps } from './time-limit.ts';
 import { withPipes } from '../../with-pipes.ts';
 
@@ -247,4 +246,74 @@ export function failed(dir: string, command: string, { kind, reason }: Failure):
 
 function throwIfAborted(signal: AbortSignal | undefined): void {
   if (signal?.aborted === true) throw new CrosstalkError('aborted', 'interrupted');
+}
+
+const KILL_AFTER_MS = 2000;
+
+/** Waits until a process and its output are over; `startError` of one that could not be started. */
+function ended(child: ChildProcess): Promise<{ code: number | null; startError?: Error }> {
+  return new Promise((resolve) => {
+    child.once('error', (startError) => {
+      resolve({ code: null, startError });
+    });
+    child.once('close', (code) => {
+      resolve({ code });
+    });
+  });
+}
+
+/** TERM, on which git takes its lock files back, then KILL; the whole group, so ssh ends with it. */
+function end(child: ChildProcess): void {
+  signal(child, 'SIGTERM');
+  setTimeout(() => {
+    if (child.exitCode === null && child.signalCode === null) signal(child, 'SIGKILL');
+  }, KILL_AFTER_MS).unref();
+}
+
+function signal(child: ChildProcess, name: NodeJS.Signals): void {
+  try {
+    if (child.pid !== undefined) process.kill(-child.pid, name);
+  } catch {
+    // The process ended on its own in the meantime.
+  }
+}
+
+/** What git says of a disk without room. */
+const NO_ROOM =
+  /No space left on device|Disk quota exceeded|unable to write (?:loose object )?file/i;
+/** What git calls what it has not finished. */
+const UNFINISHED = /^(?:tmp_(?:obj|pack|idx|rev)_|\.tmp-)/;
+
+/**
+ * Removes what a git that found no room has left half written: it removes nothing itself, and each further
+ * try would take more of the room that somebody makes. What another git is writing there at the moment
+ * finds no room either.
+ *
+ * @param objectsDir of the repository it worked in; undefined for none of ours
+ * @param said what it has printed; nothing is done unless it found no room
+ * @param since when it was started, in milliseconds since 1970
+ */
+function removeLeftovers(objectsDir: string | undefined, said: string, since: number): void {
+  if (objectsDir === undefined || !NO_ROOM.test(said)) return;
+  const folders = namesIn(objectsDir).filter((name) => /^(?:[0-9a-f]{2}|pack)$/.test(name));
+  for (const folder of folders)
+    for (const name of namesIn(join(objectsDir, folder)))
+      if (UNFINISHED.test(name)) removeSince(join(objectsDir, folder, name), since);
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
+
+function removeSince(path: string, since: number): void {
+  try {
+    // The clock of the file system is coarser than ours.
+    if (statSync(path).mtimeMs >= since - 20) rmSync(path, { force: true });
+  } catch {
+    // It is gone, or stays.
+  }
 }

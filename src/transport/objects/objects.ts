@@ -1,7 +1,9 @@
 import { setImmediate as immediate } from 'node:timers/promises';
+import type { ChildProcessWithoutNullStreams } from 'node:child_process';
+import type { Socket } from 'node:net';
 import type { Git } from '../git/git.ts';
-import { Batch, type GitObject, type Request } from './batch.ts';
 import { broken, unreadable, unreadFolder } from './way.ts';
+import { isAnswer, summary } from '../git/failure.ts';
 
 export type { GitObject };
 
@@ -120,5 +122,162 @@ export class Objects {
       suspect.resolve(undefined);
       for (const request of others) this.#ask(request);
     } else for (const { reject } of waiting) reject(broken(this.#git.dir, why));
+  }
+}
+
+interface GitObject {
+  oid: string;
+  type: string;
+  size: number;
+  /** Undefined when the object is larger than the limit: it was skipped, not held. */
+  content: Buffer | undefined;
+}
+
+interface Request {
+  name: string;
+  /** How many processes ended while this one was the first they had to answer. */
+  deaths: number;
+  resolve: (object: GitObject | undefined) => void;
+  reject: (error: Error) => void;
+}
+
+/** Signals by which git ends itself over what it reads. */
+const FAULTS = new Set(['SIGSEGV', 'SIGBUS', 'SIGABRT', 'SIGILL', 'SIGFPE']);
+const MOST_SAID = 10_000;
+
+/** What is being received: the rest of one object. */
+interface Incoming {
+  object: GitObject;
+  left: number;
+  chunks: Buffer[] | undefined;
+}
+
+/**
+ * One `cat-file --batch` with what was asked of it: answers come in the order of the requests. All that is known
+ * of a process is here, so that nothing of one that ends can be taken for another's.
+ */
+class Batch {
+  readonly #git: Git;
+  readonly #limit: number;
+  readonly #child: ChildProcessWithoutNullStreams;
+  #waiting: Request[] = [];
+  #incoming: Incoming | undefined;
+  #buffer: Buffer[] = [];
+  /** The end of what the process has said besides its answers. */
+  #said = '';
+  /** Ends a process that owes an answer and says nothing. */
+  #patience: NodeJS.Timeout | undefined;
+  /** Bytes of content that were answered. */
+  bytes = 0;
+
+  /**
+   * @param limit bytes above which an object's content is skipped
+   * @param over called once it has ended, with what it owes, and why it ended if that was for no object
+   */
+  constructor(git: Git, limit: number, over: (owed: Request[], why: string | undefined) => void) {
+    this.#git = git;
+    this.#limit = limit;
+    const child = git.open(['cat-file', '--batch']);
+    this.#child = child;
+    child.stdout.on('data', (chunk: Buffer) => {
+      this.#receive(chunk);
+      this.#await();
+    });
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      this.#said = (this.#said + text).slice(-MOST_SAID);
+      git.heard(this.#said);
+    });
+    child.stdin.on('error', () => undefined);
+    child.once('error', (error) => {
+      for (const { reject } of this.#waiting.splice(0))
+        reject(broken(git.dir, `it could not be started: ${error.message}`));
+      over([], undefined);
+    });
+    child.once('close', (code, signal) => {
+      clearTimeout(this.#patience);
+      const died = isAnswer(code, this.#said) || FAULTS.has(signal ?? '');
+      over(this.#waiting.splice(0), died ? undefined : (signal ?? summary(this.#said)));
+    });
+  }
+
+  ask(request: Request): void {
+    const { stdin } = this.#child;
+    if (this.#waiting.push(request) === 1) this.#await();
+    // Requests made in one turn of the event loop go through the pipe in one piece.
+    if (stdin.writableCorked === 0) {
+      stdin.cork();
+      process.nextTick(() => {
+        stdin.uncork();
+      });
+    }
+    stdin.write(`${request.name}\n`);
+  }
+
+  /** Asks nothing more: it answers what it owes, and ends. */
+  close(): void {
+    const child = this.#child;
+    if (this.#waiting.length === 0) clearTimeout(this.#patience);
+    child.stdin.end();
+    // Nobody waits for the process to end: it sees that its input is closed.
+    child.unref();
+    for (const stream of [child.stdout, child.stderr] as (Socket | undefined)[]) stream?.unref();
+  }
+
+  /** Waits for the next piece of what it owes, if anything, as long as git may take. */
+  #await(): void {
+    clearTimeout(this.#patience);
+    if (this.#waiting.length === 0) return;
+    const { pid } = this.#child;
+    this.#patience = setTimeout(() => {
+      try {
+        if (pid !== undefined) process.kill(-pid, 'SIGKILL');
+      } catch {
+        // The process ended on its own in the meantime.
+      }
+    }, this.#git.patience);
+  }
+
+  #receive(chunk: Buffer): void {
+    let rest: Buffer | undefined = chunk;
+    while (rest !== undefined && rest.length > 0) {
+      rest =
+        this.#incoming === undefined
+          ? this.#receiveHeader(rest)
+          : this.#receiveContent(rest, this.#incoming);
+    }
+  }
+
+  #receiveHeader(chunk: Buffer): Buffer | undefined {
+    const end = chunk.indexOf(0x0a);
+    if (end < 0) {
+      this.#buffer.push(chunk);
+      return undefined;
+    }
+    const line = Buffer.concat([...this.#buffer, chunk.subarray(0, end)]).toString('utf8');
+    this.#buffer = [];
+    const [, oid = '', type = '', size = ''] = /^([0-9a-f]{40,64}) (\w+) (\d+)$/.exec(line) ?? [];
+    if (oid === '') this.#waiting.shift()?.resolve(undefined);
+    else {
+      const object = { oid, type, size: Number(size), content: undefined };
+      this.bytes += object.size;
+      this.#incoming = {
+        object,
+        left: object.size + 1,
+        chunks: object.size <= this.#limit ? [] : undefined,
+      };
+    }
+    return chunk.subarray(end + 1);
+  }
+
+  #receiveContent(chunk: Buffer, incoming: Incoming): Buffer | undefined {
+    const part = chunk.subarray(0, incoming.left);
+    incoming.chunks?.push(part);
+    incoming.left -= part.length;
+    if (incoming.left > 0) return undefined;
+    this.#incoming = undefined;
+    const { object, chunks } = incoming;
+    const content = chunks && Buffer.concat(chunks).subarray(0, object.size);
+    this.#waiting.shift()?.resolve({ ...object, content });
+    return chunk.subarray(part.length);
   }
 }

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { clean } from '../../../src/chat/clean.ts';
 import { broken, cut, fit, widthOf, wrap } from '../../../src/chat/columns.ts';
 import { erase, insert, inputRows, move, typed, vertical } from '../../../src/chat/editing.ts';
-import { Keyboard } from '../../../src/chat/keypress.ts';
+import { Keyboard } from '../../../src/chat/terminal.ts';
 import type { Key } from '../../../src/chat/model.ts';
 
 const text = fc.oneof(

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { widthOf } from '../../../src/chat/columns.ts';
-import { toClipboard } from '../../../src/chat/clipboard.ts';
+import { toClipboard } from '../../../src/chat/driver.ts';
 import { attachmentOf, type Attachment } from '../../../src/operations/sending/attachment.ts';
 import { threadsOf } from '../../../src/chat/threads.ts';
 import { view } from '../../../src/chat/view.ts';
