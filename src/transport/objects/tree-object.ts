@@ -54,48 +54,6 @@ function entryAt(content: Buffer, at: number, idBytes: number) {
   return { space, end, next };
 }
 
-/**
- * A tree object with more files in it. What is there is copied as it stands, so that many thousand entries
- * take a few milliseconds.
- *
- * @param files the ids of the new files by name, latin1 as in {@link Tree}
- * @returns undefined where something of such a name is there, or where a stranger has written what is there
- *   in another order than git's, in which git would not find what is put between it
- * @throws Error for bytes that are not a tree
- */
-export function withFiles(
-  content: Buffer,
-  files: ReadonlyMap<string, string>,
-  idBytes: number,
-): Buffer | undefined {
-  const names = [...files.keys()].sort();
-  const parts: Buffer[] = [];
-  let [copied, added, last] = [0, 0, ''];
-  const addUntil = (at: number, key?: string): void => {
-    if (added === names.length || (key !== undefined && (names[added] ?? '') > key)) return;
-    parts.push(content.subarray(copied, at));
-    copied = at;
-    for (; added < names.length && (key === undefined || (names[added] ?? '') < key); added++) {
-      const name = names[added] ?? '';
-      parts.push(
-        Buffer.from(`${FILE} ${name}\0`, 'latin1'),
-        Buffer.from(files.get(name) ?? '', 'hex'),
-      );
-    }
-  };
-  for (let at = 0; at < content.length;) {
-    const { space, end, next } = entryAt(content, at, idBytes);
-    const name = content.toString('latin1', space + 1, end);
-    const key = content.toString('latin1', at, space) === FOLDER ? `${name}/` : name;
-    if (files.has(name) || key <= last) return undefined;
-    addUntil(at, key);
-    last = key;
-    at = next;
-  }
-  addUntil(content.length);
-  return Buffer.concat([...parts, content.subarray(copied)]);
-}
-
 /** Git sorts a tree by bytes, a folder as if its name ended in a slash. */
 export function formatTree(tree: Tree): Buffer {
   const sorted = [...tree].map(([name, entry]) => ({

@@ -2,15 +2,8 @@ import type { Commit } from '../../protocol/commit.ts';
 import type { Failure } from '../git/failure.ts';
 import type { Objects } from '../objects/objects.ts';
 import { BRANCH_OF_PROJECT, type Repository } from '../clone/handle.ts';
-import {
-  withFiles,
-  FILE,
-  FOLDER,
-  formatTree,
-  parseTree,
-  type Tree,
-} from '../objects/tree-object.ts';
-import { blobId, hashOf, writeObject } from './loose-object.ts';
+import { FILE, FOLDER, formatTree, parseTree, type Tree } from '../objects/tree-object.ts';
+import { hashOf, writeObject } from './loose-object.ts';
 
 let serial = 0;
 
@@ -47,22 +40,9 @@ export async function build(
     );
     if (oid !== undefined) return { ok: true, oid };
   }
-  const crowded =
-    tip === undefined || objectsDir === undefined
-      ? undefined
-      : await writeCrowded(objectsDir, objects, tip, commits).catch(() => undefined);
-  const imported = (finished?: readonly Crowded[]) => {
-    const commands = (ref: string): string =>
-      commits
-        .map((commit, index) =>
-          importCommand(ref, { commit, index, crowded: finished?.[index] }, committer, tip),
-        )
-        .join('');
-    return fastImport(repository, commands, commits.length);
-  };
-  const built = await imported(crowded);
-  // A tree that somebody removed in between is no reason to fail.
-  return built.ok || crowded === undefined ? built : imported();
+  const commands = (ref: string): string =>
+    commits.map((commit, index) => importCommand(ref, { commit, index }, committer, tip)).join('');
+  return fastImport(repository, commands, commits.length);
 }
 
 /**
@@ -99,15 +79,13 @@ export async function fastImport(
 
 function importCommand(
   ref: string,
-  { commit, index, crowded }: { commit: Commit; index: number; crowded: Crowded | undefined },
+  { commit, index }: { commit: Commit; index: number },
   committer: { name: string; email: string },
   tip: string | undefined,
 ): string {
   const time = `${String(Math.floor(Date.parse(commit.at) / 1000))} +0000`;
   const parent = index > 0 ? `from :${String(index)}\n` : tip === undefined ? '' : `from ${tip}\n`;
-  const blobs = crowded && commit.files.map(({ content }) => `blob\n${data(content)}`);
   return [
-    ...(blobs ?? []),
     `commit ${ref}\nmark :${String(index + 1)}\n`,
     `author ${commit.author.name} <${commit.author.email}> ${time}\n`,
     `committer ${committer.name} <${committer.email}> ${time}\n`,
@@ -115,9 +93,7 @@ function importCommand(
     parent,
     commit.clear === undefined ? '' : `D ${commit.clear}\n`,
     ...(commit.blobs ?? []).map(({ path, oid = '' }) => `M 100644 ${oid} ${path}\n`),
-    ...(crowded
-      ? [`M 040000 ${crowded.tree} ${crowded.folder}\n`]
-      : commit.files.map(({ path, content }) => `M 100644 inline ${path}\n${data(content)}`)),
+    ...commit.files.map(({ path, content }) => `M 100644 inline ${path}\n${data(content)}`),
     '\n',
   ].join('');
 }
@@ -125,66 +101,6 @@ function importCommand(
 /** Text as a command of `fast-import` takes it. */
 export function data(text: string): string {
   return `data ${String(Buffer.byteLength(text))}\n${text}\n`;
-}
-
-/** So many files of a commit, in a folder of so many bytes of names and ids, make it worth while. */
-const MANY = 100;
-const LARGE = 30_000;
-
-/** A commit whose files are in one folder, and the tree of that folder with them. */
-interface Crowded {
-  folder: string;
-  tree: string;
-}
-
-/**
- * Writes the trees of a folder that gets many files at once. `fast-import` would look through the
- * whole folder for each of them: a thousand files in a folder of ten thousand took it 130 ms, which are 20 here.
- *
- * @param objectsDir the repository's object folder
- * @param tip the commit to build on; its folder is read through the open git process
- * @returns one for each commit; undefined where the commits are of another kind, and are left to git
- * @throws Error when the folder cannot be read or the disk does not take a tree
- */
-async function writeCrowded(
-  objectsDir: string,
-  objects: Objects,
-  tip: string,
-  commits: readonly Commit[],
-): Promise<Crowded[] | undefined> {
-  const folder = onlyFolder(commits);
-  if (folder === undefined) return undefined;
-  const there = await objects.read(`${tip}:${folder}`);
-  // A folder that is not there, or cannot be read, is git's to tell apart.
-  if (there?.type !== 'tree' || there.content === undefined || there.size < LARGE) return undefined;
-  const hash = hashOf(tip);
-  const crowded: Crowded[] = [];
-  let { content } = there;
-  for (const { files } of commits) {
-    const ids = files.map(
-      ({ path, content }) =>
-        [
-          Buffer.from(path.slice(folder.length + 1)).toString('latin1'),
-          blobId(hash, Buffer.from(content)),
-        ] as const,
-    );
-    const next = withFiles(content, new Map(ids), tip.length / 2);
-    if (next === undefined) return undefined;
-    content = next;
-    crowded.push({ folder, tree: writeObject(objectsDir, hash, 'tree', content, 'quick') });
-  }
-  return crowded;
-}
-
-/** The folder to which all commits add many files and nothing else. */
-function onlyFolder(commits: readonly Commit[]): string | undefined {
-  const first = commits[0]?.files[0]?.path ?? '';
-  const folder = first.slice(0, Math.max(0, first.lastIndexOf('/')));
-  const isIn = ({ path }: { path: string }): boolean =>
-    path.startsWith(`${folder}/`) && !path.includes('/', folder.length + 1);
-  const isPlain = ({ files, blobs = [], clear }: Commit): boolean =>
-    clear === undefined && blobs.length === 0 && files.length >= MANY && files.every(isIn);
-  return folder !== '' && commits.every(isPlain) ? folder : undefined;
 }
 
 /** The most entries of trees that are kept: those of the last pushes, on which the next one builds. */
