@@ -50,7 +50,7 @@ export function expectsMore(ticked: Ticked | undefined, heedsAll: boolean): bool
   return ticked.isBusy || (ticked.isNew && heedsAll);
 }
 
-/** Runs the pipeline once:~Runs */
+/** Runs the pipeline once. */
 export async function tick(parts: TickParts, fetch: boolean): Promise<Ticked> {
   const { transport, deliveries, hosts, dispatcher, sweep, log } = parts;
   const meter = new TickMeter(transport);
