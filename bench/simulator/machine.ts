@@ -1,5 +1,4 @@
-import type { BudgetRecord } from '../../src/state/budget-record.ts';
-import { RemoteBudget, type Limits } from '../../src/state/remote-budget.ts';
+import { type BudgetRecord, RemoteBudget, type Limits } from '../../src/state/remote-budget.ts';
 import type { TurnBoard } from '../../src/state/turn-board.ts';
 import type { Clock } from './clock.ts';
 

@@ -4,8 +4,13 @@ import { accept, heldSettings, type HeldChange } from '../protocol/approval/appr
 import { approvalHash } from '../store/seal.ts';
 import { approvedFor, type Approvals } from '../state/approvals.ts';
 import type { Approvable } from './approvable.ts';
-import { serversThatWait, type ProfilesAt } from './approvable-servers.ts';
 import type { Approving, JudgedFile } from './approvals.ts';
+import { approvedServers, heldServers, withServers } from '../protocol/approval/mcp-servers.ts';
+import type { HostFile } from '../protocol/files/host-file.ts';
+import type { McpServer } from '../protocol/files/mcp-servers.ts';
+import { shellWord } from '../protocol/text/quoted.ts';
+import { profileInForce, type ProfilePlace } from './profiles.ts';
+import { tierRefusalOf } from './transport-files.ts';
 
 /**
  * The list of everything that is approved.
@@ -61,4 +66,60 @@ export async function settingsThatWait({
       if (accepted.length > 0) await transport.acceptSettings(accepted);
     },
   };
+}
+
+/** Where the profiles of a host's actors are read. */
+export interface ProfilesAt {
+  place: ProfilePlace;
+  /** The commit; undefined where nothing is on the bus yet. */
+  tip: string | undefined;
+}
+
+/** The MCP servers of the actors that a host serves, as their profiles name them. */
+export async function serversThatWait(
+  { transport, approvals: path, home }: Approving,
+  { alias, actors }: HostFile,
+  { place, tip }: ProfilesAt,
+): Promise<Approvable> {
+  const proposed = new Map<string, { servers: McpServer[]; refused: string | undefined }>();
+  for (const actor of tip === undefined ? [] : actors.keys()) {
+    const { profile } = await profileInForce(place, tip ?? '', actor);
+    const servers = profile?.mcps ?? [];
+    let refused: string | undefined;
+    for (const server of servers) {
+      if ('command' in server)
+        refused ??= await tierRefusalOf(transport, home, { cli: lineOf(server) });
+    }
+    proposed.set(actor, { servers, refused });
+  }
+  const hash = approvalHash(path);
+  return {
+    held: (approvals): HeldChange[] => {
+      const approved = approvedFor(approvals, alias);
+      return [...proposed].flatMap(
+        ([actor, { servers, refused }]) =>
+          heldServers(actor, approvedServers(approved, actor), servers, hash, refused) ?? [],
+      );
+    },
+    accept: (approvals, chosen) => {
+      const accepted = chosen.flatMap(({ kind, actor }) =>
+        kind === 'mcps' && actor !== undefined ? [actor] : [],
+      );
+      const approved = accepted.reduce(
+        (all, actor) => withServers(all, actor, proposed.get(actor)?.servers ?? []),
+        approvedFor(approvals, alias),
+      );
+      return { ...approvals, hosts: { ...approvals.hosts, [alias]: approved } };
+    },
+  };
+}
+
+/**
+ * The command line of a server as far as it names files: with its variables, which may name code as
+ * NODE_OPTIONS does, and with relative paths as paths below `/`, where a server starts.
+ */
+function lineOf({ command, args, env }: Extract<McpServer, { command: string }>): string {
+  const variables = Object.entries(env).map(([name, text]) => `${name}=${text}`);
+  const below = args.filter((text) => /^[^/].*\//.test(text)).map((text) => `/${text}`);
+  return [command, ...args, ...variables, ...below].map(shellWord).join(' ');
 }

@@ -4,8 +4,7 @@ import { parseHostFile, type Tier } from '../protocol/files/host-file.ts';
 import { writeDurably } from '../state/files.ts';
 import type { HeldChange } from '../protocol/approval/approval.ts';
 import { loadApprovals } from '../state/approvals.ts';
-import { serversThatWait } from '../bus/approvable-servers.ts';
-import { settingsThatWait } from '../bus/approvables.ts';
+import { serversThatWait, settingsThatWait } from '../bus/approvables.ts';
 import { activate, type ActiveHost, type Approving } from '../bus/approvals.ts';
 import {
   findHost,

@@ -6,16 +6,15 @@ import { MessageReader } from '../bus/message-reader.ts';
 import { Verifier } from '../bus/verifier.ts';
 import type { Channel } from '../protocol/files/channel.ts';
 import { findEar } from '../dispatcher/socket/ear.ts';
-import type { HostEntry } from '../bus/host.ts';
-import { checkVersion } from '../bus/host.ts';
+import { type HostEntry, checkVersion } from '../bus/host.ts';
 import { Publisher, type PublishOutcome } from '../bus/publisher.ts';
 import { withoutCredentials, withoutWebToken } from '../credentials.ts';
 import { CrosstalkError, reasonOf } from '../errors.ts';
 import { MAX_MESSAGE_BYTES } from '../protocol/message.ts';
-import type { Screen } from '../secrets/screen.ts';
+import { Screen } from '../secrets/screen.ts';
 import { DeadLetters } from '../state/dead-letters.ts';
 import { loadApprovals } from '../state/approvals.ts';
-import { stateDirectory, stateHome, forgetClone } from '../state/directory.ts';
+import { stateDirectory, stateHome, forgetClone, isPrivate } from '../state/directory.ts';
 import type { StatePaths } from '../state/state-paths.ts';
 import { acquire } from '../state/lock.ts';
 import { Outbox } from '../state/outbox.ts';
@@ -30,10 +29,9 @@ import { stateNames } from '../transport/clone/identity.ts';
 import { Transport, type Refreshed } from '../transport/transport.ts';
 import { dispatchOf, locateTransport, type Surroundings } from './locate.ts';
 import { findLostMail } from './lost-mail.ts';
-import { screenOf } from './screening.ts';
-import { shareConnections } from './connections.ts';
 import { budgetOf, permission, publishing, turnsOf } from './publishing.ts';
 import { timeAndChanceOf, type TimeAndChance } from './time-and-chance.ts';
+import { saidSecrets } from '../protocol/text/found-secret.ts';
 
 /** An opened transport and this machine's state for it: what every operation works on. */
 export interface Context extends Surroundings, TimeAndChance {
@@ -246,4 +244,61 @@ export async function refreshOrNote(
   if (asked.ok) return undefined;
   context.note(`could not ask the remote: ${asked.failure.reason}; showing what is known here`);
   return asked.failure.reason;
+}
+
+/** Shares ssh connections if the remote is reached by ssh; see {@link Transport}. */
+export async function shareConnections(
+  transport: Transport,
+  paths: StatePaths,
+  { opens }: { opens: boolean },
+): Promise<void> {
+  const overSsh = /^(ssh:|[^/:]+:(?!\/\/))/.test(transport.origin ?? '');
+  if (overSsh && (await isPrivate(paths.connections, { make: opens })))
+    transport.shareConnections(paths.connections, opens);
+}
+
+/** Values of a setting in git config that switch it off, as git reads them. */
+const OFF = new Set(['false', 'no', 'off', '0']);
+
+/** Whether something that is on by default is switched off. @param setting its value in git config */
+export function isOff(setting: string | undefined): boolean {
+  return OFF.has((setting ?? '').trim().toLowerCase());
+}
+
+/** Looks for secrets in what leaves through an outbox, by the settings of its clone. */
+function screenOf({
+  transport,
+  outbox,
+}: {
+  transport: Transport;
+  outbox: Pick<Outbox, 'files'>;
+}): Screen {
+  return new Screen({
+    bytesOf: async ({ kept, sha256, bytes }) =>
+      kept === undefined ? undefined : outbox.files.get(kept, sha256, bytes),
+    mode: async () => {
+      // A dispatcher lives long, and the setting may have changed a moment ago.
+      await transport.reread();
+      return isOff(transport.defaults.scanSecrets) ? 'off' : 'on';
+    },
+  });
+}
+
+/**
+ * For the first files of a transport, which no outbox has kept: where they hold a secret, none is made.
+ *
+ * @throws CrosstalkError `held`; nothing is written then
+ */
+export async function assertNoSecret(files: { path: string; content: string }[]): Promise<void> {
+  const screen = new Screen({
+    bytesOf: () => Promise.resolve(undefined),
+    mode: () => Promise.resolve('on'),
+  });
+  const author = { name: '', email: '' };
+  const found = await screen.look({ commits: [{ author, at: '', subject: '', files }] });
+  if (found.length === 0) return;
+  throw new CrosstalkError(
+    'held',
+    `nothing was made, as it looks like a secret: ${saidSecrets(found)}; whoever can read the transport would read it: leave it out, and let the command take it from a file or from the environment of the dispatcher`,
+  );
 }

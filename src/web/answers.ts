@@ -1,5 +1,4 @@
 import { CrosstalkError, reasonOf, type ErrorCode } from '../errors.ts';
-import { TooLarge } from './body.ts';
 import type { WebError } from '../api/api.ts';
 
 type Code = WebError['error']['code'];
@@ -55,4 +54,68 @@ export function problemOf(error: unknown): Response {
   if (error instanceof TooLarge) return problem('too_large', error.message);
   const code = error instanceof CrosstalkError ? CODES[error.code] : undefined;
   return problem(code ?? 'internal', reasonOf(error));
+}
+
+/** Room for a message of 1 MiB, of which each byte may take six in JSON, and for the other fields. */
+const MAX_BODY = 6 * 1024 * 1024 + 64 * 1024;
+
+/** Thrown for a body that is too large. */
+class TooLarge extends Error {
+  /** @param limit bytes */
+  constructor(limit: number) {
+    super(`the body is larger than ${String(limit)} bytes; send less`);
+    this.name = 'TooLarge';
+  }
+}
+
+type Headed = Pick<Request, 'headers'>;
+
+/** Whether a request announces a body; it may still be empty. */
+export function hasBody({ headers }: Headed): boolean {
+  return headers.has('transfer-encoding') || (headers.get('content-length') ?? '0') !== '0';
+}
+
+/** Refuses a body by the size it announces, before any of it is read. @throws TooLarge */
+export function assertAnnounced({ headers }: Headed, limit = MAX_BODY): void {
+  if (Number(headers.get('content-length') ?? '0') > limit) throw new TooLarge(limit);
+}
+
+/**
+ * The JSON in the body of a request, of which no more than `limit` bytes are read, whether or not its
+ * size was announced.
+ *
+ * @throws CrosstalkError `usage` if it is none
+ * @throws TooLarge
+ */
+export async function jsonIn(request: Request, limit = MAX_BODY): Promise<unknown> {
+  const bytes = await bytesIn(request, limit);
+  try {
+    return JSON.parse(bytes.toString());
+  } catch (error) {
+    throw new CrosstalkError('usage', 'the body is not JSON', { cause: error });
+  }
+}
+
+/** The body of a request, of which no more than `limit` bytes are read. @throws TooLarge */
+export async function bytesIn(request: Request, limit: number): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  await eachIn(request, limit, (chunk) => chunks.push(chunk));
+  return Buffer.concat(chunks);
+}
+
+/** Reads a body piece by piece, and keeps none of it; no more than `limit` bytes. @throws TooLarge */
+export async function eachIn(
+  request: Request,
+  limit: number | undefined,
+  take: (chunk: Uint8Array) => void,
+): Promise<void> {
+  assertAnnounced(request, limit);
+  let size = 0;
+  const body: ReadableStream<Uint8Array> | null = request.body;
+  const reader = body?.getReader();
+  for (let read = await reader?.read(); read?.done === false; read = await reader?.read()) {
+    size += read.value.byteLength;
+    if (size > (limit ?? MAX_BODY)) throw new TooLarge(limit ?? MAX_BODY);
+    take(read.value);
+  }
 }

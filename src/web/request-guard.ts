@@ -1,5 +1,4 @@
-import { problem } from './answers.ts';
-import { hasBody } from './body.ts';
+import { problem, hasBody } from './answers.ts';
 import {
   cookiesIn,
   cookieOf,

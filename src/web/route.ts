@@ -1,6 +1,5 @@
 import type { Context as HttpCall } from 'hono';
-import { json } from './answers.ts';
-import { bytesIn, eachIn, jsonIn } from './body.ts';
+import { json, bytesIn, eachIn, jsonIn } from './answers.ts';
 import type { Metrics } from './metrics.ts';
 import type { Parameters, ValueOf } from './params.ts';
 import type { Parts } from './parts.ts';

@@ -1,8 +1,7 @@
 import { endWarmSession } from '../operations/health/warm-sessions.ts';
 import { retryDeadLetters } from '../operations/upkeep/dlq.ts';
 import { marksOf } from '../operations/page/keyed-marks.ts';
-import { queueSend } from '../operations/page/queue-send.ts';
-import { keepUpload } from '../operations/page/uploads.ts';
+import { queueSend, keepUpload } from '../operations/page/queue-send.ts';
 import { HIGHEST_BYTES } from '../protocol/attached.ts';
 import { CrosstalkError } from '../errors.ts';
 import { decideOnPage } from '../operations/page/proposals.ts';

@@ -4,9 +4,8 @@ import { connect, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { allowedOf } from '../../src/runner/sandbox/allowed.ts';
+import { allowedOf, openProxy } from '../../src/runner/sandbox/proxy.ts';
 import { findBackend } from '../../src/runner/sandbox/bubblewrap.ts';
-import { openProxy } from '../../src/runner/sandbox/proxy.ts';
 import { Bus } from '../support/bus.ts';
 
 const backend = await findBackend(process.env);

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { formatBeat, parseBeat } from '../../src/bell/beat.ts';
+import { formatBeat, parseBeat, formatRings, parseRing } from '../../src/bell/beat.ts';
 import { Flood } from '../../src/bell/line.ts';
-import { formatRings, parseRing } from '../../src/bell/ring.ts';
 import { parseBell, plainOrigin } from '../../src/bell/settings.ts';
 import { heldSettings } from '../../src/protocol/approval/approval.ts';
 import { shownServers } from '../../src/protocol/text/bell-servers.ts';

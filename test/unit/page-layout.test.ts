@@ -10,7 +10,7 @@ import {
   spanOf,
   withArrived,
   withPage,
-} from '../../src/page/conversation/span.ts';
+} from '../../src/page/conversation/use-reading.ts';
 import { shownStatesOf } from '../../src/page/live/states.ts';
 import { unreadOf } from '../../src/page/live/read-marks.ts';
 import type { WebFlow, WebMessage, WebMessagePage, WebRun } from '../../src/api/api.ts';

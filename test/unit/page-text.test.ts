@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { safeLink } from '../../src/page/text/links.ts';
-import { tokensOf, treeOf, type Node } from '../../src/page/text/markdown.ts';
+import { safeLink, tokensOf, treeOf, type Node } from '../../src/page/text/markdown.ts';
 import { highlighted, queryOf } from '../../src/page/text/query.ts';
 import { plainOf } from '../../src/page/text/plain.ts';
 import { ageOf } from '../../src/page/text/time.ts';

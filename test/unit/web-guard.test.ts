@@ -1,6 +1,13 @@
 import { expect, it } from 'vitest';
-import { openAddresses, publicUrlOf } from '../../src/web/addresses.ts';
-import { cookiesIn, isLoopback, isOurOrigin, pagePath, whoseHost } from '../../src/web/guard.ts';
+import {
+  openAddresses,
+  publicUrlOf,
+  cookiesIn,
+  isLoopback,
+  isOurOrigin,
+  pagePath,
+  whoseHost,
+} from '../../src/web/guard.ts';
 
 const own = { host: '127.0.0.1', bound: '127.0.0.1', port: 7777, hostname: 'annas-laptop' };
 

@@ -1,4 +1,4 @@
-import type { Usage } from '../../protocol/usage.ts';
+import { type Usage, addUsage, isModel } from '../../protocol/usage.ts';
 import {
   dollars,
   jsonLines,
@@ -10,7 +10,6 @@ import {
   type Json,
   type OutputReader,
 } from './reader.ts';
-import { money, named, together } from './sums.ts';
 
 /**
  * The last `result` states everything; what the messages say stands in for what it leaves out. Of several, the
@@ -87,4 +86,24 @@ function most(results: readonly Usage[]): Usage {
 function dearest(models: Json): string | undefined {
   const cost = (name: string): number => dollars(objectIn(models[name])['costUSD']) ?? 0;
   return Object.keys(models).sort((a, b) => cost(b) - cost(a))[0];
+}
+
+/** The name of a model, if it is known and can be one. */
+function named(model: string): Pick<Usage, 'model'> {
+  return isModel(model) ? { model } : {};
+}
+
+/** An amount that a CLI states. */
+export function money(value: unknown): Pick<Usage, 'usd'> {
+  const usd = dollars(value);
+  return usd === undefined ? {} : { usd };
+}
+
+/** The usage of a whole run from that of its turns; undefined if there was none. Money is stated by all, or not. */
+export function together(turns: readonly Usage[], model: string): Usage | undefined {
+  if (turns.length === 0) return undefined;
+  const sum: Usage = { ...named(model), input: 0, cached: 0, output: 0, turns: turns.length };
+  for (const turn of turns) addUsage(sum, turn);
+  if (turns.some(({ usd }) => usd === undefined)) delete sum.usd;
+  return sum;
 }

@@ -2,13 +2,16 @@ import { type Narrator, jsonNarrator, toolCall, words, type Told, SoFar } from '
 import { costOf, errorOf, isNotice, usageOf } from '../output/acp.ts';
 import { objectIn, textIn, type Json, textsOf } from '../output/reader.ts';
 import type { UsageSum } from '../../protocol/usage.ts';
-import { anthropicUsage } from '../output/claude.ts';
-import { money } from '../output/sums.ts';
-import { codexUsage } from '../output/codex.ts';
-import { gemini as reading } from '../output/gemini.ts';
-import { opencodeError, opencodeUsage } from '../output/opencode.ts';
-import { OUTPUT_FORMATS } from '../output/formats.ts';
-import { piError, piUsage } from '../output/pi.ts';
+import { anthropicUsage, money } from '../output/claude.ts';
+import {
+  codexUsage,
+  OUTPUT_FORMATS,
+  gemini as reading,
+  opencodeError,
+  opencodeUsage,
+  piError,
+  piUsage,
+} from '../output/formats.ts';
 
 /** Tells a tool when it begins, and a message once it is complete. */
 function pi(): Narrator {

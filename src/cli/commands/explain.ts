@@ -1,9 +1,12 @@
-import { explain, type Explanation } from '../../operations/tracing/explain.ts';
+import {
+  explain,
+  type Explanation,
+  sessionLines,
+  steeringLine,
+} from '../../operations/tracing/explain.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { firedText } from '../../protocol/text/fired-text.ts';
 import { describeFacts } from '../../operations/tracing/facts.ts';
-import { steeringLine } from '../../operations/tracing/steering-about.ts';
-import { sessionLines } from '../../operations/tracing/session-about.ts';
 import { inTransport, print, type Call } from '../command/command.ts';
 
 export function run(call: Call): Promise<number> {

@@ -3,10 +3,9 @@ import { changeText, commandText, nameText } from '../../protocol/approval/text.
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { joiningLine } from '../../operations/tracing/joining.ts';
 import { unservedLine } from '../../operations/health/nobody.ts';
-import { profileLine } from '../../operations/health/profiles.ts';
+import { profileLine, type Status } from '../../operations/health/report.ts';
 import { latencyText } from '../../operations/health/latency.ts';
 import { status } from '../../operations/health/status.ts';
-import type { Status } from '../../operations/health/report.ts';
 import { writtenAt } from '../../protocol/names.ts';
 import { resolveFrom } from '../../operations/lookup/resolve.ts';
 import { hostRows, machineRow } from '../view/machine.ts';

@@ -1,6 +1,5 @@
-import { parseBeat } from '../../bell/beat.ts';
+import { parseBeat, formatRings, parseRing } from '../../bell/beat.ts';
 import { BellLine, type Kind } from '../../bell/line.ts';
-import { formatRings, parseRing } from '../../bell/ring.ts';
 import { parseBell, type BellConfig } from '../../bell/settings.ts';
 import { withoutCredentials } from '../../credentials.ts';
 import { reasonOf } from '../../errors.ts';

@@ -12,7 +12,7 @@ import { saidSecrets } from '../../protocol/text/found-secret.ts';
 import { parsed, unreadable, type Parsed } from '../../protocol/text/result.ts';
 import type { OpenPermission, OpenPermissions } from '../../state/permissions/open-permissions.ts';
 import type { Outbox } from '../../state/outbox.ts';
-import type { AskingRun } from './asking-run.ts';
+import type { Marked } from '../../protocol/decision/permission.ts';
 
 export interface PermissionsParts {
   open: OpenPermissions;
@@ -226,4 +226,24 @@ export class Permissions {
       log('push_failed', { kind: 'other', reason: reasonOf(error) });
     });
   }
+}
+
+/** The run that asks, as its dispatcher knows it. */
+export interface AskingRun {
+  id: string;
+  actor: string;
+  host: string;
+  channel: string;
+  /** The messages that it was given. */
+  messages: readonly string[];
+  /** Those of them, or behind them, that its questions name. */
+  re: readonly string[];
+  /** Who decides. */
+  approver: string;
+  /** Milliseconds for which a question waits. */
+  timeout: number;
+  /** How dangerous a tool call seems. */
+  markOf: (tool: string, input: Readonly<Record<string, unknown>>) => Marked;
+  /** Tells who watches the run, in one line. */
+  tell: (text: string) => void;
 }

@@ -6,8 +6,7 @@ import {
 } from '../../protocol/decision/permission.ts';
 import type { PermissionOnRecord } from '../../protocol/text/decision.ts';
 import type { PermissionAnswer } from './answer.ts';
-import type { AskingRun } from './asking-run.ts';
-import type { OpenQuestion, Outcome, Permissions } from './permissions.ts';
+import type { AskingRun, OpenQuestion, Outcome, Permissions } from './permissions.ts';
 
 const ENDED = 'denied: the run comes to its end';
 

@@ -14,8 +14,14 @@ import { layFiles } from '../laying/files.ts';
 import { withoutOurs } from './environment.ts';
 import type { Job, JobResult, RunParts } from './job.ts';
 import { permitOverAcp, runPermission } from './permitting.ts';
-import type { RunInput } from './run-input.ts';
-import { confinedIn, explained, outputForm, takeSeat, type RunSeat } from './seat.ts';
+import {
+  type RunInput,
+  confinedIn,
+  explained,
+  outputForm,
+  takeSeat,
+  type RunSeat,
+} from './seat.ts';
 import type { Workplace } from './workplace.ts';
 
 const TERM_GRACE_MS = 5000;

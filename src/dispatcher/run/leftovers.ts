@@ -3,8 +3,11 @@ import { endProcessGroup } from '../../runner/gated.ts';
 import { removeRunDirectory, runDirectories, runDirectory } from '../../state/run-directory.ts';
 import type { Interruptions } from '../../state/interruptions.ts';
 import { settledBy, type Outbox } from '../../state/outbox.ts';
-import type { KeptOutcomes } from '../../state/outcomes/kept-outcomes.ts';
-import { putOutcome, type OutcomeParts } from '../../state/outcomes/outcome.ts';
+import {
+  type KeptOutcomes,
+  putOutcome,
+  type OutcomeParts,
+} from '../../state/outcomes/kept-outcomes.ts';
 import type { Ledger } from '../../state/bills/ledger.ts';
 import type { Runs } from '../../state/runs.ts';
 import { billLeftover } from './bill.ts';

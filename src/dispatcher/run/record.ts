@@ -6,8 +6,12 @@ import { outgoing } from '../../protocol/outgoing.ts';
 import type { Log } from '../../log.ts';
 import type { DeadLetter } from '../../state/dead-letters.ts';
 import type { Interruptions } from '../../state/interruptions.ts';
-import type { KeptOutcomes } from '../../state/outcomes/kept-outcomes.ts';
-import { putOutcome, type Outcome, type OutcomeParts } from '../../state/outcomes/outcome.ts';
+import {
+  type KeptOutcomes,
+  putOutcome,
+  type Outcome,
+  type OutcomeParts,
+} from '../../state/outcomes/kept-outcomes.ts';
 import type { Ledger } from '../../state/bills/ledger.ts';
 import type { Runs } from '../../state/runs.ts';
 import { failedLetters, parkedLetter, postponed, sayFailed } from './letters.ts';

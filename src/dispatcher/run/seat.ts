@@ -1,21 +1,26 @@
 import { capOf } from '../../agents/output/cap.ts';
 import { plainCall } from '../../agents/output/plain-call.ts';
 import { findClone } from '../../transport/clone/clone.ts';
-import { messageKey } from '../../protocol/message-ref.ts';
+import { messageKey, type MessageRef } from '../../protocol/message-ref.ts';
 import { removeRunDirectory } from '../../state/run-directory.ts';
 import { stateHome } from '../../state/directory.ts';
-import type { InvocationResult } from '../../runner/runner.ts';
+import type { InvocationResult, RunningCli } from '../../runner/runner.ts';
 import type { ProcessIdentity } from '../../state/process-identity.ts';
-import { layAcpServers, layServers } from '../laying/mcp-servers.ts';
+import { layAcpServers, layServers, type ServersOfRun } from '../laying/mcp-servers.ts';
 import { confine, type Confined } from '../sandbox/confine.ts';
 import type { Confinement } from '../sandbox/view.ts';
 import type { Kept, Seat } from '../sessions/kept.ts';
 import { runEnvironment } from './environment.ts';
 import type { Job, RunParts } from './job.ts';
-import { layServer } from './permitting.ts';
-import type { RunInput } from './run-input.ts';
+import { layServer, type Permitting } from './permitting.ts';
 import { endSurvivors } from './survivors.ts';
 import type { Workplace } from './workplace.ts';
+import type { CountedFor } from '../../protocol/automation/counted-for.ts';
+import type { Handed } from '../../protocol/usage.ts';
+import type { Located } from '../../protocol/message.ts';
+import type { BatchFiles } from '../../protocol/prompt/prompt-files.ts';
+import type { Turn } from '../sessions/session-of-run.ts';
+import type { Tell } from '../steering/run-steering.ts';
 
 /** The seat of a run. */
 export interface RunSeat extends Seat {
@@ -210,4 +215,29 @@ export async function confinedIn(
     workdir: tier.workdir,
     tiers: [...(hosts.active?.actors.values() ?? [])].flat(),
   });
+}
+
+/** What a CLI is run with. */
+export interface RunInput {
+  /** Makes the prompt, which names the files of the batch and what lies in the run's directory. */
+  input: (files: BatchFiles | undefined, runDir: string) => Promise<string>;
+  batch: Located[];
+  /** Bytes. */
+  maxOutput: number;
+  /** The first message of the thread. */
+  thread: MessageRef;
+  /** For what else it is counted; its skills are known once the prompt is made. */
+  counted: CountedFor;
+  /** US dollars that it may use at most. */
+  rest: number | undefined;
+  /** What it may use at most, by the budgets in force. */
+  handed: Handed | undefined;
+  /** The MCP servers that it is given. */
+  tools: ServersOfRun;
+  /** Whom it asks for permission, if its tier says so. */
+  permitting?: Permitting;
+  /** How its agent is told what comes meanwhile. */
+  tell: (cli: RunningCli) => Tell;
+  /** Its session, if its tier keeps any. */
+  turn?: Turn;
 }

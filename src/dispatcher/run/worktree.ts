@@ -11,8 +11,7 @@ import type { InvocationResult } from '../../runner/runner.ts';
 import type { Worktrees } from '../../state/worktrees.ts';
 import type { LookForSecrets } from '../../bus/screening.ts';
 import { bringBranch, leftBehind } from '../../transport/worktree/bring.ts';
-import { othersOf } from '../../transport/worktree/look.ts';
-import { unfetchedIn } from '../../transport/worktree/own.ts';
+import { othersOf, unfetchedIn, commitsAt } from '../../transport/worktree/look.ts';
 import { makeTree } from '../../transport/worktree/make.ts';
 import { branchTip, findSource, nameOf } from '../../transport/worktree/source.ts';
 import type { Briefing } from './briefing.ts';
@@ -21,7 +20,6 @@ import { workdirOf } from '../laying/workdir.ts';
 import type { FoundSecret } from '../../protocol/text/found-secret.ts';
 import { addedBy } from '../../transport/worktree/added.ts';
 import { gitForRemote, pushBranch } from '../../transport/worktree/push.ts';
-import { commitsAt } from '../../transport/worktree/there.ts';
 
 export interface WorktreeParts extends WorkplaceParts {
   worktrees: Worktrees;

@@ -6,12 +6,15 @@ import { modelHosts } from '../../agents/addresses.ts';
 import { needsOf, USUAL_VARIABLES } from '../../agents/sandbox.ts';
 import { reasonOf, hasCode } from '../../errors.ts';
 import { plainFileAt } from '../../plain-file.ts';
-import { allowedOf } from '../../runner/sandbox/allowed.ts';
-import { proxyVariables, wrapped, type Network } from '../../runner/sandbox/bubblewrap.ts';
-import { toBeMade } from '../../runner/sandbox/made.ts';
+import { allowedOf, openProxy } from '../../runner/sandbox/proxy.ts';
+import {
+  proxyVariables,
+  wrapped,
+  type Network,
+  toBeMade,
+} from '../../runner/sandbox/bubblewrap.ts';
 import { mountsOf } from '../../runner/sandbox/mounts.ts';
 import { callFilter } from '../../runner/sandbox/filter.ts';
-import { openProxy } from '../../runner/sandbox/proxy.ts';
 import { real } from '../../runner/sandbox/system.ts';
 import { keptFile } from './git-settings.ts';
 import { unsafe, writtenBy, ownPlace } from './places.ts';

@@ -5,8 +5,8 @@ import { passed } from '../../crash-points.ts';
 import { isAmongItsOwn } from '../../protocol/accepted.ts';
 import { threadRoots } from '../../protocol/thread.ts';
 import type { InvocationResult } from '../../runner/runner.ts';
-import { madeOf } from './made.ts';
 import {
+  madeOf,
   SessionOfRun,
   type About,
   type SessionJob,

@@ -14,8 +14,7 @@ import { authorOf } from '../../protocol/outgoing.ts';
 import type { OutboxEntry } from '../../state/outbox.ts';
 import type { Running } from '../../dispatcher/dispatcher-parts.ts';
 import type { Deliveries } from '../../dispatcher/intake/deliveries.ts';
-import type { Context } from '../context.ts';
-import { isOff } from '../screening.ts';
+import { type Context, isOff } from '../context.ts';
 
 /** The least time between two reports of a host, in milliseconds. */
 const LEAST_MS = 10 * 60_000;

@@ -14,7 +14,11 @@ import { Decisions } from '../../bus/decisions.ts';
 import type { Publisher } from '../../bus/publisher.ts';
 import { Sessions } from '../../dispatcher/sessions/sessions.ts';
 import { stateHome } from '../../state/directory.ts';
-import { WarmSessions } from '../../dispatcher/sessions/warm-sessions.ts';
+import {
+  WarmSessions,
+  type Elsewhere,
+  type Idle,
+} from '../../dispatcher/sessions/warm-sessions.ts';
 import type { Log } from '../../log.ts';
 import { BudgetHolds, BudgetPasses } from '../../state/bills/budget-holds.ts';
 import type { Ledger } from '../../state/bills/ledger.ts';
@@ -29,7 +33,6 @@ import { keptFor, Transcripts } from '../../state/transcripts/transcripts.ts';
 import type { Context } from '../context.ts';
 import { resolveFrom } from '../lookup/resolve.ts';
 import { approvingIn } from '../setup/approvals.ts';
-import type { Elsewhere, Idle } from '../../dispatcher/sessions/room.ts';
 import { statePaths } from '../../state/state-paths.ts';
 import { Runs } from '../../state/runs.ts';
 import { endWarmSession } from '../health/warm-sessions.ts';

@@ -2,8 +2,7 @@ import { changeText } from '../../protocol/approval/text.ts';
 import { ago } from '../lookup/heard.ts';
 import { writtenAt } from '../../protocol/names.ts';
 import { unservedLine } from '../health/nobody.ts';
-import { profileLine } from '../health/profiles.ts';
-import type { Status } from '../health/report.ts';
+import { profileLine, type Status } from '../health/report.ts';
 import { isBroken, type Check } from './check.ts';
 
 /** The most lines about one subject, so that a flood cannot hide other checks. */

@@ -6,14 +6,13 @@ import { toolProblems } from './actor-tools.ts';
 import { letterFindings } from './letter-findings.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { foreignClaim } from '../../bus/host.ts';
-import { fileFindings } from './profiles.ts';
+import { fileFindings, type Status } from './report.ts';
 import { parkedFinding } from './parked-finding.ts';
 import { act, wait, type Finding } from './finding.ts';
 import { secretProblems } from './held-secrets.ts';
 import { unservedProblems } from './nobody.ts';
 import { silenceLimit, type Heartbeat } from '../../state/heartbeat.ts';
 import type { Room } from '../../state/place/room.ts';
-import type { Status } from './report.ts';
 import type { HeldChange } from '../../protocol/approval/approval.ts';
 import { changeText, pushedText } from '../../protocol/approval/text.ts';
 

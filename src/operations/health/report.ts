@@ -6,15 +6,17 @@ import type { Heartbeat } from '../../state/heartbeat.ts';
 import type { OpenPermission } from '../../state/permissions/open-permissions.ts';
 import type { Headroom } from '../../state/remote-budget.ts';
 import type { Pause } from '../../state/pause.ts';
-import type { Finding } from './finding.ts';
+import { type Finding, act } from './finding.ts';
 import type { WebHostWord, WebMachine } from '../../api/machines.ts';
 import type { GatedMail } from '../lookup/gated.ts';
-import type { KeptSessions } from './kept-sessions.ts';
 import type { WarmSession } from './warm-sessions.ts';
 import type { HeldAgent } from './held-agents.ts';
 import type { Unserved } from './nobody.ts';
 import type { HeldSecret } from './held-secrets.ts';
-import type { ProfileChange } from './profiles.ts';
+import { AgentSessions } from '../../state/sessions/agent-sessions.ts';
+import type { Context } from '../context.ts';
+import { profileInForce, type ProfileSeen } from '../../bus/profiles.ts';
+import { profilesOf } from '../setup/actors.ts';
 
 export interface HostStatus {
   alias: string;
@@ -143,4 +145,81 @@ export interface Status {
   broken_state_files: string[];
   /** Paths of locks that a killed git left in the clone. */
   stale_locks: string[];
+}
+
+/** The sessions of agent CLIs with which runs of an actor go on, together. */
+interface KeptSessions {
+  actor: string;
+  tier: string;
+  /** The CLI. */
+  agent: string;
+  /** Of how many threads. */
+  threads: number;
+  /** When the last run in one of them ended, ISO 8601 UTC. */
+  used: string;
+}
+
+/** The sessions of this machine by actor, tier and CLI; none where no tier keeps any. */
+export async function keptSessions({ paths }: Context): Promise<KeptSessions[]> {
+  const found = new Map<string, KeptSessions>();
+  // A run may not look into the state of its machine.
+  const all = await new AgentSessions(paths.root).all().catch(() => []);
+  for (const { actor, tier, agent, used } of all) {
+    const key = [actor, tier, agent].join('\0');
+    const { threads = 0, used: last = used } = found.get(key) ?? {};
+    const latest = last > used ? last : used;
+    found.set(key, { actor, tier, agent, threads: threads + 1, used: latest });
+  }
+  return [...found].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one);
+}
+
+/** A profile that came, or was changed, while this machine knew the actor already. */
+interface ProfileChange extends ProfileSeen {
+  actor: string;
+  path: string;
+}
+
+/** Milliseconds for which a change is told. */
+const NEWS_MS = 7 * 86_400_000;
+
+/** What is to be said of the profiles of some actors at a commit. */
+export async function lookAtProfiles(
+  context: Context,
+  tip: string,
+  actors: readonly string[],
+): Promise<{ problems: string[]; changes: ProfileChange[] }> {
+  const place = profilesOf(context);
+  const since = new Date(context.now().getTime() - NEWS_MS).toISOString();
+  const found = await Promise.all(actors.map((actor) => profileInForce(place, tip, actor)));
+  return {
+    problems: found.flatMap(({ problem }) => problem ?? []),
+    changes: found.flatMap(({ profile, seen }, at) =>
+      profile === undefined || seen === undefined || seen.at < since
+        ? []
+        : [{ actor: actors[at] ?? '', path: profile.path, ...seen }],
+    ),
+  };
+}
+
+/** What happened to a profile, in words. */
+export function profileLine({ actor, path, what, at }: ProfileChange): string {
+  const how = what === 'new' ? 'came' : 'was changed';
+  return `${path} ${how}, seen here first at ${at}; read it with: crosstalk actor show ${actor}`;
+}
+
+/** The most of them that are told. */
+const MOST_FINDINGS = 5;
+
+/** What is wrong with the host file and with profiles, which stay in force as they were or have no effect. */
+export function fileFindings({
+  host,
+  profile_problems: profiles,
+}: {
+  host: { path: string; unknown: readonly string[] } | null;
+  profile_problems: readonly string[];
+}): Finding[] {
+  return [
+    ...(host?.unknown ?? []).map((one) => act(`${one}; correct it in ${host?.path ?? ''}`)),
+    ...profiles.map((one) => act(`${one}; correct it with: crosstalk actor edit <name>`)),
+  ].slice(0, MOST_FINDINGS);
 }

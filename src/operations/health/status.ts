@@ -1,6 +1,12 @@
 import type { WebTool } from '../../api/now.ts';
 import { outputNote } from '../../agents/output/plain-call.ts';
-import type { HostStatus, Status, InboxStatus } from './report.ts';
+import {
+  type HostStatus,
+  type Status,
+  type InboxStatus,
+  keptSessions,
+  lookAtProfiles,
+} from './report.ts';
 import type { HeldChange } from '../../protocol/approval/approval.ts';
 import { checkVersion } from '../../bus/host.ts';
 import { ask } from '../../dispatcher/socket/wake.ts';
@@ -26,13 +32,11 @@ import { listGated } from '../lookup/gated.ts';
 import { judge, type Facts } from './health.ts';
 import { listHeld } from './held-secrets.ts';
 import { heldAgents } from './held-agents.ts';
-import { keptSessions } from './kept-sessions.ts';
 import { otherMachines } from '../lookup/machines.ts';
 import { hostWords } from '../lookup/host-words.ts';
 import { warmSessions } from './warm-sessions.ts';
 import { parkedOnRecord } from './parked-finding.ts';
 import { mailForNobody } from './nobody.ts';
-import { lookAtProfiles } from './profiles.ts';
 import { excerptOf } from '../../protocol/text/excerpt.ts';
 import { inboxHere } from '../lookup/inbox.ts';
 

@@ -6,9 +6,8 @@ import type { MessageRef } from '../../protocol/message-ref.ts';
 import { addSeen, noteSeen, type ShownMessage } from '../lookup/seen.ts';
 import type { Ending, Replied } from '../reading/replies.ts';
 import type { AskEvents } from './await-answer.ts';
-import { earlyAnswer, type DispatcherPlace } from './early-answer.ts';
+import { earlyAnswer, type DispatcherPlace, send, type Sender, type SendOptions } from './send.ts';
 import type { SendInput, Sent } from './input.ts';
-import { send, type Sender, type SendOptions } from './send.ts';
 import { Way } from './way.ts';
 
 /** A question, and what became of it. */

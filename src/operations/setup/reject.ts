@@ -9,8 +9,7 @@ import { approvedFor, loadApprovals } from '../../state/approvals.ts';
 import { tipOf, type Context } from '../context.ts';
 import { resolveFrom } from '../lookup/resolve.ts';
 import { wholeText } from '../whole-text.ts';
-import { chooseFrom, knownHost } from './approvals.ts';
-import { isOfFile, versionsOf } from './host-history.ts';
+import { chooseFrom, knownHost, isOfFile, versionsOf } from './approvals.ts';
 import { thisHost, withHeader, writeHostFile, type ThisHost } from './hosts.ts';
 
 /** What a host file contains of a tier: its command, or its options. */

@@ -3,18 +3,25 @@ import { parseAddress, type Address } from '../../protocol/address.ts';
 import { startedBy } from '../../protocol/automation/firing.ts';
 import type { StartedBy } from '../../protocol/text/fired-text.ts';
 import { subscriptionOf, type GivenBy } from '../../protocol/automation/follow-up.ts';
-import { openQuestions, originsOf } from '../../protocol/causality.ts';
+import { openQuestions, originsOf, type Lookup } from '../../protocol/causality.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { askedSkill, type AskedSkill } from './asked-skill.ts';
 import { factsOf, type Facts } from './facts.ts';
-import { sessionAbout, type SessionAbout } from './session-about.ts';
-import { steeringAbout, type SteeringAbout } from './steering-about.ts';
-import { withNaming } from '../lookup/naming.ts';
+import { withNaming, type Naming } from '../lookup/naming.ts';
 import { isPerson } from '../lookup/people.ts';
 import { servedBy } from '../lookup/serving.ts';
 import { queuedMessage } from '../lookup/queued.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
 import { resolveMessage } from '../lookup/resolve.ts';
+import { sessionIn, type SessionKind } from '../../protocol/files/tier-session.ts';
+import type { Located } from '../../protocol/message.ts';
+import type { MessageRef } from '../../protocol/message-ref.ts';
+import { placeOfRef } from '../../protocol/reference.ts';
+import { threadRoot } from '../../protocol/thread.ts';
+import { AgentSessions } from '../../state/sessions/agent-sessions.ts';
+import { KeptProcesses } from '../../state/sessions/kept-processes.ts';
+import type { Steered } from '../../protocol/steered.ts';
+import { whyNotSteering } from '../../protocol/steer.ts';
 
 /** Whether and why a message wakes an actor (protocol.md §3). */
 export interface Explanation {
@@ -118,4 +125,148 @@ async function isOnlyPerson(context: Context, tip: string, address: Address): Pr
   const { serving } = await servedBy(context);
   if (serving.some(({ actors }) => actors.includes(address.name))) return false;
   return (await isPerson(context, tip, address)) === true;
+}
+
+/** What is known of the sessions in which a message was handled, or will be. */
+interface SessionAbout {
+  /** How the run began that has answered it, as the answer says. */
+  run?: SessionKind;
+  /** The session of this machine with which the next run in its thread goes on, if nothing has changed. */
+  next?: {
+    agent: string;
+    tier: string;
+    turns: number;
+    used: string;
+    /** Whether its process is kept. */
+    kept?: true;
+  };
+}
+
+/** @returns undefined where neither is known, as in a tier that keeps no sessions */
+async function sessionAbout(
+  context: Context,
+  { channel, relPath, message }: MessageRef & Located,
+  actor: string,
+  lookup: Lookup,
+  naming: Naming,
+): Promise<SessionAbout | undefined> {
+  const root = placeOfRef(channel, threadRoot([{ relPath, message }], lookup));
+  const owner = { actor, channel: root.channel, root: root.relPath };
+  // A run may not look into the state of its machine.
+  const processes = await new KeptProcesses(context.paths.root).alive().catch(() => []);
+  const warm = processes.find(
+    (one) => one.actor === owner.actor && one.channel === owner.channel && one.root === owner.root,
+  );
+  const kept =
+    warm ?? (await new AgentSessions(context.paths.root).of(owner).catch(() => undefined));
+  const answers = (await naming({ channel, relPath }, 're')).filter(
+    (one) => one.message.from === actor,
+  );
+  const kinds = answers.flatMap(({ message: { extra } }) => sessionIn(extra['session']) ?? []);
+  const [run] = kinds;
+  if (run === undefined && kept === undefined) return undefined;
+  return {
+    ...(run && { run }),
+    ...(kept && {
+      next: {
+        ...{ agent: kept.agent, tier: kept.tier, turns: kept.turns, used: kept.used },
+        ...(warm && { kept: true as const }),
+      },
+    }),
+  };
+}
+
+/** The same in words, a line each. */
+export function sessionLines({ run, next }: SessionAbout): string[] {
+  const began = {
+    fresh: 'its run began a session',
+    resumed: 'its run went on with a session',
+    warm: 'its run went on with a session whose process was kept',
+  };
+  return [
+    ...(run === undefined ? [] : [began[run]]),
+    ...(next === undefined
+      ? []
+      : [
+          `the next run in this thread goes on with a session of ${next.agent}${next.kept === true ? ' whose process is kept' : ''} (tier ${next.tier}, ${next.turns === 1 ? '1 run' : `${String(next.turns)} runs`} so far), unless something has changed`,
+        ]),
+  ];
+}
+
+/** What became of a message that is for work under way (warm.md, "Steering"). */
+interface SteeringAbout {
+  /** The question for the work on which it is. */
+  steers: string;
+  /**
+   * `into`, `again`: it went into a run under way, which went on with it, or was ended and begun again with both;
+   * `together`: a run had both from its beginning; `own`: it came too late, and was handled by itself; `open`: no run
+   * has had it yet; `ordinary`: it is no such message.
+   */
+  became: Steered['how'] | 'together' | 'own' | 'open' | 'ordinary';
+  /** The id of the run, for `into` and `again`. */
+  run?: string;
+  /** The answer to it, if there is one. */
+  answer?: string;
+  /** Why it is an ordinary message. */
+  why?: string;
+}
+
+/**
+ * What became of it, by what the answers say and by the runs of this machine.
+ *
+ * @param answers the relPaths of the answers to it
+ * @returns undefined for a message that does not say that it is one
+ */
+async function steeringAbout(
+  { reader, runs }: Context,
+  tip: string,
+  { channel, relPath, message }: MessageRef & Located,
+  actor: string,
+  answers: readonly string[],
+): Promise<SteeringAbout | undefined> {
+  const { steers } = message;
+  if (steers === undefined) return undefined;
+  const target = await reader.message(tip, channel, steers);
+  const why = whyNotSteering(message, target, actor);
+  if (why !== undefined) return { steers, became: 'ordinary', why };
+  const told = (all: readonly Steered[] = []): Steered | undefined =>
+    all.find((one) => one.message === relPath);
+  const read = await reader.messages(tip, channel, answers);
+  const own = read.filter((one) => one.message.from === actor);
+  for (const { relPath: answer, message: said } of own) {
+    const found = told(said.steered);
+    if (found !== undefined) return { steers, became: found.how, run: found.run, answer };
+  }
+  const [first] = own;
+  if (first !== undefined) {
+    const became = first.message.re.includes(steers) ? 'together' : 'own';
+    return { steers, became, answer: first.relPath };
+  }
+  const under = (await runs.leftovers()).filter(
+    (run) => run.actor === actor && run.channel === channel && run.messages.includes(relPath),
+  );
+  for (const { id, steered, messages } of under) {
+    const found = told(steered);
+    if (found !== undefined) return { steers, became: found.how, run: id };
+    return { steers, became: messages.includes(steers) ? 'together' : 'own', run: id };
+  }
+  return { steers, became: 'open' };
+}
+
+/** The same in words. */
+export function steeringLine({ steers, became, run = '', why = '' }: SteeringAbout): string {
+  switch (became) {
+    case 'into':
+      return `for the work on ${steers}: it went into the run ${run} while that was under way`;
+    case 'again':
+      return `for the work on ${steers}: the run ${run} was ended and begun again with both`;
+    case 'together':
+      return `for the work on ${steers}: one run had both from its beginning`;
+    case 'own':
+      return `for the work on ${steers}: it came too late for its run, and is handled by itself`;
+    case 'open':
+      return `for the work on ${steers}: no run has it yet`;
+    case 'ordinary':
+      return `not for work under way, as ${why}: it is a message like any other`;
+  }
 }

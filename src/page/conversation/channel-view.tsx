@@ -14,9 +14,8 @@ import { useKinds } from '../parts/speaker.tsx';
 import { plainOf } from '../text/plain.ts';
 import { dayOf } from '../text/time.ts';
 import { guessedHeight, MessageItem } from './message-item.tsx';
-import { shownOf } from './span.ts';
+import { shownOf, useReading } from './use-reading.ts';
 import { shownStatesOf } from '../live/states.ts';
-import { useReading } from './use-reading.ts';
 
 const keyOf = ({ relPath }: WebMessage): string => relPath;
 

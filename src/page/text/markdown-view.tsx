@@ -1,7 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
-import { MARKDOWN_LIMIT, tokensOf, treeOf, type Node } from './markdown.ts';
-import { safeLink } from './links.ts';
+import { MARKDOWN_LIMIT, tokensOf, treeOf, type Node, safeLink } from './markdown.ts';
 import { Link } from '../route/link.tsx';
 
 /**

@@ -1,6 +1,6 @@
-import MarkdownIt, { type Token } from 'markdown-it';
+import MarkdownIt from 'markdown-it';
+import type { Token } from 'markdown-it';
 import { withoutSequences } from '../../protocol/text/steering.ts';
-import { safeLink } from './links.ts';
 
 /**
  * HTML is treated as text. A link that {@link safeLink} refuses is not made into one, so that its
@@ -43,4 +43,21 @@ export function treeOf(tokens: readonly Token[]): Node[] {
     if (token.nesting > 0) open.push(node.children);
   }
   return root;
+}
+
+/** The schemes of links that may be followed; any other link stays text. */
+const SCHEMES: readonly string[] = ['http:', 'https:', 'mailto:'];
+
+/**
+ * The address a link of a message leads to, or undefined for one that is not followed: a link with
+ * any scheme except http, https and mailto, and an address relative to this page.
+ */
+export function safeLink(href: string): string | undefined {
+  let url: URL;
+  try {
+    url = new URL(href);
+  } catch {
+    return undefined;
+  }
+  return SCHEMES.includes(url.protocol) ? url.href : undefined;
 }

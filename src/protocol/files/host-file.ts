@@ -2,12 +2,16 @@ import { parseDocumentText } from '../text/frontmatter.ts';
 import { tierBudgets, type TierBudgets } from './tier-budgets.ts';
 import { tierFallback, unknownFallbacks, type TierFallback } from './tier-fallback.ts';
 import { actorsAsGates, tierGate, ungatedFallbacks, type TierGate } from './tier-gate.ts';
-import { tierOnlyFrom, type TierOnlyFrom } from './tier-only-from.ts';
+import {
+  tierOnlyFrom,
+  type TierOnlyFrom,
+  TIER_OPTIONS,
+  tierWorktree,
+  type TierWorktree,
+} from './tier-options.ts';
 import { actorsAsked, tierPermit, type TierPermit } from './tier-permit.ts';
-import { TIER_OPTIONS } from './tier-options.ts';
 import { tierSession, type TierSession } from './tier-session.ts';
 import { tierSandbox, type TierSandbox } from './tier-sandbox.ts';
-import { tierWorktree, type TierWorktree } from './tier-worktree.ts';
 import { isWorkdir } from './workdir.ts';
 import { isTier } from '../message.ts';
 import { EVERYONE } from '../address.ts';

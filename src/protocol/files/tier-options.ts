@@ -1,11 +1,98 @@
 import { BUDGET_OPTIONS } from './tier-budgets.ts';
 import { SANDBOX_OPTIONS } from './tier-sandbox.ts';
 import { FALLBACK_OPTIONS } from './tier-fallback.ts';
-import { WORKTREE_OPTIONS } from './tier-worktree.ts';
 import { GATE_OPTIONS } from './tier-gate.ts';
 import { PERMIT_OPTIONS } from './tier-permit.ts';
-import { ONLY_FROM_OPTIONS } from './tier-only-from.ts';
 import { SESSION_OPTIONS } from './tier-session.ts';
+import { isName } from '../names.ts';
+import { shown } from '../text/result.ts';
+import { isRefName } from '../text/ref-name.ts';
+import { isWorkdir } from './workdir.ts';
+
+/** How a tier gets a copy of a repository for each thread (work.md); without `worktree` it gets none. */
+export interface TierWorktree {
+  /** The repository, absolute or below `~`. */
+  worktree?: string;
+  /** The branch, tag or remote branch that a copy begins with; by default what is checked out there. */
+  worktreeFrom?: string;
+  /** The remote of that repository to which the branch of a thread is pushed. */
+  worktreePush?: string;
+  /** A command line that prepares a new copy, such as `npm ci`. */
+  before?: string;
+}
+
+/** The options of a copy, as the host file calls them. */
+export const WORKTREE_OPTIONS: readonly string[] = [
+  'worktree',
+  'worktree_from',
+  'worktree_push',
+  'before',
+];
+
+/** Reads the options of a copy of a repository; what cannot be one is added to the problems. */
+export function tierWorktree(
+  where: string,
+  options: Record<string, unknown>,
+  problems: string[],
+): TierWorktree {
+  const { worktree, worktree_from: from, worktree_push: push, before, workdir } = options;
+  const wrong = (option: string, value: unknown, expected: string): void => {
+    problems.push(`${where}.${option} is ${shown(value)}, expected ${expected}`);
+  };
+  if (worktree === undefined) {
+    for (const option of WORKTREE_OPTIONS)
+      if (options[option] !== undefined)
+        problems.push(`${where}.${option} has no effect without ${where}.worktree`);
+    return {};
+  }
+  if (!isWorkdir(worktree))
+    wrong('worktree', worktree, 'a git repository, absolute or below ~, such as ~/src/app');
+  if (workdir !== undefined)
+    problems.push(
+      `${where} has both workdir and worktree; keep worktree for a copy for each thread, or workdir for one folder for all`,
+    );
+  if (from !== undefined && !isRefName(from)) wrong('worktree_from', from, 'a branch such as main');
+  if (push !== undefined && !isRefName(push))
+    wrong('worktree_push', push, 'the name of a remote, such as origin');
+  const isCommand = typeof before === 'string' && before.trim() !== '';
+  if (before !== undefined && !isCommand) wrong('before', before, 'a command line such as npm ci');
+  return {
+    ...(isWorkdir(worktree) && { worktree }),
+    ...(isRefName(from) && { worktreeFrom: from }),
+    ...(isRefName(push) && { worktreePush: push }),
+    ...(isCommand && { before }),
+  };
+}
+
+/** Whose tasks a tier serves (decision 42). */
+export interface TierOnlyFrom {
+  /** Names of which keys are pinned on the machine, or `pinned`; absent where the tier serves everybody. */
+  onlyFrom?: readonly string[];
+}
+
+/** The option as the host file calls it. */
+const ONLY_FROM_OPTIONS: readonly string[] = ['only_from'];
+
+const MOST_NAMES = 64;
+
+/** Reads whose tasks a tier serves; what is no list of names is added to the problems. */
+export function tierOnlyFrom(
+  where: string,
+  { only_from: given }: Record<string, unknown>,
+  problems: string[],
+): TierOnlyFrom {
+  if (given === undefined) return {};
+  const list: unknown[] = Array.isArray(given)
+    ? given
+    : typeof given === 'string'
+      ? given.split(',')
+      : [given];
+  const names = list.map((name) => (typeof name === 'string' ? name.trim() : name));
+  if (names.length > 0 && names.length <= MOST_NAMES && names.every(isName))
+    return { onlyFrom: [...new Set(names)] };
+  problems.push(`${where}.only_from is ${shown(given)}, expected a name, or a list of names`);
+  return {};
+}
 
 /** The options of a tier, as the host file calls them. */
 export const TIER_OPTIONS: readonly string[] = [

@@ -1,4 +1,4 @@
-import { processRunner } from '../process-runner.ts';
+import { processRunner, afterRunning } from '../process-runner.ts';
 import type {
   Runner,
   AcpSession,
@@ -11,7 +11,6 @@ import type {
 } from '../runner.ts';
 import { ended, endGroup, killGroup, spawnGated, STDERR_TAIL, tail, type End } from '../gated.ts';
 import { RawOutput } from '../raw-output.ts';
-import { afterRunning } from '../running-time.ts';
 import { AgentFailed, Connection } from './connection.ts';
 import { Turn } from './turn.ts';
 import { reasonOf } from '../../errors.ts';

@@ -2,7 +2,6 @@ import { lookup } from 'node:dns/promises';
 import { createServer, request, type IncomingMessage, type Server } from 'node:http';
 import { BlockList, connect, isIP, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { mayReach, type Allowed } from './allowed.ts';
 
 /** Addresses of this machine and its surroundings, to which the name of a host must not lead. */
 const LOCAL = new BlockList();
@@ -143,4 +142,30 @@ function listening(server: Server, socket: string): Promise<void> {
       resolve();
     });
   });
+}
+
+/** A host that may be reached: a name, perhaps for all names below it, and a port if only one is meant. */
+interface Allowed {
+  name: string;
+  below: boolean;
+  port?: number;
+}
+
+/** A host as a sandbox names it: `api.example.com`, `*.example.com`, `127.0.0.1:8080`. */
+export function allowedOf(text: string): Allowed {
+  const [, star, name = '', port] = /^(\*\.)?(.*?)(?::(\d+))?$/.exec(text.toLowerCase()) ?? [];
+  return { name, below: star !== undefined, ...(port !== undefined && { port: Number(port) }) };
+}
+
+/** The ports of a host that names none. */
+const USUAL_PORTS = [80, 443];
+
+/** Whether a connection may be made. */
+function mayReach(allowed: readonly Allowed[], host: string, port: number): boolean {
+  const name = host.toLowerCase().replace(/\.$/, '');
+  return allowed.some(
+    (one) =>
+      (one.below ? name.endsWith(`.${one.name}`) : name === one.name) &&
+      (one.port === undefined ? USUAL_PORTS.includes(port) : one.port === port),
+  );
 }

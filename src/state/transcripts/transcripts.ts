@@ -3,10 +3,10 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { decodeTime } from 'ulid';
 import { parseDuration } from '../../protocol/text/duration.ts';
-import { logFile } from '../rotating-log.ts';
-import { transcriptLine, type TranscriptHead } from './lines.ts';
-import { TranscriptFile } from './transcript-file.ts';
+import { logFile, RotatingLog } from '../rotating-log.ts';
+import { transcriptLine, type TranscriptHead, type Happened } from './lines.ts';
 import { TranscriptReader } from './transcript-reader.ts';
+import { passed } from '../../crash-points.ts';
 
 const FILE = /^([0-9A-HJKMNP-TV-Z]{26})\.jsonl(?:\.1)?$/;
 const RUN_ID = /^[0-9A-HJKMNP-TV-Z]{26}$/;
@@ -121,4 +121,79 @@ async function beginningOf(path: string): Promise<string> {
   } finally {
     await file.close();
   }
+}
+
+/** Bytes of one of the two files of a transcript: 256 KiB together. */
+const MAX_FILE = 128 * 1024;
+/** Characters of text in one line; a longer text becomes several lines. */
+const MAX_TEXT = 8 * 1024;
+const MAX_MESSAGES = 100;
+/** The first of the two code units of a character. */
+const HALF = /[\uD800-\uDBFF]$/;
+
+/**
+ * The transcript of a run that is under way, as a file that others may read at the same time. When it
+ * is half full it is put aside, in the place of the one before, and another is begun: so the end of what
+ * happened is there at any time, whenever this process is killed, and a reader misses nothing that it
+ * reads in time. Each file begins with the head of the transcript.
+ *
+ * Nothing depends on it: what the disk does not take is lost, and the next line tries again.
+ */
+export class TranscriptFile {
+  readonly #open: () => RotatingLog | undefined;
+  #log: RotatingLog | undefined;
+  #n = 0;
+  /** The bytes of all that happened, also of what was left out before it was written. */
+  #happened = 0;
+
+  constructor(path: string, { messages, ...head }: TranscriptHead) {
+    const named = { ...head, messages: messages.slice(0, MAX_MESSAGES) };
+    this.#open = () => {
+      try {
+        return new RotatingLog(path, {
+          size: MAX_FILE,
+          files: 2,
+          head: () => `${JSON.stringify({ ...named, before: this.#happened })}\n`,
+        });
+      } catch {
+        // The disk is full, or its folder may not be written to: the transcript begins later, or never.
+        return undefined;
+      }
+    };
+    this.#log = this.#open();
+  }
+
+  add(at: Date, happened: readonly Happened[]): void {
+    const stamp = at.toISOString();
+    for (const one of happened.flatMap(inPieces)) {
+      const line = `${JSON.stringify({ n: ++this.#n, at: stamp, ...one })}\n`;
+      this.#log ??= this.#open();
+      this.#log?.write(line);
+      this.#happened += bytesOf(one, line);
+      passed('transcript_written');
+    }
+  }
+
+  close(): void {
+    this.#log?.close();
+  }
+}
+
+function inPieces(one: Happened): Happened[] {
+  if (!('text' in one) || one.text.length <= MAX_TEXT) return [one];
+  const pieces: Happened[] = [];
+  for (let at = 0; at < one.text.length;) {
+    const most = one.text.slice(at, at + MAX_TEXT);
+    // A character of two code units stays whole.
+    const text = at + MAX_TEXT < one.text.length && HALF.test(most) ? most.slice(0, -1) : most;
+    pieces.push({ ...one, text });
+    at += text.length;
+  }
+  return pieces;
+}
+
+/** How much one thing is that happened: when its line is gone, so much is said to be left out. */
+function bytesOf(one: Happened, line: string): number {
+  if (one.kind === 'gap') return one.bytes ?? 0;
+  return Buffer.byteLength('text' in one ? one.text : line);
 }

@@ -3,11 +3,10 @@ import type { Objects } from '../objects/objects.ts';
 import type { Repository } from '../clone/handle.ts';
 import { type CheckoutState, type Epochs, type Plan, left, planMove, stillHolds } from './plan.ts';
 import { catchUp } from './solo-checkout.ts';
-import { finishMove, forgetMove, moveUnderWay, rememberMove } from './move.ts';
+import { finishMove, forgetMove, moveUnderWay, rememberMove, makePlain } from './move.ts';
 import type { GitOutcome } from '../git/git.ts';
 import { emptyTree, onCheckout, patternFile } from './on-checkout.ts';
 import { replace } from '../clone/own-git.ts';
-import { makePlain } from './plain.ts';
 import { noteMove, readRef, writeRef } from '../clone/refs.ts';
 import { prepareClone } from './sparse.ts';
 

@@ -5,8 +5,7 @@ import { IDENTITY_FILE } from '../../protocol/layout.ts';
 import { identityIn } from '../../protocol/signed.ts';
 import type { Failure } from '../git/failure.ts';
 import type { Objects } from '../objects/objects.ts';
-import { BRANCH_OF_PROJECT, remoteRefOf, type Repository } from './handle.ts';
-import { loadRecord } from './record-file.ts';
+import { BRANCH_OF_PROJECT, remoteRefOf, type Repository, loadRecord } from './handle.ts';
 import { noteMove, readRef, writeRef, type RefPlace } from './refs.ts';
 
 /** The id of what says nothing of itself, as transports of plain 6.0 do. */

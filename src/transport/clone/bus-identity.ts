@@ -5,9 +5,8 @@ import { IDENTITY_FILE } from '../../protocol/layout.ts';
 import { identityIn } from '../../protocol/signed.ts';
 import type { Objects } from '../objects/objects.ts';
 import { accessOf } from './access.ts';
-import { IDENTITY, type Repository } from './handle.ts';
+import { IDENTITY, type Repository, loadRecord, saveRecord } from './handle.ts';
 import { knownTip } from './remote.ts';
-import { loadRecord, saveRecord } from './record-file.ts';
 import type { SettingChange } from './settings.ts';
 
 /**

@@ -1,6 +1,13 @@
 import { dirname, join, resolve } from 'node:path';
 import { makeFolder } from '../../folder.ts';
-import { IDENTITY, OF_BELL, type Repository } from './handle.ts';
+import {
+  IDENTITY,
+  OF_BELL,
+  type Repository,
+  loadRecord,
+  saveRecord,
+  type RecordFile,
+} from './handle.ts';
 import { accessOf, assertOrigin, type Setting } from './access.ts';
 import { configStamp, type Clone, fileStamp } from './clone.ts';
 import { remoteLimits } from './forges.ts';
@@ -8,7 +15,6 @@ import { Git } from '../git/git.ts';
 import { followShallow, isMade, ownGitAt, writeOwnGit, type OwnGit, replace } from './own-git.ts';
 import { chooseBranch } from './branches.ts';
 import { carryOver } from './renamed.ts';
-import { loadRecord, saveRecord, type RecordFile } from './record-file.ts';
 import {
   accepted,
   assertUsable,

@@ -1,8 +1,7 @@
 import type { Git } from '../git/git.ts';
-import type { GitObject, Objects } from './objects.ts';
+import { type GitObject, type Objects, unreadable } from './objects.ts';
 import { fieldsOf } from './stream.ts';
 import { parseTree, type Tree } from './tree-object.ts';
-import { unreadable } from './way.ts';
 
 /** What a name in a folder stands for; the mode in six digits. */
 export interface Side {

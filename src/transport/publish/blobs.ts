@@ -6,8 +6,7 @@ import { constants, deflate } from 'node:zlib';
 import { passed } from '../../crash-points.ts';
 import type { Blob } from '../../protocol/commit.ts';
 import type { Repository } from '../clone/handle.ts';
-import { isDense } from './dense.ts';
-import type { Entries } from './publish.ts';
+import { isDense, type Entries } from './publish.ts';
 
 const deflated = promisify(deflate);
 

@@ -1,10 +1,11 @@
+import { promisify } from 'node:util';
+import { constants, deflate } from 'node:zlib';
 import { passed } from '../../crash-points.ts';
 import type { Blob, Commit } from '../../protocol/commit.ts';
 import { wait, type Wait } from '../../wait.ts';
 import type { Fetched } from '../clone/remote.ts';
 import type { Failure } from '../git/failure.ts';
 import type { Refused } from './admit.ts';
-import { isAllDense } from './dense.ts';
 import type { Upstream } from './upstream.ts';
 
 export type Published =
@@ -234,4 +235,36 @@ async function tryOnce(
   if (failure !== undefined) return { ok: false, failure };
   passed('pushed');
   return { ok: true, tip: built.oid, commits: missing.length, refused };
+}
+
+const deflated = promisify(deflate);
+
+/** Bytes of which a few pieces tell whether compression would make them smaller. */
+const LARGE = 1 << 18;
+const PIECE = 1 << 14;
+/** Bytes that may travel uncompressed for the sake of what would not become smaller. */
+const LIGHT = 1 << 16;
+
+/**
+ * Whether git need not try to compress what is pushed: nearly all of it are files that would not become
+ * smaller, such as pictures and archives. To try takes longer than the rest of such a push.
+ */
+function isAllDense(commits: readonly Commit[]): boolean {
+  let [dense, other] = [0, 0];
+  for (const { files, blobs = [] } of commits) {
+    for (const { content } of files) other += content.length;
+    for (const blob of blobs)
+      if (blob.dense === true) dense += blob.bytes;
+      else other += blob.bytes;
+  }
+  return dense > 0 && other <= LIGHT;
+}
+
+/** Whether compression would make bytes no smaller that are many enough for it to matter. */
+export async function isDense(bytes: Buffer): Promise<boolean> {
+  if (bytes.length < LARGE) return false;
+  const places = [0, bytes.length / 2, bytes.length - PIECE].map(Math.floor);
+  const pieces = Buffer.concat(places.map((at) => bytes.subarray(at, at + PIECE)));
+  const packed = await deflated(pieces, { level: constants.Z_BEST_SPEED });
+  return packed.length > 0.97 * pieces.length;
 }

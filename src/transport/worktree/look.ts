@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { readdir, rm } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { type Clone, findClone } from '../clone/clone.ts';
-import { headOf, readRef } from '../clone/refs.ts';
+import { headOf, readRef, OID } from '../clone/refs.ts';
 import type { Git } from '../git/git.ts';
-import { unfetchedIn, ownOf } from './own.ts';
-import { gitFor, partsOf, tipOfTree, type Tree, ownGitOf, soundParts } from './tree.ts';
+import { gitFor, partsOf, tipOfTree, type Tree, ownGitOf, soundParts, odd } from './tree.ts';
 import { uncommitted } from './uncommitted.ts';
 import { CrosstalkError, hasCode } from '../../errors.ts';
-import { exists, smallText } from '../clone/clone-file.ts';
+import { exists, smallText, listText, packedText } from '../clone/clone-file.ts';
+import { NOT_IN_FILES } from './source.ts';
 
 /** What is in a copy by now. */
 export interface Looked {
@@ -243,4 +243,140 @@ async function entriesOf(folder: string) {
     if (hasCode(error, 'ENOENT') || hasCode(error, 'ENOTDIR')) return [];
     throw error;
   }
+}
+
+/** Refs that name what another repository has, or had; of a copy only those of the repository it was made of do. */
+const OF_OTHERS = 'refs/remotes/';
+const OF_SOURCE = `${OF_OTHERS}origin/`;
+
+/**
+ * The refs of a copy with commits that are nowhere else, by name, with what each names: branches, tags, stashes,
+ * notes, and what is checked out, also in a linked work tree.
+ *
+ * @param last the commit that was brought into the repository before
+ */
+export async function unfetchedIn(
+  environment: NodeJS.ProcessEnv,
+  source: Clone,
+  tree: Tree,
+  last: string | undefined,
+): Promise<Map<string, string>> {
+  const copy = await partsOf(tree);
+  const git = await gitFor(environment, tree, { source, objects: copy });
+  const known = [...(await refsBelow(source, 'refs')).values(), tree.base, last ?? tree.base];
+  // A branch of the repository may have gone on from what is in the copy.
+  const env = { GIT_ALTERNATE_OBJECT_DIRECTORIES: JSON.stringify(source.objectsDir) };
+  return ownOf(git, copy, known, { env, others: OF_SOURCE });
+}
+
+/**
+ * The refs of a repository that lead to something which no other one is known to have.
+ *
+ * @param git of ours, with the objects of that repository
+ * @param known commits that another one has, with all before them
+ */
+async function ownOf(
+  git: Git,
+  clone: Clone,
+  known: readonly string[],
+  { env = {}, others = OF_OTHERS }: { env?: Record<string, string>; others?: string } = {},
+): Promise<Map<string, string>> {
+  const [tips, cut] = [await tipsOf(clone), await listText(join(clone.commonDir, 'shallow'))];
+  const elsewhere = new Set([...known, ...(cut ?? '').split('\n').filter((oid) => OID.test(oid))]);
+  for (const [name, oid] of tips) if (name.startsWith(others)) elsewhere.add(oid);
+  for (const [name, oid] of tips)
+    if (elsewhere.has(oid) || name.startsWith(OF_OTHERS)) tips.delete(name);
+  if (tips.size === 0) return tips;
+  const input = [...tips.values(), ...[...elsewhere].map((oid) => `^${oid}`), ''].join('\n');
+  // Of tags and the like the object that they name counts as well as the commits.
+  const listed = await git.must(
+    ['rev-list', '--objects', '--filter=tree:0', '--ignore-missing', '--stdin'],
+    { env, input },
+  );
+  const own = new Set(
+    listed
+      .toString('latin1')
+      .split('\n')
+      .map((line) => line.split(' ', 1)[0]),
+  );
+  return new Map([...tips].filter(([, oid]) => own.has(oid)));
+}
+
+/** What git sets aside until a rebase or a merge has ended. */
+const SET_ASIDE = ['rebase-merge/autostash', 'rebase-apply/autostash', 'MERGE_AUTOSTASH'];
+
+/** Whatever a repository leads to its objects by; of its stashes all, of other refs not what they named before. */
+async function tipsOf(clone: Clone): Promise<Map<string, string>> {
+  const { dir, commonDir } = clone;
+  if ((await headOf(clone)) === NOT_IN_FILES) throw odd(join(dir, '.git', 'HEAD'));
+  const tips = await refsBelow(clone, 'refs');
+  const trees = await readdir(join(commonDir, 'worktrees')).catch(() => []);
+  for (const name of ['HEAD', ...SET_ASIDE, ...trees.map((tree) => `worktrees/${tree}/HEAD`)]) {
+    const oid = (await smallText(join(commonDir, name))).trim();
+    if (OID.test(oid)) tips.set(name, oid);
+  }
+  const log = (await listText(join(commonDir, 'logs', 'refs', 'stash'))) ?? '';
+  const stashed = log.split('\n').flatMap((line) => line.split(' ', 2).slice(1));
+  for (const [at, oid] of stashed.reverse().entries())
+    if (OID.test(oid)) tips.set(at === 0 ? 'refs/stash' : `refs/stash@{${String(at)}}`, oid);
+  return tips;
+}
+
+/** A remote with more branches and tags is known by so many of them. */
+const MOST_REFS = 20_000;
+
+/**
+ * Commits that are at a remote of a repository: what it has now, and what its branches had when they were
+ * fetched last. A repository need not have all of them.
+ *
+ * @param git of ours, whose `origin` is that remote
+ * @throws CrosstalkError `git_failed` when the remote does not answer
+ */
+export async function commitsAt(
+  git: Git,
+  source: Clone,
+  remote: string,
+  signal: AbortSignal,
+): Promise<string[]> {
+  const listed = await git.must(['ls-remote', '--quiet', 'origin'], { network: true, signal });
+  const now = listed
+    .toString('latin1')
+    .split('\n')
+    .map((line) => line.split('\t', 1)[0] ?? '');
+  const tracked = await refsBelow(source, `refs/remotes/${remote}`);
+  return [...new Set([...now, ...tracked.values()])]
+    .filter((oid) => OID.test(oid))
+    .slice(0, MOST_REFS);
+}
+
+/** A repository with more refs in files of their own is not read. */
+const MOST_FILES = 1_000_000;
+
+/**
+ * The refs of a repository below a prefix, with what each names; read from its files, as {@link readRef} does.
+ *
+ * @throws CrosstalkError `git_failed` where there is something else than refs, or too many
+ */
+async function refsBelow(clone: Clone, prefix: string): Promise<Map<string, string>> {
+  const found = new Map<string, string>();
+  for (const line of (await packedText(clone.commonDir)).split('\n')) {
+    const [oid = '', name = ''] = line.split(' ');
+    if (name.startsWith(`${prefix}/`)) found.set(name, oid);
+  }
+  const folders = [prefix];
+  let files = 0;
+  for (const folder of folders)
+    for (const entry of await readdir(join(clone.commonDir, folder), {
+      withFileTypes: true,
+    }).catch(() => [])) {
+      const name = `${folder}/${entry.name}`;
+      if (++files > MOST_FILES)
+        throw new CrosstalkError('git_failed', `${clone.dir} has too many refs to be looked at`);
+      if (entry.isDirectory()) folders.push(name);
+      else if (!name.endsWith('.lock')) {
+        const oid = await readRef(clone, name);
+        if (oid !== undefined) found.set(name, oid);
+      }
+    }
+  return found;
 }

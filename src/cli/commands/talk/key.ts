@@ -1,8 +1,11 @@
 import { CrosstalkError } from '../../../errors.ts';
 import type { Context } from '../../../operations/context.ts';
 import { examine, type Examined } from '../../../operations/keys/examine.ts';
-import { createKey, ownKey, useKey, type OwnKey } from '../../../operations/keys/own-key.ts';
 import {
+  createKey,
+  ownKey,
+  useKey,
+  type OwnKey,
   pin,
   pinned,
   proposePin,
