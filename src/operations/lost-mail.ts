@@ -1,16 +1,15 @@
 import { reasonOf } from '../errors.ts';
 import { countOf } from '../protocol/text/amounts.ts';
-import type { MessageReader } from '../bus/message-reader.ts';
 import type { Outbox } from '../state/outbox.ts';
 import type { StatePaths } from '../state/state-paths.ts';
+import type { Written } from '../state/written.ts';
 import type { Transport } from '../transport/transport.ts';
 
 interface Parts {
   transport: Transport;
-  reader: MessageReader;
   outbox: Outbox;
   paths: StatePaths;
-  hostname: string;
+  written: Pick<Written, 'look'>;
   /** Present inside a dispatcher, which looks for itself. */
   publish?: unknown;
   newId: () => string;
@@ -33,7 +32,7 @@ export async function findLostMail(context: Parts): Promise<number> {
 }
 
 async function find(context: Parts): Promise<number> {
-  const { transport, reader, outbox, paths, hostname } = context;
+  const { transport, written, outbox, paths } = context;
   const tip = context.publish === undefined ? await transport.tip() : undefined;
   if (tip === undefined || !(await transport.wasSetBack())) return 0;
   // A branch is hardly ever set back, and what is loaded for it costs each command a moment.
@@ -44,31 +43,29 @@ async function find(context: Parts): Promise<number> {
   // It looks for itself, and one that starts meanwhile does no harm: what is put twice waits once.
   if ((await holderOf(paths.root, 'dispatcher')) !== undefined) return 0;
   let found = 0;
-  const unexamined = new Set<unknown>();
+  let left = 0;
   const cursors = new Cursors(paths.root);
   const history = new LostHistory({
-    ...{ transport, reader, cursors, hostname },
+    ...{ transport, written, cursors },
     departed: new Departed(paths.root),
     log: (_, fields) => {
-      if (fields?.['unexamined'] !== undefined) unexamined.add(fields['unexamined']);
+      found += Number(fields?.['published_again']);
+      left += Number(fields?.['left'] ?? 0);
     },
-    publishAgain: async (entries) => {
-      await outbox.putAll(entries.map((entry) => ({ id: context.newId(), ...entry })));
-      found += entries.flatMap(({ commits }) => commits.flatMap(({ files }) => files)).length;
-    },
+    publishAgain: (entries) =>
+      outbox.putAll(entries.map((entry) => ({ id: context.newId(), ...entry }))),
   });
-  const alias = await cursors.alias();
-  const lost = await history.unseen(alias, await cursors.newestSeen(), tip);
+  const lost = await history.unseen(tip);
   if (lost.length === 0) return 0;
-  for (const from of lost) await history.bringBack(alias, from, tip);
+  for (const from of lost) await history.bringBack(from, tip);
   await history.over();
   if (found > 0)
     context.note(
       `the remote was set back and has lost ${countOf(found, 'file')} that this machine sent; what was lost is pushed again with the next send, or by: crosstalk sync`,
     );
-  for (const commit of unexamined)
+  if (left > 0)
     context.note(
-      `the remote was set back and has lost more than is pushed again at once; what was sent up to the commit ${String(commit)} is not: see it with: git -C ${transport.dir} log ${tip}..${String(commit)}`,
+      `the remote was set back and has lost more than is pushed again at once; ${countOf(left, 'file')} that this machine sent before, up to the commit ${lost.at(-1) ?? ''}, will not be: see them with: git -C ${transport.dir} log ${tip}..${lost.at(-1) ?? ''}`,
     );
   return found;
 }

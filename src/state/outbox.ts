@@ -6,6 +6,7 @@ import type { Database } from '../store/sqlite.ts';
 import { Store } from '../store/store.ts';
 import { hasFiles, type HeldEntry, type OutboxEntry, type SetAside } from './outbox-entry.ts';
 import { SideFiles } from './side-files.ts';
+import type { Written } from './written.ts';
 
 export { hasFiles, settledBy, parseCommits } from './outbox-entry.ts';
 export type { HeldEntry, OutboxEntry };
@@ -18,10 +19,8 @@ export interface OutboxEvents {
   seen: [entry: OutboxEntry];
 }
 
-/** Is told of each entry in the step that puts it. */
-interface Recorder {
-  note: (database: Database, entry: OutboxEntry) => void;
-}
+/** Is told of each entry in the step that puts it, and in the one that removes it once it was pushed. */
+type Recorder = Pick<Written, 'note' | 'reached'>;
 
 /**
  * What this machine has yet to publish. An entry stands in one place at any time: it waits, is held, or was
@@ -105,10 +104,14 @@ export class Outbox {
     for (const path of paths) this.#remembered.add(path);
     if (!isSeen) this.events.emit('seen', entry);
   }
-  async remove(id: string): Promise<void> {
+  /** @param tip the commit with which the remote has it, where this process knows that */
+  async remove(id: string, tip?: string): Promise<void> {
     const entry = await this.#waiting.get(id);
-    await this.#waiting.remove(id);
-    await this.#held.remove(id);
+    await this.#store.write((database) => {
+      if (entry !== undefined && tip !== undefined)
+        this.#written?.reached(database, pathsOf(entry), tip);
+      for (const rows of [this.#waiting, this.#held]) rows.in(database).remove(id);
+    });
     if (entry === undefined || !hasFiles(entry)) return;
     passed('entry_with_files_removed');
     await this.files.remove(id);

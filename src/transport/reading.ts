@@ -4,16 +4,7 @@ import { fileLimits, type FileLimits } from '../protocol/attached.ts';
 import { failed } from './git/git.ts';
 import { entriesAt, readBlobs, weigh, type FoundBlob, type Weight } from './objects/blobs.ts';
 import { filesContaining } from './objects/grep.ts';
-import {
-  before,
-  commitsOf,
-  commitsSince,
-  hasAny,
-  heads,
-  notNear,
-  mergeBase,
-  type Ancestor,
-} from './objects/lineage.ts';
+import { before, hasAny, heads, notNear, mergeBase } from './objects/lineage.ts';
 import { looseObjects, staleLocks } from './maintenance.ts';
 import type { Objects } from './objects/objects.ts';
 import { commitOrder } from './objects/order.ts';
@@ -176,17 +167,6 @@ export abstract class Reading {
   async stoodBefore(commit: string): Promise<Set<string>> {
     return stoodBefore(await this.#moves(), commit);
   }
-  /**
-   * The commits of all histories that this machine has seen the branch set back from, without those
-   * of some histories: oldest first; of more than `most`, the newest.
-   */
-  async commitsLost(without: readonly string[], most: number): Promise<Ancestor[]> {
-    const known: string[] = [];
-    for (const commit of leftBehind(await this.#moves()))
-      if ((await this.objects.read(`${commit}^{commit}`)) !== undefined) known.push(commit);
-    if (known.length === 0) return [];
-    return commitsOf(this.repository.git, known, without, most);
-  }
   /** What the branch was set to from `commit`, the last time, as this machine has seen it. */
   async replacedBy(commit: string): Promise<string | undefined> {
     return replacedBy(await this.#moves(), commit);
@@ -221,11 +201,6 @@ export abstract class Reading {
   mergeBase(one: string, other: string): Promise<string | undefined> {
     return mergeBase(this.repository.git, one, other);
   }
-  /** The commits of `to` that are not in the history of `from`; see {@link commitsSince}. */
-  commitsSince(from: string, to: string, most: number, by?: string[]): Promise<Ancestor[]> {
-    return commitsSince(this.repository.git, from, to, most, by);
-  }
-
   /** The newest commit at which none of some files was there yet; see {@link before}. */
   before(tip: string, paths: readonly string[]): Promise<string | undefined> {
     return before(this.repository.git, this.objects, tip, paths);
@@ -245,4 +220,4 @@ export abstract class Reading {
   }
 }
 
-export type { Ancestor, FoundBlob, LogPlace, RefMove };
+export type { FoundBlob, LogPlace, RefMove };

@@ -63,15 +63,6 @@ export function leftBehind(moves: readonly RefMove[]): string[] {
   return [...new Set(moves.flatMap(({ from, why }) => (why === 'forced' ? [from] : [])))];
 }
 
-/**
- * The moves since a ref was first at a commit, with the move to it: it may have come to one commit several
- * times, and been somewhere else each time. All of them if it never was: the log was cut off since.
- */
-export function sinceAt(moves: readonly RefMove[], commit: string): RefMove[] {
-  const first = moves.findIndex(({ from, to }) => from === commit || to === commit);
-  return moves.slice(Math.max(first, 0));
-}
-
 /** What a ref was moved to by force from `commit`, the last time; undefined if it never was. */
 export function replacedBy(moves: readonly RefMove[], commit: string): string | undefined {
   return moves.findLast(({ from, why }) => why === 'forced' && from === commit)?.to;
