@@ -3,6 +3,7 @@ import { countOf } from '../protocol/text/amounts.ts';
 import type { Outbox } from '../state/outbox.ts';
 import type { StatePaths } from '../state/state-paths.ts';
 import type { Written } from '../state/written.ts';
+import { leftBehind } from '../transport/clone/ref-log.ts';
 import type { Transport } from '../transport/transport.ts';
 
 interface Parts {
@@ -34,7 +35,7 @@ export async function findLostMail(context: Parts): Promise<number> {
 async function find(context: Parts): Promise<number> {
   const { transport, written, outbox, paths } = context;
   const tip = context.publish === undefined ? await transport.tip() : undefined;
-  if (tip === undefined || !(await transport.wasSetBack())) return 0;
+  if (tip === undefined || leftBehind((await transport.movesSince()).moves).length === 0) return 0;
   // A branch is hardly ever set back, and what is loaded for it costs each command a moment.
   const { LostHistory } = await import('../dispatcher/intake/lost-history.ts');
   const { Cursors } = await import('../state/cursors.ts');

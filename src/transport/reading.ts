@@ -10,15 +10,7 @@ import type { Objects } from './objects/objects.ts';
 import { commitOrder } from './objects/order.ts';
 import { identityChange, identityOf } from './clone/bus-identity.ts';
 import { prefetch } from './clone/partial.ts';
-import {
-  leftBehind,
-  movesOf,
-  movesSince,
-  replacedBy,
-  stoodBefore,
-  type LogPlace,
-  type RefMove,
-} from './clone/ref-log.ts';
+import { movesSince, type LogPlace, type RefMove } from './clone/ref-log.ts';
 import type { SettingChange } from './clone/settings.ts';
 import { remoteRefOf, type Repository } from './clone/handle.ts';
 import { watchTracked } from './clone/moves.ts';
@@ -156,33 +148,9 @@ export abstract class Reading {
    * How the branch has moved since a position in its log, as any process of this machine has seen it, since
    * commands fetch too; the new position is returned as well.
    */
-  movesSince(place: LogPlace | undefined): Promise<{ moves: RefMove[]; place: LogPlace }> {
-    return movesSince(this.#log, place);
-  }
-  /** Whether this machine has ever seen the branch set back. */
-  async wasSetBack(): Promise<boolean> {
-    return leftBehind(await this.#moves()).length > 0;
-  }
-  /** The commits at which this machine has seen the branch before it was first at `commit`. */
-  async stoodBefore(commit: string): Promise<Set<string>> {
-    return stoodBefore(await this.#moves(), commit);
-  }
-  /** What the branch was set to from `commit`, the last time, as this machine has seen it. */
-  async replacedBy(commit: string): Promise<string | undefined> {
-    return replacedBy(await this.#moves(), commit);
-  }
-  /** The pushes of this machine, oldest first: from where to where each moved the branch. */
-  async pushes(): Promise<Omit<RefMove, 'why'>[]> {
-    return (await this.#moves()).filter(({ why }) => why === 'pushed');
-  }
-
-  #moves(): Promise<RefMove[]> {
-    return movesOf(this.#log);
-  }
-
-  get #log(): string {
+  movesSince(place?: LogPlace): Promise<{ moves: RefMove[]; place: LogPlace }> {
     const { gitDir, branch } = this.repository;
-    return join(gitDir, 'logs', 'refs', 'remotes', 'origin', branch);
+    return movesSince(join(gitDir, 'logs', 'refs', 'remotes', 'origin', branch), place);
   }
 
   /** What a git command prints in this repository, trimmed; for looking at the repository. */

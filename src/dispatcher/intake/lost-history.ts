@@ -2,7 +2,7 @@ import type { Departed } from '../../state/departed.ts';
 import type { OutboxEntry } from '../../state/outbox.ts';
 import type { Cursors } from '../../state/cursors.ts';
 import type { Written } from '../../state/written.ts';
-import { leftBehind } from '../../transport/clone/ref-log.ts';
+import { leftBehind, replacedBy, stoodBefore } from '../../transport/clone/ref-log.ts';
 import type { LogPlace, RefMove, Transport } from '../../transport/transport.ts';
 import type { Log } from '../../log.ts';
 import { vanished, type Vanished } from './vanished.ts';
@@ -85,10 +85,12 @@ export class LostHistory {
    * had taken out of it on purpose stays out when the branch is set back later.
    */
   async #vanished(from: string, tip: string): Promise<Vanished> {
-    const next = await this.#parts.transport.replacedBy(from);
-    if (next === undefined || next === tip) return vanished(this.#parts, from, tip);
-    const { takenOut } = await vanished(this.#parts, from, next);
-    return vanished(this.#parts, from, tip, takenOut);
+    const { moves } = await this.#parts.transport.movesSince();
+    const lost = { from, before: stoodBefore(moves, from) };
+    const next = replacedBy(moves, from);
+    if (next === undefined || next === tip) return vanished(this.#parts, lost, tip);
+    const { takenOut } = await vanished(this.#parts, lost, next);
+    return vanished(this.#parts, lost, tip, takenOut);
   }
 
   /** Called after the new history was scanned: the same commits may be lost once more. */

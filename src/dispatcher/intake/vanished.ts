@@ -40,14 +40,15 @@ const MANY_COMMITS = 100_000;
  * message on purpose still has the rest and is left alone: what vanished is only counted. What this
  * machine itself has brought to the new history does not count as the rest: it was waiting in the
  * outbox, was published again, or is from before the loss. If this machine saw the branch at one of
- * the tip's new commits before it saw it at `from`, the branch was certainly set back; where two
- * histories have nothing in common, this is the only sign of it.
+ * the tip's new commits before, the branch was certainly set back; where two histories have nothing
+ * in common, this is the only sign of it.
  *
+ * @param before the commits at which this machine saw the branch before it saw it at `from`
  * @param without paths that had been taken out on purpose before, which stay out
  */
 export async function vanished(
   parts: Parts,
-  from: string,
+  { from, before }: { from: string; before: ReadonlySet<string> },
   tip: string,
   without: readonly string[] = [],
 ): Promise<Vanished> {
@@ -62,7 +63,7 @@ export async function vanished(
   const base = await transport.mergeBase(from, tip);
   const range = [`--max-count=${String(MANY_COMMITS)}`, tip, `^${base ?? from}`];
   const since = new Set((await transport.git(['rev-list', ...range])).split('\n'));
-  const isBack = [...(await transport.stoodBefore(from))].some((oid) => since.has(oid));
+  const isBack = [...before].some((oid) => since.has(oid));
   if (base === undefined && !isBack) return nothing;
   const stayOut = await removedSince(transport, base ?? from, tip);
   for (const path of stayOut) stood.delete(path);
