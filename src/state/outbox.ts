@@ -20,7 +20,7 @@ export interface OutboxEvents {
 }
 
 /** Is told of each entry in the step that puts it, and in the one that removes it once it was pushed. */
-type Recorder = Pick<Written, 'note' | 'reached'>;
+type Recorder = Pick<Written, 'note' | 'reached' | 'queued'>;
 
 /**
  * What this machine has yet to publish. An entry stands in one place at any time: it waits, is held, or was
@@ -67,6 +67,7 @@ export class Outbox {
     await this.#put(entries, (database) => {
       for (const rows of [this.#waiting, this.#held, this.#aside].map((of) => of.in(database)))
         for (const { id } of rows.all().filter(isPut)) rows.remove(id);
+      this.#written?.queued(database, paths);
     });
   }
   async #put(entries: readonly OutboxEntry[], before: (database: Database) => void): Promise<void> {

@@ -23,6 +23,8 @@ export interface Writing extends Pick<Commit, 'at' | 'author' | 'subject'> {
   delivery?: OutboxEntry['delivery'];
   /** Commits with which this machine has brought it to the remote, newest first. */
   tips: string[];
+  /** It waits to be brought there again, or may be there already without a note of it. */
+  isQueued?: boolean;
 }
 
 /**
@@ -58,13 +60,16 @@ export class Written {
 
   /** Puts on record that the remote has some files with a commit, in the step that takes them out of the outbox. */
   reached(database: Database, paths: readonly string[], tip: string): void {
-    for (const path of paths) {
-      const { is } = this.#find(database, path) ?? {};
-      if (is === undefined) continue;
-      const value = { ...is, tips: [tip, ...is.tips].slice(0, MOST_TIPS) };
-      const update = 'UPDATE written SET value = ? WHERE path = ?';
-      database.run(update, this.#seal.close(path, value), path);
-    }
+    this.#change(database, paths, (is) => ({
+      ...is,
+      tips: [tip, ...is.tips].slice(0, MOST_TIPS),
+      isQueued: false,
+    }));
+  }
+
+  /** Puts on record that some files are to be published again, in the step that puts them into the outbox. */
+  queued(database: Database, paths: Iterable<string>): void {
+    this.#change(database, paths, (is) => ({ ...is, isQueued: true }));
   }
 
   /** By path in the transport, those of some files that are on record, in the order in which they were written. */
@@ -76,6 +81,14 @@ export class Written {
           found.push(...[this.#find(database, path) ?? []].flat());
       });
     return new Map(found.sort((a, b) => a.id - b.id).map(({ path, is }) => [path, is]));
+  }
+
+  #change(database: Database, paths: Iterable<string>, change: (is: Writing) => Writing): void {
+    for (const path of paths) {
+      const { is } = this.#find(database, path) ?? {};
+      const update = 'UPDATE written SET value = ? WHERE path = ?';
+      if (is !== undefined) database.run(update, this.#seal.close(path, change(is)), path);
+    }
   }
 
   #find(database: Database, path: string): { id: number; path: string; is: Writing } | undefined {

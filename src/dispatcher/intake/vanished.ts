@@ -69,8 +69,11 @@ export async function vanished(
   for (const path of stayOut) stood.delete(path);
   const added = await addedFiles(transport, base ?? tip, from);
   const ours = await written.look([...added.keys()]);
-  const isRest = (path: string, { tips }: Writing): boolean =>
-    !lacked.has(path) && tips.length > 0 && !tips.some((one) => since.has(one));
+  const isRest = (path: string, { tips, isQueued }: Writing): boolean =>
+    !lacked.has(path) &&
+    tips.length > 0 &&
+    isQueued !== true &&
+    !tips.some((one) => since.has(one));
   const isEdited = !isBack && [...ours].some(([path, one]) => isRest(path, one));
   for (const path of ours.keys()) if (isEdited || !stood.has(path)) ours.delete(path);
   if (base === undefined) await keepAtHome(transport, tip, ours);
