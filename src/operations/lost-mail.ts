@@ -1,21 +1,26 @@
-import { reasonOf } from '../errors.ts';
+import { CrosstalkError, reasonOf } from '../errors.ts';
+import { placeOf } from '../protocol/layout.ts';
 import { countOf } from '../protocol/text/amounts.ts';
+import { shown } from '../protocol/text/result.ts';
 import type { Outbox } from '../state/outbox.ts';
 import type { StatePaths } from '../state/state-paths.ts';
 import type { Written } from '../state/written.ts';
-import { leftBehind } from '../transport/clone/ref-log.ts';
+import { leftBehind, stoodBefore } from '../transport/clone/ref-log.ts';
 import type { Transport } from '../transport/transport.ts';
 
 interface Parts {
   transport: Transport;
   outbox: Outbox;
   paths: StatePaths;
-  written: Pick<Written, 'look'>;
+  written: Written;
   /** Present inside a dispatcher, which looks for itself. */
   publish?: unknown;
   newId: () => string;
   note: (line: string) => void;
 }
+
+/** Characters of the end of a path by which a message is named. */
+const SHORTEST = 8;
 
 /**
  * Puts what this machine wrote, and the remote has lost since, into the outbox where no dispatcher does it: the
@@ -66,7 +71,69 @@ async function find(context: Parts): Promise<number> {
     );
   if (left > 0)
     context.note(
-      `the remote was set back and has lost more than is pushed again at once; ${countOf(left, 'file')} that this machine sent before, up to the commit ${lost.at(-1) ?? ''}, will not be: see them with: git -C ${transport.dir} log ${tip}..${lost.at(-1) ?? ''}`,
+      `the remote was set back and has lost more than is pushed again at once; ${countOf(left, 'file')} that this machine sent before, up to the commit ${lost.at(-1) ?? ''}, will not be before: crosstalk sync --republish; see them with: git -C ${transport.dir} log ${tip}..${lost.at(-1) ?? ''}`,
     );
   return found;
+}
+
+/**
+ * Carries out what a person has decided on all that this machine wrote and histories that were replaced have lost,
+ * as far as nobody has removed it one by one: it is put into the outbox, or withdrawn.
+ *
+ * @returns how many files these are
+ */
+export async function decideLoss(
+  { transport, written, outbox, newId }: Parts,
+  decision: 'republish' | 'accept',
+): Promise<number> {
+  const tip = await transport.tip();
+  const { moves } = await transport.movesSince();
+  const { vanished } = await import('../dispatcher/intake/vanished.ts');
+  const found = new Set<string>();
+  for (const from of tip === undefined ? [] : leftBehind(moves)) {
+    const lost = { from, before: stoodBefore(moves, from) };
+    const options = { without: [...found], isAll: true };
+    const { again } = await vanished({ transport, written }, lost, tip ?? '', options);
+    const paths = again.flatMap(({ commits }) => commits.flatMap(({ files }) => files));
+    for (const { path } of paths) found.add(path);
+    if (decision === 'republish')
+      await outbox.putAll(again.map((entry) => ({ id: newId(), ...entry })));
+  }
+  if (decision === 'accept') await outbox.withdraw([...found]);
+  return found.size;
+}
+
+/**
+ * Withdraws a message that this machine wrote and that the bus has lost: it never comes back.
+ *
+ * @param named its path, or the end of it
+ * @returns its path
+ * @throws CrosstalkError `not_found` for what this machine has not written, `refused` for what is on the bus, or was
+ *   never there
+ */
+export async function forgetMessage(
+  { transport, written, outbox }: Parts,
+  named: string,
+): Promise<string> {
+  const end = named.endsWith('.md') ? named : `${named}.md`;
+  const all = named.length < SHORTEST ? [] : await written.ending(end);
+  const [path, another] = all.filter((one) => placeOf(one).kind === 'message');
+  if (path === undefined || another !== undefined)
+    throw new CrosstalkError(
+      'not_found',
+      `${path === undefined ? 'no message' : 'more than one message'} that this machine has written ends with ${shown(named)}; give its path, as crosstalk log shows it`,
+    );
+  const tip = await transport.tip();
+  if (tip !== undefined && (await transport.standing(tip, [path])).has(path))
+    throw new CrosstalkError(
+      'refused',
+      `${path} is on the bus, where others have it; call off what it asks for with: crosstalk cancel`,
+    );
+  if ((await written.look([path])).get(path)?.tips.length === 0)
+    throw new CrosstalkError(
+      'refused',
+      `${path} was never on the bus; see it with: crosstalk outbox`,
+    );
+  await outbox.withdraw([path]);
+  return path;
 }

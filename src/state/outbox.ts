@@ -20,7 +20,7 @@ export interface OutboxEvents {
 }
 
 /** Is told of each entry in the step that puts it, and in the one that removes it once it was pushed. */
-type Recorder = Pick<Written, 'note' | 'reached' | 'queued'>;
+type Recorder = Pick<Written, 'note' | 'reached' | 'queued' | 'withdraw'>;
 
 /**
  * What this machine has yet to publish. An entry stands in one place at any time: it waits, is held, or was
@@ -82,6 +82,24 @@ export class Outbox {
     });
     // Not sooner: what is told of an entry may act on it, and a full disk may have refused it.
     for (const entry of entries) this.#remember(entry);
+  }
+  /** Withdraws files that were on the bus before: they are published again neither now nor later. */
+  async withdraw(paths: readonly string[]): Promise<void> {
+    const out = new Set(paths);
+    await this.#store.write((database) => {
+      this.#written?.withdraw(database, paths);
+      for (const kind of [this.#waiting, this.#held, this.#aside] as Rows<OutboxEntry>[]) {
+        const rows = kind.in(database);
+        for (const entry of rows.all()) {
+          if (entry.again !== true || !pathsOf(entry).some((path) => out.has(path))) continue;
+          const commits = entry.commits
+            .map((one) => ({ ...one, files: one.files.filter(({ path }) => !out.has(path)) }))
+            .filter(({ files }) => files.length > 0);
+          if (commits.length === 0) rows.remove(entry.id);
+          else rows.put({ ...entry, commits });
+        }
+      }
+    });
   }
   get(id: string): Promise<OutboxEntry | undefined> {
     return this.#waiting.get(id);

@@ -25,6 +25,8 @@ export interface Writing extends Pick<Commit, 'at' | 'author' | 'subject'> {
   tips: string[];
   /** It waits to be brought there again, or may be there already without a note of it. */
   isQueued?: boolean;
+  /** A person has withdrawn it: it is not published again. */
+  withdrawn?: true;
 }
 
 /**
@@ -70,6 +72,19 @@ export class Written {
   /** Puts on record that some files are to be published again, in the step that puts them into the outbox. */
   queued(database: Database, paths: Iterable<string>): void {
     this.#change(database, paths, (is) => ({ ...is, isQueued: true }));
+  }
+
+  /** Puts on record that some files are not to be published again. */
+  withdraw(database: Database, paths: readonly string[]): void {
+    this.#change(database, paths, (is) => ({ ...is, withdrawn: true }));
+  }
+
+  /** Paths of files on record that end so. */
+  ending(end: string): Promise<string[]> {
+    const select = 'SELECT path FROM written WHERE substr(path, -length(?1)) = ?1';
+    return this.#store.read((database) =>
+      database.all(select, end).map((row) => text(row, 'path')),
+    );
   }
 
   /** By path in the transport, those of some files that are on record, in the order in which they were written. */

@@ -179,3 +179,45 @@ it('of a loss that is too much to be pushed again at once, the newest comes back
   expect(said.err).toContain('has lost 5000 files that this machine sent');
   expect(said.err).toContain(`2 files that this machine sent before, up to the commit ${full}`);
 });
+
+it('what a person has withdrawn, or given up, comes back by no set-back, and what was left alone does when asked for', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', {});
+  const before = tipOf(bus);
+  const withdrawn = await host.send('nobody', 'withdrawn');
+  expect(await host.run('forget', withdrawn)).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('is on the bus') as string,
+  });
+  await host.send('nobody', 'kept');
+  setBack(bus, before);
+  await host.run('log');
+  expect(await host.run('forget', withdrawn)).toMatchObject({
+    code: 0,
+    out: expect.stringMatching(/^Withdrawn: /) as string,
+  });
+  expect((await host.run('forget', 'aaaaaaaaaaaa')).err).toContain('no message that this machine');
+  await sync(host);
+  expect(bodies(bus)).toEqual(['kept']);
+  setBack(bus, before);
+  expect((await host.run('sync', '--accept')).err).toContain('1 lost file given up');
+  expect(bodies(bus)).toEqual([]);
+  await host.run('sync', '--republish');
+  expect(bodies(bus)).toEqual([]);
+
+  // Somebody takes a part out on purpose, and this machine's person wants it back all the same.
+  await host.send('nobody', 'one');
+  const two = await host.send('nobody', 'two');
+  host.edit({ 'local/note.md': 'a word\n' });
+  await sync(host);
+  const clone = join(bus.root, 'clone');
+  git(bus.root, 'clone', '--quiet', '--no-local', bus.hub, clone);
+  git(clone, 'reset', '--quiet', '--soft', before);
+  git(clone, 'rm', '--quiet', '--force', `data/channels/${host.channel()}/${two}`);
+  git(clone, 'commit', '--quiet', '--message', 'all in one');
+  git(clone, 'push', '--quiet', '--force', 'origin', 'HEAD:main');
+  await sync(host);
+  expect(bodies(bus)).toEqual(['one']);
+  await host.run('sync', '--republish');
+  expect(bodies(bus)).toEqual(['one', 'two']);
+});

@@ -90,7 +90,7 @@ export class LostHistory {
     const next = replacedBy(moves, from);
     if (next === undefined || next === tip) return vanished(this.#parts, lost, tip);
     const { takenOut } = await vanished(this.#parts, lost, next);
-    return vanished(this.#parts, lost, tip, takenOut);
+    return vanished(this.#parts, lost, tip, { without: takenOut });
   }
 
   /** Called after the new history was scanned: the same commits may be lost once more. */

@@ -44,13 +44,14 @@ const MANY_COMMITS = 100_000;
  * in common, this is the only sign of it.
  *
  * @param before the commits at which this machine saw the branch before it saw it at `from`
- * @param without paths that had been taken out on purpose before, which stay out
+ * @param options `without`: paths that had been taken out on purpose before, which stay out; `isAll`: a person
+ *   wants back all that is gone, however much it is and whatever is left
  */
 export async function vanished(
   parts: Parts,
   { from, before }: { from: string; before: ReadonlySet<string> },
   tip: string,
-  without: readonly string[] = [],
+  { without = [], isAll = false }: { without?: readonly string[]; isAll?: boolean } = {},
 ): Promise<Vanished> {
   const { transport, written } = parts;
   const isKnown = (await transport.objects.read(`${from}^{commit}`)) !== undefined;
@@ -64,7 +65,7 @@ export async function vanished(
   const range = [`--max-count=${String(MANY_COMMITS)}`, tip, `^${base ?? from}`];
   const since = new Set((await transport.git(['rev-list', ...range])).split('\n'));
   const isBack = [...before].some((oid) => since.has(oid));
-  if (base === undefined && !isBack) return nothing;
+  if (base === undefined && !isBack && !isAll) return nothing;
   const stayOut = await removedSince(transport, base ?? from, tip);
   for (const path of stayOut) stood.delete(path);
   const added = await addedFiles(transport, base ?? tip, from);
@@ -74,10 +75,11 @@ export async function vanished(
     tips.length > 0 &&
     isQueued !== true &&
     !tips.some((one) => since.has(one));
-  const isEdited = !isBack && [...ours].some(([path, one]) => isRest(path, one));
-  for (const path of ours.keys()) if (isEdited || !stood.has(path)) ours.delete(path);
+  const isEdited = !isBack && !isAll && [...ours].some(([path, one]) => isRest(path, one));
+  for (const [path, { withdrawn }] of ours)
+    if (isEdited || withdrawn === true || !stood.has(path)) ours.delete(path);
   if (base === undefined) await keepAtHome(transport, tip, ours);
-  const { again, left } = await entriesOf(transport, from, ours, stood);
+  const { again, left } = await entriesOf(transport, from, ours, stood, isAll ? Infinity : MANY);
   const back = again.flatMap(({ commits }) => commits.flatMap(({ files }) => files));
   const gone = missing.length - back.filter(({ path }) => isMessage(path)).length;
   const isLeftAlone = back.length + left === 0 && base !== undefined;
@@ -117,13 +119,14 @@ async function entriesOf(
   from: string,
   lost: ReadonlyMap<string, Writing>,
   stood: ReadonlyMap<string, string>,
+  most: number,
 ): Promise<Pick<Vanished, 'again' | 'left'>> {
   const attached = [...lost.values()].flatMap(({ blobs }) => blobs.map(({ path }) => path));
   const there = await transport.entriesAt(from, [...new Set(attached)]);
   const again: Vanished['again'] = [];
   let [left, bytes] = [lost.size, 0];
   let last: { said: string; files: Commit['files'] } | undefined;
-  for (const [path, { delivery, ...one }] of [...lost].reverse().slice(0, MANY)) {
+  for (const [path, { delivery, ...one }] of [...lost].reverse().slice(0, most)) {
     const content = (await transport.objects.read(stood.get(path) ?? ''))?.content;
     bytes += content?.length ?? 0;
     if (bytes > MAX_BYTES) break;
