@@ -197,13 +197,13 @@ export class Publisher {
 
   async #pushed(
     entries: readonly OutboxEntry[],
-    { refused }: Published & { ok: true },
+    { tip, refused }: Published & { ok: true },
   ): Promise<void> {
     for (const { id } of [{ id: ALL }, ...entries]) this.#failing.over(id);
     const reasons = new Map(refused.map(({ entry, reason }) => [entry, reason]));
     for (const [index, entry] of entries.entries()) {
       const reason = reasons.get(index);
-      if (reason === undefined) await this.#settle(entry);
+      if (reason === undefined) await this.#settle(entry, tip);
       else await this.#setAside(entry, reason);
     }
     this.events.emit('news');
@@ -227,10 +227,10 @@ export class Publisher {
     this.#tell(entry.id, { published: false, failure: secretFailure(found) });
   }
 
-  async #settle(entry: OutboxEntry): Promise<void> {
+  async #settle(entry: OutboxEntry, tip?: string): Promise<void> {
     await this.#parts.onPublished?.(entry);
     this.expected.remove(entry.id);
-    await this.#parts.outbox.remove(entry.id);
+    await this.#parts.outbox.remove(entry.id, tip);
     passed('outbox_removed');
     this.#tell(entry.id, { published: true });
   }

@@ -1,21 +1,26 @@
-import { reasonOf } from '../errors.ts';
+import { CrosstalkError, reasonOf } from '../errors.ts';
+import { placeOf } from '../protocol/layout.ts';
 import { countOf } from '../protocol/text/amounts.ts';
-import type { MessageReader } from '../bus/message-reader.ts';
+import { shown } from '../protocol/text/result.ts';
 import type { Outbox } from '../state/outbox.ts';
 import type { StatePaths } from '../state/state-paths.ts';
+import type { Written } from '../state/written.ts';
+import { leftBehind, stoodBefore } from '../transport/clone/ref-log.ts';
 import type { Transport } from '../transport/transport.ts';
 
 interface Parts {
   transport: Transport;
-  reader: MessageReader;
   outbox: Outbox;
   paths: StatePaths;
-  hostname: string;
+  written: Written;
   /** Present inside a dispatcher, which looks for itself. */
   publish?: unknown;
   newId: () => string;
   note: (line: string) => void;
 }
+
+/** Characters of the end of a path by which a message is named. */
+const SHORTEST = 8;
 
 /**
  * Puts what this machine wrote, and the remote has lost since, into the outbox where no dispatcher does it: the
@@ -33,9 +38,9 @@ export async function findLostMail(context: Parts): Promise<number> {
 }
 
 async function find(context: Parts): Promise<number> {
-  const { transport, reader, outbox, paths, hostname } = context;
+  const { transport, written, outbox, paths } = context;
   const tip = context.publish === undefined ? await transport.tip() : undefined;
-  if (tip === undefined || !(await transport.wasSetBack())) return 0;
+  if (tip === undefined || leftBehind((await transport.movesSince()).moves).length === 0) return 0;
   // A branch is hardly ever set back, and what is loaded for it costs each command a moment.
   const { LostHistory } = await import('../dispatcher/intake/lost-history.ts');
   const { Cursors } = await import('../state/cursors.ts');
@@ -44,31 +49,91 @@ async function find(context: Parts): Promise<number> {
   // It looks for itself, and one that starts meanwhile does no harm: what is put twice waits once.
   if ((await holderOf(paths.root, 'dispatcher')) !== undefined) return 0;
   let found = 0;
-  const unexamined = new Set<unknown>();
+  let left = 0;
   const cursors = new Cursors(paths.root);
   const history = new LostHistory({
-    ...{ transport, reader, cursors, hostname },
+    ...{ transport, written, cursors },
     departed: new Departed(paths.root),
     log: (_, fields) => {
-      if (fields?.['unexamined'] !== undefined) unexamined.add(fields['unexamined']);
+      found += Number(fields?.['published_again']);
+      left += Number(fields?.['left'] ?? 0);
     },
-    publishAgain: async (entries) => {
-      await outbox.putAll(entries.map((entry) => ({ id: context.newId(), ...entry })));
-      found += entries.flatMap(({ commits }) => commits.flatMap(({ files }) => files)).length;
-    },
+    publishAgain: (entries) =>
+      outbox.putAll(entries.map((entry) => ({ id: context.newId(), ...entry }))),
   });
-  const alias = await cursors.alias();
-  const lost = await history.unseen(alias, await cursors.newestSeen(), tip);
+  const lost = await history.unseen(tip);
   if (lost.length === 0) return 0;
-  for (const from of lost) await history.bringBack(alias, from, tip);
+  for (const from of lost) await history.bringBack(from, tip);
   await history.over();
   if (found > 0)
     context.note(
       `the remote was set back and has lost ${countOf(found, 'file')} that this machine sent; what was lost is pushed again with the next send, or by: crosstalk sync`,
     );
-  for (const commit of unexamined)
+  if (left > 0)
     context.note(
-      `the remote was set back and has lost more than is pushed again at once; what was sent up to the commit ${String(commit)} is not: see it with: git -C ${transport.dir} log ${tip}..${String(commit)}`,
+      `the remote was set back and has lost more than is pushed again at once; ${countOf(left, 'file')} that this machine sent before, up to the commit ${lost.at(-1) ?? ''}, will not be before: crosstalk sync --republish; see them with: git -C ${transport.dir} log ${tip}..${lost.at(-1) ?? ''}`,
     );
   return found;
+}
+
+/**
+ * Carries out what a person has decided on all that this machine wrote and histories that were replaced have lost,
+ * as far as nobody has removed it one by one: it is put into the outbox, or withdrawn.
+ *
+ * @returns how many files these are
+ */
+export async function decideLoss(
+  { transport, written, outbox, newId }: Parts,
+  decision: 'republish' | 'accept',
+): Promise<number> {
+  const tip = await transport.tip();
+  const { moves } = await transport.movesSince();
+  const { vanished } = await import('../dispatcher/intake/vanished.ts');
+  const found = new Set<string>();
+  for (const from of tip === undefined ? [] : leftBehind(moves)) {
+    const lost = { from, before: stoodBefore(moves, from) };
+    const options = { without: [...found], isAll: true };
+    const { again } = await vanished({ transport, written }, lost, tip ?? '', options);
+    const paths = again.flatMap(({ commits }) => commits.flatMap(({ files }) => files));
+    for (const { path } of paths) found.add(path);
+    if (decision === 'republish')
+      await outbox.putAll(again.map((entry) => ({ id: newId(), ...entry })));
+  }
+  if (decision === 'accept') await outbox.withdraw([...found]);
+  return found.size;
+}
+
+/**
+ * Withdraws a message that this machine wrote and that the bus has lost: it never comes back.
+ *
+ * @param named its path, or the end of it
+ * @returns its path
+ * @throws CrosstalkError `not_found` for what this machine has not written, `refused` for what is on the bus, or was
+ *   never there
+ */
+export async function forgetMessage(
+  { transport, written, outbox }: Parts,
+  named: string,
+): Promise<string> {
+  const end = named.endsWith('.md') ? named : `${named}.md`;
+  const all = named.length < SHORTEST ? [] : await written.ending(end);
+  const [path, another] = all.filter((one) => placeOf(one).kind === 'message');
+  if (path === undefined || another !== undefined)
+    throw new CrosstalkError(
+      'not_found',
+      `${path === undefined ? 'no message' : 'more than one message'} that this machine has written ends with ${shown(named)}; give its path, as crosstalk log shows it`,
+    );
+  const tip = await transport.tip();
+  if (tip !== undefined && (await transport.standing(tip, [path])).has(path))
+    throw new CrosstalkError(
+      'refused',
+      `${path} is on the bus, where others have it; call off what it asks for with: crosstalk cancel`,
+    );
+  if ((await written.look([path])).get(path)?.tips.length === 0)
+    throw new CrosstalkError(
+      'refused',
+      `${path} was never on the bus; see it with: crosstalk outbox`,
+    );
+  await outbox.withdraw([path]);
+  return path;
 }

@@ -6,7 +6,7 @@ import { keptRef } from '../transport/clone/branches.ts';
 import type { CheckoutState } from '../transport/transport.ts';
 import { hasFiles } from '../state/outbox.ts';
 import { directPublisher, refreshed, tipOf, type Context } from './context.ts';
-import { findLostMail } from './lost-mail.ts';
+import { decideLoss, findLostMail } from './lost-mail.ts';
 import { publishOp } from './deliver.ts';
 
 export interface Synced {
@@ -22,18 +22,28 @@ export interface Synced {
   tip: string | null;
   /** How many damaged objects of the clone were removed, to come again from the remote; absent for none. */
   mended?: number;
+  /** How many lost files were put into the outbox, or given up, as asked; absent where nobody asked. */
+  decided?: number;
 }
 
 /**
  * Pushes the outbox, fetches news, and fast-forwards the checkout if that is safe.
  *
  * @param options `window`: from now on, the days of messages that the checkout shows, such as `7d`,
- *   or `all`; `retry`: also tries what was set aside
+ *   or `all`; `retry`: also tries what was set aside; `loss`: what to do with all that a remote has lost
  * @throws CrosstalkError `usage` for an invalid window
  */
 export async function sync(
   context: Context,
-  { window, retry = false }: { window?: string | undefined; retry?: boolean } = {},
+  {
+    window,
+    retry = false,
+    loss,
+  }: {
+    window?: string | undefined;
+    retry?: boolean;
+    loss?: 'republish' | 'accept' | undefined;
+  } = {},
 ): Promise<Synced> {
   const { outbox, transport, paths } = context;
   if (retry) await outbox.restore();
@@ -41,6 +51,7 @@ export async function sync(
   let news = await refreshed(context);
   // Whoever has fetched before may have been ended before they looked, or had no room to write.
   await findLostMail(context);
+  const decided = loss && (await decideLoss(context, loss));
   const waiting = await outbox.all();
   let reason: string | null = null;
   if (waiting.length > 0) {
@@ -84,6 +95,7 @@ export async function sync(
     window: transport.window ?? 'all',
     tip: (await transport.tip()) ?? null,
     ...(news.mended !== undefined && { mended: news.mended }),
+    ...(decided !== undefined && { decided }),
   };
 }
 

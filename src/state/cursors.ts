@@ -55,11 +55,6 @@ export class Cursors {
     return (await this.#stored.get())?.newest;
   }
 
-  /** The alias under which this machine answered last; undefined where it never did. */
-  async alias(): Promise<string | undefined> {
-    return (await this.#stored.get())?.alias;
-  }
-
   /** Up to which move of a branch at the remote this machine has looked for what was lost with one. */
   async lastMove(branch: string): Promise<string | undefined> {
     return (await this.#moves.get(branch))?.move;

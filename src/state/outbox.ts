@@ -6,6 +6,7 @@ import type { Database } from '../store/sqlite.ts';
 import { Store } from '../store/store.ts';
 import { hasFiles, type HeldEntry, type OutboxEntry, type SetAside } from './outbox-entry.ts';
 import { SideFiles } from './side-files.ts';
+import type { Written } from './written.ts';
 
 export { hasFiles, settledBy, parseCommits } from './outbox-entry.ts';
 export type { HeldEntry, OutboxEntry };
@@ -18,10 +19,8 @@ export interface OutboxEvents {
   seen: [entry: OutboxEntry];
 }
 
-/** Is told of each entry in the step that puts it. */
-interface Recorder {
-  note: (database: Database, entry: OutboxEntry) => void;
-}
+/** Is told of each entry in the step that puts it, and in the one that removes it once it was pushed. */
+type Recorder = Pick<Written, 'note' | 'reached' | 'queued' | 'withdraw'>;
 
 /**
  * What this machine has yet to publish. An entry stands in one place at any time: it waits, is held, or was
@@ -68,6 +67,7 @@ export class Outbox {
     await this.#put(entries, (database) => {
       for (const rows of [this.#waiting, this.#held, this.#aside].map((of) => of.in(database)))
         for (const { id } of rows.all().filter(isPut)) rows.remove(id);
+      this.#written?.queued(database, paths);
     });
   }
   async #put(entries: readonly OutboxEntry[], before: (database: Database) => void): Promise<void> {
@@ -82,6 +82,24 @@ export class Outbox {
     });
     // Not sooner: what is told of an entry may act on it, and a full disk may have refused it.
     for (const entry of entries) this.#remember(entry);
+  }
+  /** Withdraws files that were on the bus before: they are published again neither now nor later. */
+  async withdraw(paths: readonly string[]): Promise<void> {
+    const out = new Set(paths);
+    await this.#store.write((database) => {
+      this.#written?.withdraw(database, paths);
+      for (const kind of [this.#waiting, this.#held, this.#aside] as Rows<OutboxEntry>[]) {
+        const rows = kind.in(database);
+        for (const entry of rows.all()) {
+          if (entry.again !== true || !pathsOf(entry).some((path) => out.has(path))) continue;
+          const commits = entry.commits
+            .map((one) => ({ ...one, files: one.files.filter(({ path }) => !out.has(path)) }))
+            .filter(({ files }) => files.length > 0);
+          if (commits.length === 0) rows.remove(entry.id);
+          else rows.put({ ...entry, commits });
+        }
+      }
+    });
   }
   get(id: string): Promise<OutboxEntry | undefined> {
     return this.#waiting.get(id);
@@ -105,10 +123,14 @@ export class Outbox {
     for (const path of paths) this.#remembered.add(path);
     if (!isSeen) this.events.emit('seen', entry);
   }
-  async remove(id: string): Promise<void> {
+  /** @param tip the commit with which the remote has it, where this process knows that */
+  async remove(id: string, tip?: string): Promise<void> {
     const entry = await this.#waiting.get(id);
-    await this.#waiting.remove(id);
-    await this.#held.remove(id);
+    await this.#store.write((database) => {
+      if (entry !== undefined && tip !== undefined)
+        this.#written?.reached(database, pathsOf(entry), tip);
+      for (const rows of [this.#waiting, this.#held]) rows.in(database).remove(id);
+    });
     if (entry === undefined || !hasFiles(entry)) return;
     passed('entry_with_files_removed');
     await this.files.remove(id);

@@ -1,18 +1,38 @@
 import { createHash } from 'node:crypto';
-import { placeOf } from '../protocol/layout.ts';
+import type { Blob, Commit } from '../protocol/commit.ts';
+import { CHANNELS, MEMORIES } from '../protocol/layout.ts';
 import { Seal } from '../store/seal.ts';
-import { text, type Database } from '../store/sqlite.ts';
+import { number, text, type Database } from '../store/sqlite.ts';
 import { Store } from '../store/store.ts';
 import type { OutboxEntry } from './outbox-entry.ts';
 
-/** The messages that are remembered. */
+/** The files that are remembered. */
 const MOST = 100_000;
 /** Paths that are looked up in one step. */
 const AT_A_TIME = 1000;
+/** The commits that are remembered of one file. */
+const MOST_TIPS = 8;
+
+/** What is on record of a file that this machine has written. */
+export interface Writing extends Pick<Commit, 'at' | 'author' | 'subject'> {
+  /** Of its content at that time: SHA-256 in base64url. */
+  digest: string;
+  /** The attached files that it was sent with. */
+  blobs: Pick<Blob, 'path' | 'sha256' | 'bytes'>[];
+  /** What was settled by it. */
+  delivery?: OutboxEntry['delivery'];
+  /** Commits with which this machine has brought it to the remote, newest first. */
+  tips: string[];
+  /** It waits to be brought there again, or may be there already without a note of it. */
+  isQueued?: boolean;
+  /** A person has withdrawn it: it is not published again. */
+  withdrawn?: true;
+}
 
 /**
- * Which messages this machine has written itself: runs sign nothing, but a machine knows its own words, and a
- * state that was restored from a copy knows by them what was written after that copy was made.
+ * Which messages, channels and notes this machine has written itself: runs sign nothing, but a machine knows its
+ * own words. A state that was restored from a copy knows by them what was written after that copy was made, and
+ * what a rewritten history has lost of them is published again.
  */
 export class Written {
   readonly #store: Store;
@@ -24,35 +44,78 @@ export class Written {
     this.#seal = new Seal(root, 'written');
   }
 
-  /** Puts the messages of an entry on record, in the step that puts it into the outbox. */
-  note(database: Database, { commits }: OutboxEntry): void {
-    for (const { path, content } of commits.flatMap(({ files }) => files)) {
-      if (placeOf(path).kind !== 'message') continue;
-      const digest = digestOf(content);
-      const insert = 'INSERT OR REPLACE INTO written (path, digest, seal) VALUES (?, ?, ?)';
-      database.run(insert, path, digest, this.#seal.name(path, digest));
-    }
+  /** Puts the files of an entry on record, in the step that puts it into the outbox. */
+  note(database: Database, { commits, delivery }: OutboxEntry): void {
+    const blobs = commits
+      .flatMap((commit) => commit.blobs ?? [])
+      .map(({ path, sha256, bytes }) => ({ path, sha256, bytes }));
+    for (const { at, author, subject, files } of commits)
+      for (const { path, content } of files) {
+        if (!path.startsWith(`${CHANNELS}/`) && !path.startsWith(`${MEMORIES}/`)) continue;
+        const said = { at, author, subject, blobs, ...(delivery && { delivery }) };
+        const value = this.#seal.close(path, { digest: digestOf(content), ...said, tips: [] });
+        database.run('INSERT OR REPLACE INTO written (path, value) VALUES (?, ?)', path, value);
+      }
     const forget = 'DELETE FROM written WHERE id <= (SELECT max(id) FROM written) - ?';
     database.run(forget, MOST);
   }
 
-  /** By path in the transport, the SHA-256 of those of some messages that are on record, in base64url. */
-  async look(paths: readonly string[]): Promise<Map<string, string>> {
-    const found = new Map<string, string>();
+  /** Puts on record that the remote has some files with a commit, in the step that takes them out of the outbox. */
+  reached(database: Database, paths: readonly string[], tip: string): void {
+    this.#change(database, paths, (is) => ({
+      ...is,
+      tips: [tip, ...is.tips].slice(0, MOST_TIPS),
+      isQueued: false,
+    }));
+  }
+
+  /** Puts on record that some files are to be published again, in the step that puts them into the outbox. */
+  queued(database: Database, paths: Iterable<string>): void {
+    this.#change(database, paths, (is) => ({ ...is, isQueued: true }));
+  }
+
+  /** Puts on record that some files are not to be published again. */
+  withdraw(database: Database, paths: readonly string[]): void {
+    this.#change(database, paths, (is) => ({ ...is, withdrawn: true }));
+  }
+
+  /** Paths of files on record that end so. */
+  ending(end: string): Promise<string[]> {
+    const select = 'SELECT path FROM written WHERE substr(path, -length(?1)) = ?1';
+    return this.#store.read((database) =>
+      database.all(select, end).map((row) => text(row, 'path')),
+    );
+  }
+
+  /** By path in the transport, those of some files that are on record, in the order in which they were written. */
+  async look(paths: readonly string[]): Promise<Map<string, Writing>> {
+    const found: { id: number; path: string; is: Writing }[] = [];
     for (let at = 0; at < paths.length; at += AT_A_TIME)
       await this.#store.read((database) => {
-        for (const path of paths.slice(at, at + AT_A_TIME)) {
-          const row = database.get('SELECT digest, seal FROM written WHERE path = ?', path);
-          const digest = row && text(row, 'digest');
-          if (digest !== undefined && text(row ?? {}, 'seal') === this.#seal.name(path, digest))
-            found.set(path, digest);
-        }
+        for (const path of paths.slice(at, at + AT_A_TIME))
+          found.push(...[this.#find(database, path) ?? []].flat());
       });
-    return found;
+    return new Map(found.sort((a, b) => a.id - b.id).map(({ path, is }) => [path, is]));
+  }
+
+  #change(database: Database, paths: Iterable<string>, change: (is: Writing) => Writing): void {
+    for (const path of paths) {
+      const { is } = this.#find(database, path) ?? {};
+      const update = 'UPDATE written SET value = ? WHERE path = ?';
+      if (is !== undefined) database.run(update, this.#seal.close(path, change(is)), path);
+    }
+  }
+
+  #find(database: Database, path: string): { id: number; path: string; is: Writing } | undefined {
+    const row = database.get('SELECT id, value FROM written WHERE path = ?', path);
+    const sealed = row && this.#seal.open(path, text(row, 'value'));
+    return sealed === undefined
+      ? undefined
+      : { id: number(row ?? {}, 'id'), path, is: JSON.parse(sealed) as Writing };
   }
 }
 
-/** What {@link Written.look} gives for a message with this text. */
+/** The digest of a content, as {@link Writing} has it. */
 export function digestOf(content: string): string {
   return createHash('sha256').update(content).digest('base64url');
 }

@@ -3,8 +3,8 @@
  * released is never changed.
  *
  * An `item` is known by its kind and id, and is replaced as a whole. A `line` is added, in order, and never
- * changed. The value of either is JSON. In `written` are the messages that this machine has written, by path. A
- * `fact` is there or not.
+ * changed. The value of either is JSON. In `written` are the files that this machine has written, by path, each
+ * sealed as an item is. A `fact` is there or not.
  */
 export const MIGRATIONS: readonly string[] = [
   `CREATE TABLE item (
@@ -17,4 +17,8 @@ export const MIGRATIONS: readonly string[] = [
      id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, digest TEXT NOT NULL, seal TEXT NOT NULL
    ) STRICT;
    CREATE TABLE fact (key TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;`,
+  `DROP TABLE written;
+   CREATE TABLE written (
+     id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, value TEXT NOT NULL
+   ) STRICT;`,
 ];

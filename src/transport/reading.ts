@@ -4,30 +4,13 @@ import { fileLimits, type FileLimits } from '../protocol/attached.ts';
 import { failed } from './git/git.ts';
 import { entriesAt, readBlobs, weigh, type FoundBlob, type Weight } from './objects/blobs.ts';
 import { filesContaining } from './objects/grep.ts';
-import {
-  before,
-  commitsOf,
-  commitsSince,
-  hasAny,
-  heads,
-  notNear,
-  mergeBase,
-  type Ancestor,
-} from './objects/lineage.ts';
+import { before, hasAny, heads, notNear, mergeBase } from './objects/lineage.ts';
 import { looseObjects, staleLocks } from './maintenance.ts';
 import type { Objects } from './objects/objects.ts';
 import { commitOrder } from './objects/order.ts';
 import { identityChange, identityOf } from './clone/bus-identity.ts';
 import { prefetch } from './clone/partial.ts';
-import {
-  leftBehind,
-  movesOf,
-  movesSince,
-  replacedBy,
-  stoodBefore,
-  type LogPlace,
-  type RefMove,
-} from './clone/ref-log.ts';
+import { movesSince, type LogPlace, type RefMove } from './clone/ref-log.ts';
 import type { SettingChange } from './clone/settings.ts';
 import { remoteRefOf, type Repository } from './clone/handle.ts';
 import { watchTracked } from './clone/moves.ts';
@@ -165,44 +148,9 @@ export abstract class Reading {
    * How the branch has moved since a position in its log, as any process of this machine has seen it, since
    * commands fetch too; the new position is returned as well.
    */
-  movesSince(place: LogPlace | undefined): Promise<{ moves: RefMove[]; place: LogPlace }> {
-    return movesSince(this.#log, place);
-  }
-  /** Whether this machine has ever seen the branch set back. */
-  async wasSetBack(): Promise<boolean> {
-    return leftBehind(await this.#moves()).length > 0;
-  }
-  /** The commits at which this machine has seen the branch before it was first at `commit`. */
-  async stoodBefore(commit: string): Promise<Set<string>> {
-    return stoodBefore(await this.#moves(), commit);
-  }
-  /**
-   * The commits of all histories that this machine has seen the branch set back from, without those
-   * of some histories: oldest first; of more than `most`, the newest.
-   */
-  async commitsLost(without: readonly string[], most: number): Promise<Ancestor[]> {
-    const known: string[] = [];
-    for (const commit of leftBehind(await this.#moves()))
-      if ((await this.objects.read(`${commit}^{commit}`)) !== undefined) known.push(commit);
-    if (known.length === 0) return [];
-    return commitsOf(this.repository.git, known, without, most);
-  }
-  /** What the branch was set to from `commit`, the last time, as this machine has seen it. */
-  async replacedBy(commit: string): Promise<string | undefined> {
-    return replacedBy(await this.#moves(), commit);
-  }
-  /** The pushes of this machine, oldest first: from where to where each moved the branch. */
-  async pushes(): Promise<Omit<RefMove, 'why'>[]> {
-    return (await this.#moves()).filter(({ why }) => why === 'pushed');
-  }
-
-  #moves(): Promise<RefMove[]> {
-    return movesOf(this.#log);
-  }
-
-  get #log(): string {
+  movesSince(place?: LogPlace): Promise<{ moves: RefMove[]; place: LogPlace }> {
     const { gitDir, branch } = this.repository;
-    return join(gitDir, 'logs', 'refs', 'remotes', 'origin', branch);
+    return movesSince(join(gitDir, 'logs', 'refs', 'remotes', 'origin', branch), place);
   }
 
   /** What a git command prints in this repository, trimmed; for looking at the repository. */
@@ -221,11 +169,6 @@ export abstract class Reading {
   mergeBase(one: string, other: string): Promise<string | undefined> {
     return mergeBase(this.repository.git, one, other);
   }
-  /** The commits of `to` that are not in the history of `from`; see {@link commitsSince}. */
-  commitsSince(from: string, to: string, most: number, by?: string[]): Promise<Ancestor[]> {
-    return commitsSince(this.repository.git, from, to, most, by);
-  }
-
   /** The newest commit at which none of some files was there yet; see {@link before}. */
   before(tip: string, paths: readonly string[]): Promise<string | undefined> {
     return before(this.repository.git, this.objects, tip, paths);
@@ -245,4 +188,4 @@ export abstract class Reading {
   }
 }
 
-export type { Ancestor, FoundBlob, LogPlace, RefMove };
+export type { FoundBlob, LogPlace, RefMove };

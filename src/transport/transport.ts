@@ -244,7 +244,7 @@ export class Transport extends Reading {
 }
 
 export { Repeats } from './objects/repeats.ts';
-export type { Ancestor, FoundBlob, LogPlace, RefMove } from './reading.ts';
+export type { FoundBlob, LogPlace, RefMove } from './reading.ts';
 export type { Failure } from './git/failure.ts';
 export type { FileChange } from './objects/walk.ts';
 export type { CheckoutState, Commit, Plan, Published, SettingChange, TreeEntry, Turns };

@@ -7,7 +7,7 @@ import { rowsIn } from '../support/rows.ts';
 import { until } from '../support/wait.ts';
 import type { Fault } from './kills.ts';
 import { isUsed } from './processes.ts';
-import type { World } from './world.ts';
+import { digitsOf, type World } from './world.ts';
 
 /**
  * How long a step is tried again that others come before: what was removed must be put back, or the
@@ -42,7 +42,8 @@ async function insist(attempt: () => unknown): Promise<boolean> {
 }
 
 /** Sets the bus back by some commits; what it stood at, or undefined where there are none. */
-async function rewind({ bus, base, random }: World): Promise<string | undefined> {
+async function rewind(world: World): Promise<string | undefined> {
+  const { bus, base, random } = world;
   let from: string | undefined;
   const done = await insist(() => {
     const tip = git(bus.hub, 'rev-parse', 'main').trim();
@@ -50,6 +51,7 @@ async function rewind({ bus, base, random }: World): Promise<string | undefined>
     if (depth === 0) return;
     const to = `${tip}~${String(random.between(1, Math.min(depth, 12)))}`;
     git(bus.hub, 'update-ref', 'refs/heads/main', to, tip);
+    world.setBackAt = digitsOf();
     from = tip;
   });
   return done ? from : undefined;
@@ -118,6 +120,7 @@ export const HISTORIES: Record<string, Fault> = {
       clone('commit', '--quiet', '--message', 'without it');
       clone('push', '--quiet', `--force-with-lease=main:${tip}`, 'origin', 'HEAD:main');
       isDropped = true;
+      world.setBackAt = digitsOf();
       world.dropped.set(relPath, message.re);
     });
     return isDropped;
@@ -184,10 +187,12 @@ export const HISTORIES: Record<string, Fault> = {
     if (isThere && isSent) {
       rmSync(host.state, { recursive: true });
       copied(copy, host.state);
+      machine.restores.push({ copied: machine.copied, at: digitsOf() });
     }
     // What was queued and nowhere else would be lost with the state: then the backup is made anew.
     rmSync(copy, { recursive: true, force: true });
     copied(host.state, copy);
+    machine.copied = digitsOf();
     machine.start();
     return isThere && isSent;
   },

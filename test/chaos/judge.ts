@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isAnswer } from '../../src/protocol/owed.ts';
 import type { Stored } from '../support/bus.ts';
-import type { World } from './world.ts';
+import { digitsOf, type World } from './world.ts';
 
 /** The result of a world. */
 export interface Judged {
@@ -21,8 +21,8 @@ export async function judge(world: World): Promise<Judged> {
   const byPath = new Map(messages.map((stored) => [stored.relPath, stored]));
   const judged: Judged = { questions: 0, answers: 0, deadLetters: 0, problems: [] };
   const dead = await deadLetters(world);
-  for (const { relPath, body } of world.asked)
-    if (!byPath.has(relPath))
+  for (const { relPath, body, host } of world.asked)
+    if (!byPath.has(relPath) && !isForgotten(world, relPath, host))
       judged.problems.push({ kind: 'lost', text: `${relPath} (${body}) is not on the bus` });
   for (const question of messages) {
     const { relPath, message } = question;
@@ -41,16 +41,20 @@ export async function judge(world: World): Promise<Judged> {
         .map((answer) => `${answer.relPath} (${answer.message.body.trim()})`)
         .join(', ')}`;
       const meant = answers.filter((answer) => !world.dropped.has(answer.relPath));
-      if (meant.length > 1) judged.problems.push({ kind: 'twice', text });
+      const first = meant.map((answer) => answer.relPath).sort()[0] ?? '';
+      if (meant.length > 1 && !isForgotten(world, first, host))
+        judged.problems.push({ kind: 'twice', text });
       if (answers.length > 0 || isTwins(world, question, host, actor, messages)) continue;
       if (isTakenOut(world, question, messages)) continue;
+      if (isForgotten(world, relPath, host)) continue;
       if (isDead(question, host, dead, messages)) judged.deadLetters++;
       else judged.problems.push({ kind: 'lost', text });
     }
   }
   for (const answer of messages) {
     const named = answer.message.re.flatMap((relPath) => byPath.get(relPath) ?? []);
-    if (!fits(answer, named))
+    const gone = answer.message.re.filter((relPath) => !byPath.has(relPath));
+    if (!fits(answer, named) && !gone.some((relPath) => isForgotten(world, relPath)))
       judged.problems.push({
         kind: "another's",
         text: `${answer.relPath} (${answer.message.body.trim()}) to ${JSON.stringify(answer.message.to)} for ${named.map(({ message }) => message.body.trim()).join(', ')}`,
@@ -88,6 +92,18 @@ function isTwins(
     !isMeant &&
     messages.some((one) => one.message.from === actor && one.message.re.includes(relPath))
   );
+}
+
+/**
+ * Whether a machine may have forgotten what it wrote at the time of a message: its state was restored later, and
+ * the branch was set back after the copy was made. What that copy lacks of what is lost then stays lost, and so
+ * may what it has, where a later state had published a part of it again (decision 28).
+ */
+function isForgotten({ machines, setBackAt }: World, relPath: string, host?: string): boolean {
+  const time = digitsOf(relPath.slice(0, relPath.indexOf('Z')));
+  return machines
+    .filter((one) => host === undefined || one.host.alias === host)
+    .some(({ restores }) => restores.some(({ copied, at }) => time < at && copied < setBackAt));
 }
 
 /**

@@ -21,6 +21,13 @@ export interface Asked {
   relPath: string;
   id: string;
   body: string;
+  /** Whose state it was sent with. */
+  host: string;
+}
+
+/** The time as the names of messages have it, without what stands between its parts. */
+export function digitsOf(time = new Date().toISOString()): string {
+  return time.replaceAll(/\D/g, '');
 }
 
 /** A machine of the world, with the dispatcher that runs there. */
@@ -44,6 +51,9 @@ export class Machine {
   /** Dispatchers that ended although nobody killed them. */
   readonly ends: string[] = [];
   last: Event | undefined;
+  /** When its state was copied, and the copies from which it was restored. */
+  copied = '';
+  readonly restores: { copied: string; at: string }[] = [];
 
   constructor(host: Host, actors: readonly string[], ledger: string) {
     this.host = host;
@@ -131,6 +141,8 @@ export class World {
    * again, beside the next.
    */
   readonly dropped = new Map<string, readonly string[]>();
+  /** When the branch was set back, the last time. */
+  setBackAt = '';
   /** The commit after which everything relevant was added. */
   base = '';
   /** The channel of all messages. */
@@ -164,7 +176,7 @@ export class World {
     const from = random.pick(PEOPLE);
     const sent = await host.run('send', '--to', to, '--from', from, '--', body);
     const relPath = /^(?:Sent|Queued): (.+)$/m.exec(sent.out)?.[1];
-    if (relPath !== undefined) this.asked.push({ relPath, id, body });
+    if (relPath !== undefined) this.asked.push({ relPath, id, body, host: host.alias });
   }
 
   #question(id: string): { to: string; body: string } {

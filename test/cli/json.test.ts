@@ -19,6 +19,7 @@ const GIVEN: Readonly<Record<string, readonly string[]>> = {
   approve: ['MESSAGE'],
   deny: ['MESSAGE'],
   replies: ['MESSAGE'],
+  forget: ['MESSAGE'],
   wait: ['MESSAGE', '--timeout', '0'],
   read: ['MESSAGE'],
   explain: ['MESSAGE', 'worker'],

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { Bus, type Host } from '../support/bus.ts';
@@ -137,10 +137,10 @@ it('a branch that is set back again and again fills no outbox', async () => {
 });
 
 /** Puts commits on the branch that change nothing. */
-function pile(bus: Bus, author: string, count: number): void {
+function pile(bus: Bus, count: number): void {
   const commits = Array.from({ length: count }, (_, at) => {
     const from = at === 0 ? `from ${tipOf(bus)}\n` : '';
-    return `commit refs/heads/main\ncommitter ${author} 1780000000 +0000\ndata 0\n${from}`;
+    return `commit refs/heads/main\ncommitter a <a@b> 1780000000 +0000\ndata 0\n${from}`;
   });
   execFileSync('git', ['-C', bus.hub, 'fast-import', '--quiet'], { input: commits.join('') });
 }
@@ -150,23 +150,74 @@ it('what is lost comes back whatever others have piled on it', async () => {
   const host = await bus.host('front', {});
   const before = tipOf(bus);
   await host.send('nobody', 'lost');
-  pile(bus, 'a <a@b>', 5001);
+  pile(bus, 5001);
   await sync(host);
   setBack(bus, before);
   await sync(host);
   expect(bodies(bus)).toEqual(['lost']);
 });
 
-it('of a loss that is too long to be looked at, the newest comes back, and the rest is named', async () => {
+it('of a loss that is too much to be pushed again at once, the newest comes back, and the rest is named', async () => {
   const bus = new Bus();
   const host = await bus.host('front', {});
   const before = tipOf(bus);
   await host.send('nobody', 'oldest');
-  pile(bus, git(bus.hub, 'log', '-1', '--format=%an <%ae>', 'main').trim(), 5000);
+  const notes = join(bus.root, 'notes');
+  mkdirSync(notes);
+  for (let n = 0; n < 5000; n++)
+    writeFileSync(
+      join(notes, `20260101T000000000Z-${n.toString(16).padStart(12, '0')}.md`),
+      `---\nsubject: s\nfrom: a\ntimestamp: 2026-01-01\n---\n\n${String(n)}\n`,
+    );
+  expect(await host.run('memory', 'import', notes)).toMatchObject({ code: 0 });
   await host.send('nobody', 'newest');
-  const first = git(bus.hub, 'rev-parse', 'main~5000').trim();
+  const full = tipOf(bus);
   setBack(bus, before);
   const said = await host.run('sync');
   expect(bodies(bus)).toEqual(['newest']);
-  expect(said.err).toContain(`what was sent up to the commit ${first} is not`);
+  expect(git(bus.hub, 'ls-tree', 'main', 'data/memories/').trim().split('\n')).toHaveLength(4999);
+  expect(said.err).toContain('has lost 5000 files that this machine sent');
+  expect(said.err).toContain(`2 files that this machine sent before, up to the commit ${full}`);
+});
+
+it('what a person has withdrawn, or given up, comes back by no set-back, and what was left alone does when asked for', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', {});
+  const before = tipOf(bus);
+  const withdrawn = await host.send('nobody', 'withdrawn');
+  expect(await host.run('forget', withdrawn)).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('is on the bus') as string,
+  });
+  await host.send('nobody', 'kept');
+  setBack(bus, before);
+  await host.run('log');
+  expect(await host.run('forget', withdrawn)).toMatchObject({
+    code: 0,
+    out: expect.stringMatching(/^Withdrawn: /) as string,
+  });
+  expect((await host.run('forget', 'aaaaaaaaaaaa')).err).toContain('no message that this machine');
+  await sync(host);
+  expect(bodies(bus)).toEqual(['kept']);
+  setBack(bus, before);
+  expect((await host.run('sync', '--accept')).err).toContain('1 lost file given up');
+  expect(bodies(bus)).toEqual([]);
+  await host.run('sync', '--republish');
+  expect(bodies(bus)).toEqual([]);
+
+  // Somebody takes a part out on purpose, and this machine's person wants it back all the same.
+  await host.send('nobody', 'one');
+  const two = await host.send('nobody', 'two');
+  host.edit({ 'local/note.md': 'a word\n' });
+  await sync(host);
+  const clone = join(bus.root, 'clone');
+  git(bus.root, 'clone', '--quiet', '--no-local', bus.hub, clone);
+  git(clone, 'reset', '--quiet', '--soft', before);
+  git(clone, 'rm', '--quiet', '--force', `data/channels/${host.channel()}/${two}`);
+  git(clone, 'commit', '--quiet', '--message', 'all in one');
+  git(clone, 'push', '--quiet', '--force', 'origin', 'HEAD:main');
+  await sync(host);
+  expect(bodies(bus)).toEqual(['one']);
+  await host.run('sync', '--republish');
+  expect(bodies(bus)).toEqual(['one', 'two']);
 });

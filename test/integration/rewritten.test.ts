@@ -2,6 +2,8 @@ import { mkdtempSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { openTransport } from '../../src/operations/context.ts';
+import { Written } from '../../src/state/written.ts';
+import { Store } from '../../src/store/store.ts';
 import { agent } from '../support/agents.ts';
 import { Bus, type Host, type Running } from '../support/bus.ts';
 import { command, type Ran } from '../support/command.ts';
@@ -380,10 +382,12 @@ it(
     const { transport } = await openTransport(host.dir, { ...process.env, ...host.env });
     const author = { name: 'ann', email: 'ann@front.crosstalk.local' };
     const files = [{ path, content: `---\n${header}\n---\n\nhello\n` }];
-    const published = await transport.publish([
-      [{ at: new Date(0).toISOString(), author, subject: 'one', files }],
-    ]);
-    expect(published.ok).toBe(true);
+    const commits = [{ at: new Date(0).toISOString(), author, subject: 'one', files }];
+    const written = new Written(host.state);
+    await Store.at(host.state).write((database) => {
+      written.note(database, { id: '', commits });
+    });
+    expect((await transport.publish([commits])).ok).toBe(true);
     setBack(bus, before);
     await transport.refresh();
     transport.close();

@@ -206,3 +206,22 @@ it(
     expect(bodies(bus)).toEqual(['done', 'one']);
   },
 );
+
+it('what somebody takes out of what was published again stays out', async () => {
+  const { bus, host, seen } = await machine();
+  const secret = await host.send('nobody', 'a secret');
+  await host.send('nobody', 'one');
+  await host.once();
+  setBack(bus, seen);
+  await host.once();
+  await host.once();
+  expect(bodies(bus)).toEqual(['a secret', 'one']);
+  const clone = scratch();
+  git(clone, 'clone', '--quiet', '--no-local', bus.hub, '.');
+  git(clone, 'reset', '--quiet', '--soft', seen);
+  git(clone, 'rm', '--quiet', '--force', `data/channels/${host.channel()}/${secret}`);
+  git(clone, 'commit', '--quiet', '--message', 'all in one, without the secret');
+  git(clone, 'push', '--quiet', '--force', 'origin', 'HEAD:main');
+  for (let pass = 0; pass < 2; pass++) await host.once();
+  expect(bodies(bus)).toEqual(['one']);
+});

@@ -12,6 +12,7 @@ import { DeadLetters } from '../../src/state/dead-letters.ts';
 import { Departed } from '../../src/state/departed.ts';
 import { Outbox } from '../../src/state/outbox.ts';
 import { Settled } from '../../src/state/settled.ts';
+import { Written } from '../../src/state/written.ts';
 import type { Transport } from '../../src/transport/transport.ts';
 import { Bus, type Host } from '../support/bus.ts';
 import { git } from '../support/git.ts';
@@ -44,8 +45,7 @@ async function deliveriesOf(
     }),
     departed: new Departed(host.state),
     settled: new Settled(host.state),
-    hostname: 'here',
-    written: { look: (paths) => Promise.resolve(new Map(paths.map((path) => [path, '']))) },
+    written: new Written(host.state),
     publishAgain: () => Promise.resolve(),
     fromNow: false,
     cursors: new Cursors(host.state),

@@ -118,7 +118,7 @@ it('one that a newer version has written is refused in one line, and not touched
     const ran = await run(host, ...argv);
     expect([argv[0], ran.code, ran.out]).toEqual([argv[0], 1, '']);
     expect(ran.err.trimEnd()).toBe(
-      `crosstalk ${argv[0] ?? ''}: ${path} was written by a newer crosstalk (its form is 99, this one knows 2), and was not touched: install that version again`,
+      `crosstalk ${argv[0] ?? ''}: ${path} was written by a newer crosstalk (its form is 99, this one knows 3), and was not touched: install that version again`,
     );
   }
   expect(digest()).toBe(before);

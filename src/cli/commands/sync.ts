@@ -1,3 +1,4 @@
+import { countOf } from '../../protocol/text/amounts.ts';
 import { recreate, sync } from '../../operations/sync.ts';
 import { flag, inTransport, isYes, note, print, text, type Call } from '../command/command.ts';
 
@@ -12,11 +13,17 @@ export function run(call: Call): Promise<number> {
       const synced = await sync(context, {
         window: text(call, 'window'),
         retry: flag(call, 'retry'),
+        loss: flag(call, 'republish') ? 'republish' : flag(call, 'accept') ? 'accept' : undefined,
       });
       if (synced.mended !== undefined)
         note(
           call,
           `damaged objects of the clone that were removed and asked for again: ${String(synced.mended)}`,
+        );
+      if (synced.decided !== undefined)
+        note(
+          call,
+          `${countOf(synced.decided, 'lost file')} ${flag(call, 'republish') ? 'to be pushed again' : 'given up: none of it comes back'}`,
         );
       if (synced.reason !== null) note(call, `${synced.reason}; nothing is lost, try again later`);
       if (synced.held > 0)

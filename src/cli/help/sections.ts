@@ -35,6 +35,7 @@ const SECTIONS: readonly (readonly [title: string, commands: readonly string[]])
       'pause',
       'resume',
       'sync',
+      'forget',
       'schedule',
       'subscription',
       'event',

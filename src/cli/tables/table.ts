@@ -161,10 +161,21 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: [
       ['--window <days>', 'from now on the checkout shows messages of so many days: 7d, or all'],
       ['--retry', 'try again what could not be published as it was and is kept aside'],
+      ['--republish', 'push again all that this machine wrote and a remote that was set back lost'],
+      ['--accept', 'give that up instead: none of it comes back'],
       ['--recreate', 'put the bus back on a remote that has lost it, or has another in its place'],
     ],
     example: 'crosstalk sync',
     load: () => import('../commands/sync.ts'),
+  },
+  {
+    name: 'forget',
+    args: '<message>',
+    summary: 'withdraw a message of this machine that a remote which was set back lost',
+    details:
+      'It does not come back by itself then. A message that is on the bus stays there: crosstalk cancel takes back what it asks for.',
+    example: 'crosstalk forget 1f2e3d4c',
+    load: () => import('../commands/talk/forget.ts'),
   },
   {
     name: 'pause',

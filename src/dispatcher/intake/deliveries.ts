@@ -4,7 +4,7 @@ import { messageFile } from '../../protocol/layout.ts';
 import { Mailboxes, type Delivery, type DeliveryState } from '../../protocol/mailbox.ts';
 import type { ActorCursors, Cursors } from '../../state/cursors.ts';
 import type { Settled } from '../../state/settled.ts';
-import type { Written } from '../../state/written.ts';
+import type { MessageReader } from '../../bus/message-reader.ts';
 import { continuity } from '../../bus/epochs.ts';
 import type { Known } from './known.ts';
 import type { Lacking } from './lacking.ts';
@@ -16,11 +16,11 @@ import { ScanReports } from './scan-reports.ts';
 import { scanAdded, scanAgain, scanUnanswered, type Scan } from './scan.ts';
 
 export interface DeliveriesParts extends LostHistoryParts {
+  reader: MessageReader;
   cursors: Cursors;
   known: Known;
   settled: Settled;
   lacking: Lacking;
-  written: Pick<Written, 'look'>;
   /** New actors start at the tip instead of with their unanswered messages. */
   fromNow: boolean;
 }
@@ -82,7 +82,7 @@ export class Deliveries {
       if (isRenamed || !actors.includes(actor)) this.#active.delete(actor);
     const fresh = actors.filter((actor) => !this.#active.has(actor));
     if (fresh.length === 0) return;
-    const before = this.#stored === undefined ? await this.#tipsBefore(host, tip) : [];
+    const before = this.#stored === undefined ? await this.#tipsBefore(tip) : [];
     if (!isNews) this.#pastTips.unshift(...before);
     this.#stored ??= await this.#parts.cursors.load();
     await this.#parts.departed.load();
@@ -104,9 +104,9 @@ export class Deliveries {
   }
 
   /** What the bus contained before this process asked it. */
-  async #tipsBefore(host: string, tip: string): Promise<string[]> {
+  async #tipsBefore(tip: string): Promise<string[]> {
     const seen = await this.#parts.cursors.newestSeen();
-    const unseen = await this.#lost.unseen(host, seen, tip);
+    const unseen = await this.#lost.unseen(tip);
     return seen === undefined ? unseen : [seen, this.#before ?? seen, ...unseen];
   }
 
@@ -125,7 +125,7 @@ export class Deliveries {
   async advance(host: string, tip: string, isNews: boolean): Promise<Scan | undefined> {
     const from = this.mailboxes.scanned;
     if (from === undefined) return undefined;
-    const unseen = isNews ? await this.#lost.unseen(host, from, tip) : [];
+    const unseen = isNews ? await this.#lost.unseen(tip) : [];
     this.#pastTips.unshift(...unseen);
     const asked = isNews ? this.#asked + unseen.length : 0;
     this.#asked = 0;
@@ -182,7 +182,7 @@ export class Deliveries {
     tip: string,
     news: Scan,
   ): Promise<Scan> {
-    for (const from of lost) await this.#lost.bringBack(audience.host, from, tip);
+    for (const from of lost) await this.#lost.bringBack(from, tip);
     const { known, lacking } = this.#parts;
     const scan = await scanUnanswered(this.#parts, audience, tip);
     const due = await lacking.dueFor(audience, tip);

@@ -1,8 +1,8 @@
 import type { Delivery, DeliveryState } from '../../protocol/mailbox.ts';
 import { cursorOf, type ActorCursors } from '../../state/cursors.ts';
 import { continuity } from '../../bus/epochs.ts';
+import type { MessageReader } from '../../bus/message-reader.ts';
 import { messageFile } from '../../protocol/layout.ts';
-import type { Written } from '../../state/written.ts';
 import type { Known, StatesOf } from './known.ts';
 import type { Lacking } from './lacking.ts';
 import type { LostHistory, LostHistoryParts } from './lost-history.ts';
@@ -12,9 +12,9 @@ import { OwnMessages } from './own-messages.ts';
 import { byMailbox, openAgain, stillOpen } from './still-open.ts';
 
 interface ResumeParts extends LostHistoryParts {
+  reader: MessageReader;
   known: Known;
   lacking: Lacking;
-  written: Pick<Written, 'look'>;
   /** New actors start at the tip instead of with their unanswered messages. */
   fromNow: boolean;
 }
@@ -62,7 +62,7 @@ export async function catchUp(
   for (const commit of pastTips) if (commit !== undefined) commits.add(commit);
   const history = await continuity(transport, [...commits], tip);
   if (history.kind === 'rewritten')
-    for (const from of history.lost) await lost.bringBack(host, from, tip);
+    for (const from of history.lost) await lost.bringBack(from, tip);
   // What is being published again settles what it settled before.
   const statesOf = await known.states();
   const found: Resumed[] = [];

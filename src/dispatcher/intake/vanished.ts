@@ -1,25 +1,35 @@
+import type { Commit } from '../../protocol/commit.ts';
 import { CHANNELS, channelFile, MEMORIES, placeOf } from '../../protocol/layout.ts';
 import type { OutboxEntry } from '../../state/outbox.ts';
-import type { Ancestor, Transport } from '../../transport/transport.ts';
-import type { MessageReader } from '../../bus/message-reader.ts';
-import { lostWritings, pathsOf, timesAgain } from './lost-writings.ts';
+import type { Writing, Written } from '../../state/written.ts';
+import type { Transport } from '../../transport/transport.ts';
 
 /** What a rewritten history has removed. */
 export interface Vanished {
   /** What this machine wrote and has to publish again, oldest first. */
   again: Omit<OutboxEntry, 'id'>[];
+  /** How many files these are. */
+  back: number;
   /** How many more messages are gone: those of other machines, and those removed on purpose. */
   gone: number;
   /** Paths of all messages that are now missing. */
   missing: string[];
   /** Paths of what was taken out on purpose: one by one, or all that is missing. */
   takenOut: string[];
-  /** The newest commit of those that were too many to be looked at. */
-  unexamined?: string;
+  /** How many more files this machine wrote than are published again at once: a person judges of them. */
+  left: number;
 }
 
-/** The most commits that are examined, the newest: what was lost before them is for a person to judge. */
+interface Parts {
+  transport: Transport;
+  written: Pick<Written, 'look'>;
+}
+
+/** The most files that are published again, the newest, and their bytes. */
 const MANY = 5000;
+const MAX_BYTES = 256 * 1024 * 1024;
+/** The most commits of the new history that are looked at. */
+const MANY_COMMITS = 100_000;
 
 /**
  * Compares the bus with what it contained before its history was rewritten.
@@ -27,58 +37,54 @@ const MANY = 5000;
  * A branch that was set back (because a backup was restored, or an older clone was pushed by force)
  * has lost everything after a point: nothing that this machine wrote after it is there any more,
  * and all of that is published again (protocol.md §5). A history from which somebody removed a
- * message on purpose still has the rest and is left alone: what vanished is only counted. Messages
- * that came back since, through us or others, do not count as the rest ({@link othersOf}). If this
- * machine saw the branch at one of the tip's new commits before it saw it at `from`, the branch was
- * certainly set back; where two histories have nothing in common, this is the only sign of it.
+ * message on purpose still has the rest and is left alone: what vanished is only counted. What this
+ * machine itself has brought to the new history does not count as the rest: it was waiting in the
+ * outbox, was published again, or is from before the loss. If this machine saw the branch at one of
+ * the tip's new commits before, the branch was certainly set back; where two histories have nothing
+ * in common, this is the only sign of it.
  *
- * @param names the author names of commits made on this machine: its alias and its hostname
- * @param without paths that had been taken out on purpose before, which stay out
+ * @param before the commits at which this machine saw the branch before it saw it at `from`
+ * @param options `without`: paths that had been taken out on purpose before, which stay out; `isAll`: a person
+ *   wants back all that is gone, however much it is and whatever is left
  */
 export async function vanished(
-  { transport, reader }: { transport: Transport; reader: MessageReader },
-  names: readonly string[],
-  from: string,
+  parts: Parts,
+  { from, before }: { from: string; before: ReadonlySet<string> },
   tip: string,
-  without: readonly string[] = [],
+  { without = [], isAll = false }: { without?: readonly string[]; isAll?: boolean } = {},
 ): Promise<Vanished> {
+  const { transport, written } = parts;
   const isKnown = (await transport.objects.read(`${from}^{commit}`)) !== undefined;
-  if (!isKnown) return { again: [], gone: 0, missing: [], takenOut: [] };
-  const stood = await missingFiles(transport, from, tip);
+  const stood = isKnown ? await addedFiles(transport, tip, from) : new Map<string, string>();
+  const lacked = new Set(stood.keys());
   for (const path of without) stood.delete(path);
   const missing = [...stood.keys()].filter((path) => isMessage(path));
-  const gone = missing.length;
-  const nothing = { again: [], gone, missing, takenOut: [] };
+  const nothing = { again: [], gone: missing.length, missing, takenOut: [], back: 0, left: 0 };
   if (stood.size === 0) return nothing;
   const base = await transport.mergeBase(from, tip);
-  const since = await transport.commitsSince(base ?? from, tip, MANY);
-  const isBack = await wasThere(transport, since, from);
-  if (base === undefined && !isBack) return nothing;
-  const removed = await removedSince(transport, base ?? from, tip);
-  const stayOut = removed.filter((path) => stood.delete(path));
-  const { lost, unexamined } = await lostWritings({ transport, reader, most: MANY }, names, {
-    from,
-    base,
-    tip,
-    stood,
-  });
-  const again: Vanished['again'] = [];
-  // Examine each name separately: another machine with our hostname may have restored what it
-  // shares.
-  for (const { entries, written } of lost.values()) {
-    const rest = isBack ? new Set<string>() : await transport.standing(tip, [...written.keys()]);
-    if (rest.size > 0)
-      for (const path of await othersOf(transport, since, written)) rest.delete(path);
-    if (rest.size > 0) continue;
-    again.push(...(base === undefined ? await atHome(transport, tip, entries) : entries));
-  }
+  const range = [`--max-count=${String(MANY_COMMITS)}`, tip, `^${base ?? from}`];
+  const since = new Set((await transport.git(['rev-list', ...range])).split('\n'));
+  const isBack = [...before].some((oid) => since.has(oid));
+  if (base === undefined && !isBack && !isAll) return nothing;
+  const stayOut = await removedSince(transport, base ?? from, tip);
+  for (const path of stayOut) stood.delete(path);
+  const added = await addedFiles(transport, base ?? tip, from);
+  const ours = await written.look([...added.keys()]);
+  const isRest = (path: string, { tips, isQueued }: Writing): boolean =>
+    !lacked.has(path) &&
+    tips.length > 0 &&
+    isQueued !== true &&
+    !tips.some((one) => since.has(one));
+  const isEdited = !isBack && !isAll && [...ours].some(([path, one]) => isRest(path, one));
+  for (const [path, { withdrawn }] of ours)
+    if (isEdited || withdrawn === true || !stood.has(path)) ours.delete(path);
+  if (base === undefined) await keepAtHome(transport, tip, ours);
+  const { again, left } = await entriesOf(transport, from, ours, stood, isAll ? Infinity : MANY);
   const back = again.flatMap(({ commits }) => commits.flatMap(({ files }) => files));
-  const messages = new Set(back.map(({ path }) => path).filter((path) => isMessage(path)));
-  const isEdited = again.length === 0 && base !== undefined && unexamined !== from;
-  const takenOut = [...stayOut, ...(isEdited ? stood.keys() : [])];
-  const left = gone - messages.size;
-  const more = unexamined !== undefined && !isEdited ? { unexamined } : {};
-  return { again, gone: left, missing, takenOut, ...more };
+  const gone = missing.length - back.filter(({ path }) => isMessage(path)).length;
+  const isLeftAlone = back.length + left === 0 && base !== undefined;
+  const takenOut = [...stayOut, ...(isLeftAlone ? stood.keys() : [])];
+  return { again, back: back.length, gone, missing, takenOut, left };
 }
 
 /** What commits since another one have removed one by one: it was not lost, and stays out. */
@@ -88,74 +94,75 @@ async function removedSince(transport: Transport, since: string, tip: string): P
   return (await transport.git(['log', ...form, ...range])).split('\0');
 }
 
-/** Whether this machine saw the bus at one of these commits before it saw it at `from`. */
-async function wasThere(
+/** Keeps, of what another history contained, what is for channels that exist here or come back with it. */
+async function keepAtHome(
   transport: Transport,
-  commits: readonly Ancestor[],
-  from: string,
-): Promise<boolean> {
-  const before = await transport.stoodBefore(from);
-  return commits.some(({ oid }) => before.has(oid));
+  tip: string,
+  ours: Map<string, Writing>,
+): Promise<void> {
+  const homeOf = (path: string): string => {
+    const place = placeOf(path);
+    return place.kind === 'message' ? channelFile(place.channel) : path;
+  };
+  const there = await transport.standing(tip, [...ours.keys()].map(homeOf));
+  for (const path of ours.keys())
+    if (!there.has(homeOf(path)) && !ours.has(homeOf(path))) ours.delete(path);
 }
 
 /**
- * What commits added that is not the rest of a lost history: what was pushed from here since,
- * because it was still in the outbox; what was published again since, also by a machine that shares
- * a name with this one; and what the lost history had published again, if these commits are older
- * than that.
- *
- * @param written by path, how many times the lost history had published it again
+ * Makes the entries that publish files again as they stood in the lost history: what was changed after it was
+ * written stays so. Their bytes, and those of the files that they bring along, are still in git here. What was many
+ * files in one commit is so again: for each commit git rewrites the folders above them.
  */
-async function othersOf(
+async function entriesOf(
   transport: Transport,
-  commits: readonly Ancestor[],
-  written: ReadonlyMap<string, number>,
-): Promise<string[]> {
-  const known = new Set(commits.map(({ oid }) => oid));
-  const paths: string[] = [];
-  for (const { from, to } of await transport.pushes())
-    if (known.has(to) && /[^0]/.test(from)) paths.push(...(await pathsOf(transport, from, to)));
-  const mayBeOlder = [...written.values()].some((times) => times > 0);
-  for (const { oid, parent, subject } of commits) {
-    const times = timesAgain(subject);
-    if (parent === '' || (times === 0 && !mayBeOlder)) continue;
-    for (const path of await pathsOf(transport, parent, oid))
-      if (times !== (written.get(path) ?? times)) paths.push(path);
+  from: string,
+  lost: ReadonlyMap<string, Writing>,
+  stood: ReadonlyMap<string, string>,
+  most: number,
+): Promise<Pick<Vanished, 'again' | 'left'>> {
+  const attached = [...lost.values()].flatMap(({ blobs }) => blobs.map(({ path }) => path));
+  const there = await transport.entriesAt(from, [...new Set(attached)]);
+  const again: Vanished['again'] = [];
+  let [left, bytes] = [lost.size, 0];
+  let last: { said: string; files: Commit['files'] } | undefined;
+  for (const [path, { delivery, ...one }] of [...lost].reverse().slice(0, most)) {
+    const content = (await transport.objects.read(stood.get(path) ?? ''))?.content;
+    bytes += content?.length ?? 0;
+    if (bytes > MAX_BYTES) break;
+    left--;
+    if (content === undefined) continue;
+    const file = { path, content: content.toString('utf8') };
+    const blobs = one.blobs.flatMap((blob) => {
+      const { oid, type } = there.get(blob.path) ?? {};
+      return oid === undefined || type !== 'blob' ? [] : [{ ...blob, oid }];
+    });
+    const { at, author } = one;
+    const commit = { at, author, subject: `${one.subject}, again` };
+    const isPlain = delivery === undefined && blobs.length === 0;
+    const said = JSON.stringify(commit);
+    if (isPlain && last?.said === said) last.files.unshift(file);
+    else {
+      const made = { ...commit, files: [file], ...(blobs.length > 0 && { blobs }) };
+      again.push({ commits: [made], ...(delivery && { delivery }) });
+      last = isPlain ? { said, files: made.files } : undefined;
+    }
   }
-  return paths;
-}
-
-/** Selects what another history contained for channels that exist here, or that come back with it. */
-async function atHome(
-  transport: Transport,
-  tip: string,
-  entries: Vanished['again'],
-): Promise<Vanished['again']> {
-  const channelsOf = ({ commits }: Pick<OutboxEntry, 'commits'>): string[] =>
-    commits.flatMap(({ files }) =>
-      files.flatMap(({ path }) => {
-        const place = placeOf(path);
-        return place.kind === 'message' ? [channelFile(place.channel)] : [];
-      }),
-    );
-  const there = await transport.standing(tip, entries.flatMap(channelsOf));
-  for (const { commits } of entries)
-    for (const { files } of commits) for (const { path } of files) there.add(path);
-  return entries.filter((entry) => channelsOf(entry).every((path) => there.has(path)));
+  return { again: again.reverse(), left };
 }
 
 function isMessage(path: string): boolean {
   return placeOf(path).kind === 'message';
 }
 
-/** The files of channels and memories that are now missing: by path, the names of their contents. */
-async function missingFiles(
+/** The files of channels and notes that one commit has and another has not: by path, the names of their contents. */
+async function addedFiles(
   transport: Transport,
-  from: string,
-  tip: string,
+  before: string,
+  commit: string,
 ): Promise<Map<string, string>> {
-  const missing = new Map<string, string>();
-  for await (const changes of transport.changes(tip, from, [CHANNELS, MEMORIES]))
-    for (const { path, oid, status } of changes) if (status === 'A') missing.set(path, oid);
-  return missing;
+  const added = new Map<string, string>();
+  for await (const changes of transport.changes(before, commit, [CHANNELS, MEMORIES]))
+    for (const { path, oid, status } of changes) if (status === 'A') added.set(path, oid);
+  return added;
 }

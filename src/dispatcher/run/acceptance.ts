@@ -70,7 +70,7 @@ async function knownOf(
     const text = isServed ? await transport.objects.text(tip, path) : undefined;
     known.set(chain[at]?.relPath ?? '', {
       verified: verdicts[at],
-      isForged: isServed && (text === undefined || ours.get(path) !== digestOf(text)),
+      isForged: isServed && (text === undefined || ours.get(path)?.digest !== digestOf(text)),
     });
   }
   return ({ relPath }) => known.get(relPath) ?? { verified: undefined, isForged: true };

@@ -168,7 +168,6 @@ function intakeOf(context: Context, { fromNow, log }: Choices, expected: Expecte
     departed,
     settled,
     lacking,
-    hostname: context.hostname,
     written: context.written,
     publishAgain: (entries) =>
       outbox.putAll(entries.map((entry) => ({ id: context.newId(), ...entry }))),

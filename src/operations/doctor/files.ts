@@ -23,7 +23,8 @@ export async function sharedLimits({ transport, now }: Context): Promise<Check[]
   const isInProject = remoteRef !== `refs/heads/${branch}` || branch === BRANCH_OF_PROJECT;
   if (origin === undefined || !isInProject) return [];
   const since = now().getTime() / 1000 - DAY_SECONDS;
-  const pushes = (await transport.pushes()).filter(({ at }) => at > since).length;
+  const { moves } = await transport.movesSince();
+  const pushes = moves.filter(({ why, at }) => why === 'pushed' && at > since).length;
   const counted = await transport.git(['count-objects', '-v']);
   const sizes = counted.matchAll(/^size(?:-pack)?: (\d+)$/gm);
   const bytes = Array.from(sizes, ([, kib]) => Number(kib) * 1024).reduce((sum, one) => sum + one);

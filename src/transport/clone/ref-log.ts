@@ -14,11 +14,6 @@ export interface RefMove {
 const MAX_LOG = 1024 * 1024;
 const MOVE = /^([0-9a-f]{40,64}) ([0-9a-f]{40,64}) [^\t]*> (\d+) [^\t]*\t(.*)$/;
 
-/** The moves of a ref, oldest first; none without a log. */
-export async function movesOf(log: string): Promise<RefMove[]> {
-  return parse(await endOf(log, MAX_LOG));
-}
-
 function parse(text: string): RefMove[] {
   return text.split('\n').flatMap((line) => {
     const [, from, to, at, said = ''] = MOVE.exec(line) ?? [];
@@ -63,15 +58,6 @@ export function leftBehind(moves: readonly RefMove[]): string[] {
   return [...new Set(moves.flatMap(({ from, why }) => (why === 'forced' ? [from] : [])))];
 }
 
-/**
- * The moves since a ref was first at a commit, with the move to it: it may have come to one commit several
- * times, and been somewhere else each time. All of them if it never was: the log was cut off since.
- */
-export function sinceAt(moves: readonly RefMove[], commit: string): RefMove[] {
-  const first = moves.findIndex(({ from, to }) => from === commit || to === commit);
-  return moves.slice(Math.max(first, 0));
-}
-
 /** What a ref was moved to by force from `commit`, the last time; undefined if it never was. */
 export function replacedBy(moves: readonly RefMove[], commit: string): string | undefined {
   return moves.findLast(({ from, why }) => why === 'forced' && from === commit)?.to;
@@ -84,10 +70,10 @@ export interface LogPlace {
   at: number;
 }
 
-/** The moves of a ref since a position in its log; without a position in this log, all of them. */
+/** The moves of a ref since a position in its log, oldest first; without a position in this log, all of them. */
 export async function movesSince(
   log: string,
-  place: LogPlace | undefined,
+  place?: LogPlace,
 ): Promise<{ moves: RefMove[]; place: LogPlace }> {
   const since = place?.log === log ? place.at : 0;
   // Most polls find nothing new.

@@ -1,17 +1,6 @@
 import { failed, type Git } from '../git/git.ts';
 import type { GitObject, Objects } from './objects.ts';
 
-/** A commit, as far as it says who wrote what. */
-export interface Ancestor {
-  oid: string;
-  /** The first; empty for a root. */
-  parent: string;
-  author: { name: string; email: string };
-  /** The author's date. */
-  at: Date;
-  subject: string;
-}
-
 /** The commit from which two histories went apart; undefined where they have nothing in common. */
 export async function mergeBase(git: Git, one: string, other: string): Promise<string | undefined> {
   const found = await git.run(['merge-base', one, other]);
@@ -68,58 +57,6 @@ export async function heads(git: Git, commits: readonly string[]): Promise<strin
   if (commits.length < 2) return [...commits];
   const found = await git.must(['merge-base', '--independent', ...commits]);
   return found.toString('utf8').trim().split('\n');
-}
-
-const FIELDS = ['%H', '%P', '%an', '%ae', '%at', '%s'];
-
-/**
- * The commits of `to` that are not in the history of `from`, oldest first; of more than `most`, the newest.
- *
- * @param by only those of authors whose name or address holds one of these
- */
-export async function commitsSince(
-  git: Git,
-  from: string,
-  to: string,
-  most: number,
-  by: readonly string[] = [],
-): Promise<Ancestor[]> {
-  return commitsOf(git, [to], [from], most, by);
-}
-
-/**
- * The commits in any of some histories that are in none of some others, oldest first; of more than `most`,
- * the newest. All of the commits named are known here.
- */
-export async function commitsOf(
-  git: Git,
-  histories: readonly string[],
-  without: readonly string[],
-  most: number,
-  by: readonly string[] = [],
-): Promise<Ancestor[]> {
-  const format = `--format=${FIELDS.join('%x00')}%x00`;
-  const limits = [`--max-count=${String(most)}`, '--fixed-strings', '--no-mailmap'];
-  limits.push(...by.map((author) => `--author=${author}`));
-  const input = [...histories, ...without.map((commit) => `^${commit}`), ''].join('\n');
-  const args = ['log', '--topo-order', '-z', ...limits, format, '--stdin'];
-  const out = await git.must(args, { input });
-  const fields = out.toString('utf8').split('\0');
-  const commits: Ancestor[] = [];
-  // Each record ends with its own NUL and with that of -z.
-  for (let at = 0; at + FIELDS.length <= fields.length; at += FIELDS.length + 1) {
-    const [oid = '', parents = '', name = '', email = '', seconds = '', subject = ''] =
-      fields.slice(at);
-    const [parent = ''] = parents.split(' ');
-    commits.push({
-      oid,
-      parent,
-      author: { name, email },
-      at: new Date(Number(seconds) * 1000),
-      subject,
-    });
-  }
-  return commits.reverse();
 }
 
 /** So many commits are listed at first, and then so many times more, until some are old enough. */
