@@ -16,6 +16,8 @@ export interface ServeOptions {
   random: () => number;
   /** Carries out a `send` that a command passed on; undefined when it is not for this transport. */
   send: (request: unknown) => Promise<unknown>;
+  /** Throws where this dispatcher may no longer be the only one. */
+  checkPlace: () => void;
   /** Whether another process has changed the database since this was asked last. */
   isChanged: () => Promise<boolean>;
   /** Stops the dispatcher cleanly. */

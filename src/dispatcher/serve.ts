@@ -155,6 +155,7 @@ class Service {
     const { stop } = this.#options;
     const rhythm = new Rhythm(() => this.#pace.interval.ms);
     while (!stop.aborted) {
+      this.#options.checkPlace();
       const ticked = await this.#tick();
       this.#far.follow();
       this.#pace.look();

@@ -17,6 +17,8 @@ const FULL = 13;
  */
 const UNWRITABLE = new Set([3, 8, 10, FULL, 14, 23]);
 const BUSY = 5;
+/** The bytes of SQLite's smallest file. */
+const PAGE = 4096;
 /** SQLite's result code for a file that it cannot open. */
 export const CANNOT_OPEN = 14;
 
@@ -144,6 +146,12 @@ export function isBusy(error: unknown): boolean {
  *   somebody's file
  */
 function keepPrivate(path: string): void {
+  const [size = 0, log = 0] = [path, `${path}-wal`].map((part) => {
+    const found = atPath(part, { follow: false });
+    return found?.isFile() === true ? found.size : 0;
+  });
+  // SQLite takes it for a new one, and removes its log.
+  if (size < PAGE && size + log > 0) throw broken('it is cut off');
   for (const part of [path, `${path}-wal`, `${path}-shm`]) {
     const found = atPath(part, { follow: false });
     if (found?.isFile() === false)
@@ -188,10 +196,19 @@ async function loadSqlite(): Promise<Pick<SqliteModule, 'DatabaseSync'>> {
   }
 }
 
+/** The result codes of errors that only say it in words, as those of rows that are read one after another. */
+const SAID: Readonly<Record<string, number>> = {
+  'database is locked': BUSY,
+  'disk I/O error': 10,
+  'database disk image is malformed': 11,
+  'file is not a database': 26,
+};
+
 /** SQLite's result code of an error, without what it adds to it; 0 for another error. */
 export function resultOf(error: unknown): number {
-  const code = (error as { errcode?: unknown } | null)?.errcode;
-  return typeof code === 'number' ? code & 0xff : 0;
+  const { errcode, code, message } = (error ?? {}) as Partial<Record<string, unknown>>;
+  if (typeof errcode === 'number') return errcode & 0xff;
+  return code === 'ERR_SQLITE_ERROR' ? (SAID[String(message)] ?? 0) : 0;
 }
 
 /** The value of a text column. */

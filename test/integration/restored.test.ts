@@ -1,9 +1,11 @@
-import { cpSync, readFileSync, rmSync, existsSync } from 'node:fs';
+import { cpSync, readFileSync, rmSync, existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { expect, it, vi } from 'vitest';
 import { agent } from '../support/agents.ts';
 import { Bus, type Host } from '../support/bus.ts';
 import { git } from '../support/git.ts';
+import { Program } from '../support/process.ts';
 
 /** Copies the state of a machine, as a backup does, and gives a function that puts it back. */
 function backUp(host: Host): () => void {
@@ -62,19 +64,8 @@ it('a state that is restored from before a question hands on nothing again of wh
   expect(runsOf(bus)).toBeLessThanOrEqual(5);
 });
 
-it('what a restored state has yet to publish stays away if it was published and removed since', async () => {
-  const bus = new Bus();
-  const host = await bus.host('front', {
-    worker: `echo run >> ${join(bus.root, 'runs')}; echo done`,
-  });
-  await host.once();
-  bus.unplug();
-  const queued = await host.run('send', '--to', 'worker', 'please');
-  expect(queued.out).toContain('Queued');
-  const restore = backUp(host);
-  bus.plug();
-  await bus.rest([host]);
-  expect([bus.messages().length, runsOf(bus)]).toEqual([2, 1]);
+/** Takes all messages off the bus one by one, some time later. */
+function removeAll(bus: Bus): void {
   const clone = join(bus.root, 'elsewhere');
   git(bus.root, 'clone', '--quiet', bus.hub, clone);
   git(
@@ -88,8 +79,42 @@ it('what a restored state has yet to publish stays away if it was published and 
   git(clone, 'commit', '--quiet', '-m', 'Remove');
   vi.unstubAllEnvs();
   git(clone, 'push', '--quiet');
-  restore();
-  await bus.rest([host]);
-  expect([bus.messages().length, runsOf(bus)]).toEqual([0, 1]);
-  expect((await host.run('outbox')).out).toBe('');
-});
+}
+
+/** Archives all messages, some days later. */
+async function archiveAll(bus: Bus, host: Host): Promise<void> {
+  const clock = join(bus.root, 'clock');
+  writeFileSync(clock, String(5 * 86_400));
+  const hook = fileURLToPath(new URL('../support/shifted-clock.cjs', import.meta.url));
+  const env = { ...host.env, NODE_OPTIONS: `--require ${hook}`, CLOCK_OFFSET_FILE: clock };
+  const before = new Date(Date.now() + 2 * 86_400_000).toISOString().slice(0, 10);
+  const which = ['--before', before, '--bundle', join(bus.root, 'bundle'), '--yes'];
+  const program = new Program({ dir: host.dir, env }, 'archive', ...which);
+  expect(await program.ended(), program.err).toBe(0);
+}
+
+it.each([
+  ['removed', removeAll],
+  ['archived', archiveAll],
+])(
+  'what a restored state has yet to publish stays away if it was published and %s since',
+  async (_, takeOff) => {
+    const bus = new Bus();
+    const host = await bus.host('front', {
+      worker: `echo run >> ${join(bus.root, 'runs')}; echo done`,
+    });
+    await host.once();
+    bus.unplug();
+    const queued = await host.run('send', '--to', 'worker', 'please');
+    expect(queued.out).toContain('Queued');
+    const restore = backUp(host);
+    bus.plug();
+    await bus.rest([host]);
+    expect([bus.messages().length, runsOf(bus)]).toEqual([2, 1]);
+    await takeOff(bus, host);
+    restore();
+    await bus.rest([host]);
+    expect([bus.messages().length, runsOf(bus)]).toEqual([0, 1]);
+    expect((await host.run('outbox')).out).toBe('');
+  },
+);

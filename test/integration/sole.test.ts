@@ -48,6 +48,24 @@ function another(host: Host): { status: number | null; stderr: string } {
   return spawnSync('unshare', [...APART, ...argv], { cwd: host.dir, env, encoding: 'utf8' });
 }
 
+it('a dispatcher whose state directory is replaced under it ends with one line, and runs no mail beside the next', async () => {
+  const { bus, host, first } = await served('0.1');
+  execFileSync('sh', [
+    '-c',
+    'cp -a "$0" "$0-copy" && rm -rf "$0" && mv "$0-copy" "$0"',
+    host.state,
+  ]);
+  expect(await first.ended()).toBe(1);
+  expect(first.err.trim().split('\n').at(-1)).toContain(
+    `the state directory ${host.state} was replaced while this dispatcher ran`,
+  );
+  const next = new Program(host, 'dispatch', '--host', 'front', '--interval', '0.1');
+  await next.saw('tick');
+  await host.send('worker', 'once');
+  await next.saw('dispatch_done');
+  expect(readFileSync(join(bus.root, 'runs'), 'utf8')).toBe('run\n');
+});
+
 it.skipIf(!canBeApart)(
   'a dispatcher in another container on the same volume is refused, also while the first is stopped',
   async () => {

@@ -8,6 +8,7 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  truncateSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
@@ -85,6 +86,29 @@ describe('what is in the place of the database and is none', () => {
       execFileSync('dd', ['if=/dev/urandom', `of=${part}`, 'bs=1k', 'count=16'], {
         stdio: 'ignore',
       });
+    await goesOn(bus, host);
+  });
+
+  it.each([0, 2048])(
+    'one that was cut off to %d bytes is set aside with its log',
+    async (bytes) => {
+      const { bus, host, path } = await machine();
+      truncateSync(path, bytes);
+      // What a kill leaves.
+      writeFileSync(`${path}-wal`, 'a log, '.repeat(1000));
+      const kept = await goesOn(bus, host);
+      expect(readFileSync(kept.replace('.broken', '-wal.broken'), 'utf8')).toContain('a log');
+    },
+  );
+
+  it('one of which a table was overwritten is set aside', async () => {
+    const { bus, host, path } = await machine();
+    const open = new DatabaseSync(path);
+    open.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+    const select = "SELECT rootpage FROM sqlite_master WHERE name = 'lines_of'";
+    const { rootpage } = open.prepare(select).get() as { rootpage: number };
+    open.close();
+    writeFileSync(path, readFileSync(path).fill(255, 4096 * (rootpage - 1), 4096 * rootpage));
     await goesOn(bus, host);
   });
 

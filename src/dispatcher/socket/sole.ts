@@ -1,3 +1,4 @@
+import { atPath } from '../../at-path.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { makeFolder } from '../../folder.ts';
 import { acquire, lockPath, type Holder } from '../../state/lock.ts';
@@ -13,6 +14,8 @@ export interface Sole {
    * @throws CrosstalkError `refused` where the file system keeps no locks
    */
   sure: Promise<void>;
+  /** @throws CrosstalkError `locked` once the state directory was replaced: another may have the place in it */
+  check: () => void;
   /** Gives the place up. */
   release: () => Promise<void>;
 }
@@ -49,7 +52,19 @@ export async function becomeSole(dir: string, { root, socket, sharedState }: Pla
   }
   // A child costs a tenth of a second, and learns nothing new where the kernel keeps the locks itself.
   const sure = on.kind === 'kept' ? Promise.resolve() : assertKept(root);
-  return { sure, release: () => lock.release() };
+  const path = lockPath(root, 'dispatcher');
+  const fileThere = (): number | undefined => atPath(path, { follow: false })?.ino;
+  const held = fileThere();
+  const check = (): void => {
+    const there = fileThere();
+    // One that cannot be looked at for a moment is nobody else's.
+    if (there === undefined || there === held) return;
+    throw new CrosstalkError(
+      'locked',
+      `the state directory ${root} was replaced while this dispatcher ran, so another one may serve ${dir} by now: it has ended; start it again`,
+    );
+  };
+  return { sure, check, release: () => lock.release() };
 }
 
 async function assertKept(root: string): Promise<void> {

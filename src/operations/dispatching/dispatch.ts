@@ -3,7 +3,7 @@ import type { Log } from '../../log.ts';
 import { packageVersion } from '../../package.ts';
 import { serve } from '../../dispatcher/serve.ts';
 import type { ServeResult } from '../../dispatcher/serve-options.ts';
-import { becomeSole } from '../../dispatcher/socket/sole.ts';
+import { becomeSole, type Sole } from '../../dispatcher/socket/sole.ts';
 import { runnerIn, type CommandRunner } from '../../service/run.ts';
 import { isPrivate, stateHome } from '../../state/directory.ts';
 import { servingCount } from './serving.ts';
@@ -49,9 +49,9 @@ export interface DispatchInput {
 export async function dispatch(context: Context, input: DispatchInput): Promise<ServeResult> {
   const { transport, paths } = context;
   const place = { ...paths, sharedState: input.sharedState === true };
-  const { sure, release } = await becomeSole(transport.dir, place);
+  const { release, ...sole } = await becomeSole(transport.dir, place);
   try {
-    return await serveAlone(context, input, sure);
+    return await serveAlone(context, input, sole);
   } finally {
     await release();
   }
@@ -60,14 +60,14 @@ export async function dispatch(context: Context, input: DispatchInput): Promise<
 async function serveAlone(
   context: Context,
   input: DispatchInput,
-  sure: Promise<void>,
+  sole: Omit<Sole, 'release'>,
 ): Promise<ServeResult> {
   const { transport, paths, env } = context;
   const { log } = input;
   // Read now, because another version may be installed by the time it is needed.
   const version = packageVersion();
   const workspaces = new Workspaces(paths.work);
-  await Promise.all([prepare(context, workspaces), sure]);
+  await Promise.all([prepare(context, workspaces), sole.sure]);
   const parts = dispatcherParts(context, input, workspaces);
   const replacement =
     input.supervised === true
@@ -86,6 +86,7 @@ async function serveAlone(
       now: context.now,
       random: context.random,
       send: (request) => serveSend(context, (id) => parts.publisher.publish(id), request),
+      checkPlace: sole.check,
       isChanged: () => Store.at(paths.root).isChanged(),
       stop: input.stop,
       hurry: input.hurry,

@@ -30,7 +30,7 @@ const MAX_RESTORED = 100;
 const LONG = { timeout: 3_600_000 };
 
 /** What histories say of the epochs they belong to; nothing here changes anything. */
-class EpochReading {
+export class EpochReading {
   readonly #repository: Repository;
 
   constructor(repository: Repository) {

@@ -10,10 +10,10 @@ import {
   type Fetched,
 } from '../clone/remote.ts';
 import type { Failure } from '../git/failure.ts';
-import type { Git } from '../git/git.ts';
 import type { Objects } from '../objects/objects.ts';
 import { admit, type Refused } from './admit.ts';
 import { build } from './build.ts';
+import { EpochReading } from './epoch.ts';
 import { moveSolo } from './solo.ts';
 
 /** The branch that is the bus, as a publish reaches it: by git, or in a simulation. */
@@ -66,7 +66,7 @@ export function upstreamOf(repository: Repository, objects: Objects): Upstream {
     },
     admit: async (tip, entries) => {
       const { missing, refused } = await admit(objects, tip, entries);
-      return { missing: await withoutRemoved(repository.git, objects, tip, missing), refused };
+      return { missing: await withoutRemoved(repository, objects, tip, missing), refused };
     },
     build: (tip, commits) => build(repository, objects, tip, commits),
     move: (from, to, options) => move(repository, objects, from, to, options),
@@ -77,11 +77,11 @@ export function upstreamOf(repository: Repository, objects: Objects): Upstream {
 const WAITED_MS = 60_000;
 
 /**
- * Leaves out what has been on the bus and was removed since: an outbox that was restored from a backup still
+ * Leaves out what has been on the bus and was removed or archived since: an outbox that was restored from a backup still
  * holds what it had published.
  */
 async function withoutRemoved(
-  git: Git,
+  repository: Repository,
   objects: Objects,
   tip: string | undefined,
   commits: Commit[],
@@ -99,10 +99,11 @@ async function withoutRemoved(
   if (fresh.length === 0) return commits;
   const first = Math.min(...waited.map(({ at }) => Date.parse(at))) - WAITED_MS;
   const since = `--since=${new Date(first).toISOString()}`;
-  const form = ['--format=', '--name-only', '--diff-filter=D', '--no-renames', '-z'];
-  const removed = new Set(
-    (await git.must(['log', ...form, since, tip, '--', ...fresh])).toString('utf8').split('\0'),
-  );
+  // What an archive has taken off is in the history that it names.
+  const tips = [tip, (await new EpochReading(repository).archivedBy(tip)) ?? tip];
+  const form = ['--format=', '--name-only', '--diff-filter=AD', '--no-renames', '-z'];
+  const log = ['log', '--ignore-missing', ...form, since, ...tips, '--', ...fresh];
+  const removed = new Set((await repository.git.must(log)).toString('utf8').split('\0'));
   return commits.filter(
     ({ requires = [] }) => !requires.some(({ path, oid }) => oid === null && removed.has(path)),
   );
