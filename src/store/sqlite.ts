@@ -146,7 +146,8 @@ export function isBusy(error: unknown): boolean {
  *   somebody's file
  */
 function keepPrivate(path: string): void {
-  const [size = 0, log = 0] = [path, `${path}-wal`].map((part) => {
+  // The log first: another process that makes both at this moment makes it last.
+  const [log = 0, size = 0] = [`${path}-wal`, path].map((part) => {
     const found = atPath(part, { follow: false });
     return found?.isFile() === true ? found.size : 0;
   });
