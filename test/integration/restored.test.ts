@@ -37,6 +37,7 @@ it('a state that is restored from before a question repeats no run, and says not
   const [messages, runs] = [bus.messages().length, runsOf(bus)];
   expect([messages, runs]).toEqual([6, runs]);
   restore();
+  expect((await host.once()).map(({ event }) => event)).toContain('alias_shared');
   await bus.rest([host]);
   expect([bus.messages().length, runsOf(bus)]).toEqual([messages, runs]);
   expect((await host.run('status')).code).toBe(0);

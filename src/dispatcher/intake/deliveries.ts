@@ -96,6 +96,8 @@ export class Deliveries {
       if (scan !== undefined && isArchived) this.reports.archived(tip, scan);
       if (scan === undefined) continue;
       this.reports.say(scan);
+      // What was written since the cursor without a record of it: this state is older than the machine.
+      if (since !== '') await this.aliases.look(host, scan);
       await this.#parts.departed.note(scan.removed, { lasting: !isArchived });
     }
     await this.#lost.over();

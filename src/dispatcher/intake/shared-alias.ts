@@ -20,9 +20,10 @@ export interface SharedAlias {
 }
 
 /**
- * Detects that another machine answers under the alias of this one: a copy of this machine with its
- * state, or one clone with two state directories; both answer everything twice. Anybody who can
- * push can also write such a message, so it is only reported.
+ * Detects messages under the alias of this machine of which its state has no record: another machine answers
+ * under it (a copy of this one with its state, or one clone with two state directories; both answer everything
+ * twice), or the state was put back from a backup. Anybody who can push can also write such a message, so it
+ * is only reported.
  */
 export class SharedAliasCheck {
   readonly #parts: Parts;

@@ -143,7 +143,7 @@ function dispatcherProblems(
       const { alias, count, newest } = dispatcher.alias_shared;
       problems.push(
         act(
-          `somebody else writes as this host, ${alias}: ${countOf(count, 'message')} since the dispatcher started, the newest ${newest}; a copy of this machine or of its state answers everything twice: stop one of them and restart this, or somebody forges it`,
+          `somebody else writes as this host, ${alias}: ${countOf(count, 'message')} of which this state has no record, the newest ${newest}; a copy of this machine or of its state answers everything twice: stop one of them and restart this, or somebody forges it; or the state was put back from a backup, and its budgets do not count what ran since`,
         ),
       );
     }
