@@ -1,5 +1,6 @@
 import { CrosstalkError, reasonOf } from '../errors.ts';
 import { placeOf } from '../protocol/layout.ts';
+import { suffixOf } from '../protocol/names.ts';
 import { countOf } from '../protocol/text/amounts.ts';
 import { shown } from '../protocol/text/result.ts';
 import type { Outbox } from '../state/outbox.ts';
@@ -19,8 +20,8 @@ interface Parts {
   note: (line: string) => void;
 }
 
-/** Characters of the end of a path by which a message is named. */
-const SHORTEST = 8;
+/** The fewest digits by which a message is named. */
+const SHORTEST = 4;
 
 /**
  * Puts what this machine wrote, and the remote has lost since, into the outbox where no dispatcher does it: the
@@ -106,22 +107,34 @@ export async function decideLoss(
 /**
  * Withdraws a message that this machine wrote and that the bus has lost: it never comes back.
  *
- * @param named its path, or the end of it
+ * @param named its path, with or without its channel, or the beginning of its digits
  * @returns its path
- * @throws CrosstalkError `not_found` for what this machine has not written, `refused` for what is on the bus, or was
+ * @throws CrosstalkError `not_found` or `ambiguous` for what this machine has not written or a name fits twice, `refused` for what is on the bus, or was
  *   never there
  */
 export async function forgetMessage(
   { transport, written, outbox }: Parts,
   named: string,
 ): Promise<string> {
-  const end = named.endsWith('.md') ? named : `${named}.md`;
-  const all = named.length < SHORTEST ? [] : await written.ending(end);
-  const [path, another] = all.filter((one) => placeOf(one).kind === 'message');
-  if (path === undefined || another !== undefined)
+  const given = /^[0-9a-f]+$/i.test(named.trim()) ? named.trim().toLowerCase() : named.trim();
+  const isNamed = (one: string): boolean => {
+    const place = placeOf(one);
+    return (
+      place.kind === 'message' &&
+      (one.endsWith(`/${given}`) || suffixOf(place.relPath).startsWith(given))
+    );
+  };
+  const all = given.length < SHORTEST ? [] : await written.holding(given);
+  const [path, another] = all.filter(isNamed);
+  if (path === undefined)
     throw new CrosstalkError(
       'not_found',
-      `${path === undefined ? 'no message' : 'more than one message'} that this machine has written ends with ${shown(named)}; give its path, as crosstalk log shows it`,
+      `this machine has written no message ${shown(named)}; give its path or its digits, as crosstalk log shows them`,
+    );
+  if (another !== undefined)
+    throw new CrosstalkError(
+      'ambiguous',
+      `several messages match ${shown(named)}: ${path}, ${another}; give <channel>/<relPath>`,
     );
   const tip = await transport.tip();
   if (tip !== undefined && (await transport.standing(tip, [path])).has(path))

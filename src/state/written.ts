@@ -79,11 +79,12 @@ export class Written {
     this.#change(database, paths, (is) => ({ ...is, withdrawn: true }));
   }
 
-  /** Paths of files on record that end so. */
-  ending(end: string): Promise<string[]> {
-    const select = 'SELECT path FROM written WHERE substr(path, -length(?1)) = ?1';
+  /** Paths of files on record that hold a text. */
+  holding(part: string): Promise<string[]> {
     return this.#store.read((database) =>
-      database.all(select, end).map((row) => text(row, 'path')),
+      database
+        .all('SELECT path FROM written WHERE instr(path, ?) > 0', part)
+        .map((row) => text(row, 'path')),
     );
   }
 

@@ -1,8 +1,11 @@
+import { CrosstalkError } from '../../errors.ts';
 import { countOf } from '../../protocol/text/amounts.ts';
 import { recreate, sync } from '../../operations/sync.ts';
 import { flag, inTransport, isYes, note, print, text, type Call } from '../command/command.ts';
 
 export function run(call: Call): Promise<number> {
+  if (flag(call, 'republish') && flag(call, 'accept'))
+    throw new CrosstalkError('usage', 'give either --republish or --accept');
   return inTransport(
     call,
     async (context) => {
@@ -23,7 +26,9 @@ export function run(call: Call): Promise<number> {
       if (synced.decided !== undefined)
         note(
           call,
-          `${countOf(synced.decided, 'lost file')} ${flag(call, 'republish') ? 'to be pushed again' : 'given up: none of it comes back'}`,
+          synced.decided === 0
+            ? 'nothing that this machine wrote is lost'
+            : `${countOf(synced.decided, 'lost file')} ${flag(call, 'republish') ? 'to be pushed again' : 'given up: none of it comes back'}`,
         );
       if (synced.reason !== null) note(call, `${synced.reason}; nothing is lost, try again later`);
       if (synced.held > 0)
