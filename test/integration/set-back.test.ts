@@ -4,6 +4,8 @@ import { expect, it } from 'vitest';
 import { Bus, scratch, type Host } from '../support/bus.ts';
 import { git } from '../support/git.ts';
 import { setBack, tipOf } from '../support/history.ts';
+import { rowsIn } from '../support/rows.ts';
+import { until } from '../support/wait.ts';
 
 /** A machine whose dispatcher has seen the bus, and no longer runs. */
 async function machine(): Promise<{ bus: Bus; host: Host; seen: string }> {
@@ -224,4 +226,25 @@ it('what somebody takes out of what was published again stays out', async () => 
   git(clone, 'push', '--quiet', '--force', 'origin', 'HEAD:main');
   for (let pass = 0; pass < 2; pass++) await host.once();
   expect(bodies(bus)).toEqual(['one']);
+});
+
+it('a question that is off the bus when it is tried again is answered once it is back', async () => {
+  const bus = new Bus();
+  const flag = join(bus.root, 'flag');
+  const cli = `if test -e ${flag}; then echo fine; else touch ${flag}; exit 1; fi`;
+  const front = await bus.host('front', { shaky: { default: { cli, retry_delay: '2s' } } });
+  const back = await bus.host('back', {});
+  await front.once();
+  const before = tipOf(bus);
+  await back.send('shaky', 'please');
+  await front.once();
+  setBack(bus, before);
+  await until('the retry', async () => {
+    await front.once();
+    return rowsIn(front.state, 'dead-letter').length === 0;
+  });
+  expect(bus.from('shaky')).toEqual([]);
+  await back.run('sync');
+  await front.once();
+  expect(bus.from('shaky').map(({ message }) => message.body)).toEqual(['fine\n']);
 });

@@ -148,6 +148,8 @@ export class Deliveries {
     isNews: boolean,
   ): Promise<Scan | undefined> {
     const audience = { host, actors: [...this.#active] };
+    const { known } = this.#parts;
+    const statesOf = await known.states();
     const [history, scan] = await Promise.all([
       continuity(this.#parts.transport, [...new Set([from, ...pastTips])], tip),
       scanAdded(this.#parts, audience, from, tip),
@@ -159,7 +161,13 @@ export class Deliveries {
     await this.aliases.look(host, scan);
     const back = await lookAtReturned(this.#parts, audience, tip, scan);
     this.#parts.lacking.deliver(this.mailboxes, back.due, back.stateOf);
-    this.#take(from, tip, scan, (one) => (back.isHandled(one) ? 'settled' : 'pending'));
+    const stateOf = await statesOf(scan.deliveries);
+    this.#take(
+      from,
+      tip,
+      scan,
+      orRest((one) => (back.isHandled(one) ? 'settled' : stateOf(one))),
+    );
     return scan;
   }
 

@@ -179,7 +179,9 @@ export async function recordRun(
       const letters = failedLetters(parts, job, outcome, letter);
       await record(parts, job.id, { failure: letters });
       for (const written of letters) sayFailed(parts.log, written);
-      await afterwards(settled);
+      // What is tried again is not settled: it may be off the bus by then, and come back.
+      const isOver = letters.every(({ state }) => state !== 'retrying');
+      await afterwards(isOver ? settled : () => parts.leave(actor, channel, messages));
       passed('letter_settled');
       await afterwards(ended);
       return {};

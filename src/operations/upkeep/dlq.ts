@@ -3,6 +3,7 @@ import { CrosstalkError } from '../../errors.ts';
 import { suffixOf } from '../../protocol/names.ts';
 import { shown } from '../../protocol/text/result.ts';
 import type { DeadLetter } from '../../state/dead-letters.ts';
+import { Settled } from '../../state/settled.ts';
 import type { Context } from '../context.ts';
 
 export type { DeadLetter };
@@ -97,8 +98,12 @@ export async function retryDeadLetters(
 
 /** Deletes dead letters: their messages stay on the bus and are not delivered again. */
 export async function dropDeadLetters(
-  { deadLetters }: Context,
+  { deadLetters, paths }: Context,
   letters: readonly DeadLetter[],
 ): Promise<void> {
-  for (const letter of letters) await deadLetters.remove(letter.id);
+  const settled = new Settled(paths.root);
+  for (const { id, actor, channel, messages } of letters) {
+    await settled.done(actor, channel, messages, []);
+    await deadLetters.remove(id);
+  }
 }
