@@ -269,12 +269,13 @@ const BUSY_WAIT_MS = 10;
  */
 async function openDatabase(path: string, say: (line: string) => void): Promise<Database> {
   for (let tries = 1; ; tries++) {
-    const database = await connect(path, BUSY_TRIES * BUSY_WAIT_MS);
+    let database: Database | undefined;
     try {
+      database = await connect(path, BUSY_TRIES * BUSY_WAIT_MS);
       prepare(database);
       return database;
     } catch (error) {
-      database.close();
+      database?.close();
       // Switching the journal mode does not wait for other processes, whatever the timeout is.
       if (isBusy(error) && tries < BUSY_TRIES) {
         await sleep(BUSY_WAIT_MS);

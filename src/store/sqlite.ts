@@ -152,7 +152,7 @@ function keepPrivate(path: string): void {
     return found?.isFile() === true ? found.size : 0;
   });
   // SQLite takes it for a new one, and removes its log.
-  if (size < PAGE && size + log > 0) throw broken('it is cut off');
+  if (size < PAGE && size + log > 0) throw broken('cut off');
   for (const part of [path, `${path}-wal`, `${path}-shm`]) {
     const found = atPath(part, { follow: false });
     if (found?.isFile() === false)
