@@ -72,7 +72,8 @@ async function after(run: string, operator = ''): Promise<Kept> {
   return { listed, isThere: existsSync(made.dir) };
 }
 
-const COMMIT = 'echo x > new; git add new; git commit -qm work';
+// Of its own in each copy: two that are made in one second would be one commit, which another copy may have brought.
+const COMMIT = 'echo "$COPY" > new; git add new; git commit -qm work';
 const FILL = 'git submodule --quiet update --init one';
 
 it.each([
