@@ -170,7 +170,7 @@ export default tseslint.config(
     ],
     ignores: [
       // Where the time and the chance of this machine are made.
-      'src/operations/time-and-chance.ts',
+      'src/operations/clock.ts',
       // A lock says to people since when it is held, and processes that want the same one must not
       // march in step: both are about this machine.
       'src/state/lock.ts',

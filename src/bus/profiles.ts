@@ -35,8 +35,8 @@ export interface ProfileSeen {
 /** Where profiles are read from and kept. */
 export interface ProfilePlace {
   transport: Transport;
-  /** Keeps the last profile that could be read. */
-  stateDir: string;
+  /** The state directory keeps the last profile that could be read. */
+  paths: { readonly root: string };
   now: () => Date;
 }
 
@@ -57,11 +57,11 @@ function keptAt(stateDir: string, actor: string): string {
  * writes is readable").
  */
 export async function profileInForce(
-  { transport, stateDir, now }: ProfilePlace,
+  { transport, paths, now }: ProfilePlace,
   tip: string,
   actor: string,
 ): Promise<ProfileInForce> {
-  const file = keptAt(stateDir, actor);
+  const file = keptAt(paths.root, actor);
   const before = await keptIn(file);
   const last = before?.profile;
   const mend = `correct it with: crosstalk actor edit ${actor}`;
@@ -129,11 +129,11 @@ export function readFrom(
 
 /** Notes that the operator of this machine has written a profile, which is then no news here. */
 export async function knowProfile(
-  { stateDir }: Pick<ProfilePlace, 'stateDir'>,
+  { paths }: Pick<ProfilePlace, 'paths'>,
   actor: string,
   profile: ReadProfile,
 ): Promise<void> {
-  await keep(keptAt(stateDir, actor), { profile });
+  await keep(keptAt(paths.root, actor), { profile });
 }
 
 /**

@@ -10,7 +10,7 @@ import {
 import { handedInput } from '../operations/sending/handed.ts';
 import { newMarks } from '../operations/sending/marks.ts';
 import { sentJson } from '../operations/shapes/as-json.ts';
-import { timeAndChanceOf } from '../operations/time-and-chance.ts';
+import { clockOf } from '../operations/clock.ts';
 import { EXIT } from './command/exit.ts';
 import { flag, text, type CommandOptions } from './command/command.ts';
 import { loginName } from './command/login.ts';
@@ -91,7 +91,7 @@ export async function quick(argv: readonly string[]): Promise<Begun | undefined>
   try {
     const listener = listenerFor(surroundings, text(plain, 'transport'));
     if (listener === undefined || !isHeard(listener)) return undefined;
-    const marks = newMarks(timeAndChanceOf({}));
+    const marks = newMarks(clockOf({}));
     const request = { ...marks, input: handedInput(surroundings, input) };
     // From here on it has to be the same message, whatever happens.
     const known = { marks, dispatcher: listener.state, letGo: stopListening };

@@ -1,11 +1,8 @@
-import type { ChannelLinks } from '../bus/channel-links.ts';
-import type { Crossings } from '../bus/crossings.ts';
-import { withoutForgedCancels, type Verifier } from '../bus/verifier.ts';
-import type { MessageReader } from '../bus/message-reader.ts';
+import type { Engine } from './run/engine.ts';
+import { withoutForgedCancels } from '../bus/verifier.ts';
 import type { ActiveHost } from '../bus/approvals.ts';
 import { passed } from '../crash-points.ts';
 import { isSystemError, reasonOf } from '../errors.ts';
-import type { Log } from '../log.ts';
 import { isQuestion } from '../protocol/causality.ts';
 import { cancelMessage, isByOperator, isFor, mayCancel } from '../protocol/cancel.ts';
 import { messageKey, type MessageRef } from '../protocol/message-ref.ts';
@@ -14,34 +11,13 @@ import { outgoing } from '../protocol/outgoing.ts';
 import { owedTasks, questionsBehind } from '../protocol/pending.ts';
 import { placeOfRef } from '../protocol/reference.ts';
 import { steeringsOn } from '../protocol/steer.ts';
-import type { DeadLetters } from '../state/dead-letters.ts';
-import type { Outbox, OutboxEntry } from '../state/outbox.ts';
-import type { Transport } from '../transport/transport.ts';
+import type { OutboxEntry } from '../state/outbox.ts';
+import type { Jobs } from './jobs.ts';
 import type { Deliveries } from './intake/deliveries.ts';
 import type { CancelFound } from './intake/scan-findings.ts';
-import type { Jobs } from './jobs.ts';
 import { brief, type Briefing } from './run/briefing.ts';
 import { cancelledLetters } from './run/letters.ts';
 import { placeOf } from '../protocol/layout.ts';
-
-export interface CancellationsParts {
-  transport: Transport;
-  reader: MessageReader;
-  links: ChannelLinks;
-  crossings: Crossings;
-  verifier: Pick<Verifier, 'verdicts'>;
-  deliveries: Deliveries;
-  deadLetters: DeadLetters;
-  outbox: Outbox;
-  /** What runs. */
-  jobs: Pick<Jobs, 'count' | 'end'>;
-  /** Publishes an entry of the outbox, without waiting for it. */
-  publish: (id: string) => void;
-  log: Log;
-  now: () => Date;
-  newId: () => string;
-  suffix: () => string;
-}
 
 /** How often a cancellation that fails is tried, unless the system refused something. */
 const TRIES = 5;
@@ -55,12 +31,20 @@ const TRIES = 5;
  * done, so the next start does what is left. Doing it twice changes nothing.
  */
 export class Cancellations {
-  readonly #parts: CancellationsParts;
+  readonly #engine: Engine;
+  readonly #jobs: Pick<Jobs, 'count' | 'end'>;
+  readonly #publish: (id: string) => void;
   readonly #early = new EarlyCancels();
   #tries = 0;
 
-  constructor(parts: CancellationsParts) {
-    this.#parts = parts;
+  /**
+   * @param jobs what runs
+   * @param publish publishes an entry of the outbox, without waiting for it
+   */
+  constructor(engine: Engine, jobs: Pick<Jobs, 'count' | 'end'>, publish: (id: string) => void) {
+    this.#engine = engine;
+    this.#jobs = jobs;
+    this.#publish = publish;
   }
 
   /**
@@ -70,8 +54,8 @@ export class Cancellations {
    * @throws what should be tried again at the next tick, because of a full disk for instance
    */
   async honour(host: ActiveHost, tip: string): Promise<void> {
-    const { cancels } = this.#parts.deliveries.reports;
-    cancels.push(...this.#early.due(this.#parts.deliveries));
+    const { cancels } = this.#engine.deliveries.reports;
+    cancels.push(...this.#early.due(this.#engine.deliveries));
     const done = new Set<string>();
     for (let found = cancels[0]; found !== undefined; found = cancels[0]) {
       const { channel, message } = found;
@@ -88,7 +72,7 @@ export class Cancellations {
   #orGiveUp({ relPath }: CancelFound): (error: unknown) => void {
     return (error) => {
       if (isSystemError(error) || ++this.#tries < TRIES) throw error;
-      this.#parts.log('internal_error', { error: `cancelling by ${relPath}: ${reasonOf(error)}` });
+      this.#engine.log('internal_error', { error: `cancelling by ${relPath}: ${reasonOf(error)}` });
     };
   }
 
@@ -108,18 +92,18 @@ export class Cancellations {
     if (target === undefined) return;
     const { channel, relPath } = found;
     const place = { tip, from: channel };
-    const [believed] = await withoutForgedCancels(this.#parts.verifier, place, [found]);
+    const [believed] = await withoutForgedCancels(this.#engine.verifier, place, [found]);
     if (believed === undefined) {
       this.#ignore(found, target, 'its writer, whose key is pinned here, has not signed it');
       return;
     }
     // A scan keeps no text, and the reason is one.
-    const cancel = (await this.#parts.reader.message(tip, channel, relPath)) ?? found.message;
+    const cancel = (await this.#engine.reader.message(tip, channel, relPath)) ?? found.message;
     for (const actor of host.actors.keys()) {
       if (!isFor(target.message, actor, host.alias)) continue;
       if (!mayCancel(cancel, target.message) && found.unserved !== actor) continue;
       const batch = { actor, host: host.alias, channel, tip, messages: [relPath] };
-      const briefing = await brief(this.#parts, batch);
+      const briefing = await brief(this.#engine, batch);
       await this.#drop(actor, target, cancel, briefing);
       for (const more of steeringsOn(target, actor, briefing.channel))
         await this.#drop(actor, { ...more, channel }, cancel, briefing);
@@ -132,7 +116,7 @@ export class Cancellations {
     const { channel, message, unserved } = found;
     const place = targetOf(found);
     if (place.channel !== channel) return undefined;
-    const target = await this.#parts.reader.message(tip, channel, place.relPath);
+    const target = await this.#engine.reader.message(tip, channel, place.relPath);
     if (target === undefined) {
       this.#early.keep(found);
       return undefined;
@@ -145,7 +129,7 @@ export class Cancellations {
   }
 
   #ignore({ relPath }: CancelFound, target: MessageRef, reason: string): void {
-    this.#parts.log('cancel_ignored', { message: relPath, cancels: target.relPath, reason });
+    this.#engine.log('cancel_ignored', { message: relPath, cancels: target.relPath, reason });
   }
 
   /**
@@ -158,9 +142,9 @@ export class Cancellations {
     cancel: Message,
     briefing?: Briefing,
   ): Promise<void> {
-    const { deliveries, deadLetters, log, jobs } = this.#parts;
+    const { deliveries, deadLetters, log } = this.#engine;
     const { channel, relPath } = target;
-    const ended = jobs.count(actor, target);
+    const ended = this.#jobs.count(actor, target);
     const isOpen = ended > 0 || isWaiting(deliveries, actor, target);
     const letters = await deadLetters.all();
     const about = letters.filter(
@@ -171,7 +155,7 @@ export class Cancellations {
     const isDue = briefing === undefined ? isOpen : isUnsaid(actor, relPath, briefing);
     if (known === undefined ? isDue : known.state !== 'cancelled') {
       const delivery = { actor, channel, messages: [relPath] };
-      const { letter, rest } = cancelledLetters(this.#parts, delivery, cancel, known);
+      const { letter, rest } = cancelledLetters(this.#engine, delivery, cancel, known);
       // First: after a crash in between, the message has no letter, and gets one.
       if (rest !== undefined) await deadLetters.put(rest);
       // A reply that is taken back leaves its question open, so there is nothing to tell.
@@ -182,7 +166,7 @@ export class Cancellations {
     }
     if (isOpen) await deliveries.settle(actor, channel, [relPath]);
     // Not sooner: it has been paid for, and without the letter it would be run again.
-    jobs.end(actor, target);
+    this.#jobs.end(actor, target);
   }
 
   /** Takes back, in an actor's name, the tasks for a question to which others still owe an answer. */
@@ -192,7 +176,7 @@ export class Cancellations {
     { channel, relPath }: MessageRef,
     { channel: thread, lookup, cancelled }: Briefing,
   ): Promise<void> {
-    const { outbox, now, newId, suffix, publish } = this.#parts;
+    const { outbox, now, newId, suffix } = this.#engine;
     const owed = owedTasks(actor, [relPath], thread, lookup);
     if (owed.length === 0) return;
     const queued = await this.#queuedCancels();
@@ -213,12 +197,12 @@ export class Cancellations {
     if (commits.length === 0) return;
     const entry = { id: newId(), commits };
     await outbox.put(entry);
-    publish(entry.id);
+    this.#publish(entry.id);
   }
 
   /** What entries of the outbox take back already. */
   async #queuedCancels(): Promise<Set<string>> {
-    const entries = await this.#parts.outbox.all();
+    const entries = await this.#engine.outbox.all();
     return new Set(entries.flatMap(cancelsIn).map((one) => messageKey(targetOf(one))));
   }
 }

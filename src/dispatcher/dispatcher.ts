@@ -1,12 +1,11 @@
+import type { Engine } from './run/engine.ts';
 import { Emitter } from '../emitter.ts';
 import { reasonOf, isSystemError } from '../errors.ts';
 import type { Tier } from '../protocol/files/host-file.ts';
 import type { ActiveHost } from '../bus/approvals.ts';
 import { Batches } from './batches.ts';
 import { Cancellations } from './cancellations.ts';
-import { ChannelLinks } from '../bus/channel-links.ts';
-import { Crossings } from '../bus/crossings.ts';
-import type { DispatcherEvents, DispatcherParts, Running } from './dispatcher-parts.ts';
+import type { Running } from './jobs.ts';
 import { firstDue, type DueSource, type Startable } from './due.ts';
 import { FanIns } from './fan-ins.ts';
 import { Jobs } from './jobs.ts';
@@ -18,16 +17,11 @@ import { Retries } from './retries.ts';
 import { GatedMail } from './gated-mail.ts';
 import { startFacts, type Job } from './run/job.ts';
 import { atTheGate } from './run/plan.ts';
-import { Stalls, type ItemTroubles } from '../bus/stalls.ts';
 import { SteeredMail } from './steered-mail.ts';
 import { Tidings } from './tidings.ts';
-import { Troubles } from '../bus/troubles.ts';
 import { WaitingMail } from './waiting-mail.ts';
 import { work } from './run/work.ts';
 import type { DeadLetter } from '../state/dead-letters.ts';
-import type { Deliveries } from './intake/deliveries.ts';
-import type { Gated } from './gates/gated.ts';
-import type { Guards } from './run/guards.ts';
 import { tiersFor, untriedTiers } from './run/tier-choice.ts';
 import type { OutboxEntry } from '../state/outbox.ts';
 
@@ -37,7 +31,7 @@ import type { OutboxEntry } from '../state/outbox.ts';
  * outcome recorded → lane free → push → settled.
  */
 export class Dispatcher {
-  readonly #parts: DispatcherParts;
+  readonly #engine: Engine;
   readonly #lanes = new Lanes(mostRuns());
   /** The sources of runs, in the order in which they are asked. */
   readonly #sources: readonly DueSource[];
@@ -47,46 +41,35 @@ export class Dispatcher {
   readonly #steered: SteeredMail;
   readonly #cancellations: Cancellations;
   readonly #foreseen: ForeseenCancels;
-  readonly #reading: { links: ChannelLinks; crossings: Crossings };
   readonly #jobs = new Jobs();
   readonly #pushes = new Set<Promise<void>>();
-  readonly #stopRuns = new AbortController();
   #accepting = true;
   #pumping: Promise<void> = Promise.resolve();
-  /** Runs whose outcome cannot be written to disk. */
-  readonly unrecorded: Troubles;
-  /** Jobs that fail through no fault of their CLI. */
-  readonly stalled: Stalls;
-  readonly events: Emitter<DispatcherEvents>;
+  readonly events: Emitter<{
+    /** A run has ended, so there may be room for the next one. */ room: [];
+  }>;
 
-  constructor(parts: DispatcherParts) {
-    this.#parts = parts;
-    this.unrecorded = new Troubles(parts.now);
-    this.stalled = new Stalls(parts.now, parts.log);
+  constructor(engine: Engine) {
+    this.#engine = engine;
     this.events = new Emitter((error) => {
-      parts.log('internal_error', { error: reasonOf(error) });
+      engine.log('internal_error', { error: reasonOf(error) });
     });
-    const { transport, reader } = parts;
-    const links = new ChannelLinks(transport, reader);
-    this.#reading = { links, crossings: new Crossings(transport, reader) };
-    this.joins = new Joins({ ...parts, ...this.#reading });
-    const [troubles, batches] = [this.stalled.mail, new Batches(reader)];
-    const shared = { ...parts, troubles, batches, lanes: this.#lanes };
+    this.joins = new Joins(engine);
+    const batches = new Batches(engine.reader);
     const publish = (id: string): void => {
-      this.#track(parts.publisher.publish(id).then(() => undefined));
+      this.#track(engine.publisher.publish(id).then(() => undefined));
     };
     this.#sources = [
       // First, as it knows which mail the others leave alone.
-      new GatedMail({ ...shared, ...this.#reading, publish }),
-      new WaitingMail({ ...shared, joins: this.joins }),
-      new DueRetries({ ...shared, retries: new Retries(parts) }),
+      new GatedMail(engine, this.#lanes, publish),
+      new WaitingMail(engine, this.#lanes, batches, this.joins),
+      new DueRetries(engine, this.#lanes, batches),
     ];
-    this.#fanIns = new FanIns(parts);
-    this.#steered = new SteeredMail(shared);
-    this.#tidings = new Tidings({ ...parts, ...this.#reading });
-    const cancelling = { ...parts, ...this.#reading, jobs: this.#jobs, publish };
-    this.#cancellations = new Cancellations(cancelling);
-    this.#foreseen = new ForeseenCancels(parts, this.#cancellations);
+    this.#fanIns = new FanIns(engine);
+    this.#steered = new SteeredMail(engine);
+    this.#tidings = new Tidings(engine);
+    this.#cancellations = new Cancellations(engine, this.#jobs, publish);
+    this.#foreseen = new ForeseenCancels(engine, this.#cancellations);
   }
 
   /**
@@ -95,13 +78,13 @@ export class Dispatcher {
    */
   async cancel(): Promise<void> {
     await this.#foreseen.again();
-    const { hosts, deliveries, log } = this.#parts;
+    const { hosts, deliveries, log } = this.#engine;
     if (hosts.active !== undefined) this.#jobs.endUnserved(hosts.active, log);
     const tip = deliveries.mailboxes.scanned;
     if (hosts.active !== undefined && tip !== undefined)
       await this.#cancellations.honour(hosts.active, tip);
     // A decision may take processes to verify, and nothing waits for that but its run.
-    if (tip !== undefined) void this.#parts.permissions.look(tip);
+    if (tip !== undefined) void this.#engine.permissions.look(tip);
   }
 
   /**
@@ -109,7 +92,7 @@ export class Dispatcher {
    * to work, or answers that have waited long enough for others.
    */
   nextStart(): Promise<Date | undefined> {
-    return firstDue([...this.#sources, this.joins], this.#parts.now());
+    return firstDue([...this.#sources, this.joins], this.#engine.now());
   }
 
   get running(): Running[] {
@@ -121,8 +104,8 @@ export class Dispatcher {
    * delivered again.
    */
   async endLeftovers(): Promise<void> {
-    await this.#parts.permissions.begin();
-    await endLeftovers(this.#parts, { ...this.#parts.desks, log: this.#parts.log });
+    await this.#engine.permissions.begin();
+    await endLeftovers(this.#engine);
   }
 
   /**
@@ -137,15 +120,15 @@ export class Dispatcher {
   }
 
   async #startJobs(): Promise<void> {
-    const host = this.#parts.hosts.active;
+    const host = this.#engine.hosts.active;
     if (host === undefined) return;
-    const tip = this.#parts.deliveries.mailboxes.scanned;
+    const tip = this.#engine.deliveries.mailboxes.scanned;
     const told = tip === undefined ? [] : await this.#tidings.write(host.alias, tip);
     for (const push of told) this.#track(push);
-    if (await this.#parts.guards.paused()) return;
-    await this.#parts.guards.look();
+    if (await this.#engine.guards.paused()) return;
+    await this.#engine.guards.look();
     await this.#steered.look(this.#jobs);
-    const { mail } = this.stalled;
+    const { mail } = this.#engine.stalled;
     for (const source of this.#sources)
       for await (const one of source.due(host))
         await mail.try(one.actor, () => this.#startIfRoom(host, one));
@@ -154,10 +137,10 @@ export class Dispatcher {
 
   async #startIfRoom(host: ActiveHost, startable: Startable): Promise<void> {
     const { actor, untried, fanIn, tip } = startable;
-    if (this.stalled.isGivenUp(startable)) return;
+    if (this.#engine.stalled.isGivenUp(startable)) return;
     if (!(await this.#fanIns.mayBegin(fanIn, tip))) return;
     const isRead = await this.#fanIns.hasRead(fanIn, startable);
-    const tier = await this.#parts.guards.choose(untried, startable);
+    const tier = await this.#engine.guards.choose(untried, startable);
     // In the lane of its tier there has to be room.
     if (tier === undefined || !this.#accepting || !this.#lanes.enter(actor, tier)) return;
     this.#start(host.alias, tier, startable, isRead);
@@ -182,18 +165,18 @@ export class Dispatcher {
     this.#accepting = false;
     await this.#pumping.catch(() => undefined);
     const timer = setTimeout(() => {
-      this.#stopRuns.abort();
+      this.#engine.stop.abort();
     }, grace);
     while (!this.#jobs.isEmpty) await Promise.race(this.#jobs.ends);
     clearTimeout(timer);
-    await this.#parts.sessions.warm.endAll();
-    await inTime(this.#parts.publisher, () => this.drain());
+    await this.#engine.sessions.warm.endAll();
+    await inTime(this.#engine.publisher, () => this.drain());
   }
 
   /** Ends the runs immediately, after a second signal. */
   stopNow(): void {
     this.#accepting = false;
-    this.#stopRuns.abort();
+    this.#engine.stop.abort();
   }
 
   /**
@@ -205,36 +188,26 @@ export class Dispatcher {
     const { letter, ...taken } = startable.begin();
     const batch = { ...taken, isDealt: taken.isDealt || isRead };
     const { actor, channel, messages } = batch;
-    const tip = this.#parts.deliveries.mailboxes.scanned ?? '';
-    const id = this.#parts.newId();
+    const tip = this.#engine.deliveries.mailboxes.scanned ?? '';
+    const id = this.#engine.newId();
     const cancel = new AbortController();
     const usual: Job = { ...batch, id, host, tier, tiers, tip, cancel: cancel.signal };
-    const job = atTheGate(this.#parts.gated, usual);
+    const job = atTheGate(this.#engine.gated, usual);
     if (tier.session === 'warm') job.steering = this.#steered.steeringOf(job);
     const facts = { actor, channel, tier: tier.name, messages };
-    this.#parts.log('dispatch_start', startFacts(job, letter));
-    const running = { ...facts, since: this.#parts.now().toISOString() };
-    this.#parts.guards.begin(job);
+    this.#engine.log('dispatch_start', startFacts(job, letter));
+    const running = { ...facts, since: this.#engine.now().toISOString() };
+    this.#engine.guards.begin(job);
     this.#fanIns.begin(fanIn, tip);
-    const parts = {
-      ...this.#parts,
-      ...this.#reading,
-      budgets: this.#parts.guards.budgets,
-      isHeld: (of: Tier) => this.#parts.guards.isHeld(of),
-      dir: this.#parts.transport.dir,
-      unrecorded: this.unrecorded,
-      stalled: this.stalled,
-      signal: this.#stopRuns.signal,
-    };
     let answered: string[] | undefined;
-    const working = work(parts, job, letter).then(({ push, answers }) => {
+    const working = work(this.#engine, job, letter).then(({ push, answers }) => {
       if (push !== undefined) this.#track(push);
       answered = answers;
     });
     const done = working.finally(() => {
       this.#jobs.delete(job.id);
       this.#fanIns.end(fanIn, answered);
-      this.#parts.guards.end(job);
+      this.#engine.guards.end(job);
       startable.end?.();
       this.#lanes.leave(actor, tier);
       this.events.emit('room');
@@ -245,68 +218,61 @@ export class Dispatcher {
   #track(push: Promise<void>): void {
     const tracked = push
       .catch((error: unknown) => {
-        this.#parts.log('push_failed', { reason: reasonOf(error) });
+        this.#engine.log('push_failed', { reason: reasonOf(error) });
       })
       .finally(() => this.#pushes.delete(tracked));
     this.#pushes.add(tracked);
   }
 }
 
-interface DueRetriesParts {
-  retries: Retries;
-  deliveries: Deliveries;
-  lanes: Lanes;
-  guards: Pick<Guards, 'budgets'>;
-  batches: Batches;
-  gated: Gated;
-  troubles: ItemTroubles;
-}
-
 /** Runs for dead letters that are to be retried, each one at its time. */
 class DueRetries implements DueSource {
-  readonly #parts: DueRetriesParts;
+  readonly #engine: Engine;
+  readonly #lanes: Pick<Lanes, 'isFree'>;
+  readonly #batches: Batches;
+  readonly #retries: Retries;
 
-  constructor(parts: DueRetriesParts) {
-    this.#parts = parts;
+  constructor(engine: Engine, lanes: Pick<Lanes, 'isFree'>, batches: Batches) {
+    this.#engine = engine;
+    this.#lanes = lanes;
+    this.#batches = batches;
+    this.#retries = new Retries(engine);
   }
 
   next(): Promise<Date | undefined> {
-    return this.#parts.retries.next();
+    return this.#retries.next();
   }
 
   async *due(host: ActiveHost): AsyncGenerator<Startable> {
-    const { retries, troubles } = this.#parts;
-    for (const letter of await retries.due())
-      yield* troubles.each(`dead letter ${letter.id}`, this.#dueFor(host, letter));
+    for (const letter of await this.#retries.due())
+      yield* this.#engine.stalled.mail.each(`dead letter ${letter.id}`, this.#dueFor(host, letter));
   }
 
   async *#dueFor(host: ActiveHost, letter: DeadLetter): AsyncGenerator<Startable> {
-    const { retries, deliveries, lanes, batches, guards, gated } = this.#parts;
+    const { deliveries, guards, gated } = this.#engine;
     const { id, actor, channel, messages } = letter;
     const tiers = tiersFor(host.actors.get(actor) ?? [], [], letter);
     const untried = untriedTiers(tiers, letter);
-    if (!untried.some((tier) => lanes.isFree(actor, tier))) return;
+    if (!untried.some((tier) => this.#lanes.isFree(actor, tier))) return;
     if (guards.budgets.waits({ actor, channel, messages }, untried)) return;
     if (gated.waits({ actor, channel, messages })) return;
     const tip = deliveries.mailboxes.scanned ?? '';
     yield {
       actor,
       ...{ channel, messages, tiers, untried },
-      fanIn: await batches.fanInOfLetter(tip, letter),
+      fanIn: await this.#batches.fanInOfLetter(tip, letter),
       tip,
       begin: () => {
-        retries.begin(id);
+        this.#retries.begin(id);
         const batch = { actor, channel, messages, released: true, isRest: false, isDealt: false };
         return { ...batch, letter };
       },
       end: () => {
-        retries.end(id);
+        this.#retries.end(id);
       },
     };
   }
 }
-
-type Parts = Pick<DispatcherParts, 'outbox' | 'hosts' | 'deliveries' | 'log'>;
 
 /**
  * Entries of this machine's outbox that take something back here, which is ended before they are
@@ -314,14 +280,14 @@ type Parts = Pick<DispatcherParts, 'outbox' | 'hosts' | 'deliveries' | 'log'>;
  * looked at again with each tick, because the remote may be out of reach.
  */
 class ForeseenCancels {
-  readonly #parts: Parts;
+  readonly #engine: Engine;
   readonly #cancellations: Pick<Cancellations, 'foresee'>;
   readonly #left = new Set<OutboxEntry>();
 
-  constructor(parts: Parts, cancellations: Pick<Cancellations, 'foresee'>) {
-    this.#parts = parts;
+  constructor(engine: Engine, cancellations: Pick<Cancellations, 'foresee'>) {
+    this.#engine = engine;
     this.#cancellations = cancellations;
-    parts.outbox.events.on('seen', (entry) => {
+    engine.outbox.events.on('seen', (entry) => {
       void this.#look(entry);
     });
   }
@@ -332,7 +298,7 @@ class ForeseenCancels {
   }
 
   async #look(entry: OutboxEntry): Promise<void> {
-    const { hosts, deliveries, log } = this.#parts;
+    const { hosts, deliveries, log } = this.#engine;
     const tip = deliveries.mailboxes.scanned;
     if (hosts.active === undefined || tip === undefined) return;
     try {

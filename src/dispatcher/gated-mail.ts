@@ -1,27 +1,18 @@
+import type { Lanes } from './lanes.ts';
+import type { Engine } from './run/engine.ts';
 import type { ActiveHost } from '../bus/approvals.ts';
 import { Decisions } from '../bus/decisions.ts';
-import type { ItemTroubles } from '../bus/stalls.ts';
 import { passed } from '../crash-points.ts';
 import type { Tier } from '../protocol/files/host-file.ts';
 import { MOST_IGNORED, type Gate } from '../state/gates.ts';
-import type { DispatcherParts } from './dispatcher-parts.ts';
 import type { DueSource, Startable } from './due.ts';
-import { isOf, type Gated } from './gates/gated.ts';
-import type { Lanes } from './lanes.ts';
+import { isOf } from './gates/gated.ts';
 import { brief, type Briefing } from './run/briefing.ts';
-import type { RunParts } from './run/job.ts';
+
 import { proposedAnew, standingOf, takeBack } from './gates/proposal.ts';
 import { announce } from './run/plan.ts';
 import { outgoing } from '../protocol/outgoing.ts';
 import { answerMessages, type Placed } from '../protocol/reply.ts';
-
-export interface GatedMailParts extends DispatcherParts, Pick<RunParts, 'links' | 'crossings'> {
-  lanes: Lanes;
-  /** Those of gates too, of which nobody can say whether they were decided. */
-  troubles: ItemTroubles;
-  /** Publishes an entry of the outbox, without waiting for it. */
-  publish: (id: string) => void;
-}
 
 /**
  * The mail that waits for somebody to approve a plan (decision 46): what was decided is found out from the
@@ -30,14 +21,19 @@ export interface GatedMailParts extends DispatcherParts, Pick<RunParts, 'links' 
  * otherwise, is removed.
  */
 export class GatedMail implements DueSource {
-  readonly #parts: GatedMailParts;
+  readonly #engine: Engine;
+  readonly #lanes: Pick<Lanes, 'isFree'>;
+  readonly #publish: (id: string) => void;
   readonly #decisions: Decisions;
   /** By gate, the commit at which its mail was looked at last. */
   readonly #looked = new Map<string, string>();
 
-  constructor(parts: GatedMailParts) {
-    this.#parts = parts;
-    this.#decisions = new Decisions(parts);
+  /** @param publish publishes an entry of the outbox, without waiting for it */
+  constructor(engine: Engine, lanes: Pick<Lanes, 'isFree'>, publish: (id: string) => void) {
+    this.#engine = engine;
+    this.#lanes = lanes;
+    this.#publish = publish;
+    this.#decisions = new Decisions(engine);
   }
 
   /** Nothing of it is due by the clock: no time runs what nobody has approved. */
@@ -46,7 +42,7 @@ export class GatedMail implements DueSource {
   }
 
   async *due(host: ActiveHost): AsyncGenerator<Startable> {
-    const { gated, deliveries, lanes, guards, troubles } = this.#parts;
+    const { gated, deliveries, guards, stalled } = this.#engine;
     await gated.load();
     const tip = deliveries.mailboxes.scanned;
     if (tip === undefined) return;
@@ -55,11 +51,13 @@ export class GatedMail implements DueSource {
       if (tiers === undefined) continue;
       const tier = tiers.find((one) => isOf(found, one));
       // Without `ssh-keygen`, or with a full disk: nothing runs, and it is looked at again.
-      const looked = troubles.try(`gate ${found.id}`, () => this.#lookAt(host, tip, found, tier));
+      const looked = stalled.mail.try(`gate ${found.id}`, () =>
+        this.#lookAt(host, tip, found, tier),
+      );
       const gate = await looked;
       if (gate?.decided?.decision !== 'approve' || tier === undefined) continue;
       const { actor, channel, messages } = gate;
-      if (!this.#isPending(gate) || !lanes.isFree(actor, tier)) continue;
+      if (!this.#isPending(gate) || !this.#lanes.isFree(actor, tier)) continue;
       if (guards.budgets.waits({ actor, channel, messages }, [tier])) continue;
       yield {
         ...{ actor, channel, messages, tiers: [tier], untried: [tier] },
@@ -89,40 +87,43 @@ export class GatedMail implements DueSource {
     }
     if (gate.announced !== true) await this.#announce(gate);
     const decided = gate.decided === undefined ? await this.#judged(tip, gate) : gate;
-    if (decided.decided?.decision === 'deny')
-      await answerDenied(this.#parts, host.alias, decided, () => this.#brief(host, tip, decided));
+    if (decided.decided?.decision === 'deny') {
+      const read = (): Promise<Briefing> => this.#brief(host, tip, decided);
+      const entry = await answerDenied(this.#engine, host.alias, decided, read);
+      if (entry !== undefined) this.#publish(entry);
+    }
     if (decided.decided === undefined && isNews) await this.#askAgain(host, tip, decided);
     return decided;
   }
 
   /** Crash order: the message that takes the proposal back in the outbox → no gate. */
   async #remove(host: ActiveHost, gate: Gate, why: string): Promise<void> {
-    const { gated, publish, log } = this.#parts;
+    const { gated, log } = this.#engine;
     const { id, actor, channel, messages, proposal, decided } = gate;
     const over =
-      decided === undefined ? await takeBack(this.#parts, host.alias, gate, why) : undefined;
+      decided === undefined ? await takeBack(this.#engine, host.alias, gate, why) : undefined;
     log('gate_removed', { actor, channel, messages, proposal: proposal.relPath, reason: why });
     await gated.remove(id);
     this.#looked.delete(id);
-    if (over !== undefined) publish(over);
+    if (over !== undefined) this.#publish(over);
   }
 
   async #announce(gate: Gate): Promise<void> {
-    await announce(this.#parts, gate);
-    this.#parts.publish(gate.entry.id);
+    await announce(this.#engine, gate);
+    this.#publish(gate.entry.id);
   }
 
   /** Asks once more where the bus does not have the proposal as this machine has written it. */
   async #askAgain(host: ActiveHost, tip: string, gate: Gate): Promise<void> {
-    const reason = await standingOf(this.#parts, tip, gate);
+    const reason = await standingOf(this.#engine, tip, gate);
     if (reason === 'as_written' || reason === 'on_its_way') return;
-    const again = reason === 'removed' ? gate : proposedAnew(this.#parts, host.alias, gate);
+    const again = reason === 'removed' ? gate : proposedAnew(this.#engine, host.alias, gate);
     if (again === undefined) return;
     const { actor, proposal } = gate;
     const anew = { proposal: proposal.relPath, message: again.proposal.relPath };
-    this.#parts.log('proposed_again', { actor, ...anew, reason });
+    this.#engine.log('proposed_again', { actor, ...anew, reason });
     // Until it is announced, the next start does so.
-    if (again !== gate) await this.#parts.gated.put(again);
+    if (again !== gate) await this.#engine.gated.put(again);
     await this.#announce(again);
   }
 
@@ -133,7 +134,7 @@ export class GatedMail implements DueSource {
     gate: Gate,
     tier: Tier | undefined,
   ): Promise<string | undefined> {
-    const { deliveries, deadLetters, transport } = this.#parts;
+    const { deliveries, deadLetters, transport } = this.#engine;
     const { actor, channel, messages, open } = gate;
     if (gate.answer !== undefined) return undefined;
     if (tier === undefined) return 'the gate of its tier has changed';
@@ -161,7 +162,7 @@ export class GatedMail implements DueSource {
 
   /** Whether all of its mail is in the mailbox, and in no run. */
   #isPending({ actor, channel, messages }: Gate): boolean {
-    const { mailboxes } = this.#parts.deliveries;
+    const { mailboxes } = this.#engine.deliveries;
     const box = mailboxes.waiting().find((one) => one.actor === actor && one.channel === channel);
     const pending = new Set(box?.messages.map(({ relPath }) => relPath));
     return messages.every((message) => pending.has(message));
@@ -169,7 +170,7 @@ export class GatedMail implements DueSource {
 
   /** The gate with what was decided by now, and with what is ignored. */
   async #judged(tip: string, gate: Gate): Promise<Gate> {
-    const { gated, reader, log } = this.#parts;
+    const { gated, reader, log } = this.#engine;
     const { proposal, approver, actor } = gate;
     const { decided, ignored } = await this.#decisions.judge(tip, { ...proposal, approver });
     const known = new Set(gate.ignored.map(({ relPath }) => relPath));
@@ -192,7 +193,7 @@ export class GatedMail implements DueSource {
   }
 
   #brief(host: ActiveHost, tip: string, { actor, channel, messages }: Gate): Promise<Briefing> {
-    return brief(this.#parts, { tip, channel, messages, actor, host: host.alias });
+    return brief(this.#engine, { tip, channel, messages, actor, host: host.alias });
   }
 }
 
@@ -202,28 +203,20 @@ function named({ relPath, ...facts }: { relPath: string; from: string; decision:
   return { message: relPath, ...facts };
 }
 
-interface DenialParts extends Pick<
-  DispatcherParts,
-  'outbox' | 'publisher' | 'deliveries' | 'deadLetters' | 'newId' | 'suffix' | 'now'
-> {
-  gated: Gated;
-  /** Publishes an entry of the outbox, without waiting for it. */
-  publish: (id: string) => void;
-}
-
 /**
  * Answers with the note of a denial. Crash order: the answer in the gate → in the outbox → no gate.
  *
  * @param host the alias of this machine
  * @param brief reads the mail of the gate; called once at most
+ * @returns the entry to publish, if there is one
  */
 async function answerDenied(
-  parts: DenialParts,
+  engine: Engine,
   host: string,
   gate: Gate,
   brief: () => Promise<Briefing>,
-): Promise<void> {
-  const { gated, outbox, publisher, deliveries, deadLetters, publish } = parts;
+): Promise<string | undefined> {
+  const { gated, outbox, publisher, deliveries, deadLetters } = engine;
   const { actor, channel, messages } = gate;
   let { answer } = gate;
   if (answer === undefined) {
@@ -232,11 +225,11 @@ async function answerDenied(
       (one) =>
         one.actor === actor && one.channel === channel && one.messages.includes(messages[0] ?? ''),
     );
-    const answers = denial(parts, host, gate, await brief());
+    const answers = denial(engine, host, gate, await brief());
     answer = {
-      id: parts.newId(),
+      id: engine.newId(),
       commits: answers.map(
-        ({ message, channel: to }) => outgoing(message, to, host, parts.suffix()).commit,
+        ({ message, channel: to }) => outgoing(message, to, host, engine.suffix()).commit,
       ),
       delivery: { actor, channel, messages, ...(letter && { deadLetter: letter.id }) },
     };
@@ -253,11 +246,11 @@ async function answerDenied(
     passed('denial_queued');
   }
   await gated.remove(gate.id);
-  if (answer.commits.length > 0) publish(answer.id);
+  return answer.commits.length > 0 ? answer.id : undefined;
 }
 
 function denial(
-  { now }: DenialParts,
+  { now }: Engine,
   host: string,
   { actor, channel, decided }: Gate,
   { plans, batch }: Briefing,

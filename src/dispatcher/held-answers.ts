@@ -1,29 +1,11 @@
+import type { Engine } from './run/engine.ts';
 import { createHash } from 'node:crypto';
-import type { ChannelLinks } from '../bus/channel-links.ts';
-import type { Crossings } from '../bus/crossings.ts';
-import type { Verifier } from '../bus/verifier.ts';
-import type { MessageReader } from '../bus/message-reader.ts';
-import type { Publisher } from '../bus/publisher.ts';
 import { reasonOf } from '../errors.ts';
-import type { Log } from '../log.ts';
 import { outgoing } from '../protocol/outgoing.ts';
 import { answerMessages } from '../protocol/reply.ts';
-import type { HeldEntry, Outbox, OutboxEntry } from '../state/outbox.ts';
-import type { Transport } from '../transport/transport.ts';
+import type { HeldEntry, OutboxEntry } from '../state/outbox.ts';
 import { brief } from './run/briefing.ts';
 import { peopleWhoWait, whileHeld } from './run/waiting-note.ts';
-
-export interface HeldAnswersParts {
-  outbox: Outbox;
-  publisher: Publisher;
-  transport: Transport;
-  reader: MessageReader;
-  links: ChannelLinks;
-  crossings: Crossings;
-  verifier: Verifier;
-  log: Log;
-  now: () => Date;
-}
 
 /** Milliseconds until an answer is looked at again whose messages cannot be read. */
 const WAIT_MS = 60_000;
@@ -36,11 +18,11 @@ const WAIT_MS = 60_000;
  * is derived from the entry, so one that is written twice is on the bus once.
  */
 export class HeldAnswers {
-  readonly #parts: HeldAnswersParts;
+  readonly #engine: Engine;
   readonly #notBefore = new Map<string, number>();
 
-  constructor(parts: HeldAnswersParts) {
-    this.#parts = parts;
+  constructor(engine: Engine) {
+    this.#engine = engine;
   }
 
   /**
@@ -50,7 +32,7 @@ export class HeldAnswers {
    * @returns what is on its way to the bus
    */
   async write(host: string, tip: string): Promise<Promise<void>[]> {
-    const { outbox, publisher, log, now } = this.#parts;
+    const { outbox, publisher, log, now } = this.#engine;
     const pushes: Promise<void>[] = [];
     for (const held of await outbox.held()) {
       if (held.told === true || held.delivery === undefined) continue;
@@ -77,7 +59,7 @@ export class HeldAnswers {
   ): Promise<OutboxEntry | 'later' | undefined> {
     if (delivery === undefined) return undefined;
     const { actor, channel, messages } = delivery;
-    const briefing = await brief(this.#parts, { actor, host, channel, tip, messages });
+    const briefing = await brief(this.#engine, { actor, host, channel, tip, messages });
     if (briefing.unread.length > 0) return 'later';
     const body = `${actor} on ${host} has an answer that is held there, as something in it looks like a secret. It comes when somebody on ${host} lets it go: crosstalk outbox\n`;
     const writer = { actor, host, at: new Date(at) };

@@ -158,7 +158,7 @@ export class HostFileInForce {
   /** Keeps the profiles that can be read, and reports those that cannot. */
   async #lookAtProfiles(tip: string): Promise<void> {
     const { approving, lastGood, now } = this.#parts;
-    const place = { transport: approving.transport, stateDir: dirname(lastGood), now };
+    const place = { transport: approving.transport, paths: { root: dirname(lastGood) }, now };
     for (const actor of this.#active?.actors.keys() ?? []) {
       const found = await profileInForce(place, tip, actor);
       if (found.problem !== undefined) this.#say('profile_invalid', found.problem);

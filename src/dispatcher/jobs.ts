@@ -1,8 +1,16 @@
 import type { Log } from '../log.ts';
 import { messageKey, type MessageRef } from '../protocol/message-ref.ts';
-import type { Running } from './dispatcher-parts.ts';
 import type { FanIn } from './fan-ins.ts';
 import type { Job } from './run/job.ts';
+
+/** A current run, as the heartbeat shows it. */
+export interface Running {
+  actor: string;
+  channel: string;
+  tier: string;
+  since: string;
+  messages: string[];
+}
 
 /** A job under way. */
 interface Under {

@@ -1,28 +1,12 @@
+import type { Engine } from './run/engine.ts';
 import { formatAddress } from '../protocol/address.ts';
 import { JOIN_TIMEOUT, joinOf, type Join } from '../protocol/join.ts';
 import type { Delivery } from '../protocol/mailbox.ts';
-import type { ChannelLinks } from '../bus/channel-links.ts';
-import type { Crossings } from '../bus/crossings.ts';
-import type { Verifier } from '../bus/verifier.ts';
-import type { MessageReader } from '../bus/message-reader.ts';
 import { profileInForce } from '../bus/profiles.ts';
-import type { Log } from '../log.ts';
 import type { Joining } from '../state/heartbeat.ts';
-import type { Transport } from '../transport/transport.ts';
 import type { FanIn } from './fan-ins.ts';
 import { brief } from './run/briefing.ts';
 import { isCancelled, questionsOf } from './run/conclude.ts';
-
-export interface JoinsParts {
-  transport: Transport;
-  reader: MessageReader;
-  links: ChannelLinks;
-  crossings: Crossings;
-  verifier: Verifier;
-  stateDir: string;
-  log: Log;
-  now: () => Date;
-}
 
 /** What is known about the waiting answers of one conversation. */
 interface Known {
@@ -48,11 +32,11 @@ type Waiting = readonly { actor: string; channel: string; messages: readonly Del
  * the record, so nothing is stored.
  */
 export class Joins {
-  readonly #parts: JoinsParts;
+  readonly #engine: Engine;
   readonly #known = new Map<string, Known>();
 
-  constructor(parts: JoinsParts) {
-    this.#parts = parts;
+  constructor(engine: Engine) {
+    this.#engine = engine;
   }
 
   /** Forgets what does not wait any more. */
@@ -90,7 +74,7 @@ export class Joins {
     const before = this.#known.get(key);
     const known = before ?? { actor, channel, questions, seen: new Map<string, number>() };
     const messages = batch.map(({ relPath }) => relPath);
-    const now = this.#parts.now().getTime();
+    const now = this.#engine.now().getTime();
     const seen = messages.map((relPath) => known.seen.get(relPath) ?? now);
     // After the clock was set back, what was seen at a later time begins to wait at this one.
     const isSetBack = seen.some((time) => time > now);
@@ -100,18 +84,18 @@ export class Joins {
     this.#known.set(key, { ...known, messages, tip, join });
     const waits = join !== undefined && join.until > now;
     if (waits && before?.join === undefined)
-      this.#parts.log('joining', { ...joiningOf({ ...known, messages }, join) });
+      this.#engine.log('joining', { ...joiningOf({ ...known, messages }, join) });
     return waits;
   }
 
   async #joinAt(host: string, tip: string, known: Known): Promise<Join | undefined> {
     const { actor, channel, messages, seen } = known;
-    const { profile } = await profileInForce(this.#parts, tip, actor);
+    const { profile } = await profileInForce(this.#engine, tip, actor);
     if (profile?.wake !== 'all') return undefined;
-    const briefing = await brief(this.#parts, { tip, channel, messages, actor, host });
+    const briefing = await brief(this.#engine, { tip, channel, messages, actor, host });
     // What can't be read, or was taken back, is the business of the run that finds it out.
     if (briefing.unread.length > 0 || isCancelled(actor, briefing)) return undefined;
-    const now = this.#parts.now().getTime();
+    const now = this.#engine.now().getTime();
     return joinOf(
       { ...briefing, actor, questions: questionsOf(actor, briefing) },
       (relPath) => seen.get(relPath) ?? now,
@@ -121,7 +105,7 @@ export class Joins {
 
   /** The answers that wait at the moment. */
   get waiting(): Joining[] {
-    const now = this.#parts.now().getTime();
+    const now = this.#engine.now().getTime();
     return [...this.#known.values()].flatMap((known) =>
       known.join === undefined || known.join.until <= now ? [] : [joiningOf(known, known.join)],
     );

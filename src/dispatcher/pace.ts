@@ -1,7 +1,7 @@
+import type { DispatcherApp } from '../bus/app.ts';
+import type { ServeOptions } from './serve-options.ts';
 import { reasonOf } from '../errors.ts';
 import { HOSTS } from '../protocol/layout.ts';
-import type { Log } from '../log.ts';
-import type { Transport } from '../transport/transport.ts';
 
 /** Milliseconds between polls of an idle machine that serves one transport. */
 const QUIET_MS = 5000;
@@ -62,30 +62,33 @@ export function intervalFor({ serving, hosts, reads, isTold }: Sharers): Interva
   };
 }
 
-export interface PaceParts {
-  transport: Pick<Transport, 'limits' | 'tip' | 'list'>;
-  /** The dispatchers of this user on this machine, this one included. */
-  serving: () => Promise<number>;
-  bell: { readonly isUp: boolean };
-  log: Log;
-}
-
 /** The pace of polling: what was given, or what this machine and the remote can bear. */
 export class Pace {
   readonly #given: number | undefined;
-  readonly #parts: PaceParts;
+  readonly #app: Pick<DispatcherApp, 'transport' | 'log'>;
+  readonly #serving: () => Promise<number>;
+  readonly #bell: { readonly isUp: boolean };
   #found: Sharers = { serving: 1, hosts: 0 };
   #looked = -Infinity;
 
-  /** @param given milliseconds; undefined to find them out */
-  constructor(given: number | undefined, parts: PaceParts) {
-    this.#given = given;
-    this.#parts = parts;
+  /**
+   * @param interval milliseconds; undefined to find them out
+   * @param serving counts the dispatchers of this user on this machine, this one included
+   */
+  constructor(
+    app: Pick<DispatcherApp, 'transport' | 'log'>,
+    { interval, serving }: Pick<ServeOptions, 'interval' | 'serving'>,
+    bell: { readonly isUp: boolean },
+  ) {
+    this.#app = app;
+    this.#given = interval;
+    this.#serving = serving;
+    this.#bell = bell;
   }
 
   get interval(): Interval {
     if (this.#given !== undefined) return { ms: this.#given };
-    return intervalFor({ ...this.#found, isTold: this.#parts.bell.isUp });
+    return intervalFor({ ...this.#found, isTold: this.#bell.isUp });
   }
 
   /** Whether news among others should not make this host poll sooner: all hosts see them. */
@@ -99,19 +102,19 @@ export class Pace {
     if (this.#given !== undefined || now - this.#looked < LOOK_MS) return;
     this.#looked = now;
     void this.#find().catch((error: unknown) => {
-      this.#parts.log('internal_error', { error: `pace: ${reasonOf(error)}` });
+      this.#app.log('internal_error', { error: `pace: ${reasonOf(error)}` });
     });
   }
 
   async #find(): Promise<void> {
-    const { transport, serving } = this.#parts;
+    const { transport } = this.#app;
     const { readsPerSecond: reads } = transport.limits ?? {};
     const hosts = reads === undefined ? 0 : await this.#hosts();
-    this.#found = { serving: await serving(), hosts, reads };
+    this.#found = { serving: await this.#serving(), hosts, reads };
   }
 
   async #hosts(): Promise<number> {
-    const { transport } = this.#parts;
+    const { transport } = this.#app;
     const tip = await transport.tip();
     if (tip === undefined) return 0;
     const files = await transport.list(tip, [HOSTS]);

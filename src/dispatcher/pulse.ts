@@ -1,6 +1,6 @@
 import type { Heartbeat } from '../state/heartbeat.ts';
 import type { Interval } from './pace.ts';
-import type { TickParts } from './tick.ts';
+import type { Dispatching } from './tick.ts';
 import type { BellState } from './bell/far-bell.ts';
 import type { Trouble } from '../bus/troubles.ts';
 
@@ -23,13 +23,13 @@ export interface ServiceFacts {
 const MOST_PROBLEMS = 20;
 
 /** The current state of a dispatcher, for `crosstalk status`. */
-export async function pulse(parts: TickParts, facts: ServiceFacts): Promise<Heartbeat> {
-  const { dispatcher, deliveries, hosts, publisher, transport, schedules } = parts;
-  const subscriptions = parts.answersElsewhere.problems;
+export async function pulse(app: Dispatching, facts: ServiceFacts): Promise<Heartbeat> {
+  const { dispatcher, deliveries, hosts, publisher, transport, schedules } = app;
+  const subscriptions = app.answersElsewhere.problems;
   const { fetchFailing } = facts;
   const { failing } = publisher;
-  const stalled = facts.tickFailing ?? dispatcher.stalled.first;
-  const unrecorded = dispatcher.unrecorded.first;
+  const stalled = facts.tickFailing ?? app.stalled.first;
+  const unrecorded = app.unrecorded.first;
   const joining = dispatcher.joins.waiting;
   const counts = deliveries.mailboxes.counts();
   return {
@@ -44,7 +44,7 @@ export async function pulse(parts: TickParts, facts: ServiceFacts): Promise<Hear
     running: dispatcher.running,
     pending: counts.pending,
     ...(counts.awaiting > 0 && { unread: counts.awaiting }),
-    parked: parts.guards.deferrals,
+    parked: app.guards.deferrals,
     ...(joining.length > 0 && { joining }),
     ...(fetchFailing && {
       fetch_failing_since: fetchFailing.since,

@@ -9,11 +9,6 @@ export interface ServeOptions {
   /** Milliseconds that runs are given to finish when the dispatcher stops. */
   grace: number;
   once: boolean;
-  /** The home directory of the user, for paths in settings. */
-  home: string | undefined;
-  now: () => Date;
-  /** Returns a number from 0 to 1. */
-  random: () => number;
   /** Carries out a `send` that a command passed on; undefined when it is not for this transport. */
   send: (request: unknown) => Promise<unknown>;
   /** Throws where this dispatcher may no longer be the only one. */

@@ -12,7 +12,7 @@ import { News } from './socket/news.ts';
 import { Pace } from './pace.ts';
 import { pulse } from './pulse.ts';
 import type { ServeResult, ServeOptions } from './serve-options.ts';
-import { expectsMore, problemOfPass, tick, type Ticked, type TickParts } from './tick.ts';
+import { expectsMore, problemOfPass, tick, type Dispatching, type Ticked } from './tick.ts';
 import { Troubles } from '../bus/troubles.ts';
 import { listen } from './socket/wake.ts';
 import type { Transport } from '../transport/transport.ts';
@@ -26,18 +26,16 @@ import type { Log } from '../log.ts';
  *
  * @throws CrosstalkError in one pass `unsupported_version` for a transport of an unsupported version
  */
-export function serve(
-  parts: Omit<TickParts, 'signal' | 'lag'>,
-  options: ServeOptions,
-): Promise<ServeResult> {
-  return new Service(parts, options).run();
+export function serve(app: Dispatching, options: ServeOptions): Promise<ServeResult> {
+  return new Service(app, options).run();
 }
 
 /** For so many polls a remote may show an older state than before, until the branch counts as set back. */
 const POLLS_BEHIND = 3;
 
 class Service {
-  readonly #parts: TickParts;
+  readonly #app: Dispatching;
+  readonly #lag: Lag;
   readonly #options: ServeOptions;
   readonly #bell = new Bell();
   readonly #alarm = new Alarm(this.#bell);
@@ -51,26 +49,22 @@ class Service {
   readonly #far: FarBell;
   readonly #pace: Pace;
 
-  constructor(parts: Omit<TickParts, 'signal' | 'lag'>, options: ServeOptions) {
-    const patience = (): number => POLLS_BEHIND * this.#pace.interval.ms;
-    this.#parts = {
-      ...parts,
-      signal: options.stop,
-      lag: new Lag({ ...parts, ...options, patience }),
-    };
+  constructor(app: Dispatching, options: ServeOptions) {
+    this.#app = app;
+    this.#lag = new Lag(app, () => POLLS_BEHIND * this.#pace.interval.ms);
     this.#options = options;
-    this.#startedAt = options.now().toISOString();
-    this.#troubles = new Troubles(options.now);
-    this.#version = new VersionCheck(parts.log);
-    this.#housekeeping = new Housekeeping(parts.transport, options, parts.log);
-    this.#news = new News(() => parts.transport.tip(), options);
-    this.#answers = new Answers({ ...parts, ...options, bell: this.#bell, news: this.#news });
-    this.#far = new FarBell({ ...parts, ...options, bell: this.#bell, waits: this.#answers });
-    this.#pace = new Pace(options.interval, { ...parts, ...options, bell: this.#far });
+    this.#startedAt = app.now().toISOString();
+    this.#troubles = new Troubles(app.now);
+    this.#version = new VersionCheck(app.log);
+    this.#housekeeping = new Housekeeping(app, options);
+    this.#news = new News(() => app.transport.tip(), options);
+    this.#answers = new Answers(app, options, { bell: this.#bell, news: this.#news });
+    this.#far = new FarBell(app, this.#bell, this.#answers);
+    this.#pace = new Pace(app, options, this.#far);
   }
 
   async run(): Promise<ServeResult> {
-    const { dispatcher, log, hosts, transport } = this.#parts;
+    const { dispatcher, log, hosts, transport } = this.#app;
     const { stop, hurry, grace } = this.#options;
     const ear = await listen(this.#options.socket, (...asked) => this.#answers.to(...asked));
     stop.addEventListener('abort', () => {
@@ -82,7 +76,7 @@ class Service {
     hurry.addEventListener('abort', () => {
       dispatcher.stopNow();
     });
-    const { events } = this.#parts.publisher;
+    const { events } = this.#app.publisher;
     // Whoever waits for an answer need not wait until its push is noted, or its delivery settled.
     events.on('taken', this.#answers.replies.taken);
     events.on('push', (pushed, entries) => {
@@ -116,7 +110,7 @@ class Service {
       return this.#options.once ? await this.#once() : await this.#loop();
     } finally {
       over.abort();
-      const { deliveries, outbox, publisher } = this.#parts;
+      const { deliveries, outbox, publisher } = this.#app;
       const steps = [
         () => dispatcher.stop(grace),
         () => lastPush(outbox, publisher),
@@ -139,15 +133,15 @@ class Service {
   }
 
   async #once(): Promise<ServeResult> {
-    const { dispatcher, publisher } = this.#parts;
-    dispatcher.stalled.isPass = true;
+    const { dispatcher, publisher, stalled } = this.#app;
+    stalled.isPass = true;
     const ticked = await this.#tick();
     if (ticked === undefined) return {};
     await dispatcher.drain();
     await publisher.flush();
     // Who waits for what that has held back is told in this pass.
     await dispatcher.drain();
-    const problem = await problemOfPass(this.#parts, ticked);
+    const problem = await problemOfPass(this.#app, ticked);
     return problem === undefined ? {} : { problem };
   }
 
@@ -172,7 +166,7 @@ class Service {
 
   /** A failing disk must not end the dispatcher: it tries again at the next round. */
   readonly #report = (error: unknown): undefined => {
-    this.#parts.log('internal_error', { error: reasonOf(error) });
+    this.#app.log('internal_error', { error: reasonOf(error) });
     return undefined;
   };
 
@@ -180,7 +174,7 @@ class Service {
   async #successor(): Promise<string | undefined> {
     const successor = await this.#options.successor?.();
     if (successor === undefined || this.#answers.handedOver > 0) return undefined;
-    const { dispatcher, outbox } = this.#parts;
+    const { dispatcher, outbox } = this.#app;
     if (dispatcher.running.length > 0) return undefined;
     // With an unsupported version nothing leaves the outbox; the successor may be able to push it.
     const quiet = this.#version.refused !== undefined || (await outbox.isEmpty());
@@ -189,23 +183,26 @@ class Service {
 
   /** Milliseconds to wait: those of the rhythm, or fewer when something becomes due earlier. */
   async #delay(rhythm: Rhythm): Promise<number> {
-    const { now, random } = this.#options;
+    const { now, random } = this.#app;
     const poll = Math.min(rhythm.next(random()), this.#news.longestPoll);
-    const start = await this.#parts.dispatcher.nextStart().catch(this.#report);
+    const start = await this.#app.dispatcher.nextStart().catch(this.#report);
     const time = now().getTime();
-    const times = [start, this.#parts.schedules.next].flatMap((one) => one?.getTime() ?? []);
+    const times = [start, this.#app.schedules.next].flatMap((one) => one?.getTime() ?? []);
     const ahead = times.map((one) => one - time).filter((ms) => ms > 0);
     return Math.min(poll, ...ahead.map((ms) => ms + 5));
   }
 
   async #tick(): Promise<Ticked | undefined> {
-    const { log, transport, deliveries } = this.#parts;
+    const { log, transport, deliveries } = this.#app;
     const fetch = this.#fetchWanted;
     this.#fetchWanted = false;
     const before = deliveries.mailboxes.scanned;
     if (fetch) this.#far.begin();
     try {
-      const ticked = await tick(this.#parts, fetch);
+      const ticked = await tick(
+        this.#app,
+        fetch ? { lag: this.#lag, signal: this.#options.stop } : undefined,
+      );
       this.#troubles.over('tick');
       if (ticked.refused !== undefined && this.#options.once)
         throw new CrosstalkError('unsupported_version', ticked.refused);
@@ -236,13 +233,13 @@ class Service {
     const facts = {
       version: this.#options.version,
       startedAt: this.#startedAt,
-      at: this.#options.now().toISOString(),
+      at: this.#app.now().toISOString(),
       interval: this.#pace.interval,
       fetchFailing: this.#troubles.of('fetch'),
       tickFailing: this.#troubles.of('tick'),
       bell: this.#far.state,
     };
-    const heartbeat = await pulse(this.#parts, facts);
+    const heartbeat = await pulse(this.#app, facts);
     this.#far.beat(heartbeat);
     await saveHeartbeat(this.#options.heartbeat, heartbeat).catch(() => undefined);
   }
@@ -277,7 +274,10 @@ export class Housekeeping {
   readonly #rest: number;
 
   /** @param options `once`: for a dispatcher of one pass, which nobody asks more while it works */
-  constructor(transport: Transport, { now, once }: { now: () => Date; once: boolean }, log: Log) {
+  constructor(
+    { transport, now, log }: Pick<Dispatching, 'transport' | 'now' | 'log'>,
+    { once }: { once: boolean },
+  ) {
     this.#transport = transport;
     this.#log = log;
     this.#checkout = new Checkout(transport, now);

@@ -1,39 +1,27 @@
+import type { Engine } from './run/engine.ts';
 import { whyNotSteering } from '../protocol/steer.ts';
 import type { Delivery } from '../protocol/mailbox.ts';
-import type { ItemTroubles } from '../bus/stalls.ts';
-import type { MessageReader } from '../bus/message-reader.ts';
-import type { Log } from '../log.ts';
-import type { Runs } from '../state/runs.ts';
-import type { Deliveries } from './intake/deliveries.ts';
 import type { Jobs } from './jobs.ts';
 import type { Job } from './run/job.ts';
 import { RunSteering } from './steering/run-steering.ts';
-
-interface SteeredMailParts {
-  reader: MessageReader;
-  deliveries: Deliveries;
-  runs: Pick<Runs, 'note'>;
-  troubles: ItemTroubles;
-  log: Log;
-}
 
 /**
  * Hands messages that are for work under way to the run that does it (warm.md, "Steering"). Whatever cannot go
  * there is an ordinary message, and stays in its mailbox.
  */
 export class SteeredMail {
-  readonly #parts: SteeredMailParts;
+  readonly #engine: Engine;
   /** Those that were looked at, and were none or came too late: each is judged once. */
   readonly #ordinary = new WeakSet<Delivery>();
   readonly #judged = new WeakSet<Delivery>();
 
-  constructor(parts: SteeredMailParts) {
-    this.#parts = parts;
+  constructor(engine: Engine) {
+    this.#engine = engine;
   }
 
   /** What the run of a job is told. */
   steeringOf(job: Job): RunSteering {
-    const { deliveries, runs, log } = this.#parts;
+    const { deliveries, runs, log } = this.#engine;
     const { actor, channel } = job;
     return new RunSteering(
       {
@@ -53,7 +41,7 @@ export class SteeredMail {
 
   /** Hands over what waits for a run that is under way. */
   async look(jobs: Jobs): Promise<void> {
-    const { deliveries, troubles } = this.#parts;
+    const { deliveries, stalled } = this.#engine;
     const { mailboxes } = deliveries;
     const tip = mailboxes.scanned;
     if (tip === undefined) return;
@@ -62,7 +50,7 @@ export class SteeredMail {
       const { steers } = delivery.message;
       if (steers === undefined || this.#ordinary.has(delivery)) continue;
       const { actor, channel, relPath } = delivery;
-      const isOne = troubles.try(relPath, () => this.#isOne(delivery, tip, steers));
+      const isOne = stalled.mail.try(relPath, () => this.#isOne(delivery, tip, steers));
       if ((await isOne) !== true) continue;
       // Nothing is awaited from here on: a run that ends meanwhile takes nothing.
       const job = jobs.steerable(actor, { channel, relPath: steers });
@@ -74,12 +62,12 @@ export class SteeredMail {
   async #isOne(delivery: Delivery, tip: string, steers: string): Promise<boolean> {
     if (this.#judged.has(delivery)) return true;
     const { actor, channel, relPath, message } = delivery;
-    const target = await this.#parts.reader.message(tip, channel, steers);
+    const target = await this.#engine.reader.message(tip, channel, steers);
     const reason = whyNotSteering(message, target, actor);
     if (reason === undefined) this.#judged.add(delivery);
     else {
       this.#ordinary.add(delivery);
-      this.#parts.log('steering_ignored', { actor, channel, message: relPath, steers, reason });
+      this.#engine.log('steering_ignored', { actor, channel, message: relPath, steers, reason });
     }
     return reason === undefined;
   }

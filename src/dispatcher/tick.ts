@@ -1,30 +1,26 @@
+import type { Engine } from './run/engine.ts';
 import { passed } from '../crash-points.ts';
 import { reasonOf } from '../errors.ts';
-import type { Outbox } from '../state/outbox.ts';
 import type { Failure, Transport, Refreshed } from '../transport/transport.ts';
 import type { Dispatcher } from './dispatcher.ts';
-import type { Guards } from './run/guards.ts';
 import type { HostFileInForce } from './host-file-in-force.ts';
 import type { AnswersElsewhere } from './automation/answers-elsewhere.ts';
 import type { Schedules } from './automation/schedules.ts';
 import type { WorkspaceSweep } from './workspace-sweep.ts';
-import type { Publisher } from '../bus/publisher.ts';
 import type { ActiveHost } from '../bus/approvals.ts';
 import { checkVersion } from '../bus/host.ts';
 import type { Scan } from './intake/scan.ts';
-import type { Log } from '../log.ts';
-import type { Deliveries } from './intake/deliveries.ts';
 import type { Lag } from './intake/lag.ts';
 
-export interface TickParts extends FetchParts {
+/** An engine with what gives it work. */
+export interface Dispatching extends Engine {
   hosts: HostFileInForce;
-  guards: Guards;
   dispatcher: Dispatcher;
-  outbox: Outbox;
-  publisher: Publisher;
   sweep: WorkspaceSweep;
   schedules: Schedules;
   answersElsewhere: AnswersElsewhere;
+  /** Resolves when the remote may be asked. */
+  mayRead: () => Promise<void>;
 }
 
 /** The result of one tick. */
@@ -50,34 +46,38 @@ export function expectsMore(ticked: Ticked | undefined, heedsAll: boolean): bool
   return ticked.isBusy || (ticked.isNew && heedsAll);
 }
 
-/** Runs the pipeline once. */
-export async function tick(parts: TickParts, fetch: boolean): Promise<Ticked> {
-  const { transport, deliveries, hosts, dispatcher, sweep, log } = parts;
+/**
+ * Runs the pipeline once.
+ *
+ * @param fetch how the remote is asked; absent to use only what is known here
+ */
+export async function tick(app: Dispatching, fetch: Fetch | undefined): Promise<Ticked> {
+  const { transport, deliveries, hosts, dispatcher, sweep, log } = app;
   const meter = new TickMeter(transport);
 
   // fetch
-  const news = await fetchNews(parts, meter, fetch);
+  const news = await fetchNews(app, meter, fetch);
   const { tip, isNew, failure } = news;
   const failed = failure && { failure };
   const refused = await versionRefused(transport, news);
   if (refused !== undefined) return { tip, isNew: false, isBusy: false, refused, ...failed };
 
   // added → parse → activate
-  const added = await takeIn(parts, news);
-  await sendAutomatic(parts, tip);
+  const added = await takeIn(app, news);
+  await sendAutomatic(app, tip);
   meter.hasRead();
 
   // batch → invoke → reply → outbox: started here for jobs that find room
   await dispatcher.pump();
 
   // publish → settle: started here for what is left in the outbox
-  await publishQueued(parts);
+  await publishQueued(app);
   await deliveries.save();
   passed('cursors_saved');
 
   sweep.tidy(tip);
   const { awaiting: held, ...counts } = deliveries.mailboxes.counts();
-  log('tick', { tip, added, ...counts, held, ...meter.figures(fetch) });
+  log('tick', { tip, added, ...counts, held, ...meter.figures(fetch !== undefined) });
   const isBusy = dispatcher.running.length > 0;
   return { tip, isNew: isNew && hosts.active !== undefined, isBusy, ...failed };
 }
@@ -87,7 +87,7 @@ export async function tick(parts: TickParts, fetch: boolean): Promise<Ticked> {
  * added.
  */
 async function takeIn(
-  { deliveries, hosts, dispatcher }: TickParts,
+  { deliveries, hosts, dispatcher }: Dispatching,
   news: FetchedTip,
 ): Promise<number> {
   const { tip, isNews } = news;
@@ -106,19 +106,19 @@ async function takeIn(
 
 /** Sends what schedules say, and tasks that follow on answers of other hosts; neither must keep mail from its actors. */
 async function sendAutomatic(
-  { schedules, answersElsewhere, hosts, guards, dispatcher }: TickParts,
+  { schedules, answersElsewhere, hosts, guards, stalled }: Dispatching,
   tip: string | undefined,
 ): Promise<void> {
   if (tip === undefined || hosts.active === undefined) return;
   const { alias } = hosts.active;
-  const { automation } = dispatcher.stalled;
+  const { automation } = stalled;
   await automation.try('schedules', () => schedules.fire(alias, tip, () => guards.paused()));
   await automation.try('subscriptions', () => answersElsewhere.follow(alias, tip));
   automation.endRound();
 }
 
 /** Starts a push without waiting for it; its deliveries are settled when it is over. */
-async function publishQueued({ publisher, outbox, log }: TickParts): Promise<void> {
+async function publishQueued({ publisher, outbox, log }: Dispatching): Promise<void> {
   if (!publisher.expected.isEmpty || !(await outbox.isEmpty()))
     void publisher.flush().catch((error: unknown) => {
       log('push_failed', { kind: 'other', reason: reasonOf(error) });
@@ -127,12 +127,11 @@ async function publishQueued({ publisher, outbox, log }: TickParts): Promise<voi
 
 /** What kept a single pass from doing all of its work, and what to do; undefined if nothing did. */
 export async function problemOfPass(
-  { dispatcher, hosts, publisher, outbox }: TickParts,
+  { stalled, hosts, publisher, outbox }: Dispatching,
   { failure }: Ticked,
 ): Promise<string | undefined> {
-  const stalled = dispatcher.stalled.first;
-  if (stalled !== undefined)
-    return `mail is left waiting: ${stalled.reason}; nothing is lost, try again`;
+  if (stalled.first !== undefined)
+    return `mail is left waiting: ${stalled.first.reason}; nothing is lost, try again`;
   if (failure !== undefined)
     return `could not ask the remote: ${failure.reason}; nothing is lost, try again`;
   if (hosts.active === undefined) return hosts.problem ?? 'no host file';
@@ -186,13 +185,9 @@ async function hostInForce(
   return { host: hosts.active, isChanged: scan === undefined || scan.configured || isApproved };
 }
 
-interface FetchParts {
-  transport: Transport;
-  deliveries: Deliveries;
-  /** Resolves when the remote may be asked. */
-  mayRead: () => Promise<void>;
+/** How the remote is asked. */
+export interface Fetch {
   lag: Lag;
-  log: Log;
   signal: AbortSignal;
 }
 
@@ -210,34 +205,38 @@ interface FetchedTip {
 /**
  * The first step of a tick: asks the remote for its tip.
  *
- * @param fetch false to use only what is known locally, such as what this machine itself has just
- *   pushed
+ * @param fetch absent to use only what is known here, such as what this machine itself has just pushed
  */
 export async function fetchNews(
-  parts: FetchParts,
+  {
+    transport,
+    deliveries,
+    log,
+    mayRead,
+  }: Pick<Dispatching, 'transport' | 'deliveries' | 'log' | 'mayRead'>,
   meter: TickMeter,
-  fetch: boolean,
+  fetch: Fetch | undefined,
 ): Promise<FetchedTip> {
-  const { transport, deliveries, lag, log, signal } = parts;
-  if (fetch) await parts.mayRead();
+  if (fetch !== undefined) await mayRead();
   await deliveries.foresee();
   // Whoever has just started goes by what the remote shows.
-  const own = fetch ? deliveries.mailboxes.scanned : undefined;
+  const own = fetch === undefined ? undefined : deliveries.mailboxes.scanned;
   const known = own === undefined ? [] : [(await transport.tip()) ?? own, own];
   meter.asks();
-  const refreshed: Refreshed = fetch
-    ? await transport.refresh(signal)
-    : { ok: true, tip: await transport.tip() };
+  const refreshed: Refreshed =
+    fetch === undefined
+      ? { ok: true, tip: await transport.tip() }
+      : await transport.refresh(fetch.signal);
   meter.hasAsked();
   passed('fetched');
   const { tip, mended } = refreshed;
   if (mended !== undefined) log('clone_mended', { objects: mended });
   if (refreshed.ok && tip !== undefined && known.length > 0) {
-    const instead = await lag.insteadOf(tip, known);
+    const instead = await fetch?.lag.insteadOf(tip, known);
     if (instead !== undefined) return { tip: instead, isNew: false, isNews: false };
   }
   const isNew = tip !== undefined && tip !== deliveries.mailboxes.scanned;
-  if (refreshed.ok) return { tip, isNew, isNews: fetch };
+  if (refreshed.ok) return { tip, isNew, isNews: fetch !== undefined };
   const { failure } = refreshed;
   log('fetch_failed', { kind: failure.kind, reason: failure.reason });
   return { tip, isNew, isNews: false, failure };

@@ -1,24 +1,25 @@
+import type { Engine } from './run/engine.ts';
 import { createHash } from 'node:crypto';
 import { reasonOf } from '../errors.ts';
-import { HeldAnswers, type HeldAnswersParts } from './held-answers.ts';
+import { HeldAnswers } from './held-answers.ts';
 import { passed } from '../crash-points.ts';
 import { noticeText, planNotice } from '../protocol/failure-notice.ts';
 import { outgoing } from '../protocol/outgoing.ts';
 import { answerMessages } from '../protocol/reply.ts';
-import type { DeadLetter, DeadLetters } from '../state/dead-letters.ts';
+import type { DeadLetter } from '../state/dead-letters.ts';
 import type { OutboxEntry } from '../state/outbox.ts';
 import { brief } from './run/briefing.ts';
 
 /** Tells those who wait for an answer that there will be none, or that a person has to let it go. */
 export class Tidings {
-  readonly #parts: NoticesParts;
+  readonly #engine: Engine;
   readonly #notices: Notices;
   readonly #heldAnswers: HeldAnswers;
 
-  constructor(parts: NoticesParts) {
-    this.#parts = parts;
-    this.#notices = new Notices(parts);
-    this.#heldAnswers = new HeldAnswers(parts);
+  constructor(engine: Engine) {
+    this.#engine = engine;
+    this.#notices = new Notices(engine);
+    this.#heldAnswers = new HeldAnswers(engine);
   }
 
   /**
@@ -33,15 +34,10 @@ export class Tidings {
       try {
         pushes.push(...(await told.write(host, tip)));
       } catch (error) {
-        this.#parts.log('internal_error', { error: reasonOf(error) });
+        this.#engine.log('internal_error', { error: reasonOf(error) });
       }
     return pushes;
   }
-}
-
-interface NoticesParts extends HeldAnswersParts {
-  deadLetters: DeadLetters;
-  newId: () => string;
 }
 
 /** Milliseconds until a notice is tried again whose messages cannot be read, or that failed. */
@@ -56,11 +52,11 @@ const WAIT_MS = 60_000;
  * reported once, however often it fails after a retry.
  */
 class Notices {
-  readonly #parts: NoticesParts;
+  readonly #engine: Engine;
   readonly #notBefore = new Map<string, number>();
 
-  constructor(parts: NoticesParts) {
-    this.#parts = parts;
+  constructor(engine: Engine) {
+    this.#engine = engine;
   }
 
   /**
@@ -70,7 +66,7 @@ class Notices {
    * @returns what is on its way to the bus
    */
   async write(host: string, tip: string): Promise<Promise<void>[]> {
-    const { deadLetters, outbox, publisher, log, now } = this.#parts;
+    const { deadLetters, outbox, publisher, log, now } = this.#engine;
     const pushes: Promise<void>[] = [];
     for (const id of await deadLetters.dueNotices()) {
       if ((this.#notBefore.get(id) ?? 0) > now().getTime()) continue;
@@ -102,7 +98,7 @@ class Notices {
     tip: string,
   ): Promise<OutboxEntry | 'later' | undefined> {
     return this.#entryOf(letter, host, tip).catch((error: unknown) => {
-      this.#parts.log('internal_error', { id: letter.id, error: reasonOf(error) });
+      this.#engine.log('internal_error', { id: letter.id, error: reasonOf(error) });
       return 'later' as const;
     });
   }
@@ -113,7 +109,7 @@ class Notices {
     tip: string,
   ): Promise<OutboxEntry | 'later' | undefined> {
     const { actor, channel, messages } = letter;
-    const briefing = await brief(this.#parts, { actor, host, channel, tip, messages });
+    const briefing = await brief(this.#engine, { actor, host, channel, tip, messages });
     const { batch, unread, lookup, answered } = briefing;
     if (unread.length > 0) return 'later';
     const plans = planNotice(batch, actor, lookup, answered);
@@ -130,12 +126,12 @@ class Notices {
     const written = commits.map(({ commit }) => commit);
     const paths = written.flatMap(({ files }) => files.map(({ path }) => path));
     if (paths.length === 0 || (await this.#isTold(tip, paths))) return undefined;
-    return { id: this.#parts.newId(), commits: written };
+    return { id: this.#engine.newId(), commits: written };
   }
 
   /** Whether a notice is on the bus, or on its way there. */
   async #isTold(tip: string, paths: readonly string[]): Promise<boolean> {
-    const { transport, outbox } = this.#parts;
+    const { transport, outbox } = this.#engine;
     const standing = await transport.standing(tip, paths);
     const queued = new Set((await outbox.all()).flatMap(pathsOf));
     return paths.some((path) => standing.has(path) || queued.has(path));

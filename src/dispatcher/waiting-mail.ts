@@ -1,6 +1,8 @@
-import type { ActiveHost } from '../bus/approvals.ts';
-import type { ItemTroubles } from '../bus/stalls.ts';
 import type { Batches } from './batches.ts';
+import type { Joins } from './joins.ts';
+import type { Lanes } from './lanes.ts';
+import type { Engine } from './run/engine.ts';
+import type { ActiveHost } from '../bus/approvals.ts';
 import { lookedAt, steeredBy } from './batches.ts';
 import type { DueSource, Startable } from './due.ts';
 import type { Deliveries } from './intake/deliveries.ts';
@@ -8,21 +10,7 @@ import { isQuestion } from '../protocol/causality.ts';
 import { isFirst } from '../protocol/conversation.ts';
 import type { Tier } from '../protocol/files/host-file.ts';
 import type { Delivery } from '../protocol/mailbox.ts';
-import type { Gated } from './gates/gated.ts';
-import type { Joins } from './joins.ts';
-import type { Lanes } from './lanes.ts';
 import { tiersFor } from './run/tier-choice.ts';
-import type { Guards } from './run/guards.ts';
-
-export interface WaitingMailParts {
-  deliveries: Deliveries;
-  guards: Guards;
-  lanes: Lanes;
-  batches: Batches;
-  joins: Pick<Joins, 'follow' | 'holds'>;
-  gated: Gated;
-  troubles: ItemTroubles;
-}
 
 /**
  * Runs for the messages in the mailboxes. They are due as soon as there is room. They become due at
@@ -31,42 +19,53 @@ export interface WaitingMailParts {
  * knows.
  */
 export class WaitingMail implements DueSource {
-  readonly #parts: WaitingMailParts;
+  readonly #engine: Engine;
+  readonly #lanes: Pick<Lanes, 'isFree'>;
+  readonly #batches: Batches;
+  readonly #joins: Pick<Joins, 'follow' | 'holds'>;
 
-  constructor(parts: WaitingMailParts) {
-    this.#parts = parts;
+  constructor(
+    engine: Engine,
+    lanes: Pick<Lanes, 'isFree'>,
+    batches: Batches,
+    joins: Pick<Joins, 'follow' | 'holds'>,
+  ) {
+    this.#engine = engine;
+    this.#lanes = lanes;
+    this.#batches = batches;
+    this.#joins = joins;
   }
 
   next(): Promise<Date | undefined> {
-    return Promise.resolve(this.#parts.guards.nextTrial());
+    return Promise.resolve(this.#engine.guards.nextTrial());
   }
 
   async *due(host: ActiveHost): AsyncGenerator<Startable> {
-    const { deliveries, guards, joins, troubles } = this.#parts;
+    const { deliveries, guards, stalled } = this.#engine;
     const { mailboxes } = deliveries;
     const every = mailboxes.waiting();
-    joins.follow(every);
+    this.#joins.follow(every);
     await guards.budgets.follow(host.actors, every);
-    for (const waiting of withoutHeld(this.#parts, host, every))
-      yield* troubles.each(waiting.actor, this.#dueIn(host, waiting));
+    for (const waiting of withoutHeld(this.#engine, host, every))
+      yield* stalled.mail.each(waiting.actor, this.#dueIn(host, waiting));
   }
 
   async *#dueIn(host: ActiveHost, waiting: MailboxMail): AsyncGenerator<Startable> {
-    const { deliveries, guards, lanes, batches, joins } = this.#parts;
+    const { deliveries, guards } = this.#engine;
     const { mailboxes } = deliveries;
     const { actor, channel } = waiting;
     const tiers = host.actors.get(actor) ?? [];
-    if (!tiers.some((tier) => lanes.isFree(actor, tier))) return;
+    if (!tiers.some((tier) => this.#lanes.isFree(actor, tier))) return;
     const messages = await lookedAt(waiting.messages, tiers, async (asked) => {
       for (const tier of tiersFor(tiers, [asked.name]))
-        if (lanes.isFree(actor, tier) && (await guards.allows(actor, tier))) return true;
+        if (this.#lanes.isFree(actor, tier) && (await guards.allows(actor, tier))) return true;
       return false;
     });
     const tip = mailboxes.scanned ?? '';
-    const found = await batches.of(tip, { actor, channel, messages });
+    const found = await this.#batches.of(tip, { actor, channel, messages });
     for (const batch of found.flatMap((one) => apart(one, tiers))) {
-      const fanIn = batches.fanInOf(batch);
-      if (await joins.holds(host.alias, tip, fanIn, batch)) continue;
+      const fanIn = this.#batches.fanInOf(batch);
+      if (await this.#joins.holds(host.alias, tip, fanIn, batch)) continue;
       const order = tiersFor(
         tiers,
         batch.map(({ message }) => message.tier),
@@ -115,7 +114,7 @@ function apart(batch: Delivery[], tiers: readonly Tier[]): Delivery[][] {
 
 /** The boxes without the mail that waits for budgets, or at a gate. */
 function withoutHeld(
-  { guards: { budgets }, gated }: Pick<WaitingMailParts, 'guards' | 'gated'>,
+  { guards: { budgets }, gated }: Pick<Engine, 'guards' | 'gated'>,
   { actors }: ActiveHost,
   all: MailboxMail[],
 ): MailboxMail[] {

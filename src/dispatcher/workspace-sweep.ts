@@ -1,26 +1,20 @@
+import type { DispatcherApp } from '../bus/app.ts';
 import { messageKey } from '../protocol/message-ref.ts';
 import { reasonOf } from '../errors.ts';
 import { threadRoot } from '../protocol/thread.ts';
 import { placeOfRef } from '../protocol/reference.ts';
 import { relPathAt } from '../protocol/names.ts';
-import type { DeadLetters } from '../state/dead-letters.ts';
-import type { Workspaces } from '../state/workspaces.ts';
-import type { MessageReader } from '../bus/message-reader.ts';
 import type { Deliveries } from './intake/deliveries.ts';
 import type { Sessions } from './sessions/sessions.ts';
 import type { Transcribing } from './transcribing/transcribing.ts';
 import { dropWorktree, isSpare, lookAtWorktree } from '../bus/worktrees.ts';
-import type { Log } from '../log.ts';
-import type { Worktrees } from '../state/worktrees.ts';
 
-export interface SweepParts extends WorktreeSweepParts {
-  workspaces: Workspaces;
-  reader: MessageReader;
+/** What {@link WorkspaceSweep} works on. */
+interface SweepApp
+  extends WorktreeApp, Pick<DispatcherApp, 'workspaces' | 'reader' | 'deadLetters'> {
   deliveries: Pick<Deliveries, 'mailboxes'>;
-  deadLetters: DeadLetters;
   transcribing: Pick<Transcribing, 'sweep'>;
-  sessions: { kept: Pick<Sessions['kept'], 'sweep'> } & WorktreeSweepParts['sessions'];
-  now: () => Date;
+  sessions: { kept: Pick<Sessions['kept'], 'sweep'> } & WorktreeApp['sessions'];
 }
 
 const HOUR_MS = 3_600_000;
@@ -36,22 +30,22 @@ const MAX_RECENT = 5000;
  * long.
  */
 export class WorkspaceSweep {
-  readonly #parts: SweepParts;
+  readonly #app: SweepApp;
   #next = 0;
   #sweeping: Promise<void> | undefined;
 
-  constructor(parts: SweepParts) {
-    this.#parts = parts;
+  constructor(app: SweepApp) {
+    this.#app = app;
   }
 
   /** Starts a sweep when one is due and none is under way. */
   tidy(tip: string | undefined): void {
-    const now = this.#parts.now().getTime();
+    const now = this.#app.now().getTime();
     if (tip === undefined || now < this.#next || this.#sweeping !== undefined) return;
     this.#next = now + HOUR_MS;
     this.#sweeping = this.#sweep(tip)
       .catch((error: unknown) => {
-        this.#parts.log('internal_error', { error: `old workspaces: ${reasonOf(error)}` });
+        this.#app.log('internal_error', { error: `old workspaces: ${reasonOf(error)}` });
       })
       .finally(() => {
         this.#sweeping = undefined;
@@ -64,19 +58,19 @@ export class WorkspaceSweep {
   }
 
   async #sweep(tip: string): Promise<void> {
-    const { workspaces, now, log } = this.#parts;
+    const { workspaces, now, log } = this.#app;
     const edge = new Date(now().getTime() - KEPT_MS);
-    await this.#parts.transcribing.sweep();
+    await this.#app.transcribing.sweep();
     // It may know of files that went with its workspace.
-    await this.#parts.sessions.kept.sweep(edge);
+    await this.#app.sessions.kept.sweep(edge);
     await this.#forgetCancelled(edge);
-    await sweepWorktrees(this.#parts, edge);
+    await sweepWorktrees(this.#app, edge);
     const unused = await workspaces.unusedSince(edge);
     if (unused.length === 0) return;
     const alive = new Set<string>();
     const crowded = new Set<string>();
     // A thread may continue in another channel than the one it began in.
-    for (const { id } of await this.#parts.reader.channels(tip)) {
+    for (const { id } of await this.#app.reader.channels(tip)) {
       const roots = await this.#aliveIn(tip, id, edge);
       if (roots === undefined) crowded.add(id);
       for (const root of roots ?? []) alive.add(root);
@@ -85,7 +79,7 @@ export class WorkspaceSweep {
     for (const workspace of unused) {
       const { actor, root, channel } = workspace.record;
       if (crowded.has(channel) || alive.has(`${channel}/${root}`)) continue;
-      if (this.#parts.sessions.warm.keeps(workspace.record)) continue;
+      if (this.#app.sessions.warm.keeps(workspace.record)) continue;
       if (await workspaces.removeUnused(workspace, edge)) removed.push(`${actor}/${root}`);
     }
     if (removed.length > 0) log('workspaces_removed', { count: removed.length, threads: removed });
@@ -93,7 +87,7 @@ export class WorkspaceSweep {
 
   /** Removes the letters of what was cancelled before a time: the cancellation is on record. */
   async #forgetCancelled(edge: Date): Promise<void> {
-    const { deadLetters } = this.#parts;
+    const { deadLetters } = this.#app;
     for (const { id, state, last_failed_at: at } of await deadLetters.all())
       if (state === 'cancelled' && at < edge.toISOString()) await deadLetters.remove(id);
   }
@@ -103,7 +97,7 @@ export class WorkspaceSweep {
    * when the channel has too many messages.
    */
   async #aliveIn(tip: string, channel: string, edge: Date): Promise<Set<string> | undefined> {
-    const { reader, deliveries, deadLetters } = this.#parts;
+    const { reader, deliveries, deadLetters } = this.#app;
     const recent = await reader.since(tip, channel, relPathAt(edge, '00000000'), MAX_RECENT + 1);
     if (recent.length > MAX_RECENT) return undefined;
     const needed = [
@@ -124,12 +118,8 @@ export class WorkspaceSweep {
 }
 
 /** What is needed to remove copies of repositories. */
-interface WorktreeSweepParts {
-  worktrees: Worktrees;
+interface WorktreeApp extends Pick<DispatcherApp, 'worktrees' | 'env' | 'log' | 'now'> {
   sessions: { warm: Pick<Sessions['warm'], 'keeps'> };
-  environment: NodeJS.ProcessEnv;
-  log: Log;
-  now: () => Date;
 }
 
 /**
@@ -138,7 +128,7 @@ interface WorktreeSweepParts {
  * to do. Only copies so old are looked at, and none in which a process is kept.
  */
 export async function sweepWorktrees(
-  { worktrees, sessions, environment, log, now }: WorktreeSweepParts,
+  { worktrees, sessions, env, log, now }: WorktreeApp,
   edge: Date,
 ): Promise<void> {
   const removed: string[] = [];
@@ -147,7 +137,7 @@ export async function sweepWorktrees(
     if (sessions.warm.keeps(worktree.record)) continue;
     if (!worktrees.claim(worktree)) continue;
     try {
-      const listed = await lookAtWorktree(environment, worktree, { inUse: false });
+      const listed = await lookAtWorktree(env, worktree, { inUse: false });
       if (!isSpare(listed, now())) continue;
       if (await dropWorktree(worktrees, worktree)) removed.push(worktree.id);
     } finally {

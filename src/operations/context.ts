@@ -1,3 +1,4 @@
+import type { App } from '../bus/app.ts';
 import { hostname } from 'node:os';
 import { isOfRun } from './agent-mode.ts';
 import type { Dispatch } from '../agents/dispatch-variables.ts';
@@ -30,29 +31,16 @@ import { Transport, type Refreshed } from '../transport/transport.ts';
 import { dispatchOf, locateTransport, type Surroundings } from './locate.ts';
 import { findLostMail } from './lost-mail.ts';
 import { budgetOf, permission, publishing, turnsOf } from './publishing.ts';
-import { timeAndChanceOf, type TimeAndChance } from './time-and-chance.ts';
+import { clockOf } from './clock.ts';
 import { saidSecrets } from '../protocol/text/found-secret.ts';
 
-/** An opened transport and this machine's state for it: what every operation works on. */
-export interface Context extends Surroundings, TimeAndChance {
-  transport: Transport;
+/** An {@link App} for one command, or for a dispatcher. */
+export interface Context extends Surroundings, App {
+  env: NodeJS.ProcessEnv;
   /** The operator's checkout. */
   checkout: Checkout;
-  reader: MessageReader;
-  /** Says whose messages are signed. */
-  verifier: Verifier;
-  paths: StatePaths;
-  outbox: Outbox;
-  /** What this machine has written itself. */
-  written: Written;
-  /** What people have decided on this machine. */
-  decided: Decided;
-  /** Looks for secrets in what is to leave. */
-  screen: Screen;
   turns: Turns;
   budget: RemoteBudget;
-  deadLetters: DeadLetters;
-  runs: Runs;
   /** The dispatch that the work belongs to; empty outside of a dispatch. */
   dispatch: Dispatch;
   hostname: string;
@@ -93,7 +81,7 @@ export async function withContext<T>(
   const env = withoutWebToken(surroundings.env);
   const { paths, transport } = await openTransport(dir, env);
   const written = new Written(paths.root);
-  const given = timeAndChanceOf(surroundings);
+  const given = clockOf(surroundings);
   const now = (): number => given.now().getTime();
   const checkout = new Checkout(transport, given.now);
   try {

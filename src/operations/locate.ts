@@ -5,7 +5,7 @@ import { CrosstalkError } from '../errors.ts';
 import type { AgentMode } from './agent-mode.ts';
 import { VERSION_FILE } from '../protocol/layout.ts';
 import { busAround } from './project.ts';
-import type { TimeAndChance } from './time-and-chance.ts';
+import type { Clock } from '../clock.ts';
 
 /** The surroundings in which a command runs; read once and passed along. */
 export interface Surroundings {
@@ -16,7 +16,7 @@ export interface Surroundings {
   /** The dispatch in which it is given, if that is already known; otherwise `env` names it. */
   dispatch?: Dispatch;
   /** What it goes by instead of the time and the chance of this machine. */
-  timeAndChance?: TimeAndChance;
+  clock?: Clock;
 }
 
 /**

@@ -1,13 +1,13 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { timeAndChanceOf } from '../../src/operations/time-and-chance.ts';
+import { clockOf } from '../../src/operations/clock.ts';
 import { Bus } from '../support/bus.ts';
 import { put } from '../support/by-hand.ts';
 import { until } from '../support/wait.ts';
 
-const inHours = (hours: number): ReturnType<typeof timeAndChanceOf> => ({
-  ...timeAndChanceOf({}),
+const inHours = (hours: number): ReturnType<typeof clockOf> => ({
+  ...clockOf({}),
   now: () => new Date(Date.now() + hours * 3_600_000),
 });
 const IDLE =
@@ -83,7 +83,7 @@ it('a thread says when the host was heard of that has the work, and what it does
   const back = await bus.host('back', { tester: 'echo done' });
   const first = await front.send('tester', 'one');
   const state = async (question: string): Promise<string> =>
-    (await front.runWith({ timeAndChance: inHours(3) }, 'thread', question)).out;
+    (await front.runWith({ clock: inHours(3) }, 'thread', question)).out;
   expect(await state(first)).toContain('waiting for tester (nothing heard from back lately)  one');
   await back.once();
   const second = await front.send('tester', 'two');
@@ -120,7 +120,7 @@ it('waiting says that the other host has not been heard of since, once that says
   await bus.host('back', { worker: 'true' });
   const first = await front.send('worker', 'one');
   const wait = async (hours: number, question: string): Promise<string> => {
-    const options = { timeAndChance: inHours(hours) };
+    const options = { clock: inHours(hours) };
     return (await front.runWith(options, 'wait', '--timeout', '0.2', question)).err;
   };
   expect(await wait(0, first)).toBe('');
@@ -160,7 +160,7 @@ it('mail that nobody serves makes the verdict unhealthy after an hour, unless it
   await host.start().saw('host_file_loaded');
   const sent = await host.run('send', '--to', 'wroker', 'hi');
   const first = async (hours: number): Promise<string> => {
-    const ran = await host.runWith({ timeAndChance: inHours(hours) }, 'status', '--json');
+    const ran = await host.runWith({ clock: inHours(hours) }, 'status', '--json');
     const { health } = JSON.parse(ran.out) as { health: { problems: string[] } };
     return health.problems.filter((problem) => problem.includes('wroker')).join('\n');
   };

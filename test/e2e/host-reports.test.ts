@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import type { WebNow } from '../../src/api/api.ts';
 import type { Status } from '../../src/operations/health/report.ts';
-import { timeAndChanceOf } from '../../src/operations/time-and-chance.ts';
+import { clockOf } from '../../src/operations/clock.ts';
 import { Bus, scratch, type Actors, type Host } from '../support/bus.ts';
 import { git } from '../support/git.ts';
 import { push } from '../support/push.ts';
@@ -110,9 +110,9 @@ it('a host says so at most every ten minutes, with a push, and only when somethi
   let at = Date.now();
   const pass = async (minutes: number): Promise<number> => {
     at += minutes * 60_000;
-    const timeAndChance = { ...timeAndChanceOf({}), now: () => new Date(at) };
+    const clock = { ...clockOf({}), now: () => new Date(at) };
     const before = reports(bus);
-    const ran = await server.runWith({ timeAndChance }, 'dispatch', '--once', '--host', 'server');
+    const ran = await server.runWith({ clock }, 'dispatch', '--once', '--host', 'server');
     expect(ran.code).toBe(0);
     return reports(bus) - before;
   };

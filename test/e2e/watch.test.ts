@@ -268,7 +268,7 @@ it(
     const host = await bus.host('front', { worker: 'cat >/dev/null; echo done' });
     const later = async (days: number): Promise<void> => {
       const at = (): number => Date.now() + days * 86_400_000;
-      const timeAndChance = {
+      const clock = {
         now: () => new Date(at()),
         random: Math.random,
         newId: () => ulid(at()),
@@ -276,7 +276,7 @@ it(
         suffix: () => crypto.randomUUID().slice(0, 8).padEnd(12, '0'),
         secret: (bytes: number) => 'ab'.repeat(bytes),
       };
-      const ran = await host.runWith({ timeAndChance }, 'dispatch', '--once', '--host', 'front');
+      const ran = await host.runWith({ clock }, 'dispatch', '--once', '--host', 'front');
       expect(ran.code, ran.err).toBe(0);
     };
     const question = await host.send('worker', 'part');

@@ -6,6 +6,7 @@ import { Refusals } from '../../src/dispatcher/run/refusals.ts';
 import type { Job, JobResult } from '../../src/dispatcher/run/job.ts';
 import { TIER_DEFAULTS } from '../../src/protocol/files/host-file.ts';
 import { Holds } from '../../src/state/holds.ts';
+import { statePaths } from '../../src/state/state-paths.ts';
 import { scratch } from '../support/bus.ts';
 import { plantRow } from '../support/rows.ts';
 
@@ -41,8 +42,8 @@ class Machine {
 
   restart(): Refusals {
     const now = (): Date => new Date(this.at);
-    const environment = { HOME: this.root };
-    this.refusals = new Refusals({ holds: new Holds(this.root), environment, now, zone: 'UTC' });
+    const paths = statePaths(this.root);
+    this.refusals = new Refusals({ paths, env: { HOME: this.root }, now, zone: 'UTC' });
     return this.refusals;
   }
 

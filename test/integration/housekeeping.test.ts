@@ -29,8 +29,8 @@ it('a checkout that was held up is brought along a minute later, although nothin
     rounds++;
     return maintain();
   };
-  const clock = { now: () => new Date(now), once: true };
-  const housekeeping = new Housekeeping(transport, clock, () => undefined);
+  const app = { transport, now: () => new Date(now), log: () => undefined };
+  const housekeeping = new Housekeeping(app, { once: true });
   housekeeping.follow(tip);
   await until('the first round', () => rounds === 1);
   rmSync(lock);

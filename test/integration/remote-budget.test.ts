@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { Publisher } from '../../src/bus/publisher.ts';
 import type { Status } from '../../src/operations/health/report.ts';
-import { timeAndChanceOf } from '../../src/operations/time-and-chance.ts';
+import { clockOf } from '../../src/operations/clock.ts';
 import { stateHome } from '../../src/state/directory.ts';
 import { BudgetFile, RemoteBudget } from '../../src/state/remote-budget.ts';
 import { Outbox } from '../../src/state/outbox.ts';
@@ -121,8 +121,8 @@ it(
     git(host.dir, 'config', 'crosstalk.pushesPerMinute', '2');
     // All within a minute, however slow the machine is.
     const at = new Date();
-    const timeAndChance = { ...timeAndChanceOf({}), now: () => at };
-    const run = (...argv: string[]): Promise<Ran> => host.runWith({ timeAndChance }, ...argv);
+    const clock = { ...clockOf({}), now: () => at };
+    const run = (...argv: string[]): Promise<Ran> => host.runWith({ clock }, ...argv);
     const outs: string[] = [];
     for (let n = 0; n < 3; n++) outs.push((await run('send', '--to', 'worker', 'x')).out);
     expect(outs.map((out) => out.split(':')[0])).toEqual(['Sent', 'Sent', 'Queued']);
@@ -145,17 +145,17 @@ it('the budget goes by the time that a command is given: nobody waits for the mi
   await host.run('sync');
   git(host.dir, 'config', 'crosstalk.pushesPerMinute', '1');
   let at = Date.UTC(2030, 0, 1);
-  const timeAndChance = { ...timeAndChanceOf({}), now: () => new Date(at) };
+  const clock = { ...clockOf({}), now: () => new Date(at) };
   const send = async (): Promise<string | undefined> =>
-    (await host.runWith({ timeAndChance }, 'send', '--to', 'worker', 'x')).out.split(':')[0];
+    (await host.runWith({ clock }, 'send', '--to', 'worker', 'x')).out.split(':')[0];
   expect(await send()).toBe('Sent');
   at += 1000;
   expect(await send()).toBe('Queued');
-  const status = await host.runWith({ timeAndChance }, 'status', '--json');
+  const status = await host.runWith({ clock }, 'status', '--json');
   expect((JSON.parse(status.out) as Status).push_budget?.next_at).toBe('2030-01-01T00:01:00.000Z');
   // Past the minute, and past the time after which whoever waited in line counts as gone.
   at += 65_000;
-  await host.runWith({ timeAndChance }, 'sync');
+  await host.runWith({ clock }, 'sync');
   expect(bus.messages()).toHaveLength(2);
 });
 

@@ -173,16 +173,12 @@ it('a remote that shows an older state is waited for, and the branch counts as s
   const log = (event: string): void => void logged.push(event);
   let time = 0;
   const now = (): Date => new Date(time);
-  const lag = new Lag({ transport, log, now, patience: () => 1000 });
-  const parts = { transport, deliveries, lag, log, mayRead: () => Promise.resolve() };
+  const lag = new Lag({ transport, log, now }, () => 1000);
+  const parts = { transport, deliveries, log, mayRead: () => Promise.resolve() };
   const { signal } = new AbortController();
   const look = async (shown: string): Promise<unknown> => {
     setBack(bus, shown);
-    const { tip = '', isNews } = await fetchNews(
-      { ...parts, signal },
-      new TickMeter(transport),
-      true,
-    );
+    const { tip = '', isNews } = await fetchNews(parts, new TickMeter(transport), { lag, signal });
     await deliveries.advance('front', tip, isNews);
     if (deliveries.mailboxes.scanned === undefined)
       await deliveries.admit('front', ['worker'], tip, isNews);

@@ -68,7 +68,7 @@ async function after(run: string, operator = ''): Promise<Kept> {
   const listed = await lookAtWorktree(env, worktree, { inUse: false });
   const sessions = { warm: { keeps: () => false } };
   const now = (): Date => new Date();
-  await sweepWorktrees({ worktrees, sessions, environment: env, log: () => undefined, now }, now());
+  await sweepWorktrees({ worktrees, sessions, env, log: () => undefined, now }, now());
   return { listed, isThere: existsSync(made.dir) };
 }
 

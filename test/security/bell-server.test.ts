@@ -116,19 +116,18 @@ it(
     const message = `MSG crosstalk.x.ring 1 1\r\nx\r\n`;
     const server = await FalseNats.start({ heard: message.repeat(3000) });
     const seen: unknown[] = [];
-    const far: FarBell = new FarBell({
+    const app = {
       transport: { origin: 'https://host/a.git', defaults: { bell: { servers: server.url } } },
       deliveries: { mailboxes: {} },
-      bell: { ring: () => undefined },
       hosts: {},
-      news: { awaited: 0 },
+      env: {},
       log: (event: string) => {
         seen.push([event, far.isUp, far.state?.failing?.reason]);
       },
       now: () => new Date(),
       random: () => 1,
-      home: undefined,
-    } as unknown as ConstructorParameters<typeof FarBell>[0]);
+    } as unknown as ConstructorParameters<typeof FarBell>[0];
+    const far: FarBell = new FarBell(app, { ring: () => undefined }, { awaited: 0 });
     far.follow();
     await until('the flood and its end', () => seen.length === 3);
     await far.close();

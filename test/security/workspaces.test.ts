@@ -263,7 +263,6 @@ function sweep(
         ...context,
         workspaces: new Workspaces(context.paths.work),
         worktrees: new Worktrees(context.paths.worktrees),
-        environment: context.env,
         deliveries: { mailboxes },
         transcribing: { sweep: () => Promise.resolve() },
         sessions: {

@@ -1,6 +1,6 @@
 import { run } from '../../src/cli/run.ts';
 import type { Io } from '../../src/cli/command/io.ts';
-import type { TimeAndChance } from '../../src/operations/time-and-chance.ts';
+import type { Clock } from '../../src/clock.ts';
 
 export interface Ran {
   code: number;
@@ -19,7 +19,7 @@ export interface RunOptions {
   inIsTty?: boolean;
   outIsTty?: boolean;
   /** Instead of the time and the chance of this machine. */
-  timeAndChance?: TimeAndChance;
+  clock?: Clock;
   /** Answers a question on the terminal; without it there is no terminal. */
   ask?: (question: string) => Promise<string>;
   onOut?: (text: string) => void;
@@ -53,7 +53,7 @@ export async function command(argv: readonly string[], options: RunOptions): Pro
     outIsTty: options.outIsTty ?? false,
     errIsTty: false,
     login: options.login ?? 'operator',
-    ...(options.timeAndChance && { timeAndChance: options.timeAndChance }),
+    ...(options.clock && { clock: options.clock }),
     stop: options.stop ?? never,
     lastWord: () => undefined,
     hurry: never,

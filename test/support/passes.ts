@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { timeAndChanceOf } from '../../src/operations/time-and-chance.ts';
+import { clockOf } from '../../src/operations/clock.ts';
 import type { LedgerLine } from '../../src/state/bills/ledger.ts';
 import { agent } from './agents.ts';
 import { events, type Bus, type Event, type Host } from './bus.ts';
@@ -30,8 +30,8 @@ export function printing(bus: Bus, name: string, event: unknown, code: number, f
 
 /** A command by a clock that is off by so many milliseconds. */
 export function runAt(host: Host, off: number, ...argv: string[]): Promise<Ran> {
-  const timeAndChance = { ...timeAndChanceOf({}), now: () => new Date(Date.now() + off) };
-  return host.runWith({ timeAndChance }, ...argv);
+  const clock = { ...clockOf({}), now: () => new Date(Date.now() + off) };
+  return host.runWith({ clock }, ...argv);
 }
 
 /** One pass of a dispatcher whose clock is off by so much; returns its log. */

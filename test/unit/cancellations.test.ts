@@ -1,5 +1,7 @@
 import { expect, it } from 'vitest';
-import { Cancellations, type CancellationsParts } from '../../src/dispatcher/cancellations.ts';
+import { Cancellations } from '../../src/dispatcher/cancellations.ts';
+import { Jobs } from '../../src/dispatcher/jobs.ts';
+import type { Engine } from '../../src/dispatcher/run/engine.ts';
 import { CrosstalkError } from '../../src/errors.ts';
 import type { ActiveHost } from '../../src/bus/approvals.ts';
 import { path, said } from '../support/messages.ts';
@@ -9,12 +11,12 @@ function broken(error: Error): { honour: () => Promise<void>; left: () => number
   const { relPath, message } = said(2, 'alice', 'worker');
   const cancels = [{ channel: 'c', relPath, message: { ...message, cancels: path(1) } }];
   const log: string[] = [];
-  const parts = {
+  const engine = {
     deliveries: { reports: { cancels } },
     reader: { message: () => Promise.reject(error) },
     log: (event: string) => log.push(event),
   };
-  const cancellations = new Cancellations(parts as unknown as CancellationsParts);
+  const cancellations = new Cancellations(engine as unknown as Engine, new Jobs(), () => undefined);
   const host = { actors: new Map(), alias: 'mac' } as unknown as ActiveHost;
   return {
     honour: () => cancellations.honour(host, 'tip'),

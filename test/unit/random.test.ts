@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { timeAndChanceOf } from '../../src/operations/time-and-chance.ts';
+import { clockOf } from '../../src/operations/clock.ts';
 import { randomOfSystem } from '../../src/random.ts';
 
 it('bytes of the system’s generator are as many as were asked for, and others each time', () => {
@@ -12,7 +12,7 @@ it('bytes of the system’s generator are as many as were asked for, and others 
 });
 
 it('ids are ULIDs of now, of which no two are the same, with every character drawn', () => {
-  const { newId } = timeAndChanceOf({});
+  const { newId } = clockOf({});
   const ids = Array.from({ length: 2000 }, newId);
   expect(new Set(ids).size).toBe(2000);
   expect(ids.every((id) => /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/.test(id))).toBe(true);

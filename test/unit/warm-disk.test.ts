@@ -12,19 +12,21 @@ test('a process whose record a full disk refuses ends all the same when it has w
     put: () => (isFull ? Promise.reject(new Error('ENOSPC')) : Promise.resolve()),
     remove: () => Promise.resolve(),
   } as unknown as KeptProcesses;
-  const warm = new WarmSessions({
-    records,
-    limits: {
+  const warm = new WarmSessions(
+    {
+      keptProcesses: records,
+      newId: () => '01JABCDEFGHJKMNPQRSTVWXYZ0',
+      now: () => new Date('2026-11-25T12:00:00Z'),
+      log: () => undefined,
+    },
+    {
       most: () => 8,
       elsewhere: () => Promise.resolve({ count: 0, idle: [] }),
       memory: () => Infinity,
       idle: 10,
       look: 60_000,
     },
-    newId: () => '01JABCDEFGHJKMNPQRSTVWXYZ0',
-    now: () => new Date('2026-11-25T12:00:00Z'),
-    log: () => undefined,
-  });
+  );
   const owner = { actor: 'worker', channel: 'c', root: 'r.md' };
   const way = { agent: 'gemini' } as AcpWay;
   const seat = {

@@ -310,19 +310,21 @@ it('ends a process that has waited for too long, and its record with it', async 
   });
   const records = new KeptProcesses(folder);
   const ended: unknown[] = [];
-  const sessions = new WarmSessions({
-    records,
-    limits: {
+  const sessions = new WarmSessions(
+    {
+      keptProcesses: records,
+      newId: () => '01JXAMPLE0000000000000000A',
+      now: () => new Date(0),
+      log: (event, facts) => void ended.push([event, facts?.['reason']]),
+    },
+    {
       most: () => 8,
       elsewhere: () => Promise.resolve({ count: 0, idle: [] }),
       memory: () => Infinity,
       idle: 10,
       look: 3_600_000,
     },
-    newId: () => '01JXAMPLE0000000000000000A',
-    now: () => new Date(0),
-    log: (event, facts) => void ended.push([event, facts?.['reason']]),
-  });
+  );
   const owner = { actor: 'a', channel: 'c', root: 'r' };
   let closed = 0;
   const seat = {
@@ -353,19 +355,21 @@ it('ends a process that has waited for too long, and its record with it', async 
 });
 
 it('keeps no more than it may where several begin at once, with what other transports keep', async () => {
-  const sessions = new WarmSessions({
-    records: new KeptProcesses('/nowhere'),
-    limits: {
+  const sessions = new WarmSessions(
+    {
+      keptProcesses: new KeptProcesses('/nowhere'),
+      newId: () => '01JXAMPLE0000000000000000A',
+      now: () => new Date(0),
+      log: () => undefined,
+    },
+    {
       most: () => 3,
       elsewhere: () => nextTurn({ count: 1, idle: [] }),
       memory: () => Infinity,
       idle: 10,
       look: 3_600_000,
     },
-    newId: () => '01JXAMPLE0000000000000000A',
-    now: () => new Date(0),
-    log: () => undefined,
-  });
+  );
   const begun = await Promise.all(
     ['r', 's', 't', 'u', 'v'].map((root) =>
       sessions.begin({ actor: 'a', channel: 'c', root }, 'default', way('gemini')),

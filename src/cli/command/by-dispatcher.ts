@@ -7,7 +7,7 @@ import {
   type RunWork,
 } from '../../operations/sending/in-run.ts';
 import { newMarks } from '../../operations/sending/marks.ts';
-import { timeAndChanceOf } from '../../operations/time-and-chance.ts';
+import { clockOf } from '../../operations/clock.ts';
 import { note, type Call } from './command.ts';
 
 /**
@@ -29,7 +29,7 @@ export async function byDispatcher<K extends 'channel' | 'memory' | 'memory_add'
   }
   const request: RunRequest<K> = {
     kind,
-    ...newMarks(timeAndChanceOf(call.io)),
+    ...newMarks(clockOf(call.io)),
     input,
   };
   const answered = await askDispatcher(agentMode.runDir, request, (line) => {

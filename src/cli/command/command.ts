@@ -88,7 +88,7 @@ export async function inTransport<T>(
       env: io.env,
       cwd: io.cwd,
       ...(io.agentMode && { agentMode: io.agentMode }),
-      ...(io.timeAndChance && { timeAndChance: io.timeAndChance }),
+      ...(io.clock && { clock: io.clock }),
     },
     {
       note: (line) => {

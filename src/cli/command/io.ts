@@ -1,6 +1,6 @@
 import type { AgentMode } from '../../operations/agent-mode.ts';
 import type { Begun } from '../../operations/sending/ask-to-send.ts';
-import type { TimeAndChance } from '../../operations/time-and-chance.ts';
+import type { Clock } from '../../clock.ts';
 
 /** Where a command reads and writes; tests pass their own implementation. */
 export interface Io {
@@ -30,7 +30,7 @@ export interface Io {
   /** Set when an agent's run gives the command (trust.md §3). */
   agentMode?: AgentMode;
   /** What a command goes by instead of the time and the chance of this machine. */
-  timeAndChance?: TimeAndChance;
+  clock?: Clock;
   /** A `send` or an `ask` that was begun before its command line was read in full. */
   begun?: Begun | undefined;
   /** Says what a first signal does from here on: end the process at once, or abort `stop`. */

@@ -3,7 +3,7 @@ import type { AskEvents } from '../../operations/sending/await-answer.ts';
 import type { SendInput } from '../../operations/sending/input.ts';
 import { firstPath, newMarks } from '../../operations/sending/marks.ts';
 import type { Reached } from '../../operations/sending/way.ts';
-import { timeAndChanceOf } from '../../operations/time-and-chance.ts';
+import { clockOf } from '../../operations/clock.ts';
 import { messageJson, repliedJson } from '../../operations/shapes/as-json.ts';
 import type { Located } from '../../protocol/message.ts';
 import { asksSeveral, isAnswer } from '../../protocol/owed.ts';
@@ -42,7 +42,7 @@ export async function run(asGiven: Call): Promise<number> {
     login: io.login,
   };
   const attachments = await readAttachments(call);
-  const marks = io.begun?.marks ?? newMarks(timeAndChanceOf(io));
+  const marks = io.begun?.marks ?? newMarks(clockOf(io));
   const talk = new Talk(call);
   const sender = {
     surroundings: io,

@@ -7,7 +7,7 @@ import { formatAddress } from '../../protocol/address.ts';
 import { putFiles, type PutFiles } from '../../operations/reading/message-files.ts';
 import { takeLaidFiles } from '../../operations/sending/laid-files.ts';
 import { newMarks } from '../../operations/sending/marks.ts';
-import { timeAndChanceOf } from '../../operations/time-and-chance.ts';
+import { clockOf } from '../../operations/clock.ts';
 import { flag, inTransport, note, print, text, type Call } from '../command/command.ts';
 import { EXIT } from '../command/exit.ts';
 import { fileLine, putLine } from '../view/files.ts';
@@ -43,7 +43,7 @@ export async function inSandbox(call: Call): Promise<number | undefined> {
   const { agentMode, cwd } = call.io;
   if (dir === undefined || agentMode?.runDir === undefined) return undefined;
   const [message = ''] = call.args;
-  const marks = newMarks(timeAndChanceOf(call.io));
+  const marks = newMarks(clockOf(call.io));
   const tell = (line: string): void => {
     note(call, line);
   };

@@ -1,10 +1,10 @@
+import type { DispatcherApp } from '../../bus/app.ts';
 import { parseBeat, formatRings, parseRing } from '../../bell/beat.ts';
 import { BellLine, type Kind } from '../../bell/line.ts';
 import { parseBell, type BellConfig } from '../../bell/settings.ts';
 import { withoutCredentials } from '../../credentials.ts';
 import { reasonOf } from '../../errors.ts';
 import { shownServers } from '../../protocol/text/bell-servers.ts';
-import type { Log } from '../../log.ts';
 import type { Deliveries } from '../intake/deliveries.ts';
 import type { Bell } from '../socket/bell.ts';
 import type { Answers } from '../socket/answers.ts';
@@ -17,21 +17,12 @@ import { isFor } from '../../protocol/cancel.ts';
 import { placeOf } from '../../protocol/layout.ts';
 import { parseMessage, type Message } from '../../protocol/message.ts';
 
-export interface FarBellParts {
-  transport: Transport;
-  /** The host that is served, if one is. */
+/** What a bell between machines works on; `hosts` gives the host that is served, if one is. */
+interface BellApp extends Pick<DispatcherApp, 'transport' | 'env' | 'log' | 'now' | 'random'> {
   hosts: {
     readonly active: { alias: string; actors: ReadonlyMap<string, unknown> } | undefined;
   };
   deliveries: Pick<Deliveries, 'mailboxes'>;
-  /** Ends the wait for the next poll. */
-  bell: Pick<Bell, 'ring'>;
-  /** Who waits here for the bus to change. */
-  waits: Pick<Answers, 'awaited'>;
-  log: Log;
-  now: () => Date;
-  random: () => number;
-  home: string | undefined;
 }
 
 /** Characters of the reason for which a bell is down. */
@@ -53,7 +44,8 @@ export interface BellState {
  * what is on the bus comes from git, at the next poll at the latest.
  */
 export class FarBell {
-  readonly #parts: FarBellParts;
+  readonly #app: BellApp;
+  readonly #waits: Pick<Answers, 'awaited'>;
   readonly #fetches: RungFetches;
   #machines: Machines | undefined;
   /** The settings for which there is a line, as text. */
@@ -61,9 +53,14 @@ export class FarBell {
   #line: BellLine | undefined;
   #state: Omit<BellState, 'machines'> | undefined;
 
-  constructor(parts: FarBellParts) {
-    this.#parts = parts;
-    const { bell, deliveries, log } = parts;
+  /**
+   * @param bell ends the wait for the next poll
+   * @param waits tells who waits here for the bus to change
+   */
+  constructor(app: BellApp, bell: Pick<Bell, 'ring'>, waits: Pick<Answers, 'awaited'>) {
+    this.#app = app;
+    this.#waits = waits;
+    const { deliveries, log } = app;
     this.#fetches = new RungFetches(
       (tip) => {
         if (tip !== undefined) log('bell_rung', { tip });
@@ -86,7 +83,7 @@ export class FarBell {
 
   /** Uses the settings in force; without any, nothing is opened and nothing loaded. */
   follow(): void {
-    const { origin, defaults } = this.#parts.transport;
+    const { origin, defaults } = this.#app.transport;
     const config = origin === undefined ? undefined : defaults.bell;
     if (config === undefined && this.#line === undefined && this.#state === undefined) return;
     const text = config === undefined ? '' : JSON.stringify([config, origin]);
@@ -113,7 +110,7 @@ export class FarBell {
   tell(tip: string, entries: readonly OutboxEntry[]): void {
     const line = this.#line;
     if (line?.canSay !== true) return;
-    const { transport, hosts: own, log } = this.#parts;
+    const { transport, hosts: own, log } = this.#app;
     void namedHosts(transport, tip, entries, own.active?.alias).then(
       (hosts) => {
         for (const ring of formatRings({ tip, hosts })) line.say('ring', ring);
@@ -127,7 +124,7 @@ export class FarBell {
   /** Tells the other machines how this one is. */
   beat(heartbeat: Heartbeat): void {
     if (this.#line?.canSay !== true) return;
-    const actors = [...(this.#parts.hosts.active?.actors.keys() ?? [])];
+    const actors = [...(this.#app.hosts.active?.actors.keys() ?? [])];
     const due = this.#machines?.due(heartbeat, actors, performance.now());
     if (due !== undefined) this.#line.say('beat', due);
   }
@@ -138,9 +135,9 @@ export class FarBell {
   }
 
   #open(config: BellConfig, origin: string): void {
-    const { transport, now, random, home, log } = this.#parts;
+    const { transport, now, random, env, log } = this.#app;
     const servers = shownServers(config.servers);
-    const parsed = parseBell(config, origin, home);
+    const parsed = parseBell(config, origin, env['HOME']);
     if (!parsed.ok) {
       this.#fail(servers, parsed.problems.join('; '));
       return;
@@ -174,8 +171,8 @@ export class FarBell {
     const { failing } = this.#state ?? {};
     // A server may say anything, of any length.
     const plain = withoutCredentials(reason.slice(0, MAX_REASON));
-    if (failing?.reason !== plain) this.#parts.log('bell_down', { servers, reason: plain });
-    const since = failing?.since ?? this.#parts.now().toISOString();
+    if (failing?.reason !== plain) this.#app.log('bell_down', { servers, reason: plain });
+    const since = failing?.since ?? this.#app.now().toISOString();
     this.#state = { servers, failing: { since, reason: plain } };
   }
 
@@ -187,10 +184,10 @@ export class FarBell {
   #hearRing(bytes: Uint8Array): void {
     const ring = parseRing(bytes);
     if (ring === undefined) return;
-    const { hosts, waits } = this.#parts;
+    const { hosts } = this.#app;
     const self = hosts.active?.alias;
     // Whoever waits here for the bus to change, such as a person in a chat, is served by no host file.
-    const isAwaited = waits.awaited > 0;
+    const isAwaited = this.#waits.awaited > 0;
     if (isAwaited || (self !== undefined && ring.hosts.includes(self)))
       this.#fetches.rung(ring.tip);
   }
@@ -198,7 +195,7 @@ export class FarBell {
   #hearBeat(bytes: Uint8Array): void {
     const beat = parseBeat(bytes);
     if (beat === undefined) return;
-    const { deliveries, hosts, log } = this.#parts;
+    const { deliveries, hosts, log } = this.#app;
     const heard = this.#machines?.hear(beat, deliveries.mailboxes.scanned, hosts.active?.alias);
     void heard?.catch((error: unknown) => {
       log('internal_error', { error: `bell: ${reasonOf(error)}` });

@@ -1,3 +1,4 @@
+import type { App } from '../../bus/app.ts';
 import { digestOfProposal } from '../../bus/decisions.ts';
 import { cancelMessage } from '../../protocol/cancel.ts';
 import type { Commit } from '../../protocol/commit.ts';
@@ -8,21 +9,15 @@ import type { Gate } from '../../state/gates.ts';
 import type { Outbox } from '../../state/outbox.ts';
 import type { Transport } from '../../transport/transport.ts';
 
-interface Parts {
-  outbox: Outbox;
-  now: () => Date;
-  /** A new ULID. */
-  newId: () => string;
-  suffix: () => string;
-}
+type ProposalApp = Pick<App, 'outbox' | 'now' | 'newId' | 'suffix'>;
 
 /** The message that tells the approver, wherever they are, that a plan waits for nobody any more. */
-function takesBack(parts: Parts, host: string, gate: Gate, why: string): Commit {
+function takesBack(app: ProposalApp, host: string, gate: Gate, why: string): Commit {
   const { actor, proposal, approver } = gate;
   const target = { relPath: proposal.relPath, message: { to: [{ name: approver }] } };
-  const writer = { actor, host, at: parts.now() };
+  const writer = { actor, host, at: app.now() };
   const message = cancelMessage(target, `No longer needed: ${why}.\n`, writer, { only: false });
-  return outgoing(message, proposal.channel, host, parts.suffix()).commit;
+  return outgoing(message, proposal.channel, host, app.suffix()).commit;
 }
 
 /**
@@ -32,13 +27,13 @@ function takesBack(parts: Parts, host: string, gate: Gate, why: string): Commit 
  * @returns the id of the entry, which is the same however often this is begun anew
  */
 export async function takeBack(
-  parts: Parts,
+  app: ProposalApp,
   host: string,
   gate: Gate,
   why: string,
 ): Promise<string> {
   const id = `${gate.id}-over`;
-  await parts.outbox.put({ id, commits: [takesBack(parts, host, gate, why)] });
+  await app.outbox.put({ id, commits: [takesBack(app, host, gate, why)] });
   return id;
 }
 
@@ -69,18 +64,18 @@ export async function standingOf(
  * @param host the alias of this machine
  * @returns undefined where the proposal cannot be read from the gate, which this machine has written
  */
-export function proposedAnew(parts: Parts, host: string, gate: Gate): Gate | undefined {
+export function proposedAnew(app: ProposalApp, host: string, gate: Gate): Gate | undefined {
   const message = proposalIn(gate);
   if (message === undefined) return undefined;
   const { channel } = gate.proposal;
-  const again = { ...message, timestamp: parts.now().toISOString() };
-  const { relPath, commit } = outgoing(again, channel, host, parts.suffix());
+  const again = { ...message, timestamp: app.now().toISOString() };
+  const { relPath, commit } = outgoing(again, channel, host, app.suffix());
   const [{ content } = { content: '' }] = commit.files;
-  const over = takesBack(parts, host, gate, 'its text on the bus was changed, so it is asked anew');
+  const over = takesBack(app, host, gate, 'its text on the bus was changed, so it is asked anew');
   return {
     ...unannounced(gate),
     proposal: { channel, relPath, digest: digestOfProposal({ channel, relPath }, content) },
-    entry: { id: parts.newId(), commits: [over, commit] },
+    entry: { id: app.newId(), commits: [over, commit] },
     ignored: [],
   };
 }

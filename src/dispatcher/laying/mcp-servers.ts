@@ -1,9 +1,10 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { acpServers, serversOf, type FilledServer } from '../../agents/mcp/servers-of.ts';
-import { secretsIn, withSecrets, type McpServer } from '../../protocol/files/mcp-servers.ts';
+import { secretsIn, withSecrets } from '../../protocol/files/mcp-servers.ts';
 import { Secrets } from '../../state/automation/secrets.ts';
-import type { Log } from '../../log.ts';
+import type { DispatcherApp } from '../../bus/app.ts';
+import type { ActiveHost } from '../../bus/approvals.ts';
 
 /** The run for which servers are laid. */
 interface Run {
@@ -11,14 +12,6 @@ interface Run {
   actor: string;
   tier: { name: string; cli: string };
   plans?: boolean;
-}
-
-interface Parts {
-  hosts: { readonly active: { serversOf: (actor: string) => readonly McpServer[] } | undefined };
-  stateDir: string;
-  /** Takes each secret that a run is given: it must not leave this machine. */
-  knownSecrets: { add: (name: string, value: string) => void };
-  log: Log;
 }
 
 /** The approved MCP servers of a run, with the secrets of this machine. */
@@ -36,10 +29,11 @@ const NO_SERVERS: ServersOfRun = { servers: [], secrets: new Map() };
  * @returns what is missing on this machine, in one line
  */
 export async function serversForRun(
-  { hosts, stateDir, knownSecrets, log }: Parts,
+  { paths, screen, log }: Pick<DispatcherApp, 'paths' | 'screen' | 'log'>,
+  host: Pick<ActiveHost, 'serversOf'> | undefined,
   { id, actor, tier, plans }: Run,
 ): Promise<ServersOfRun | { missing: string }> {
-  const servers = hosts.active?.serversOf(actor) ?? [];
+  const servers = host?.serversOf(actor) ?? [];
   // A run that plans changes nothing, and of a tool nobody knows what it changes.
   if (servers.length === 0 || plans === true) return NO_SERVERS;
   const taking = serversOf(tier.cli);
@@ -48,7 +42,7 @@ export async function serversForRun(
     log('mcp_left_out', { id, actor, tier: tier.name, servers: names, problem: taking.why });
     return NO_SERVERS;
   }
-  const store = new Secrets(stateDir);
+  const store = new Secrets(paths.root);
   const secrets = new Map<string, string>();
   const missing: string[] = [];
   for (const name of secretsIn(servers)) {
@@ -57,7 +51,8 @@ export async function serversForRun(
     else secrets.set(name, value);
   }
   if (missing.length > 0) return { missing: lacks(actor, missing) };
-  for (const [name, value] of secrets) knownSecrets.add(name, value);
+  // What a run is given must not leave this machine.
+  for (const [name, value] of secrets) screen.known.add(name, value);
   const filled = servers.map((named) => ({ named, filled: withSecrets(named, secrets) }));
   return { servers: filled, secrets };
 }
@@ -105,7 +100,7 @@ export async function layAcpServers(
  * known into its workspace, from which settings were removed before (trust.md §1).
  */
 export async function layServers(
-  { log }: { log: Log },
+  { log }: Pick<DispatcherApp, 'log'>,
   { id, actor, tier }: Run,
   { servers }: ServersOfRun,
   where: { runDir: string; env: NodeJS.ProcessEnv; asks: boolean; place: Place },

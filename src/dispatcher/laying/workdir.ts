@@ -4,12 +4,11 @@ import { join, sep } from 'node:path';
 import { CrosstalkError } from '../../errors.ts';
 import { shown } from '../../protocol/text/result.ts';
 
-/** Where no run may work, and what `~` stands for. */
+/** Where no run may work, which is the transport's checkout and the state directory, and what `~` stands for. */
 interface Surroundings {
-  /** The transport's checkout. */
-  dir: string;
-  stateDir: string;
-  environment: NodeJS.ProcessEnv;
+  transport: { readonly dir: string };
+  paths: { readonly root: string };
+  env: NodeJS.ProcessEnv;
 }
 
 /**
@@ -20,7 +19,7 @@ interface Surroundings {
  *   the bus
  */
 export async function workdirOf(
-  { dir, stateDir, environment }: Surroundings,
+  { transport, paths, env }: Surroundings,
   workdir: string,
   option: 'workdir' | 'worktree' = 'workdir',
 ): Promise<string> {
@@ -30,20 +29,20 @@ export async function workdirOf(
       'invalid',
       `the ${what} ${shown(workdir)} ${why}; make it, or change ${option} in the host file`,
     );
-  const home = environment['HOME'] ?? homedir();
+  const home = env['HOME'] ?? homedir();
   const path = /^~(?=\/|$)/.test(workdir) ? join(home, workdir.slice(1)) : workdir;
   const real = await realpath(path).catch(() => undefined);
   if (real === undefined) throw bad('does not exist');
   if (!(await stat(real)).isDirectory()) throw bad('is no folder');
   for (const [whose, folder] of [
-    ['the transport, which others can write to', dir],
-    ['the state directory', stateDir],
+    ['the transport, which others can write to', transport.dir],
+    ['the state directory', paths.root],
   ] as const) {
     const root = await realpath(folder).catch(() => folder);
     if (real === root || real.startsWith(root + sep)) throw bad(`is, or lies in, ${whose}`);
   }
   // A run could write to this folder, which would contain this machine's approvals.
-  const state = await realpath(stateDir).catch(() => stateDir);
+  const state = await realpath(paths.root).catch(() => paths.root);
   if (state.startsWith(real === sep ? sep : real + sep)) throw bad('holds the state directory');
   return real;
 }

@@ -1,7 +1,6 @@
+import type { DispatcherApp } from '../../bus/app.ts';
 import { digestOfProposal, type Decisions } from '../../bus/decisions.ts';
-import type { MessageReader } from '../../bus/message-reader.ts';
 import type { Publisher } from '../../bus/publisher.ts';
-import type { LookForSecrets } from '../../bus/screening.ts';
 import { reasonOf } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import { cancelMessage } from '../../protocol/cancel.ts';
@@ -10,23 +9,8 @@ import type { Message } from '../../protocol/message.ts';
 import { outgoing } from '../../protocol/outgoing.ts';
 import { saidSecrets } from '../../protocol/text/found-secret.ts';
 import { parsed, unreadable, type Parsed } from '../../protocol/text/result.ts';
-import type { OpenPermission, OpenPermissions } from '../../state/permissions/open-permissions.ts';
-import type { Outbox } from '../../state/outbox.ts';
+import { OpenPermissions, type OpenPermission } from '../../state/permissions/open-permissions.ts';
 import type { Marked } from '../../protocol/decision/permission.ts';
-
-export interface PermissionsParts {
-  open: OpenPermissions;
-  outbox: Outbox;
-  publisher: Publisher;
-  reader: MessageReader;
-  decisions: Pick<Decisions, 'judge'>;
-  /** Looks for secrets in what is about to leave. */
-  screen: LookForSecrets;
-  log: Log;
-  now: () => Date;
-  newId: () => string;
-  suffix: () => string;
-}
 
 /** A question that waits for a person. */
 export interface OpenQuestion extends Proposal {
@@ -64,26 +48,32 @@ const MAX_NOTE = 4000;
  * whatever has a file.
  */
 export class Permissions {
-  readonly #parts: PermissionsParts;
+  readonly #app: DispatcherApp;
+  readonly #store: OpenPermissions;
+  readonly #publisher: Publisher;
+  readonly #decisions: Decisions;
   readonly #waiting = new Map<OpenQuestion, (outcome: Outcome) => void>();
   readonly #ignored = new Set<string>();
   #looking: Promise<void> = Promise.resolve();
 
-  constructor(parts: PermissionsParts) {
-    this.#parts = parts;
+  constructor(app: DispatcherApp, publisher: Publisher, decisions: Decisions) {
+    this.#app = app;
+    this.#store = new OpenPermissions(app.paths.root);
+    this.#publisher = publisher;
+    this.#decisions = decisions;
   }
 
   get log(): Log {
-    return this.#parts.log;
+    return this.#app.log;
   }
 
   get now(): () => Date {
-    return this.#parts.now;
+    return this.#app.now;
   }
 
   /** Takes back what a dead dispatcher has left open; called before the first run. */
   async begin(): Promise<void> {
-    for (const record of await this.#parts.open.all())
+    for (const record of await this.#store.all())
       try {
         await this.#takeBack(
           record,
@@ -101,12 +91,12 @@ export class Permissions {
    * @returns why nobody can be asked
    */
   async open(run: AskingRun, message: Message, mark: string): Promise<Parsed<OpenQuestion>> {
-    const { open, outbox, screen, newId, suffix, log } = this.#parts;
+    const { outbox, screen, newId, suffix, log } = this.#app;
     const { id, actor, host, channel, messages, approver, timeout } = run;
     const { relPath, commit } = outgoing(message, channel, host, suffix());
     const [{ content } = { content: '' }] = commit.files;
     const entry = { id: newId(), commits: [commit] };
-    const found = await screen(entry);
+    const found = await screen.look(entry);
     const tool = message.permission?.tool ?? '';
     const facts = { id, actor, channel, message: relPath, tool, mark, approver };
     if (found.length > 0) {
@@ -115,7 +105,7 @@ export class Permissions {
         `the question would carry a secret (${saidSecrets(found)}), and nobody is asked; do it without`,
       );
     }
-    const since = this.#parts.now();
+    const since = this.#app.now();
     const digest = digestOfProposal({ channel, relPath }, content);
     const record: OpenPermission = {
       ...{ id: entry.id, run: id, actor, host, channel, relPath, approver, tool, mark },
@@ -124,10 +114,10 @@ export class Permissions {
       until: new Date(since.getTime() + timeout).toISOString(),
       digest,
     };
-    await open.put(record);
+    await this.#store.put(record);
     await outbox.put(entry);
     log('permission_asked', facts);
-    void this.#parts.publisher.publish(entry.id).catch((error: unknown) => {
+    void this.#publisher.publish(entry.id).catch((error: unknown) => {
       log('push_failed', { kind: 'other', reason: reasonOf(error) });
     });
     return parsed({ channel, relPath, digest, approver, record, message, timeout });
@@ -147,7 +137,7 @@ export class Permissions {
       await this.#takeBack(record, 'nobody answered, so it counts as denied');
     else if (outcome.kind === 'ended')
       await this.#takeBack(record, 'the run has ended, or does not wait for it any more');
-    else await this.#parts.open.remove(record.id);
+    else await this.#store.remove(record.id);
     return outcome;
   }
 
@@ -185,11 +175,11 @@ export class Permissions {
   async #look(tip: string): Promise<void> {
     for (const [question, done] of [...this.#waiting]) {
       try {
-        const { decided, ignored } = await this.#parts.decisions.judge(tip, question);
+        const { decided, ignored } = await this.#decisions.judge(tip, question);
         this.#sayIgnored(question, ignored);
         if (decided === undefined) continue;
         const { channel } = question;
-        const said = await this.#parts.reader.message(tip, channel, decided.relPath);
+        const said = await this.#app.reader.message(tip, channel, decided.relPath);
         const body = (said?.body ?? '').trim();
         const note = body === NO_NOTE ? '' : body.slice(0, MAX_NOTE);
         done(decided.decision === 'approve' ? { kind: 'approved' } : { kind: 'denied', note });
@@ -210,7 +200,7 @@ export class Permissions {
 
   /** Tells the approver, on record, that a question need not be answered. */
   async #takeBack(record: OpenPermission, why: string): Promise<void> {
-    const { open, outbox, publisher, now, suffix, log } = this.#parts;
+    const { outbox, now, suffix, log } = this.#app;
     const { id, actor, host, channel, relPath, approver } = record;
     const target = { relPath, message: { to: [{ name: approver }] } };
     const writer = { actor, host, at: now() };
@@ -221,8 +211,8 @@ export class Permissions {
       commits: [outgoing(message, channel, host, suffix()).commit],
     };
     await outbox.put(entry);
-    await open.remove(id);
-    void publisher.publish(entry.id).catch((error: unknown) => {
+    await this.#store.remove(id);
+    void this.#publisher.publish(entry.id).catch((error: unknown) => {
       log('push_failed', { kind: 'other', reason: reasonOf(error) });
     });
   }

@@ -1,18 +1,17 @@
+import type { Engine } from './engine.ts';
 import { descentOf, notAccepted, type Known } from '../../protocol/accepted.ts';
 import { messageFile } from '../../protocol/layout.ts';
 import type { Located } from '../../protocol/message.ts';
 import { placeOfRef } from '../../protocol/reference.ts';
 import { digestOf } from '../../state/written.ts';
 import type { Briefing } from './briefing.ts';
-import type { Job, RunParts } from './job.ts';
+import type { Job } from './job.ts';
 
 /** The messages of a batch that a tier does not serve, and why. */
 export interface Unaccepted {
   messages: string[];
   why: string;
 }
-
-type AcceptanceParts = Pick<RunParts, 'verifier' | 'written' | 'transport' | 'hosts'>;
 
 /**
  * Judges a batch by whose tasks its tier serves (`only_from`, decision 42); before a run begins, and
@@ -22,18 +21,18 @@ type AcceptanceParts = Pick<RunParts, 'verifier' | 'written' | 'transport' | 'ho
  * @throws CrosstalkError when nobody can say who has signed it, as without `ssh-keygen`
  */
 export async function unaccepted(
-  parts: AcceptanceParts,
+  engine: Engine,
   job: Job,
   { batch, lookup }: Briefing,
 ): Promise<Unaccepted | undefined> {
   const { onlyFrom } = job.tier;
   if (onlyFrom === undefined) return undefined;
-  const isOwn = isServedBy(parts, job);
+  const isOwn = isServedBy(engine, job);
   const refused: { relPath: string; why: string }[] = [];
   for (const located of batch) {
     const descent = descentOf(located, lookup, isOwn);
     const why = descent.ok
-      ? notAccepted(descent, onlyFrom, await knownOf(parts, job, descent.chain))
+      ? notAccepted(descent, onlyFrom, await knownOf(engine, job, descent.chain))
       : descent.why;
     if (why !== undefined) refused.push({ relPath: located.relPath, why });
   }
@@ -42,24 +41,24 @@ export async function unaccepted(
 }
 
 /** Whether a name is that of an actor of this machine. */
-function isServedBy({ hosts }: AcceptanceParts, { actor }: Job): (name: string) => boolean {
+function isServedBy({ hosts }: Engine, { actor }: Job): (name: string) => boolean {
   return (name) => name === actor || hosts.active?.actors.has(name) === true;
 }
 
 /** What this machine knows of who wrote some messages, whose names are relative to the job's channel. */
 async function knownOf(
-  parts: AcceptanceParts,
+  engine: Engine,
   job: Job,
   chain: readonly Located[],
 ): Promise<(located: Located) => Known> {
-  const { verifier, written, transport } = parts;
+  const { verifier, written, transport } = engine;
   const { tip, channel } = job;
   const claims = chain.map(({ relPath, message }) => ({
     ...placeOfRef(channel, relPath),
     message,
   }));
   const verdicts = await verifier.verdicts(tip, claims, { sure: true });
-  const isOwn = isServedBy(parts, job);
+  const isOwn = isServedBy(engine, job);
   const ours = await written.look(
     claims.map(({ channel: id, relPath }) => messageFile(id, relPath)),
   );

@@ -1,13 +1,13 @@
+import type { Engine } from './engine.ts';
 import { plainCall } from '../../agents/output/plain-call.ts';
 import { passed } from '../../crash-points.ts';
 import { reasonOf } from '../../errors.ts';
-import type { Log } from '../../log.ts';
 import type { MessageRef } from '../../protocol/message-ref.ts';
 import type { InvocationResult } from '../../runner/runner.ts';
 import type { Handed } from '../../protocol/usage.ts';
 import type { CountedFor } from '../../protocol/automation/counted-for.ts';
-import type { Ledger, LedgerLine, RunEnding } from '../../state/bills/ledger.ts';
-import type { RunRecord, Runs } from '../../state/runs.ts';
+import type { LedgerLine, RunEnding } from '../../state/bills/ledger.ts';
+import type { RunRecord } from '../../state/runs.ts';
 import { usageSince } from '../sessions/sessions.ts';
 import type { Job, JobResult } from './job.ts';
 import { readLeftOutput } from './output.ts';
@@ -22,18 +22,13 @@ export interface Ran {
   handed: Handed | undefined;
 }
 
-interface BillParts {
-  ledger: Ledger;
-  log: Log;
-}
-
 /**
  * Puts a run on the bill of this machine, whatever came of it, before its outcome is recorded.
  *
  * @param ended undefined if what it said could not be dealt with, so that it is made again
  */
 export async function bill(
-  parts: BillParts,
+  engine: Engine,
   job: Job,
   begun: Date,
   { result, thread, counted, handed }: Ran,
@@ -41,7 +36,7 @@ export async function bill(
 ): Promise<void> {
   const { id, actor, host, channel, tier } = job;
   const agent = plainCall(tier.cli)?.agent;
-  await write(parts, {
+  await write(engine, {
     at: begun.toISOString(),
     ...{ id, actor, host, channel, tier: tier.name, thread, ...counted },
     ended: endingOf(ended),
@@ -56,24 +51,21 @@ export async function bill(
 }
 
 /** Puts a run on the bill that a dead dispatcher left, unless it is there. */
-export async function billLeftover(
-  parts: BillParts & { runs: Runs; now: () => Date },
-  run: RunRecord,
-): Promise<void> {
+export async function billLeftover(engine: Engine, run: RunRecord): Promise<void> {
   const { id, actor, host, channel, tier, thread, agent, since, skills, subscription } = run;
   const { session, before, desk, handed } = run;
   // Earlier versions have written no more of a run.
   if (host === undefined || tier === undefined || thread === undefined || since === undefined)
     return;
   // A ledger that cannot be read must not keep the dispatcher from starting.
-  if (await parts.ledger.has(id, since).catch(() => false)) return;
+  if (await engine.ledger.has(id, since).catch(() => false)) return;
   const { usage: total } =
     agent === undefined
       ? {}
-      : await readLeftOutput(desk === undefined ? agent : 'acp', parts.runs.outputPath(id));
+      : await readLeftOutput(desk === undefined ? agent : 'acp', engine.runs.outputPath(id));
   const usage = total && (usageSince(total, before) ?? total);
-  const ms = Math.max(0, parts.now().getTime() - Date.parse(since));
-  await write(parts, {
+  const ms = Math.max(0, engine.now().getTime() - Date.parse(since));
+  await write(engine, {
     at: since,
     ...{ id, actor, host, channel, tier, thread },
     ...(skills !== undefined && { skills }),
@@ -114,7 +106,7 @@ function isStated({ raw, reported, usage, ...result }: InvocationResult): boolea
   return usage !== undefined || reported !== undefined || (exitCode !== 0 && raw?.bytes === 0);
 }
 
-async function write({ ledger, log }: BillParts, line: LedgerLine): Promise<void> {
+async function write({ ledger, log }: Engine, line: LedgerLine): Promise<void> {
   await ledger.add(line).catch((error: unknown) => {
     log('internal_error', { error: `the ledger: ${reasonOf(error)}` });
   });

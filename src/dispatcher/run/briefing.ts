@@ -1,3 +1,4 @@
+import type { Engine } from './engine.ts';
 import type { Address } from '../../protocol/address.ts';
 import { cancelledIn } from '../../protocol/cancel.ts';
 import { type Lookup, chainLevels, depthOf, missingOrigins } from '../../protocol/causality.ts';
@@ -14,10 +15,7 @@ import type { Transport } from '../../transport/transport.ts';
 import type { MessageReader } from '../../bus/message-reader.ts';
 import { canAnswerAt } from '../../bus/peers.ts';
 import { Beginning } from '../../bus/beginning.ts';
-import type { ChannelLinks } from '../../bus/channel-links.ts';
-import type { Crossings } from '../../bus/crossings.ts';
 import { withoutForgedCancels } from '../../bus/verifier.ts';
-import type { Verifier } from '../../bus/verifier.ts';
 
 /** What a batch is about: read once, and used for the prompt and for linking the answer. */
 export interface Briefing {
@@ -55,17 +53,9 @@ interface Batch {
   messages: string[];
 }
 
-interface BriefingParts {
-  transport: Transport;
-  reader: MessageReader;
-  links: ChannelLinks;
-  crossings: Crossings;
-  verifier: Pick<Verifier, 'verdicts'>;
-}
-
 /** Reads the messages that a run is about. */
 export async function brief(
-  { transport, reader, links, crossings, verifier }: BriefingParts,
+  { transport, reader, links, crossings, verifier }: Engine,
   { tip, channel, messages, actor, host }: Batch,
 ): Promise<Briefing> {
   const batch = await reader.messages(tip, channel, messages);
@@ -115,7 +105,7 @@ const MAX_CHANNELS = 50;
  * its chain or a message of the actor leads to or comes from.
  */
 async function linkedSince(
-  { transport, links, crossings }: Pick<BriefingParts, 'transport' | 'links' | 'crossings'>,
+  { transport, links, crossings }: Pick<Engine, 'transport' | 'links' | 'crossings'>,
   { tip, channel, actor }: Pick<Batch, 'tip' | 'channel' | 'actor'>,
   batch: readonly Located[],
   lookup: Lookup,

@@ -1,3 +1,4 @@
+import type { Engine } from './engine.ts';
 import { ask, invoke } from '../../runner/invoke.ts';
 import type { InvocationResult } from '../../runner/runner.ts';
 import { readOutput } from './output.ts';
@@ -12,7 +13,7 @@ import { failed } from './conclude.ts';
 import { RunDesk } from './desk.ts';
 import { layFiles } from '../laying/files.ts';
 import { withoutOurs } from './environment.ts';
-import type { Job, JobResult, RunParts } from './job.ts';
+import type { Job, JobResult } from './job.ts';
 import { permitOverAcp, runPermission } from './permitting.ts';
 import {
   type RunInput,
@@ -46,18 +47,18 @@ const MOST_SAID = 16 * 1024 * 1024;
  * start after a crash ends what is left of it.
  */
 export async function prepare(
-  parts: RunParts,
+  engine: Engine,
   job: Job,
   command: string,
   dir: string,
 ): Promise<InvocationResult> {
   const { id, actor, host, channel, messages, tip, tier, cancel } = job;
-  const env = withoutOurs(parts.environment);
-  const own = runDirectory(parts.desks.folder, id);
+  const env = withoutOurs(engine.env);
+  const own = runDirectory(engine.desks.folder, id);
   if (tier.sandbox !== undefined) await makeFolder(own, 0o700);
-  const confined = await confinedIn(parts, { actor, tier, command, cwd: dir, env }, own);
+  const confined = await confinedIn(engine, { actor, tier, command, cwd: dir, env }, own);
   try {
-    const result = await invoke(parts.runner, {
+    const result = await invoke(engine.runner, {
       command,
       ...(confined && { wrap: confined.wrap }),
       cwd: dir,
@@ -66,9 +67,9 @@ export async function prepare(
       timeout: tier.timeout,
       grace: TERM_GRACE_MS,
       maxOutput: MOST_SAID,
-      signal: AbortSignal.any([parts.signal, cancel]),
+      signal: AbortSignal.any([engine.stop.signal, cancel]),
       onStart: async (pid) => {
-        await parts.runs.begin({ id, actor, host, channel, messages, tip, workdir: dir }, pid);
+        await engine.runs.begin({ id, actor, host, channel, messages, tip, workdir: dir }, pid);
       },
     });
     return await explained(confined, result);
@@ -80,7 +81,7 @@ export async function prepare(
 
 /** Runs the CLI, and meanwhile serves its requests. */
 export async function runIn(
-  parts: RunParts,
+  engine: Engine,
   job: Job,
   place: Workplace,
   given: RunInput,
@@ -92,40 +93,40 @@ export async function runIn(
     name: `${String(index + 1)}-${suffixOf(relPath)}.md`,
     content: formatMessage(message),
   }));
-  const permission = permitting && runPermission(parts, job, place, permitting);
+  const permission = permitting && runPermission(engine, job, place, permitting);
   const asking = permission && {
     askPermission: permission.ask.bind(permission),
   };
   const session = kept && { id: kept.id, isOpen: kept.seat !== undefined };
-  const served = { ...parts.desks, log: parts.log, ...asking };
+  const served = { ...engine.desks, log: engine.log, ...asking };
   const desk = await RunDesk.open(served, job, files, session);
   let seat: RunSeat | undefined = kept?.seat;
   /** Whether it is ended by whoever keeps it, and not here. */
   let isTaken = seat !== undefined;
   const form = outputForm(tier.cli, kept);
-  const path = parts.runs.outputPath(id);
+  const path = engine.runs.outputPath(id);
   // A server may print its secrets, and a CLI what a server prints.
   const concealer = new Concealer(tools.secrets);
   const shown = { out: concealer.stream(), err: concealer.stream() };
   try {
-    const laid = await layFiles(parts.transport, tip, batch, desk.dir);
+    const laid = await layFiles(engine.transport, tip, batch, desk.dir);
     const text = await input(laid, desk.dir);
-    seat ??= await takeSeat(parts, job, place, desk.dir, given);
+    seat ??= await takeSeat(engine, job, place, desk.dir, given);
     const result = await ask(seat.cli, {
       ...(form && { raw: { path, ...(form.noise !== undefined && { noise: form.noise }) } }),
       input: text,
       timeout: tier.timeout,
       ...(permission && { idle: () => permission.idle }),
-      ...(kept && permission && { permit: permitOverAcp(permission, parts.newId) }),
+      ...(kept && permission && { permit: permitOverAcp(permission, engine.newId) }),
       grace: TERM_GRACE_MS,
       maxOutput,
-      signal: AbortSignal.any([parts.signal, job.cancel]),
+      signal: AbortSignal.any([engine.stop.signal, job.cancel]),
       hear: (stream, bytes) => {
-        parts.transcribing.hear(id, stream, shown[stream](bytes));
+        engine.transcribing.hear(id, stream, shown[stream](bytes));
       },
       onStart: async (pid) => {
         passed('cli_started');
-        const since = parts.now().toISOString();
+        const since = engine.now().toISOString();
         const agent = form && { agent: form.agent };
         const bill = {
           tier: tier.name,
@@ -139,11 +140,11 @@ export async function runIn(
         const session = turn && { session: turn.kind, ...(turn.before && { before: turn.before }) };
         const of = { id, actor, host, channel, messages, tip, workdir: place.dir };
         const run = { ...of, ...bill, ...session, ...(kept && { desk: kept.id }) };
-        const leader = await parts.runs.begin(run, pid);
+        const leader = await engine.runs.begin(run, pid);
         await seat?.began?.(leader);
         isTaken = kept !== undefined;
         // Only now: who watches takes a transcript without a record for that of a run that is over.
-        parts.transcribing.begin(head, form?.narrator);
+        engine.transcribing.begin(head, form?.narrator);
         passed('run_recorded');
         if (seat !== undefined) job.steering?.begin(given.tell(seat.cli));
       },
@@ -151,7 +152,7 @@ export async function runIn(
     await job.steering?.pause();
     passed('cli_ended');
     for (const stream of ['out', 'err'] as const)
-      parts.transcribing.hear(id, stream, shown[stream]());
+      engine.transcribing.hear(id, stream, shown[stream]());
     const read = await readOutput(form?.reader, result);
     return concealed(concealer, await explained(seat.confined, read));
   } finally {
@@ -160,7 +161,7 @@ export async function runIn(
     await permission?.close();
     // The output of the CLI is kept even if the folder cannot be removed.
     await desk.close().catch((error: unknown) => {
-      parts.log('internal_error', { id, actor, error: reasonOf(error) });
+      engine.log('internal_error', { id, actor, error: reasonOf(error) });
     });
     if (kept !== undefined && !isTaken) await removeRunDirectory(desk.dir);
   }

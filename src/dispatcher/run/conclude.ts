@@ -1,3 +1,4 @@
+import type { Engine } from './engine.ts';
 import { canAnswerAt, isServed } from '../../bus/peers.ts';
 import { openQuestionsOfBatch } from '../../protocol/causality.ts';
 import { awaitsAsker, lastWord, withInterim } from '../../protocol/interim.ts';
@@ -14,25 +15,25 @@ import type { InvocationResult } from '../../runner/runner.ts';
 import { askedBy, type Briefing } from './briefing.ts';
 import { fittedTo, type Unfit } from './fitting.ts';
 import { planned, type Planned } from './plan.ts';
-import type { Job, JobResult, RunParts } from './job.ts';
+import type { Job, JobResult } from './job.ts';
 
 /** What a CLI said of its own accord: something, or nothing. */
 type Said = Extract<CliOutcome, { kind: 'answered' | 'silent' }>;
 
 /** Decides what becomes of the text of a run, or of its silence. */
 export async function conclude(
-  parts: RunParts,
+  engine: Engine,
   job: Job,
   briefing: Briefing,
   said: Said,
   result: InvocationResult,
 ): Promise<JobResult> {
-  const now = await withSent(parts, job, briefing);
-  const writer = { actor: job.actor, host: job.host, at: parts.now() };
+  const now = await withSent(engine, job, briefing);
+  const writer = { actor: job.actor, host: job.host, at: engine.now() };
   const { lacking, absent } = briefing;
   if (said.kind === 'answered') {
     if (job.plans === true)
-      return fitting(planned(parts, job, briefing, { text: said.text, result }));
+      return fitting(planned(engine, job, briefing, { text: said.text, result }));
     const { plans, answered, batch } = briefing;
     const marked = withInterim(plans, job.actor, answered, now.channel, now.lookup, now.canAnswer);
     const fitted = await fittedTo(now, marked, said.text);
@@ -41,7 +42,7 @@ export async function conclude(
     const whole = withTiers(answers.map(fitted.mark), job);
     return answeredOrTooLong(withUsage(whole, result), briefing, result);
   }
-  const last = await lastWords(parts, job, now, writer);
+  const last = await lastWords(engine, job, now, writer);
   if ('reason' in last) return failed(result, last.reason, last.detail);
   if (last.length > 0)
     return {
@@ -125,18 +126,18 @@ interface Now extends Briefing {
   sent: number;
 }
 
-async function withSent(parts: RunParts, job: Job, briefing: Briefing): Promise<Now> {
-  const sent = await parts.runs.sent(job.id);
+async function withSent(engine: Engine, job: Job, briefing: Briefing): Promise<Now> {
+  const sent = await engine.runs.sent(job.id);
   const seen = sent.map(([channel, located]) => seenFrom(job.channel, channel, located));
   const known = new Map(seen.map(({ relPath, message }) => [relPath, message]));
   const channel = [...briefing.channel, ...seen];
   // Who is served may have changed while it ran.
-  const tip = (await parts.transport.tip()) ?? job.tip;
-  const canAnswer = await canAnswerAt(parts.transport, tip, askedBy(job.actor, channel));
+  const tip = (await engine.transport.tip()) ?? job.tip;
+  const canAnswer = await canAnswerAt(engine.transport, tip, askedBy(job.actor, channel));
   // What belongs to nothing, and goes where nobody is, is as good as not said.
   const reaches = async ([, { message }]: Sent): Promise<boolean> =>
     message.re.length + message.cause.length > 0 ||
-    (await Promise.all(message.to.map((one) => isServed(parts.transport, tip, one)))).includes(
+    (await Promise.all(message.to.map((one) => isServed(engine.transport, tip, one)))).includes(
       true,
     );
   const reached = await Promise.all(sent.map(reaches));
@@ -154,7 +155,7 @@ async function withSent(parts: RunParts, job: Job, briefing: Briefing): Promise<
  * nobody owes it anything, that is what there is.
  */
 async function lastWords(
-  { reader }: RunParts,
+  { reader }: Engine,
   { actor, channel, tip }: Job,
   now: Now,
   writer: Writer,

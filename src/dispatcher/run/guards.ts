@@ -1,12 +1,12 @@
+import type { DispatcherApp } from '../../bus/app.ts';
 import { reasonOf } from '../../errors.ts';
 import type { Tier } from '../../protocol/files/host-file.ts';
 import type { Hold } from '../../state/holds.ts';
-import type { Pause, Pauses } from '../../state/pause.ts';
-import type { RunBudget } from '../../state/run-budget.ts';
-import type { LogFields, Log } from '../../log.ts';
+import { Pauses, type Pause } from '../../state/pause.ts';
+import { RunBudget } from '../../state/run-budget.ts';
+import type { LogFields } from '../../log.ts';
 import type { BudgetHold } from '../../state/bills/budget-holds.ts';
 import type { BudgetMail, Mail } from './budget-mail.ts';
-import type { Sandboxes } from '../../runner/sandbox/sandboxes.ts';
 import type { Refusals } from './refusals.ts';
 import type { Job, JobResult } from './job.ts';
 
@@ -26,40 +26,38 @@ export interface Deferral {
 /** Milliseconds for which it is still said that there is no sandbox, after the machine was to be asked again. */
 const SANDBOX_ROOM_MS = 60_000;
 
-export interface GuardsParts {
-  sandboxes: Sandboxes;
-  pauses: Pauses;
-  budget: RunBudget;
-  refusals: Refusals;
-  /** What waits for a budget of money or tokens. */
-  budgets: BudgetMail;
-  log: Log;
-  now: () => Date;
-}
-
 /**
  * The conditions that keep a run from starting, which no message can influence: a pause for the
  * whole machine, an agent CLI that refuses to work, and an hourly limit on the runs of each tier
  * against runaways. Messages stay in their mailbox meanwhile.
  */
 export class Guards {
-  readonly #parts: GuardsParts;
+  readonly #app: Pick<DispatcherApp, 'sandboxes' | 'log' | 'now'>;
+  readonly #pauses: Pauses;
+  readonly #budget: RunBudget;
+  /** What waits for a budget of money or tokens. */
+  readonly budgets: BudgetMail;
+  readonly #refusals: Refusals;
   readonly #deferred = new Map<string, Deferral>();
   /** When each job under way was started, by the hourly limit. */
   readonly #starts = new Map<string, number>();
   #pause: Pause | undefined;
 
-  constructor(parts: GuardsParts) {
-    this.#parts = parts;
-  }
-
-  get budgets(): BudgetMail {
-    return this.#parts.budgets;
+  constructor(
+    app: Pick<DispatcherApp, 'paths' | 'sandboxes' | 'log' | 'now'>,
+    budgets: BudgetMail,
+    refusals: Refusals,
+  ) {
+    this.#app = app;
+    this.#pauses = new Pauses(app.paths.root);
+    this.#budget = new RunBudget(app.paths.root);
+    this.budgets = budgets;
+    this.#refusals = refusals;
   }
 
   /** The tiers whose hourly limit is reached, or whose CLI refuses to work. */
   get deferrals(): Deferral[] {
-    const now = this.#parts.now().toISOString();
+    const now = this.#app.now().toISOString();
     const deferred = [...this.#deferred.values()].filter(({ until }) => until > now);
     const instead = new Set(deferred.map((one) => (one.instead === undefined ? '' : nameOf(one))));
     const spent = this.budgets.waiting
@@ -69,9 +67,9 @@ export class Guards {
   }
 
   async paused(): Promise<boolean> {
-    const pause = await this.#parts.pauses.get();
+    const pause = await this.#pauses.get();
     if (pause !== undefined && this.#pause === undefined) {
-      this.#parts.log('parked', { reason: 'paused', since: pause.since, by: pause.by });
+      this.#app.log('parked', { reason: 'paused', since: pause.since, by: pause.by });
     }
     this.#pause = pause;
     return pause !== undefined;
@@ -79,7 +77,7 @@ export class Guards {
 
   /** Reads the holds on which {@link allows} is based. */
   async look(): Promise<void> {
-    await this.#parts.refusals.look();
+    await this.#refusals.look();
     await this.budgets.look();
   }
 
@@ -94,7 +92,7 @@ export class Guards {
     for (const tier of tiers) {
       const { actor } = mail;
       const spent = this.budgets.holdOf(mail, tier);
-      const hold = this.#parts.refusals.inTheWay(tier.cli);
+      const hold = this.#refusals.inTheWay(tier.cli);
       if (spent === undefined && hold === undefined) {
         if (!(await this.allows(actor, tier))) return undefined;
         for (const one of over) this.#passOver({ ...one, instead: tier.name });
@@ -113,41 +111,40 @@ export class Guards {
     const known = this.#deferred.get(nameOf(deferral));
     const { reason, until, instead } = deferral;
     const isKnown = known?.reason === reason && known.until === until && known.instead === instead;
-    if (!isKnown) this.#parts.log('fallback', { ...deferral });
+    if (!isKnown) this.#app.log('fallback', { ...deferral });
     // The budget of a thread does not concern other mail.
     if (reason !== 'thread_budget') this.#deferred.set(nameOf(deferral), deferral);
   }
 
   /** No run begins without the sandbox that its tier has (work.md): the mail waits until there can be one. */
   async #sandboxed(actor: string, tier: Tier): Promise<boolean> {
-    const backend = tier.sandbox && (await this.#parts.sandboxes.backend());
+    const backend = tier.sandbox && (await this.#app.sandboxes.backend());
     if (backend === undefined || backend.ok) return true;
     const known = this.#deferred.get(nameOf({ actor, tier: tier.name }));
     const said = `${backend.problem}; ${backend.fix}`;
     const deferral = { actor, tier: tier.name, reason: 'no_sandbox' as const, said };
-    const next = this.#parts.sandboxes.next ?? this.#parts.now();
+    const next = this.#app.sandboxes.next ?? this.#app.now();
     const until = new Date(next.getTime() + SANDBOX_ROOM_MS).toISOString();
-    if (known?.said !== said) this.#parts.log('parked', { ...deferral, until });
+    if (known?.said !== said) this.#app.log('parked', { ...deferral, until });
     this.#deferred.set(nameOf(deferral), { ...deferral, until });
     return false;
   }
 
   /** Whether the CLI of a tier refused to work at the last look. */
   isHeld({ cli }: Tier): boolean {
-    return this.#parts.refusals.inTheWay(cli) !== undefined;
+    return this.#refusals.inTheWay(cli) !== undefined;
   }
 
   async allows(actor: string, tier: Tier): Promise<boolean> {
     const key = nameOf({ actor, tier: tier.name });
     if (!(await this.#sandboxed(actor, tier))) return false;
-    const { refusals } = this.#parts;
-    const hold = refusals.inTheWay(tier.cli);
+    const hold = this.#refusals.inTheWay(tier.cli);
     if (hold !== undefined) {
       this.#defer(actor, tier, hold);
       return false;
     }
-    const now = this.#parts.now().getTime();
-    const next = await this.#parts.budget.nextStart(actor, tier.name, tier.maxRunsPerHour, now);
+    const now = this.#app.now().getTime();
+    const next = await this.#budget.nextStart(actor, tier.name, tier.maxRunsPerHour, now);
     if (next === undefined) {
       this.#deferred.delete(key);
       return true;
@@ -159,18 +156,18 @@ export class Guards {
       until: next.toISOString(),
     };
     if (!this.#deferred.has(key))
-      this.#parts.log('parked', { ...deferral, limit: tier.maxRunsPerHour });
+      this.#app.log('parked', { ...deferral, limit: tier.maxRunsPerHour });
     this.#deferred.set(key, deferral);
     return false;
   }
 
   /** Called when a job starts. */
   begin(job: Job): void {
-    this.#parts.refusals.begin(job);
-    const now = this.#parts.now().getTime();
+    this.#refusals.begin(job);
+    const now = this.#app.now().getTime();
     this.#starts.set(job.id, now);
-    void this.#parts.budget.note(job.actor, job.tier.name, now).catch((error: unknown) => {
-      this.#parts.log('internal_error', { id: job.id, error: reasonOf(error) });
+    void this.#budget.note(job.actor, job.tier.name, now).catch((error: unknown) => {
+      this.#app.log('internal_error', { id: job.id, error: reasonOf(error) });
     });
   }
 
@@ -181,7 +178,7 @@ export class Guards {
 
   /** Counts that it was, like a start. */
   async told({ actor, tier }: Job): Promise<void> {
-    await this.#parts.budget.note(actor, tier.name, this.#parts.now().getTime());
+    await this.#budget.note(actor, tier.name, this.#app.now().getTime());
   }
 
   /** Called when a job has ended; what it shows about its CLI is on disk when this returns. */
@@ -189,8 +186,8 @@ export class Guards {
     const started = this.#starts.get(job.id);
     // Else mail that another tier takes, or that waits, would use up the hourly limit of this one.
     if (result.kind === 'over_budget' && started !== undefined)
-      await this.#parts.budget.takeBack(job.actor, job.tier.name, started);
-    const hold = await this.#parts.refusals.learn(job, result);
+      await this.#budget.takeBack(job.actor, job.tier.name, started);
+    const hold = await this.#refusals.learn(job, result);
     if (hold === undefined || result.kind !== 'refused') return;
     const { id, actor, channel, messages, tier } = job;
     this.#defer(actor, tier, hold, {
@@ -204,7 +201,7 @@ export class Guards {
   /** Called when a job is over, so that another one may find out in its place. */
   end(job: Job): void {
     this.#starts.delete(job.id);
-    this.#parts.refusals.end(job);
+    this.#refusals.end(job);
     this.budgets.end(job.id);
   }
 
@@ -213,7 +210,7 @@ export class Guards {
    * looked for again, without anybody's action.
    */
   nextTrial(): Date | undefined {
-    const times = [this.#parts.refusals.next(), this.budgets.next(), this.#parts.sandboxes.next];
+    const times = [this.#refusals.next(), this.budgets.next(), this.#app.sandboxes.next];
     return times
       .filter((time) => time !== undefined)
       .sort((a, b) => Number(a) - Number(b))
@@ -226,7 +223,7 @@ export class Guards {
     const deferral = { actor, tier: tier.name, reason, until };
     const known = this.#deferred.get(nameOf({ actor, tier: tier.name }));
     if (run !== undefined || known?.reason !== reason || known.until !== until || known.instead)
-      this.#parts.log('parked', { ...run, ...deferral, cli: account, said });
+      this.#app.log('parked', { ...run, ...deferral, cli: account, said });
     this.#deferred.set(nameOf({ actor, tier: tier.name }), deferral);
   }
 }

@@ -1,30 +1,13 @@
 import type { CliOutcome } from '../../runner/outcome.ts';
-import type { InvocationResult, Runner } from '../../runner/runner.ts';
-import type { McpServer } from '../../protocol/files/mcp-servers.ts';
+import type { InvocationResult } from '../../runner/runner.ts';
 import type { Tier } from '../../protocol/files/host-file.ts';
-import type { Sandboxes } from '../../runner/sandbox/sandboxes.ts';
 import type { Refusal } from '../../agents/refusal.ts';
 import type { Placed } from '../../protocol/reply.ts';
-import type { Written } from '../../state/written.ts';
 import type { LogFields } from '../../log.ts';
 import type { DeadLetter } from '../../state/dead-letters.ts';
 import type { Gate } from '../../state/gates.ts';
-import type { Ledger } from '../../state/bills/ledger.ts';
-import type { Runs } from '../../state/runs.ts';
-import type { Transport } from '../../transport/transport.ts';
-import type { Verifier } from '../../bus/verifier.ts';
-import type { MessageReader } from '../../bus/message-reader.ts';
-import type { ChannelLinks } from '../../bus/channel-links.ts';
-import type { Crossings } from '../../bus/crossings.ts';
-import type { BudgetMail } from './budget-mail.ts';
 import type { Spent } from './budgets.ts';
-import type { Permissions } from '../permission/permissions.ts';
-import type { Troubles } from '../../bus/troubles.ts';
-import type { Sessions } from '../sessions/sessions.ts';
 import type { RunSteering } from '../steering/run-steering.ts';
-import type { DeskParts } from './desk.ts';
-import type { Transcribing } from '../transcribing/transcribing.ts';
-import type { WorktreeParts } from './worktree.ts';
 
 /** One activation: a batch of messages for one run of one actor's CLI. */
 export interface Job {
@@ -122,50 +105,3 @@ export function startFacts(job: Job, letter: DeadLetter | undefined): LogFields 
 
 /** A job whose run failed. */
 export type FailedJob = Extract<JobResult, { kind: 'failed' }>;
-
-export interface RunParts extends WorktreeParts {
-  transport: Transport;
-  reader: MessageReader;
-  verifier: Verifier;
-  written: Written;
-  /** The actors that this machine serves. */
-  hosts: {
-    readonly active:
-      | {
-          actors: ReadonlyMap<string, readonly Tier[]>;
-          serversOf: (actor: string) => readonly McpServer[];
-        }
-      | undefined;
-  };
-  links: ChannelLinks;
-  crossings: Crossings;
-  runs: Runs;
-  ledger: Ledger;
-  transcribing: Transcribing;
-  /** The secrets of this machine that must not leave it. */
-  knownSecrets: { add: (name: string, value: string) => void };
-  budgets: Pick<BudgetMail, 'begin' | 'isTold' | 'hold' | 'holdOf'>;
-  /** Whether the CLI of a tier refuses to work at the moment. */
-  isHeld: (tier: Tier) => boolean;
-  /** What keeps the agent of a run under way from being told something, and counts what it is told. */
-  guards: { mayTell: (job: Job) => Promise<boolean>; told: (job: Job) => Promise<void> };
-  sessions: Sessions;
-  /** How agent CLIs are run. */
-  runner: Runner;
-  sandboxes: Sandboxes;
-  desks: Omit<DeskParts, 'log'>;
-  permissions: Permissions;
-  /** The name under which the operator of this machine writes. */
-  operator: string;
-  /** The folder of a `crosstalk` executable; it comes first on the CLI's PATH. */
-  binDir: string;
-  signal: AbortSignal;
-  /** Outcomes, by dispatch id, of which there is no record yet. */
-  unrecorded: Troubles;
-  /** The IANA time zone of this machine. */
-  zone: string;
-  /** So many bytes that nobody can guess, in hex digits. */
-  secret: (bytes: number) => string;
-  uuid: () => string;
-  newId: () => string;
-}

@@ -1,31 +1,15 @@
+import type { Engine } from './engine.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { endProcessGroup } from '../../runner/gated.ts';
 import { removeRunDirectory, runDirectories, runDirectory } from '../../state/run-directory.ts';
-import type { Interruptions } from '../../state/interruptions.ts';
 import { settledBy, type Outbox } from '../../state/outbox.ts';
-import {
-  type KeptOutcomes,
-  putOutcome,
-  type OutcomeParts,
-} from '../../state/outcomes/kept-outcomes.ts';
-import type { Ledger } from '../../state/bills/ledger.ts';
-import type { Runs } from '../../state/runs.ts';
+import { putOutcome } from '../../state/outcomes/kept-outcomes.ts';
 import { billLeftover } from './bill.ts';
 import { keyOf } from '../intake/known.ts';
-import { interruptedLetter, sayFailed, type LetterParts } from './letters.ts';
-import { RunDesk, type DeskParts } from './desk.ts';
-import type { KeptProcesses } from '../../state/sessions/kept-processes.ts';
+import { interruptedLetter, sayFailed } from './letters.ts';
+import { RunDesk } from './desk.ts';
 import { isAlive } from '../../state/process-identity.ts';
 import { endSurvivors } from './survivors.ts';
-
-export interface LeftoverParts extends LetterParts, OutcomeParts {
-  runs: Runs;
-  /** The processes that were kept between runs. */
-  keptProcesses: KeptProcesses;
-  ledger: Ledger;
-  interruptions: Interruptions;
-  kept: KeptOutcomes;
-}
 
 /**
  * A machine may lose power more than once during a run; more deaths than this are blamed on the
@@ -37,8 +21,8 @@ const MAX_INTERRUPTIONS = 5;
  * Ends the processes that the CLIs of a dead dispatcher left running; their messages are delivered
  * again. Requests that they made are taken over first.
  */
-export async function endLeftovers(parts: LeftoverParts, desks: DeskParts): Promise<void> {
-  const { runs, keptProcesses, ledger, interruptions, deadLetters, outbox } = parts;
+export async function endLeftovers(engine: Engine): Promise<void> {
+  const { runs, keptProcesses, interruptions, deadLetters, outbox, desks, log } = engine;
   const leftovers = await runs.leftovers();
   const kept = await keptProcesses.all();
   const waiting = await Promise.all(kept.map(({ process }) => isAlive(process)));
@@ -54,14 +38,13 @@ export async function endLeftovers(parts: LeftoverParts, desks: DeskParts): Prom
   );
   // Their sessions are over; what a turn has said and sent is dealt with below.
   for (const { id } of kept) await keptProcesses.remove(id);
-  for (const run of leftovers)
-    await billLeftover({ runs, ledger, now: parts.now, log: desks.log }, run);
+  for (const run of leftovers) await billLeftover(engine, run);
   const answered = leftovers.length === 0 ? new Set() : await answeredIn(outbox);
   for (const { id, actor, host, channel, messages, tip, desk } of leftovers) {
-    const outcome = await parts.kept.get(id);
+    const outcome = await engine.kept.get(id);
     if (outcome !== undefined) {
-      await putOutcome(parts, outcome);
-      desks.log('outcome_found', { id, actor, channel, messages });
+      await putOutcome(engine, outcome);
+      log('outcome_found', { id, actor, channel, messages });
     }
     for (const relPath of messages) {
       // What the run said is on record, so it came to its end.
@@ -75,15 +58,15 @@ export async function endLeftovers(parts: LeftoverParts, desks: DeskParts): Prom
       const known = (await deadLetters.all()).find(
         (one) => one.actor === actor && one.channel === channel && one.messages.includes(relPath),
       );
-      const letter = interruptedLetter(parts, { actor, channel }, relPath, times, known);
+      const letter = interruptedLetter(engine, { actor, channel }, relPath, times, known);
       await deadLetters.putToTell(letter);
       await interruptions.clear(actor, channel, [relPath]);
-      sayFailed(desks.log, letter);
+      sayFailed(log, letter);
     }
     if (host !== undefined)
-      await RunDesk.clear(desks, { id, actor, host, channel, messages, tip }, desk);
+      await RunDesk.clear({ ...desks, log }, { id, actor, host, channel, messages, tip }, desk);
     await runs.end(id);
-    await parts.kept.remove(id);
+    await engine.kept.remove(id);
   }
   // A directory without a record belongs to a CLI that was never allowed to start.
   for (const dir of await runDirectories(desks.folder)) await removeRunDirectory(dir);

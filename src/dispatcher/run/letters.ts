@@ -1,3 +1,4 @@
+import type { Clock } from '../../clock.ts';
 import { withoutCredentials } from '../../credentials.ts';
 import { failuresAllowed } from '../../protocol/files/tier-fallback.ts';
 import { NO_REASON } from '../../protocol/cancel.ts';
@@ -10,13 +11,6 @@ import { isHopeless } from './hopeless.ts';
 import type { FailedJob, Job, ParkedFor } from './job.ts';
 import { afterFailure } from './tier-choice.ts';
 
-/** The source of a letter's id, time and random delay. */
-export interface LetterParts {
-  now: () => Date;
-  random: () => number;
-  newId: () => string;
-}
-
 /** Milliseconds until a retry with unreadable messages is examined again. */
 const UNREAD_WAIT_MS = 60_000;
 
@@ -25,18 +19,18 @@ const UNREAD_WAIT_MS = 60_000;
  * batch (protocol.md §8).
  */
 export function failedLetters(
-  parts: LetterParts,
+  engine: Clock,
   job: Job,
   ended: FailedJob,
   previous: DeadLetter | undefined,
 ): DeadLetter[] {
   const parcels =
     previous === undefined ? job.messages.map((relPath) => [relPath]) : [previous.messages];
-  return parcels.map((messages) => failedLetter(parts, job, ended, messages, previous));
+  return parcels.map((messages) => failedLetter(engine, job, ended, messages, previous));
 }
 
 function failedLetter(
-  { now, random, newId }: LetterParts,
+  { now, random, newId }: Clock,
   job: Job,
   ended: FailedJob,
   messages: string[],
@@ -77,7 +71,7 @@ function failedLetter(
 }
 
 /** A retry whose messages cannot be read has not been tried, so it becomes due again later. */
-export function postponed({ now }: LetterParts, letter: DeadLetter): DeadLetter {
+export function postponed({ now }: Clock, letter: DeadLetter): DeadLetter {
   const next = new Date(now().getTime() + UNREAD_WAIT_MS);
   return { ...letter, next_retry_at: next.toISOString() };
 }
@@ -88,7 +82,7 @@ export function postponed({ now }: LetterParts, letter: DeadLetter): DeadLetter 
  * @param known the letter that the message has already: a delivery has one, and is reported once
  */
 export function interruptedLetter(
-  { now, newId }: LetterParts,
+  { now, newId }: Now,
   run: Pick<RunRecord, 'actor' | 'channel'>,
   relPath: string,
   times: number,
@@ -131,13 +125,13 @@ export function interruptedLetter(
  * The letters of a batch that a guard stopped before it ran; `crosstalk dlq --retry` releases them.
  */
 export function parkedLetter(
-  parts: Now,
+  engine: Now,
   job: Job,
   { detail, reason = 'too_deep' }: { detail: string; reason?: 'too_deep' | ParkedFor },
 ): DeadLetter {
   const { actor, channel, messages, tier, tiers } = job;
   const [asked = tier] = tiers;
-  const letter = untried(parts, { actor, channel, messages });
+  const letter = untried(engine, { actor, channel, messages });
   return {
     ...letter,
     state: 'parked',
@@ -156,20 +150,20 @@ export function parkedLetter(
  *   stays as it is for the others, which nobody took back
  */
 export function cancelledLetters(
-  parts: Now,
+  engine: Now,
   delivery: Pick<DeadLetter, 'actor' | 'channel' | 'messages'>,
   cancel: Pick<Message, 'from' | 'body'>,
   known: DeadLetter | undefined,
 ): { letter: DeadLetter; rest?: DeadLetter } {
   const others = known?.messages.filter((relPath) => !delivery.messages.includes(relPath)) ?? [];
-  const untold = untried(parts, delivery);
+  const untold = untried(engine, delivery);
   const letter: DeadLetter = {
     ...(known ?? untold),
     ...(others.length > 0 && { id: untold.id, messages: delivery.messages }),
     state: 'cancelled',
     reason: 'cancelled',
     detail: whyCancelled(cancel),
-    last_failed_at: parts.now().toISOString(),
+    last_failed_at: engine.now().toISOString(),
   };
   delete letter.next_retry_at;
   if (known === undefined || others.length === 0) return { letter };
@@ -187,7 +181,7 @@ function whyCancelled({ from, body }: Pick<Message, 'from' | 'body'>): string {
   return `${from} took it back${said}`;
 }
 
-type Now = Pick<LetterParts, 'now' | 'newId'>;
+type Now = Pick<Clock, 'now' | 'newId'>;
 
 /** What the letters of deliveries have in common that never ran. */
 function untried(

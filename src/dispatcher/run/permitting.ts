@@ -1,3 +1,4 @@
+import type { Engine } from './engine.ts';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { serverFile, SERVER_FILE, type Asking } from '../../agents/permission/asking.ts';
@@ -12,7 +13,7 @@ import { isRelPath } from '../../protocol/names.ts';
 import { refFrom } from '../../protocol/reference.ts';
 import { RunPermission } from '../permission/run-permission.ts';
 import type { Briefing } from './briefing.ts';
-import type { Job, RunParts } from './job.ts';
+import type { Job } from './job.ts';
 import type { Workplace } from './workplace.ts';
 
 /** How a run asks for permission, and for whom. */
@@ -49,7 +50,7 @@ export function permitOverAcp(
 
 /** Who is asked by a run, and about what it works on. */
 export function permittingOf(
-  parts: RunParts,
+  engine: Engine,
   { actor, channel, tier, messages }: Job,
   { batch, lookup, plans }: Briefing,
   root: MessageRef,
@@ -57,41 +58,41 @@ export function permittingOf(
 ): Permitting {
   const ref = refFrom(channel, root.channel, root.relPath);
   const begun = lookup(ref) ?? batch.find(({ relPath }) => relPath === ref)?.message;
-  const actors = parts.hosts.active?.actors;
+  const actors = engine.hosts.active?.actors;
   const isActor = (name: string): boolean => name === actor || actors?.has(name) === true;
   // A question stands in the channel of the run, so it names what is there.
   const questions = plans.flatMap(({ re, answers }) => (answers ? re.filter(isRelPath) : []));
   return {
     flags,
-    approver: approverOf(tier.permit ?? '', begun, parts.operator, isActor),
+    approver: approverOf(tier.permit ?? '', begun, engine.operator, isActor),
     re: (questions.length > 0 ? questions : messages).slice(-MOST_NAMED),
   };
 }
 
 /** The questions of a run; made where its tier has somebody asked. */
 export function runPermission(
-  parts: RunParts,
+  engine: Engine,
   { id, actor, host, channel, tier, messages }: Job,
   place: Workplace,
   { approver, re }: Permitting,
 ): RunPermission {
-  const where = { workdir: place.dir, home: parts.environment['HOME'] ?? '/' };
+  const where = { workdir: place.dir, home: engine.env['HOME'] ?? '/' };
   const timeout = tier.permitTimeout ?? PERMIT_TIMEOUT;
   return new RunPermission(
     {
       ...{ id, actor, host, channel, messages, approver, re, timeout },
       markOf: (tool, input) => riskOf(accountOf(tier.cli)?.agent.name, tool, input, where),
       tell: (text) => {
-        parts.transcribing.tell(id, text);
+        engine.transcribing.tell(id, text);
       },
     },
-    parts.permissions,
+    engine.permissions,
   );
 }
 
 /** Puts into a run's directory what tells its CLI whom to ask; it belongs to this run alone. */
-export async function layServer(parts: RunParts, { tier }: Job, runDir: string): Promise<void> {
+export async function layServer(engine: Engine, { tier }: Job, runDir: string): Promise<void> {
   const patience = (tier.permitTimeout ?? PERMIT_TIMEOUT) + SLACK_MS;
-  const content = serverFile(join(parts.binDir, 'crosstalk'), runDir, patience);
+  const content = serverFile(join(engine.paths.bin, 'crosstalk'), runDir, patience);
   await writeFile(join(runDir, SERVER_FILE), content, { mode: 0o600, flag: 'wx' });
 }

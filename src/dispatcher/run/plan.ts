@@ -1,3 +1,4 @@
+import type { Engine } from './engine.ts';
 import { planningCommand } from '../../agents/planning.ts';
 import { digestOfProposal } from '../../bus/decisions.ts';
 import { passed } from '../../crash-points.ts';
@@ -12,22 +13,11 @@ import { answerMessages, type AnswerPlan, type Placed } from '../../protocol/rep
 import { threadRoot } from '../../protocol/thread.ts';
 import type { InvocationResult } from '../../runner/runner.ts';
 import type { Gate } from '../../state/gates.ts';
-import type { Log } from '../../log.ts';
 import type { GateInPrompt } from '../../protocol/text/gate-prompt.ts';
-import type { Outbox } from '../../state/outbox.ts';
 import type { Gated } from '../gates/gated.ts';
 import type { Briefing } from './briefing.ts';
-import type { Job, JobResult, RunParts } from './job.ts';
+import type { Job, JobResult } from './job.ts';
 import { peopleWhoWait, whileHeld } from './waiting-note.ts';
-
-interface PlanParts {
-  gated: Gated;
-  outbox: Outbox;
-  log: Log;
-  now: () => Date;
-  newId: () => string;
-  suffix: () => string;
-}
 
 /** A run that has made a plan. */
 export type Planned = Extract<JobResult, { kind: 'planned' }>;
@@ -50,7 +40,7 @@ export function atTheGate(gated: Gated, job: Job): Job {
 
 /** Who decides on the plan of a job. */
 function approverFor(
-  { operator, hosts }: Pick<RunParts, 'operator' | 'hosts'>,
+  { operator, hosts }: Pick<Engine, 'operator' | 'hosts'>,
   { tier, actor }: Job,
   { batch, lookup }: Briefing,
 ): string {
@@ -72,11 +62,11 @@ export function cannotPlan({ plans, tier }: Job): JobResult | undefined {
 
 /** What the prompt of a job tells of its gate. */
 export function gateInPrompt(
-  parts: Pick<RunParts, 'operator' | 'hosts'>,
+  engine: Pick<Engine, 'operator' | 'hosts'>,
   job: Job,
   briefing: Briefing,
 ): GateInPrompt | undefined {
-  if (job.plans === true) return { approver: approverFor(parts, job, briefing) };
+  if (job.plans === true) return { approver: approverFor(engine, job, briefing) };
   const { decided, plan } = job.approval ?? {};
   if (decided === undefined || plan === undefined) return undefined;
   return { plan, note: decided.note, by: decided.from };
@@ -84,14 +74,14 @@ export function gateInPrompt(
 
 /** The text of a planning run, as the message that asks the approver, and a note to others who wait. */
 export function planned(
-  parts: Pick<RunParts, 'operator' | 'hosts' | 'now'>,
+  engine: Pick<Engine, 'operator' | 'hosts' | 'now'>,
   job: Job,
   briefing: Briefing,
   { text, result }: { text: string; result: InvocationResult },
 ): Planned {
   const { actor, host, channel } = job;
-  const approver = approverFor(parts, job, briefing);
-  const writer = { actor, host, at: parts.now() };
+  const approver = approverFor(engine, job, briefing);
+  const writer = { actor, host, at: engine.now() };
   const [first] = briefing.plans;
   const where = placeOfRef('', first?.re[0] ?? '').channel;
   const near = briefing.plans.filter(({ re }) => placeOfRef('', re[0] ?? '').channel === where);
@@ -126,11 +116,11 @@ export function planned(
 }
 
 /** The gate at which the mail of a job waits from now on. */
-function gateOf(parts: PlanParts, job: Job, planned: Planned): Gate {
+function gateOf(engine: Engine, job: Job, planned: Planned): Gate {
   const { approver, plan, open } = planned;
   const written = planned.messages.map(({ channel, message }: Placed) => ({
     channel,
-    ...outgoing(message, channel, job.host, parts.suffix()),
+    ...outgoing(message, channel, job.host, engine.suffix()),
   }));
   const [proposal] = written;
   const ref = { channel: proposal?.channel ?? '', relPath: proposal?.relPath ?? '' };
@@ -138,12 +128,12 @@ function gateOf(parts: PlanParts, job: Job, planned: Planned): Gate {
   const file = proposal?.commit.files.find((one) => one.path === path)?.content ?? '';
   const { actor, channel, messages, tier, tip } = job;
   return {
-    id: parts.newId(),
+    id: engine.newId(),
     ...{ actor, channel, messages, tier: tier.name, gate: tier.gate ?? '', approver, tip },
     proposal: { ...ref, digest: digestOfProposal(ref, file) },
     ...{ plan, open },
-    since: parts.now().toISOString(),
-    entry: { id: parts.newId(), commits: written.map(({ commit }) => commit) },
+    since: engine.now().toISOString(),
+    entry: { id: engine.newId(), commits: written.map(({ commit }) => commit) },
     ignored: [],
   };
 }
@@ -157,18 +147,18 @@ function gateOf(parts: PlanParts, job: Job, planned: Planned): Gate {
  * @returns the id of the outbox entry to publish
  */
 export async function recordPlan(
-  parts: PlanParts,
+  engine: Engine,
   job: Job,
   planned: Planned,
   put: (gate: Gate) => Promise<void>,
 ): Promise<string> {
-  const { gated, log } = parts;
+  const { gated, log } = engine;
   const before = gated.of(job);
-  const gate = gateOf(parts, job, planned);
+  const gate = gateOf(engine, job, planned);
   await put(gate);
   passed('gate_written');
   if (before !== undefined) await gated.remove(before.id);
-  await announce(parts, gate);
+  await announce(engine, gate);
   const { actor, channel, messages, approver, proposal } = gate;
   log('gated', { id: job.id, actor, channel, messages, approver, proposal: proposal.relPath });
   return gate.entry.id;
@@ -176,7 +166,7 @@ export async function recordPlan(
 
 /** Puts the messages of a gate into the outbox; doing it twice publishes nothing twice. */
 export async function announce(
-  { gated, outbox }: Pick<PlanParts, 'gated' | 'outbox'>,
+  { gated, outbox }: Pick<Engine, 'gated' | 'outbox'>,
   gate: Gate,
 ): Promise<void> {
   await outbox.put(gate.entry);

@@ -1,3 +1,4 @@
+import type { Engine } from './engine.ts';
 import { earlierBetween } from '../../bus/earlier.ts';
 import { archivesOf, notesForPrompt } from '../../bus/memories/in-force.ts';
 import { peersAt } from '../../bus/peers.ts';
@@ -14,7 +15,7 @@ import { skillsOf } from '../laying/skills.ts';
 import { shownThread, type Briefing } from './briefing.ts';
 import { checker } from '../../runner/schema.ts';
 import { schemasOf } from './fitting.ts';
-import type { Job, RunParts } from './job.ts';
+import type { Job } from './job.ts';
 import { gateInPrompt } from './plan.ts';
 import type { Turn } from '../sessions/session-of-run.ts';
 import type { Workplace } from './workplace.ts';
@@ -33,16 +34,16 @@ interface Circumstances {
 
 /** The text that a run gets on stdin, from what is on the bus at the commit at which its batch is read. */
 export async function promptOf(
-  parts: RunParts,
+  engine: Engine,
   job: Job,
   briefing: Briefing,
   { place, files, runDir, letter, turn, told }: Circumstances,
 ): Promise<string> {
-  const { reader, log, secret } = parts;
+  const { reader, log, secret } = engine;
   const { batch, plans } = briefing;
   const [protocol, { profile, problem }, about, thread] = await Promise.all([
     reader.text(job.tip, PROTOCOL_FILE),
-    profileInForce(parts, job.tip, job.actor),
+    profileInForce(engine, job.tip, job.actor),
     reader.channel(job.tip, job.channel),
     shownThread(reader, job, briefing, turn?.knows),
   ]);
@@ -50,7 +51,7 @@ export async function promptOf(
   const { tip, actor, channel } = job;
   const share = letter?.reason === 'prompt_too_long' ? 0.5 : undefined;
   const cut = leftOutOf(thread, actor, share);
-  const skills = await skillsOf(parts, job, batch, profile?.skills, runDir);
+  const skills = await skillsOf(engine, job, batch, profile?.skills, runDir);
   const names = skills.filter((skill) => skill.told !== undefined).map(({ name }) => name);
   if (names.length > 0) told(names.sort());
   const schemas = job.plans === true ? [] : schemasOf(briefing, plans);
@@ -61,7 +62,7 @@ export async function promptOf(
     profile: profile?.body ?? '',
     channel: about,
     ...(profile?.peers !== 'none' && {
-      peers: newOf(turn, 'peers', await peersAt(parts.transport, job.tip, job.actor)),
+      peers: newOf(turn, 'peers', await peersAt(engine.transport, job.tip, job.actor)),
     }),
     actor: job.actor,
     host: job.host,
@@ -76,17 +77,17 @@ export async function promptOf(
     },
     answers: plans,
     schemas,
-    gate: gateInPrompt(parts, job, briefing),
+    gate: gateInPrompt(engine, job, briefing),
     ...(letter?.reason === 'misfit' && { misfit: letter.detail }),
     ...(share !== undefined && { threadShare: share }),
     ...(profile?.memories === 'subjects' && {
-      notes: newOf(turn, 'notes', await notesForPrompt(parts.transport, { tip, actor, channel })),
+      notes: newOf(turn, 'notes', await notesForPrompt(engine.transport, { tip, actor, channel })),
     }),
     ...(cut.length > 0 && {
-      archives: await archivesOf(parts.transport, { tip, home: channel }, cut),
+      archives: await archivesOf(engine.transport, { tip, home: channel }, cut),
     }),
     ...(turn?.last !== undefined && { session: { last: turn.last } }),
-    ...(await earlierFor(parts, job, { batch, thread, history: profile?.history, turn })),
+    ...(await earlierFor(engine, job, { batch, thread, history: profile?.history, turn })),
     thread,
     skills,
     batch,
@@ -101,7 +102,7 @@ function newOf<T>(turn: Turn | undefined, what: string, value: T): T | undefined
 
 /** What its asker and the actor have said to each other before a thread that is new (warm.md, `history`). */
 async function earlierFor(
-  parts: RunParts,
+  engine: Engine,
   { tip, channel, actor, tier }: Job,
   {
     batch,
@@ -123,5 +124,5 @@ async function earlierFor(
   const asker = first.message.from;
   const before = first.relPath;
   const between = { tip, channel, actor, other: asker, before, most };
-  return { earlier: { asker, messages: await earlierBetween(parts, between) } };
+  return { earlier: { asker, messages: await earlierBetween(engine, between) } };
 }

@@ -1,17 +1,10 @@
+import type { DispatcherApp } from '../../bus/app.ts';
 import { stat } from 'node:fs/promises';
 import { accountOf, loginFiles, type AgentAccount } from '../../agents/account.ts';
 import { heldUntil, refusalOf, type Refusal } from '../../agents/refusal.ts';
 import { LONGEST_MS } from '../../agents/reset-time.ts';
-import type { Hold, Holds } from '../../state/holds.ts';
+import { Holds, type Hold } from '../../state/holds.ts';
 import type { Job, JobResult } from './job.ts';
-
-export interface RefusalsParts {
-  holds: Holds;
-  environment: NodeJS.ProcessEnv;
-  now: () => Date;
-  /** The IANA time zone of clock times that CLIs print. */
-  zone: string;
-}
 
 /** After this time without a request for the account, an expired hold is forgotten. */
 const FORGOTTEN_MS = 24 * 3_600_000;
@@ -27,14 +20,16 @@ const FINDS_OUT_MS = 120_000;
  * restart does not try again.
  */
 export class Refusals {
-  readonly #parts: RefusalsParts;
+  readonly #app: Pick<DispatcherApp, 'env' | 'now' | 'zone'>;
+  readonly #store: Holds;
   /** By account, the job that finds out. */
   readonly #finding = new Map<string, { job: string; since: number }>();
   #holds: Hold[] = [];
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor(parts: RefusalsParts) {
-    this.#parts = parts;
+  constructor(app: Pick<DispatcherApp, 'paths' | 'env' | 'now' | 'zone'>) {
+    this.#app = app;
+    this.#store = new Holds(app.paths.root);
   }
 
   /** Reads the holds; those of accounts that somebody has logged in to since become due. */
@@ -43,9 +38,9 @@ export class Refusals {
   }
 
   async #look(): Promise<void> {
-    const { holds } = this.#parts;
+    const holds = this.#store;
     const read = await holds.all();
-    const now = this.#parts.now();
+    const now = this.#app.now();
     for (const hold of read) {
       if (Date.parse(hold.until) <= now.getTime() - FORGOTTEN_MS) await holds.swap(hold);
       else if (hold.reason === 'not_logged_in' && isAhead(hold, now) && (await loggedInSince(hold)))
@@ -58,7 +53,7 @@ export class Refusals {
   inTheWay(command: string): Hold | undefined {
     const hold = this.#holdOf(command);
     if (hold === undefined) return undefined;
-    const now = this.#parts.now();
+    const now = this.#app.now();
     const { since } = this.#finding.get(hold.id) ?? {};
     const awaited = since !== undefined && now.getTime() - since < FINDS_OUT_MS;
     return isAhead(hold, now) || awaited ? hold : undefined;
@@ -68,7 +63,7 @@ export class Refusals {
   begin({ id, tier }: Job): void {
     const hold = this.#holdOf(tier.cli);
     if (hold !== undefined && !this.#finding.has(hold.id))
-      this.#finding.set(hold.id, { job: id, since: this.#parts.now().getTime() });
+      this.#finding.set(hold.id, { job: id, since: this.#app.now().getTime() });
   }
 
   end({ id }: Job): void {
@@ -91,15 +86,15 @@ export class Refusals {
     // It ended before the CLI could report anything, so the next job finds out.
     const ran = !['stopped', 'gone', 'parked', 'over_budget'].includes(result.kind);
     if (foundOut && ran) {
-      await this.#parts.holds.remove(account.id);
-      this.#holds = await this.#parts.holds.all();
+      await this.#store.remove(account.id);
+      this.#holds = await this.#store.all();
     }
     return undefined;
   }
 
   /** When the next hold expires; undefined when none is in force. */
   next(): Date | undefined {
-    const now = this.#parts.now();
+    const now = this.#app.now();
     const times = this.#holds.filter((hold) => isAhead(hold, now)).map(({ until }) => until);
     const [first] = times.sort();
     return first === undefined ? undefined : new Date(first);
@@ -112,9 +107,9 @@ export class Refusals {
   }
 
   async #hold(account: AgentAccount, refusal: Refusal, foundOut: boolean): Promise<Hold> {
-    const now = this.#parts.now();
-    const login = await marksOf(loginFiles(account, this.#parts.environment));
-    const hold = await this.#parts.holds.write((holds) => {
+    const now = this.#app.now();
+    const login = await marksOf(loginFiles(account, this.#app.env));
+    const hold = await this.#store.write((holds) => {
       const before = holds.get(account.id);
       // Several runs refused at the same time count as one refusal.
       const anew = before === undefined || foundOut;
@@ -133,7 +128,7 @@ export class Refusals {
       holds.put(made);
       return made;
     });
-    this.#holds = await this.#parts.holds.all();
+    this.#holds = await this.#store.all();
     return hold;
   }
 

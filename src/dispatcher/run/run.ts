@@ -1,4 +1,5 @@
-import type { Job, JobResult, RunParts } from './job.ts';
+import type { Engine } from './engine.ts';
+import type { Job, JobResult } from './job.ts';
 import { outcomeOf } from '../../runner/outcome.ts';
 import type { InvocationResult, RunningCli } from '../../runner/runner.ts';
 import { CrosstalkError } from '../../errors.ts';
@@ -47,33 +48,33 @@ import type { Tell } from '../steering/run-steering.ts';
  * @param letter of the attempt that failed before, if this is another one
  */
 export async function runJob(
-  parts: RunParts,
+  engine: Engine,
   job: Job,
   letter: DeadLetter | undefined,
 ): Promise<JobResult> {
-  let begun = parts.now();
+  let begun = engine.now();
   let ran: Ran | undefined;
   let ended: JobResult | undefined;
   let used: Usage | undefined;
   try {
     for (;;) {
-      const came = await runCli(parts, job, letter, { used, onRan: (made) => (ran = made) });
+      const came = await runCli(engine, job, letter, { used, onRan: (made) => (ran = made) });
       if (came.kind !== 'again') {
-        ended = withSteered(judged(parts, job, came), job);
+        ended = withSteered(judged(engine, job, came), job);
         return ended;
       }
       // Its agent was ended, as it was told something: what it was is on the bill, and it is no failure.
-      if (ran !== undefined) await bill(parts, job, begun, ran, undefined);
+      if (ran !== undefined) await bill(engine, job, begun, ran, undefined);
       used = usageOfBoth(used, ran?.result.usage);
-      [begun, ran] = [parts.now(), undefined];
-      await parts.sessions.over(job.id, undefined);
+      [begun, ran] = [engine.now(), undefined];
+      await engine.sessions.over(job.id, undefined);
     }
   } finally {
     await job.steering?.pause();
     await job.steering?.close();
     const reason = ended?.kind === 'failed' ? ended.failure.reason : undefined;
-    parts.transcribing.end(job.id, endingOf(ended), reason);
-    if (ran !== undefined) await bill(parts, job, begun, ran, ended);
+    engine.transcribing.end(job.id, endingOf(ended), reason);
+    if (ran !== undefined) await bill(engine, job, begun, ran, ended);
   }
 }
 
@@ -88,25 +89,25 @@ interface Runs {
 }
 
 /** What came of a job, by what its CLI says of itself. */
-function judged(parts: RunParts, job: Job, ended: JobResult): JobResult {
+function judged(engine: Engine, job: Job, ended: JobResult): JobResult {
   // It was taken back while it came to its end: its asker is told that, and nothing else.
   if (job.cancel.aborted && ended.kind !== 'gone') return { kind: 'stopped' };
   if (ended.kind !== 'failed') return ended;
-  const failure = refusedIfSo(job.tier.cli, ended, parts.now(), parts.zone);
+  const failure = refusedIfSo(job.tier.cli, ended, engine.now(), engine.zone);
   return failure.kind === 'failed' ? asItsCliSays(job.tier.cli, failure) : failure;
 }
 
 async function runCli(
-  parts: RunParts,
+  engine: Engine,
   job: Job,
   letter: DeadLetter | undefined,
   { used, onRan }: Runs,
 ): Promise<JobResult | typeof AGAIN> {
-  const briefing = await brief(parts, job);
+  const briefing = await brief(engine, job);
   if (briefing.unread.length > 0) return { kind: 'unread', messages: briefing.unread };
   const { absent } = briefing;
   if (briefing.batch.length === 0) return { kind: 'gone', absent };
-  if ((job.released || job.isRest) && (await isAnswered(parts, job, briefing.batch)))
+  if ((job.released || job.isRest) && (await isAnswered(engine, job, briefing.batch)))
     return { kind: 'gone' };
   if (isCancelled(job.actor, briefing)) return { kind: 'gone' };
   if (job.isDealt && hasAnswered(job.actor, briefing)) return { kind: 'gone' };
@@ -122,7 +123,7 @@ async function runCli(
   if (unplanned !== undefined) return unplanned;
   const asking = permitOf(job);
   if (asking?.ok === false) return failed(NOTHING_RAN, 'misconfigured', asking.why);
-  const turnedAway = await unaccepted(parts, job, briefing);
+  const turnedAway = await unaccepted(engine, job, briefing);
   if (turnedAway !== undefined) {
     const ended = failed(NOTHING_RAN, 'not_accepted', turnedAway.why);
     return ended.kind === 'failed'
@@ -132,18 +133,18 @@ async function runCli(
   const { actor, channel } = job;
   const root = placeOfRef(channel, threadRoot(briefing.batch, briefing.lookup));
   const thread = { channel: root.channel, root: root.relPath };
-  const allowed = await parts.budgets.begin(job, root);
+  const allowed = await engine.guards.budgets.begin(job, root);
   if (allowed.kind !== 'free') {
     const others = untriedTiers(job.tiers, letter).filter(({ name }) => name !== job.tier.name);
     const isLast = others.every(
-      (tier) => parts.isHeld(tier) || parts.budgets.holdOf(job, tier) !== undefined,
+      (tier) => engine.guards.isHeld(tier) || engine.guards.budgets.holdOf(job, tier) !== undefined,
     );
-    return overBudget(parts, job, isLast ? briefing : undefined, allowed);
+    return overBudget(engine, job, isLast ? briefing : undefined, allowed);
   }
-  const tools = await serversForRun(parts, job);
+  const tools = await serversForRun(engine, engine.hosts.active, job);
   if ('missing' in tools)
     return { kind: 'parked', detail: tools.missing, reason: 'missing_secret' };
-  const place = await placeOf(parts, job, briefing, thread);
+  const place = await placeOf(engine, job, briefing, thread);
   if ('kind' in place) return place;
   const maxOutput = MAX_MESSAGE_BYTES;
   const subscription = ledBy(briefing.batch, briefing.lookup);
@@ -155,9 +156,9 @@ async function runCli(
   const about = { briefing, root, dir: place.dir, tools, isLimited };
   try {
     const run = (turn?: Turn) =>
-      runIn(parts, job, place, {
+      runIn(engine, job, place, {
         input: (files, runDir) =>
-          promptOf(parts, job, about.briefing, { place, files, runDir, letter, turn, told }),
+          promptOf(engine, job, about.briefing, { place, files, runDir, letter, turn, told }),
         batch: about.briefing.batch,
         maxOutput,
         thread: root,
@@ -165,26 +166,26 @@ async function runCli(
         rest: allowed.rest,
         handed: allowed.handed,
         tools,
-        tell: (cli) => tellerOf(parts, job, about, cli),
-        ...(asking && { permitting: permittingOf(parts, job, briefing, root, asking.flags) }),
+        tell: (cli) => tellerOf(engine, job, about, cli),
+        ...(asking && { permitting: permittingOf(engine, job, briefing, root, asking.flags) }),
         ...(turn && { turn }),
       });
-    const made = await unlessConfined(inSession(parts, job, about, run));
+    const made = await unlessConfined(inSession(engine, job, about, run));
     if ('kind' in made) return made;
     result = made;
     // Whatever comes of what it has left behind, it is on the bill.
     onRan({ result, thread: root, counted, handed: allowed.handed });
     const isAgain = await job.steering?.end(result.aborted);
-    if (isAgain === true && !job.cancel.aborted && !parts.signal.aborted) return AGAIN;
+    if (isAgain === true && !job.cancel.aborted && !engine.stop.signal.aborted) return AGAIN;
     if (place.copy !== undefined)
-      branch = await bringBack(parts, place.copy, job.tier, parts.signal);
+      branch = await bringBack(engine, place.copy, job.tier, engine.stop.signal);
     if (place.workspace)
-      await parts.workspaces
-        .touch(place.dir, { actor, ...thread }, parts.now())
+      await engine.workspaces
+        .touch(place.dir, { actor, ...thread }, engine.now())
         .catch(() => undefined);
   } finally {
-    if (place.copy === undefined) parts.workspaces.leave(place.dir);
-    else await leaveWorktree(parts, place.copy);
+    if (place.copy === undefined) engine.workspaces.leave(place.dir);
+    else await leaveWorktree(engine, place.copy);
   }
   const outcome = outcomeOf(result, { timeout: job.tier.timeout, maxOutput });
   if (outcome.kind === 'stopped') return { kind: 'stopped' };
@@ -192,8 +193,8 @@ async function runCli(
   const usage = usageOfBoth(used, result.usage);
   const whole = usage === undefined ? result : { ...result, usage };
   // The run is paid for: a failing disk or git repeats the look at it, not the run.
-  const concluded = await insist(parts, job.id, () =>
-    conclude(parts, job, about.briefing, outcome, whole),
+  const concluded = await insist(engine, job.id, () =>
+    conclude(engine, job, about.briefing, outcome, whole),
   );
   return branch === undefined ? concluded : withBranch(concluded, branch);
 }
@@ -210,19 +211,19 @@ function withBranch(ended: JobResult, branch: BranchOnRecord): JobResult {
 
 /** Where a run works, or how it ended before it began. */
 async function placeOf(
-  parts: RunParts,
+  engine: Engine,
   job: Job,
   briefing: Briefing,
   thread: { channel: string; root: string },
 ): Promise<Workplace | JobResult> {
   const { actor, host, tier, cancel } = job;
   try {
-    if (tier.worktree === undefined) return await workplaceOf(parts, { actor, tier, thread });
+    if (tier.worktree === undefined) return await workplaceOf(engine, { actor, tier, thread });
     const opened = await openWorktree(
-      parts,
+      engine,
       { actor, tier, thread, preferred: branchBefore(actor, host, briefing) },
-      (command, dir) => prepare(parts, job, command, dir),
-      AbortSignal.any([parts.signal, cancel]),
+      (command, dir) => prepare(engine, job, command, dir),
+      AbortSignal.any([engine.stop.signal, cancel]),
     );
     if (opened.ok) return { dir: opened.place.tree.dir, workspace: false, copy: opened.place };
     const { result, detail } = opened;
@@ -242,17 +243,17 @@ async function placeOf(
  * A dead letter may be older than the answer, if the state was restored or on a first scan. The notice
  * of its failure is no answer.
  */
-async function isAnswered(parts: RunParts, job: Job, batch: readonly Located[]): Promise<boolean> {
-  const { transport } = parts;
+async function isAnswered(engine: Engine, job: Job, batch: readonly Located[]): Promise<boolean> {
+  const { transport } = engine;
   const paths = batch.map(({ relPath }) => relPath).sort();
   const files = paths.map((relPath) => messageFile(job.channel, relPath));
   const begun = new Beginning(transport, job.tip, paths[0] ?? '', files);
   const ownOf = await answersOf(
-    parts,
+    engine,
     { ...job, actors: new Set([job.actor]), counts: isAnswer },
     begun,
   );
-  return (await stillOpen(parts, job, batch, ownOf(job.actor))).size === 0;
+  return (await stillOpen(engine, job, batch, ownOf(job.actor))).size === 0;
 }
 
 /**
@@ -261,7 +262,7 @@ async function isAnswered(parts: RunParts, job: Job, batch: readonly Located[]):
  * @param briefing undefined if another tier takes the mail, so that nobody has to be told
  */
 function overBudget(
-  parts: Pick<RunParts, 'budgets' | 'now'>,
+  engine: Engine,
   job: Job,
   briefing: Briefing | undefined,
   allowed: Exclude<Allowed, { kind: 'free' }>,
@@ -272,8 +273,8 @@ function overBudget(
   if (briefing === undefined) return { kind: 'over_budget', spent, tell: [], told: [] };
   const plans = peopleWhoWait(job.actor, briefing)
     .map((plan) => ({ plan, key: `${job.actor} ${job.channel} ${plan.re.join(' ')}` }))
-    .filter(({ key }) => !parts.budgets.isTold(key));
-  const writer = { actor: job.actor, host: job.host, at: parts.now() };
+    .filter(({ key }) => !engine.guards.budgets.isTold(key));
+  const writer = { actor: job.actor, host: job.host, at: engine.now() };
   const body = waitingText(job, allowed);
   const tell = answerMessages(
     plans.map(({ plan }) => plan),
@@ -307,18 +308,18 @@ const MOST_SHOWN = 500;
  * @param about `briefing` is that of the run with all that it was told; `isLimited`: whether a budget applies to it
  */
 function tellerOf(
-  parts: RunParts,
+  engine: Engine,
   job: Job,
   about: { briefing: Briefing; isLimited: boolean },
   cli: RunningCli,
 ): Tell {
   return async (message) => {
-    const briefing = await brief(parts, job);
+    const briefing = await brief(engine, job);
     const added = briefing.batch.find(({ relPath }) => relPath === message);
     if (added === undefined || briefing.unread.length > 0)
       return { no: 'it cannot be read in this clone' };
     if (briefing.cancelled.has(message)) return { no: 'it was taken back' };
-    const turnedAway = await unaccepted(parts, job, { ...briefing, batch: [added] });
+    const turnedAway = await unaccepted(engine, job, { ...briefing, batch: [added] });
     if (turnedAway !== undefined) return { no: turnedAway.why };
     // What is told costs more, and nothing bounds how much: a run is handed what is left of a budget once.
     if (about.isLimited)
@@ -329,21 +330,21 @@ function tellerOf(
     );
     if (bytes > MAX_BATCH_BYTES)
       return { no: 'the run has been given as much as one run is given' };
-    if (!(await parts.guards.mayTell(job)))
+    if (!(await engine.guards.mayTell(job)))
       return { no: 'its tier may not start anything just now' };
     const { batch, plans: answers } = briefing;
-    const words = steeringPrompt({ word: parts.secret(8), added, batch, answers });
+    const words = steeringPrompt({ word: engine.secret(8), added, batch, answers });
     const { from, body } = added.message;
-    parts.transcribing.tell(job.id, `${from}, meanwhile: ${inLine(body).slice(0, MOST_SHOWN)}`);
+    engine.transcribing.tell(job.id, `${from}, meanwhile: ${inLine(body).slice(0, MOST_SHOWN)}`);
     if (cli.steer === undefined) {
       // A process for one prompt cannot be told anything.
       cli.cancel();
-      await parts.guards.told(job);
+      await engine.guards.told(job);
       return 'ended';
     }
     const reached = await cli.steer(words);
     if (reached === 'late') return reached;
-    await parts.guards.told(job);
+    await engine.guards.told(job);
     if (reached !== 'ended') about.briefing = briefing;
     return reached;
   };

@@ -1,3 +1,4 @@
+import type { Engine } from './engine.ts';
 import { capOf } from '../../agents/output/cap.ts';
 import { plainCall } from '../../agents/output/plain-call.ts';
 import { findClone } from '../../transport/clone/clone.ts';
@@ -11,7 +12,7 @@ import { confine, type Confined } from '../sandbox/confine.ts';
 import type { Confinement } from '../sandbox/view.ts';
 import type { Kept, Seat } from '../sessions/kept.ts';
 import { runEnvironment } from './environment.ts';
-import type { Job, RunParts } from './job.ts';
+import type { Job } from './job.ts';
 import { layServer, type Permitting } from './permitting.ts';
 import { endSurvivors } from './survivors.ts';
 import type { Workplace } from './workplace.ts';
@@ -72,7 +73,7 @@ export function outputForm(command: string, kept: Kept | undefined): OutputForm 
 
 /** Starts the CLI of a run: its process waits until it is on record. */
 export function takeSeat(
-  parts: RunParts,
+  engine: Engine,
   job: Job,
   place: Workplace,
   runDir: string,
@@ -80,31 +81,31 @@ export function takeSeat(
 ): Promise<RunSeat> {
   const { kept } = given.turn ?? {};
   return kept === undefined
-    ? seatOfRun(parts, job, place, runDir, given)
-    : seatOfSession(parts, job, place, runDir, given, kept);
+    ? seatOfRun(engine, job, place, runDir, given)
+    : seatOfSession(engine, job, place, runDir, given, kept);
 }
 
 /** A process for one prompt. */
 async function seatOfRun(
-  parts: RunParts,
+  engine: Engine,
   job: Job,
   place: Workplace,
   runDir: string,
   { tools, permitting, turn, rest, thread }: RunInput,
 ): Promise<RunSeat> {
   const { id, actor, tier } = job;
-  if (permitting !== undefined) await layServer(parts, job, runDir);
-  const usual = runEnvironment(parts, job, place, runDir);
+  if (permitting !== undefined) await layServer(engine, job, runDir);
+  const usual = runEnvironment(engine, job, place, runDir);
   const where = { runDir, env: usual, asks: permitting !== undefined, place };
-  const servers = await layServers(parts, job, tools, where);
+  const servers = await layServers(engine, job, tools, where);
   const env = { ...usual, ...servers.env };
   const key = `${actor}/${messageKey(thread)}`;
   const session = turn && { key, goesOn: turn.kind === 'resumed' };
   const what = { actor, tier, command: tier.cli, cwd: place.dir, env, ...(session && { session }) };
-  const confined = await confinedIn(parts, what, runDir);
+  const confined = await confinedIn(engine, what, runDir);
   const begins = turn?.command ?? plainCall(tier.cli)?.command ?? tier.cli;
   const asks = permitting === undefined ? '' : ` ${permitting.flags}`;
-  const cli = parts.runner.start({
+  const cli = engine.runner.start({
     command: `${begins}${capOf(tier.cli, rest)}${asks}${servers.flags}`,
     ...(confined && { wrap: confined.wrap }),
     cwd: place.dir,
@@ -120,7 +121,7 @@ async function seatOfRun(
     },
     close: async () => {
       cli.end();
-      await endRest(parts, { id, actor }, runDir, leader);
+      await endRest(engine, { id, actor }, runDir, leader);
       await confined?.close().catch(() => undefined);
       await servers.clear().catch(() => undefined);
     },
@@ -132,7 +133,7 @@ async function seatOfRun(
  * to a turn is in the directory while the turn is under way.
  */
 async function seatOfSession(
-  parts: RunParts,
+  engine: Engine,
   job: Job,
   place: Workplace,
   runDir: string,
@@ -142,14 +143,14 @@ async function seatOfSession(
   const { actor, tier } = job;
   const { id, way } = kept;
   const asks = permitting !== undefined;
-  const usual = runEnvironment(parts, { ...job, id, messages: [] }, place, runDir);
+  const usual = runEnvironment(engine, { ...job, id, messages: [] }, place, runDir);
   const env = { ...usual, ...way.env };
   const servers = await layAcpServers(tools, { runDir, env, asks, place });
   const names = tools.servers.map(({ named }) => named.name);
   const what = { actor, tier, command: tier.cli, cwd: place.dir, env };
-  const confined = await confinedIn(parts, what, runDir);
+  const confined = await confinedIn(engine, what, runDir);
   const meta = way.meta(names, asks);
-  const cli = parts.runner.start({
+  const cli = engine.runner.start({
     command: way.command,
     ...(confined && { wrap: confined.wrap }),
     cwd: place.dir,
@@ -166,7 +167,7 @@ async function seatOfSession(
     cli,
     close: async () => {
       cli.end();
-      await endRest(parts, { id, actor }, runDir, leader);
+      await endRest(engine, { id, actor }, runDir, leader);
       await confined?.close().catch(() => undefined);
       await removeRunDirectory(runDir);
     },
@@ -181,7 +182,7 @@ async function seatOfSession(
 
 /** Ends what a CLI has left outside of its process group. */
 async function endRest(
-  { log }: Pick<RunParts, 'log'>,
+  { log }: Pick<Engine, 'log'>,
   about: { id: string; actor: string },
   dir: string,
   leader: ProcessIdentity | undefined,
@@ -193,7 +194,7 @@ async function endRest(
 
 /** The sandbox of a tier for a command line; undefined for a tier without one. */
 export async function confinedIn(
-  parts: RunParts,
+  engine: Engine,
   {
     tier,
     ...what
@@ -202,15 +203,16 @@ export async function confinedIn(
 ): Promise<Confined | undefined> {
   const { sandbox } = tier;
   if (sandbox === undefined) return undefined;
-  const backend = await parts.sandboxes.backend();
+  const backend = await engine.sandboxes.backend();
   // Nothing is begun where none can be made; it may have been removed since.
   if (!backend.ok) throw new Error(`${backend.problem}; ${backend.fix}`);
-  const { dir, stateDir, environment, binDir, log, hosts, now } = parts;
+  const { transport, paths, env, log, hosts, now } = engine;
+  const { dir } = transport;
   const clone = await findClone(dir);
   return confine({
     ...what,
-    ...{ sandbox, program: backend.program, runDir, binDir, stateDir, log, now },
-    stateHome: stateHome(environment),
+    ...{ sandbox, program: backend.program, runDir, log, now },
+    ...{ binDir: paths.bin, stateDir: paths.root, stateHome: stateHome(env) },
     transport: { dir, gitDirs: [clone.gitDir, clone.commonDir] },
     workdir: tier.workdir,
     tiers: [...(hosts.active?.actors.values() ?? [])].flat(),

@@ -1,37 +1,12 @@
+import type { Engine } from './engine.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { reasonOf } from '../../errors.ts';
 import { placeOf as fileOf } from '../../protocol/layout.ts';
 import { messageKey } from '../../protocol/message-ref.ts';
 import type { DeadLetter } from '../../state/dead-letters.ts';
-import type { Deliveries } from '../intake/deliveries.ts';
-import type { Guards } from './guards.ts';
-import type { Lacking } from '../intake/lacking.ts';
-import { Kept, recordRun, type Recorded, type RecordParts } from './record.ts';
+import { Kept, recordRun, type Recorded } from './record.ts';
 import { runJob } from './run.ts';
-import { type Job, type JobResult, type RunParts } from './job.ts';
-import type { Troubles } from '../../bus/troubles.ts';
-
-export interface WorkParts
-  extends
-    RunParts,
-    Omit<
-      RecordParts,
-      | 'budgets'
-      | 'ledger'
-      | 'settle'
-      | 'leave'
-      | 'giveBack'
-      | 'awaitContent'
-      | 'log'
-      | 'now'
-      | 'runs'
-    > {
-  deliveries: Deliveries;
-  guards: Guards;
-  lacking: Lacking;
-  /** By actor and channel, since when a job cannot be done, and why. */
-  stalled: Troubles;
-}
+import type { Job, JobResult } from './job.ts';
 
 /** Milliseconds that a job which could not be done waits before it makes room for another. */
 const BROKEN_WAIT_MS = 1000;
@@ -52,67 +27,57 @@ const LOOKS = 10;
  * found them already, so they go back to the mailbox and are examined once more.
  */
 export async function work(
-  parts: WorkParts,
+  engine: Engine,
   job: Job,
   letter: DeadLetter | undefined,
 ): Promise<Recorded> {
-  const { deliveries, log } = parts;
+  const { deliveries, log } = engine;
   const { mailboxes } = deliveries;
   const batch = { actor: job.actor, channel: job.channel, incomplete: job.messages };
-  parts.lacking.begin(batch);
+  engine.lacking.begin(batch);
   try {
-    const outcome = await runJob(parts, job, letter);
-    await beside(parts, job, () => parts.guards.learn(job, outcome));
+    const outcome = await runJob(engine, job, letter);
+    await beside(engine, job, () => engine.guards.learn(job, outcome));
     const absent = 'absent' in outcome ? outcome.absent : [];
     const isMoved = mailboxes.scanned !== job.tip;
     if (isMoved) mailboxes.giveBack(job.actor, job.channel, absent);
     else if (absent.length > 0)
-      await beside(parts, job, () => deliveries.leave(job.actor, job.channel, absent));
+      await beside(engine, job, () => deliveries.leave(job.actor, job.channel, absent));
     const read = { ...job, messages: job.messages.filter((one) => !absent.includes(one)) };
     const ended = isMoved && read.messages.length === 0 ? STOPPED : outcome;
-    const recorded: RecordParts = {
-      ...parts,
-      settle: (...of) => deliveries.settle(...of),
-      leave: (...of) => deliveries.leave(...of),
-      giveBack: (...of) => {
-        mailboxes.giveBack(...of);
-      },
-      awaitContent: (...of) => {
-        mailboxes.awaitContent(...of);
-      },
-    };
     const dealt = { ...batch, incomplete: read.messages };
     const run = 'lacking' in outcome ? { ...dealt, lacking: outcome.lacking } : undefined;
-    if (run !== undefined) await beside(parts, job, () => parts.lacking.note(run));
-    const done = await recordRun(recorded, read, ended, letter);
-    await beside(parts, job, () => parts.sessions.over(job.id, writtenBy(ended, done)));
-    if (job.approval !== undefined && isOver(ended.kind)) await parts.gated.remove(job.approval.id);
+    if (run !== undefined) await beside(engine, job, () => engine.lacking.note(run));
+    const done = await recordRun(engine, read, ended, letter);
+    await beside(engine, job, () => engine.sessions.over(job.id, writtenBy(ended, done)));
+    if (job.approval !== undefined && isOver(ended.kind))
+      await engine.gated.remove(job.approval.id);
     if (run !== undefined || ended.kind === 'gone')
-      await beside(parts, job, () => parts.lacking.over(dealt, run, job.isRest));
-    parts.lacking.end(batch);
+      await beside(engine, job, () => engine.lacking.over(dealt, run, job.isRest));
+    engine.lacking.end(batch);
     const audience = { host: job.host, actors: [job.actor] };
     if (run !== undefined)
       await beside(
-        parts,
+        engine,
         job,
-        () => parts.lacking.complete(mailboxes, audience, run.lacking),
+        () => engine.lacking.complete(mailboxes, audience, run.lacking),
         LOOKS,
       );
-    parts.stalled.over(placeOf(job));
+    engine.stalled.over(placeOf(job));
     return done;
   } catch (error) {
     // A broken repository, a run that could not begin, or a dispatcher that must end with a full
     // disk: nothing is recorded, and the messages go back to be tried at a later tick.
-    parts.lacking.end(batch);
-    await parts.sessions.over(job.id, undefined).catch(() => undefined);
+    engine.lacking.end(batch);
+    await engine.sessions.over(job.id, undefined).catch(() => undefined);
     mailboxes.giveBack(job.actor, job.channel, job.messages);
     // By the record of the run the next start finds what was kept of it.
     if (error instanceof Kept) return {};
-    await parts.runs.end(job.id).catch(() => undefined);
+    await engine.runs.end(job.id).catch(() => undefined);
     const reason = reasonOf(error);
-    parts.stalled.note(placeOf(job), reason);
+    engine.stalled.note(placeOf(job), reason);
     log('internal_error', { id: job.id, actor: job.actor, error: reason });
-    await sleep(BROKEN_WAIT_MS, undefined, { signal: parts.signal }).catch(() => undefined);
+    await sleep(BROKEN_WAIT_MS, undefined, { signal: engine.stop.signal }).catch(() => undefined);
     return {};
   }
 }
@@ -142,7 +107,7 @@ function placeOf({ actor, channel }: Job): string {
  * @param tries how often it is tried
  */
 async function beside(
-  parts: WorkParts,
+  engine: Engine,
   job: Job,
   step: () => Promise<void>,
   tries = 1,
@@ -150,9 +115,9 @@ async function beside(
   try {
     await step();
   } catch (error) {
-    parts.log('internal_error', { id: job.id, actor: job.actor, error: reasonOf(error) });
-    if (tries === 1 || parts.signal.aborted) return;
-    await sleep(BROKEN_WAIT_MS, undefined, { signal: parts.signal }).catch(() => undefined);
-    await beside(parts, job, step, tries - 1);
+    engine.log('internal_error', { id: job.id, actor: job.actor, error: reasonOf(error) });
+    if (tries === 1 || engine.stop.signal.aborted) return;
+    await sleep(BROKEN_WAIT_MS, undefined, { signal: engine.stop.signal }).catch(() => undefined);
+    await beside(engine, job, step, tries - 1);
   }
 }

@@ -1,11 +1,10 @@
 import { dirname } from 'node:path';
 import { isAgentSetting } from '../../agents/settings.ts';
 import { suffixOf } from '../../protocol/names.ts';
-import type { Workspaces } from '../../state/workspaces.ts';
+import type { DispatcherApp } from '../../bus/app.ts';
 import type { Worktree } from '../../state/worktrees.ts';
 import type { Clone } from '../../transport/clone/clone.ts';
 import type { Tree } from '../../transport/worktree/tree.ts';
-import type { Log } from '../../log.ts';
 import { workdirOf } from '../laying/workdir.ts';
 
 /** A copy of a repository, in which a run works. */
@@ -25,15 +24,11 @@ export interface Workplace {
   copy?: TreePlace;
 }
 
-export interface WorkplaceParts {
-  workspaces: Workspaces;
-  /** The transport's checkout. */
-  dir: string;
-  stateDir: string;
-  environment: NodeJS.ProcessEnv;
-  log: Log;
-  now: () => Date;
-}
+/** What opens the places in which agents work, also for a session of the operator. */
+export type PlaceApp = Pick<
+  DispatcherApp,
+  'env' | 'paths' | 'transport' | 'now' | 'log' | 'workspaces' | 'worktrees' | 'screen'
+>;
 
 /** Whose run it is; a session as an actor has no thread. */
 export interface Worker {
@@ -48,21 +43,21 @@ export interface Worker {
  *
  * @throws CrosstalkError `invalid` for a folder in which nothing may run
  */
-export async function workplaceOf(parts: WorkplaceParts, worker: Worker): Promise<Workplace> {
+export async function workplaceOf(app: PlaceApp, worker: Worker): Promise<Workplace> {
   const { actor, tier, thread } = worker;
   if (tier.workdir !== undefined)
-    return { dir: await workdirOf(parts, tier.workdir), workspace: false };
+    return { dir: await workdirOf(app, tier.workdir), workspace: false };
   const isSetting = (name: string): boolean => isAgentSetting(name, tier.cli);
   const { dir, removed } =
     thread === undefined
-      ? await parts.workspaces.openInteractive(actor, isSetting)
-      : await parts.workspaces.open(
+      ? await app.workspaces.openInteractive(actor, isSetting)
+      : await app.workspaces.open(
           { actor, ...thread },
           suffixOf(thread.root),
-          parts.now(),
+          app.now(),
           isSetting,
         );
-  if (removed.length > 0) parts.log('workspace_cleaned', { actor, dir, removed });
+  if (removed.length > 0) app.log('workspace_cleaned', { actor, dir, removed });
   return { dir, workspace: true };
 }
 

@@ -8,23 +8,16 @@ import { chainLevels } from '../../protocol/causality.ts';
 import type { Tier } from '../../protocol/files/host-file.ts';
 import { suffixOf } from '../../protocol/names.ts';
 import type { InvocationResult } from '../../runner/runner.ts';
-import type { Worktrees } from '../../state/worktrees.ts';
-import type { LookForSecrets } from '../../bus/screening.ts';
 import { bringBranch, leftBehind } from '../../transport/worktree/bring.ts';
 import { othersOf, unfetchedIn, commitsAt } from '../../transport/worktree/look.ts';
 import { makeTree } from '../../transport/worktree/make.ts';
 import { branchTip, findSource, nameOf } from '../../transport/worktree/source.ts';
 import type { Briefing } from './briefing.ts';
-import type { TreePlace, WorkplaceParts } from './workplace.ts';
+import type { TreePlace, PlaceApp } from './workplace.ts';
 import { workdirOf } from '../laying/workdir.ts';
 import type { FoundSecret } from '../../protocol/text/found-secret.ts';
 import { addedBy } from '../../transport/worktree/added.ts';
 import { gitForRemote, pushBranch } from '../../transport/worktree/push.ts';
-
-export interface WorktreeParts extends WorkplaceParts {
-  worktrees: Worktrees;
-  lookForSecrets: LookForSecrets;
-}
 
 /** Whose copy it is. */
 interface Worker {
@@ -55,13 +48,13 @@ export type Opened<T extends Prepared> =
  * @throws CrosstalkError `invalid`, `git_failed` when there can be no copy
  */
 export async function openWorktree<T extends Prepared>(
-  parts: WorktreeParts,
+  app: PlaceApp,
   { actor, tier, thread, preferred }: Worker,
   prepare: Prepare<T>,
   signal: AbortSignal,
 ): Promise<Opened<T>> {
-  const { worktrees, now, environment, log } = parts;
-  const folder = await workdirOf(parts, tier.worktree ?? '', 'worktree');
+  const { worktrees, now, env, log } = app;
+  const folder = await workdirOf(app, tier.worktree ?? '', 'worktree');
   const source = await findSource(folder);
   const wanted = {
     ...{ actor, channel: thread.channel, root: thread.root, source: source.dir },
@@ -76,7 +69,7 @@ export async function openWorktree<T extends Prepared>(
       return { ok: true, place: { worktree, source, tree: { dir, branch, base } } };
     // A thread whose copy was removed goes on where its branch is.
     const from = (await branchTip(source, branch)) !== undefined ? branch : tier.worktreeFrom;
-    const made = await makeTree(environment, source, { actor, dir, branch, from }, signal);
+    const made = await makeTree(env, source, { actor, dir, branch, from }, signal);
     worktree = await worktrees.note(worktree, { base: base ?? made.base, ready: false });
     const tree = { ...made, base: base ?? made.base };
     log('worktree_made', { actor, dir, branch, base: tree.base });
@@ -113,8 +106,8 @@ function whyNotReady(command: string, { exitCode, signal, timedOut }: Prepared):
 }
 
 /** Ends the use of a copy, whatever came of its run, and notes when that was. */
-export async function leaveWorktree(parts: WorktreeParts, { worktree }: TreePlace): Promise<void> {
-  const { worktrees, now } = parts;
+export async function leaveWorktree(app: PlaceApp, { worktree }: TreePlace): Promise<void> {
+  const { worktrees, now } = app;
   try {
     await worktrees.note(worktree, { used: now().toISOString() }).catch(() => undefined);
   } finally {
@@ -129,17 +122,17 @@ export async function leaveWorktree(parts: WorktreeParts, { worktree }: TreePlac
  * @returns what the answer tells of the branch; undefined as long as it has no commit
  */
 export async function bringBack(
-  parts: WorktreeParts,
+  app: PlaceApp,
   place: TreePlace,
   tier: Pick<Tier, 'worktreePush'>,
   signal: AbortSignal,
 ): Promise<BranchOnRecord | undefined> {
-  const { environment, worktrees, log } = parts;
+  const { env, worktrees, log } = app;
   const { source, tree } = place;
   const { branch, base } = tree;
   const { fetched, pushed } = place.worktree.record;
   try {
-    const brought = await bringBranch(environment, source, tree, fetched, signal);
+    const brought = await bringBranch(env, source, tree, fetched, signal);
     const { commit, changed, held } = brought;
     const isBegun = commit !== base || fetched !== undefined;
     if (isBegun && held === undefined)
@@ -148,10 +141,10 @@ export async function bringBack(
     const problems = held === undefined ? [] : [held];
     const { worktreePush: remote } = tier;
     if (isBegun && remote !== undefined && commit !== pushed) {
-      const why = await whyNotPushed(parts, place, { remote, commit, last: pushed }, signal);
+      const why = await whyNotPushed(app, place, { remote, commit, last: pushed }, signal);
       if (why !== undefined) problems.push(why);
     }
-    const others = othersOf(await unfetchedIn(environment, source, tree, commit), tree, commit);
+    const others = othersOf(await unfetchedIn(env, source, tree, commit), tree, commit);
     if (others.length > 0)
       problems.push(`not fetched: ${someOf(others.map(escapeInvisible))}, in the copy ${tree.dir}`);
     else if (!isBegun) return undefined;
@@ -161,7 +154,7 @@ export async function bringBack(
   } catch (error) {
     const reason = reasonOf(error);
     log('branch_held', { branch, reason });
-    const left = await leftBehind(environment, source, tree);
+    const left = await leftBehind(env, source, tree);
     return left && { name: branch, ...left, base, held: reason.slice(0, MOST_WORDS) };
   }
 }
@@ -169,14 +162,14 @@ export async function bringBack(
 const MOST_WORDS = 300;
 
 async function whyNotPushed(
-  parts: WorktreeParts,
+  app: PlaceApp,
   place: TreePlace,
   to: { remote: string; commit: string; last: string | undefined },
   signal: AbortSignal,
 ): Promise<string | undefined> {
   try {
-    await pushSearched(parts, place, to, signal);
-    place.worktree = await parts.worktrees.note(place.worktree, { pushed: to.commit });
+    await pushSearched(app, place, to, signal);
+    place.worktree = await app.worktrees.note(place.worktree, { pushed: to.commit });
     return undefined;
   } catch (error) {
     if (!(error instanceof CrosstalkError) || error.code === 'aborted') throw error;
@@ -204,11 +197,6 @@ async function isFolder(path: string): Promise<boolean> {
   );
 }
 
-interface PushParts {
-  environment: NodeJS.ProcessEnv;
-  lookForSecrets: LookForSecrets;
-}
-
 /**
  * Pushes a branch to a remote of the repository, unless what the commits that are not there yet bring along looks like a secret
  * (work.md, "Nothing secret leaves"): a person looks at it then, and pushes it by hand, or does not.
@@ -216,7 +204,7 @@ interface PushParts {
  * @throws CrosstalkError `held`, which names what was found without showing it; `git_failed`
  */
 async function pushSearched(
-  { environment, lookForSecrets }: PushParts,
+  { env, screen }: PlaceApp,
   { source, tree }: TreePlace,
   to: { remote: string; commit: string; last: string | undefined },
   signal: AbortSignal,
@@ -226,13 +214,13 @@ async function pushSearched(
       'held',
       `the branch ${tree.branch} is not pushed to ${to.remote}, as ${why}; look at it, and push it yourself from ${source.dir} if nobody minds`,
     );
-  const git = await gitForRemote(environment, source, tree, to.remote);
+  const git = await gitForRemote(env, source, tree, to.remote);
   const known = await commitsAt(git, source, to.remote, signal);
   const added = await addedBy(git, to.commit, known, signal);
   if (added === undefined) throw held('it is too large to be searched for secrets');
   const author = { name: '', email: '' };
   const commits = [{ author, at: '', subject: '', files: added }];
-  const found = await lookForSecrets({ id: '', commits }).catch((error: unknown) => {
+  const found = await screen.look({ commits }).catch((error: unknown) => {
     throw held(`it cannot be searched for secrets: ${reasonOf(error)}`);
   });
   if (found.length > 0) throw held(`it looks as if it had ${said(found)}`);

@@ -1,3 +1,4 @@
+import type { DispatcherApp } from '../../bus/app.ts';
 import { createHash } from 'node:crypto';
 import type { SessionCall } from '../../agents/sessions/sessions-of.ts';
 import { SESSION_MAX_TURNS, type SessionKind } from '../../protocol/files/tier-session.ts';
@@ -8,15 +9,12 @@ import type { Lookup } from '../../protocol/causality.ts';
 import { threadOf } from '../../protocol/thread.ts';
 import type { Usage } from '../../protocol/usage.ts';
 import type { InvocationResult } from '../../runner/runner.ts';
-import type { Log } from '../../log.ts';
-import type { Runs } from '../../state/runs.ts';
 import type { AgentSession } from '../../state/sessions/agent-sessions.ts';
 import type { ServersOfRun } from '../laying/mcp-servers.ts';
 import { usageSince, type Candidate, type Sessions } from './sessions.ts';
 import type { SessionStore } from './store.ts';
 import type { Kept } from './kept.ts';
-import type { MessageReader } from '../../bus/message-reader.ts';
-import { profileInForce, type ProfilePlace } from '../../bus/profiles.ts';
+import { profileInForce } from '../../bus/profiles.ts';
 import { canonical, wholeOf } from '../../protocol/approval/record.ts';
 import type { Tier } from '../../protocol/files/host-file.ts';
 import { PROTOCOL_FILE } from '../../protocol/layout.ts';
@@ -44,11 +42,12 @@ export type Call = Pick<SessionCall, 'agent' | 'isGiven' | 'first' | 'next' | 'i
   sums: boolean | 'money';
 };
 
-export interface TurnParts extends MadeParts {
+/** What the session of a run works on. */
+export interface TurnApp extends Pick<
+  DispatcherApp,
+  'transport' | 'reader' | 'paths' | 'now' | 'runs' | 'log' | 'uuid'
+> {
   sessions: Sessions;
-  runs: Pick<Runs, 'sent' | 'end'>;
-  log: Log;
-  uuid: () => string;
 }
 
 /** A run that may have a session; `plans`: it has none, as nobody has approved yet what it may know. */
@@ -65,7 +64,7 @@ export interface About {
 
 /** The session of one run, from its beginning to its end. */
 export class SessionOfRun {
-  readonly #parts: TurnParts;
+  readonly #app: TurnApp;
   readonly #job: SessionJob;
   readonly #about: About;
   readonly #call: Call;
@@ -75,12 +74,12 @@ export class SessionOfRun {
   #told: Record<string, string> = {};
 
   constructor(
-    parts: TurnParts,
+    app: TurnApp,
     job: SessionJob,
     about: About,
     { call, made, store }: { call: Call; made: string; store: SessionStore },
   ) {
-    this.#parts = parts;
+    this.#app = app;
     this.#job = job;
     this.#about = about;
     this.#call = call;
@@ -113,7 +112,7 @@ export class SessionOfRun {
 
   /** @param id that of the session, if it is known already */
   begin(id?: string): Turn {
-    this.#id = id ?? (this.#call.isGiven ? this.#parts.uuid() : '');
+    this.#id = id ?? (this.#call.isGiven ? this.#app.uuid() : '');
     this.#told = {};
     return {
       kind: 'fresh',
@@ -152,7 +151,7 @@ export class SessionOfRun {
         ...(sums !== false && sum && { total: sum }),
         ...(context && { context }),
       };
-    this.#parts.sessions.note(id, candidate);
+    this.#app.sessions.note(id, candidate);
     return { ...result, ...((usage ?? total) && { usage: usage ?? total }), sessionKind: kind };
   }
 
@@ -160,7 +159,7 @@ export class SessionOfRun {
   async #shown(): Promise<string[]> {
     const { batch, channel, lookup } = this.#about.briefing;
     const thread: Located[] = [...threadOf(batch, this.#job.actor, channel, lookup), ...batch];
-    const sent = await this.#parts.runs.sent(this.#job.id);
+    const sent = await this.#app.runs.sent(this.#job.id);
     return [
       ...thread.map(({ relPath }) => this.#key(relPath)),
       ...sent.map(([where, { relPath }]) => messageKey({ channel: where, relPath })),
@@ -194,11 +193,6 @@ function moneyOf(total: Usage | undefined, before: Usage | undefined): Usage | u
 /** The folders of skills, of which a session may have been told any. */
 const SKILLS = ['upstream/skills', 'local/skills'];
 
-/** From what is read on what the runs of a session depend. */
-interface MadeParts extends ProfilePlace {
-  reader: MessageReader;
-}
-
 /** A run, as far as its session goes. */
 interface RunOfSession {
   /** The dispatch id. */
@@ -219,14 +213,14 @@ interface RunOfSession {
  * @param dir the folder
  */
 export async function madeOf(
-  parts: MadeParts,
+  app: TurnApp,
   { tier, tip, actor, channel }: RunOfSession,
   { dir, tools }: { dir: string; tools: ServersOfRun },
 ): Promise<string> {
-  const { reader, transport } = parts;
+  const { reader, transport } = app;
   const [protocol, { profile }, about, folders] = await Promise.all([
     reader.text(tip, PROTOCOL_FILE),
-    profileInForce(parts, tip, actor),
+    profileInForce(app, tip, actor),
     reader.channel(tip, channel),
     transport.list(tip, ['upstream', 'local']),
   ]);

@@ -11,7 +11,7 @@ import {
   type About,
   type SessionJob,
   type Turn,
-  type TurnParts,
+  type TurnApp,
 } from './session-of-run.ts';
 
 /**
@@ -22,7 +22,7 @@ import {
  * @param run makes the run; undefined for one without a session
  */
 export async function inSession(
-  parts: TurnParts,
+  app: TurnApp,
   job: SessionJob,
   about: About,
   run: (turn: Turn | undefined) => Promise<InvocationResult>,
@@ -35,29 +35,29 @@ export async function inSession(
   // A session knows what is on no bus: a link by somebody who had nothing to do with its thread opens none.
   if (!batch.every((located) => isAmongItsOwn(located, job.actor, lookup))) return run(undefined);
   return session === 'warm'
-    ? inWarmSession(parts, job, about, run)
-    : inKeptSession(parts, job, about, run);
+    ? inWarmSession(app, job, about, run)
+    : inKeptSession(app, job, about, run);
 }
 
 type Run = (turn: Turn | undefined) => Promise<InvocationResult>;
 
 /** In a session that the CLI keeps on disk. */
 async function inKeptSession(
-  parts: TurnParts,
+  app: TurnApp,
   job: SessionJob,
   about: About,
   run: Run,
 ): Promise<InvocationResult> {
-  const { sessions, runs, log } = parts;
+  const { sessions, runs, log } = app;
   const store = sessions.kept;
   const found = sessionsOf(job.tier.cli);
   const owner = ownerOf(job, about);
   // Another run of the thread may be at work in its session.
   if (!found.ok || !store.claim(owner)) return run(undefined);
   sessions.note(job.id, { owner, store });
-  const made = await madeOf(parts, job, about);
+  const made = await madeOf(app, job, about);
   const { call } = found;
-  let session = new SessionOfRun(parts, job, about, { call, made, store });
+  let session = new SessionOfRun(app, job, about, { call, made, store });
   const before = await store.of(owner);
   if (before !== undefined && session.mayGoOn(before)) {
     await store.put({ ...before, under: job.id });
@@ -71,7 +71,7 @@ async function inKeptSession(
     });
     // Nothing was spent, so that there is no run of which anything could be left.
     await runs.end(job.id);
-    session = new SessionOfRun(parts, job, about, { call, made, store });
+    session = new SessionOfRun(app, job, about, { call, made, store });
   }
   await store.end(owner);
   const turn = session.begin();
@@ -83,26 +83,26 @@ async function inKeptSession(
  * as its first prompt, the run is one of its own: nothing was spent, and no mail waits for an adapter.
  */
 async function inWarmSession(
-  parts: TurnParts,
+  app: TurnApp,
   job: SessionJob,
   about: About,
   run: Run,
 ): Promise<InvocationResult> {
-  const { sessions, runs, log } = parts;
+  const { sessions, runs, log } = app;
   const store = sessions.warm;
   const found = warmOf(job.tier.cli);
   const owner = ownerOf(job, about);
   if (!found.ok || !store.claim(owner)) return run(undefined);
   sessions.note(job.id, { owner, store });
   const { way } = found;
-  const made = await madeOf(parts, job, about);
+  const made = await madeOf(app, job, about);
   const call = {
     ...WARM_CALL,
     agent: way.agent,
     first: () => way.command,
     next: () => way.command,
   };
-  const session = new SessionOfRun(parts, job, about, { call, made, store });
+  const session = new SessionOfRun(app, job, about, { call, made, store });
   const before = await store.of(owner);
   const goesOn = before !== undefined && session.mayGoOn(before);
   if (!goesOn) await store.end(owner);

@@ -1,11 +1,11 @@
+import type { DispatcherApp } from '../../bus/app.ts';
 import type { AcpWay } from '../../agents/sessions/warm-of.ts';
 import { passed } from '../../crash-points.ts';
 import { reasonOf } from '../../errors.ts';
-import type { Log } from '../../log.ts';
 import { memoryOf } from '../../runner/memory.ts';
 import type { ProcessIdentity } from '../../state/process-identity.ts';
 import type { AgentSession, SessionOwner } from '../../state/sessions/agent-sessions.ts';
-import type { KeptProcess, KeptProcesses } from '../../state/sessions/kept-processes.ts';
+import type { KeptProcess } from '../../state/sessions/kept-processes.ts';
 import type { Kept, Seat } from './kept.ts';
 import type { SessionStore } from './store.ts';
 
@@ -23,13 +23,7 @@ interface WarmLimits {
   look: number;
 }
 
-interface WarmParts {
-  records: KeptProcesses;
-  limits: WarmLimits;
-  newId: () => string;
-  now: () => Date;
-  log: Log;
-}
+type WarmApp = Pick<DispatcherApp, 'keptProcesses' | 'newId' | 'now' | 'log'>;
 
 type Ended = 'idle' | 'room' | 'died' | 'memory' | 'over' | 'stopped';
 
@@ -58,7 +52,8 @@ interface Entry {
  * with the dispatcher.
  */
 export class WarmSessions implements SessionStore {
-  readonly #parts: WarmParts;
+  readonly #app: WarmApp;
+  readonly #limits: WarmLimits;
   readonly #entries = new Map<string, Entry>();
   readonly #claimed = new Set<string>();
   #order = 0;
@@ -66,8 +61,9 @@ export class WarmSessions implements SessionStore {
   #isOver = false;
   #beginning: Promise<unknown> = Promise.resolve();
 
-  constructor(parts: WarmParts) {
-    this.#parts = parts;
+  constructor(app: WarmApp, limits: WarmLimits) {
+    this.#app = app;
+    this.#limits = limits;
   }
 
   claim(owner: SessionOwner): boolean {
@@ -110,7 +106,7 @@ export class WarmSessions implements SessionStore {
     if (!(await this.#makeRoom())) return undefined;
     const { agent } = way;
     const entry: Entry = {
-      ...{ owner, agent, tier, id: this.#parts.newId(), order: ++this.#order, isAtWork: true },
+      ...{ owner, agent, tier, id: this.#app.newId(), order: ++this.#order, isAtWork: true },
     };
     this.#entries.set(key, entry);
     return this.#kept(entry, way);
@@ -126,11 +122,8 @@ export class WarmSessions implements SessionStore {
     const size = context ?? before;
     entry.record = { ...record, used, turns, ...(size && { context: size }) };
     // Also where a full disk takes no record; not sooner, as the record would come back after its end.
-    await this.#parts.records.put(entry.record).finally(() => {
-      entry.timer = setTimeout(
-        () => void this.#end(entry, 'idle'),
-        this.#parts.limits.idle,
-      ).unref();
+    await this.#app.keptProcesses.put(entry.record).finally(() => {
+      entry.timer = setTimeout(() => void this.#end(entry, 'idle'), this.#limits.idle).unref();
     });
     passed('warm_waits');
   }
@@ -162,19 +155,19 @@ export class WarmSessions implements SessionStore {
   }
 
   async #take(entry: Entry, seat: Seat, process: ProcessIdentity): Promise<void> {
-    const at = this.#parts.now().toISOString();
+    const at = this.#app.now().toISOString();
     const { owner, id, agent, tier } = entry;
     entry.seat = seat;
     entry.record = { ...owner, id, agent, tier, process, since: at, used: at, turns: 0 };
-    await this.#parts.records.put(entry.record);
+    await this.#app.keptProcesses.put(entry.record);
     passed('warm_recorded');
     this.#watch ??= setInterval(() => {
       void this.#look();
-    }, this.#parts.limits.look).unref();
+    }, this.#limits.look).unref();
   }
 
   async #makeRoom(): Promise<boolean> {
-    const { most, elsewhere } = this.#parts.limits;
+    const { most, elsewhere } = this.#limits;
     return (await makeRoom(most(), () => this.#own(), elsewhere)) && !this.#isOver;
   }
 
@@ -192,7 +185,7 @@ export class WarmSessions implements SessionStore {
 
   /** Ends those that have died, or use more memory than they may. */
   async #look(): Promise<void> {
-    const { limits } = this.#parts;
+    const limits = this.#limits;
     const entries = [...this.#entries.values()].filter((entry) => entry.ending === undefined);
     for (const entry of entries)
       if (!entry.isAtWork && entry.seat?.cli.isOpen !== true) await this.#end(entry, 'died');
@@ -220,10 +213,10 @@ export class WarmSessions implements SessionStore {
     try {
       await seat?.close();
       passed('warm_ended');
-      await this.#parts.records.remove(id);
+      await this.#app.keptProcesses.remove(id);
     } catch (error) {
       // The record stays, so that the next start looks for what is left.
-      this.#parts.log('internal_error', { id, actor: owner.actor, error: reasonOf(error) });
+      this.#app.log('internal_error', { id, actor: owner.actor, error: reasonOf(error) });
     } finally {
       if (this.#entries.get(keyOf(owner)) === entry) this.#entries.delete(keyOf(owner));
       if (this.#entries.size === 0) {
@@ -231,7 +224,7 @@ export class WarmSessions implements SessionStore {
         this.#watch = undefined;
       }
       if (record !== undefined)
-        this.#parts.log('session_ended', {
+        this.#app.log('session_ended', {
           ...{ id, actor: owner.actor, agent: entry.agent, reason, turns: record.turns },
         });
     }

@@ -1,35 +1,38 @@
 import type { Log } from '../../log.ts';
 import type { PublishOutcome, Publisher } from '../../bus/publisher.ts';
-import type { Trouble } from '../../bus/troubles.ts';
+import type { Troubles } from '../../bus/troubles.ts';
 import type { Bell } from './bell.ts';
 import { EarlyReplies } from './early-replies.ts';
 import type { News } from './news.ts';
 import type { WakeAnswer, WakeRequest } from './wake-lines.ts';
 
-export interface AnswersParts {
-  bell: Bell;
-  news: News;
-  publisher: Publisher;
-  /** The outcomes that could not be put on record yet. */
-  dispatcher: { unrecorded: { first: Trouble | undefined } };
-  /** Carries out a `send` that a command passed on; undefined when it is not for this transport. */
-  send: (request: unknown) => Promise<unknown>;
-  log: Log;
-  /** Ends all waits. */
-  stop: AbortSignal;
-  /** Whether it is a dispatcher of one pass, which allows no waits. */
-  once: boolean;
-}
-
 /** Carries out requests that arrive at the dispatcher's socket, and answers them. */
 export class Answers {
-  readonly #parts: AnswersParts;
+  readonly #app: { publisher: Publisher; unrecorded: Troubles; log: Log };
+  readonly #send: (request: unknown) => Promise<unknown>;
+  readonly #bell: Bell;
+  readonly #news: News;
   readonly replies: EarlyReplies;
   #handedOver = 0;
 
-  constructor(parts: AnswersParts) {
-    this.#parts = parts;
-    this.replies = new EarlyReplies(parts);
+  /**
+   * @param options `send` carries out what a command passed on, undefined when it is not for this transport;
+   *   `stop` ends all waits; `once`: a dispatcher of one pass allows none
+   */
+  constructor(
+    app: { publisher: Publisher; unrecorded: Troubles; log: Log },
+    options: {
+      send: (request: unknown) => Promise<unknown>;
+      stop: AbortSignal;
+      once: boolean;
+    },
+    { bell, news }: { bell: Bell; news: News },
+  ) {
+    this.#app = app;
+    this.#send = options.send;
+    this.#bell = bell;
+    this.#news = news;
+    this.replies = new EarlyReplies(options);
   }
 
   /** The number of requests that commands have passed on and are waiting for. */
@@ -39,15 +42,15 @@ export class Answers {
 
   /** The number of requests that wait for news, or for a reply. */
   get awaited(): number {
-    return this.#parts.news.awaited + this.replies.awaited;
+    return this.#news.awaited + this.replies.awaited;
   }
 
   /** @param gone aborted when the sender of the request is no longer there */
   async to(request: WakeRequest, gone: AbortSignal): Promise<WakeAnswer> {
-    const { bell, news, log } = this.#parts;
+    const [bell, news] = [this.#bell, this.#news];
     const reply = { pid: process.pid };
     if (request.op === 'ping') {
-      const { first } = this.#parts.dispatcher.unrecorded;
+      const { first } = this.#app.unrecorded;
       return { ...reply, ...(first && { unrecorded: first }) };
     }
     if (request.op === 'news') {
@@ -57,7 +60,7 @@ export class Answers {
     }
     if (request.op === 'reply') return { ...reply, ...(await this.replies.to(request, gone)) };
     if (request.op === 'wake') {
-      log('woken');
+      this.#app.log('woken');
       bell.ring('ask');
       return reply;
     }
@@ -73,12 +76,12 @@ export class Answers {
     request: Exclude<WakeRequest, { op: 'ping' | 'wake' | 'news' | 'reply' }>,
   ): Promise<Partial<WakeAnswer>> {
     if ('request' in request) {
-      const send = await this.#parts.send(request.request);
+      const send = await this.#send(request.request);
       return send === undefined ? {} : { send };
     }
     const outcomes: Record<string, PublishOutcome> = {};
     await Promise.all(
-      request.ids.map(async (id) => (outcomes[id] = await this.#parts.publisher.publish(id))),
+      request.ids.map(async (id) => (outcomes[id] = await this.#app.publisher.publish(id))),
     );
     return { outcomes };
   }

@@ -1,3 +1,4 @@
+import type { DispatcherApp } from '../../bus/app.ts';
 import { join } from 'node:path';
 import type { Log } from '../../log.ts';
 import { packageVersion } from '../../package.ts';
@@ -11,14 +12,12 @@ import { profilesIn } from '../../bus/profiles.ts';
 import { sweep } from '../../state/sweep.ts';
 import { Store } from '../../store/store.ts';
 import { namesOf } from '../../state/state-paths.ts';
-import { Worktrees } from '../../state/worktrees.ts';
-import { Workspaces } from '../../state/workspaces.ts';
 import { shareConnections, type Context } from '../context.ts';
 import { serveSend } from '../sending/serve-send.ts';
 import { entryPath } from '../service/machine.ts';
 import { knowSecrets } from '../setup/secrets.ts';
 import { prepareBin } from '../shim.ts';
-import { dispatcherParts } from './parts.ts';
+import { dispatcherApp, dispatchingOf } from './parts.ts';
 import { installedAt, type Installed } from '../../service/installed.ts';
 
 export interface DispatchInput {
@@ -66,15 +65,15 @@ async function serveAlone(
   const { log } = input;
   // Read now, because another version may be installed by the time it is needed.
   const version = packageVersion();
-  const workspaces = new Workspaces(paths.work);
-  await Promise.all([prepare(context, workspaces), sole.sure]);
-  const parts = dispatcherParts(context, input, workspaces);
+  const app = dispatcherApp(context, log);
+  await Promise.all([prepare(context, app), sole.sure]);
+  const dispatching = dispatchingOf(context, app, input);
   const replacement =
     input.supervised === true
       ? await Replacement.of(await entryPath(env), runnerIn(env), log)
       : undefined;
   try {
-    const served = await serve(parts, {
+    const served = await serve(dispatching, {
       socket: paths.socket,
       heartbeat: paths.heartbeat,
       version,
@@ -82,10 +81,7 @@ async function serveAlone(
       serving: () => servingCount(stateHome(env), context.now().getTime()),
       grace: input.grace,
       once: input.once,
-      home: env['HOME'],
-      now: context.now,
-      random: context.random,
-      send: (request) => serveSend(context, (id) => parts.publisher.publish(id), request),
+      send: (request) => serveSend(context, (id) => dispatching.publisher.publish(id), request),
       checkPlace: sole.check,
       isChanged: () => Store.at(paths.root).isChanged(),
       stop: input.stop,
@@ -96,14 +92,14 @@ async function serveAlone(
       log('dispatcher_replaced', { from: version, to: served.successor });
     return served;
   } finally {
-    await parts.sweep.finish();
+    await dispatching.sweep.finish();
     if (await isPrivate(paths.connections, { make: false }))
       await transport.closeConnections(paths.connections);
   }
 }
 
 /** Prepares what runs and pushes need, and finishes or removes what a killed process has left. */
-async function prepare(context: Context, workspaces: Workspaces): Promise<void> {
+async function prepare(context: Context, { workspaces, worktrees }: DispatcherApp): Promise<void> {
   const { transport, outbox, paths } = context;
   await prepareBin(paths.bin, { state: paths.root, transport: transport.dir });
   await shareConnections(transport, paths, { opens: true });
@@ -115,7 +111,7 @@ async function prepare(context: Context, workspaces: Workspaces): Promise<void> 
   await outbox.sweepFiles(context.now());
   const folders = namesOf(paths).full.map((name) => join(root, name));
   const kept = [root, ...folders, join(git, 'info'), outbox.files.folder, profilesIn(root)];
-  const copies = await new Worktrees(context.paths.worktrees).folders();
+  const copies = await worktrees.folders();
   await sweep(new Set([...kept, ...records, ...copies]), context.now());
 }
 

@@ -12,7 +12,7 @@ import { hostReportFile } from '../../protocol/layout.ts';
 import { writtenAt } from '../../protocol/names.ts';
 import { authorOf } from '../../protocol/outgoing.ts';
 import type { OutboxEntry } from '../../state/outbox.ts';
-import type { Running } from '../../dispatcher/dispatcher-parts.ts';
+import type { Running } from '../../dispatcher/jobs.ts';
 import type { Deliveries } from '../../dispatcher/intake/deliveries.ts';
 import { type Context, isOff } from '../context.ts';
 

@@ -1,14 +1,18 @@
 import { machineZone, noZone } from '../machine-zone.ts';
 import { Expected } from '../../bus/expected.ts';
-import type { Publisher } from '../../bus/publisher.ts';
 import { Dispatcher } from '../../dispatcher/dispatcher.ts';
-import type { HostFileInForce } from '../../dispatcher/host-file-in-force.ts';
 import { Deliveries } from '../../dispatcher/intake/deliveries.ts';
 import { Known } from '../../dispatcher/intake/known.ts';
 import { Gated } from '../../dispatcher/gates/gated.ts';
 import { Lacking } from '../../dispatcher/intake/lacking.ts';
-import type { Transcribing } from '../../dispatcher/transcribing/transcribing.ts';
-import type { TickParts } from '../../dispatcher/tick.ts';
+import type { Dispatching } from '../../dispatcher/tick.ts';
+import type { Engine } from '../../dispatcher/run/engine.ts';
+import type { DispatcherApp } from '../../bus/app.ts';
+import { ChannelLinks } from '../../bus/channel-links.ts';
+import { Crossings } from '../../bus/crossings.ts';
+import { Stalls } from '../../bus/stalls.ts';
+import { Troubles } from '../../bus/troubles.ts';
+import { KeptProcesses } from '../../state/sessions/kept-processes.ts';
 import { committedSince, ScheduleFiles } from '../../bus/automation/schedules.ts';
 import { Schedules } from '../../dispatcher/automation/schedules.ts';
 import { AnswersElsewhere } from '../../dispatcher/automation/answers-elsewhere.ts';
@@ -27,7 +31,7 @@ import { KeptOutcomes } from '../../state/outcomes/kept-outcomes.ts';
 import { Ledger } from '../../state/bills/ledger.ts';
 import { ScheduleRecords } from '../../state/automation/schedules.ts';
 import { Settled } from '../../state/settled.ts';
-import type { Workspaces } from '../../state/workspaces.ts';
+import { Workspaces } from '../../state/workspaces.ts';
 import { Worktrees } from '../../state/worktrees.ts';
 import type { Context } from '../context.ts';
 import { permission } from '../publishing.ts';
@@ -42,11 +46,10 @@ import {
   operatorOf,
   permissionsOf,
   sessionsOf,
-  timeZone,
   transcribingOf,
 } from './run-parts.ts';
 
-/** The operator's decisions that affect the parts of a dispatcher. */
+/** The operator's decisions that affect a dispatcher. */
 interface Choices {
   host?: string;
   fromNow: boolean;
@@ -54,182 +57,118 @@ interface Choices {
   log: Log;
 }
 
-/**
- * Constructs the parts of a dispatcher, each from those before it: intake → publisher → host →
- * runs.
- */
-export function dispatcherParts(
-  context: Context,
-  choices: Choices,
-  workspaces: Workspaces,
-): Omit<TickParts, 'signal' | 'lag'> {
-  const { transport, reader, outbox, deadLetters } = context;
-  const { log } = choices;
-  const expected = new Expected();
-  const intake = intakeOf(context, choices, expected);
-  const { deliveries } = intake;
-  const hosts = hostFileOf(context, choices);
-  const reporting = new HostReporting(context, deliveries, hosts, () => dispatcher.running);
-  const publisher = publisherOf(context, deliveries, expected, log, reporting);
-  const ledger = new Ledger(context.paths.ledger);
-  const sandboxes = new Sandboxes(context.env, context.now);
-  const guards = guardsOf(context, ledger, sandboxes, log);
-  const worktrees = new Worktrees(context.paths.worktrees);
-  const transcribing = transcribingOf(context);
-  const keeping = sessionsOf(context, log);
-  const sweep = new WorkspaceSweep({
-    sessions: keeping.sessions,
-    workspaces,
-    worktrees,
-    environment: context.env,
-    reader,
-    deliveries,
-    deadLetters,
-    transcribing,
-    log,
-    now: context.now,
-  });
-  const scheduleFiles = new ScheduleFiles(transport);
-  const records = new ScheduleRecords(context.paths.root, context.secret);
-  const files = new SubscriptionFiles(transport);
-  const subscriptions = new Subscriptions({
-    ...{ files, reader, log },
-    suffixOf: (cause) => records.suffixOf('subscription', cause),
-  });
-  const publish = (id: string): void => void publisher.publish(id).catch(() => undefined);
-  const parts = {
-    ...intake,
-    subscriptions,
-    publisher,
-    hosts,
-    guards,
-    ledger,
-    transcribing,
-    workspaces,
-    worktrees,
-    sandboxes,
-    ...keeping,
-    log,
-  };
-  const dispatcher = dispatcherOf(context, parts);
+/** What a dispatcher works on besides what its context has. */
+export function dispatcherApp(context: Context, log: Log): DispatcherApp {
+  const { paths, env } = context;
   return {
-    transport,
+    ...context,
+    log,
+    operator: operatorOf(context),
+    zone: machineZone() ?? 'UTC',
+    settled: new Settled(paths.root),
+    kept: new KeptOutcomes(paths.root, env),
+    interruptions: new Interruptions(paths.root),
+    keptProcesses: new KeptProcesses(paths.root),
+    ledger: new Ledger(paths.ledger),
+    workspaces: new Workspaces(paths.work),
+    worktrees: new Worktrees(paths.worktrees),
+    runner: runners,
+    sandboxes: new Sandboxes(env, context.now),
+  };
+}
+
+/** Constructs a dispatcher, each part from those before it: intake → publisher → host → runs. */
+export function dispatchingOf(context: Context, app: DispatcherApp, choices: Choices): Dispatching {
+  const { transport, reader, paths, log, now } = app;
+  const expected = new Expected();
+  const { deliveries, lacking } = intakeOf(app, choices, expected);
+  const hosts = hostFileOf(context, choices);
+  const reporting = new HostReporting(app, deliveries, hosts, () => dispatcher.running);
+  const publisher = publisherOf(context, deliveries, expected, log, reporting);
+  const links = new ChannelLinks(transport, reader);
+  const records = new ScheduleRecords(paths.root, app.secret);
+  const files = new SubscriptionFiles(transport);
+  const publish = (id: string): void => void publisher.publish(id).catch(() => undefined);
+  const engine: Engine = {
+    ...app,
+    links,
+    crossings: new Crossings(transport, reader),
     deliveries,
+    lacking,
     hosts,
-    guards,
-    dispatcher,
-    outbox,
+    guards: guardsOf(app),
     publisher,
-    sweep,
+    gated: new Gated(new Gates(paths.root)),
+    subscriptions: new Subscriptions({
+      ...{ files, reader, log },
+      suffixOf: (cause) => records.suffixOf('subscription', cause),
+    }),
+    transcribing: transcribingOf(app),
+    sessions: sessionsOf(app),
+    permissions: permissionsOf(app, publisher, links),
+    desks: {
+      folder: paths.run,
+      serveRun: (() => {
+        const serving = {
+          publish: (id: string) => publisher.publish(id),
+          lookUps: new LookUps(context),
+        };
+        return (...asked) => serveRun(context, serving, ...asked);
+      })(),
+    },
+    unrecorded: new Troubles(now),
+    stalled: new Stalls(now, log),
+    stop: new AbortController(),
+  };
+  const dispatcher = new Dispatcher(engine);
+  const scheduleFiles = new ScheduleFiles(transport);
+  return {
+    ...engine,
+    hosts,
+    dispatcher,
+    sweep: new WorkspaceSweep(engine),
     schedules: new Schedules({
-      ...{ reader, outbox, log, records, publish },
+      ...app,
+      records,
+      publish,
       files: (tip, known) => scheduleFiles.at(tip, known),
       committedSince: (...asked) => committedSince(transport, ...asked),
       unsettled: (channel) => deliveries.mailboxes.unsettled(channel),
       usualChannel: (channels) => defaultChannelOf(context, channels),
       zone: { name: machineZone(), problem: noZone() },
-      now: context.now,
-      newId: context.newId,
     }),
     answersElsewhere: new AnswersElsewhere({
-      ...{ files, subscriptions, transport, reader, outbox, log, publish },
-      record: new SubscriptionRecord(context.paths.root),
-      newId: context.newId,
+      ...engine,
+      ...{ files, publish },
+      record: new SubscriptionRecord(paths.root),
     }),
     mayRead: () => permission(context.budget)('read'),
-    log,
   };
 }
 
-interface Intake {
-  deliveries: Deliveries;
-  settled: Settled;
-  lacking: Lacking;
-}
-
-/** The part that turns messages into deliveries. */
-function intakeOf(context: Context, { fromNow, log }: Choices, expected: Expected): Intake {
-  const { transport, reader, outbox, deadLetters, paths } = context;
-  const settled = new Settled(paths.root);
+/** What turns messages into deliveries. */
+function intakeOf(
+  app: DispatcherApp,
+  { fromNow }: Choices,
+  expected: Expected,
+): { deliveries: Deliveries; lacking: Lacking } {
+  const { outbox, paths } = app;
   const departed = new Departed(paths.root);
-  const lacking = new Lacking({ transport, reader, settled, departed, outbox, deadLetters });
+  const lacking = new Lacking({ ...app, departed });
   const deliveries = new Deliveries({
-    transport,
-    reader,
-    log,
+    ...app,
     known: new Known({
-      outbox,
-      deadLetters,
-      settled,
+      ...app,
       expect: (entry) => {
         expected.add(entry);
       },
     }),
     departed,
-    settled,
     lacking,
-    written: context.written,
     publishAgain: (entries) =>
-      outbox.putAll(entries.map((entry) => ({ id: context.newId(), ...entry }))),
+      outbox.putAll(entries.map((entry) => ({ id: app.newId(), ...entry }))),
     fromNow,
     cursors: new Cursors(paths.root),
   });
-  return { deliveries, settled, lacking };
-}
-
-/** The part that starts runs and records how they end. */
-function dispatcherOf(
-  context: Context,
-  parts: Intake &
-    ReturnType<typeof sessionsOf> & {
-      subscriptions: Subscriptions;
-      publisher: Publisher;
-      hosts: HostFileInForce;
-      guards: ReturnType<typeof guardsOf>;
-      ledger: Ledger;
-      transcribing: Transcribing;
-      workspaces: Workspaces;
-      worktrees: Worktrees;
-      sandboxes: Sandboxes;
-      log: Log;
-    },
-): Dispatcher {
-  const { transport, reader, verifier, outbox, deadLetters, runs, paths, env } = context;
-  const serving = {
-    publish: (id: string) => parts.publisher.publish(id),
-    lookUps: new LookUps(context),
-  };
-  return new Dispatcher({
-    ...parts,
-    lookForSecrets: (entry) => context.screen.look(entry),
-    knownSecrets: context.screen.known,
-    transport,
-    reader,
-    verifier,
-    written: context.written,
-    outbox,
-    deadLetters,
-    interruptions: new Interruptions(paths.root),
-    kept: new KeptOutcomes(paths.root, env),
-    runs,
-    runner: runners,
-    desks: {
-      folder: paths.run,
-      serveRun: (run, request, handling) => serveRun(context, serving, run, request, handling),
-    },
-    permissions: permissionsOf(context, parts.publisher, parts.log),
-    decided: context.decided,
-    gated: new Gated(new Gates(paths.root)),
-    operator: operatorOf(context),
-    stateDir: paths.root,
-    binDir: paths.bin,
-    environment: env,
-    now: context.now,
-    zone: timeZone(),
-    random: context.random,
-    newId: context.newId,
-    suffix: context.suffix,
-    secret: context.secret,
-    uuid: context.uuid,
-  });
+  return { deliveries, lacking };
 }

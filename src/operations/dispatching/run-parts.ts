@@ -1,6 +1,6 @@
+import type { App, DispatcherApp } from '../../bus/app.ts';
 import { join } from 'node:path';
 import { userInfo } from 'node:os';
-import { machineZone } from '../machine-zone.ts';
 import { HostFileInForce } from '../../dispatcher/host-file-in-force.ts';
 import { BudgetMail } from '../../dispatcher/run/budget-mail.ts';
 import { Budgets } from '../../dispatcher/run/budgets.ts';
@@ -9,7 +9,7 @@ import { Refusals } from '../../dispatcher/run/refusals.ts';
 import { Spending } from '../../dispatcher/run/spending.ts';
 import { Transcribing } from '../../dispatcher/transcribing/transcribing.ts';
 import { Permissions } from '../../dispatcher/permission/permissions.ts';
-import { ChannelLinks } from '../../bus/channel-links.ts';
+import type { ChannelLinks } from '../../bus/channel-links.ts';
 import { Decisions } from '../../bus/decisions.ts';
 import type { Publisher } from '../../bus/publisher.ts';
 import { Sessions } from '../../dispatcher/sessions/sessions.ts';
@@ -21,12 +21,6 @@ import {
 } from '../../dispatcher/sessions/warm-sessions.ts';
 import type { Log } from '../../log.ts';
 import { BudgetHolds, BudgetPasses } from '../../state/bills/budget-holds.ts';
-import type { Ledger } from '../../state/bills/ledger.ts';
-import type { Sandboxes } from '../../runner/sandbox/sandboxes.ts';
-import { Holds } from '../../state/holds.ts';
-import { OpenPermissions } from '../../state/permissions/open-permissions.ts';
-import { Pauses } from '../../state/pause.ts';
-import { RunBudget } from '../../state/run-budget.ts';
 import { AgentSessions } from '../../state/sessions/agent-sessions.ts';
 import { KeptProcesses } from '../../state/sessions/kept-processes.ts';
 import { keptFor, Transcripts } from '../../state/transcripts/transcripts.ts';
@@ -38,34 +32,18 @@ import { Runs } from '../../state/runs.ts';
 import { endWarmSession } from '../health/warm-sessions.ts';
 import { statesIn } from './serving.ts';
 
-/** The part that decides whether runs may start. */
-export function guardsOf(
-  { paths, env, now, transport, deadLetters }: Context,
-  ledger: Ledger,
-  sandboxes: Sandboxes,
-  log: Log,
-): Guards {
+/** What decides whether runs may start. */
+export function guardsOf(app: DispatcherApp): Guards {
+  const { paths, transport, ledger, now } = app;
   const machine = (): string | undefined => transport.defaults.maxUsdPerDay;
-  return new Guards({
-    sandboxes,
-    budgets: new BudgetMail({
-      budgets: new Budgets(new Spending(ledger, now), machine),
-      holds: new BudgetHolds(paths.root),
-      passes: new BudgetPasses(paths.root),
-      letters: deadLetters,
-      now,
-    }),
-    refusals: new Refusals({
-      holds: new Holds(paths.root),
-      environment: env,
-      now,
-      zone: timeZone(),
-    }),
-    pauses: new Pauses(paths.root),
-    budget: new RunBudget(paths.root),
-    log,
+  const budgets = new BudgetMail({
+    budgets: new Budgets(new Spending(ledger, now), machine),
+    holds: new BudgetHolds(paths.root),
+    passes: new BudgetPasses(paths.root),
+    letters: app.deadLetters,
     now,
   });
+  return new Guards(app, budgets, new Refusals(app));
 }
 
 /** How many processes are kept where git config crosstalk.warmSessions does not say. */
@@ -74,12 +52,9 @@ const WARM_SESSIONS = 8;
 const WARM_MEMORY = 2048;
 const MIB = 1024 * 1024;
 
-/** The part that keeps sessions of agent CLIs. */
-export function sessionsOf(
-  { transport, paths, env, newId, now }: Context,
-  log: Log,
-): { sessions: Sessions; keptProcesses: KeptProcesses } {
-  const records = new KeptProcesses(paths.root);
+/** The sessions of agent CLIs that are kept. */
+export function sessionsOf(app: DispatcherApp): Sessions {
+  const { transport, paths, env, now } = app;
   const { defaults } = transport;
   const limits = {
     most: () => countIn(defaults.warmSessions) ?? WARM_SESSIONS,
@@ -88,9 +63,7 @@ export function sessionsOf(
     idle: 30 * 60_000,
     look: 5000,
   };
-  const warm = new WarmSessions({ records, limits, newId, now, log });
-  const kept = new AgentSessions(paths.root);
-  return { sessions: new Sessions(kept, warm, now), keptProcesses: records };
+  return new Sessions(new AgentSessions(paths.root), new WarmSessions(app, limits), now);
 }
 
 /** A whole number from a setting; undefined for anything else. */
@@ -98,28 +71,20 @@ function countIn(text: string | undefined): number | undefined {
   return text !== undefined && /^\d{1,6}$/.test(text.trim()) ? Number(text) : undefined;
 }
 
-/** The part that takes down what runs print. */
-export function transcribingOf({ paths, now, transport }: Context): Transcribing {
+/** What takes down what runs print. */
+export function transcribingOf({ paths, now, transport }: App): Transcribing {
   const keep = (): number => keptFor(transport.defaults.keepTranscripts);
   return new Transcribing(new Transcripts(paths.transcripts), keep, now);
 }
 
-/** The part that asks people for permission in the middle of runs. */
-export function permissionsOf(context: Context, publisher: Publisher, log: Log): Permissions {
-  const { transport, reader, verifier, decided, paths, outbox, screen } = context;
-  const links = new ChannelLinks(transport, reader);
-  return new Permissions({
-    open: new OpenPermissions(paths.root),
-    outbox,
-    publisher,
-    reader,
-    decisions: new Decisions({ transport, links, verifier, decided }),
-    screen: (entry) => screen.look(entry),
-    log,
-    now: context.now,
-    newId: context.newId,
-    suffix: context.suffix,
-  });
+/** What asks people for permission in the middle of runs. */
+export function permissionsOf(
+  app: DispatcherApp,
+  publisher: Publisher,
+  links: ChannelLinks,
+): Permissions {
+  const decisions = new Decisions({ ...app, links });
+  return new Permissions(app, publisher, decisions);
 }
 
 /** The name under which the operator of this machine writes, as `send` finds it. */
@@ -129,11 +94,6 @@ export function operatorOf(context: Context): string {
   } catch {
     return 'operator';
   }
-}
-
-/** The IANA time zone of clock times that CLIs of this machine print. */
-export function timeZone(): string {
-  return machineZone() ?? 'UTC';
 }
 
 /** The part that determines which host is served. */

@@ -16,7 +16,6 @@ import type { HeldSecret } from './held-secrets.ts';
 import { AgentSessions } from '../../state/sessions/agent-sessions.ts';
 import type { Context } from '../context.ts';
 import { profileInForce, type ProfileSeen } from '../../bus/profiles.ts';
-import { profilesOf } from '../setup/actors.ts';
 
 export interface HostStatus {
   alias: string;
@@ -188,9 +187,8 @@ export async function lookAtProfiles(
   tip: string,
   actors: readonly string[],
 ): Promise<{ problems: string[]; changes: ProfileChange[] }> {
-  const place = profilesOf(context);
   const since = new Date(context.now().getTime() - NEWS_MS).toISOString();
-  const found = await Promise.all(actors.map((actor) => profileInForce(place, tip, actor)));
+  const found = await Promise.all(actors.map((actor) => profileInForce(context, tip, actor)));
   return {
     problems: found.flatMap(({ problem }) => problem ?? []),
     changes: found.flatMap(({ profile, seen }, at) =>

@@ -4,7 +4,7 @@ import { CrosstalkError } from '../../errors.ts';
 import { shown } from '../../protocol/text/result.ts';
 import type { WebSendRequest } from '../../api/api.ts';
 import { newMarks, type Marks } from '../sending/marks.ts';
-import type { TimeAndChance } from '../time-and-chance.ts';
+import type { Clock } from '../../clock.ts';
 
 /** Milliseconds for which a request may be repeated; after that its message may have left the bus. */
 const LONGEST_MS = 86_400_000;
@@ -23,7 +23,7 @@ const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
  * @throws CrosstalkError `usage` for any other key, `refused` for one from another day
  */
 export function marksOf(
-  context: Pick<TimeAndChance, 'newId' | 'now' | 'secret'>,
+  context: Pick<Clock, 'newId' | 'now' | 'secret'>,
   key: string | undefined,
   request: WebSendRequest,
 ): Marks {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { relPathAt } from '../../protocol/names.ts';
-import type { TimeAndChance } from '../time-and-chance.ts';
+import type { Clock } from '../../clock.ts';
 
 /** The values that make the outcome of a piece of work reproducible. */
 export interface Marks {
@@ -13,11 +13,7 @@ export interface Marks {
 }
 
 /** Marks for work that begins now. */
-export function newMarks({
-  newId,
-  now,
-  secret,
-}: Pick<TimeAndChance, 'newId' | 'now' | 'secret'>): Marks {
+export function newMarks({ newId, now, secret }: Pick<Clock, 'newId' | 'now' | 'secret'>): Marks {
   return { id: newId(), at: now().toISOString(), seed: secret(16) };
 }
 

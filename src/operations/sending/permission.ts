@@ -4,7 +4,7 @@ import { ask } from '../../dispatcher/socket/wake.ts';
 import type { PermissionAnswer } from '../../dispatcher/permission/answer.ts';
 import { permissionAnswerIn } from '../../dispatcher/permission/answer.ts';
 import { CrosstalkError } from '../../errors.ts';
-import type { TimeAndChance } from '../time-and-chance.ts';
+import type { Clock } from '../../clock.ts';
 import { drop, noRun, runHasEnded } from './in-run.ts';
 import { newMarks } from './marks.ts';
 import type { AgentMode } from '../agent-mode.ts';
@@ -23,7 +23,7 @@ const LONGEST_MS = 2 ** 31 - 1;
 export async function askPermission(
   mode: AgentMode | undefined,
   call: { tool: string; input: Record<string, unknown> },
-  chance: Pick<TimeAndChance, 'newId' | 'now' | 'secret'>,
+  chance: Pick<Clock, 'newId' | 'now' | 'secret'>,
   gone: AbortSignal,
 ): Promise<PermissionAnswer> {
   if (mode?.ended === true) throw runHasEnded();

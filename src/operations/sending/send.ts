@@ -14,7 +14,7 @@ import {
 } from './ask-to-send.ts';
 import type { Prepared, SendInput, Sent } from './input.ts';
 import { newMarks, type Marks } from './marks.ts';
-import { timeAndChanceOf } from '../time-and-chance.ts';
+import { clockOf } from '../clock.ts';
 import { CrosstalkError, hasCode } from '../../errors.ts';
 import type { SideFiles } from '../../state/side-files.ts';
 import { ask } from '../../dispatcher/socket/wake.ts';
@@ -82,7 +82,7 @@ export async function send(
   sender: Sender,
   said: SendInput,
   {
-    marks = sender.begun?.marks ?? newMarks(timeAndChanceOf(sender.surroundings)),
+    marks = sender.begun?.marks ?? newMarks(clockOf(sender.surroundings)),
     attachments = [],
     onAsked,
     onRecording,

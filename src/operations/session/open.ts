@@ -3,7 +3,7 @@ import { withoutDispatch } from '../../agents/dispatch-variables.ts';
 import { activate } from '../../bus/approvals.ts';
 import { withoutOurs } from '../../dispatcher/run/environment.ts';
 import { profileInForce } from '../../bus/profiles.ts';
-import { profilesOf, knownActors } from '../setup/actors.ts';
+import { knownActors } from '../setup/actors.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { agentOf, KNOWN_AGENTS } from '../../agents/agents.ts';
 import { namesVariable } from '../../agents/command-line.ts';
@@ -26,7 +26,6 @@ import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { someOf } from '../../protocol/text/unserved.ts';
 import { runPlain } from '../../runner/plain-session.ts';
 import { Workspaces } from '../../state/workspaces.ts';
-import type { OutboxEntry } from '../../state/outbox.ts';
 import { Worktrees } from '../../state/worktrees.ts';
 
 /**
@@ -43,7 +42,7 @@ export async function openActor(
   const tier = await approvedTier(context, input);
   const tip = await tipOf(context);
   const protocol = (await context.reader.text(tip, PROTOCOL_FILE)) ?? '';
-  const { profile, problem } = await profileInForce(profilesOf(context), tip, actor);
+  const { profile, problem } = await profileInForce(context, tip, actor);
   if (problem !== undefined) context.note(problem);
   const role = quoted(profile?.body.trim() ?? '');
   const text = `${quoted(protocol.trim())}\n\n# ${HEADINGS.profile}: ${actor}\n\n${role}\n\nYou are "${actor}" in an interactive session that an operator opened: nothing you print is sent. Talk to the operator, and write to actors with crosstalk send.\n`;
@@ -204,33 +203,29 @@ async function inPlaceOf<T>(
   { actor, tier }: { actor: string; tier: Tier },
   work: (place: Workplace, guards: Record<string, string>) => Promise<T>,
 ): Promise<T> {
-  const { env, paths, transport, now, note } = context;
+  const { env, paths, note } = context;
   if (tier.sandbox !== undefined)
     throw new CrosstalkError(
       'refused',
       `the tier ${tier.name} of ${actor} has a sandbox, and sessions in one cannot talk on the bus yet; open another tier with --tier, or try commands in it with: crosstalk sandbox run --actor ${actor} -- <command>`,
     );
-  const parts = {
+  const app = {
+    ...context,
     workspaces: new Workspaces(paths.work),
     worktrees: new Worktrees(paths.worktrees),
-    lookForSecrets: (entry: OutboxEntry) => context.screen.look(entry),
-    dir: transport.dir,
-    stateDir: paths.root,
-    environment: env,
     log: (event: string, fields?: Record<string, unknown>) => {
       if (event === 'workspace_cleaned')
         note(`removed from ${String(fields?.['dir'])}: ${String(fields?.['removed'])}`);
       if (event === 'branch_held') note(String(fields?.['reason']));
     },
-    now,
   };
   if (tier.worktree === undefined) {
-    const place = await workplaceOf(parts, { actor, tier });
+    const place = await workplaceOf(app, { actor, tier });
     return work(place, gitGuards(place, env));
   }
   const never = new AbortController().signal;
   const worker = { actor, tier, thread: { channel: '', root: 'session' } };
-  const opened = await openWorktree(parts, worker, prepare(env), never);
+  const opened = await openWorktree(app, worker, prepare(env), never);
   if (!opened.ok) throw new CrosstalkError('refused', opened.detail);
   const { place } = opened;
   const empty = (await emptySubmodules(place.tree.dir)).map(escapeInvisible);
@@ -238,12 +233,12 @@ async function inPlaceOf<T>(
     note(`submodules are empty: ${someOf(empty)}; fill them with: git submodule update --init`);
   try {
     const result = await work({ dir: place.tree.dir, workspace: false, copy: place }, {});
-    const branch = await bringBack(parts, place, tier, never);
+    const branch = await bringBack(app, place, tier, never);
     if (branch !== undefined && branch.held === undefined)
       note(`the commits of this session are on the branch ${branch.name} of ${place.source.dir}`);
     return result;
   } finally {
-    await leaveWorktree(parts, place);
+    await leaveWorktree(app, place);
   }
 }
 

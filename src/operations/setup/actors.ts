@@ -1,5 +1,5 @@
 import { Kept } from '../../bus/kept.ts';
-import { profileInForce, type ProfileInForce, type ProfilePlace } from '../../bus/profiles.ts';
+import { profileInForce, type ProfileInForce } from '../../bus/profiles.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { parseProfile, type Profile } from '../../protocol/files/actor.ts';
 import { takesMore } from '../../protocol/files/tier-session.ts';
@@ -154,12 +154,7 @@ export async function showActor(
 }
 
 export async function profileOf(context: Context, name: string): Promise<ProfileInForce> {
-  return profileInForce(profilesOf(context), await tipOf(context), name);
-}
-
-/** Where the profiles of a transport are read from and kept on this machine. */
-export function profilesOf({ transport, paths, now }: Context): ProfilePlace {
-  return { transport, stateDir: paths.root, now };
+  return profileInForce(context, await tipOf(context), name);
 }
 
 /** The text of a new profile. */

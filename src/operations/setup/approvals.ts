@@ -27,7 +27,7 @@ export function approvingIn({ transport, paths, env }: Context): Approving {
 
 async function profilesAt({ transport, paths, now, view }: Context): Promise<ProfilesAt> {
   const tip = view?.tip ?? (await transport.tip());
-  return { place: { transport, stateDir: paths.root, now }, tip };
+  return { place: { transport, paths, now }, tip };
 }
 
 /** A host file with the changes to it, and to the clone's settings, that are held. */

@@ -13,7 +13,7 @@ import type { Surroundings } from '../locate.ts';
 import { hostText, newActor, newChannel, newIdentity } from './starter-files.ts';
 import { slotIn, type TierSlot } from './tier-slot.ts';
 import { templateFiles } from './template.ts';
-import { timeAndChanceOf } from '../time-and-chance.ts';
+import { clockOf } from '../clock.ts';
 
 /**
  * Makes a new transport in a folder that exists, and pushes it where it has a remote.
@@ -41,7 +41,7 @@ export async function create(
     path: hostFile(alias),
     content: hostText(alias, hostname(), input.actor, slotIn(input)),
   });
-  const chance = timeAndChanceOf(surroundings);
+  const chance = clockOf(surroundings);
   files.push(newIdentity(remote?.url, dir, chance), newChannel(channel, from, chance));
   await assertNoSecret(files);
   await makeRepository(dir, surroundings.env, {
@@ -90,7 +90,7 @@ export async function bringInto(
   surroundings: Surroundings,
 ): Promise<Failure | undefined> {
   const { transport } = await openTransport(dir, surroundings.env, { isMade: true });
-  const { now } = timeAndChanceOf(surroundings);
+  const { now } = clockOf(surroundings);
   try {
     const failure = await transport.bring();
     // One fetch brings all files; reading them one by one would take a connection each.

@@ -9,7 +9,7 @@ import { tipOf, type Context } from '../context.ts';
 import { deliverOrNote } from '../deliver.ts';
 import { resolveFrom } from '../lookup/resolve.ts';
 import { approveWrittenServers } from './actor-servers.ts';
-import { profilesOf, profileText, showActor } from './actors.ts';
+import { profileText, showActor } from './actors.ts';
 
 /** A profile as it is on the bus, to be edited. */
 export interface EditedProfile {
@@ -76,7 +76,7 @@ export async function editProfile(
       files: [{ path, content: text }],
     },
   ]);
-  await knowProfile(profilesOf(context), name, readFrom(path, parsed.value));
+  await knowProfile(context, name, readFrom(path, parsed.value));
   const was = parseProfile(current, name);
   const before = was.ok ? (was.value.mcps ?? []) : undefined;
   const approved = await approveWrittenServers(context, name, before, parsed.value.mcps ?? []);

@@ -2,7 +2,7 @@ import { formatChannel } from '../../protocol/files/channel.ts';
 import { formatDocument } from '../../protocol/text/frontmatter.ts';
 import { channelFile, IDENTITY_FILE, profileFiles } from '../../protocol/layout.ts';
 import { placeOfRemote } from '../../transport/clone/bus-identity.ts';
-import type { TimeAndChance } from '../time-and-chance.ts';
+import type { Clock } from '../../clock.ts';
 import { profileText } from './actors.ts';
 import type { TemplateFile } from './template.ts';
 import { slotOf, type TierSlot } from './tier-slot.ts';
@@ -18,7 +18,7 @@ export function newActor(actor: string, existing: readonly { path: string }[]): 
 export function newIdentity(
   remote: string | undefined,
   dir: string,
-  { newId }: Pick<TimeAndChance, 'newId'>,
+  { newId }: Pick<Clock, 'newId'>,
 ): TemplateFile {
   return { path: IDENTITY_FILE, content: `${newId()} ${placeOfRemote(remote, dir)}\n` };
 }
@@ -27,7 +27,7 @@ export function newIdentity(
 export function newChannel(
   name: string,
   createdBy: string,
-  { now, uuid }: Pick<TimeAndChance, 'now' | 'uuid'>,
+  { now, uuid }: Pick<Clock, 'now' | 'uuid'>,
 ): TemplateFile {
   const id = uuid();
   return {

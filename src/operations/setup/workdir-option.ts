@@ -31,8 +31,8 @@ export async function chosenWorkdir(
   const workdir = /^~(?:\/|$)/.test(given) ? given : resolve(cwd, given);
   try {
     if (!isWorkdir(workdir)) throw new Error('its name has a control character in it');
-    const parts = { dir: transport, stateDir: stateHome(env), environment: env };
-    const folder = await workdirOf(parts, workdir, option);
+    const place = { transport: { dir: transport }, paths: { root: stateHome(env) }, env };
+    const folder = await workdirOf(place, workdir, option);
     if (option === 'worktree') await findSource(folder);
   } catch (error) {
     const why = reasonOf(error).replace(/; make it, or .*$/, '');

@@ -21,7 +21,7 @@ import { refreshOrNote, tipOf, type Context } from '../context.ts';
 import { deliverOrNote, type Delivered } from '../deliver.ts';
 import { resolveFrom } from '../lookup/resolve.ts';
 import { assertActorName } from '../setup/actor-name.ts';
-import { knownActors, profileOf, profilesOf, showActor } from '../setup/actors.ts';
+import { knownActors, profileOf, showActor } from '../setup/actors.ts';
 import { secretsOf, knowSecrets } from '../setup/secrets.ts';
 import { saidSecrets } from '../../protocol/text/found-secret.ts';
 
@@ -151,7 +151,7 @@ export async function importActor(
     ],
     { allowSecret: input.allowSecret },
   );
-  await knowProfile(profilesOf(context), read.name, readFrom(path, read.parsed));
+  await knowProfile(context, read.name, readFrom(path, read.parsed));
   const { mcps = [] } = read.parsed;
   return {
     name: read.name,

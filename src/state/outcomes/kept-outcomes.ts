@@ -83,17 +83,19 @@ export type Outcome =
   /** `letter` is the id of the dead letter of which it was a retry. */
   | { silence: { actor: string; channel: string; messages: string[] }; letter?: string };
 
-/** Where outcomes are on record. */
-export interface OutcomeParts {
-  outbox: Outbox;
-  deadLetters: DeadLetters;
-  settled: Settled;
-  gated: { put: (gate: Gate) => Promise<void> };
-}
-
 /** Puts an outcome on record; to do it again changes nothing. */
 export async function putOutcome(
-  { outbox, gated, deadLetters, settled }: OutcomeParts,
+  {
+    outbox,
+    gated,
+    deadLetters,
+    settled,
+  }: {
+    outbox: Outbox;
+    deadLetters: DeadLetters;
+    settled: Settled;
+    gated: { put: (gate: Gate) => Promise<void> };
+  },
   outcome: Outcome,
 ): Promise<void> {
   if ('answer' in outcome) return outbox.put(outcome.answer);

@@ -2,7 +2,7 @@ import { countOf } from '../../../protocol/text/amounts.ts';
 import { compact, type Compacted } from '../../../operations/compacting/compact.ts';
 import { firstPath, newMarks } from '../../../operations/sending/marks.ts';
 import { addedMemoryJson } from '../../../operations/shapes/as-json.ts';
-import { timeAndChanceOf } from '../../../operations/time-and-chance.ts';
+import { clockOf } from '../../../operations/clock.ts';
 import { given, inTransport, note, print, type Call } from '../../command/command.ts';
 import { EXIT } from '../../command/exit.ts';
 import { ended, timeoutOf } from '../../view/replied.ts';
@@ -23,7 +23,7 @@ export async function run(asGiven: Call): Promise<number> {
     ...given(call, 'transport'),
   };
   const input = { message: call.args[0] ?? '', ...given(call, 'by', 'from'), login: io.login };
-  const marks = newMarks(timeAndChanceOf(io));
+  const marks = newMarks(clockOf(io));
   const limits = { timeout: timeoutOf(call), signal: io.stop, marks };
   try {
     return report(call, await compact(sender, input, limits, talk.events));

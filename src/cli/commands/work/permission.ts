@@ -1,6 +1,6 @@
 import { servePermission } from '../../../mcp/permission/serve.ts';
 import { askPermission } from '../../../operations/sending/permission.ts';
-import { timeAndChanceOf } from '../../../operations/time-and-chance.ts';
+import { clockOf } from '../../../operations/clock.ts';
 import { packageVersion } from '../../../package.ts';
 import { note, type Call } from '../../command/command.ts';
 import { EXIT } from '../../command/exit.ts';
@@ -8,7 +8,7 @@ import { EXIT } from '../../command/exit.ts';
 /** The server that the agent CLI of a run asks for permission, on this process's pipes. */
 export async function run(call: Call): Promise<number> {
   const { io } = call;
-  const chance = timeAndChanceOf(io);
+  const chance = clockOf(io);
   const isWhole = await servePermission(
     { input: process.stdin, output: process.stdout },
     async (question, gone) => {

@@ -1,0 +1,59 @@
+import type { Clock } from '../clock.ts';
+import type { Log } from '../log.ts';
+import type { Runner } from '../runner/runner.ts';
+import type { Sandboxes } from '../runner/sandbox/sandboxes.ts';
+import type { Screen } from '../secrets/screen.ts';
+import type { DeadLetters } from '../state/dead-letters.ts';
+import type { Interruptions } from '../state/interruptions.ts';
+import type { Ledger } from '../state/bills/ledger.ts';
+import type { Decided } from '../state/keys/decided.ts';
+import type { KeptOutcomes } from '../state/outcomes/kept-outcomes.ts';
+import type { Outbox } from '../state/outbox.ts';
+import type { Runs } from '../state/runs.ts';
+import type { KeptProcesses } from '../state/sessions/kept-processes.ts';
+import type { Settled } from '../state/settled.ts';
+import type { StatePaths } from '../state/state-paths.ts';
+import type { Workspaces } from '../state/workspaces.ts';
+import type { Worktrees } from '../state/worktrees.ts';
+import type { Written } from '../state/written.ts';
+import type { Transport } from '../transport/transport.ts';
+import type { MessageReader } from './message-reader.ts';
+import type { Verifier } from './verifier.ts';
+
+/** An opened transport and this machine's state for it: what every operation works on. */
+export interface App extends Clock {
+  /** The environment of the process, without what no child may read. */
+  env: NodeJS.ProcessEnv;
+  paths: StatePaths;
+  transport: Transport;
+  reader: MessageReader;
+  /** Says whose messages are signed. */
+  verifier: Verifier;
+  outbox: Outbox;
+  /** What this machine has written itself. */
+  written: Written;
+  /** What people have decided on this machine. */
+  decided: Decided;
+  /** Looks for secrets in what is to leave. */
+  screen: Screen;
+  deadLetters: DeadLetters;
+  runs: Runs;
+}
+
+/** An {@link App} that runs agents: one process on a machine has it, the dispatcher. */
+export interface DispatcherApp extends App {
+  log: Log;
+  /** The name under which the operator of this machine writes. */
+  operator: string;
+  /** The IANA time zone of this machine. */
+  zone: string;
+  settled: Settled;
+  kept: KeptOutcomes;
+  interruptions: Interruptions;
+  keptProcesses: KeptProcesses;
+  ledger: Ledger;
+  workspaces: Workspaces;
+  worktrees: Worktrees;
+  runner: Runner;
+  sandboxes: Sandboxes;
+}

@@ -1,0 +1,43 @@
+import type { DispatcherApp } from '../../bus/app.ts';
+import type { ActiveHost } from '../../bus/approvals.ts';
+import type { ChannelLinks } from '../../bus/channel-links.ts';
+import type { Crossings } from '../../bus/crossings.ts';
+import type { Publisher } from '../../bus/publisher.ts';
+import type { Stalls } from '../../bus/stalls.ts';
+import type { Troubles } from '../../bus/troubles.ts';
+import type { Subscriptions } from '../automation/subscriptions.ts';
+import type { Gated } from '../gates/gated.ts';
+import type { Deliveries } from '../intake/deliveries.ts';
+import type { Lacking } from '../intake/lacking.ts';
+import type { Permissions } from '../permission/permissions.ts';
+import type { Sessions } from '../sessions/sessions.ts';
+import type { Transcribing } from '../transcribing/transcribing.ts';
+import type { DeskParts } from './desk.ts';
+import type { Guards } from './guards.ts';
+
+/** What takes in mail, runs agents and records what came of it; constructed in operations/dispatching. */
+export interface Engine extends DispatcherApp {
+  /** Links between messages of a channel, and into others. */
+  links: ChannelLinks;
+  crossings: Crossings;
+  deliveries: Deliveries;
+  lacking: Lacking;
+  /** The host that is served, if one is. */
+  hosts: { readonly active: ActiveHost | undefined };
+  guards: Guards;
+  publisher: Publisher;
+  /** The mail that waits for somebody to approve a plan. */
+  gated: Gated;
+  /** What follows on answers. */
+  subscriptions: Subscriptions;
+  transcribing: Transcribing;
+  sessions: Sessions;
+  permissions: Permissions;
+  desks: Omit<DeskParts, 'log'>;
+  /** Outcomes, by dispatch id, that could not be written to disk yet. */
+  unrecorded: Troubles;
+  /** Jobs that fail through no fault of their CLI. */
+  stalled: Stalls;
+  /** Aborted when the runs under way must end. */
+  stop: AbortController;
+}
