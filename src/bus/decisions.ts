@@ -1,3 +1,4 @@
+import type { App } from './app.ts';
 import { createHash } from 'node:crypto';
 import {
   couldCount,
@@ -12,12 +13,10 @@ import { mayCancel } from '../protocol/cancel.ts';
 import { messageFile } from '../protocol/layout.ts';
 import type { Located, Message } from '../protocol/message.ts';
 import { messageKey, type MessageRef } from '../protocol/message-ref.ts';
-import { nameOfDecision, type Decided } from '../state/keys/decided.ts';
-import type { Transport } from '../transport/transport.ts';
+import { nameOfDecision } from '../state/keys/decided.ts';
 import { Beginning } from './beginning.ts';
 import type { ChannelLinks } from './channel-links.ts';
 import { inCommitOrder } from './commit-order.ts';
-import type { Verifier } from './verifier.ts';
 
 /** The digest by which a decision names a proposal: its place and its whole file. */
 export function digestOfProposal(ref: MessageRef, text: string): string {
@@ -26,11 +25,9 @@ export function digestOfProposal(ref: MessageRef, text: string): string {
     .digest('hex');
 }
 
-export interface DecisionsParts {
-  transport: Transport;
+/** What {@link Decisions} works on. */
+interface DecisionsApp extends Pick<App, 'transport' | 'verifier' | 'decided'> {
   links: ChannelLinks;
-  verifier: Verifier;
-  decided: Decided;
 }
 
 /** A file of a decision. */
@@ -43,12 +40,12 @@ interface ReadDecision {
 
 /** Finds what was decided on a proposal, and says what of it counts on this machine ({@link judge}). */
 export class Decisions {
-  readonly #parts: DecisionsParts;
+  readonly #app: DecisionsApp;
   /** What was read of a decision, as long as whoever keeps the message keeps it. */
   readonly #read = new WeakMap<Message, ReadDecision>();
 
-  constructor(parts: DecisionsParts) {
-    this.#parts = parts;
+  constructor(app: DecisionsApp) {
+    this.#app = app;
   }
 
   /**
@@ -92,7 +89,7 @@ export class Decisions {
   }
 
   #naming(tip: string, { channel, relPath }: MessageRef): Promise<Located[]> {
-    const { transport, links } = this.#parts;
+    const { transport, links } = this.#app;
     const begun = new Beginning(transport, tip, relPath, [messageFile(channel, relPath)]);
     return links.since(tip, channel, begun, []);
   }
@@ -106,7 +103,7 @@ export class Decisions {
     proposal: Proposal,
     named: readonly Located[],
   ): Promise<Candidate[]> {
-    const { verifier, decided } = this.#parts;
+    const { verifier, decided } = this.#app;
     const { channel, relPath, approver } = proposal;
     const found = named.filter(({ message }) => decidesOn(message, relPath));
     const theirs = found.filter(
@@ -148,7 +145,7 @@ export class Decisions {
     const path = messageFile(channel, relPath);
     const known = this.#read.get(message);
     if (known?.path === path) return known;
-    const object = await this.#parts.transport.objects.read(`${tip}:${path}`);
+    const object = await this.#app.transport.objects.read(`${tip}:${path}`);
     if (object?.content === undefined) return undefined;
     const content = object.content.toString('utf8');
     const read = { path, oid: object.oid, name: nameOfDecision({ path, content }) };
@@ -158,6 +155,6 @@ export class Decisions {
 
   async #inOrder(tip: string, channel: string, found: Candidate[]): Promise<Candidate[]> {
     const placed = found.map((candidate) => ({ ...candidate, channel }));
-    return inCommitOrder(this.#parts.transport, undefined, tip, placed);
+    return inCommitOrder(this.#app.transport, undefined, tip, placed);
   }
 }

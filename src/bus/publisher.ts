@@ -1,18 +1,64 @@
+import type { Acquired } from '../state/lock.ts';
+import type { Outbox, OutboxEntry } from '../state/outbox.ts';
+import type { Commit, Published } from '../transport/transport.ts';
+import type { Wait } from '../wait.ts';
+import type { FoundSecret } from '../protocol/text/found-secret.ts';
+import { Expected } from './expected.ts';
+import type { LookForSecrets } from './screening.ts';
 import { passed } from '../crash-points.ts';
 import { Emitter } from '../emitter.ts';
 import { reasonOf } from '../errors.ts';
-import type { FoundSecret } from '../protocol/text/found-secret.ts';
-import type { OutboxEntry } from '../state/outbox.ts';
-import type { Acquired } from '../state/lock.ts';
-import type { Failure, Published } from '../transport/transport.ts';
+import type { Failure } from '../transport/transport.ts';
 import { wait } from '../wait.ts';
 import { Awaited, type PublishOutcome } from './awaited.ts';
 import { committed } from './committed.ts';
-import { Expected } from './expected.ts';
-import type { PublisherEvents, PublisherParts } from './publisher-parts.ts';
 import { PushParts } from './push-parts.ts';
 import { notHeld, screened, secretFailure } from './screening.ts';
 import { Troubles, type Trouble } from './troubles.ts';
+
+/** What a publisher pushes, and how. */
+export interface PublisherOptions {
+  outbox: Pick<Outbox, 'all' | 'remove' | 'setAside' | 'hold'>;
+  /** Looks for secrets in what is about to be pushed; without it, everything leaves. */
+  lookForSecrets?: LookForSecrets;
+  /**
+   * @param onTaken called with the commits that the remote has taken, before this machine has a note of that
+   * @param beside a commit that is made after the others, and never alone
+   */
+  publish: (
+    entries: Commit[][],
+    signal?: AbortSignal,
+    onTaken?: (commits: readonly Commit[]) => void,
+    beside?: Commit,
+  ) => Promise<Published>;
+  /** What is to be pushed with some entries, if anything; it does not reject. */
+  beside?: (entries: readonly OutboxEntry[]) => Promise<Commit | undefined>;
+  /** Takes the right to a push: 0, or the milliseconds until there may be one. */
+  mayPush?: () => Promise<number>;
+  /** Takes the machine's writer lock; waits for it no longer than until `signal` is aborted. */
+  lock: (signal: AbortSignal) => Promise<Acquired>;
+  now: () => Date;
+  /** In the time of the machine, unless another one is given. */
+  wait?: Wait;
+  /** Deliveries to settle that other parts know of before there is a publisher. */
+  expected?: Expected;
+  /** Settles what an entry delivered; done before the entry leaves the outbox. */
+  onPublished?: (entry: OutboxEntry) => Promise<void>;
+}
+
+/** What a publisher tells of, as it happens. */
+export interface PublisherEvents {
+  /** The remote has taken these commits, of which this machine has no note yet. */
+  taken: [commits: readonly Commit[]];
+  /** A push of some entries has succeeded or failed. */
+  push: [result: Published, entries: readonly OutboxEntry[]];
+  /** A push added messages, which may wake an actor of this machine. */
+  news: [];
+  /** An entry cannot be published as it is, and is set aside. */
+  setAside: [entry: OutboxEntry, reason: string];
+  /** An entry holds what looks like a secret, and stays here. */
+  held: [entry: OutboxEntry, found: FoundSecret[]];
+}
 
 export type { PublishOutcome } from './awaited.ts';
 
@@ -35,7 +81,7 @@ const ALL = '';
  * something looks like a secret: it is held before anything of it is handed to git or to another clone.
  */
 export class Publisher {
-  readonly #parts: PublisherParts;
+  readonly #options: PublisherOptions;
   readonly #abandoned = new AbortController();
   #flushing: Promise<void> | undefined;
   #again = false;
@@ -48,10 +94,10 @@ export class Publisher {
   readonly #failing: Troubles;
   readonly #inParts = new PushParts();
 
-  constructor(parts: PublisherParts) {
-    this.#parts = parts;
-    this.#failing = new Troubles(parts.now);
-    this.expected = parts.expected ?? new Expected();
+  constructor(options: PublisherOptions) {
+    this.#options = options;
+    this.#failing = new Troubles(options.now);
+    this.expected = options.expected ?? new Expected();
   }
 
   /** Since when pushing fails, and why; undefined once everything was pushed. */
@@ -63,7 +109,7 @@ export class Publisher {
   publish(id: string): Promise<PublishOutcome> {
     return new Promise((resolve, reject) => {
       this.#awaited.add(id, resolve);
-      if (this.#noPushBefore - this.#parts.now().getTime() > LONGEST_BUDGET_WAIT_MS)
+      if (this.#noPushBefore - this.#options.now().getTime() > LONGEST_BUDGET_WAIT_MS)
         this.#tellQueued();
       this.flush().catch(reject);
     });
@@ -91,12 +137,12 @@ export class Publisher {
         // Later callers may wait for an entry that is added while the outbox is being read.
         const asked = this.#awaited.ids;
         const expected = this.expected.all();
-        let all = await this.#parts.outbox.all();
+        let all = await this.#options.outbox.all();
         if (all.length > 0 && (await this.#awaitBudget(signal)))
-          all = await this.#parts.outbox.all();
+          all = await this.#options.outbox.all();
         await this.#settleGone(new Set(all.map(({ id }) => id)), asked, expected);
         this.#failing.keep(new Set(all.length === 0 ? [] : [ALL, ...all.map(({ id }) => id)]));
-        const { clean, held, unknown } = await screened(all, this.#parts.lookForSecrets);
+        const { clean, held, unknown } = await screened(all, this.#options.lookForSecrets);
         for (const { entry, found } of held) {
           const why = await this.#hold(entry, found).then(() => undefined, reasonOf);
           if (why !== undefined) unknown.push(notHeld(entry, found, why));
@@ -120,14 +166,14 @@ export class Publisher {
   /** Waits until the budget allows a push; returns whether it waited, so that more may have come. */
   async #awaitBudget(signal: AbortSignal): Promise<boolean> {
     for (let waited = false; ; waited = true) {
-      const hold = (await this.#parts.mayPush?.()) ?? 0;
+      const hold = (await this.#options.mayPush?.()) ?? 0;
       if (hold === 0 || signal.aborted) {
         this.#noPushBefore = 0;
         return waited;
       }
-      this.#noPushBefore = this.#parts.now().getTime() + hold;
+      this.#noPushBefore = this.#options.now().getTime() + hold;
       if (hold > LONGEST_BUDGET_WAIT_MS) this.#tellQueued();
-      await (this.#parts.wait ?? wait)(hold, signal);
+      await (this.#options.wait ?? wait)(hold, signal);
     }
   }
 
@@ -156,7 +202,7 @@ export class Publisher {
   async #push(entries: readonly OutboxEntry[], signal: AbortSignal): Promise<void> {
     let lock: Acquired;
     try {
-      lock = await this.#parts.lock(signal);
+      lock = await this.#options.lock(signal);
     } catch (error) {
       // The disk is full: the entries are in the outbox, and stay there.
       this.#fail(entries, { kind: 'other', reason: reasonOf(error) });
@@ -180,9 +226,9 @@ export class Publisher {
       if (!isFirst) await this.#awaitBudget(signal);
       isFirst = false;
       const commits = part.map((entry) => entry.commits.map(committed));
-      const beside = await this.#parts.beside?.(part);
+      const beside = await this.#options.beside?.(part);
       const onTaken = this.events.emit.bind(this.events, 'taken');
-      const result = await this.#parts.publish(commits, signal, onTaken, beside);
+      const result = await this.#options.publish(commits, signal, onTaken, beside);
       this.events.emit('push', result, part);
       return result;
     };
@@ -210,9 +256,9 @@ export class Publisher {
   }
 
   async #setAside(entry: OutboxEntry, reason: string): Promise<void> {
-    await this.#parts.outbox.setAside(entry, reason, this.#parts.now().toISOString());
+    await this.#options.outbox.setAside(entry, reason, this.#options.now().toISOString());
     passed('outbox_removed');
-    await this.#parts.onPublished?.(entry);
+    await this.#options.onPublished?.(entry);
     this.expected.remove(entry.id);
     this.events.emit('setAside', entry, reason);
     this.#tell(entry.id, { published: false, failure: { kind: 'set_aside', reason } });
@@ -220,17 +266,17 @@ export class Publisher {
 
   /** A person decides about it, so what it delivered counts as settled, as with what is set aside. */
   async #hold(entry: OutboxEntry, found: FoundSecret[]): Promise<void> {
-    await this.#parts.outbox.hold(entry, found, this.#parts.now().toISOString());
-    await this.#parts.onPublished?.(entry);
+    await this.#options.outbox.hold(entry, found, this.#options.now().toISOString());
+    await this.#options.onPublished?.(entry);
     this.expected.remove(entry.id);
     this.events.emit('held', entry, found);
     this.#tell(entry.id, { published: false, failure: secretFailure(found) });
   }
 
   async #settle(entry: OutboxEntry, tip?: string): Promise<void> {
-    await this.#parts.onPublished?.(entry);
+    await this.#options.onPublished?.(entry);
     this.expected.remove(entry.id);
-    await this.#parts.outbox.remove(entry.id, tip);
+    await this.#options.outbox.remove(entry.id, tip);
     passed('outbox_removed');
     this.#tell(entry.id, { published: true });
   }

@@ -1,5 +1,6 @@
+import type { DispatcherApp } from '../bus/app.ts';
 import { readFile, stat } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { join } from 'node:path';
 import { parseHostFile, type Tier } from '../protocol/files/host-file.ts';
 import { writeDurably } from '../state/files.ts';
 import type { HeldChange } from '../protocol/approval/approval.ts';
@@ -13,7 +14,6 @@ import {
   type FoundHost,
   type MachineIdentity,
 } from '../bus/host.ts';
-import type { Log } from '../log.ts';
 import { profileInForce } from '../bus/profiles.ts';
 
 /**
@@ -22,23 +22,18 @@ import { profileInForce } from '../bus/profiles.ts';
  */
 const MOST_REPORTED = 50;
 
-export interface HostFileParts {
-  approving: Approving;
-  machine: MachineIdentity;
-  /** Where the last readable host file is kept, for a start at which the current file is broken. */
-  lastGood: string;
-  trust: boolean;
-  now: () => Date;
-  log: Log;
-}
-
 /**
  * Keeps this machine's host file in force: finds it, reads it again when it changes, and holds its
  * commands until they are approved (protocol.md §6). If the file is broken or ambiguous, the last
  * good one stays in force; if it was deleted, no actor is served.
  */
 export class HostFileInForce {
-  readonly #parts: HostFileParts;
+  readonly #app: Pick<DispatcherApp, 'transport' | 'paths' | 'now' | 'log'>;
+  readonly #approving: Approving;
+  readonly #machine: MachineIdentity;
+  readonly #trust: boolean;
+  /** Where the last readable host file is kept, for a start at which the current file is broken. */
+  readonly #lastGood: string;
   #active: ActiveHost | undefined;
   #found: Extract<FoundHost, { kind: 'found' }> | undefined;
   #problem: string | undefined;
@@ -46,8 +41,18 @@ export class HostFileInForce {
   #remembered: string | undefined;
   #said = new Set<string>();
 
-  constructor(parts: HostFileParts) {
-    this.#parts = parts;
+  /** @param options `trust`: nothing of it waits for approval */
+  constructor(
+    app: Pick<DispatcherApp, 'transport' | 'paths' | 'now' | 'log'>,
+    approving: Approving,
+    machine: MachineIdentity,
+    { trust }: { trust: boolean },
+  ) {
+    this.#app = app;
+    this.#approving = approving;
+    this.#machine = machine;
+    this.#trust = trust;
+    this.#lastGood = join(app.paths.root, 'host-file.md');
   }
 
   get active(): ActiveHost | undefined {
@@ -60,17 +65,16 @@ export class HostFileInForce {
 
   /** Reads the host files at `tip`. */
   async load(tip: string): Promise<void> {
-    const { approving, machine, lastGood } = this.#parts;
-    const { transport } = approving;
-    const { alias } = await loadApprovals(approving.approvals);
+    const { transport } = this.#app;
+    const { alias } = await loadApprovals(this.#approving.approvals);
     this.#remembered = alias;
     const found = findHost(await readHosts(transport, tip), {
-      ...machine,
+      ...this.#machine,
       ...(alias === undefined ? {} : { remembered: alias }),
     });
     if (found.kind === 'found') {
       this.#problem = undefined;
-      await writeDurably(lastGood, (await transport.objects.text(tip, found.path)) ?? '');
+      await writeDurably(this.#lastGood, (await transport.objects.text(tip, found.path)) ?? '');
       for (const path of found.others)
         this.#say(
           'host_file_invalid',
@@ -106,18 +110,18 @@ export class HostFileInForce {
 
   /** Reports settings of the clone that differ from what was recorded (trust.md §1). */
   async lookAtSettings(): Promise<void> {
-    const settings = await settingsThatWait(this.#parts.approving);
+    const settings = await settingsThatWait(this.#approving);
     this.#report(this.#active?.alias, settings.held());
   }
 
   async #enforce(found: Extract<FoundHost, { kind: 'found' }>): Promise<void> {
-    const { approving, trust, machine, log } = this.#parts;
+    const { log } = this.#app;
     const before = JSON.stringify(this.#active && [...this.#active.actors]);
     // Read the time before the approvals, so that an approval given meanwhile is noticed by the
     // next look.
     this.#approvedAt = await this.#approvalTime();
-    const named = machine.alias !== undefined;
-    this.#active = await activate(approving, found, { trust, named });
+    const named = this.#machine.alias !== undefined;
+    this.#active = await activate(this.#approving, found, { trust: this.#trust, named });
     this.#found = found;
     const { alias, path, actors, held } = this.#active;
     if (JSON.stringify([...actors]) !== before) {
@@ -135,7 +139,7 @@ export class HostFileInForce {
       const key = JSON.stringify(change);
       if (this.#said.has(key)) continue;
       this.#said.add(key);
-      this.#parts.log('host_change_held', {
+      this.#app.log('host_change_held', {
         alias,
         ...change,
         next:
@@ -147,9 +151,9 @@ export class HostFileInForce {
   }
 
   async #fallBack(path: string): Promise<void> {
-    const text = await readFile(this.#parts.lastGood, 'utf8').catch(() => '');
+    const text = await readFile(this.#lastGood, 'utf8').catch(() => '');
     const last = parseHostFile(text);
-    const alias = this.#parts.machine.alias ?? this.#remembered;
+    const alias = this.#machine.alias ?? this.#remembered;
     if (last.ok && (alias === undefined || last.value.alias === alias)) {
       await this.#enforce({ kind: 'found', path, file: last.value, others: [] });
     }
@@ -157,16 +161,15 @@ export class HostFileInForce {
 
   /** Keeps the profiles that can be read, and reports those that cannot. */
   async #lookAtProfiles(tip: string): Promise<void> {
-    const { approving, lastGood, now } = this.#parts;
-    const place = { transport: approving.transport, paths: { root: dirname(lastGood) }, now };
     for (const actor of this.#active?.actors.keys() ?? []) {
-      const found = await profileInForce(place, tip, actor);
+      const found = await profileInForce(this.#app, tip, actor);
       if (found.problem !== undefined) this.#say('profile_invalid', found.problem);
     }
     const file = this.#found?.file;
     if (file === undefined) return;
-    const approvals = await loadApprovals(approving.approvals);
-    const servers = await serversThatWait(approving, file, { place, tip });
+    const approvals = await loadApprovals(this.#approving.approvals);
+    const at = { place: this.#app, tip };
+    const servers = await serversThatWait(this.#approving, file, at);
     this.#report(file.alias, servers.held(approvals));
   }
 
@@ -176,11 +179,11 @@ export class HostFileInForce {
   ): void {
     if (this.#said.has(problem)) return;
     this.#said.add(problem);
-    this.#parts.log(event, { problem });
+    this.#app.log(event, { problem });
   }
 
   async #approvalTime(): Promise<number> {
-    return stat(this.#parts.approving.approvals).then(
+    return stat(this.#approving.approvals).then(
       ({ mtimeMs }) => mtimeMs,
       () => -1,
     );

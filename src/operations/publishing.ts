@@ -7,7 +7,7 @@ import { BudgetFile, RemoteBudget } from '../state/remote-budget.ts';
 import { stateHome } from '../state/directory.ts';
 import { Turns } from '../state/turn.ts';
 import { TurnFolder } from '../state/turn-board.ts';
-import type { PublisherParts } from '../bus/publisher-parts.ts';
+import type { PublisherOptions } from '../bus/publisher.ts';
 import type { Transport, Turns as PublishTurns } from '../transport/transport.ts';
 import { wait } from '../wait.ts';
 
@@ -44,7 +44,7 @@ export function publishing(parts: {
   outbox: Pick<Outbox, 'files'>;
   /** Called with each commit that is about to be pushed. */
   onPushing?: (tip: string) => void;
-}): PublisherParts['publish'] {
+}): PublisherOptions['publish'] {
   const { transport, outbox } = parts;
   const turns = inTurns(parts.turns);
   return (entries, signal, onTaken, beside) => {

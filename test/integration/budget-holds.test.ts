@@ -1,3 +1,4 @@
+import { statePaths } from '../../src/state/state-paths.ts';
 // @module-tag long
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -5,7 +6,7 @@ import { BudgetMail } from '../../src/dispatcher/run/budget-mail.ts';
 import { Budgets } from '../../src/dispatcher/run/budgets.ts';
 import { Spending } from '../../src/dispatcher/run/spending.ts';
 import { parseHostFile, type Tier } from '../../src/protocol/files/host-file.ts';
-import { BudgetHolds, BudgetPasses } from '../../src/state/bills/budget-holds.ts';
+import { BudgetHolds } from '../../src/state/bills/budget-holds.ts';
 import { Ledger } from '../../src/state/bills/ledger.ts';
 import { DeadLetters } from '../../src/state/dead-letters.ts';
 import { scratch } from '../support/bus.ts';
@@ -30,9 +31,8 @@ it('of mail that comes to wait at the same time, all is kept, and who was told',
       new Spending(new Ledger(join(folder, 'ledger')), now),
       () => undefined,
     );
-    const letters = new DeadLetters(folder);
-    const passes = new BudgetPasses(folder);
-    const mail = new BudgetMail({ budgets, holds, passes, letters, now });
+    const app = { paths: statePaths(folder), deadLetters: new DeadLetters(folder), now };
+    const mail = new BudgetMail(app, budgets);
     const spent = { reason: 'budget', said: 'spent', until: '2099-01-01T00:00:00.000Z' } as const;
     const names = Array.from({ length: 40 }, (_, n) => `m${String(n)}`);
     await Promise.all(

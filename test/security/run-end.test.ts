@@ -56,7 +56,7 @@ async function desk(
   let letGo: () => void = () => undefined;
   const gate = new Promise<void>((resolve) => (letGo = resolve));
   const parts = {
-    folder,
+    paths: { run: folder },
     log: () => undefined,
     serveRun: async (_: RunFacts, asked: unknown, { durable }: Handling) => {
       const { id } = asked as { id: string };
@@ -168,7 +168,7 @@ it('what was dropped before the end is taken by the next start when the dispatch
   expect(existsSync(join(abandoned, 'drop'))).toBe(false);
   await RunDesk.clear(
     {
-      folder,
+      paths: { run: folder },
       log: () => undefined,
       serveRun: (_, asked, { durable }) => {
         served.push((asked as { id: string }).id);

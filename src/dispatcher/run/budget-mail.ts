@@ -1,8 +1,8 @@
 import type { Tier } from '../../protocol/files/host-file.ts';
 import type { MessageRef } from '../../protocol/message-ref.ts';
 import { endsByItself } from '../../protocol/text/reasons.ts';
-import type { BudgetHold, BudgetHolds, BudgetPasses } from '../../state/bills/budget-holds.ts';
-import type { DeadLetters } from '../../state/dead-letters.ts';
+import { BudgetHolds, BudgetPasses, type BudgetHold } from '../../state/bills/budget-holds.ts';
+import type { App } from '../../bus/app.ts';
 import type { Allowed, BudgetedRun, Budgets, Spent } from './budgets.ts';
 
 /** The messages of a run. */
@@ -12,22 +12,17 @@ export interface Mail {
   messages: readonly string[];
 }
 
-export interface BudgetMailParts {
-  budgets: Budgets;
-  holds: BudgetHolds;
-  /** Where an operator says whose mail passes. */
-  passes: BudgetPasses;
-  letters: Pick<DeadLetters, 'get'>;
-  now: () => Date;
-}
-
 /**
  * The mail that waits for a budget. Each message is looked at once, by the run it would begin; from then
  * on it stays in its mailbox until its day is over, an operator lets it pass, or, where the runs under
  * way are likely to use the rest, one of them ends.
  */
 export class BudgetMail {
-  readonly #parts: BudgetMailParts;
+  readonly #app: Pick<App, 'deadLetters' | 'now'>;
+  readonly #budgets: Budgets;
+  readonly #holds: BudgetHolds;
+  /** Where an operator says whose mail passes. */
+  readonly #passes: BudgetPasses;
   readonly #held = new Map<string, BudgetHold>();
   #told: Record<string, string> = {};
   /** What an operator has let pass, and when: its run may begin after a restart only. */
@@ -39,15 +34,18 @@ export class BudgetMail {
   /** What waits for the end of a run. */
   readonly #later = new Set<string>();
 
-  constructor(parts: BudgetMailParts) {
-    this.#parts = parts;
+  constructor(app: Pick<App, 'paths' | 'deadLetters' | 'now'>, budgets: Budgets) {
+    this.#app = app;
+    this.#budgets = budgets;
+    this.#holds = new BudgetHolds(app.paths.root);
+    this.#passes = new BudgetPasses(app.paths.root);
   }
 
   /** Lets go what need not wait any more; called before runs are started. */
   async look(): Promise<void> {
-    const { holds, passes, now } = this.#parts;
+    const passes = this.#passes;
     if (!this.#isLoaded) {
-      const { held, told, passed } = await holds.load();
+      const { held, told, passed } = await this.#holds.load();
       for (const hold of held) this.#held.set(heldKey(hold, hold.message, hold.tier), hold);
       this.#told = { ...told, ...this.#told };
       this.#passed = { ...passed, ...this.#passed };
@@ -56,7 +54,7 @@ export class BudgetMail {
     }
     if (this.#held.size === 0) return;
     this.#passing = await passes.load();
-    const at = now().toISOString();
+    const at = this.#app.now().toISOString();
     const over: string[] = [];
     for (const [key, hold] of this.#held) {
       const { actor, since, until } = hold;
@@ -72,9 +70,9 @@ export class BudgetMail {
   async begin(run: BudgetedRun & Mail, thread: MessageRef): Promise<Allowed> {
     const keys = run.messages.map((message) => keyOf(run, message));
     const isPassed = keys.some((key) => Object.hasOwn(this.#passed, key));
-    const allowed = await this.#parts.budgets.begin(run, thread, { isPassed });
+    const allowed = await this.#budgets.begin(run, thread, { isPassed });
     // Now, as the run that it waits for may end before this one is given back.
-    if (allowed.kind === 'later' && this.#parts.budgets.isBusy)
+    if (allowed.kind === 'later' && this.#budgets.isBusy)
       for (const key of keys) this.#later.add(key);
     return allowed;
   }
@@ -111,12 +109,12 @@ export class BudgetMail {
     spent: Spent,
     { told, letter }: { told: readonly string[]; letter: string | undefined },
   ): Promise<void> {
-    const now = this.#parts.now().toISOString();
+    const now = this.#app.now().toISOString();
     const since = [now, after(this.#passing.get(actor))].sort().at(-1) ?? now;
     for (const message of messages) {
       const hold = {
         ...{ actor, tier: tier.name, channel, message, ...spent, since },
-        budgets: this.#parts.budgets.inForce(tier),
+        budgets: this.#budgets.inForce(tier),
         ...(letter !== undefined && { letter }),
       };
       this.#held.set(heldKey(hold, message, tier.name), hold);
@@ -132,7 +130,7 @@ export class BudgetMail {
 
   /** Called when a job is over: what waits for a run to end is looked at again. */
   end(id: string): void {
-    if (this.#parts.budgets.end(id)) this.#later.clear();
+    if (this.#budgets.end(id)) this.#later.clear();
   }
 
   /**
@@ -158,11 +156,11 @@ export class BudgetMail {
     for (const [key, hold] of [...this.#held]) {
       const { actor, tier: name, letter, budgets } = hold;
       const tier = tiersOf.get(actor)?.find((one) => one.name === name);
-      const isSame = tier !== undefined && this.#parts.budgets.inForce(tier) === budgets;
+      const isSame = tier !== undefined && this.#budgets.inForce(tier) === budgets;
       const isThere =
         letter === undefined
           ? there.has(keyOf(hold, hold.message))
-          : (await this.#parts.letters.get(letter))?.state === 'retrying';
+          : (await this.#app.deadLetters.get(letter))?.state === 'retrying';
       if (!isSame || !isThere) over.push(key);
     }
     for (const key of over) this.#held.delete(key);
@@ -190,7 +188,7 @@ export class BudgetMail {
   #save(): Promise<void> {
     const save = (): Promise<void> => {
       const record = { held: [...this.#held.values()], told: this.#told, passed: this.#passed };
-      return this.#parts.holds.save(record, this.#parts.now());
+      return this.#holds.save(record, this.#app.now());
     };
     const saved = this.#saving.then(save);
     this.#saving = saved.catch(() => undefined);

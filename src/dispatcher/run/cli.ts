@@ -54,7 +54,7 @@ export async function prepare(
 ): Promise<InvocationResult> {
   const { id, actor, host, channel, messages, tip, tier, cancel } = job;
   const env = withoutOurs(engine.env);
-  const own = runDirectory(engine.desks.folder, id);
+  const own = runDirectory(engine.paths.run, id);
   if (tier.sandbox !== undefined) await makeFolder(own, 0o700);
   const confined = await confinedIn(engine, { actor, tier, command, cwd: dir, env }, own);
   try {
@@ -98,8 +98,7 @@ export async function runIn(
     askPermission: permission.ask.bind(permission),
   };
   const session = kept && { id: kept.id, isOpen: kept.seat !== undefined };
-  const served = { ...engine.desks, log: engine.log, ...asking };
-  const desk = await RunDesk.open(served, job, files, session);
+  const desk = await RunDesk.open({ ...engine, ...asking }, job, files, session);
   let seat: RunSeat | undefined = kept?.seat;
   /** Whether it is ended by whoever keeps it, and not here. */
   let isTaken = seat !== undefined;

@@ -60,14 +60,13 @@ type AskPermission = (
 ) => Promise<PermissionAnswer>;
 
 /** Carries out the request of a run; the creator of the dispatcher supplies it. */
-type ServeRun = (run: RunFacts, request: unknown, handling: Handling) => Promise<unknown>;
+export type ServeRun = (run: RunFacts, request: unknown, handling: Handling) => Promise<unknown>;
 
-export interface DeskParts {
-  /** The folder of the runs' directories. */
-  folder: string;
-  serveRun: ServeRun;
+/** What a desk works on; without `askPermission` nobody is asked for permission. */
+interface DeskApp {
+  paths: { readonly run: string };
   log: Log;
-  /** Absent where nobody is asked for permission. */
+  serveRun: ServeRun;
   askPermission?: AskPermission;
 }
 
@@ -92,7 +91,7 @@ const LOOK_MS = 300;
 export class RunDesk {
   readonly dir: string;
   readonly #run: RunFacts;
-  readonly #parts: DeskParts;
+  readonly #app: DeskApp;
   readonly #drops: DropFolder;
   readonly #underway = new Set<Promise<unknown>>();
   #ear: { close: () => Promise<void> } | undefined;
@@ -102,8 +101,8 @@ export class RunDesk {
   #stays = false;
   readonly #over = new AbortController();
 
-  private constructor(parts: DeskParts, run: RunFacts, dir: string, drops: DropFolder) {
-    this.#parts = parts;
+  private constructor(app: DeskApp, run: RunFacts, dir: string, drops: DropFolder) {
+    this.#app = app;
     this.#run = run;
     this.dir = dir;
     this.#drops = drops;
@@ -115,18 +114,18 @@ export class RunDesk {
    * @param session the session of which it is a turn: between turns its directory stays, and nobody listens
    */
   static async open(
-    parts: DeskParts,
+    app: DeskApp,
     run: RunFacts,
     batch: readonly { name: string; content: string }[],
     session?: DeskOfSession,
   ): Promise<RunDesk> {
     const dir =
       session === undefined
-        ? await makeRunDirectory(parts.folder, run.id, batch)
-        : await makeTurnDirectory(parts.folder, session, batch);
+        ? await makeRunDirectory(app.paths.run, run.id, batch)
+        : await makeTurnDirectory(app.paths.run, session, batch);
     const drops = await DropFolder.open(dir);
     if (drops === undefined) throw new Error(`no folder for drops in ${dir}`);
-    const desk = new RunDesk(parts, run, dir, drops);
+    const desk = new RunDesk(app, run, dir, drops);
     desk.#stays = session !== undefined;
     try {
       await desk.#listen();
@@ -142,11 +141,11 @@ export class RunDesk {
    *
    * @param session the session of which it was a turn
    */
-  static async clear(parts: DeskParts, run: RunFacts, session?: string): Promise<void> {
-    const dir = runDirectory(parts.folder, session ?? run.id);
+  static async clear(app: DeskApp, run: RunFacts, session?: string): Promise<void> {
+    const dir = runDirectory(app.paths.run, session ?? run.id);
     const drops = await DropFolder.open(dir);
     if (drops === undefined) return removeRunDirectory(dir);
-    await new RunDesk(parts, run, dir, drops).close();
+    await new RunDesk(app, run, dir, drops).close();
   }
 
   /** Resolves when all accepted requests are durable and the directory is removed. */
@@ -162,7 +161,7 @@ export class RunDesk {
     await this.#ear?.close();
     await this.#drops.close();
     for (const refused of this.#drops.refused)
-      this.#parts.log('drop_refused', { id: this.#run.id, actor: this.#run.actor, ...refused });
+      this.#app.log('drop_refused', { id: this.#run.id, actor: this.#run.actor, ...refused });
     await (this.#stays ? clearSessionDirectory(this.dir) : removeRunDirectory(this.dir));
   }
 
@@ -223,7 +222,7 @@ export class RunDesk {
         ? request
         : undefined;
     const isQuestion = (named as { kind?: unknown } | null | undefined)?.kind === 'permission';
-    const { askPermission } = this.#parts;
+    const { askPermission } = this.#app;
     const { cancel } = this.#run;
     const over = AbortSignal.any([this.#over.signal, ...(gone === undefined ? [] : [gone])]);
     const answer =
@@ -231,7 +230,7 @@ export class RunDesk {
         ? Promise.resolve(HAS_ENDED)
         : isQuestion && askPermission !== undefined
           ? askPermission(named, gone ?? new AbortController().signal, durable)
-          : this.#parts.serveRun(this.#run, named, {
+          : this.#app.serveRun(this.#run, named, {
               durable,
               bytesOf: (id, sha256, limit) => this.#drops.bytes(id, sha256, limit),
               put: (id, sha256, bytes) => this.#drops.put(id, sha256, bytes),

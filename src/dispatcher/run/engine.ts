@@ -12,7 +12,7 @@ import type { Lacking } from '../intake/lacking.ts';
 import type { Permissions } from '../permission/permissions.ts';
 import type { Sessions } from '../sessions/sessions.ts';
 import type { Transcribing } from '../transcribing/transcribing.ts';
-import type { DeskParts } from './desk.ts';
+import type { ServeRun } from './desk.ts';
 import type { Guards } from './guards.ts';
 
 /** What takes in mail, runs agents and records what came of it; constructed in operations/dispatching. */
@@ -33,7 +33,8 @@ export interface Engine extends DispatcherApp {
   transcribing: Transcribing;
   sessions: Sessions;
   permissions: Permissions;
-  desks: Omit<DeskParts, 'log'>;
+  /** Carries out the request of a run. */
+  serveRun: ServeRun;
   /** Outcomes, by dispatch id, that could not be written to disk yet. */
   unrecorded: Troubles;
   /** Jobs that fail through no fault of their CLI. */

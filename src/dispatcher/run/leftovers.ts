@@ -22,7 +22,7 @@ const MAX_INTERRUPTIONS = 5;
  * again. Requests that they made are taken over first.
  */
 export async function endLeftovers(engine: Engine): Promise<void> {
-  const { runs, keptProcesses, interruptions, deadLetters, outbox, desks, log } = engine;
+  const { runs, keptProcesses, interruptions, deadLetters, outbox, paths, log } = engine;
   const leftovers = await runs.leftovers();
   const kept = await keptProcesses.all();
   const waiting = await Promise.all(kept.map(({ process }) => isAlive(process)));
@@ -32,7 +32,7 @@ export async function endLeftovers(engine: Engine): Promise<void> {
   for (const { process } of alive) endProcessGroup(process.pid, 'SIGKILL');
   await endSurvivors(
     [...leftovers, ...kept].map((one) => ({
-      dir: runDirectory(desks.folder, ('desk' in one ? one.desk : undefined) ?? one.id),
+      dir: runDirectory(paths.run, ('desk' in one ? one.desk : undefined) ?? one.id),
       leader: one.process,
     })),
   );
@@ -64,12 +64,12 @@ export async function endLeftovers(engine: Engine): Promise<void> {
       sayFailed(log, letter);
     }
     if (host !== undefined)
-      await RunDesk.clear({ ...desks, log }, { id, actor, host, channel, messages, tip }, desk);
+      await RunDesk.clear(engine, { id, actor, host, channel, messages, tip }, desk);
     await runs.end(id);
     await engine.kept.remove(id);
   }
   // A directory without a record belongs to a CLI that was never allowed to start.
-  for (const dir of await runDirectories(desks.folder)) await removeRunDirectory(dir);
+  for (const dir of await runDirectories(paths.run)) await removeRunDirectory(dir);
 }
 
 /** The deliveries whose answer waits to be published. */

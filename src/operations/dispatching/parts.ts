@@ -89,6 +89,10 @@ export function dispatchingOf(context: Context, app: DispatcherApp, choices: Cho
   const records = new ScheduleRecords(paths.root, app.secret);
   const files = new SubscriptionFiles(transport);
   const publish = (id: string): void => void publisher.publish(id).catch(() => undefined);
+  const serving = {
+    publish: (id: string) => publisher.publish(id),
+    lookUps: new LookUps(context),
+  };
   const engine: Engine = {
     ...app,
     links,
@@ -106,16 +110,7 @@ export function dispatchingOf(context: Context, app: DispatcherApp, choices: Cho
     transcribing: transcribingOf(app),
     sessions: sessionsOf(app),
     permissions: permissionsOf(app, publisher, links),
-    desks: {
-      folder: paths.run,
-      serveRun: (() => {
-        const serving = {
-          publish: (id: string) => publisher.publish(id),
-          lookUps: new LookUps(context),
-        };
-        return (...asked) => serveRun(context, serving, ...asked);
-      })(),
-    },
+    serveRun: (...asked) => serveRun(context, serving, ...asked),
     unrecorded: new Troubles(now),
     stalled: new Stalls(now, log),
     stop: new AbortController(),

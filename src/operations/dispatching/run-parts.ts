@@ -1,5 +1,4 @@
 import type { App, DispatcherApp } from '../../bus/app.ts';
-import { join } from 'node:path';
 import { userInfo } from 'node:os';
 import { HostFileInForce } from '../../dispatcher/host-file-in-force.ts';
 import { BudgetMail } from '../../dispatcher/run/budget-mail.ts';
@@ -20,7 +19,6 @@ import {
   type Idle,
 } from '../../dispatcher/sessions/warm-sessions.ts';
 import type { Log } from '../../log.ts';
-import { BudgetHolds, BudgetPasses } from '../../state/bills/budget-holds.ts';
 import { AgentSessions } from '../../state/sessions/agent-sessions.ts';
 import { KeptProcesses } from '../../state/sessions/kept-processes.ts';
 import { keptFor, Transcripts } from '../../state/transcripts/transcripts.ts';
@@ -34,15 +32,9 @@ import { statesIn } from './serving.ts';
 
 /** What decides whether runs may start. */
 export function guardsOf(app: DispatcherApp): Guards {
-  const { paths, transport, ledger, now } = app;
+  const { transport, ledger, now } = app;
   const machine = (): string | undefined => transport.defaults.maxUsdPerDay;
-  const budgets = new BudgetMail({
-    budgets: new Budgets(new Spending(ledger, now), machine),
-    holds: new BudgetHolds(paths.root),
-    passes: new BudgetPasses(paths.root),
-    letters: app.deadLetters,
-    now,
-  });
+  const budgets = new BudgetMail(app, new Budgets(new Spending(ledger, now), machine));
   return new Guards(app, budgets, new Refusals(app));
 }
 
@@ -101,17 +93,9 @@ export function hostFileOf(
   context: Context,
   { host, trustHostFile, log }: { host?: string; trustHostFile: boolean; log: Log },
 ): HostFileInForce {
-  return new HostFileInForce({
-    approving: approvingIn(context),
-    machine: {
-      hostname: context.hostname,
-      ...(host === undefined ? {} : { alias: host }),
-    },
-    lastGood: join(context.paths.root, 'host-file.md'),
-    trust: trustHostFile,
-    now: context.now,
-    log,
-  });
+  const machine = { hostname: context.hostname, ...(host !== undefined && { alias: host }) };
+  const app = { ...context, log };
+  return new HostFileInForce(app, approvingIn(context), machine, { trust: trustHostFile });
 }
 
 /**
