@@ -1,6 +1,6 @@
 import { knownAgent, type AgentCli } from './agents.ts';
 import { commandLine, inHome, setBy } from './command-line.ts';
-import { withoutTrailing } from '../protocol/text/trailing.ts';
+import { withoutTrailing } from '../protocol/text/quoted.ts';
 
 /** The account that a command line of a known agent CLI uses. */
 export interface AgentAccount {

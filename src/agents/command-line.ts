@@ -1,4 +1,4 @@
-import { trailingStart } from '../protocol/text/trailing.ts';
+import { trailingStart } from '../protocol/text/quoted.ts';
 
 /**
  * A parsed command line of a host file or of an operator. All code that needs to know something

@@ -1,5 +1,5 @@
 import { commandLine, inHome, type Word } from './command-line.ts';
-import { withoutTrailing } from '../protocol/text/trailing.ts';
+import { withoutTrailing } from '../protocol/text/quoted.ts';
 
 /** The folders that matter when a command line is examined, as absolute paths. */
 export interface Places {

@@ -1,4 +1,4 @@
-import { isZone } from '../protocol/text/zone.ts';
+import { isZone } from '../protocol/text/times.ts';
 
 /** The longest hold, whatever time a CLI reports: 7 days. */
 export const LONGEST_MS = 7 * 24 * 3_600_000;

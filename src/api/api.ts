@@ -5,15 +5,9 @@
  */
 export type * from './automation.ts';
 export type * from './cost.ts';
-export type * from './deciding.ts';
-export type * from './delay.ts';
 export type * from './events.ts';
-export type * from './inbox.ts';
-export type * from './machines.ts';
 export type * from './messages.ts';
 export type * from './notes.ts';
 export type * from './now.ts';
 export type * from './sending.ts';
-export type * from './run-output.ts';
-export type * from './schedules.ts';
 export type * from './sessions.ts';

@@ -1,7 +1,6 @@
 import type { MessageRef } from '../protocol/message-ref.ts';
-import type { Time } from './time.ts';
+import type { Time, WebDeadLetter, WebNow, WebRun } from './now.ts';
 import type { WebMessage } from './messages.ts';
-import type { WebDeadLetter, WebNow, WebRun } from './now.ts';
 
 /** Answer of `POST /api/dead-letters/{id}/retry`. */
 export interface WebRetried {

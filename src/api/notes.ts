@@ -1,4 +1,4 @@
-import type { Time } from './time.ts';
+import type { Time } from './now.ts';
 
 /** A shared note, as `crosstalk memory list --json` has it. */
 export interface WebNote {

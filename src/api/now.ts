@@ -1,8 +1,5 @@
 import type { HostReport } from '../protocol/files/host-report.ts';
 import type { MessageRef } from '../protocol/message-ref.ts';
-import type { WebDelay } from './delay.ts';
-import type { WebMachine } from './machines.ts';
-import type { Time } from './time.ts';
 
 /** An actor, and the hosts and tiers that serve it. */
 export interface WebActor {
@@ -245,4 +242,89 @@ export interface WebFlow {
   backlog: { hour: Time; waiting: number }[];
   /** False when only the newest messages of the period are included. */
   complete: boolean;
+}
+
+/** Another machine, as the bell tells of it; anybody who reaches the bell may say it in its place. */
+export interface WebMachine {
+  alias: string;
+  /** Whether it was heard as lately as a machine at work is. */
+  live: boolean;
+  /** Seconds since it was heard; null when it never was. */
+  heard_s: number | null;
+  version: string | null;
+  /** The actors at work there, one for each run. */
+  running: string[];
+  /** How many tiers there hold their mail back. */
+  held: number;
+}
+
+/** A host of the transport, by its own word. */
+export interface WebHostWord {
+  alias: string;
+  this_machine: boolean;
+  /** Seconds since its last word, of any kind; null when none of the recent ones is its. */
+  heard_s: number | null;
+  /** Seconds since it said how it is; null when it has not. */
+  said_s: number | null;
+  said: HostReport | null;
+}
+
+/** What is known of a run that is at work, or of mail that goes on later, beyond its state. */
+export interface WebDelay {
+  /** When the run began, the last attempt failed, or the mail began to be held; null if unknown. */
+  since: Time | null;
+  /**
+   * When it goes on, or is tried again, without anybody's action; null where it needs an action,
+   * and for a run.
+   */
+  until: Time | null;
+  /**
+   * Why it is held or failed: `paused`, `max_runs_per_hour`, `rate_limited`, `out_of_credit`, `not_logged_in`, or the
+   * reason of its dead letter; null for a run.
+   */
+  reason: string | null;
+  /** What the agent CLI said, in one line. */
+  said: string | null;
+  /** The attempts that failed since an operator last released it; null unless it failed. */
+  attempts: number | null;
+  /** After how many attempts it is given up; null if unknown. */
+  attempts_allowed: number | null;
+}
+
+/**
+ * A moment, ISO 8601 in UTC.
+ * @format date-time
+ */
+export type Time = string;
+
+/** Something that a run of this machine printed or did. */
+export interface WebRunLine {
+  /** Counted from 1; what is missing is missing there too. */
+  n: number;
+  at: Time;
+  /**
+   * `out`, `err`: a piece of what its command printed on stdout and stderr. Of CLIs that print JSON `says`:
+   * what the model said; `tool`: what was called, in one line; `used`: what it has used so far; `fails`: why
+   * something failed. `gap`: something is left out here. `end`: how it ended.
+   */
+  kind: 'out' | 'err' | 'says' | 'fails' | 'tool' | 'used' | 'gap' | 'end';
+  /** Without control sequences. */
+  text?: string;
+  /** Tokens, and US dollars where the CLI states them. */
+  usage?: { input: number; cached: number; output: number; usd?: number };
+  /** How much is left out, if that is known. */
+  bytes?: number;
+  ended?: string;
+  /** The code of a failure. */
+  reason?: string;
+}
+
+/** `GET /api/runs/{id}/output`: what a run of this machine printed. */
+export interface WebRunOutput {
+  id: string;
+  /** Whether it still goes on. */
+  running: boolean;
+  lines: WebRunLine[];
+  /** The number of the last line; given as `after`, it leads to what comes then. */
+  last: number;
 }

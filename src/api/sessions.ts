@@ -1,4 +1,4 @@
-import type { Time } from './time.ts';
+import type { Time } from './now.ts';
 
 /** A process of an agent CLI that this machine keeps between the runs of an actor in a thread. */
 export interface WebWarmSession {

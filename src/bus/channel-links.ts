@@ -1,7 +1,7 @@
 import { CHANNELS, placeOf } from '../protocol/layout.ts';
 import type { Located } from '../protocol/message.ts';
 import { dayBefore } from '../protocol/names.ts';
-import { seenFrom } from '../protocol/seen-from.ts';
+import { seenFrom } from '../protocol/causality.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { MessageReader } from './message-reader.ts';
 import type { Beginning } from './beginning.ts';

@@ -1,11 +1,10 @@
 import type { Beginning } from './beginning.ts';
 import { type FileRef, channelFiles, filesSince } from './channel-files.ts';
-import { MAX_STEPS, type Lookup } from '../protocol/causality.ts';
+import { MAX_STEPS, type Lookup, seenFrom } from '../protocol/causality.ts';
 import type { Channel } from '../protocol/files/channel.ts';
 import { messageFile, placeOf } from '../protocol/layout.ts';
 import { parseMessage, type Located, type Message } from '../protocol/message.ts';
 import { byChannel } from '../protocol/reference.ts';
-import { seenFrom } from '../protocol/seen-from.ts';
 import { unreadable, type Parsed } from '../protocol/text/result.ts';
 import type { Transport } from '../transport/transport.ts';
 import { ChannelReader } from './channel-reader.ts';

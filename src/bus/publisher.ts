@@ -1,19 +1,16 @@
 import type { Acquired } from '../state/lock.ts';
 import type { Outbox, OutboxEntry } from '../state/outbox.ts';
-import type { Commit, Published } from '../transport/transport.ts';
-import type { Wait } from '../wait.ts';
-import type { FoundSecret } from '../protocol/text/found-secret.ts';
+import type { Commit, Published, Failure } from '../transport/transport.ts';
+import { type Wait, wait } from '../wait.ts';
+import type { FoundSecret } from '../protocol/text/secrets.ts';
 import { Expected } from './expected.ts';
-import type { LookForSecrets } from './screening.ts';
+import { type LookForSecrets, notHeld, screened, secretFailure } from './screening.ts';
 import { passed } from '../crash-points.ts';
 import { Emitter } from '../emitter.ts';
 import { reasonOf } from '../errors.ts';
-import type { Failure } from '../transport/transport.ts';
-import { wait } from '../wait.ts';
 import { Awaited, type PublishOutcome } from './awaited.ts';
 import { committed } from './committed.ts';
 import { PushParts } from './push-parts.ts';
-import { notHeld, screened, secretFailure } from './screening.ts';
 import { Troubles, type Trouble } from './troubles.ts';
 
 /** What a publisher pushes, and how. */

@@ -1,5 +1,5 @@
 import { reasonOf } from '../errors.ts';
-import { saidSecrets, type FoundSecret } from '../protocol/text/found-secret.ts';
+import { saidSecrets, type FoundSecret } from '../protocol/text/secrets.ts';
 import type { OutboxEntry } from '../state/outbox.ts';
 import type { Failure } from '../transport/transport.ts';
 

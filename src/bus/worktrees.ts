@@ -1,6 +1,6 @@
 import { reasonOf } from '../errors.ts';
 import { escapeInvisible } from '../protocol/text/quoted.ts';
-import { someOf } from '../protocol/text/unserved.ts';
+import { someOf } from '../protocol/text/words.ts';
 import type { Worktree, Worktrees } from '../state/worktrees.ts';
 import { lookAtTree } from '../transport/worktree/look.ts';
 import { removeTree } from '../transport/worktree/make.ts';

@@ -39,7 +39,7 @@ import type {
   EntryStanding,
   Opening,
 } from './port.ts';
-import { optionLines } from '../protocol/choice.ts';
+import { optionLines } from '../protocol/talk.ts';
 import { search } from '../operations/reading/search.ts';
 import { status } from '../operations/health/status.ts';
 import { CANCELLED } from '../protocol/cancel.ts';

@@ -1,4 +1,4 @@
-import { colourless } from '../protocol/text/steering.ts';
+import { colourless } from '../protocol/text/words.ts';
 
 /**
  * Characters that show nothing, although some terminals give them a column; emoji need the joiners.

@@ -1,4 +1,4 @@
-import { optionLines } from '../protocol/choice.ts';
+import { optionLines } from '../protocol/talk.ts';
 import { clean, oneLine } from './clean.ts';
 import { cut, widthOf, wrap } from './columns.ts';
 import { roomOf, type ChatState, type Room } from './model.ts';

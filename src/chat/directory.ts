@@ -2,9 +2,12 @@ import { homedir } from 'node:os';
 import { basename, join } from 'node:path';
 import { tipOf, type Context } from '../operations/context.ts';
 import { listMemories, searchMemories } from '../operations/memory/list.ts';
-import { assertFiles } from '../operations/sending/attached.ts';
-import { attachmentOf, type Attachment } from '../operations/sending/attachment.ts';
-import { bytesOnDisk } from '../operations/sending/file-on-disk.ts';
+import {
+  assertFiles,
+  attachmentOf,
+  type Attachment,
+  bytesOnDisk,
+} from '../operations/sending/attached.ts';
 import { listActors } from '../operations/setup/actors.ts';
 import { ago, lastHeard } from '../operations/lookup/heard.ts';
 import { HIGHEST_BYTES } from '../protocol/attached.ts';

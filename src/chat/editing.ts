@@ -1,5 +1,5 @@
 import { broken, graphemes, widthOf } from './columns.ts';
-import { trailingStart, withoutTrailing } from '../protocol/text/trailing.ts';
+import { trailingStart, withoutTrailing } from '../protocol/text/quoted.ts';
 
 /** The text being typed; `cursor` counts UTF-16 units and is a position between characters. */
 export interface Input {

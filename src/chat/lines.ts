@@ -1,4 +1,4 @@
-import { optionLines } from '../protocol/choice.ts';
+import { optionLines } from '../protocol/talk.ts';
 import { clean } from './clean.ts';
 import { read } from './commands.ts';
 import type { Entry } from './port.ts';

@@ -1,5 +1,5 @@
 import type { Message } from '../protocol/message.ts';
-import type { Attachment } from '../operations/sending/attachment.ts';
+import type { Attachment } from '../operations/sending/attached.ts';
 import type { NodeState } from '../operations/tracing/thread.ts';
 
 export type { Attachment };

@@ -1,4 +1,4 @@
-import { reasonInWords } from '../protocol/text/reasons.ts';
+import { reasonInWords } from '../protocol/text/words.ts';
 import type { NodeState } from '../operations/tracing/thread.ts';
 
 /** The meaning that a colour gives a state; the words express the same. */

@@ -21,7 +21,7 @@ import { answersFold, scrolled, selectThread, switchedBy, toggleSelected } from 
 import { clean } from './clean.ts';
 import { erase, insert, move, typed, vertical, type Input, type Motion } from './editing.ts';
 import { COMMANDS } from './commands.ts';
-import { trailingStart } from '../protocol/text/trailing.ts';
+import { trailingStart } from '../protocol/text/quoted.ts';
 
 /** Applies an event: returns the next state, and the effects to carry out. A pure function. */
 export function update(state: ChatState, event: ChatEvent): Step {

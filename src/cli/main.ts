@@ -1,10 +1,8 @@
 import { isatty } from 'node:tty';
-import type { Begun } from '../operations/sending/ask-to-send.ts';
+import type { Begun } from '../operations/sending/handed.ts';
 import { withoutWebToken } from '../credentials.ts';
 import { hasCode } from '../errors.ts';
-import type { Io } from './command/io.ts';
-import { loginName } from './command/login.ts';
-import { EXIT } from './command/exit.ts';
+import { type Io, loginName, EXIT } from './command/io.ts';
 import { readText, stdinHolds } from './command/stdin.ts';
 import { colourless, harmless, isCapable } from './view/render.ts';
 import { run } from './run.ts';

@@ -6,14 +6,13 @@ import {
   listenerFor,
   type Answered,
   type Begun,
-} from '../operations/sending/ask-to-send.ts';
-import { handedInput } from '../operations/sending/handed.ts';
+  handedInput,
+} from '../operations/sending/handed.ts';
 import { newMarks } from '../operations/sending/marks.ts';
 import { sentJson } from '../operations/shapes/as-json.ts';
 import { clockOf } from '../operations/clock.ts';
-import { EXIT } from './command/exit.ts';
+import { EXIT, loginName } from './command/io.ts';
 import { flag, text, type CommandOptions } from './command/command.ts';
-import { loginName } from './command/login.ts';
 import { sendInput } from './command/send-input.ts';
 import { stdinHolds } from './command/stdin.ts';
 import { handedWord, sentLines } from './view/sent.ts';

@@ -1,7 +1,7 @@
 import { number, text, type Database } from '../store/sqlite.ts';
 import { columnsOf, relPathIn } from './keys.ts';
 import { apart, wordsIn } from '../protocol/text/apart.ts';
-import { withoutTrailing } from '../protocol/text/trailing.ts';
+import { withoutTrailing } from '../protocol/text/quoted.ts';
 
 export interface Query {
   /** Words, `"phrases"` and `beginnings*`, in any order; a message has to contain all of them. */

@@ -7,8 +7,7 @@ import { shownMessage } from '../operations/reading/read.ts';
 import { shown } from '../protocol/text/result.ts';
 import { opening } from './kit/call.ts';
 import type { Sdk, Server, ServerSurroundings } from './kit/tool.ts';
-import { markedMessage } from './kit/message.ts';
-import { oneLine, Untrusted } from './kit/untrusted.ts';
+import { markedMessage, oneLine, Untrusted } from './kit/untrusted.ts';
 
 const SCHEME = 'crosstalk://';
 const CHANNEL = `${SCHEME}channel/`;

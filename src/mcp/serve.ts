@@ -5,7 +5,14 @@ import { packageVersion } from '../package.ts';
 import { shown } from '../protocol/text/result.ts';
 import { answer, type CallEdges, opening } from './kit/call.ts';
 import { registerResources, channelOf, channelUri } from './resources.ts';
-import type { Sdk, Server, ServerSurroundings, Tool, Z } from './kit/tool.ts';
+import {
+  type Sdk,
+  type Server,
+  type ServerSurroundings,
+  type Tool,
+  type Z,
+  writingAs,
+} from './kit/tool.ts';
 import { deadLetterTools } from './tools/dead-letters.ts';
 import { billTools } from './tools/bills.ts';
 import { lookingTools } from './tools/looking.ts';
@@ -13,9 +20,8 @@ import { memoryTools } from './tools/memory.ts';
 import { askingTools } from './tools/asking.ts';
 import { messageTools } from './tools/messages.ts';
 import { talkingTools } from './tools/talking.ts';
-import { writingAs } from './kit/writer.ts';
 import { knownActors } from '../operations/setup/actors.ts';
-import { templateFiles } from '../operations/setup/template.ts';
+import { templateFiles } from '../operations/setup/starter-files.ts';
 import { OPERATOR_FILE } from '../protocol/layout.ts';
 import type { GetPromptResult } from './kit/sdk.ts';
 import { arrivals } from '../operations/lookup/arrivals.ts';

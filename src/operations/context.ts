@@ -32,7 +32,7 @@ import { dispatchOf, locateTransport, type Surroundings } from './locate.ts';
 import { findLostMail } from './lost-mail.ts';
 import { budgetOf, permission, publishing, turnsOf } from './publishing.ts';
 import { clockOf } from './clock.ts';
-import { saidSecrets } from '../protocol/text/found-secret.ts';
+import { saidSecrets } from '../protocol/text/secrets.ts';
 
 /** An {@link App} for one command, or for a dispatcher. */
 export interface Context extends Surroundings, App {

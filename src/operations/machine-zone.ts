@@ -1,5 +1,5 @@
 import { realpathSync } from 'node:fs';
-import { isZone } from '../protocol/text/zone.ts';
+import { isZone } from '../protocol/text/times.ts';
 
 /** A zone of POSIX that is always as far from UTC, such as `EST5` or `<+03>-3`. */
 const FIXED = /^(?:<[A-Za-z0-9+-]{3,}>|[A-Za-z]{3,})([+-]?)(\d{1,2})(?::?00)*$/;

@@ -1,6 +1,6 @@
 import { EVERYONE } from './address.ts';
 import type { Located, Message } from './message.ts';
-import { isForeign } from './reference.ts';
+import { isForeign, refsFrom, refFrom, type Ref } from './reference.ts';
 
 /**
  * The message with a name, relative to the current channel (`seenFrom`): a relPath is in this
@@ -188,4 +188,95 @@ function located(relPaths: readonly string[], lookup: Lookup): Located[] {
     const message = lookup(relPath);
     return message === undefined ? [] : [{ relPath, message }];
   });
+}
+
+/** The most bytes of a list of paths: a header has 64 KiB, including its other fields. */
+export const MAX_LINKS_BYTES = 60 * 1024;
+
+/** The number of bytes that a list of paths takes in a header. */
+export function linksBytes(relPaths: readonly string[]): number {
+  return relPaths.reduce((sum, relPath) => sum + relPath.length + '  - \n'.length, 0);
+}
+
+/** The names of other messages in a message's header. */
+export interface Links {
+  re: string[];
+  cause: string[];
+  origin: string[];
+}
+
+/**
+ * The links of a message for one channel that is written while messages of another channel may be
+ * processed.
+ *
+ * @param re names in `home` of messages of `target`
+ * @param cause names in `home` of the messages being processed
+ */
+export function linksIn(
+  target: string,
+  home: string,
+  re: readonly string[],
+  cause: readonly string[],
+): Links {
+  const causes = refsFrom(target, home, cause);
+  const room = MAX_LINKS_BYTES - linksBytes(refsFrom(target, home, re));
+  return {
+    re: refsFrom(target, home, re),
+    cause: causes.filter((ref) => !isForeign(ref)),
+    origin: fitting(
+      causes.filter((ref) => isForeign(ref)),
+      room,
+    ),
+  };
+}
+
+/**
+ * The last of some names that fit into a header, since they are longer than names inside a channel.
+ */
+function fitting(refs: readonly string[], room: number): string[] {
+  const fit: string[] = [];
+  let bytes = 0;
+  for (const ref of [...refs].reverse()) {
+    bytes += linksBytes([ref]);
+    if (bytes > room) break;
+    fit.unshift(ref);
+  }
+  return fit;
+}
+
+/** Cached by the origins of a message, so that one with thousands of paths is processed once. */
+const merged = new WeakMap<readonly Ref[], { channel: string; cause: Ref[]; causes: Ref[] }>();
+
+/** The causes of a message, in its channel and in others, each once. */
+function withOrigins(channel: string, cause: Ref[], origin?: readonly Ref[]): Ref[] {
+  if (origin === undefined) return cause;
+  const known = merged.get(origin);
+  if (known?.channel === channel && known.cause === cause) return known.causes;
+  const causes = [...new Set([...cause, ...refsFrom(channel, channel, origin)])];
+  merged.set(origin, { channel, cause, causes });
+  return causes;
+}
+
+/**
+ * A message of `channel` as it is seen from `home`: every message it names has the name relative to
+ * `home`, and messages of other channels that were being processed are among its causes, so that
+ * code which follows `re` and `cause` follows them too. Applying it twice changes nothing.
+ *
+ * @param located a message whose names are relative to `channel`
+ */
+export function seenFrom(home: string, channel: string, located: Located): Located {
+  const { relPath, message } = located;
+  const { origin, cancels } = message;
+  if (channel === home && origin === undefined) return located;
+  const causes = withOrigins(channel, message.cause, origin);
+  if (channel === home) return { relPath, message: { ...message, cause: causes } };
+  return {
+    relPath: refFrom(home, channel, relPath),
+    message: {
+      ...message,
+      re: refsFrom(home, channel, message.re),
+      cause: refsFrom(home, channel, causes),
+      ...(cancels === undefined ? {} : { cancels: refsFrom(home, channel, [cancels])[0] }),
+    },
+  };
 }

@@ -1,5 +1,10 @@
-import { isQuestion, openQuestions, type Lookup } from './causality.ts';
-import { linksBytes, MAX_LINKS_BYTES } from './links.ts';
+import {
+  isQuestion,
+  openQuestions,
+  type Lookup,
+  linksBytes,
+  MAX_LINKS_BYTES,
+} from './causality.ts';
 import type { Delivery } from './mailbox.ts';
 import type { Located } from './message.ts';
 import { threadRoot, threadRoots } from './thread.ts';

@@ -3,7 +3,7 @@ import { chainLevels, openQuestionsOfBatch, type Lookup } from './causality.ts';
 import type { Located, Message } from './message.ts';
 import { CANCELLED } from './cancel.ts';
 import { askersOf, senderAddress, type AnswerPlan } from './reply.ts';
-import { reasonInWords } from './text/reasons.ts';
+import { reasonInWords } from './text/words.ts';
 import { threadRoot } from './thread.ts';
 
 /** So many notices of a chain go to whoever asked; then only the asker of its first question is told. */

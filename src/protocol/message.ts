@@ -5,7 +5,7 @@ import { isOrigin } from './reference.ts';
 import { parsed, shown, unreadable, type Parsed } from './text/result.ts';
 import { isSignature } from './signed.ts';
 import { talkFieldsIn, talkHeader, type TalkFields } from './talk.ts';
-import { utcOf } from './text/timestamp.ts';
+import { utcOf } from './text/times.ts';
 
 /** A larger file is malformed (protocol.md §2); counted in bytes of UTF-8, header included. */
 export const MAX_MESSAGE_BYTES = 1024 * 1024;

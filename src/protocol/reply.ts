@@ -7,8 +7,11 @@ import {
   stillOpen,
   type Lookup,
   type Question,
+  linksBytes,
+  linksIn,
+  MAX_LINKS_BYTES,
+  type Links,
 } from './causality.ts';
-import { linksBytes, linksIn, MAX_LINKS_BYTES, type Links } from './links.ts';
 import type { Located, Message } from './message.ts';
 import { isForeign, placeOfRef } from './reference.ts';
 

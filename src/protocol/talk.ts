@@ -9,11 +9,91 @@ import {
 import { branchIn, type BranchOnRecord } from './text/branch.ts';
 import { isName, isRelPath } from './names.ts';
 import { isOrigin } from './reference.ts';
-import { schemaIn } from './schema.ts';
-import { steeredIn, type Steered } from './steered.ts';
 import { usageIn, type UsageOnRecord } from './usage.ts';
 import type { HeaderFields } from './text/frontmatter.ts';
-import { isOneLine } from './text/one-line.ts';
+import { isOneLine, escapeInvisible } from './text/quoted.ts';
+import type { Message } from './message.ts';
+import { parsed, shown, unreadable, type Parsed } from './text/result.ts';
+
+/** The most bytes of a JSON Schema in a message, as JSON in UTF-8 (talk.md). */
+export const MAX_SCHEMA_BYTES = 16 * 1024;
+
+/**
+ * The JSON Schema in a message's header: a JSON object as text, since YAML is read here without types
+ * (`minLength: 5` would be a word). Anything else means nothing.
+ */
+export function schemaIn(value: unknown): string | undefined {
+  if (typeof value !== 'string' || Buffer.byteLength(value) > MAX_SCHEMA_BYTES) return undefined;
+  try {
+    const schema: unknown = JSON.parse(value);
+    const isObject = typeof schema === 'object' && schema !== null && !Array.isArray(schema);
+    return isObject ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Around the whole of a text: three backticks or more, with or without the word "json". */
+const FENCED = /^(?<fence>`{3,})(?:json)?[ \t]*\r?\n(?<inside>[\s\S]*?)\r?\n?\k<fence>$/i;
+
+/** Characters of a text in which JSON is looked for among words. */
+const MOST_LOOSE = 256 * 1024;
+
+/** A code fence somewhere in a text. */
+const FENCES = /^(`{3,})(?:json)?[ \t]*\r?\n([\s\S]*?)\r?\n?^\1[ \t]*$/gim;
+
+/**
+ * What a run printed without the blanks, the code fence and the words around it, if one JSON document is
+ * left then; where there may be several, the whole text.
+ */
+export function unfenced(text: string): string {
+  const whole = text.trim();
+  const inside = FENCED.exec(whole)?.groups?.['inside']?.trim();
+  const isOne = inside !== undefined && !/^`{3}/m.test(inside);
+  if (isOne || isJson(whole) || whole.length > MOST_LOOSE) return inside ?? whole;
+  const fenced = [...whole.matchAll(FENCES)].flatMap(([, , one = '']) =>
+    isJson(one) ? [one.trim()] : [],
+  );
+  if (fenced.length > 0) return fenced.length === 1 ? (fenced[0] ?? whole) : whole;
+  const begin = whole.search(/[[{]/);
+  const among = whole.slice(begin, Math.max(whole.lastIndexOf('}'), whole.lastIndexOf(']')) + 1);
+  return begin >= 0 && isJson(among) ? among : whole;
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** A message that went into a run under way, as the run's answer has it on record. */
+export interface Steered {
+  /** Its relPath. */
+  message: string;
+  /** Whether the run went on with it, or was ended and begun again. */
+  how: 'into' | 'again';
+  /** The id of the run. */
+  run: string;
+}
+
+/** The most messages that go into one run: each may make it begin again. */
+export const MAX_STEERED = 20;
+
+const RUN = /^[0-9A-HJKMNP-TV-Z]{26}$/;
+
+/** What went into a run, from a header, which anybody may have pushed; undefined for what cannot be read. */
+function steeredIn(value: unknown): Steered[] | undefined {
+  if (!Array.isArray(value) || value.length === 0 || value.length > MAX_STEERED) return undefined;
+  const found = value.flatMap((one: unknown): Steered[] => {
+    const { message, how, run } = (one ?? {}) as Record<string, unknown>;
+    if (!isRelPath(message) || (how !== 'into' && how !== 'again')) return [];
+    return typeof run === 'string' && RUN.test(run) ? [{ message, how, run }] : [];
+  });
+  return found.length === value.length ? found : undefined;
+}
 
 /**
  * Fields of a message that plain 6.0 does not know, and keeps (talk.md). All are optional, and none
@@ -75,7 +155,7 @@ export interface Failure {
 }
 
 /** The most options of a question. */
-export const MAX_OPTIONS = 20;
+const MAX_OPTIONS = 20;
 /** The most characters of an option. */
 const MAX_OPTION = 200;
 
@@ -155,4 +235,78 @@ function failureIn(value: unknown): Failure | undefined {
   if (!isCode(reason) || !isCode(letter) || !isName(host)) return undefined;
   if (!isCount || !NUMBER.test(String(attempts))) return undefined;
   return { reason, attempts: Number(attempts), host, dead_letter: letter };
+}
+
+/**
+ * Whether a message is a final answer: a reply to it asks anew (talk.md). An interim answer does not
+ * end its question, and a question is no answer.
+ */
+export function isFinalAnswer({ re, interim, asks }: Message): boolean {
+  return re.length > 0 && interim !== true && asks !== true;
+}
+
+/** The problem of some texts as the options of a question; undefined if there is none. */
+export function optionsProblem(options: readonly string[]): string | undefined {
+  if (options.length > MAX_OPTIONS)
+    return `${String(options.length)} options; a question has at most ${String(MAX_OPTIONS)}`;
+  const texts: readonly unknown[] = options;
+  const wrong = texts.find((text) => !isOption(text));
+  if (wrong !== undefined)
+    return `${shown(wrong)} is no option: expected one line of at most 200 characters`;
+  const twice = options.find((option, at) => options.indexOf(option) !== at);
+  return twice === undefined ? undefined : `${shown(twice)} is there twice`;
+}
+
+/** The options of a question as people see them: numbered, each on one line, nothing hidden. */
+export function optionLines(options: readonly string[]): string[] {
+  return options.map((option, at) => `${String(at + 1)}) ${escapeInvisible(option)}`);
+}
+
+/** The text of a reply, and the number of the option that it chooses. */
+interface ChosenText {
+  body: string;
+  /** From 1; absent when no option was chosen. */
+  chosen?: number;
+}
+
+/**
+ * The text of a reply to a message: that of the option that is chosen, with the reply's own text
+ * below it. A text that is nothing but an option's number chooses it too, unless it is the text of an
+ * option; another number chooses nothing, and is no text either.
+ *
+ * @param given `option`: the number, as typed
+ */
+export function replyText(
+  options: readonly string[],
+  { option, body }: { option?: string; body: string },
+): Parsed<ChosenText> {
+  const own = body.trim();
+  if (option !== undefined) {
+    const text = optionAt(options, option);
+    if (text === undefined) return unreadable(wrongOption(options, option));
+    return parsed({
+      body: own === '' ? text : `${text}\n\n${body}`,
+      chosen: Number(option),
+    });
+  }
+  if (options.length === 0 || options.includes(own) || !/^\d{1,2}$/.test(own))
+    return parsed({ body });
+  const text = optionAt(options, own);
+  return text === undefined
+    ? unreadable(`${shown(own)} is none of the options: ${expected(options)}`)
+    : parsed({ body: text, chosen: Number(own) });
+}
+
+function optionAt(options: readonly string[], number: string): string | undefined {
+  return /^[1-9]\d?$/.test(number) ? options[Number(number) - 1] : undefined;
+}
+
+function wrongOption(options: readonly string[], given: string): string {
+  if (options.length === 0)
+    return `--option ${shown(given)}: that message offers no options; leave --option out and give a text`;
+  return `--option ${shown(given)}: ${expected(options)}`;
+}
+
+function expected(options: readonly string[]): string {
+  return `expected a number from 1 to ${String(options.length)}: ${optionLines(options).join(', ')}`;
 }

@@ -1,4 +1,4 @@
-import { withoutSequences } from '../protocol/text/steering.ts';
+import { withoutSequences } from '../protocol/text/words.ts';
 import type { InvocationResult } from './runner.ts';
 
 /** The outcome of a run; `failed` carries what the dead letter records (protocol.md §8). */

@@ -1,4 +1,4 @@
-import { withoutSequences } from '../protocol/text/steering.ts';
+import { withoutSequences } from '../protocol/text/words.ts';
 import { Escapes } from './escapes.ts';
 
 /** Bytes of a control sequence that are waited for; what is longer is no sequence. */

@@ -2,7 +2,7 @@ import { runInNewContext } from 'node:vm';
 import type { OutputUnit } from '@cfworker/json-schema';
 import type * as packages from './schema-packages.ts';
 import { reasonOf } from '../errors.ts';
-import { MAX_SCHEMA_BYTES, schemaIn, unfenced } from '../protocol/schema.ts';
+import { MAX_SCHEMA_BYTES, schemaIn, unfenced } from '../protocol/talk.ts';
 import { parsed, shown, unreadable, type Parsed } from '../protocol/text/result.ts';
 import { inLine } from '../protocol/text/structure.ts';
 

@@ -2,11 +2,10 @@ import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { isFileName } from '../protocol/attached.ts';
 import type { Blob, Commit } from '../protocol/commit.ts';
-import type { FoundSecret } from '../protocol/text/found-secret.ts';
+import { type FoundSecret, formsOf } from '../protocol/text/secrets.ts';
 import { placeOf } from '../protocol/layout.ts';
 import { parseMessage } from '../protocol/message.ts';
 import { isSuspicious } from './suspicious.ts';
-import { formsOf } from '../protocol/text/concealed.ts';
 import type * as packages from './rule-packages.ts';
 
 export interface ScreenParts {

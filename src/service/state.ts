@@ -1,4 +1,4 @@
-import type { ManagerKind } from './spec.ts';
+import type { ManagerKind } from './files.ts';
 
 /** The state of a service according to its service manager. */
 export interface ServiceState {

@@ -1,4 +1,4 @@
-import type { ManagerKind } from './spec.ts';
+import type { ManagerKind } from './files.ts';
 
 /** The place of a service, whether it exists or not. */
 export interface Target {

@@ -1,6 +1,6 @@
 import type { Commit } from '../protocol/commit.ts';
 import { isSha256 } from '../protocol/attached.ts';
-import type { FoundSecret } from '../protocol/text/found-secret.ts';
+import type { FoundSecret } from '../protocol/text/secrets.ts';
 import { isRecord } from './files.ts';
 
 /** What a finished run delivered: settled once its reply is on the remote. */

@@ -1,6 +1,6 @@
 import { passed } from '../crash-points.ts';
 import { Emitter } from '../emitter.ts';
-import type { FoundSecret } from '../protocol/text/found-secret.ts';
+import type { FoundSecret } from '../protocol/text/secrets.ts';
 import { Rows } from '../store/rows.ts';
 import type { Database } from '../store/sqlite.ts';
 import { Store } from '../store/store.ts';

@@ -7,7 +7,7 @@ import type { MessageRef } from '../protocol/message-ref.ts';
 import { formatMessage, parseMessage, type Located } from '../protocol/message.ts';
 import type { CountedFor } from '../protocol/automation/counted-for.ts';
 import type { SessionKind } from '../protocol/files/tier-session.ts';
-import type { Steered } from '../protocol/steered.ts';
+import type { Steered } from '../protocol/talk.ts';
 import type { Handed, Usage } from '../protocol/usage.ts';
 import { Rows } from '../store/rows.ts';
 import { identify, isAlive, type ProcessIdentity } from './process-identity.ts';

@@ -1,7 +1,7 @@
 import { CrosstalkError } from '../errors.ts';
 import { isRelPath, isSender } from '../protocol/names.ts';
 import { shown } from '../protocol/text/result.ts';
-import { parseSince } from '../protocol/text/since.ts';
+import { parseSince } from '../protocol/text/times.ts';
 import type { WebFile, WebDecideRequest, WebSendRequest, WebUpload } from '../api/api.ts';
 import { isSha256 } from '../protocol/attached.ts';
 

@@ -3,7 +3,7 @@ import { relPathAt } from '../../src/protocol/names.ts';
 import type { Address } from '../../src/protocol/address.ts';
 import { memoryFileAt, type Memory } from '../../src/protocol/files/memory.ts';
 import { isOption, type TalkFields } from '../../src/protocol/talk.ts';
-import { isOneLine } from '../../src/protocol/text/one-line.ts';
+import { isOneLine } from '../../src/protocol/text/quoted.ts';
 import type { Message } from '../../src/protocol/message.ts';
 
 const name = (): fc.Arbitrary<string> =>

@@ -9,7 +9,7 @@ import {
   heldSettings,
   inForce,
 } from '../../src/protocol/approval/approval.ts';
-import { durationText, parseDuration } from '../../src/protocol/text/duration.ts';
+import { durationText, parseDuration } from '../../src/protocol/text/times.ts';
 import { parseHostFile, TIER_DEFAULTS, type HostFile } from '../../src/protocol/files/host-file.ts';
 
 const hash = (text: string): string => createHmac('sha256', 'key').update(text).digest('hex');

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Concealer } from '../../src/protocol/text/concealed.ts';
+import { Concealer } from '../../src/protocol/text/secrets.ts';
 import { Screen } from '../../src/secrets/screen.ts';
 
 const SECRET = 'pass $word’s "end"\n';

@@ -6,7 +6,7 @@ import {
   MAX_BATCH,
   MAX_BATCH_BYTES,
 } from '../../src/protocol/conversation.ts';
-import { MAX_LINKS_BYTES, linksBytes } from '../../src/protocol/links.ts';
+import { MAX_LINKS_BYTES, linksBytes } from '../../src/protocol/causality.ts';
 import type { Delivery } from '../../src/protocol/mailbox.ts';
 import type { Located } from '../../src/protocol/message.ts';
 import { lookupIn, path, said } from '../support/messages.ts';

@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
-import { parseDuration } from '../../src/protocol/text/duration.ts';
-import { parseSince } from '../../src/protocol/text/since.ts';
+import { parseDuration, parseSince } from '../../src/protocol/text/times.ts';
 
 it.each([
   ['0', 0],

@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { WebDelay } from '../../src/api/api.ts';
 import { standing } from '../../src/operations/page/overview.ts';
-import { shownStatesOf } from '../../src/page/live/states.ts';
+import { shownStatesOf } from '../../src/page/live/model.ts';
 import { sinceOf, SIGNS, standingOf, stateInWords } from '../../src/page/parts/state-words.ts';
-import { reasonInWords } from '../../src/protocol/text/reasons.ts';
-import { withoutSequences } from '../../src/protocol/text/steering.ts';
+import { reasonInWords, withoutSequences } from '../../src/protocol/text/words.ts';
 import { path } from '../support/messages.ts';
 
 const CHANNEL = '11111111-2222-4333-8444-555555555555';

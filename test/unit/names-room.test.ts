@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { NamesRoom } from '../../src/bus/names-room.ts';
-import { seenFrom } from '../../src/protocol/seen-from.ts';
+import { seenFrom } from '../../src/protocol/causality.ts';
 import type { Located } from '../../src/protocol/message.ts';
 
 const id = (digit: string): string => `${digit.repeat(8)}-0000-4000-8000-000000000000`;

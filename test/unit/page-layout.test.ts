@@ -11,7 +11,7 @@ import {
   withArrived,
   withPage,
 } from '../../src/page/conversation/use-reading.ts';
-import { shownStatesOf } from '../../src/page/live/states.ts';
+import { shownStatesOf } from '../../src/page/live/model.ts';
 import { unreadOf } from '../../src/page/live/read-marks.ts';
 import type { WebFlow, WebMessage, WebMessagePage, WebRun } from '../../src/api/api.ts';
 import { path } from '../support/messages.ts';

@@ -11,7 +11,7 @@ import {
 } from '../../src/page/compose/recipients.ts';
 import { namesOf, tiersOf } from '../../src/page/compose/sending.ts';
 import { BINDINGS, press, type Pressed } from '../../src/page/keys/keymap.ts';
-import { withFacts, type KnownMessages } from '../../src/page/live/facts.ts';
+import { withFacts, type KnownMessages } from '../../src/page/live/model.ts';
 import { pathOf, routeOf, type Route } from '../../src/page/route/route.ts';
 import type { WebActor, WebFact } from '../../src/api/api.ts';
 import { path } from '../support/messages.ts';

@@ -1,10 +1,6 @@
 import { expect, it } from 'vitest';
 import { formatBatch, formatPrompt, type PromptParts } from '../../src/protocol/prompt/prompt.ts';
-import {
-  aboutNotes,
-  NOTE_LIMITS,
-  type NoteInPrompt,
-} from '../../src/protocol/text/notes-prompt.ts';
+import { aboutNotes, NOTE_LIMITS, type NoteInPrompt } from '../../src/protocol/text/structure.ts';
 import {
   formatThread,
   THREAD_LIMITS,

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { schemaIn, unfenced } from '../../src/protocol/schema.ts';
+import { schemaIn, unfenced } from '../../src/protocol/talk.ts';
 import { fitOf, schemaText } from '../../src/runner/schema.ts';
 
 it.each([

@@ -3,13 +3,12 @@ import fc from 'fast-check';
 import { anyText } from '../support/any-text.ts';
 import { describe, expect, it } from 'vitest';
 import type { Commit } from '../../src/protocol/commit.ts';
-import { saidSecrets } from '../../src/protocol/text/found-secret.ts';
+import { saidSecrets } from '../../src/protocol/text/secrets.ts';
 import { messageFile } from '../../src/protocol/layout.ts';
 import { rules } from '../../src/secrets/rule-packages.ts';
-import { scan } from '../../src/secrets/screen.ts';
-import { Screen, type ScreenParts } from '../../src/secrets/screen.ts';
+import { scan, Screen, type ScreenParts } from '../../src/secrets/screen.ts';
 import { isSuspicious } from '../../src/secrets/suspicious.ts';
-import { templateFiles } from '../../src/operations/setup/template.ts';
+import { templateFiles } from '../../src/operations/setup/starter-files.ts';
 import { drawn, SECRETS } from '../support/secrets.ts';
 
 const kinds = Object.entries(SECRETS);

@@ -10,13 +10,19 @@ import {
   parseEnvironmentFile,
   shownValue,
 } from '../../src/service/environment.ts';
-import { namesService, serviceName } from '../../src/service/names.ts';
-import { plainAdvice } from '../../src/service/plain.ts';
-import { launchdPlist, plistStrings, servedByPlist } from '../../src/service/plist.ts';
-import type { ServiceSpec } from '../../src/service/spec.ts';
+import {
+  namesService,
+  serviceName,
+  plainAdvice,
+  launchdPlist,
+  plistStrings,
+  servedByPlist,
+  type ServiceSpec,
+  servedBy,
+  systemdUnit,
+} from '../../src/service/files.ts';
 import { stateOf } from '../../src/service/state.ts';
 import { question, stepsOf, type Target } from '../../src/service/steps.ts';
-import { servedBy, systemdUnit } from '../../src/service/unit.ts';
 
 const ODD = `/tmp/a b%h/"quoted" 'too' $HOME & <back\\slash>/ü`;
 

@@ -3,7 +3,7 @@ import { supersededBy } from '../../protocol/files/memory-links.ts';
 import { MEMORIES } from '../../protocol/layout.ts';
 import type { Located } from '../../protocol/message.ts';
 import { placeOfRef } from '../../protocol/reference.ts';
-import type { NoteInPrompt } from '../../protocol/text/notes-prompt.ts';
+import type { NoteInPrompt } from '../../protocol/text/structure.ts';
 import type { ArchiveInPrompt } from '../../protocol/prompt/prompt-thread.ts';
 import type { Transport } from '../../transport/transport.ts';
 import { Kept } from '../kept.ts';

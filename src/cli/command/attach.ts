@@ -1,5 +1,10 @@
-import type { Attachment } from '../../operations/sending/attachment.ts';
-import { list, type Call } from './command.ts';
+import { type Attachment, attachmentOf, bytesOnDisk } from '../../operations/sending/attached.ts';
+import { list, type Call, flag, inTransport, isYes } from './command.ts';
+import { basename } from 'node:path';
+import { CrosstalkError } from '../../errors.ts';
+import { bytesInRun } from '../../operations/run-files.ts';
+import { HIGHEST_BYTES, MAX_FILES } from '../../protocol/attached.ts';
+import { skillAskedFor } from '../../protocol/text/skill-call.ts';
 
 /**
  * The files of `--attach`; a command without them loads nothing for that.
@@ -9,6 +14,62 @@ import { list, type Call } from './command.ts';
 export async function readAttachments(call: Call): Promise<Attachment[]> {
   const given = list(call, 'attach');
   if (given.length === 0) return [];
-  const { readFiles } = await import('./attach-files.ts');
   return readFiles(call, given);
+}
+
+/**
+ * The files that `--attach` names, with their bytes as they are now. A symlink is followed to a regular file,
+ * which keeps the name by which it was given; a run may attach only what it could read itself (trust.md
+ * §3). What a clone takes is decided later, by whoever writes the message.
+ *
+ * @throws CrosstalkError `usage` for what is no regular file, or too much
+ */
+async function readFiles(call: Call, given: readonly string[]): Promise<Attachment[]> {
+  if (given.length > MAX_FILES)
+    throw new CrosstalkError(
+      'usage',
+      `--attach was given ${String(given.length)} times, and a message takes ${String(MAX_FILES)} files; pack them into one archive, or send several messages`,
+    );
+  const found: Attachment[] = [];
+  let left = HIGHEST_BYTES;
+  for (const file of given) {
+    const bytes = await contentOf(call, file, left);
+    left -= bytes.length;
+    found.push(attachmentOf(basename(file), bytes));
+  }
+  return found;
+}
+
+function contentOf({ io }: Call, file: string, limit: number): Promise<Buffer> {
+  const { agentMode: mode, cwd } = io;
+  return mode === undefined
+    ? bytesOnDisk(cwd, file, { asked: '--attach', limit })
+    : bytesInRun(mode, cwd, file, { option: '--attach', limit });
+}
+
+/**
+ * Asks on a terminal whether a text that begins as a call of a skill does, but with a name that no skill has, is meant
+ * as it is.
+ *
+ * @throws CrosstalkError `refused` when it is not
+ */
+export async function assertText(call: Call, body: string): Promise<void> {
+  const { ask, agentMode } = call.io;
+  const name = skillAskedFor(body);
+  if (name === undefined || ask === undefined || agentMode !== undefined || flag(call, 'anyway'))
+    return;
+  const hint = await inTransport(call, async (context) => {
+    const { listSkills, namesOfSkills } = await import('../../operations/skills/list.ts');
+    const { didYouMean } = await import('../../protocol/text/nearest.ts');
+    if ((await namesOfSkills(context)).includes(name)) return undefined;
+    const names = (await listSkills(context)).map((skill) => skill.name);
+    return names.includes(name) ? undefined : didYouMean(name, names);
+  });
+  if (hint === undefined) return;
+  const question = `there is no skill ${name}${hint === '' ? '.' : hint} Send it as plain text? [y/N] `;
+  if (isYes(await ask(question))) return;
+  throw new CrosstalkError(
+    'refused',
+    'nothing was sent; see the skills with: crosstalk skill list',
+  );
 }

@@ -76,7 +76,7 @@ export function lookAtStdin(call: Call): () => Promise<void> {
 }
 
 /** The text of a file that a run sends; see `bytesInRun`. @throws CrosstalkError `usage` for any other file */
-export async function readInRun(
+async function readInRun(
   mode: AgentMode,
   cwd: string,
   file: string,
@@ -119,4 +119,18 @@ async function streamOf(path: string): Promise<Readable> {
   if (!(await stat(path)).isFIFO()) return createReadStream(path);
   const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   return new Socket({ fd, readable: true, writable: false });
+}
+
+/**
+ * The input's part for `--schema`: the text of its file, which whoever writes the message examines.
+ *
+ * @throws CrosstalkError `usage` for a file that cannot be read, or that a run may not send
+ */
+export async function readSchema(call: Call): Promise<{ schema?: string }> {
+  const { agentMode, cwd } = call.io;
+  const file = text(call, 'schema');
+  if (file === undefined) return {};
+  if (agentMode === undefined)
+    return { schema: await readTextFile(resolve(cwd, file), `--schema ${file}`, 'name another') };
+  return { schema: await readInRun(agentMode, cwd, file, '--schema') };
 }

@@ -1,6 +1,7 @@
 import type { AgentMode } from '../../operations/agent-mode.ts';
-import type { Begun } from '../../operations/sending/ask-to-send.ts';
+import type { Begun } from '../../operations/sending/handed.ts';
 import type { Clock } from '../../clock.ts';
+import { userInfo } from 'node:os';
 
 /** Where a command reads and writes; tests pass their own implementation. */
 export interface Io {
@@ -41,4 +42,16 @@ export interface Io {
   stop: AbortSignal;
   /** Aborted by the second such signal. */
   hurry: AbortSignal;
+}
+
+/** Exit codes (cli.md); `replaced` tells a service manager to start the newly installed version. */
+export const EXIT = { ok: 0, failed: 1, usage: 2, timedOut: 3, interrupted: 130, replaced: 75 };
+
+/** The name of this user; what the system does not know, as in a container, the environment may. */
+export function loginName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return process.env['USER'] ?? 'operator';
+  }
 }

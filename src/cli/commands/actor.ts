@@ -2,11 +2,11 @@ import { CrosstalkError } from '../../errors.ts';
 import { listActors, showActor } from '../../operations/setup/actors.ts';
 import type { Context } from '../../operations/context.ts';
 import { triedInSandbox } from '../../operations/sandbox/run.ts';
-import { sandboxSuggestion } from '../../operations/setup/sandbox-option.ts';
+import { sandboxSuggestion } from '../../operations/setup/workdir-option.ts';
 import { shownServers } from '../../operations/setup/actor-servers.ts';
 import { addActor, type AddedActor, namesOfHands } from '../../operations/setup/add-actor.ts';
 import { changingHost } from '../../operations/setup/hosts.ts';
-import { readLocal, workOf } from '../../operations/waiting/local.ts';
+import { readLocal, workOf } from '../../operations/waiting/standing.ts';
 import { removeWithProfile } from '../../operations/setup/remove-actor.ts';
 import { setActor } from '../../operations/setup/set-actor.ts';
 import type { ApprovedOptions } from '../../protocol/approval/record.ts';
@@ -22,7 +22,7 @@ import {
   type Call,
 } from '../command/command.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
-import { served, toolRows } from '../view/actor.ts';
+import { served, toolRows } from '../view/machine.ts';
 import { colourless, table } from '../view/render.ts';
 
 export function run(call: Call): Promise<number> {

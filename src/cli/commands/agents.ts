@@ -1,10 +1,10 @@
 import { withoutWebToken } from '../../credentials.ts';
 import { findAgents, type AgentReport } from '../../operations/setup/agents.ts';
-import { reasonInWords } from '../../protocol/text/reasons.ts';
+import { reasonInWords } from '../../protocol/text/words.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { flag, note, print, type Call } from '../command/command.ts';
-import { durationOf } from '../command/duration.ts';
-import { EXIT } from '../command/exit.ts';
+import { durationOf } from '../command/values.ts';
+import { EXIT } from '../command/io.ts';
 import { age, painter, table } from '../view/render.ts';
 
 type Paint = ReturnType<typeof painter>;

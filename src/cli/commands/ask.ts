@@ -1,26 +1,19 @@
-import { ask, type Asked } from '../../operations/sending/ask.ts';
-import type { AskEvents } from '../../operations/sending/await-answer.ts';
+import { ask, type Asked, type AskEvents, type Reached } from '../../operations/sending/ask.ts';
 import type { SendInput } from '../../operations/sending/input.ts';
 import { firstPath, newMarks } from '../../operations/sending/marks.ts';
-import type { Reached } from '../../operations/sending/way.ts';
 import { clockOf } from '../../operations/clock.ts';
 import { messageJson, repliedJson } from '../../operations/shapes/as-json.ts';
 import type { Located } from '../../protocol/message.ts';
 import { asksSeveral, isAnswer } from '../../protocol/owed.ts';
 import { branchInWords } from '../../protocol/text/branch.ts';
-import { readAttachments } from '../command/attach.ts';
-import { lookAtStdin, readBody } from '../command/body.ts';
-import { readSchema } from '../command/schema.ts';
+import { readAttachments, assertText } from '../command/attach.ts';
+import { lookAtStdin, readBody, readSchema } from '../command/body.ts';
 import { flag, given, inTransport, note, print, type Call } from '../command/command.ts';
-import { EXIT } from '../command/exit.ts';
+import { EXIT } from '../command/io.ts';
 import { addressing } from '../command/send-input.ts';
-import { assertText } from '../command/skill-call.ts';
-import { filesMark } from '../view/files.ts';
-import { body as shownBody } from '../view/message.ts';
+import { filesMark, body as shownBody, withoutRepeats } from '../view/message.ts';
 import { indent, painter } from '../view/render.ts';
-import { ended, timeoutOf } from '../view/replied.ts';
-import { nameOf, Talk } from '../view/talk.ts';
-import { withoutRepeats } from '../view/without-repeats.ts';
+import { ended, timeoutOf, nameOf, Talk } from '../view/talk.ts';
 
 export async function run(asGiven: Call): Promise<number> {
   const call = withoutRepeats(asGiven);

@@ -4,9 +4,9 @@ import { BusPort, type BusPortInput } from '../../chat/bus-port.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { parseRecipients } from '../../protocol/address.ts';
 import { flag, given, inTransport, note, text, type Call } from '../command/command.ts';
-import { EXIT } from '../command/exit.ts';
+import { EXIT } from '../command/io.ts';
 import { isCapable } from '../view/render.ts';
-import { timeoutOf } from '../view/replied.ts';
+import { timeoutOf } from '../view/talk.ts';
 
 /**
  * Milliseconds that messages being sent are given before the chat ends; they are safe on disk by

@@ -1,10 +1,9 @@
 import { liveCandidates } from '../../operations/completion/candidates.ts';
-import type { Call, CommandModule } from '../command/command.ts';
+import { type Call, type CommandModule, text } from '../command/command.ts';
 import { plan } from '../completion/complete.ts';
 import type { Candidate, CompletionPlan } from '../completion/values.ts';
 import { matching, bashQuoted, unquoted } from '../completion/completed.ts';
-import { EXIT } from '../command/exit.ts';
-import { text } from '../command/command.ts';
+import { EXIT } from '../command/io.ts';
 import type { CommandSpec } from '../command/spec.ts';
 
 /** Milliseconds after which an answer is no longer useful to somebody who pressed TAB. */

@@ -6,8 +6,8 @@ import { CrosstalkError, reasonOf } from '../../errors.ts';
 import { dispatch } from '../../operations/dispatching/dispatch.ts';
 import { RotatingLog } from '../../operations/tracing/logs.ts';
 import { flag, given, inTransport, note, text, type Call } from '../command/command.ts';
-import { durationOf } from '../command/duration.ts';
-import { EXIT } from '../command/exit.ts';
+import { durationOf } from '../command/values.ts';
+import { EXIT } from '../command/io.ts';
 import { agreedToRun, NOT_AGREED } from '../command/first-start.ts';
 import { liveView } from '../view/live.ts';
 

@@ -9,7 +9,7 @@ import {
 } from '../../operations/upkeep/dlq.ts';
 import { printedFor } from '../../operations/watching/printed.ts';
 import type { Context } from '../../operations/context.ts';
-import { EXIT } from '../command/exit.ts';
+import { EXIT } from '../command/io.ts';
 import { flag, inTransport, isYes, note, print, text, type Call } from '../command/command.ts';
 import { colourless, indent, table } from '../view/render.ts';
 

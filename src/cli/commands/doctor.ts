@@ -4,7 +4,7 @@ import { doctor } from '../../operations/doctor/doctor.ts';
 import { inTransport, print, text, type Call } from '../command/command.ts';
 import { localTimes } from '../view/message.ts';
 import { painter } from '../view/render.ts';
-import { EXIT } from '../command/exit.ts';
+import { EXIT } from '../command/io.ts';
 
 export function run(call: Call): Promise<number> {
   const paint = painter(call.io);

@@ -5,7 +5,7 @@ import {
   steeringLine,
 } from '../../operations/tracing/explain.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
-import { firedText } from '../../protocol/text/fired-text.ts';
+import { firedText } from '../../protocol/text/words.ts';
 import { describeFacts } from '../../operations/tracing/facts.ts';
 import { inTransport, print, type Call } from '../command/command.ts';
 

@@ -14,7 +14,7 @@ import { nameText } from '../../protocol/approval/text.ts';
 import type { Tier } from '../../protocol/files/host-file.ts';
 import { asAscii, escapeInvisible } from '../../protocol/text/quoted.ts';
 import { table } from '../view/render.ts';
-import { changeLines, tierText } from '../view/tier.ts';
+import { changeLines, tierText } from '../view/machine.ts';
 import {
   flag,
   given,

@@ -7,7 +7,7 @@ import type { Initialised } from '../../operations/setup/input.ts';
 import { init } from '../../operations/setup/init.ts';
 import { projectInput, projectLines } from '../command/init-project.ts';
 import { flag, given, note, print, text, type Call } from '../command/command.ts';
-import { EXIT } from '../command/exit.ts';
+import { EXIT } from '../command/io.ts';
 import { converse } from '../conversation/questions.ts';
 import { promptsOn, type Prompts } from '../conversation/prompts.ts';
 import { askFirst, installService } from '../conversation/first-question.ts';

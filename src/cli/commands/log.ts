@@ -7,16 +7,21 @@ import {
   type LogInput,
   type LogPage,
 } from '../../operations/reading/log.ts';
-import { optionLines } from '../../protocol/choice.ts';
+import { optionLines } from '../../protocol/talk.ts';
 import { formatAddress, parseAddress, type Address } from '../../protocol/address.ts';
 import { flag, given, inTransport, note, text, type Call } from '../command/command.ts';
-import { EXIT } from '../command/exit.ts';
-import { filesMark } from '../view/files.ts';
-import { actor, body, localTime, shortName } from '../view/message.ts';
-import { limitOf } from '../command/limit.ts';
-import { sinceOf } from '../command/since.ts';
-import { cancelledWords, markWords } from '../view/talk-rows.ts';
-import { verifiedMark } from '../view/verified.ts';
+import { EXIT } from '../command/io.ts';
+import {
+  filesMark,
+  actor,
+  body,
+  localTime,
+  shortName,
+  cancelledWords,
+  markWords,
+  verifiedMark,
+} from '../view/message.ts';
+import { limitOf, sinceOf } from '../command/values.ts';
 import { colourless, indent, painter } from '../view/render.ts';
 
 export function run(call: Call): Promise<number> {

@@ -16,7 +16,7 @@ import {
   text,
   type Call,
 } from '../command/command.ts';
-import { EXIT } from '../command/exit.ts';
+import { EXIT } from '../command/io.ts';
 import { painter } from '../view/render.ts';
 
 export async function run(call: Call): Promise<number> {

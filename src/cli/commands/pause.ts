@@ -1,7 +1,7 @@
 import { countOf } from '../../protocol/text/amounts.ts';
 import type { Context } from '../../operations/context.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
-import { reasonInWords } from '../../protocol/text/reasons.ts';
+import { reasonInWords } from '../../protocol/text/words.ts';
 import { pause, resume, resumeFor } from '../../operations/upkeep/pause.ts';
 import { inTransport, print, text, type Call } from '../command/command.ts';
 

@@ -5,15 +5,21 @@ import { resolveFrom } from '../../operations/lookup/resolve.ts';
 import { noteSeen } from '../../operations/lookup/seen.ts';
 import { formatAddress } from '../../protocol/address.ts';
 import { putFiles, type PutFiles } from '../../operations/reading/message-files.ts';
-import { takeLaidFiles } from '../../operations/sending/laid-files.ts';
+import { takeLaidFiles } from '../../operations/sending/in-run.ts';
 import { newMarks } from '../../operations/sending/marks.ts';
 import { clockOf } from '../../operations/clock.ts';
 import { flag, inTransport, note, print, text, type Call } from '../command/command.ts';
-import { EXIT } from '../command/exit.ts';
-import { fileLine, putLine } from '../view/files.ts';
-import { actor, body, localTime } from '../view/message.ts';
-import { cancelledWords, talkRows } from '../view/talk-rows.ts';
-import { verifiedMark } from '../view/verified.ts';
+import { EXIT } from '../command/io.ts';
+import {
+  fileLine,
+  putLine,
+  actor,
+  body,
+  localTime,
+  cancelledWords,
+  talkRows,
+  verifiedMark,
+} from '../view/message.ts';
 import { colourless, painter, table } from '../view/render.ts';
 
 export async function run(call: Call): Promise<number> {

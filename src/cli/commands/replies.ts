@@ -3,8 +3,8 @@ import { resolveFrom } from '../../operations/lookup/resolve.ts';
 import { noteSeen } from '../../operations/lookup/seen.ts';
 import { replies, type RepliesInput } from '../../operations/reading/replies.ts';
 import { flag, inTransport, type Call } from '../command/command.ts';
-import { EXIT } from '../command/exit.ts';
-import { ended, heldUpTo, messagesOf, printReplied, timeoutOf } from '../view/replied.ts';
+import { EXIT } from '../command/io.ts';
+import { ended, heldUpTo, messagesOf, printReplied, timeoutOf } from '../view/talk.ts';
 
 /** `replies`, and `wait`, which waits without being told to. */
 export async function run(call: Call): Promise<number> {

@@ -1,13 +1,11 @@
 import { CrosstalkError } from '../../errors.ts';
 import type { SendInput } from '../../operations/sending/input.ts';
 import { send, type Sender } from '../../operations/sending/send.ts';
-import { readAttachments } from '../command/attach.ts';
-import { lookAtStdin, readBody } from '../command/body.ts';
-import { readSchema } from '../command/schema.ts';
-import { EXIT } from '../command/exit.ts';
+import { readAttachments, assertText } from '../command/attach.ts';
+import { lookAtStdin, readBody, readSchema } from '../command/body.ts';
+import { EXIT } from '../command/io.ts';
 import { flag, given, inTransport, note, text, type Call } from '../command/command.ts';
 import { sendInput } from '../command/send-input.ts';
-import { assertText } from '../command/skill-call.ts';
 import { whereWords, printSent } from '../view/sent.ts';
 
 export async function run(call: Call): Promise<number> {

@@ -22,7 +22,7 @@ import {
   text,
   type Call,
 } from '../command/command.ts';
-import { EXIT } from '../command/exit.ts';
+import { EXIT } from '../command/io.ts';
 import { agreedToRun, NOT_AGREED } from '../command/first-start.ts';
 import { indent } from '../view/render.ts';
 import { renderStatus } from '../view/service.ts';

@@ -8,14 +8,20 @@ import { latencyText } from '../../operations/health/latency.ts';
 import { status } from '../../operations/health/status.ts';
 import { writtenAt } from '../../protocol/names.ts';
 import { resolveFrom } from '../../operations/lookup/resolve.ts';
-import { hostRows, machineRow } from '../view/machine.ts';
+import {
+  hostRows,
+  machineRow,
+  sessionRows,
+  warmRows,
+  warmTitle,
+  gatedRows,
+  inboxRows,
+} from '../view/machine.ts';
 import type { Context } from '../../operations/context.ts';
 import { localTimes, type Paint } from '../view/message.ts';
 import { flag, inTransport, note, print, text, type Call } from '../command/command.ts';
-import { EXIT } from '../command/exit.ts';
-import { sessionRows, warmRows, warmTitle } from '../view/kept.ts';
+import { EXIT } from '../command/io.ts';
 import { age, painter, table } from '../view/render.ts';
-import { gatedRows, inboxRows } from '../view/waiting-rows.ts';
 
 export function run(call: Call): Promise<number> {
   return inTransport(

@@ -7,14 +7,12 @@ import {
   type ThreadNode,
 } from '../../operations/tracing/thread.ts';
 import { askedText } from '../../protocol/text/skill-call.ts';
-import { reasonInWords } from '../../protocol/text/reasons.ts';
+import { reasonInWords, firedText } from '../../protocol/text/words.ts';
 import { suffixOf } from '../../protocol/names.ts';
 import { flag, inTransport, note, print, type Call } from '../command/command.ts';
 import { branchInWords } from '../../protocol/text/branch.ts';
-import { firedText } from '../../protocol/text/fired-text.ts';
 import { countOf, dollars, grouped } from '../../protocol/text/amounts.ts';
-import { markWords } from '../view/talk-rows.ts';
-import { verifiedMark } from '../view/verified.ts';
+import { markWords, verifiedMark } from '../view/message.ts';
 import { age, colourless, painter } from '../view/render.ts';
 
 export function run(call: Call): Promise<number> {

@@ -6,7 +6,7 @@ import { serveWeb, type ServerAddress } from '../../web/serve.ts';
 import type { Context } from '../../operations/context.ts';
 import { nonEmpty } from '../../operations/lookup/resolve.ts';
 import { flag, inTransport, note, text, type Call } from '../command/command.ts';
-import { EXIT } from '../command/exit.ts';
+import { EXIT } from '../command/io.ts';
 
 const PORT = '7777';
 

@@ -1,7 +1,7 @@
 import type { Initialised } from '../../operations/setup/input.ts';
 import { missingProgram } from '../../operations/setup/missing-program.ts';
 import type { Call, CommandModule, CommandOptions } from '../command/command.ts';
-import { EXIT } from '../command/exit.ts';
+import { EXIT } from '../command/io.ts';
 import type { Prompts } from './prompts.ts';
 
 /** Loads another command. */

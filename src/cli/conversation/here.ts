@@ -6,8 +6,7 @@ import { resolveFrom } from '../../operations/lookup/resolve.ts';
 import { VERSION_FILE } from '../../protocol/layout.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { inTransport, type Call } from '../command/command.ts';
-import { EXIT } from '../command/exit.ts';
-import type { Io } from '../command/io.ts';
+import { EXIT, type Io } from '../command/io.ts';
 import { painter } from '../view/render.ts';
 
 /** The most problems that are named; `status` has all. */

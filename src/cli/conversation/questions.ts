@@ -1,11 +1,16 @@
 import { headlessCommand } from '../../agents/agents.ts';
 import { withoutWebToken } from '../../credentials.ts';
 import { reasonOf } from '../../errors.ts';
-import { installing, lookAtAgents, type AgentState } from '../../operations/setup/agent-states.ts';
-import { findAgents, type AgentReport } from '../../operations/setup/agents.ts';
-import { DEFAULTS, type Answers } from '../../operations/setup/input.ts';
-import { fitsSandbox } from '../../operations/setup/sandbox-option.ts';
 import {
+  installing,
+  lookAtAgents,
+  type AgentState,
+  findAgents,
+  type AgentReport,
+} from '../../operations/setup/agents.ts';
+import { DEFAULTS, type Answers } from '../../operations/setup/input.ts';
+import {
+  fitsSandbox,
   chosenWorkdir,
   repositoryHere,
   type WorkdirInput,
@@ -14,7 +19,7 @@ import { isShared, nameProblem, writerHere } from '../../operations/setup/writer
 import { thisMachine } from '../../operations/service/machine.ts';
 import { lasts } from '../../operations/service/manager.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
-import { reasonInWords } from '../../protocol/text/reasons.ts';
+import { reasonInWords } from '../../protocol/text/words.ts';
 import { text, type Call } from '../command/command.ts';
 import type { Choice, Prompts } from './prompts.ts';
 

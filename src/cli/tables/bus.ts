@@ -216,3 +216,158 @@ export const BUS_COMMANDS: readonly CommandSpec[] = [
     load: () => import('../commands/host.ts'),
   },
 ];
+
+const load: CommandSpec['load'] = () => import('../commands/work/skill.ts');
+
+/** The rows of the command table about skills: texts that a message asks for with `/name`. */
+export const SKILL_COMMANDS: readonly CommandSpec[] = [
+  {
+    name: 'skill list',
+    summary: 'the skills that a message can ask for by beginning with /name',
+    inRun: true,
+    example: 'crosstalk skill list',
+    paged: true,
+    load,
+  },
+  {
+    name: 'skill show',
+    args: '<skill>',
+    summary: 'one skill: what the actor is told, and the files beside it',
+    inRun: true,
+    example: 'crosstalk skill show review',
+    paged: true,
+    load,
+  },
+  {
+    name: 'skill add',
+    args: '<dir>',
+    summary: 'put a folder with a SKILL.md on the bus, for every actor',
+    details:
+      'It replaces the skill of the same name in local/skills/, and goes before one in upstream/skills/.',
+    options: [FROM, ALLOW_SECRET],
+    notInRun: 'skills are for every actor, and an operator adds them',
+    example: 'crosstalk skill add ~/skills/triage',
+    load,
+  },
+];
+
+/** The rows of the command table that are about the agent CLIs of this machine. */
+export const AGENT_COMMANDS: readonly CommandSpec[] = [
+  {
+    name: 'agents',
+    args: '[agents...]',
+    summary: 'the known agent CLIs on this machine, and whether they work',
+    details:
+      'With --run each answers one word, which costs what a short question costs there; exit code 1 when one does not.',
+    options: [
+      ['--run', 'let each answer one word'],
+      ['--timeout <time>', 'how long a run may take (default: 90)'],
+    ],
+    standalone: true,
+    interrupt: 'clean',
+    example: 'crosstalk agents',
+    load: () => import('../commands/agents.ts'),
+  },
+  {
+    name: 'guide',
+    args: '[topic]',
+    summary: 'what an agent can read up on in a run: sending, files, notes, ...',
+    standalone: true,
+    inRun: true,
+    example: 'crosstalk guide files',
+    load: () => import('../commands/work/guide.ts'),
+  },
+  {
+    name: 'watch',
+    args: '[actor|message]',
+    summary: 'what runs of this machine print, as they print it',
+    options: [
+      ['-f, --follow', 'go on with the next runs, until Ctrl-C'],
+      ['--timeout <s>', 'stop after so long, and end with exit code 3 (default: never)'],
+    ],
+    details: [
+      'Without an argument all runs under way, or the next one to begin. It ends when they end; of a',
+      'message that was handled it shows what its run printed. Of claude, codex, opencode and pi in a plain',
+      'call: the text, the tools called and the tokens so far. Of other machines nothing is known here.',
+    ].join('\n'),
+    notInRun: 'what runs print may be secret, and is for the operator of the machine',
+    interrupt: 'clean',
+    lines: true,
+    example: 'crosstalk watch concierge',
+    load: () => import('../commands/talk/watch.ts'),
+  },
+];
+
+const NOT_IN_RUN =
+  'a key is a person’s, and so is the decision whom this machine believes; the operator of this machine has it';
+
+/** The rows of the command table for signing messages, and for knowing who has signed them. */
+export const KEY_COMMANDS: readonly CommandSpec[] = [
+  {
+    name: 'key',
+    summary: 'sign what you write, and know who has signed what others write',
+    details: 'Prints your own public key, for others to pin, with its fingerprint to compare.',
+    notInRun: NOT_IN_RUN,
+    example: 'crosstalk key',
+    load: () => import('../commands/talk/key.ts'),
+  },
+  {
+    name: 'key create',
+    args: '[file]',
+    summary: 'make an ssh key, and sign what you write in this clone with it',
+    details:
+      'Without a file it is ~/.ssh/crosstalk_ed25519. It has no passphrase: give it one with ssh-keygen -p -f <file>, and then the key to your agent with ssh-add <file>.',
+    notInRun: NOT_IN_RUN,
+    example: 'crosstalk key create',
+    load: () => import('../commands/talk/key.ts'),
+  },
+  {
+    name: 'key use',
+    args: '<file>',
+    summary: 'sign what you write in this clone with an ssh key that you have',
+    details:
+      'A private key, or a public one whose private key your agent or your security key has. It sets git config crosstalk.signingKey; without that setting nothing is signed.',
+    notInRun: NOT_IN_RUN,
+    example: 'crosstalk key use ~/.ssh/id_ed25519.pub',
+    load: () => import('../commands/talk/key.ts'),
+  },
+  {
+    name: 'key pin',
+    args: '<name> <key...>',
+    summary: 'know a name’s messages by this public key, file, or key of a message, from now on',
+    options: [['--yes', 'do not ask, also on a terminal']],
+    details:
+      'Compare the fingerprint with the owner, not over the bus. A name may have several keys, so that a new one can be pinned before the old one goes.',
+    notInRun: NOT_IN_RUN,
+    example: 'crosstalk key pin anna ~/anna.pub',
+    load: () => import('../commands/talk/key.ts'),
+  },
+  {
+    name: 'key unpin',
+    args: '<name> [fingerprint]',
+    summary: 'forget the pinned keys of a name, or one of them',
+    notInRun: NOT_IN_RUN,
+    example: 'crosstalk key unpin anna',
+    load: () => import('../commands/talk/key.ts'),
+  },
+  {
+    name: 'key list',
+    summary: 'the keys that are pinned on this machine',
+    notInRun: NOT_IN_RUN,
+    example: 'crosstalk key list',
+    paged: true,
+    load: () => import('../commands/talk/key.ts'),
+  },
+  {
+    name: 'key verify',
+    args: '<message>',
+    summary: 'who has signed a message; exit code 1 unless a pinned key of its writer has',
+    options: [
+      ['--payload', 'print exactly the bytes that are signed'],
+      ['--signature', 'print the signature as ssh-keygen -Y verify reads it'],
+    ],
+    notInRun: NOT_IN_RUN,
+    example: 'crosstalk key verify 1f2e3d4c',
+    load: () => import('../commands/talk/key.ts'),
+  },
+];

@@ -1,8 +1,7 @@
-import type { EventName, LogFields, Log } from '../../log.ts';
-import { levelOf } from '../../log.ts';
+import { type EventName, type LogFields, type Log, levelOf } from '../../log.ts';
 import type { HeldChange } from '../../protocol/approval/approval.ts';
 import { changeText } from '../../protocol/approval/text.ts';
-import { reasonInWords } from '../../protocol/text/reasons.ts';
+import { reasonInWords } from '../../protocol/text/words.ts';
 import { asAsciiJson } from '../../protocol/text/quoted.ts';
 import type { Io } from '../command/io.ts';
 import { painter } from './render.ts';

@@ -1,7 +1,7 @@
 import { styleText } from 'node:util';
-import { colourless } from '../../protocol/text/steering.ts';
+import { colourless } from '../../protocol/text/words.ts';
 import type { Io } from '../command/io.ts';
-import { withoutTrailing } from '../../protocol/text/trailing.ts';
+import { withoutTrailing } from '../../protocol/text/quoted.ts';
 
 export { colourless };
 

@@ -1,6 +1,6 @@
 import type { Seen } from '../../operations/watching/watch.ts';
 import { dollars, grouped } from '../../protocol/text/amounts.ts';
-import { reasonInWords } from '../../protocol/text/reasons.ts';
+import { reasonInWords } from '../../protocol/text/words.ts';
 import type { UsageSum } from '../../protocol/usage.ts';
 import { actor, localTime, shortName, type Paint } from './message.ts';
 import { age, colourless } from './render.ts';

@@ -1,6 +1,6 @@
 import type { Located } from '../../protocol/message.ts';
 import { placeOfRef } from '../../protocol/reference.ts';
-import { seenFrom } from '../../protocol/seen-from.ts';
+import { seenFrom } from '../../protocol/causality.ts';
 
 /** The most message names that are kept from other channels; one header can name hundreds. */
 const MAX_INTO = 1_000_000;

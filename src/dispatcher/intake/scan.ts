@@ -4,7 +4,7 @@ import { activation } from '../../protocol/activation.ts';
 import { CHANNELS, messageFile, placeOf } from '../../protocol/layout.ts';
 import { UNREAD, type Delivery } from '../../protocol/mailbox.ts';
 import type { Located } from '../../protocol/message.ts';
-import { seenFrom } from '../../protocol/seen-from.ts';
+import { seenFrom } from '../../protocol/causality.ts';
 import type { Transport } from '../../transport/transport.ts';
 import type { MessageReader } from '../../bus/message-reader.ts';
 import type { FileRef } from '../../bus/channel-files.ts';

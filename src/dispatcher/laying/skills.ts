@@ -7,7 +7,7 @@ import type { Log } from '../../log.ts';
 import { SKILL_FILE } from '../../protocol/files/skill.ts';
 import { skillAskedFor } from '../../protocol/text/skill-call.ts';
 import type { Located } from '../../protocol/message.ts';
-import type { SkillInPrompt } from '../../protocol/text/skill-prompt.ts';
+import type { SkillInPrompt } from '../../protocol/text/structure.ts';
 import { writeNewFile } from '../../plain-file.ts';
 import type { Transport } from '../../transport/transport.ts';
 

@@ -7,7 +7,7 @@ import { cancelMessage } from '../../protocol/cancel.ts';
 import type { Judged, Proposal } from '../../protocol/decision/judge.ts';
 import type { Message } from '../../protocol/message.ts';
 import { outgoing } from '../../protocol/outgoing.ts';
-import { saidSecrets } from '../../protocol/text/found-secret.ts';
+import { saidSecrets } from '../../protocol/text/secrets.ts';
 import { parsed, unreadable, type Parsed } from '../../protocol/text/result.ts';
 import { OpenPermissions, type OpenPermission } from '../../state/permissions/open-permissions.ts';
 import type { Marked } from '../../protocol/decision/permission.ts';

@@ -1,14 +1,19 @@
 import type { Engine } from './engine.ts';
 import type { Address } from '../../protocol/address.ts';
 import { cancelledIn } from '../../protocol/cancel.ts';
-import { type Lookup, chainLevels, depthOf, missingOrigins } from '../../protocol/causality.ts';
+import {
+  type Lookup,
+  chainLevels,
+  depthOf,
+  missingOrigins,
+  seenFrom,
+} from '../../protocol/causality.ts';
 import { messageFile } from '../../protocol/layout.ts';
 import type { Located, Message } from '../../protocol/message.ts';
 import { answeredOn, type CanAnswer } from '../../protocol/pending.ts';
 import { planAnswers, type AnswerPlan } from '../../protocol/reply.ts';
 import { THREAD_LIMITS } from '../../protocol/prompt/prompt-thread.ts';
 import { byChannel, placeOfRef } from '../../protocol/reference.ts';
-import { seenFrom } from '../../protocol/seen-from.ts';
 import { withSteerings } from '../../protocol/steer.ts';
 import { threadOf, threadRoots, threadStart } from '../../protocol/thread.ts';
 import type { Transport } from '../../transport/transport.ts';

@@ -1,6 +1,6 @@
 import type { Tier } from '../../protocol/files/host-file.ts';
 import type { MessageRef } from '../../protocol/message-ref.ts';
-import { endsByItself } from '../../protocol/text/reasons.ts';
+import { endsByItself } from '../../protocol/text/words.ts';
 import { BudgetHolds, BudgetPasses, type BudgetHold } from '../../state/bills/budget-holds.ts';
 import type { App } from '../../bus/app.ts';
 import type { Allowed, BudgetedRun, Budgets, Spent } from './budgets.ts';

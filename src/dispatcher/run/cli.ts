@@ -5,7 +5,7 @@ import { readOutput } from './output.ts';
 import { passed } from '../../crash-points.ts';
 import { CrosstalkError, reasonOf } from '../../errors.ts';
 import { formatMessage } from '../../protocol/message.ts';
-import { Concealer } from '../../protocol/text/concealed.ts';
+import { Concealer } from '../../protocol/text/secrets.ts';
 import { suffixOf } from '../../protocol/names.ts';
 import { makeFolder } from '../../folder.ts';
 import { removeRunDirectory, runDirectory } from '../../state/run-directory.ts';

@@ -1,14 +1,17 @@
 import type { Engine } from './engine.ts';
 import { canAnswerAt, isServed } from '../../bus/peers.ts';
-import { openQuestionsOfBatch } from '../../protocol/causality.ts';
+import {
+  openQuestionsOfBatch,
+  linksBytes,
+  MAX_LINKS_BYTES,
+  seenFrom,
+} from '../../protocol/causality.ts';
 import { awaitsAsker, lastWord, withInterim } from '../../protocol/interim.ts';
-import { linksBytes, MAX_LINKS_BYTES } from '../../protocol/links.ts';
 import { formatMessage, MAX_MESSAGE_BYTES, type Located } from '../../protocol/message.ts';
 import { awaitsPeers, mayBeSilent } from '../../protocol/pending.ts';
 import { placeOfRef, refFrom } from '../../protocol/reference.ts';
 import { answerMessages, askersOf, type Placed, type Writer } from '../../protocol/reply.ts';
 import { withSteerings } from '../../protocol/steer.ts';
-import { seenFrom } from '../../protocol/seen-from.ts';
 import type { SessionKind } from '../../protocol/files/tier-session.ts';
 import type { CliOutcome } from '../../runner/outcome.ts';
 import type { InvocationResult } from '../../runner/runner.ts';

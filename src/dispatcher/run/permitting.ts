@@ -7,7 +7,7 @@ import { toolOfCall } from '../../agents/permission/acp-call.ts';
 import { askingOfTier } from '../../agents/sessions/asking-of-tier.ts';
 import { riskOf } from '../../agents/permission/risk.ts';
 import { approverOf } from '../../protocol/decision/approver.ts';
-import { PERMIT_TIMEOUT } from '../../protocol/files/tier-permit.ts';
+import { PERMIT_TIMEOUT } from '../../protocol/files/tier-gate.ts';
 import type { MessageRef } from '../../protocol/message-ref.ts';
 import { isRelPath } from '../../protocol/names.ts';
 import { refFrom } from '../../protocol/reference.ts';

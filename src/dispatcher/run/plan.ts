@@ -13,7 +13,7 @@ import { answerMessages, type AnswerPlan, type Placed } from '../../protocol/rep
 import { threadRoot } from '../../protocol/thread.ts';
 import type { InvocationResult } from '../../runner/runner.ts';
 import type { Gate } from '../../state/gates.ts';
-import type { GateInPrompt } from '../../protocol/text/gate-prompt.ts';
+import type { GateInPrompt } from '../../protocol/text/structure.ts';
 import type { Gated } from '../gates/gated.ts';
 import type { Briefing } from './briefing.ts';
 import type { Job, JobResult } from './job.ts';

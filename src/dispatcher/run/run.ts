@@ -34,7 +34,7 @@ import { untriedTiers } from './tier-choice.ts';
 import { workplaceOf, type Workplace } from './workplace.ts';
 import { branchBefore, bringBack, leaveWorktree, openWorktree } from './worktree.ts';
 import { answerMessages } from '../../protocol/reply.ts';
-import { endsByItself } from '../../protocol/text/reasons.ts';
+import { endsByItself } from '../../protocol/text/words.ts';
 import type { Allowed, Spent } from './budgets.ts';
 import { peopleWhoWait, whileHeld } from './waiting-note.ts';
 import { MAX_BATCH_BYTES } from '../../protocol/conversation.ts';

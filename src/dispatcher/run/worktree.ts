@@ -3,7 +3,7 @@ import { passed } from '../../crash-points.ts';
 import { CrosstalkError, reasonOf } from '../../errors.ts';
 import type { BranchOnRecord } from '../../protocol/text/branch.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
-import { someOf } from '../../protocol/text/unserved.ts';
+import { someOf } from '../../protocol/text/words.ts';
 import { chainLevels } from '../../protocol/causality.ts';
 import type { Tier } from '../../protocol/files/host-file.ts';
 import { suffixOf } from '../../protocol/names.ts';
@@ -15,7 +15,7 @@ import { branchTip, findSource, nameOf } from '../../transport/worktree/source.t
 import type { Briefing } from './briefing.ts';
 import type { TreePlace, PlaceApp } from './workplace.ts';
 import { workdirOf } from '../laying/workdir.ts';
-import type { FoundSecret } from '../../protocol/text/found-secret.ts';
+import type { FoundSecret } from '../../protocol/text/secrets.ts';
 import { addedBy } from '../../transport/worktree/added.ts';
 import { gitForRemote, pushBranch } from '../../transport/worktree/push.ts';
 

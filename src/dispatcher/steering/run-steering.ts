@@ -1,7 +1,7 @@
 import { passed } from '../../crash-points.ts';
 import { reasonOf } from '../../errors.ts';
 import type { Log } from '../../log.ts';
-import { MAX_STEERED, type Steered } from '../../protocol/steered.ts';
+import { MAX_STEERED, type Steered } from '../../protocol/talk.ts';
 import type { Reached } from '../../runner/runner.ts';
 
 /** The run that is told something, as far as that changes it. */

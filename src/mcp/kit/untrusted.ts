@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { withoutTrailing } from '../../protocol/text/trailing.ts';
+import { withoutTrailing } from '../../protocol/text/quoted.ts';
+import type { MessageJson } from '../../operations/shapes/as-json.ts';
 
 /** The most characters of one text in a result; the rest can be read from where it was cut. */
 export const TEXT_LIMIT = 16_000;
@@ -127,4 +128,33 @@ export function oneLine(text: string): string {
 
 function withoutHalf(text: string): string {
   return /[\uD800-\uDBFF]$/.test(text) ? text.slice(0, -1) : text;
+}
+
+/**
+ * A message for a result: its text, the answers that it offers, the schema that it names, what its
+ * sender called the files that it brings along, and why a branch was held are marked as untrusted.
+ *
+ * @param offset the number of characters of the text to leave out at its beginning
+ */
+export function markedMessage(marks: Untrusted, json: MessageJson, offset = 0): object {
+  const { relPath, from, body, options, files, schema, branch } = json;
+  const more = (at: number): string => readOn(relPath, at);
+  const whole = (): string => readOn(relPath, 0);
+  return {
+    ...json,
+    ...(options && { options: options.map((option) => marks.mark(option, from, whole)) }),
+    ...(schema !== undefined && { schema: marks.mark(schema, from, whole) }),
+    ...(files && {
+      files: files.map((file) => ({ ...file, name: marks.mark(file.name, from, whole) })),
+    }),
+    ...(branch?.held !== undefined && {
+      branch: { ...branch, held: marks.mark(branch.held, from, whole) },
+    }),
+    body: marks.mark(body, from, more, offset),
+  };
+}
+
+/** How a caller can continue to read where a text was cut. */
+function readOn(relPath: string, offset: number): string {
+  return `read with ${JSON.stringify({ message: relPath, offset })}`;
 }

@@ -4,9 +4,8 @@ import type { Context } from '../../operations/context.ts';
 import { messageJson } from '../../operations/shapes/as-json.ts';
 import { reasonsOf } from '../../operations/waiting/words.ts';
 import { isAnswer } from '../../protocol/owed.ts';
-import { defined, shapes, tool, type Tool, type Z } from '../kit/tool.ts';
-import { reporting } from '../kit/waiting.ts';
-import { markedMessage } from '../kit/message.ts';
+import { defined, shapes, tool, type Tool, type Z, reporting } from '../kit/tool.ts';
+import { markedMessage } from '../kit/untrusted.ts';
 import { DEFAULT_WAIT_S, schemaInput, sharedInput } from './messages.ts';
 
 /** The tool that asks a question and waits for its answer. */

@@ -7,7 +7,7 @@ import { resolveFrom } from '../../operations/lookup/resolve.ts';
 import { thread, type ThreadNode } from '../../operations/tracing/thread.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { shown } from '../../protocol/text/result.ts';
-import { parseSince } from '../../protocol/text/since.ts';
+import { parseSince } from '../../protocol/text/times.ts';
 import {
   defined,
   shapes,

@@ -15,9 +15,9 @@ import {
   type Tool,
   type ToolCall,
   type Z,
+  awaitReplies,
 } from '../kit/tool.ts';
-import { markedMessage } from '../kit/message.ts';
-import { awaitReplies } from '../kit/waiting.ts';
+import { markedMessage } from '../kit/untrusted.ts';
 import type { Replied } from '../../operations/reading/replies.ts';
 import { reasonsOf } from '../../operations/waiting/words.ts';
 

@@ -3,7 +3,7 @@ import { inbox } from '../../operations/reading/inbox.ts';
 import { cancel } from '../../operations/sending/cancel.ts';
 import { reply } from '../../operations/sending/reply.ts';
 import { inboxJson, sentJson } from '../../operations/shapes/as-json.ts';
-import { markedMessage } from '../kit/message.ts';
+import { markedMessage } from '../kit/untrusted.ts';
 import { defined, shapes, tool, type Tool, type Z } from '../kit/tool.ts';
 import { sharedInput } from './messages.ts';
 

@@ -8,16 +8,15 @@ import { isMemoryFile, memorySuffix, parseMemoryFile } from '../../protocol/file
 import { suffixOf } from '../../protocol/names.ts';
 import { secretsOf } from '../setup/secrets.ts';
 import { Worktrees } from '../../state/worktrees.ts';
-import { saidSecrets } from '../../protocol/text/found-secret.ts';
+import { saidSecrets } from '../../protocol/text/secrets.ts';
 import { nameText } from '../../protocol/approval/text.ts';
 import { listHeld } from '../health/held-secrets.ts';
 import { knownActors } from '../setup/actors.ts';
 import { knownSkills } from '../skills/list.ts';
 import { knownHost } from '../setup/approvals.ts';
-import type { MessageFile } from '../lookup/arrivals.ts';
+import { type MessageFile, newestFirst } from '../lookup/arrivals.ts';
 import { tipOf, withContext, type Context } from '../context.ts';
 import type { Surroundings } from '../locate.ts';
-import { newestFirst } from '../lookup/newest.ts';
 
 /** A candidate for a word of a command line, with its description. */
 interface Found {

@@ -1,5 +1,5 @@
 import { CrosstalkError } from '../../errors.ts';
-import { replyText } from '../../protocol/choice.ts';
+import { replyText } from '../../protocol/talk.ts';
 import type { Message } from '../../protocol/message.ts';
 import type { Decision } from '../../protocol/text/decision.ts';
 import type { Context } from '../context.ts';

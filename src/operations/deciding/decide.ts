@@ -14,7 +14,7 @@ import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { acquire } from '../../state/lock.ts';
 import { tipOf, type Context } from '../context.ts';
 import { queuedDecisions } from '../lookup/queued.ts';
-import { isOfHere, waitingHere, type WaitingHere } from '../lookup/waiting-here.ts';
+import { isOfHere, waitingHere, type WaitingHere } from '../lookup/open-proposals.ts';
 import { noteSeen } from '../lookup/seen.ts';
 import { resolveFrom } from '../lookup/resolve.ts';
 import { findFile, shownMessage } from '../reading/read.ts';

@@ -13,7 +13,7 @@ import { sweep } from '../../state/sweep.ts';
 import { Store } from '../../store/store.ts';
 import { namesOf } from '../../state/state-paths.ts';
 import { shareConnections, type Context } from '../context.ts';
-import { serveSend } from '../sending/serve-send.ts';
+import { serveSend } from '../sending/perform.ts';
 import { entryPath } from '../service/machine.ts';
 import { knowSecrets } from '../setup/secrets.ts';
 import { prepareBin } from '../shim.ts';

@@ -1,7 +1,7 @@
 import { ADAPTERS, warmOf, type Adapter } from '../../agents/sessions/warm-of.ts';
 import { runBounded } from '../../runner/bounded-program.ts';
 import { knownHost } from '../setup/approvals.ts';
-import { programOf } from '../setup/agent-states.ts';
+import { programOf } from '../setup/agents.ts';
 import type { Context } from '../context.ts';
 import type { Check } from './check.ts';
 import { findBackend } from '../../runner/sandbox/bubblewrap.ts';

@@ -1,6 +1,5 @@
 import { countOf } from '../../protocol/text/amounts.ts';
-import { noDispatcher, remoteAway } from '../../protocol/text/dispatcher.ts';
-import { endsByItself } from '../../protocol/text/reasons.ts';
+import { noDispatcher, remoteAway, endsByItself } from '../../protocol/text/words.ts';
 import { heldProblems } from './held-agents.ts';
 import { toolProblems } from './actor-tools.ts';
 import { letterFindings } from './letter-findings.ts';

@@ -1,5 +1,5 @@
 import { formatAddress } from '../../protocol/address.ts';
-import { saidSecrets, type FoundSecret } from '../../protocol/text/found-secret.ts';
+import { saidSecrets, type FoundSecret } from '../../protocol/text/secrets.ts';
 import { placeOf } from '../../protocol/layout.ts';
 import { parseMessage } from '../../protocol/message.ts';
 import { isSuspicious } from '../../secrets/suspicious.ts';

@@ -1,5 +1,4 @@
-import { endsByItself, reasonInWords } from '../../protocol/text/reasons.ts';
-import { withoutSequences } from '../../protocol/text/steering.ts';
+import { endsByItself, reasonInWords, withoutSequences } from '../../protocol/text/words.ts';
 import { BudgetHolds } from '../../state/bills/budget-holds.ts';
 import { RunBudget } from '../../state/run-budget.ts';
 import type { Tier } from '../../protocol/files/host-file.ts';

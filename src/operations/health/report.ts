@@ -1,5 +1,5 @@
 import type { OutputNote } from '../../agents/output/plain-call.ts';
-import type { WebTool } from '../../api/now.ts';
+import type { WebTool, WebHostWord, WebMachine } from '../../api/now.ts';
 import type { HeldChange } from '../../protocol/approval/approval.ts';
 import type { DeadLetter } from '../../state/dead-letters.ts';
 import type { Heartbeat } from '../../state/heartbeat.ts';
@@ -7,7 +7,6 @@ import type { OpenPermission } from '../../state/permissions/open-permissions.ts
 import type { Headroom } from '../../state/remote-budget.ts';
 import type { Pause } from '../../state/pause.ts';
 import { type Finding, act } from './finding.ts';
-import type { WebHostWord, WebMachine } from '../../api/machines.ts';
 import type { GatedMail } from '../lookup/gated.ts';
 import type { WarmSession } from './warm-sessions.ts';
 import type { HeldAgent } from './held-agents.ts';

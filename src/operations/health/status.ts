@@ -33,7 +33,7 @@ import { judge, type Facts } from './health.ts';
 import { listHeld } from './held-secrets.ts';
 import { heldAgents } from './held-agents.ts';
 import { otherMachines } from '../lookup/machines.ts';
-import { hostWords } from '../lookup/host-words.ts';
+import { hostWords } from '../lookup/heard.ts';
 import { warmSessions } from './warm-sessions.ts';
 import { parkedOnRecord } from './parked-finding.ts';
 import { mailForNobody } from './nobody.ts';

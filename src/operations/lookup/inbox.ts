@@ -16,7 +16,7 @@ import { messageKey, type MessageRef } from '../../protocol/message-ref.ts';
 import type { Seen } from '../../state/people/seen.ts';
 import { tipOf, type Context } from '../context.ts';
 import { withIndex, type IndexOptions } from '../index/indexing.ts';
-import { messagesAt } from './messages-at.ts';
+import { messagesAt } from './arrivals.ts';
 import { believed, marked } from './marked.ts';
 import { OpenProposals } from './open-proposals.ts';
 import { queuedMessages } from './queued.ts';

@@ -1,4 +1,4 @@
-import type { WebMachine } from '../../api/machines.ts';
+import type { WebMachine } from '../../api/now.ts';
 import { silenceLimit, type Heartbeat } from '../../state/heartbeat.ts';
 
 /**

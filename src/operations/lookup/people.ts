@@ -1,12 +1,44 @@
 import { hasProfile } from '../../bus/peers.ts';
 import type { Index } from '../../index/index.ts';
 import { namesIn, newestBy } from '../../index/nobody.ts';
-import { EVERYONE, type Address } from '../../protocol/address.ts';
+import { EVERYONE, type Address, formatAddress, parseRecipients } from '../../protocol/address.ts';
 import type { Serving } from '../../protocol/owed.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { tipOf, type Context } from '../context.ts';
 import { withIndex } from '../index/indexing.ts';
-import { servedBy, unservedLine } from './serving.ts';
+import { didYouMean } from '../../protocol/text/nearest.ts';
+import { unservedInWords, someOf } from '../../protocol/text/words.ts';
+import { hostsOf } from '../view.ts';
+import { readHosts } from '../../bus/host.ts';
+import type { HostFile, Tier } from '../../protocol/files/host-file.ts';
+import { shown } from '../../protocol/text/result.ts';
+import { resolveFrom } from './resolve.ts';
+
+/** Who serves whom, by the host files at the newest commit known here. */
+export interface Served {
+  serving: Serving[];
+  /** Paths of host files that cannot be read: what these serve is not known. */
+  unreadable: string[];
+}
+
+/** Reads who serves whom. */
+export async function servedBy(context: Context): Promise<Served> {
+  const entries = await hostsOf(context);
+  return {
+    serving: entries.flatMap(({ result }) =>
+      result.ok ? [{ alias: result.value.alias, actors: [...result.value.actors.keys()] }] : [],
+    ),
+    unreadable: entries.flatMap(({ path, result }) => (result.ok ? [] : [escapeInvisible(path)])),
+  };
+}
+
+/** What is to be said of an addressee that no host serves, with the name that was probably meant. */
+export function unservedLine({ name, host }: Address, serving: readonly Serving[]): string {
+  const address = formatAddress(host === undefined ? { name } : { name, host });
+  const aliases = serving.flatMap(({ alias, actors }) => (actors.includes(name) ? [alias] : []));
+  const names = serving.flatMap(({ actors }) => actors);
+  return `${unservedInWords(address, aliases)}${aliases.length > 0 ? '' : didYouMean(name, names)}`;
+}
 
 /** Milliseconds for the index: somebody waits for what is said by it. */
 const PATIENCE_MS = 2000;
@@ -100,4 +132,101 @@ export async function whoHas(
   }
   const [path] = unreadable;
   return path === undefined ? undefined : `${path} cannot be read, and may serve it`;
+}
+
+/** What the host files say of a message's addressees that its sender did not expect. */
+interface Surprises {
+  /** The addressees that no host serves, in words. */
+  unserved: string[];
+  /** The addressees that do not have the tier that is asked for, in words. */
+  untiered: string[];
+}
+
+/**
+ * Warns about addressees that no host serves, since their messages wait (cli.md), and about a tier
+ * that nobody has. What goes to a person needs no warning.
+ *
+ * @param known what was found before the message was published; a remote may know better
+ * @param news asks the remote; false where it was asked already
+ */
+export async function noteSurprises(
+  context: Context,
+  message: Asked,
+  known: Surprises,
+  news: { ask: () => Promise<boolean> },
+): Promise<void> {
+  const asked = known.unserved.length > 0 && (await news.ask());
+  const { unserved, untiered } = asked ? await surprisesOf(context, message) : known;
+  for (const line of [...unserved, ...untiered]) context.note(line);
+}
+
+interface Asked {
+  addressees: readonly Address[];
+  tier: string | undefined;
+}
+
+/** Looks up who serves the addressees, and in which tiers. */
+export async function surprisesOf(
+  context: Context,
+  { addressees, tier }: Asked,
+): Promise<Surprises> {
+  const named = addressees.filter(({ name }) => name !== EVERYONE);
+  if (named.length === 0) return { unserved: [], untiered: [] };
+  const tip = await tipOf(context);
+  const entries = await readHosts(context.transport, tip);
+  const hosts = entries.flatMap(({ result }) => (result.ok ? [result.value] : []));
+  const servers = hosts.map(({ alias, actors }) => ({ alias, actors: [...actors.keys()] }));
+  const found: Surprises = { unserved: [], untiered: [] };
+  for (const address of named) {
+    const { name, host } = address;
+    const serving = hosts.filter(({ actors }) => actors.has(name));
+    const there = serving.filter(({ alias }) => host === undefined || alias === host);
+    if (there.length === 0) {
+      if ((await isPerson(context, tip, address)) !== true)
+        found.unserved.push(unservedLine(address, servers));
+    } else if (tier !== undefined) found.untiered.push(...untieredLine(name, tier, there));
+  }
+  return found;
+}
+
+function untieredLine(name: string, wanted: string, serving: readonly HostFile[]): string[] {
+  const tiers = serving.map(({ actors }): readonly Tier[] => actors.get(name) ?? []);
+  const names = [...new Set(tiers.flat().map((tier) => tier.name))];
+  if (names.includes(wanted)) return [];
+  const instead = [...new Set(tiers.flatMap(([first]) => (first === undefined ? [] : first.name)))];
+  return [
+    `${name} has no tier ${shown(wanted)}, only ${someOf(names)}, so ${someOf(instead)} takes the message${didYouMean(wanted, names)}`,
+  ];
+}
+
+/** A new schedule or subscription, as far as it says who writes to whom. */
+interface Added {
+  /** The addressees as given. */
+  to: string | undefined;
+  /** The sender, if one is named. */
+  from: string | undefined;
+  login: string;
+}
+
+/**
+ * The sender of what a schedule or a subscription sends, to whom the answers go: whoever is named, otherwise
+ * whoever adds it.
+ *
+ * @returns undefined for somebody who adds a message to themselves, and would not see their own
+ * @throws CrosstalkError `usage` for a sender that is not a name
+ */
+export function senderOfAdded(context: Context, { to, from, login }: Added): string | undefined {
+  const sender = resolveFrom(context, from, login);
+  const addressees = parseRecipients(to ?? '').to;
+  const isToThemselves = addressees.some(({ name }) => name === sender);
+  return from === undefined && isToThemselves ? undefined : sender;
+}
+
+/** Warns about addressees whom no host serves, and about a tier that they do not have, as `send` does. */
+export async function noteUnserved(
+  context: Context,
+  { to, tier }: { to: readonly Address[]; tier?: string },
+): Promise<void> {
+  const { unserved, untiered } = await surprisesOf(context, { addressees: to, tier });
+  for (const line of [...unserved, ...untiered]) context.note(line);
 }

@@ -5,7 +5,7 @@ import type { MessageRef } from '../../protocol/message-ref.ts';
 import { relPathAt } from '../../protocol/names.ts';
 import { Seen } from '../../state/people/seen.ts';
 import { tipOf, type Context } from '../context.ts';
-import { newestFirst } from './newest.ts';
+import { newestFirst } from './arrivals.ts';
 
 /** A message that was shown whole. */
 export type ShownMessage = MessageRef & { message: Pick<Message, 'from' | 'to'> };

@@ -7,7 +7,7 @@ import {
   type MemoryKind,
 } from '../../protocol/files/memory.ts';
 import { namedHeads } from '../../protocol/files/memory-links.ts';
-import { isOneLine } from '../../protocol/text/one-line.ts';
+import { isOneLine } from '../../protocol/text/quoted.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { refreshOrNote, type Context } from '../context.ts';
 import { readMemories, resolveMemory, type Memories, type StoredMemory } from './memories.ts';

@@ -1,6 +1,6 @@
 import { CrosstalkError } from '../../errors.ts';
 import { MAX_SUPERSEDED, type Memory, type MemoryChange } from '../../protocol/files/memory.ts';
-import { isOneLine } from '../../protocol/text/one-line.ts';
+import { isOneLine } from '../../protocol/text/quoted.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { refreshOrNote, type Context } from '../context.ts';
 import { resolveFrom } from '../lookup/resolve.ts';

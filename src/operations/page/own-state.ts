@@ -1,7 +1,7 @@
 import type { MessageRef } from '../../protocol/message-ref.ts';
 import { decodeTime } from 'ulid';
 import { placeOf } from '../../protocol/layout.ts';
-import { withoutSequences } from '../../protocol/text/steering.ts';
+import { withoutSequences } from '../../protocol/text/words.ts';
 import type { WebDeadLetter, WebOutboxEntry, WebRun } from '../../api/api.ts';
 import type { DeadLetter } from '../../state/dead-letters.ts';
 import { loadHeartbeat } from '../../state/heartbeat.ts';

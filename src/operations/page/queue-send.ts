@@ -15,7 +15,7 @@ import { steer, type SteerInput } from '../sending/steer.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { filesProblem } from '../../protocol/attached.ts';
 import { shown } from '../../protocol/text/result.ts';
-import { attachmentOf, type Attachment } from '../sending/attachment.ts';
+import { attachmentOf, type Attachment } from '../sending/attached.ts';
 
 /** Milliseconds for the dispatcher to report its push; the message is safe meanwhile. */
 const ANSWER_LIMIT_MS = 120_000;

@@ -6,9 +6,15 @@ import { excerptOf } from '../../protocol/text/excerpt.ts';
 import { relPathAt } from '../../protocol/names.ts';
 import { CANCELLED } from '../../protocol/cancel.ts';
 import { markOf, type Mark } from '../../protocol/owed.ts';
-import { arrivals, byTime, CHUNK, readFiles, type Arrival } from '../lookup/arrivals.ts';
+import {
+  arrivals,
+  byTime,
+  CHUNK,
+  readFiles,
+  type Arrival,
+  newestFirst,
+} from '../lookup/arrivals.ts';
 import { tipOf, type Context } from '../context.ts';
-import { newestFirst } from '../lookup/newest.ts';
 
 /** The parts of a message that are kept for the overview: everything except its text. */
 export interface Trace {

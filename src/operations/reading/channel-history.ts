@@ -1,6 +1,11 @@
-import { CHUNK, readFiles, type Arrival, type MessageFile } from '../lookup/arrivals.ts';
+import {
+  CHUNK,
+  readFiles,
+  type Arrival,
+  type MessageFile,
+  newestFirst,
+} from '../lookup/arrivals.ts';
 import type { Context } from '../context.ts';
-import { newestFirst } from '../lookup/newest.ts';
 
 /**
  * The messages of one channel at a commit, from the newest back. Only requested messages are read,

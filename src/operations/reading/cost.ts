@@ -12,8 +12,7 @@ import {
   type SumsBy,
 } from '../../state/bills/ledger-sums.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
-import { byTime, CHUNK, readFiles, type Arrival } from '../lookup/arrivals.ts';
-import { newestFirst } from '../lookup/newest.ts';
+import { byTime, CHUNK, readFiles, type Arrival, newestFirst } from '../lookup/arrivals.ts';
 import type { CostBy } from './cost-by.ts';
 import { startedBy } from '../../protocol/automation/firing.ts';
 import { ledBy } from '../../protocol/automation/follow-up.ts';

@@ -2,10 +2,16 @@ import type { Address } from '../../protocol/address.ts';
 import type { Channel } from '../../protocol/files/channel.ts';
 import type { Located, Message } from '../../protocol/message.ts';
 import { relPathAt } from '../../protocol/names.ts';
-import { arrivals, CHUNK, readFiles, type Arrival, type MessageFile } from '../lookup/arrivals.ts';
+import {
+  arrivals,
+  CHUNK,
+  readFiles,
+  type Arrival,
+  type MessageFile,
+  newestFirst,
+} from '../lookup/arrivals.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
 import { marked } from '../lookup/marked.ts';
-import { newestFirst } from '../lookup/newest.ts';
 import {
   cancellationsHere,
   forceIn,

@@ -13,7 +13,7 @@ import { withoutLines } from '../../protocol/automation/fields.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
 import { deliverOrNote, type Delivered } from '../deliver.ts';
-import { noteUnserved, senderOfAdded } from '../lookup/adding.ts';
+import { noteUnserved, senderOfAdded } from '../lookup/people.ts';
 import { resolveChannel, resolveFrom } from '../lookup/resolve.ts';
 import { knownHost } from '../setup/approvals.ts';
 import { findSchedule, upcomingOf } from './list.ts';

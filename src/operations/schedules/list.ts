@@ -1,4 +1,4 @@
-import type { WebSchedule } from '../../api/schedules.ts';
+import type { WebSchedule } from '../../api/automation.ts';
 import { ScheduleFiles, type ScheduleFile } from '../../bus/automation/schedules.ts';
 import { Occurrences } from '../../protocol/automation/occurrences.ts';
 import { recipientsOf, zoneOf, type Schedule } from '../../protocol/automation/schedule.ts';
@@ -7,7 +7,7 @@ import { cost } from '../reading/cost.ts';
 import { knownHost } from '../setup/approvals.ts';
 import { machineZone, noZone } from '../machine-zone.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
-import { namedFile } from '../lookup/named-file.ts';
+import { namedFile } from '../lookup/naming.ts';
 
 /** A schedule as `schedule list` shows it. Printed under these names; times are ISO 8601 in UTC. */
 export interface ShownSchedule extends WebSchedule {

@@ -1,14 +1,107 @@
 import { CrosstalkError } from '../../errors.ts';
 import type { Context } from '../context.ts';
-import { parseRecipients } from '../../protocol/address.ts';
+import { parseRecipients, EVERYONE } from '../../protocol/address.ts';
 import { asksSeveral } from '../../protocol/owed.ts';
 import type { MessageRef } from '../../protocol/message-ref.ts';
 import { addSeen, noteSeen, type ShownMessage } from '../lookup/seen.ts';
-import type { Ending, Replied } from '../reading/replies.ts';
-import type { AskEvents } from './await-answer.ts';
+import { type Ending, type Replied, replies, type RepliesInput } from '../reading/replies.ts';
 import { earlyAnswer, type DispatcherPlace, send, type Sender, type SendOptions } from './send.ts';
 import type { SendInput, Sent } from './input.ts';
-import { Way } from './way.ts';
+import type { Located, Message } from '../../protocol/message.ts';
+import { interimOf } from '../waiting/standing.ts';
+import { reply, type ReplyInput } from './reply.ts';
+import { wait } from '../../wait.ts';
+
+/**
+ * Where an interrupted question is: nowhere, and it never will be; with a dispatcher, which may send it;
+ * or safe on disk, or on the bus.
+ */
+export type Reached = 'nowhere' | 'handed' | 'recorded';
+
+/** Milliseconds after which a write that hangs is not waited for any more. */
+const PATIENCE_MS = 2000;
+
+type Stage = 'nowhere' | 'handing' | 'handed' | 'recording' | 'recorded';
+
+/**
+ * How far a question has got on its way, so that what is said of it once its asker is interrupted is true:
+ *
+ *     nowhere → handing → handed → recorded                    a dispatcher was asked, and has sent it
+ *     nowhere → handing → nowhere → recording → recorded       there is none, so this process sends it
+ *
+ * Once the signal is aborted, nothing leaves `nowhere`. What is between two certain stages then, a request
+ * that is being written to a socket or an entry that is being written to the disk, is awaited.
+ */
+export class Way {
+  readonly #signal: AbortSignal;
+  #at: Stage = 'nowhere';
+  #failure: { error: unknown } | undefined;
+  #onMove: () => void = () => undefined;
+
+  constructor(signal: AbortSignal) {
+    this.#signal = signal;
+  }
+
+  /** A dispatcher is asked, if there is one. */
+  handing(): void {
+    this.#move('handing');
+  }
+
+  /** A dispatcher was asked. */
+  handed(): void {
+    if (this.#at === 'handing') this.#move('handed');
+  }
+
+  /** It is left to this process; a dispatcher that was asked, and has not answered, may send it all the same. */
+  alone(): void {
+    if (this.#at === 'handing') this.#move('nowhere');
+  }
+
+  /**
+   * It is about to be written to disk.
+   *
+   * @throws the reason of the signal when that is aborted: nothing may be written any more
+   */
+  recording(): void {
+    this.#signal.throwIfAborted();
+    if (this.#at === 'nowhere') this.#move('recording');
+  }
+
+  /** It is safe on disk, or on the bus. */
+  recorded(): void {
+    this.#move('recorded');
+  }
+
+  /** The sending has come to nothing. */
+  failed(error: unknown): void {
+    if (!this.#isBetween) return;
+    this.#failure = { error };
+    this.#onMove();
+  }
+
+  /**
+   * Where the question is, once its asker is interrupted.
+   *
+   * @throws what the sending failed of meanwhile, if it did
+   */
+  async reached(): Promise<Reached> {
+    if (this.#isBetween && this.#failure === undefined) {
+      const moved = new Promise<void>((resolve) => (this.#onMove = resolve));
+      await Promise.race([moved, wait(PATIENCE_MS)]);
+    }
+    if (this.#failure !== undefined) throw this.#failure.error;
+    return this.#at === 'nowhere' || this.#at === 'recorded' ? this.#at : 'handed';
+  }
+
+  get #isBetween(): boolean {
+    return this.#at === 'handing' || this.#at === 'recording';
+  }
+
+  #move(to: Stage): void {
+    this.#at = to;
+    this.#onMove();
+  }
+}
 
 /** A question, and what became of it. */
 export interface Asked {
@@ -128,12 +221,10 @@ async function askOn(
     const since = handed?.since ?? (await tipOf(context));
     signal.throwIfAborted();
     opened(context);
-    const waiting = import('./await-answer.ts');
     const sent = await unlessAborted(sending, signal);
     const ref = questionIn(sent);
     if (handed === undefined) events.onSent?.(ref, sent);
     const left = handed === undefined ? timeout : timeout - (performance.now() - begun);
-    const { answered } = await waiting;
     const { ending, found } = await answered(
       context,
       { ...input, from: sent.from },
@@ -176,4 +267,91 @@ async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<
   } finally {
     signal.removeEventListener('abort', abort);
   }
+}
+
+/** What happens between a question and its answer. */
+export interface AskEvents {
+  onDurable?: SendOptions['onDurable'];
+  /** Called when the asker is interrupted, before the asking ends, with where the question is. */
+  onInterrupted?: (reached: Reached) => void;
+  /** The question is on the bus, or safely queued. */
+  onSent?: (question: MessageRef, sent: Sent) => void;
+  /** Something holds the answer up, in one line; each line comes once. */
+  heldUp?: (line: string) => void;
+  /** Called before each wait with what is known by then. */
+  waits?: (question: Replied) => void;
+  /**
+   * A word on the way to the answer, which may be a question back.
+   *
+   * @param answer replies to it; the actor goes on with the question then
+   * @param asker who has asked
+   */
+  spoke?: (word: Located, answer: (body: string) => Promise<Sent>, asker: string) => void;
+  /** Replies to such a word in the place of {@link reply}. */
+  answerWith?: (context: Context, word: Message, input: ReplyInput) => Promise<Sent>;
+  /**
+   * Called when nobody owes an answer any more: whether that is the end, or the asker has just replied to
+   * a question back.
+   */
+  isOver?: (question: Replied) => Promise<boolean>;
+}
+
+/**
+ * Waits for the answer to a question, and passes on what is said until then.
+ *
+ * @param asker who has asked, and replies to a question back
+ * @param limits `wait` and `timeout` as for {@link replies}; `since`: a commit at which little or nothing was said to it
+ */
+async function answered(
+  context: Context,
+  { login, from }: { login: string; from: string },
+  { timeout, ref, ...rest }: Omit<RepliesInput, 'messages'> & { since: string; ref: MessageRef },
+  { heldUp, waits, spoke, answerWith, isOver }: AskEvents,
+): Promise<{ ending: Ending; found: Replied[] }> {
+  const deadline = performance.now() + timeout;
+  const heard = new Set<string>();
+  const lines = new Set<string>();
+  const listen = ([question]: readonly Replied[]): void => {
+    for (const word of wordsOf(question)) {
+      if (heard.has(word.relPath) || heard.size >= MOST_WORDS) continue;
+      heard.add(word.relPath);
+      const input = { message: `${ref.channel}/${word.relPath}`, login, from };
+      const answer = (body: string): Promise<Sent> => {
+        const said = { ...input, body, isNew: false, wait: true };
+        return answerWith?.(context, word.message, said) ?? reply(context, said);
+      };
+      spoke?.(word, answer, from);
+    }
+  };
+  for (;;) {
+    const ended = await replies(context, {
+      messages: [ref],
+      timeout: Math.max(0, deadline - performance.now()),
+      ...rest,
+      heldUp: (line) => {
+        if (!lines.has(line)) heldUp?.(line);
+        lines.add(line);
+      },
+      waits: (found) => {
+        listen(found);
+        if (found[0] !== undefined) waits?.(found[0]);
+      },
+    });
+    listen(ended.found);
+    const [question] = ended.found;
+    if (ended.ending !== 'over' || question === undefined) return ended;
+    if ((await isOver?.(question)) !== false) return ended;
+  }
+}
+
+/** The most words on the way to an answer that are shown. */
+const MOST_WORDS = 20;
+
+/** The words of those who were asked: nobody else may ask back. */
+function wordsOf(question: Replied | undefined): Located[] {
+  if (question === undefined) return [];
+  const names = new Set(question.question?.to.map(({ name }) => name));
+  return interimOf(question).filter(
+    ({ message }) => names.has(message.from) || names.has(EVERYONE),
+  );
 }

@@ -1,13 +1,49 @@
 import { passed } from '../../crash-points.ts';
 import { CrosstalkError, reasonOf } from '../../errors.ts';
 import { attachedPath } from '../../protocol/layout.ts';
-import { filesProblem, type AttachedFile } from '../../protocol/attached.ts';
+import {
+  filesProblem,
+  type AttachedFile,
+  isFileName,
+  typeOfBytes,
+  apart,
+  HIGHEST_BYTES,
+} from '../../protocol/attached.ts';
 import type { Blob } from '../../protocol/commit.ts';
 import { shown } from '../../protocol/text/result.ts';
-import type { SideFiles } from '../../state/side-files.ts';
-import { sha256Of } from '../../state/side-files.ts';
+import { type SideFiles, sha256Of } from '../../state/side-files.ts';
 import type { Context } from '../context.ts';
-import { assertName } from './attachment.ts';
+import { constants } from 'node:fs';
+import { open, realpath } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { readWhole } from '../../plain-file.ts';
+
+/** A file that is being sent, with its bytes. */
+export interface Attachment {
+  file: AttachedFile;
+  bytes: Uint8Array;
+}
+
+/**
+ * A file as it is sent.
+ *
+ * @param name without folders
+ * @throws CrosstalkError `usage` for a name that would deceive whoever reads it
+ */
+export function attachmentOf(name: string, bytes: Uint8Array): Attachment {
+  assertName(name);
+  const type = typeOfBytes(bytes);
+  return { file: { sha256: sha256Of(bytes), name, bytes: bytes.length, type }, bytes };
+}
+
+/** @throws CrosstalkError `usage` */
+function assertName(name: string): void {
+  if (isFileName(name)) return;
+  throw new CrosstalkError(
+    'usage',
+    `not attached: ${shown(name)} is no name for a file that is sent; give it one of at most 255 characters, without slashes and invisible characters`,
+  );
+}
 
 /** Where the bytes of a file are until they are kept; undefined when they are not there. */
 export type BytesFor = (file: AttachedFile) => Promise<Uint8Array | undefined>;
@@ -74,4 +110,42 @@ async function keep(
       `not attached: the bytes of ${shown(file.name)} are not here, or were changed while it was sent; send the message again`,
     );
   if (given !== undefined) await side.put(id, file.sha256, given);
+}
+
+/**
+ * The bytes of a file that a person attaches, as they are now. A symlink is followed to a regular file.
+ *
+ * @param file may be relative to `cwd`
+ * @param given `asked`: the option or command that names it, for errors; `limit`: the bytes it may have
+ * @throws CrosstalkError `usage` for what is no regular file, or too large
+ */
+export async function bytesOnDisk(
+  cwd: string,
+  file: string,
+  { asked, limit }: { asked: '--attach' | '/attach'; limit: number },
+): Promise<Buffer> {
+  const refused = (why: string): CrosstalkError =>
+    new CrosstalkError('usage', `${asked} ${shown(file)} ${why}`);
+  const { O_RDONLY, O_NONBLOCK } = constants;
+  const path = await realpath(resolve(cwd, file)).catch((error: unknown) => {
+    throw refused(`cannot be read: ${reasonOf(error)}; name another`);
+  });
+  // Opening a named pipe would wait until somebody writes into it.
+  const handle = await open(path, O_RDONLY | O_NONBLOCK).catch((error: unknown) => {
+    throw refused(`cannot be read: ${reasonOf(error)}; name another`);
+  });
+  try {
+    const stats = await handle.stat();
+    if (!stats.isFile())
+      throw refused('is no regular file; pack a folder into an archive, and attach that');
+    if (stats.size > limit)
+      throw refused(
+        `has ${apart(stats.size, HIGHEST_BYTES)}, and all files of a message at most ${apart(HIGHEST_BYTES, stats.size)}; put it elsewhere and send where it is`,
+      );
+    const bytes = await readWhole(handle, stats.size);
+    if (typeof bytes === 'string') throw refused(bytes);
+    return bytes;
+  } finally {
+    await handle.close();
+  }
 }

@@ -1,9 +1,15 @@
 import { linkOf, type DispatchLink } from '../../agents/dispatch-variables.ts';
 import { filesIn } from '../../protocol/attached.ts';
 import { isRecord } from '../../state/files.ts';
-import { dispatchOf, writerOf, type Surroundings } from '../locate.ts';
-import type { SendInput } from './input.ts';
+import { dispatchOf, writerOf, type Surroundings, locateTransport } from '../locate.ts';
+import type { SendInput, Sent } from './input.ts';
 import type { Marks } from './marks.ts';
+import { realpathSync } from 'node:fs';
+import { findEar } from '../../dispatcher/socket/ear.ts';
+import { ask } from '../../dispatcher/socket/wake.ts';
+import { likelyState } from '../../state/directory.ts';
+import type { ErrorCode } from '../../errors.ts';
+import { isChannelId, isName, isRelPath } from '../../protocol/names.ts';
 
 /** A {@link SendInput} for another process, which uses no environment. */
 export interface HandedInput extends SendInput {
@@ -71,4 +77,150 @@ function isDispatchLink(value: unknown): value is DispatchLink {
   return (
     [id, host, channel, tip].every(isText) && Array.isArray(triggers) && triggers.every(isText)
   );
+}
+
+const OID = /^[0-9a-f]{40}([0-9a-f]{24})?$/;
+
+/** The error codes that an answer may contain; any other becomes `internal`. */
+const CODES: readonly string[] = [
+  'usage',
+  'not_found',
+  'ambiguous',
+  'invalid',
+  'git_failed',
+  'locked',
+  'unsupported_version',
+  'timed_out',
+  'refused',
+  'held',
+] satisfies ErrorCode[];
+
+/**
+ * Parses the answer to a `send` that arrived over a socket, without trusting its sender.
+ *
+ * @returns undefined for what is not an answer: the command then does the work itself
+ */
+export function parseSendAnswer(value: unknown): SendAnswer | undefined {
+  if (!isRecord(value)) return undefined;
+  const notes = textsOf(value['notes']);
+  const { error } = value;
+  if (isRecord(error) && typeof error['message'] === 'string') {
+    const code = CODES.includes(String(error['code'])) ? (error['code'] as ErrorCode) : 'internal';
+    return { error: { code, message: error['message'] }, notes };
+  }
+  const sent = parseSent(value['sent']);
+  const { since } = value;
+  if (sent === undefined) return undefined;
+  return { sent, notes, ...(typeof since === 'string' && OID.test(since) && { since }) };
+}
+
+function parseSent(value: unknown): Sent | undefined {
+  if (!isRecord(value) || !isRecord(value['delivered']) || !Array.isArray(value['messages']))
+    return undefined;
+  const { channel, from, delivered } = value;
+  const { published, direct, reason } = delivered;
+  const messages = value['messages'].map(parseMessage);
+  if (typeof channel !== 'string' || !isName(from)) return undefined;
+  if (messages.length === 0 || messages.some((one) => one === undefined)) return undefined;
+  return {
+    channel,
+    from,
+    messages: messages.filter((one) => one !== undefined),
+    delivered:
+      published === true
+        ? { published, direct: direct === true }
+        : { published: false, reason: typeof reason === 'string' ? reason : 'no reason given' },
+  };
+}
+
+function parseMessage(value: unknown): Sent['messages'][number] | undefined {
+  if (!isRecord(value) || !isRelPath(value['relPath'])) return undefined;
+  const { relPath, channel, to, re, cause } = value;
+  const where = isChannelId(channel) ? { channel } : {};
+  return { relPath, ...where, to: textsOf(to), re: textsOf(re), cause: textsOf(cause) };
+}
+
+function textsOf(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter((one): one is string => typeof one === 'string') : [];
+}
+
+/** The answer of the dispatcher. */
+export interface SendAnswer {
+  sent?: Sent;
+  /** A commit before it was on the bus. */
+  since?: string;
+  error?: { code: ErrorCode; message: string };
+  /** Lines for the operator. */
+  notes: string[];
+}
+
+/** Milliseconds after which the dispatcher is not waited for any more. */
+export const ANSWER_LIMIT_MS = 30_000;
+
+/**
+ * What the dispatcher says to a `send` that was passed on; `timeout` when it says nothing in time,
+ * undefined when there is none, or when it leaves the work to the command.
+ */
+export type Answered = SendAnswer | 'timeout' | undefined;
+
+/** A `send` for which a dispatcher was asked before the whole program was loaded. */
+export interface Begun {
+  marks: Marks;
+  /** What the dispatcher says; it is still awaited where it has something to do meanwhile. */
+  answer: Answered | Promise<Answered>;
+  dispatcher: Listener['state'];
+  /** What is to be said if the command is interrupted from now on. */
+  lastWord?: string;
+  /** Leaves interrupts to others. */
+  letGo: () => void;
+}
+
+/** Where a dispatcher listens that could send something. */
+interface Listener {
+  /** The absolute path of the transport. */
+  dir: string;
+  state: NonNullable<ReturnType<typeof likelyState>>;
+}
+
+/**
+ * The dispatcher of the transport that a command is about, which need not run.
+ *
+ * @throws CrosstalkError `not_found` where there is no transport
+ */
+export function listenerFor(
+  surroundings: Surroundings,
+  transport: string | undefined,
+): Listener | undefined {
+  const dir = realpathSync.native(locateTransport(surroundings, transport));
+  const state = likelyState(surroundings.env, dir);
+  return state && { dir, state };
+}
+
+/** Whether somebody may be listening there: the dispatcher, or one that was killed. */
+export function isHeard({ state }: Listener): boolean {
+  return findEar(state.socket).kind === 'found';
+}
+
+/**
+ * Asks a dispatcher to send a message.
+ *
+ * @param onAsked called once it was asked; the message is on its way then
+ */
+export async function askToSend(
+  { dir, state }: Listener,
+  request: Omit<HandedSend, 'dir'>,
+  onAsked?: () => void,
+): Promise<Answered> {
+  const question = { op: sendOp(request.input), request: { ...request, dir } };
+  let isNobody = false;
+  // A request that cannot be written calls back as well, when it is known that nobody is there.
+  const onWritten = (): void => {
+    setImmediate(() => {
+      if (!isNobody) onAsked?.();
+    });
+  };
+  const asked = await ask(state.socket, question, ANSWER_LIMIT_MS, undefined, onWritten);
+  isNobody = asked.kind === 'nobody';
+  if (asked.kind === 'answered') return parseSendAnswer(asked.answer.send);
+  return asked.kind === 'timeout' ? 'timeout' : undefined;
 }

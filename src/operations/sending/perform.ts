@@ -4,20 +4,51 @@ import type { Blob, Commit } from '../../protocol/commit.ts';
 import { formatAddress, type Address } from '../../protocol/address.ts';
 import type { Located, Message } from '../../protocol/message.ts';
 import { wait } from '../../wait.ts';
-import { type Context, tipOf } from '../context.ts';
+import { type Context, tipOf, refreshed } from '../context.ts';
 import { publish, recordEntry } from '../deliver.ts';
 import { keepFiles, type BytesFor } from './attached.ts';
 import type { Prepared, SendInput, Sent } from './input.ts';
 import type { Marks } from './marks.ts';
 import { prepareMessages } from './prepare.ts';
-import { RemoteNews } from './remote-news.ts';
-import { noteSurprises, surprisesOf } from '../lookup/surprises.ts';
+import { noteSurprises, surprisesOf, isPerson, servedBy } from '../lookup/people.ts';
 import { isServed } from '../../bus/peers.ts';
 import { didYouMean } from '../../protocol/text/nearest.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
-import { someOf } from '../../protocol/text/unserved.ts';
-import { isPerson } from '../lookup/people.ts';
-import { servedBy } from '../lookup/serving.ts';
+import { someOf } from '../../protocol/text/words.ts';
+import { linkOf } from '../../agents/dispatch-variables.ts';
+import type { PublishOutcome } from '../../bus/publisher.ts';
+import { withoutOurs } from '../../dispatcher/run/environment.ts';
+import { type SendAnswer, isSendRequest, type HandedInput } from './handed.ts';
+
+/**
+ * Asks the remote for news at most once, and only if what is known locally does not suffice: a
+ * pushed message is built on the newest tip anyway, so asking first would double the cost.
+ */
+export class RemoteNews {
+  readonly #context: Context;
+  #asked: Promise<string | undefined> | undefined;
+  /** Why the remote could not be asked. */
+  problem: string | undefined;
+
+  constructor(context: Context) {
+    this.#context = context;
+  }
+
+  /** Called after a push has just found that the remote does not answer. */
+  isVain(): void {
+    this.#asked ??= Promise.resolve(undefined);
+  }
+
+  /** Resolves to false when the remote was already asked. */
+  async ask(): Promise<boolean> {
+    const first = this.#asked === undefined;
+    this.#asked ??= refreshed(this.#context).then((news) =>
+      news.ok ? undefined : news.failure.reason,
+    );
+    this.problem = await this.#asked;
+    return first;
+  }
+}
 
 /**
  * Carries out a `send` in this process, which is a dispatcher or has found none: prepares the
@@ -206,4 +237,55 @@ async function refusal(context: Context, address: Address): Promise<CrosstalkErr
     'not_found',
     `no host serves ${escapeInvisible(formatAddress(address))}${where}${meant}; nothing was sent. Send it${others} or with --anyway, to wait until a host serves that name`,
   );
+}
+
+/**
+ * Carries out a `send` that was passed on, inside the dispatcher; see {@link handOver}.
+ *
+ * @param publish the dispatcher's own publisher
+ * @returns undefined for a request that is meant for another transport, and for one that its sender has
+ *   to sign: the key is a person's, and so is its agent; the command then does the work itself
+ */
+export async function serveSend(
+  context: Context,
+  publish: (id: string) => Promise<PublishOutcome>,
+  request: unknown,
+): Promise<SendAnswer | undefined> {
+  if (!isSendRequest(request) || request.dir !== context.transport.dir) return undefined;
+  const { link = {}, ...said } = request.input;
+  const notes: string[] = [];
+  const note = (line: string): void => {
+    notes.push(line);
+  };
+  const dispatch = linkOf(link);
+  await context.transport.reread();
+  const { signingKey = '' } = context.transport.defaults;
+  if (signingKey !== '' && dispatch.id === undefined) return undefined;
+  const theirs = { ...context, dispatch, env: withoutOurs(context.env), publish, note };
+  try {
+    const input = { ...said, ...(await configuredSender(context, said)) };
+    const since = said.awaited === true ? await context.transport.tip() : undefined;
+    const sent = await perform(theirs, input, request);
+    return { sent, notes, ...(since !== undefined && { since }) };
+  } catch (error) {
+    // Whoever asks has files of its own to open, and does it itself.
+    if (/\bE[MN]FILE\b/.test(reasonOf(error))) return undefined;
+    const code = error instanceof CrosstalkError ? error.code : 'internal';
+    return { error: { code, message: reasonOf(error) }, notes };
+  }
+}
+
+/**
+ * The current value of `git config crosstalk.from`, as a dispatcher lives long. The clone's settings are
+ * read again, also for the channel of a message that names none.
+ */
+async function configuredSender(
+  { transport }: Context,
+  input: HandedInput,
+): Promise<{ from?: string }> {
+  if (input.from !== undefined && input.channel !== undefined) return {};
+  await transport.reread();
+  if (input.from !== undefined) return {};
+  const { from } = transport.defaults;
+  return from === undefined || from === '' ? {} : { from };
 }

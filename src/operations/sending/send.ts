@@ -2,16 +2,17 @@ import { lstat } from 'node:fs/promises';
 import type { MessageRef } from '../../protocol/message-ref.ts';
 import type { Context } from '../context.ts';
 import type { Surroundings } from '../locate.ts';
-import type { Attachment } from './attachment.ts';
-import { handedInput, type HandedSend } from './handed.ts';
+import type { Attachment } from './attached.ts';
 import {
+  handedInput,
+  type HandedSend,
   ANSWER_LIMIT_MS,
   type Begun,
   askToSend,
   isHeard,
   listenerFor,
   type Answered,
-} from './ask-to-send.ts';
+} from './handed.ts';
 import type { Prepared, SendInput, Sent } from './input.ts';
 import { newMarks, type Marks } from './marks.ts';
 import { clockOf } from '../clock.ts';
@@ -19,11 +20,16 @@ import { CrosstalkError, hasCode } from '../../errors.ts';
 import type { SideFiles } from '../../state/side-files.ts';
 import { ask } from '../../dispatcher/socket/wake.ts';
 import type { EarlyReply } from '../../dispatcher/socket/early-replies.ts';
-import type { Address } from '../../protocol/address.ts';
+import { type Address, parseAddress } from '../../protocol/address.ts';
 import type { Located } from '../../protocol/message.ts';
 import { isName, isRelPath, isSender } from '../../protocol/names.ts';
 import { isRecord } from '../../state/files.ts';
 import type { Replied } from '../reading/replies.ts';
+import { debtorsOf } from '../../protocol/owed.ts';
+import { noDispatcher } from '../../protocol/text/words.ts';
+import { holderOf } from '../../state/lock.ts';
+import { servedBy } from '../lookup/people.ts';
+import { findServed } from '../setup/hosts.ts';
 
 /** The sender: what is known of it before a transport is open, and how to open one. */
 export interface Sender {
@@ -113,8 +119,7 @@ export async function send(
     onSent?.(sent);
     // Both are for later readers, and neither needs the other.
     await Promise.all([
-      sender.hands === 'whole' &&
-        import('./idle.ts').then(({ noteIdle }) => noteIdle(context, sent)),
+      sender.hands === 'whole' && noteIdle(context, sent),
       sent.delivered.published &&
         sent.delivered.direct &&
         import('../deliver.ts').then(({ followCheckout }) => followCheckout(context)),
@@ -324,4 +329,35 @@ function isAddress(value: unknown): value is Address {
   if (!isRecord(value)) return false;
   const { name, host } = value;
   return isSender(name) && (host === undefined || isName(host));
+}
+
+/**
+ * Says that a message waits because this machine would serve an addressee and no dispatcher runs here.
+ * It is sent by then, so that a failure to find this out is no error.
+ */
+async function noteIdle(context: Context, sent: Sent): Promise<void> {
+  const alias = await idleHost(context, sent).catch(() => undefined);
+  if (alias !== undefined) context.note(noDispatcher(alias));
+}
+
+async function idleHost(context: Context, { from, messages }: Sent): Promise<string | undefined> {
+  const { agentMode, publish, paths } = context;
+  if (agentMode !== undefined || publish !== undefined) return undefined;
+  if ((await holderOf(paths.root, 'dispatcher')) !== undefined) return undefined;
+  const { found } = await findServed(context, undefined);
+  if (found.kind !== 'found') return undefined;
+  const { alias } = found.file;
+  const to = messages.flatMap((message) =>
+    message.to.flatMap((text) => {
+      const address = parseAddress(text);
+      return address.ok ? [address.value] : [];
+    }),
+  );
+  const { serving } = await servedBy(context);
+  const here = serving.filter((host) => host.alias === alias);
+  const owing = debtorsOf({ from, to }, { serving: here, unreadable: [] });
+  const isServed = owing.some(
+    ({ actor, host }) => host === alias && here.some(({ actors }) => actors.includes(actor)),
+  );
+  return isServed ? alias : undefined;
 }

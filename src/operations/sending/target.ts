@@ -1,7 +1,7 @@
 import { CrosstalkError } from '../../errors.ts';
 import type { Address } from '../../protocol/address.ts';
 import { isQuestion } from '../../protocol/causality.ts';
-import { isFinalAnswer, replyText } from '../../protocol/choice.ts';
+import { isFinalAnswer, replyText } from '../../protocol/talk.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import type { Located, Message } from '../../protocol/message.ts';
 import { isOrigin } from '../../protocol/reference.ts';

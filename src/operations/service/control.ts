@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CrosstalkError, hasCode } from '../../errors.ts';
-import { shellWord } from '../../service/quoting.ts';
+import { shellWord } from '../../service/files.ts';
 import { stateOf, type ServiceState } from '../../service/state.ts';
 import { question, stepsOf, type ManagerCall, type Target } from '../../service/steps.ts';
 import { holderOf } from '../../state/lock.ts';

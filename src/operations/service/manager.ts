@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { CrosstalkError } from '../../errors.ts';
-import type { ManagerKind } from '../../service/spec.ts';
+import type { ManagerKind } from '../../service/files.ts';
 import type { Machine } from './machine.ts';
 
 /** The service manager to use. */

@@ -10,13 +10,16 @@ import {
   shownValue,
   type Captured,
 } from '../../service/environment.ts';
-import { serviceName } from '../../service/names.ts';
-import { plainAdvice } from '../../service/plain.ts';
-import { launchdPlist } from '../../service/plist.ts';
-import { shellWord } from '../../service/quoting.ts';
-import type { ManagerKind, ServiceSpec } from '../../service/spec.ts';
+import {
+  serviceName,
+  plainAdvice,
+  launchdPlist,
+  shellWord,
+  type ManagerKind,
+  type ServiceSpec,
+  systemdUnit,
+} from '../../service/files.ts';
 import { stepsOf, type ManagerCall, type Target } from '../../service/steps.ts';
-import { systemdUnit } from '../../service/unit.ts';
 import { refreshOrNote, type Context } from '../context.ts';
 import { knownHost } from '../setup/approvals.ts';
 import { findThisHost } from '../setup/hosts.ts';

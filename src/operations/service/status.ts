@@ -2,7 +2,7 @@ import { access, readFile } from 'node:fs/promises';
 import { packageVersion } from '../../package.ts';
 import { parseEnvironmentFile } from '../../service/environment.ts';
 import type { ServiceState } from '../../service/state.ts';
-import type { ManagerKind } from '../../service/spec.ts';
+import type { ManagerKind } from '../../service/files.ts';
 import { loadHeartbeat } from '../../state/heartbeat.ts';
 import { holderOf } from '../../state/lock.ts';
 import type { Context } from '../context.ts';

@@ -2,11 +2,14 @@ import { readdir, readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { CrosstalkError } from '../../errors.ts';
-import { namesService } from '../../service/names.ts';
-import { plistStrings, servedByPlist } from '../../service/plist.ts';
-import type { ManagerKind } from '../../service/spec.ts';
+import {
+  namesService,
+  plistStrings,
+  servedByPlist,
+  type ManagerKind,
+  servedBy,
+} from '../../service/files.ts';
 import type { Target } from '../../service/steps.ts';
-import { servedBy } from '../../service/unit.ts';
 import type { Context } from '../context.ts';
 import type { Machine } from './machine.ts';
 

@@ -23,7 +23,7 @@ import { gitGuards, workplaceOf, type Workplace } from '../../dispatcher/run/wor
 import { bringBack, leaveWorktree, openWorktree } from '../../dispatcher/run/worktree.ts';
 import { emptySubmodules } from '../../dispatcher/sandbox/submodules.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
-import { someOf } from '../../protocol/text/unserved.ts';
+import { someOf } from '../../protocol/text/words.ts';
 import { runPlain } from '../../runner/plain-session.ts';
 import { Workspaces } from '../../state/workspaces.ts';
 import { Worktrees } from '../../state/worktrees.ts';

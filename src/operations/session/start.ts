@@ -13,7 +13,7 @@ import { type Context, tipOf } from '../context.ts';
 import { canStart, firstOnPath } from '../path.ts';
 import { desktopOf, runNotifier, type Desktop, type Notification } from '../../runner/notify.ts';
 import type { Announcement } from '../../runner/screen.ts';
-import { optionLines } from '../../protocol/choice.ts';
+import { optionLines } from '../../protocol/talk.ts';
 import type { Message } from '../../protocol/message.ts';
 import { asksOnArrival } from '../lookup/inbox.ts';
 import { arrivals, type Arrival } from '../lookup/arrivals.ts';

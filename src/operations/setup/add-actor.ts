@@ -21,10 +21,9 @@ import { editProfile, profileToEdit } from './edit-actor.ts';
 import { writeApproved, requireOutside } from './approvals.ts';
 import { thisHost, writeHostFile, type ThisHost } from './hosts.ts';
 import { noteMissingProgram } from './missing-program.ts';
-import { chooseSandbox, type SandboxChoice } from './sandbox-option.ts';
+import { chooseSandbox, type SandboxChoice, chosenWorkdir } from './workdir-option.ts';
 import type { Setting } from '../../protocol/files/setting.ts';
 import { changeTier, isInForce } from './set-actor.ts';
-import { chosenWorkdir } from './workdir-option.ts';
 import { wholeText } from '../whole-text.ts';
 import { hostsOf } from '../view.ts';
 

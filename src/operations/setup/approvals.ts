@@ -18,7 +18,7 @@ import {
 } from '../../state/approvals.ts';
 import { refreshOrNote, type Context } from '../context.ts';
 import { findServed, findThisHost } from './hosts.ts';
-import { approvedSlot, type TierSlot } from './tier-slot.ts';
+import { approvedSlot, type TierSlot } from './starter-files.ts';
 
 /** The data with which this clone judges approvals. */
 export function approvingIn({ transport, paths, env }: Context): Approving {

@@ -10,9 +10,15 @@ import { approveWritten } from './approvals.ts';
 import { openTransport, withContext, type Context, assertNoSecret } from '../context.ts';
 import { DEFAULTS, type InitInput, type Initialised } from './input.ts';
 import type { Surroundings } from '../locate.ts';
-import { hostText, newActor, newChannel, newIdentity } from './starter-files.ts';
-import { slotIn, type TierSlot } from './tier-slot.ts';
-import { templateFiles } from './template.ts';
+import {
+  hostText,
+  newActor,
+  newChannel,
+  newIdentity,
+  slotIn,
+  type TierSlot,
+  templateFiles,
+} from './starter-files.ts';
 import { clockOf } from '../clock.ts';
 
 /**

@@ -26,9 +26,8 @@ import { DEFAULTS, type InitInput, type Initialised } from './input.ts';
 import { join as joinTransport } from './join.ts';
 import { noteMissingProgram } from './missing-program.ts';
 import { planProject, type ProjectPlan } from './project.ts';
-import { chooseSandbox } from './sandbox-option.ts';
-import type { TierSlot } from './tier-slot.ts';
-import { choosePlace } from './workdir-option.ts';
+import { chooseSandbox, choosePlace } from './workdir-option.ts';
+import type { TierSlot } from './starter-files.ts';
 import { chooseWriter } from './writer.ts';
 
 /** The agent CLI of a host file if none is on the PATH. */

@@ -1,5 +1,4 @@
-import type { SandboxChoice } from './sandbox-option.ts';
-import type { WorkdirInput } from './workdir-option.ts';
+import type { SandboxChoice, WorkdirInput } from './workdir-option.ts';
 import type { WriterInput } from './writer.ts';
 
 /** The first actor and the first channel, unless others are named. */

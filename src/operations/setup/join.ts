@@ -11,9 +11,14 @@ import { deliver } from '../deliver.ts';
 import type { Initialised, InitInput } from './input.ts';
 import type { Surroundings } from '../locate.ts';
 import { resolveFrom } from '../lookup/resolve.ts';
-import { hostText, newActor, newChannel } from './starter-files.ts';
-import { slotIn, type TierSlot } from './tier-slot.ts';
-import type { TemplateFile } from './template.ts';
+import {
+  hostText,
+  newActor,
+  newChannel,
+  slotIn,
+  type TierSlot,
+  type TemplateFile,
+} from './starter-files.ts';
 
 /** Adds this machine to a transport that was just cloned: its host file, and a channel on request. */
 export async function join(

@@ -3,7 +3,7 @@ import { authorOf } from '../../protocol/outgoing.ts';
 import { tipOf, type Context } from '../context.ts';
 import { deliverOrNote } from '../deliver.ts';
 import { resolveFrom } from '../lookup/resolve.ts';
-import { servedBy } from '../lookup/serving.ts';
+import { servedBy } from '../lookup/people.ts';
 import { removeActor } from './set-actor.ts';
 
 /** What was removed, and what is left of the actor. */

@@ -4,8 +4,49 @@ import { channelFile, IDENTITY_FILE, profileFiles } from '../../protocol/layout.
 import { placeOfRemote } from '../../transport/clone/bus-identity.ts';
 import type { Clock } from '../../clock.ts';
 import { profileText } from './actors.ts';
-import type { TemplateFile } from './template.ts';
-import { slotOf, type TierSlot } from './tier-slot.ts';
+import { readdir, readFile } from 'node:fs/promises';
+import { join, relative, sep } from 'node:path';
+import { packageRoot } from '../../package.ts';
+import type { ApprovedOptions } from '../../protocol/approval/record.ts';
+import { USUAL_SANDBOX } from '../../protocol/files/tier-sandbox.ts';
+
+/** What a host file contains about a tier: its command, and where it works if not in a workspace. */
+export interface TierSlot {
+  cli: string;
+  workdir?: string;
+  /** The repository of which each thread gets a copy. */
+  worktree?: string;
+  sandbox?: 'default';
+  /** Whose tasks it serves, as host files name them; everybody's without it. */
+  onlyFrom?: readonly string[];
+}
+
+/** The slot of an input that may contain more. */
+export function slotIn({ cli, workdir, worktree, sandbox, onlyFrom }: TierSlot): TierSlot {
+  return {
+    cli,
+    ...(workdir !== undefined && { workdir }),
+    ...(worktree !== undefined && { worktree }),
+    ...(sandbox !== undefined && { sandbox }),
+    ...(onlyFrom !== undefined && { onlyFrom }),
+  };
+}
+
+/** The slot as it is written to a file: a command alone is a plain string. */
+function slotOf(slot: TierSlot): string | Record<string, string> {
+  const { cli, onlyFrom, ...place } = slotIn(slot);
+  const options = { ...place, ...(onlyFrom !== undefined && { only_from: onlyFrom.join(', ') }) };
+  return Object.keys(options).length === 0 ? cli : { cli, ...options };
+}
+
+/** The slot as it is approved. */
+export function approvedSlot({ sandbox, onlyFrom, ...slot }: TierSlot): ApprovedOptions {
+  return {
+    ...slot,
+    ...(sandbox !== undefined && { sandbox: { ...USUAL_SANDBOX } }),
+    ...(onlyFrom !== undefined && { only_from: [...onlyFrom] }),
+  };
+}
 
 /** The profile of an actor that the template does not contain. */
 export function newActor(actor: string, existing: readonly { path: string }[]): TemplateFile[] {
@@ -49,4 +90,28 @@ export function hostText(
     actors: { [actor]: { default: slotOf(slot) } },
   };
   return formatDocument(fields, `The machine ${alias}.\n`);
+}
+
+export interface TemplateFile {
+  /** Path inside the transport. */
+  path: string;
+  content: string;
+}
+
+/** npm leaves `.gitignore` files out of packages, so the template's has another name. */
+const RENAMED: Record<string, string> = { gitignore: '.gitignore' };
+
+/** The files of a new transport, or those below one of its folders. */
+export async function templateFiles(folder = ''): Promise<TemplateFile[]> {
+  const root = join(packageRoot(), 'template');
+  const entries = await readdir(join(root, folder), { recursive: true, withFileTypes: true });
+  const files = entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name));
+  return Promise.all(
+    files.sort().map(async (file) => {
+      const path = relative(root, file).split(sep).join('/');
+      return { path: RENAMED[path] ?? path, content: await readFile(file, 'utf8') };
+    }),
+  );
 }

@@ -4,7 +4,7 @@ import { authorOf } from '../../protocol/outgoing.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
 import { deliver } from '../deliver.ts';
 import { resolveFrom } from '../lookup/resolve.ts';
-import { templateFiles } from './template.ts';
+import { templateFiles } from './starter-files.ts';
 
 export interface Upgrade {
   up_to_date: boolean;

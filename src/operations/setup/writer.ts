@@ -3,7 +3,7 @@ import { CrosstalkError } from '../../errors.ts';
 import { isName, toName } from '../../protocol/names.ts';
 import { sameButCase } from '../../protocol/text/nearest.ts';
 import { shown } from '../../protocol/text/result.ts';
-import { withoutTrailing } from '../../protocol/text/trailing.ts';
+import { withoutTrailing } from '../../protocol/text/quoted.ts';
 import { Git } from '../../transport/git/git.ts';
 import type { Surroundings } from '../locate.ts';
 

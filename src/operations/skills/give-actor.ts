@@ -23,7 +23,7 @@ import { resolveFrom } from '../lookup/resolve.ts';
 import { assertActorName } from '../setup/actor-name.ts';
 import { knownActors, profileOf, showActor } from '../setup/actors.ts';
 import { secretsOf, knowSecrets } from '../setup/secrets.ts';
-import { saidSecrets } from '../../protocol/text/found-secret.ts';
+import { saidSecrets } from '../../protocol/text/secrets.ts';
 
 /** Bytes of a file with an actor. */
 const MOST_BYTES = 16 * 1024 * 1024;

@@ -9,7 +9,7 @@ import { messageFile } from '../../protocol/layout.ts';
 import { MAX_MESSAGE_BYTES } from '../../protocol/message.ts';
 import { isName } from '../../protocol/names.ts';
 import { outgoing } from '../../protocol/outgoing.ts';
-import { isOneLine } from '../../protocol/text/one-line.ts';
+import { isOneLine } from '../../protocol/text/quoted.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
 import { publish, recordEntry } from '../deliver.ts';

@@ -3,7 +3,7 @@ import { onceMarker } from '../../bus/automation/happened.ts';
 import { SubscriptionFiles, type SubscriptionFile } from '../../bus/automation/subscriptions.ts';
 import { formatSource, subscribersOf, type Match } from '../../protocol/automation/subscription.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
-import { namedFile } from '../lookup/named-file.ts';
+import { namedFile } from '../lookup/naming.ts';
 
 export type { WebSubscription as ShownSubscription };
 

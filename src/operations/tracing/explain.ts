@@ -1,15 +1,14 @@
 import { activation, explainClause, type Clause } from '../../protocol/activation.ts';
 import { parseAddress, type Address } from '../../protocol/address.ts';
 import { startedBy } from '../../protocol/automation/firing.ts';
-import type { StartedBy } from '../../protocol/text/fired-text.ts';
+import type { StartedBy } from '../../protocol/text/words.ts';
 import { subscriptionOf, type GivenBy } from '../../protocol/automation/follow-up.ts';
 import { openQuestions, originsOf, type Lookup } from '../../protocol/causality.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { askedSkill, type AskedSkill } from './asked-skill.ts';
 import { factsOf, type Facts } from './facts.ts';
 import { withNaming, type Naming } from '../lookup/naming.ts';
-import { isPerson } from '../lookup/people.ts';
-import { servedBy } from '../lookup/serving.ts';
+import { isPerson, servedBy } from '../lookup/people.ts';
 import { queuedMessage } from '../lookup/queued.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
 import { resolveMessage } from '../lookup/resolve.ts';
@@ -20,7 +19,7 @@ import { placeOfRef } from '../../protocol/reference.ts';
 import { threadRoot } from '../../protocol/thread.ts';
 import { AgentSessions } from '../../state/sessions/agent-sessions.ts';
 import { KeptProcesses } from '../../state/sessions/kept-processes.ts';
-import type { Steered } from '../../protocol/steered.ts';
+import type { Steered } from '../../protocol/talk.ts';
 import { whyNotSteering } from '../../protocol/steer.ts';
 
 /** Whether and why a message wakes an actor (protocol.md §3). */

@@ -1,9 +1,9 @@
-import type { WebDelay } from '../../api/delay.ts';
+import type { WebDelay } from '../../api/now.ts';
 import { CANCELLED } from '../../protocol/cancel.ts';
 import { messageFile } from '../../protocol/layout.ts';
 import { isAnswer } from '../../protocol/owed.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
-import { endsByItself, reasonInWords } from '../../protocol/text/reasons.ts';
+import { endsByItself, reasonInWords } from '../../protocol/text/words.ts';
 import { Cursors, cursorOf, type ActorCursors } from '../../state/cursors.ts';
 import { loadHeartbeat } from '../../state/heartbeat.ts';
 import type { DeadLetter } from '../../state/dead-letters.ts';

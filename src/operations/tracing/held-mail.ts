@@ -1,6 +1,5 @@
 import type { WebDelay } from '../../api/api.ts';
-import { endsByItself } from '../../protocol/text/reasons.ts';
-import { withoutSequences } from '../../protocol/text/steering.ts';
+import { endsByItself, withoutSequences } from '../../protocol/text/words.ts';
 import type { Heartbeat } from '../../state/heartbeat.ts';
 import type { Hold } from '../../state/holds.ts';
 import type { Pause } from '../../state/pause.ts';

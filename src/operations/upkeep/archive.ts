@@ -11,7 +11,7 @@ import { readHosts } from '../../bus/host.ts';
 import { splitAt, type Beyond, type ServedActor, type Split } from '../../protocol/epoch.ts';
 import type { Located } from '../../protocol/message.ts';
 import { byChannel } from '../../protocol/reference.ts';
-import { seenFrom } from '../../protocol/seen-from.ts';
+import { seenFrom } from '../../protocol/causality.ts';
 import { NamedFiles } from './named-files.ts';
 
 export interface ArchiveInput {

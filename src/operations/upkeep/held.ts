@@ -1,6 +1,6 @@
 import { CrosstalkError } from '../../errors.ts';
 import { ask } from '../../dispatcher/socket/wake.ts';
-import { saidSecrets } from '../../protocol/text/found-secret.ts';
+import { saidSecrets } from '../../protocol/text/secrets.ts';
 import { shown } from '../../protocol/text/result.ts';
 import type { DeadLetter } from '../../state/dead-letters.ts';
 import { hasFiles, type HeldEntry } from '../../state/outbox.ts';

@@ -6,14 +6,17 @@ import { tipOf, type Context } from '../context.ts';
 import { arrivals, type Arrival } from '../lookup/arrivals.ts';
 import { believed, marked } from '../lookup/marked.ts';
 import { lastHeard } from '../lookup/heard.ts';
-import { isPerson, whoHas } from '../lookup/people.ts';
+import { isPerson, whoHas, servedBy } from '../lookup/people.ts';
 import { queuedCancels, queuedMessages, queuedMessage } from '../lookup/queued.ts';
-import { servedBy } from '../lookup/serving.ts';
 import { cancellationsOf, type Cancellation } from '../lookup/taken-back.ts';
 import { findServed } from '../setup/hosts.ts';
 import { holdUps } from './hold-ups.ts';
-import { letterOf, readLocal, runOf, silentHere, silentTo } from './local.ts';
 import {
+  letterOf,
+  readLocal,
+  runOf,
+  silentHere,
+  silentTo,
   interimOf,
   isSettled,
   standingOf,

@@ -1,16 +1,25 @@
 import { EVERYONE } from '../../protocol/address.ts';
 import type { MessageRef } from '../../protocol/message-ref.ts';
-import { noDispatcher, remoteAway } from '../../protocol/text/dispatcher.ts';
-import { reasonInWords } from '../../protocol/text/reasons.ts';
-import { withoutSequences } from '../../protocol/text/steering.ts';
+import {
+  noDispatcher,
+  remoteAway,
+  reasonInWords,
+  withoutSequences,
+} from '../../protocol/text/words.ts';
 import { ago } from '../lookup/heard.ts';
 import { gatedLine } from '../lookup/gated.ts';
-import { personLine } from '../lookup/people.ts';
-import { unservedLine } from '../lookup/serving.ts';
+import { personLine, unservedLine } from '../lookup/people.ts';
 import { heldDelay } from '../tracing/held-mail.ts';
 import { joiningAbout, joiningLine } from '../tracing/joining.ts';
-import { letterOf, type Local } from './local.ts';
-import { isServed, type Asked, type Owing, type Standing, type World } from './standing.ts';
+import {
+  letterOf,
+  type Local,
+  isServed,
+  type Asked,
+  type Owing,
+  type Standing,
+  type World,
+} from './standing.ts';
 
 /** When another host was last heard of, by its alias: ISO 8601 in UTC, or null for never. */
 export type Heard = ReadonlyMap<string, string | null>;

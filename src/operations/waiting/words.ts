@@ -1,8 +1,7 @@
 import type { Address } from '../../protocol/address.ts';
 import { CANCELLED } from '../../protocol/cancel.ts';
 import { asksSeveral } from '../../protocol/owed.ts';
-import { reasonInWords } from '../../protocol/text/reasons.ts';
-import { withoutSequences } from '../../protocol/text/steering.ts';
+import { reasonInWords, withoutSequences } from '../../protocol/text/words.ts';
 import type { Followed } from './board.ts';
 import type { Failed } from './standing.ts';
 

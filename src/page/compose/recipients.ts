@@ -1,8 +1,8 @@
 import type { WebActor } from '../../api/api.ts';
 import { EVERYONE } from '../../protocol/address.ts';
 import { isName } from '../../protocol/names.ts';
-import { trailingStart } from '../../protocol/text/trailing.ts';
-import { unservedInWords } from '../../protocol/text/unserved.ts';
+import { trailingStart } from '../../protocol/text/quoted.ts';
+import { unservedInWords } from '../../protocol/text/words.ts';
 
 /** The recipient that is being typed within a list. */
 export interface Typing {

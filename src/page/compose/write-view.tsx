@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import type { WebMessage } from '../../api/api.ts';
 import { StateChip } from '../parts/state-chip.tsx';
-import { shownStatesOf } from '../live/states.ts';
+import { shownStatesOf } from '../live/model.ts';
 import { useModel } from '../live/use-live.ts';
 import { Link } from '../route/link.tsx';
 import { useNavigation } from '../route/navigation.ts';

@@ -15,7 +15,7 @@ import { plainOf } from '../text/plain.ts';
 import { dayOf } from '../text/time.ts';
 import { guessedHeight, MessageItem } from './message-item.tsx';
 import { shownOf, useReading } from './use-reading.ts';
-import { shownStatesOf } from '../live/states.ts';
+import { shownStatesOf } from '../live/model.ts';
 
 const keyOf = ({ relPath }: WebMessage): string => relPath;
 

@@ -9,7 +9,7 @@ import { useNavigation } from '../route/navigation.ts';
 import { keepPlace, placeOf } from '../route/places.ts';
 import { ShelfLinks } from '../parts/shelf-links.tsx';
 import { Problem, View } from '../parts/view.tsx';
-import { Verified } from '../parts/verified.tsx';
+import { Verified } from '../parts/speaker.tsx';
 import { clockOf, dayOf } from '../text/time.ts';
 import { plainOf } from '../text/plain.ts';
 import { highlighted, queryOf } from '../text/query.ts';

@@ -1,7 +1,7 @@
 import { messageKey } from '../../protocol/message-ref.ts';
 import type { JSX } from 'preact';
 import type { WebThread, WebThreadNode } from '../../api/api.ts';
-import { firedText } from '../../protocol/text/fired-text.ts';
+import { firedText } from '../../protocol/text/words.ts';
 import { branchInWords } from '../../protocol/text/branch.ts';
 import { askedText } from '../../protocol/text/skill-call.ts';
 import { get } from '../live/api.ts';
@@ -13,8 +13,7 @@ import { Link } from '../route/link.tsx';
 import { Problem, View } from '../parts/view.tsx';
 import { plainOf } from '../text/plain.ts';
 import { clockOf, wholeTimeOf } from '../text/time.ts';
-import { Speaker, useKinds } from '../parts/speaker.tsx';
-import { Verified } from '../parts/verified.tsx';
+import { Speaker, useKinds, Verified } from '../parts/speaker.tsx';
 import { StateChip } from '../parts/state-chip.tsx';
 
 /**

@@ -7,9 +7,8 @@ import type {
   WebError,
 } from '../../api/api.ts';
 import { get, wordsOf } from './api.ts';
-import { after, arrived, NOTHING_KNOWN, type Model } from './model.ts';
+import { after, arrived, NOTHING_KNOWN, type Model, type Connection } from './model.ts';
 import type { Ways } from './send-once.ts';
-import type { Connection } from './connection.ts';
 
 /** What views are notified of: that everything has to be loaded again, or one of the events. */
 export interface LiveEvent {

@@ -1,7 +1,44 @@
 import { messageKey } from '../../protocol/message-ref.ts';
-import type { WebChannel, WebEvents, WebMessage, WebNow, WebSession } from '../../api/api.ts';
-import type { Connection } from './connection.ts';
-import { withFacts, type KnownMessages } from './facts.ts';
+import type {
+  WebChannel,
+  WebEvents,
+  WebMessage,
+  WebNow,
+  WebSession,
+  WebFact,
+  WebDelay,
+  WebState,
+  WebWaiting,
+} from '../../api/api.ts';
+
+/** The state of a message, from the events since the page was opened. */
+interface Known {
+  /** The state of the message itself. */
+  self: 'queued' | 'sent';
+  /** The latest state for each addressee that it wakes. */
+  actors: Readonly<Record<string, Pick<WebFact, 'state' | 'detail' | 'at'>>>;
+}
+
+export type KnownMessages = ReadonlyMap<string, Known>;
+
+const NOTHING: Known = { self: 'sent', actors: {} };
+
+/** Adds facts about messages; the newest fact about each counts, in whatever order they arrive. */
+export function withFacts(known: KnownMessages, { facts }: WebEvents['facts']): KnownMessages {
+  const next = new Map(known);
+  for (const fact of facts) next.set(messageKey(fact), withFact(next.get(messageKey(fact)), fact));
+  return next;
+}
+
+function withFact(before: Known | undefined, fact: WebFact): Known {
+  const { state, actor, detail, at } = fact;
+  // A message cannot be queued after it was sent, so this event is out of order.
+  if (state === 'queued') return before ?? { ...NOTHING, self: 'queued' };
+  if (actor === null) return { ...(before ?? NOTHING), self: 'sent' };
+  const { actors } = before ?? NOTHING;
+  if ((actors[actor]?.at ?? '') > at) return before ?? NOTHING;
+  return { self: 'sent', actors: { ...actors, [actor]: { state, detail, at } } };
+}
 
 /** The page's knowledge of the bus, which does not depend on the view. */
 export interface Model {
@@ -123,4 +160,98 @@ function withStatus(now: WebNow, status: WebEvents['status']): WebNow {
     host.this_machine ? { ...host, heartbeat_age_s: age } : host,
   );
   return { ...now, ...status, at: now.at, hosts };
+}
+
+/**
+ * How the page is connected to the live updates of the server: `lost` when the connection broke,
+ * `silent` when nothing comes through it, `locked` when the server does not know this window's
+ * cookie, `refused` for any other refusal, `resting` while the page is hidden.
+ */
+export type Connection =
+  'connecting' | 'open' | 'lost' | 'silent' | 'locked' | 'refused' | 'resting';
+
+/**
+ * What is said above the page; undefined while all is well.
+ *
+ * @param refusal the words of the server
+ */
+export function connectionWords(connection: Connection, refusal: string): string | undefined {
+  switch (connection) {
+    case 'lost':
+      return 'The connection to the server is lost. What is shown may be old; trying again…';
+    case 'silent':
+      return 'The server does not answer: it may be stopped, or the tunnel to it stalled. What is shown may be old; the page continues automatically when it answers.';
+    case 'locked':
+      return 'The server was started again with a new token. Open the new address that crosstalk web printed; what you typed is kept in this browser.';
+    case 'refused':
+      return `The server refuses this page: ${refusal}`;
+    default:
+      return undefined;
+  }
+}
+
+/** The state of a message at one addressee, or, without an actor, of the message itself. */
+export interface Shown {
+  state: WebState['state'] | WebWaiting['state'] | 'sending' | 'sent';
+  actor: string | null;
+  detail: string | null;
+  /** Since when, or when the message was written, for a running clock. */
+  since: string;
+  /** Why it goes on later, or since when it runs. */
+  delay?: WebDelay | null;
+  /** The other host on which it failed. */
+  failed_on?: string | undefined;
+  /** Why nobody reads it at the moment. */
+  held_up?: string | undefined;
+}
+
+/**
+ * The states to show for a message in a conversation, from everything known: the events, what the
+ * bus waits for, and the loaded answers.
+ *
+ * @param answers loaded messages that name it in `re`
+ */
+export function shownStatesOf(
+  message: WebMessage,
+  known: KnownMessages,
+  waiting: readonly WebWaiting[],
+  answers: readonly WebMessage[],
+): Shown[] {
+  const since = message.timestamp;
+  const facts = known.get(messageKey(message));
+  const states = new Map<string, Shown>();
+  for (const { channel, relPath, state, actor, delay } of waiting) {
+    if (channel === message.channel && relPath === message.relPath)
+      states.set(actor, { state, actor, detail: null, since, delay });
+  }
+  for (const [actor, { state, detail, at }] of Object.entries(facts?.actors ?? {})) {
+    const heard = named(state);
+    const loaded = states.get(actor);
+    // What was loaded says more than the event that reports the same.
+    const delay = loaded !== undefined && agree(loaded.state, heard) ? loaded.delay : undefined;
+    states.set(actor, {
+      state: delay === undefined ? heard : (loaded?.state ?? heard),
+      actor,
+      detail,
+      since: state === 'taken' ? at : since,
+      ...(delay !== undefined && { delay }),
+    });
+  }
+  for (const { from, relPath, mark } of answers)
+    if (mark === undefined)
+      states.set(from, { state: 'answered', actor: from, detail: relPath, since });
+  if (states.size > 0) return [...states.values()];
+  const self = { actor: null, detail: null, since };
+  if (message.queued && facts?.self !== 'sent') return [{ state: 'queued', ...self }];
+  return facts === undefined ? [] : [{ state: facts.self === 'sent' ? 'sent' : 'queued', ...self }];
+}
+
+/** Whether what was loaded is a finer form of what an event said. */
+function agree(loaded: Shown['state'], heard: Shown['state']): boolean {
+  if (heard === 'failed') return loaded === 'failed' || loaded === 'failing' || loaded === 'held';
+  return loaded === heard || (heard === 'waiting' && loaded === 'held');
+}
+
+function named(state: WebFact['state']): Shown['state'] {
+  return state === 'taken' ? 'running' : state;
 }

@@ -1,4 +1,7 @@
-import type { ComponentChildren, JSX } from 'preact';
+import { type ComponentChildren, type JSX, toChildArray } from 'preact';
+import { useState } from 'preact/hooks';
+import { useClock } from '../live/use-live.ts';
+import { secondsSince } from '../text/time.ts';
 
 interface Props {
   title: string;
@@ -39,4 +42,36 @@ export function Card({
       <div class="inside">{none === undefined ? children : <p class="dim">{none}</p>}</div>
     </section>
   );
+}
+
+/** The most rows that a card shows unasked, so that one long list does not hide the other cards. */
+const MOST = 6;
+
+/** The rows of a card, `<li>` elements; many of them are folded. */
+export function Rows({ children }: { children: ComponentChildren }): JSX.Element {
+  const [open, setOpen] = useState(false);
+  const rows = toChildArray(children);
+  const more = rows.length - MOST;
+  return (
+    <>
+      <ul class="plain rows">{open ? rows : rows.slice(0, MOST)}</ul>
+      {more > 0 && (
+        <button
+          type="button"
+          class="more"
+          aria-expanded={open}
+          onClick={() => {
+            setOpen(!open);
+          }}
+        >
+          {open ? 'Show fewer' : `Show ${String(more)} more`}
+        </button>
+      )}
+    </>
+  );
+}
+
+/** Seconds since a time that the server reported, so that ages keep growing between two reports. */
+export function usePassed(at: string): number {
+  return secondsSince(at, useClock(1000));
 }

@@ -5,9 +5,7 @@ import { Link } from '../route/link.tsx';
 import { StateChip } from '../parts/state-chip.tsx';
 import { SIGNS } from '../parts/state-words.ts';
 import { ageOf, momentOf, secondsSince } from '../text/time.ts';
-import { Card } from './card.tsx';
-import { Rows } from './rows.tsx';
-import { usePassed } from './passed.ts';
+import { Card, Rows, usePassed } from './card.tsx';
 
 /** The machines, and when each one was last active. */
 export function Hosts({ now }: { now: WebNow }): JSX.Element {

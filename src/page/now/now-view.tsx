@@ -12,22 +12,19 @@ import type {
 import { useModel, useLoaded, useSeldom, useClock } from '../live/use-live.ts';
 import { View, Problem } from '../parts/view.tsx';
 import { Actors, Hosts, watchButtonId } from './hosts.tsx';
-import { KeptSessions } from './kept-sessions.tsx';
-import { Budget, Malformed, OutboxCard } from './outgoing.tsx';
+import { KeptSessions, Budget, Malformed, OutboxCard, Waiting } from './waiting.tsx';
 import { Verdict } from './verdict.tsx';
-import { Waiting } from './waiting.tsx';
 import { WatchedRun } from './watched-run.tsx';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { get, post, wordsOf } from '../live/api.ts';
-import { Card } from './card.tsx';
-import { Rows } from './rows.tsx';
-import { endsByItself, reasonInWords } from '../../protocol/text/reasons.ts';
+import { Card, Rows } from './card.tsx';
+import { endsByItself, reasonInWords } from '../../protocol/text/words.ts';
 import { attemptsInWords, nextInWords, SIGNS } from '../parts/state-words.ts';
 import { Link } from '../route/link.tsx';
 import { ageOf, momentOf, secondsSince, wholeTimeOf, clockOf } from '../text/time.ts';
 import { ProposalCard } from '../conversation/proposal.tsx';
 import { ReplyBox } from '../compose/reply-box.tsx';
-import { Verified } from '../parts/verified.tsx';
+import { Verified } from '../parts/speaker.tsx';
 import { plainOf } from '../text/plain.ts';
 
 /** The whole bus at a glance. */

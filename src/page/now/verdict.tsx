@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import type { WebFinding, WebNow } from '../../api/api.ts';
 import { Copy } from '../parts/copy.tsx';
 import { ageOf, momentOf, withLocalTimes } from '../text/time.ts';
-import { usePassed } from './passed.ts';
+import { usePassed } from './card.tsx';
 
 /** The most problems that are shown unasked. */
 const SHOWN = 6;

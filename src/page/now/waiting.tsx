@@ -1,11 +1,14 @@
 import type { JSX } from 'preact';
-import type { WebNow } from '../../api/api.ts';
+import type { WebNow, WebWarmSession, WebSessionEnded, WebSessions } from '../../api/api.ts';
 import { Link } from '../route/link.tsx';
 import { StateChip } from '../parts/state-chip.tsx';
 import { plainOf } from '../text/plain.ts';
-import { ageOf } from '../text/time.ts';
-import { Card } from './card.tsx';
-import { Rows } from './rows.tsx';
+import { ageOf, clockOf, momentOf, wholeTimeOf } from '../text/time.ts';
+import { Card, Rows, usePassed } from './card.tsx';
+import { useState } from 'preact/hooks';
+import { get, post, wordsOf } from '../live/api.ts';
+import { useLoaded, useModel, useSeldom } from '../live/use-live.ts';
+import { Problem } from '../parts/view.tsx';
 
 /** Messages that wait for an answer, by how long they have waited. */
 export function Waiting({ now }: { now: WebNow }): JSX.Element {
@@ -68,4 +71,155 @@ function rangeOf(from: number, under: number | null): string {
 function boundOf(seconds: number): string {
   if (seconds % 3600 === 0) return `${String(seconds / 3600)} h`;
   return seconds % 60 === 0 ? `${String(seconds / 60)} min` : ageOf(seconds);
+}
+
+/** Messages that this machine has yet to push. */
+export function OutboxCard({ now }: { now: WebNow }): JSX.Element {
+  const passed = usePassed(now.at);
+  return (
+    <Card
+      title="Outbox"
+      count={now.outbox_total}
+      none={now.outbox_total === 0 ? 'Everything is on the remote.' : undefined}
+    >
+      <Rows>
+        {now.outbox.map(({ id, age_s: age, messages }) => (
+          <li key={id}>
+            <p class="dim">queued for {ageOf(age + passed)}</p>
+            {messages.map(({ channel, relPath }) => (
+              <p key={relPath} class="mono">
+                <Link to={{ view: 'message', channel, relPath }}>{relPath}</Link>
+              </p>
+            ))}
+          </li>
+        ))}
+      </Rows>
+    </Card>
+  );
+}
+
+/** How many pushes the remote's budget still allows. */
+export function Budget({ now }: { now: WebNow }): JSX.Element {
+  const budget = now.push_budget;
+  return (
+    <Card title="Push budget" none={budget === null ? 'This remote has no limit.' : undefined}>
+      {budget !== null && (
+        <>
+          <p>
+            {budget.used} of {budget.pushes_per_minute} pushes to <bdi>{budget.host}</bdi> in the
+            last minute
+          </p>
+          <meter
+            class="wide"
+            min={0}
+            max={budget.pushes_per_minute}
+            value={budget.used}
+            aria-label="pushes used"
+          />
+          <p class="dim">
+            {budget.next_at === null
+              ? `${String(budget.pushes_per_minute - budget.used)} left`
+              : `the next at ${clockOf(budget.next_at)}`}
+          </p>
+        </>
+      )}
+    </Card>
+  );
+}
+
+/** Files that cannot be read as messages. */
+export function Malformed({ now }: { now: WebNow }): JSX.Element {
+  return (
+    <Card title="Malformed files" count={now.malformed_total}>
+      <Rows>
+        {now.malformed.map(({ path, reason }) => (
+          <li key={path}>
+            <p class="mono">{path}</p>
+            <p class="dim">{reason}</p>
+          </li>
+        ))}
+      </Rows>
+    </Card>
+  );
+}
+
+/** A run that has ended is seen soon. */
+const LOAD_MS = 1000;
+const MIB = 1024 * 1024;
+
+/** The processes of agent CLIs that are kept between runs, each with a button that ends it; nothing where there is none. */
+export function KeptSessions(): JSX.Element | null {
+  const { session } = useModel();
+  const [problem, setProblem] = useState<string | undefined>(undefined);
+  const [busy, setBusy] = useState('');
+  const { value, again } = useLoaded<WebSessions>('kept sessions', (signal) =>
+    get<WebSessions>('sessions', {}, signal),
+  );
+  useSeldom('tip', LOAD_MS, again);
+  if (value === undefined || value.sessions.length === 0) return null;
+  const end = (id: string): void => {
+    setBusy(id);
+    setProblem(undefined);
+    post<WebSessionEnded>(`sessions/${id}/end`, {})
+      .catch((error: unknown) => {
+        setProblem(wordsOf(error));
+      })
+      .finally(() => {
+        setBusy('');
+        again();
+      });
+  };
+  const all = value.sessions.reduce((sum, { memory }) => sum + memory, 0);
+  return (
+    <Card
+      title="Sessions kept warm"
+      count={value.sessions.length}
+      class="sessions"
+      beside={<span class="dim">{megabytes(all)}</span>}
+    >
+      <Problem words={problem} />
+      <Rows>
+        {value.sessions.map((one) => (
+          <li key={one.id}>
+            <p>
+              <bdi class="who">{one.actor}</bdi> <span class="chip">warm</span>{' '}
+              <span class="dim">
+                {one.agent}, {one.tier}
+              </span>
+            </p>
+            <p class="dim">
+              {wordsFor(one)}, last used{' '}
+              <time dateTime={one.used} title={wholeTimeOf(one.used)}>
+                {momentOf(one.used)}
+              </time>
+            </p>
+            {session?.read_only === false && (
+              <button
+                type="button"
+                aria-label={`End session of ${one.actor} with ${one.agent}`}
+                disabled={busy !== ''}
+                onClick={() => {
+                  end(one.id);
+                }}
+              >
+                End session
+              </button>
+            )}
+          </li>
+        ))}
+      </Rows>
+    </Card>
+  );
+}
+
+function wordsFor({ turns, context, memory }: WebWarmSession): string {
+  const tokens =
+    context === null
+      ? ''
+      : `, ${context.used.toLocaleString()} of ${context.size.toLocaleString()} tokens`;
+  return `${turns === 1 ? '1 run' : `${String(turns)} runs`}${tokens}, ${megabytes(memory)}`;
+}
+
+function megabytes(bytes: number): string {
+  return `${Math.round(bytes / MIB).toLocaleString()} MiB`;
 }

@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import type { WebRun } from '../../api/api.ts';
 import { dollars, grouped } from '../../protocol/text/amounts.ts';
-import { reasonInWords } from '../../protocol/text/reasons.ts';
+import { reasonInWords } from '../../protocol/text/words.ts';
 import { useRunOutput, type Piece, type RunOutput } from '../live/use-run-output.ts';
 import { Problem } from '../parts/view.tsx';
 import { momentOf } from '../text/time.ts';

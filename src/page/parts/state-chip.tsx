@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useClock } from '../live/use-live.ts';
 import { ageOf, secondsSince } from '../text/time.ts';
-import type { Shown } from '../live/states.ts';
+import type { Shown } from '../live/model.ts';
 import { SIGNS, sinceOf, standingOf, stateInWords } from './state-words.ts';
 
 /** The state of a message. */

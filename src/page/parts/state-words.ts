@@ -1,6 +1,6 @@
 import type { WebDelay } from '../../api/api.ts';
-import { reasonInWords } from '../../protocol/text/reasons.ts';
-import type { Shown } from '../live/states.ts';
+import { reasonInWords } from '../../protocol/text/words.ts';
+import type { Shown } from '../live/model.ts';
 import { ageOf, momentOf } from '../text/time.ts';
 
 /** A state with its own word and mark. */

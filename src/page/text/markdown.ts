@@ -1,6 +1,6 @@
 import MarkdownIt from 'markdown-it';
 import type { Token } from 'markdown-it';
-import { withoutSequences } from '../../protocol/text/steering.ts';
+import { withoutSequences } from '../../protocol/text/words.ts';
 
 /**
  * HTML is treated as text. A link that {@link safeLink} refuses is not made into one, so that its

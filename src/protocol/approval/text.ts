@@ -1,6 +1,6 @@
 import type { Value } from './record.ts';
 import type { HeldChange } from './approval.ts';
-import { durationText } from '../text/duration.ts';
+import { durationText } from '../text/times.ts';
 import { asAscii, asAsciiJson } from '../text/quoted.ts';
 
 /** The most characters of a text in one line; `host show` prints all of it. */

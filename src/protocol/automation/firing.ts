@@ -1,7 +1,7 @@
 import type { Message } from '../message.ts';
 import { isName } from '../names.ts';
-import type { StartedBy } from '../text/fired-text.ts';
-import { utcOf } from '../text/timestamp.ts';
+import type { StartedBy } from '../text/words.ts';
+import { utcOf } from '../text/times.ts';
 import type { Occurrences } from './occurrences.ts';
 import type { Schedule } from './schedule.ts';
 

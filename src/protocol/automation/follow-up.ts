@@ -1,5 +1,4 @@
-import { chainLevels, type Lookup } from '../causality.ts';
-import { linksIn } from '../links.ts';
+import { chainLevels, type Lookup, linksIn } from '../causality.ts';
 import { MAX_MESSAGE_BYTES, type Located, type Message } from '../message.ts';
 import { isName } from '../names.ts';
 import { markOf } from '../owed.ts';

@@ -1,12 +1,11 @@
 import { EVERYONE, formatAddress, type Address } from '../address.ts';
 import { isTier } from '../message.ts';
 import { isName, isSender } from '../names.ts';
-import { parseDuration } from '../text/duration.ts';
+import { parseDuration, isZone } from '../text/times.ts';
 import { parseDocumentText, type HeaderFields } from '../text/frontmatter.ts';
 import { parsed, shown, unreadable, type Parsed } from '../text/result.ts';
 import { linesOf, recipientsIn, switchIn, wrongIn, type Wrong } from './fields.ts';
 import { expressionProblem, isAlwaysWithin, mayComeTwiceAMinute } from './expression.ts';
-import { isZone } from '../text/zone.ts';
 
 /** When a schedule is due: one of three ways to say it. */
 type When =

@@ -3,7 +3,7 @@ import { isTier } from '../message.ts';
 import { isName, isSender } from '../names.ts';
 import { JOINED } from '../text/apart.ts';
 import { parseDocumentText } from '../text/frontmatter.ts';
-import { isOneLine } from '../text/one-line.ts';
+import { isOneLine } from '../text/quoted.ts';
 import { parsed, shown, unreadable, type Parsed } from '../text/result.ts';
 import { linesOf, recipientsIn, switchIn, wrongIn } from './fields.ts';
 

@@ -1,7 +1,7 @@
 import { type HeaderFields } from '../text/frontmatter.ts';
 import { parseHandWritten } from '../text/hand-written.ts';
 import { isSkillName } from '../text/skill-call.ts';
-import { MAX_MS, parseDuration } from '../text/duration.ts';
+import { MAX_MS, parseDuration } from '../text/times.ts';
 import { parseMcpServers, type McpServer } from './mcp-servers.ts';
 import { MAX_HISTORY, wholeIn } from './tier-session.ts';
 import { parsed, shown, unreadable, type Parsed } from '../text/result.ts';

@@ -1,7 +1,15 @@
 import { parseDocumentText } from '../text/frontmatter.ts';
 import { tierBudgets, type TierBudgets } from './tier-budgets.ts';
 import { tierFallback, unknownFallbacks, type TierFallback } from './tier-fallback.ts';
-import { actorsAsGates, tierGate, ungatedFallbacks, type TierGate } from './tier-gate.ts';
+import {
+  actorsAsGates,
+  tierGate,
+  ungatedFallbacks,
+  type TierGate,
+  actorsAsked,
+  tierPermit,
+  type TierPermit,
+} from './tier-gate.ts';
 import {
   tierOnlyFrom,
   type TierOnlyFrom,
@@ -9,14 +17,12 @@ import {
   tierWorktree,
   type TierWorktree,
 } from './tier-options.ts';
-import { actorsAsked, tierPermit, type TierPermit } from './tier-permit.ts';
 import { tierSession, type TierSession } from './tier-session.ts';
-import { tierSandbox, type TierSandbox } from './tier-sandbox.ts';
-import { isWorkdir } from './workdir.ts';
+import { tierSandbox, type TierSandbox, isWorkdir } from './tier-sandbox.ts';
 import { isTier } from '../message.ts';
 import { EVERYONE } from '../address.ts';
 import { isName } from '../names.ts';
-import { MAX_MS, parseDuration } from '../text/duration.ts';
+import { MAX_MS, parseDuration } from '../text/times.ts';
 import { didYouMean } from '../text/nearest.ts';
 import { parsed, shown, unreadable, type Parsed } from '../text/result.ts';
 

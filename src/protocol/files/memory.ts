@@ -3,9 +3,9 @@ import { fileText } from '../message.ts';
 import { isMemoryFile, MEMORY_FILE, MEMORY_KINDS, type MemoryKind } from './memory-names.ts';
 import { isChannelId, isName, isSender } from '../names.ts';
 import { isOrigin } from '../reference.ts';
-import { isOneLine } from '../text/one-line.ts';
+import { isOneLine } from '../text/quoted.ts';
 import { parsed, shown, unreadable, type Parsed } from '../text/result.ts';
-import { isoOf, utcOf } from '../text/timestamp.ts';
+import { isoOf, utcOf } from '../text/times.ts';
 
 const TIME = /^(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(\d{2})(\d{3})Z/;
 

@@ -1,5 +1,5 @@
 import { parseHandWritten } from '../text/hand-written.ts';
-import { isOneLine } from '../text/one-line.ts';
+import { isOneLine } from '../text/quoted.ts';
 import { parsed, shown, unreadable, type Parsed } from '../text/result.ts';
 
 /** A skill (automation.md): `name` equals the name of its folder, the body is what an actor is told. */

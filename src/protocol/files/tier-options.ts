@@ -1,13 +1,11 @@
 import { BUDGET_OPTIONS } from './tier-budgets.ts';
-import { SANDBOX_OPTIONS } from './tier-sandbox.ts';
+import { SANDBOX_OPTIONS, isWorkdir } from './tier-sandbox.ts';
 import { FALLBACK_OPTIONS } from './tier-fallback.ts';
-import { GATE_OPTIONS } from './tier-gate.ts';
-import { PERMIT_OPTIONS } from './tier-permit.ts';
+import { GATE_OPTIONS, PERMIT_OPTIONS } from './tier-gate.ts';
 import { SESSION_OPTIONS } from './tier-session.ts';
 import { isName } from '../names.ts';
 import { shown } from '../text/result.ts';
-import { isRefName } from '../text/ref-name.ts';
-import { isWorkdir } from './workdir.ts';
+import { isRefName } from '../text/branch.ts';
 
 /** How a tier gets a copy of a repository for each thread (work.md); without `worktree` it gets none. */
 export interface TierWorktree {

@@ -1,5 +1,12 @@
 import { shown } from '../text/result.ts';
-import { isWorkdir } from './workdir.ts';
+
+/**
+ * Whether a text can name the folder of a tier: absolute or below the home folder, and without control
+ * characters.
+ */
+export function isWorkdir(text: unknown): text is string {
+  return typeof text === 'string' && /^(?:\/|~(?:\/|$))/.test(text) && !/\p{Cc}/u.test(text);
+}
 
 /** What an agent CLI may reach (work.md, "Sandbox"); an absent one is no sandbox. */
 export interface Sandbox {

@@ -1,5 +1,5 @@
 import { formatAddress } from '../address.ts';
-import { optionLines } from '../choice.ts';
+import { optionLines } from '../talk.ts';
 import type { Located, Message } from '../message.ts';
 import { indented, MARK } from '../text/structure.ts';
 

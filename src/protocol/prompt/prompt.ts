@@ -3,12 +3,21 @@ import type { Located } from '../message.ts';
 import { aboutFiles, type BatchFiles } from './prompt-files.ts';
 import { aboutPeers, type Peers } from './prompt-peers.ts';
 import type { AnswerPlan } from '../reply.ts';
-import { aboutGate, type GateInPrompt } from '../text/gate-prompt.ts';
-import { aboutNotes, type NoteInPrompt } from '../text/notes-prompt.ts';
-import { aboutSkills, type SkillInPrompt } from '../text/skill-prompt.ts';
+import {
+  aboutGate,
+  type GateInPrompt,
+  aboutNotes,
+  type NoteInPrompt,
+  aboutSkills,
+  type SkillInPrompt,
+  HEADINGS,
+  inLine,
+  MARK,
+  quoted,
+  wordLine,
+} from '../text/structure.ts';
 import { formatEarlier, formatThread, withOptions, type ArchiveInPrompt } from './prompt-thread.ts';
-import { someOf } from '../text/unserved.ts';
-import { HEADINGS, inLine, MARK, quoted, wordLine } from '../text/structure.ts';
+import { someOf } from '../text/words.ts';
 
 /** Everything from which a prompt is built (protocol.md §5, §6), read by the caller. */
 export interface PromptParts {

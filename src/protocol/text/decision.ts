@@ -1,4 +1,4 @@
-import { isOneLine } from './one-line.ts';
+import { isOneLine } from './quoted.ts';
 
 /** What a person says to a proposal (work.md, "A person in the loop"). */
 export type Decision = 'approve' | 'deny';

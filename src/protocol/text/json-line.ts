@@ -1,4 +1,4 @@
-import { withoutSequences } from './steering.ts';
+import { withoutSequences } from './words.ts';
 
 /** Characters that are looked at for what a wrapper has written around an object. */
 const MAX_AROUND = 1024;

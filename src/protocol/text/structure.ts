@@ -206,3 +206,150 @@ function like(character: string): string {
   if (character === '♯') return '#';
   return LETTER.test(character) ? ANY : character;
 }
+
+/** What a run is told of the gate of its tier. */
+export type GateInPrompt =
+  /** It plans, and this name decides on the plan. */
+  | { approver: string }
+  /** What it proposed was approved. */
+  | { plan: string; note: string; by: string };
+
+/** What a run is told of its gate: nothing where its tier has none. */
+export function aboutGate(gate: GateInPrompt | undefined, word: string): string {
+  if (gate === undefined) return '';
+  if ('approver' in gate)
+    return [
+      `You are planning. Change nothing, send nothing and give no work to others: nothing is done in this run. What you print is a plan, which ${inLine(gate.approver)} reads and approves or denies. Only after an approval a second run does it, with your plan and their note before it.`,
+      'So say in the plan what you are going to do, in which files and with which commands, and what could go wrong. Print the whole plan as text and end; do not ask for anything that you can look up.',
+    ].join('\n\n');
+  const { plan, note, by } = gate;
+  return [
+    `${inLine(by)} has approved the plan below, and nothing beyond it. Do it now. If it turns out that something else is needed, do what you can of the plan, and say what is left.`,
+    `Their note:\n\n${quoted(indented(note.trim(), `${MARK}${MARK}`), word)}`,
+    `Your plan:\n\n${quoted(indented(plan.trim(), `${MARK}${MARK}`), word)}`,
+  ].join('\n\n');
+}
+
+/** A note in force, as the prompt names it. */
+export interface NoteInPrompt {
+  /** The suffix of its file name. */
+  suffix: string;
+  /** When it was written, `YYYY-MM-DD`. */
+  day: string;
+  /** What it is, unless it is an ordinary note. */
+  kind?: string;
+  name?: string;
+  /** Whom it is for. */
+  scope: 'you' | 'this channel' | 'all';
+  subject: string;
+}
+
+/** The limits of the section (automation.md, "Memory"), and the most characters of one subject. */
+export const NOTE_LIMITS = { lines: 200, bytes: 25 * 1024, subject: 300 };
+
+const INTRODUCTION = 'Their texts: crosstalk memory show <the first word of the line>.';
+
+/**
+ * Names the notes in force, one a line; empty when there are none. Anybody who can push writes subjects, so they stand
+ * within the line as JSON strings.
+ */
+export function aboutNotes(notes: readonly NoteInPrompt[]): string {
+  if (notes.length === 0) return '';
+  const lines: string[] = [];
+  // Room for the introduction, and for the line that says how many are left out.
+  let bytes = NOTE_LIMITS.bytes - 200;
+  for (const note of notes) {
+    const line = aboutNote(note);
+    bytes -= Buffer.byteLength(line) + 1;
+    if (bytes < 0 || lines.length === NOTE_LIMITS.lines - 2) break;
+    lines.push(line);
+  }
+  const left = notes.length - lines.length;
+  if (left > 0) lines.push(`- ${String(left)} more are left out here: crosstalk memory list`);
+  return [INTRODUCTION, ...lines].join('\n');
+}
+
+function aboutNote({ suffix, day, kind, name, scope, subject }: NoteInPrompt): string {
+  const facts = [
+    day,
+    ...(kind === undefined ? [] : [kind]),
+    ...(name === undefined ? [] : [`name ${name}`]),
+    `for ${scope}`,
+  ].join(', ');
+  return `- ${suffix} (${facts}): ${JSON.stringify(clip(inLine(subject)))}`;
+}
+
+function clip(text: string): string {
+  if (text.length <= NOTE_LIMITS.subject) return text;
+  // Half of a character at the end is left out.
+  return `${text.slice(0, NOTE_LIMITS.subject).replace(/[\uD800-\uDBFF]$/, '')}…`;
+}
+
+/** A skill that messages of a batch ask for, as the prompt tells it. */
+export interface SkillInPrompt {
+  name: string;
+  /** relPaths of the messages that ask for it. */
+  refs: string[];
+  /** What the actor is told; undefined when it is not there or not for this actor. */
+  told?: {
+    /** Where it is in the transport. */
+    path: string;
+    body: string;
+    /** Where the files beside it were laid, and which; undefined when there are none. */
+    files?: { dir: string; names: string[] };
+    /** What stands beside it and was not laid, each with the reason. */
+    left: string[];
+  };
+  /** Why it is not told. */
+  problem?: string;
+}
+
+/** More of the messages that ask for one skill are only counted. */
+const MAX_REFS = 10;
+
+/**
+ * The sections about the skills that were asked for. The text of a skill is somebody's text like any
+ * other: its lines cannot pass for lines of the prompt (trust.md §4).
+ *
+ * @param word of this prompt
+ * @returns one section for each skill, with its heading
+ */
+export function aboutSkills(skills: readonly SkillInPrompt[], word: string): string[] {
+  return skills.map((skill) => {
+    const { name, told } = skill;
+    const text = told === undefined ? missing(skill) : present(skill, told, word);
+    return `# ${HEADINGS.skill}: ${name}\n\n${text}`;
+  });
+}
+
+function missing({ name, refs, problem = '' }: SkillInPrompt): string {
+  return `The skill "${name}" was asked for by ${some(refs)}, and is not told here: ${inLine(problem)}. Go by the text of the message. If it means a skill, and is not just a text that begins with a slash, say in your answer that this skill was missing.`;
+}
+
+function some(refs: readonly string[]): string {
+  const more = refs.length > MAX_REFS ? ` and ${String(refs.length - MAX_REFS)} more messages` : '';
+  return `${refs.slice(0, MAX_REFS).join(', ')}${more}`;
+}
+
+function present(
+  { name, refs }: SkillInPrompt,
+  { path, body, files, left }: NonNullable<SkillInPrompt['told']>,
+  word: string,
+): string {
+  const beside =
+    files === undefined
+      ? []
+      : [
+          // Their names may have blanks, and so be whole sentences.
+          `Files that belong to it are in ${inLine(files.dir)}, read-only: ${files.names.map((file) => JSON.stringify(file)).join(', ')}.`,
+        ];
+  const missing = left.map((line) => `NOT there: ${inLine(line)}.`);
+  return [
+    [
+      `What follows is the skill "${name}" (${path}), for which ${some(refs)} asked by beginning with /${name}; the rest of the message says to what it is applied.`,
+      ...beside,
+      ...missing,
+    ].join('\n'),
+    quoted(body.trim(), word),
+  ].join('\n\n');
+}

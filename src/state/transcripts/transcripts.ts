@@ -2,7 +2,7 @@ import { open, readdir, rm } from 'node:fs/promises';
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { decodeTime } from 'ulid';
-import { parseDuration } from '../../protocol/text/duration.ts';
+import { parseDuration } from '../../protocol/text/times.ts';
 import { logFile, RotatingLog } from '../rotating-log.ts';
 import { transcriptLine, type TranscriptHead, type Happened } from './lines.ts';
 import { TranscriptReader } from './transcript-reader.ts';

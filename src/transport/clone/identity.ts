@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { configStamp, type Clone } from './clone.ts';
 import { redact } from '../git/failure.ts';
 import { Git } from '../git/git.ts';
-import { withoutTrailing } from '../../protocol/text/trailing.ts';
+import { withoutTrailing } from '../../protocol/text/quoted.ts';
 
 /**
  * What the state of a transport is called at first (protocol.md §1): from the origin's URL without

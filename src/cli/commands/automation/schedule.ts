@@ -13,7 +13,7 @@ import {
 } from '../../../operations/schedules/list.ts';
 import { readBody } from '../../command/body.ts';
 import { inTransport, note, print, text, flag, type Call } from '../../command/command.ts';
-import { EXIT } from '../../command/exit.ts';
+import { EXIT } from '../../command/io.ts';
 import { dollars } from '../../../protocol/text/amounts.ts';
 import { escapeInvisible } from '../../../protocol/text/quoted.ts';
 import { localTimes } from '../../view/message.ts';

@@ -1,7 +1,7 @@
 import { cancel } from '../../../operations/sending/cancel.ts';
 import { sentJson } from '../../../operations/shapes/as-json.ts';
 import { given, inTransport, note, print, flag, text, type Call } from '../../command/command.ts';
-import { EXIT } from '../../command/exit.ts';
+import { EXIT } from '../../command/io.ts';
 import { whereWords } from '../../view/sent.ts';
 
 export async function run(call: Call): Promise<number> {

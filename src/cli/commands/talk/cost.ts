@@ -2,10 +2,10 @@ import { CrosstalkError } from '../../../errors.ts';
 import { COST_BY, type CostBy } from '../../../operations/reading/cost-by.ts';
 import { cost, type CostRow } from '../../../operations/reading/cost.ts';
 import { escapeInvisible } from '../../../protocol/text/quoted.ts';
-import { someOf } from '../../../protocol/text/unserved.ts';
+import { someOf } from '../../../protocol/text/words.ts';
 import { shown } from '../../../protocol/text/result.ts';
 import { inTransport, note, print, text, type Call } from '../../command/command.ts';
-import { sinceOf } from '../../command/since.ts';
+import { sinceOf } from '../../command/values.ts';
 import { dollars, grouped } from '../../../protocol/text/amounts.ts';
 import { table } from '../../view/render.ts';
 

@@ -1,10 +1,10 @@
 import { CrosstalkError } from '../../../errors.ts';
 import type { Context } from '../../../operations/context.ts';
 import { CANCELLED } from '../../../protocol/cancel.ts';
-import { optionLines } from '../../../protocol/choice.ts';
+import { optionLines } from '../../../protocol/talk.ts';
 import { escapeInvisible } from '../../../protocol/text/quoted.ts';
 import { excerptOf } from '../../../protocol/text/excerpt.ts';
-import { reasonInWords } from '../../../protocol/text/reasons.ts';
+import { reasonInWords } from '../../../protocol/text/words.ts';
 import { resolveFrom } from '../../../operations/lookup/resolve.ts';
 import { MOST_ASKING, type Inbox, type InboxEntry } from '../../../operations/lookup/inbox.ts';
 import { followInbox, inbox, markSeen } from '../../../operations/reading/inbox.ts';
@@ -12,11 +12,9 @@ import { isFor, noteSeen } from '../../../operations/lookup/seen.ts';
 import { readMessage } from '../../../operations/reading/read.ts';
 import { inboxJson } from '../../../operations/shapes/as-json.ts';
 import { flag, inTransport, note, print, text, type Call } from '../../command/command.ts';
-import { limitOf } from '../../command/limit.ts';
-import { EXIT } from '../../command/exit.ts';
-import { filesMark } from '../../view/files.ts';
-import { actor, body, localTime, shortName } from '../../view/message.ts';
-import { verifiedMark } from '../../view/verified.ts';
+import { limitOf } from '../../command/values.ts';
+import { EXIT } from '../../command/io.ts';
+import { filesMark, actor, body, localTime, shortName, verifiedMark } from '../../view/message.ts';
 import { colourless, indent, painter } from '../../view/render.ts';
 
 /** The most bytes of a message's text in the list, and of its lines. */

@@ -15,7 +15,7 @@ import {
 } from '../../../operations/keys/pinning.ts';
 import { escapeInvisible } from '../../../protocol/text/quoted.ts';
 import { flag, inTransport, isYes, note, print, type Call } from '../../command/command.ts';
-import { EXIT } from '../../command/exit.ts';
+import { EXIT } from '../../command/io.ts';
 import { table } from '../../view/render.ts';
 
 type Verb = (call: Call, context: Context) => Promise<number>;

@@ -1,11 +1,10 @@
 import { chosenDecision } from '../../../operations/deciding/choice.ts';
 import { readMessage } from '../../../operations/reading/read.ts';
 import { reply } from '../../../operations/sending/reply.ts';
-import { readAttachments } from '../../command/attach.ts';
+import { readAttachments, assertText } from '../../command/attach.ts';
 import { lookAtStdin, readBody } from '../../command/body.ts';
 import { flag, given, inTransport, isYes, text, type Call } from '../../command/command.ts';
-import { EXIT } from '../../command/exit.ts';
-import { assertText } from '../../command/skill-call.ts';
+import { EXIT } from '../../command/io.ts';
 import { decideHere } from '../work/decide.ts';
 import { whereWords, printSent } from '../../view/sent.ts';
 

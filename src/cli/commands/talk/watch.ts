@@ -1,8 +1,8 @@
 import { watch, type Seen } from '../../../operations/watching/watch.ts';
 import { flag, inTransport, note, text, type Call } from '../../command/command.ts';
-import { EXIT } from '../../command/exit.ts';
+import { EXIT } from '../../command/io.ts';
 import { painter } from '../../view/render.ts';
-import { timeoutOf } from '../../view/replied.ts';
+import { timeoutOf } from '../../view/talk.ts';
 import { WatchedView } from '../../view/watched.ts';
 
 export function run(call: Call): Promise<number> {

@@ -4,10 +4,9 @@ import { firstPath, newMarks } from '../../../operations/sending/marks.ts';
 import { addedMemoryJson } from '../../../operations/shapes/as-json.ts';
 import { clockOf } from '../../../operations/clock.ts';
 import { given, inTransport, note, print, type Call } from '../../command/command.ts';
-import { EXIT } from '../../command/exit.ts';
-import { ended, timeoutOf } from '../../view/replied.ts';
-import { Talk } from '../../view/talk.ts';
-import { withoutRepeats } from '../../view/without-repeats.ts';
+import { EXIT } from '../../command/io.ts';
+import { ended, timeoutOf, Talk } from '../../view/talk.ts';
+import { withoutRepeats } from '../../view/message.ts';
 
 export async function run(asGiven: Call): Promise<number> {
   const call = withoutRepeats(asGiven);

@@ -9,7 +9,7 @@ import { sentJson } from '../../../operations/shapes/as-json.ts';
 import { whyIgnored } from '../../../protocol/decision/judge.ts';
 import { escapeInvisible } from '../../../protocol/text/quoted.ts';
 import { flag, given, inTransport, isYes, note, print, type Call } from '../../command/command.ts';
-import { EXIT } from '../../command/exit.ts';
+import { EXIT } from '../../command/io.ts';
 import { whereWords } from '../../view/sent.ts';
 
 export function run(call: Call): Promise<number> {

@@ -8,7 +8,7 @@ import { addedMemoryJson, loggedMemoryJson } from '../../../operations/shapes/as
 import { memorySuffix, type MemoryChange } from '../../../protocol/files/memory.ts';
 import { byDispatcher } from '../../command/by-dispatcher.ts';
 import { flag, given, inTransport, note, print, text, type Call } from '../../command/command.ts';
-import { limitOf } from '../../command/limit.ts';
+import { limitOf } from '../../command/values.ts';
 import { cell, table } from '../../view/render.ts';
 
 const DONE: Record<MemoryChange, string> = {

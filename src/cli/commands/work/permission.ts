@@ -3,7 +3,7 @@ import { askPermission } from '../../../operations/sending/permission.ts';
 import { clockOf } from '../../../operations/clock.ts';
 import { packageVersion } from '../../../package.ts';
 import { note, type Call } from '../../command/command.ts';
-import { EXIT } from '../../command/exit.ts';
+import { EXIT } from '../../command/io.ts';
 
 /** The server that the agent CLI of a run asks for permission, on this process's pipes. */
 export async function run(call: Call): Promise<number> {

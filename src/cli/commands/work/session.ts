@@ -1,7 +1,7 @@
 import { endWarmSession, warmSessions } from '../../../operations/health/warm-sessions.ts';
 import { inTransport, print, type Call } from '../../command/command.ts';
 import { table } from '../../view/render.ts';
-import { warmRows } from '../../view/kept.ts';
+import { warmRows } from '../../view/machine.ts';
 
 export function run(call: Call): Promise<number> {
   return inTransport(call, async (context) => {

@@ -8,7 +8,7 @@ import {
 import type { Context } from '../../../operations/context.ts';
 import { escapeInvisible } from '../../../protocol/text/quoted.ts';
 import { flag, inTransport, note, print, type Call } from '../../command/command.ts';
-import { durationOf } from '../../command/duration.ts';
+import { durationOf } from '../../command/values.ts';
 import { age, table } from '../../view/render.ts';
 
 const LONGEST_MS = 1000 * 86_400_000;

@@ -1,5 +1,5 @@
 import { CrosstalkError } from '../../errors.ts';
-import { parseDuration } from '../../protocol/text/duration.ts';
+import { parseDuration, parseSince } from '../../protocol/text/times.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { text, type Call } from './command.ts';
 
@@ -30,4 +30,28 @@ export function durationOf(call: Call, name: string, { fallback, least, most }: 
 function spoken(ms: number): string {
   if (ms % 3_600_000 === 0 && ms > 0) return `${String(ms / 3_600_000)}h`;
   return ms % 1000 === 0 ? `${String(ms / 1000)}s` : `${String(ms)}ms`;
+}
+
+/** The time that `--since` names, if the option was given. @throws CrosstalkError `usage` */
+export function sinceOf(call: Call): { since?: Date } {
+  const given = text(call, 'since');
+  if (given === undefined) return {};
+  const since = parseSince(given, new Date());
+  if (since !== undefined) return { since };
+  throw new CrosstalkError(
+    'usage',
+    `--since is ${shown(given)}, expected a date, a date and time, today, or how long ago; try --since 2h`,
+  );
+}
+
+const DEFAULT_LIMIT = '20';
+
+/** How many messages are shown: the value of `--limit`. @throws CrosstalkError `usage` */
+export function limitOf(call: Call): number {
+  const given = text(call, 'limit') ?? DEFAULT_LIMIT;
+  if (/^\d{1,9}$/.test(given)) return Number(given);
+  throw new CrosstalkError(
+    'usage',
+    `--limit is ${shown(given)}, expected how many messages; try --limit ${DEFAULT_LIMIT}`,
+  );
 }
