@@ -45,7 +45,7 @@ export async function create(
   files.push(newIdentity(remote?.url, dir, chance), newChannel(channel, from, chance));
   await assertNoSecret(files);
   await makeRepository(dir, surroundings.env, {
-    branch: how.branch ?? remote?.branch ?? (await defaultBranch()),
+    branch: how.branch ?? remote?.branch ?? (await defaultBranch(surroundings.env)),
     from: input.from,
     project: how.project,
     isThere: how.isThere === true,

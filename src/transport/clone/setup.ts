@@ -1,9 +1,9 @@
 import { appendFile, chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { simpleGit } from 'simple-git';
 import { accessOf, accessSettings, credentialsText, type Setting } from './access.ts';
 import { Git } from '../git/git.ts';
+import { setUpGit } from '../git/set-up.ts';
 import { configEntries, credentialsIn } from './own-git.ts';
 import type { Failure } from '../git/failure.ts';
 import { remoteRefs } from './branches.ts';
@@ -227,12 +227,9 @@ export async function makeRepository(
   ]);
 }
 
-/**
- * The branch name git would give a new repository here, `main` when it has no opinion. Set-up work, where simple-git's
- * convenience costs nothing.
- */
-export async function defaultBranch(): Promise<string> {
-  const configured = await simpleGit()
+/** The branch name git would give a new repository, `main` when it has no opinion. */
+export async function defaultBranch(environment: NodeJS.ProcessEnv): Promise<string> {
+  const configured = await setUpGit(tmpdir(), environment)
     .raw(['config', '--get', 'init.defaultBranch'])
     .catch(() => '');
   return configured.trim() === '' ? 'main' : configured.trim();
