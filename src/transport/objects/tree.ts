@@ -1,6 +1,6 @@
 import type { Git } from '../git/git.ts';
 import type { Objects } from './objects.ts';
-import { namesIn, parseTree } from './tree-object.ts';
+import { parseTree } from './tree-object.ts';
 import { compareTrees, FOLDER_MODE, type FileChange, type FolderUse } from './walk.ts';
 
 export interface TreeEntry {
@@ -45,26 +45,7 @@ export async function readFolder(
   commit: string,
   folder: string,
 ): Promise<TreeEntry[] | undefined> {
-  return readTree(objects, `${commit}:${folder}`, folder);
-}
-
-/** The names of what is in a folder, as {@link readFolder}; their bytes as latin1. */
-export async function readNames(
-  objects: Objects,
-  commit: string,
-  folder: string,
-): Promise<Set<string> | undefined> {
   const object = await objects.read(`${commit}:${folder}`);
-  if (object?.type !== 'tree') return new Set();
-  return object.content && namesIn(object.content, object.oid.length / 2);
-}
-
-async function readTree(
-  objects: Objects,
-  name: string,
-  folder: string,
-): Promise<TreeEntry[] | undefined> {
-  const object = await objects.read(name);
   if (object?.type !== 'tree') return [];
   if (object.content === undefined) return undefined;
   return [...parseTree(object.content, object.oid.length / 2)].map(([name, { mode, oid }]) => ({
