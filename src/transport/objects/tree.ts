@@ -102,15 +102,15 @@ export async function listPaths(
   commit: string,
   paths: readonly string[],
 ): Promise<TreeEntry[]> {
-  const out = await git.must(['ls-tree', '-z', commit, ...paths]);
+  const out = await git.must(['ls-tree', '-z', commit, '--', ...paths]);
   return out
     .toString('utf8')
     .split('\0')
     .filter((line) => line !== '')
     .map((line) => {
-      const [facts, path] = splitOnce(line, '\t');
-      const [mode = '', type = '', oid = ''] = facts.split(' ');
-      return { path, oid, mode, type };
+      const end = line.indexOf('\t');
+      const [mode = '', type = '', oid = ''] = line.slice(0, end).split(' ');
+      return { path: line.slice(end + 1), oid, mode, type };
     });
 }
 
@@ -126,13 +126,7 @@ export async function standing(
   const found = new Set<string>();
   for (let at = 0; at < paths.length; at += MANY_PATHS) {
     const some = paths.slice(at, at + MANY_PATHS);
-    const out = await git.must(['ls-tree', '-z', '--name-only', commit, '--', ...some]);
-    for (const path of out.toString('utf8').split('\0')) if (path !== '') found.add(path);
+    for (const { path } of await listPaths(git, commit, some)) found.add(path);
   }
   return found;
-}
-
-function splitOnce(text: string, separator: string): [string, string] {
-  const at = text.indexOf(separator);
-  return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)];
 }
