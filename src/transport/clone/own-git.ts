@@ -1,4 +1,4 @@
-import { chmod, rename, rm, writeFile } from 'node:fs/promises';
+import { chmod, open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeFolder } from '../../folder.ts';
 import { accessOf, accessSettings, credentialsText, type Setting } from './access.ts';
@@ -241,6 +241,13 @@ let serial = 0;
  */
 export async function replace(path: string, text: string, { safe = false } = {}): Promise<void> {
   const temporary = `${path}.${String(process.pid)}.${String(serial++)}.tmp`;
-  await writeFile(temporary, text, { mode: 0o600, flush: safe });
+  const file = await open(temporary, 'w', 0o600);
+  try {
+    await file.writeFile(text);
+    // The option `flush` is only known to Node from 20.10 on.
+    if (safe) await file.sync();
+  } finally {
+    await file.close();
+  }
   await rename(temporary, path);
 }
