@@ -5,7 +5,7 @@ import tseslint from 'typescript-eslint';
 /** Packages and modules that only these files may import (CONTRIBUTING.md). */
 const DANGEROUS = {
   'gray-matter': ['src/protocol/text/frontmatter.ts'],
-  'simple-git': ['src/transport/clone/setup.ts'],
+  'simple-git': ['src/transport/git/set-up.ts'],
   'proper-lockfile': ['src/mcp/install/write.ts'],
   '@photostructure/sqlite': ['src/store/sqlite.ts'],
   'node:child_process': [

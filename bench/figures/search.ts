@@ -4,6 +4,7 @@ import { searchIndex } from '../../src/index/search.ts';
 import type { Index } from '../../src/index/index.ts';
 import { withContext } from '../../src/operations/context.ts';
 import { withIndex } from '../../src/operations/index/indexing.ts';
+import { parseFields, parsePlainHeader } from '../../src/protocol/text/frontmatter.ts';
 import { against, type Figure, type Scale } from '../figure.ts';
 import { inTurn, ran, spread, timed } from '../measure.ts';
 import { Texts } from '../texts.ts';
@@ -60,7 +61,7 @@ async function measure(messages: number, rounds: number): Promise<Figure[]> {
     const host = await world.machine('front');
     const texts = new Texts(1);
     const bytes = await world.fill(messages, { body: () => texts.body(WORDS) });
-    await world.git(host.dir, 'fetch', '--quiet');
+    await refreshed(host);
     const many = messages.toLocaleString('en');
     const build = await timed(() => inIndex(host, () => undefined));
     const rate = (messages / build) * 1000;
@@ -68,7 +69,7 @@ async function measure(messages: number, rounds: number): Promise<Figure[]> {
     const size = files.reduce((sum, file) => sum + sizeOf(file), 0) / bytes;
     const query = await queries(host);
     await world.append(NEW);
-    await world.git(host.dir, 'fetch', '--quiet');
+    await refreshed(host);
     const added = (await timed(() => inIndex(host, () => undefined))) / NEW;
     return [
       {
@@ -84,6 +85,7 @@ async function measure(messages: number, rounds: number): Promise<Figure[]> {
         goal: '≥ 20,000/s',
         met: rate >= 20_000,
       },
+      headersOf(messages, build),
       {
         figure: `index of ${many}`,
         value: `${size.toFixed(2)}×`,
@@ -102,6 +104,32 @@ async function measure(messages: number, rounds: number): Promise<Figure[]> {
   } finally {
     await world.end();
   }
+}
+
+/**
+ * The headers of so many messages, read as plain words and by YAML alone. An index would take longer by the
+ * difference, and the reader of plain words stays while that is more than half of it (decision 7).
+ *
+ * @param build milliseconds that the index took
+ */
+function headersOf(messages: number, build: number): Figure {
+  const took = (read: (header: string) => unknown): number => {
+    const begun = performance.now();
+    for (let n = 0; n < messages; n++)
+      read(
+        `from: writer${String(n % 7)}\nto: nobody\ntype: text\ntimestamp: 2024-01-01T00:00:00.000Z\n`,
+      );
+    return performance.now() - begun;
+  };
+  const [plain, yaml] = [took(parsePlainHeader), took(parseFields)];
+  const ratio = (build + yaml - plain) / build;
+  return {
+    figure: `headers of ${messages.toLocaleString('en')}, as plain words`,
+    value: `${plain.toFixed(0)} ms`,
+    goal: 'the index > 1.5× without',
+    met: ratio > 1.5,
+    note: `${yaml.toFixed(0)} ms by YAML alone: the index ${ratio.toFixed(2)}×`,
+  };
 }
 
 function sizeOf(file: string): number {
@@ -151,6 +179,15 @@ async function commands(host: Machine, rounds: number, many: string): Promise<Fi
   };
   return (['replies', 'thread'] as const).map((name) =>
     against(`${name}, ${many} messages`, floor, spreads[name], 1),
+  );
+}
+
+/** Fetches what was put on the bus, and nothing more. */
+function refreshed(host: Machine): Promise<unknown> {
+  return withContext(
+    { env: host.env, cwd: host.dir },
+    { transport: host.dir, note: () => undefined },
+    (context) => context.transport.refresh(),
   );
 }
 

@@ -1,4 +1,4 @@
-import { CHANNELS, placeOf } from '../protocol/layout.ts';
+import { CHANNELS, messageFile, placeOf } from '../protocol/layout.ts';
 import type { Located } from '../protocol/message.ts';
 import { dayBefore } from '../protocol/names.ts';
 import { seenFrom } from '../protocol/causality.ts';
@@ -10,16 +10,57 @@ import { NamesRoom } from './names-room.ts';
 /** How many messages' links are kept, of all channels together; each takes some 500 bytes. */
 const MAX_KEPT = 200_000;
 
-/** The links of one channel, as they are at a commit. */
-interface Kept {
+/** Messages without their texts, as they are at a commit. */
+export interface Headers<T extends Located> {
   tip: string;
   /** The first day of which everything was read. */
   from: string;
   /** The commit since which everything was read that was added; undefined for all. */
   base: string | undefined;
-  messages: Map<string, Located>;
+  /** By their files. */
+  messages: Map<string, T>;
   room: NamesRoom;
 }
+
+/**
+ * Whether headers hold all since something began: its day, and what was added since a commit before it.
+ */
+export async function reachesBack<T extends Located>(
+  { from, base }: Headers<T>,
+  begun: Beginning,
+): Promise<boolean> {
+  return from <= dayBefore(begun.relPath) && (await begun.isAfter(base));
+}
+
+/**
+ * Updates headers to another commit; where that fails, they are of no more use.
+ *
+ * @param folder whose messages they are
+ * @param keep adds one, if it is to be kept
+ */
+export async function updated<T extends Located>(
+  { transport, reader }: { transport: Transport; reader: MessageReader },
+  { kept, tip, folder }: { kept: Headers<T>; tip: string; folder: string },
+  keep: (kept: Headers<T>, channel: string, located: Located) => void,
+): Promise<Headers<T>> {
+  if (kept.tip === tip) return kept;
+  for await (const changes of transport.changes(kept.tip, tip, [folder]))
+    for (const change of changes) {
+      const place = placeOf(change.path);
+      if (place.kind !== 'message') continue;
+      const { channel, relPath } = place;
+      const before = kept.messages.get(change.path);
+      if (before !== undefined) kept.room.gives(before.message);
+      kept.messages.delete(change.path);
+      const read = change.status === 'D' ? undefined : await reader.parse(change);
+      if (read?.ok !== true) continue;
+      const header = { relPath, message: { ...read.value, body: '' } };
+      keep(kept, channel, seenFrom(channel, channel, header));
+    }
+  return { ...kept, tip };
+}
+
+type Kept = Headers<Located>;
 
 /**
  * Who answered what in a channel: every message that names others, without its text. The links are
@@ -28,14 +69,12 @@ interface Kept {
  * days behind.
  */
 export class ChannelLinks {
-  readonly #transport: Transport;
-  readonly #reader: MessageReader;
+  readonly #parts: { transport: Transport; reader: MessageReader };
   readonly #channels = new Map<string, Kept>();
   #reading: Promise<unknown> = Promise.resolve();
 
   constructor(transport: Transport, reader: MessageReader) {
-    this.#transport = transport;
-    this.#reader = reader;
+    this.#parts = { transport, reader };
   }
 
   /**
@@ -62,16 +101,16 @@ export class ChannelLinks {
     begun: Beginning,
     delivered: readonly Located[],
   ): Promise<Located[]> {
-    const from = dayBefore(begun.relPath);
     const known = this.#channels.get(channel);
     this.#channels.delete(channel);
+    const folder = `${CHANNELS}/${channel}`;
     const kept =
-      known !== undefined && known.from <= from && (await begun.isAfter(known.base))
-        ? await this.#brought(known, tip, channel)
-        : await this.#read(tip, channel, begun, from);
+      known !== undefined && (await reachesBack(known, begun))
+        ? await updated(this.#parts, { kept: known, tip, folder }, keep)
+        : await this.#read(tip, channel, begun);
     for (const { relPath, message } of delivered)
       kept.messages.set(
-        relPath,
+        messageFile(channel, relPath),
         seenFrom(channel, channel, { relPath, message: { ...message, body: '' } }),
       );
     this.#channels.set(channel, kept);
@@ -79,32 +118,12 @@ export class ChannelLinks {
     return [...kept.messages.values()].sort((a, b) => (a.relPath < b.relPath ? -1 : 1));
   }
 
-  async #read(tip: string, channel: string, begun: Beginning, from: string): Promise<Kept> {
-    const base = await begun.base();
+  async #read(tip: string, channel: string, begun: Beginning): Promise<Kept> {
+    const [base, from] = [await begun.base(), dayBefore(begun.relPath)];
     const kept: Kept = { tip, from, base, messages: new Map(), room: new NamesRoom() };
-    for await (const some of this.#reader.headers(tip, channel, begun))
-      for (const located of some) keep(kept, located);
+    for await (const some of this.#parts.reader.headers(tip, channel, begun))
+      for (const located of some) keep(kept, channel, located);
     return kept;
-  }
-
-  /** Updates what is kept to another commit. */
-  async #brought(kept: Kept, tip: string, channel: string): Promise<Kept> {
-    const { from, base, messages, room } = kept;
-    if (kept.tip === tip) return kept;
-    const folder = `${CHANNELS}/${channel}`;
-    for await (const changes of this.#transport.changes(kept.tip, tip, [folder]))
-      for (const change of changes) {
-        const place = placeOf(change.path);
-        if (place.kind !== 'message') continue;
-        const before = messages.get(place.relPath);
-        if (before !== undefined) room.gives(before.message);
-        messages.delete(place.relPath);
-        const read = change.status === 'D' ? undefined : await this.#reader.parse(change);
-        if (read?.ok !== true) continue;
-        const header = { relPath: place.relPath, message: { ...read.value, body: '' } };
-        keep(kept, seenFrom(channel, channel, header));
-      }
-    return { tip, from, base, messages, room };
   }
 
   /**
@@ -122,8 +141,8 @@ export class ChannelLinks {
   }
 }
 
-function keep({ messages, room }: Kept, located: Located): void {
+function keep({ messages, room }: Kept, channel: string, located: Located): void {
   const { re, cause } = located.message;
   if (re.length + cause.length > 0 && room.takes(located.message))
-    messages.set(located.relPath, located);
+    messages.set(messageFile(channel, located.relPath), located);
 }

@@ -1,4 +1,4 @@
-import { CHANNELS, messageFile } from '../protocol/layout.ts';
+import { messageFile } from '../protocol/layout.ts';
 import type { Delivery } from '../protocol/mailbox.ts';
 import type { Transport } from '../transport/transport.ts';
 
@@ -7,7 +7,7 @@ export const MAX_ORDERED_PATHS = 1000;
 
 /** Deliveries in the order in which history added their messages, since a commit or the root. */
 export async function inCommitOrder<Found extends Pick<Delivery, 'channel' | 'relPath'>>(
-  transport: Transport,
+  transport: Pick<Transport, 'order'>,
   since: string | undefined,
   tip: string,
   deliveries: Found[],
@@ -16,11 +16,7 @@ export async function inCommitOrder<Found extends Pick<Delivery, 'channel' | 're
     ...new Set(deliveries.map(({ channel, relPath }) => messageFile(channel, relPath))),
   ];
   if (paths.length < 2) return deliveries;
-  const order = await transport.order(
-    since,
-    tip,
-    paths.length > MAX_ORDERED_PATHS ? [CHANNELS] : paths,
-  );
+  const order = await transport.order(since, tip, paths);
   const position = new Map(order.map((path, index) => [path, index]));
   const at = ({ channel, relPath }: Found): number =>
     position.get(messageFile(channel, relPath)) ?? 0;

@@ -1,10 +1,10 @@
-import { CHANNELS, placeOf } from '../protocol/layout.ts';
+import { CHANNELS, messageFile } from '../protocol/layout.ts';
 import type { Located } from '../protocol/message.ts';
 import { dayBefore } from '../protocol/names.ts';
-import { seenFrom } from '../protocol/causality.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { MessageReader } from './message-reader.ts';
 import type { Beginning } from './beginning.ts';
+import { reachesBack, updated, type Headers } from './channel-links.ts';
 import { channelIds } from './channel-reader.ts';
 import { NamesRoom } from './names-room.ts';
 
@@ -13,16 +13,7 @@ export interface Crossing extends Located {
   channel: string;
 }
 
-/** The crossings of the bus at a commit. */
-interface Kept {
-  tip: string;
-  /** The first day that was read completely. */
-  from: string;
-  /** The commit since which everything was read that was added; undefined for all. */
-  base: string | undefined;
-  messages: Map<string, Crossing>;
-  room: NamesRoom;
-}
+type Kept = Headers<Crossing>;
 
 /**
  * The most crossings that are known at a time, the first ones by path; a thread that needs more
@@ -43,14 +34,12 @@ const MIN_READ = 200;
  * are read from the first requested day on, and then kept up to date with what is added to the bus.
  */
 export class Crossings {
-  readonly #transport: Transport;
-  readonly #reader: MessageReader;
+  readonly #parts: { transport: Transport; reader: MessageReader };
   #reading: Promise<unknown> = Promise.resolve();
   #kept: Kept | undefined;
 
   constructor(transport: Transport, reader: MessageReader) {
-    this.#transport = transport;
-    this.#reader = reader;
+    this.#parts = { transport, reader };
   }
 
   /**
@@ -65,25 +54,25 @@ export class Crossings {
   }
 
   async #since(tip: string, begun: Beginning, home: string): Promise<Crossing[]> {
-    const from = dayBefore(begun.relPath);
     const known = this.#kept;
+    this.#kept = undefined;
     const kept =
-      known !== undefined && known.from <= from && (await begun.isAfter(known.base))
-        ? await this.#brought(known, tip)
-        : await this.#read(tip, begun, from);
+      known !== undefined && (await reachesBack(known, begun))
+        ? await updated(this.#parts, { kept: known, tip, folder: CHANNELS }, keep)
+        : await this.#read(tip, begun);
     this.#kept = kept;
     return [...kept.messages.values()].filter(({ channel }) => channel !== home);
   }
 
-  async #read(tip: string, begun: Beginning, from: string): Promise<Kept> {
-    const base = await begun.base();
+  async #read(tip: string, begun: Beginning): Promise<Kept> {
+    const [base, from] = [await begun.base(), dayBefore(begun.relPath)];
     const kept: Kept = { tip, from, base, messages: new Map(), room: new NamesRoom() };
-    const channels = await channelIds(this.#transport, tip);
+    const channels = await channelIds(this.#parts.transport, tip);
     // Where there is only one channel, nothing leads into another.
     const most = Math.max(MIN_READ, MAX_READ / channels.length);
     for (const channel of channels.length > 1 ? channels : []) {
       let read = 0;
-      for await (const some of this.#reader.headers(tip, channel, begun)) {
+      for await (const some of this.#parts.reader.headers(tip, channel, begun)) {
         for (const located of some) keep(kept, channel, located);
         read += some.length;
         if (read >= most) break;
@@ -91,29 +80,10 @@ export class Crossings {
     }
     return kept;
   }
-
-  async #brought(known: Kept, tip: string): Promise<Kept> {
-    if (known.tip === tip) return known;
-    const kept = { ...known, tip, messages: new Map(known.messages) };
-    for await (const changes of this.#transport.changes(known.tip, tip, [CHANNELS]))
-      for (const change of changes) {
-        const place = placeOf(change.path);
-        if (place.kind !== 'message') continue;
-        const { channel, relPath } = place;
-        const before = kept.messages.get(change.path);
-        if (before !== undefined) kept.room.gives(before.message);
-        kept.messages.delete(change.path);
-        const read = change.status === 'D' ? undefined : await this.#reader.parse(change);
-        if (read?.ok !== true) continue;
-        const header = { relPath, message: { ...read.value, body: '' } };
-        keep(kept, channel, seenFrom(channel, channel, header));
-      }
-    return kept;
-  }
 }
 
 function keep({ messages, room }: Kept, channel: string, located: Located): void {
   if (located.message.origin === undefined || messages.size >= MAX_CROSSINGS) return;
   if (!room.takes(located.message)) return;
-  messages.set(`${CHANNELS}/${channel}/${located.relPath}`, { ...located, channel });
+  messages.set(messageFile(channel, located.relPath), { ...located, channel });
 }

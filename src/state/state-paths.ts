@@ -61,11 +61,11 @@ const MAX_CONNECTION_FOLDER = 40;
 
 /** Names of what is kept there by modules that know the state directory alone. */
 const OTHER_NAMES = [
-  ...['clone.json', 'git-listing.json', 'host-file.md', 'state.key'],
+  ...['clone.json', 'host-file.md', 'state.key'],
   ...['web.html', 'profiles', 'sandbox', 'secrets'],
 ];
 /** Names of what 6.0.0 kept there, besides. */
-const EARLIER_NAMES = ['cursors.json', 'dead-letters'];
+const EARLIER_NAMES = ['cursors.json', 'dead-letters', 'git-listing.json'];
 /** The state directories of other clones, for which this one was given too. */
 const CLONES = 'clones';
 

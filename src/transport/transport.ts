@@ -137,7 +137,7 @@ export class Transport extends Reading {
   async publish(entries: Entries, options: PublishOptions = {}): Promise<Published> {
     const upstream = upstreamOf(this.#repository, this.objects);
     const { bytesOf = () => Promise.resolve(undefined) } = options;
-    const named = await inGit(this.#repository, upstream.tip, entries, bytesOf);
+    const named = await inGit(this.#repository, entries, bytesOf);
     return publish(upstream, named, options);
   }
 

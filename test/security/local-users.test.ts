@@ -310,10 +310,9 @@ it('a state directory that others could read is closed to them, with what 6.0.0 
     mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, '');
   }
-  writeFileSync(join(host.state, 'git-listing.json'), '');
   // What 6.0.0 left.
   mkdirSync(join(host.state, 'dead-letters'));
-  for (const name of ['cursors.json', 'dead-letters/x.json'])
+  for (const name of ['cursors.json', 'git-listing.json', 'dead-letters/x.json'])
     writeFileSync(join(host.state, name), '');
   execFileSync('chmod', ['-R', 'go+rX', host.state]);
   await host.run('status');

@@ -5,77 +5,95 @@ import { unreadable, type Parsed } from '../../protocol/text/result.ts';
 import type { TreeEntry } from '../../transport/objects/tree.ts';
 import type { Transport } from '../../transport/transport.ts';
 
-/** A file of `local/schedules/` at a commit. */
-export interface ScheduleFile {
+/** A file of a folder with one setting in each, such as `local/schedules/`, at a commit. */
+export interface SettingFile<T> {
   /** The stem of its name; of a file that cannot be read, any text. */
   name: string;
   path: string;
   oid: string;
   text: string;
-  result: Parsed<Schedule>;
+  result: Parsed<T>;
 }
+export type ScheduleFile = SettingFile<Schedule>;
 
-/** The schedules of a commit. */
-export interface FoundSchedules {
-  files: ScheduleFile[];
+/** The files of a commit, by name. */
+interface Found<T> {
+  files: SettingFile<T>[];
   /** How many files were passed over because there are too many. */
   beyond: number;
 }
+export type FoundSchedules = Found<Schedule>;
 
-/** The most schedules of a transport: whoever can push can add any number of files. */
-const MOST_SCHEDULES = 250;
+/** The most files of a folder: whoever can push can add any number of them. */
+const MOST_FILES = 250;
+const FILE = /^([^/]+)\.md$/;
 
-const FILE = /^local\/schedules\/([^/]+)\.md$/;
-
-/** Reads schedules; what stayed the same since the last commit is not read again. */
-export class ScheduleFiles {
+/** Reads the files of a folder; what stayed the same since the last commit is not read again. */
+export class SettingFiles<T> {
   readonly #transport: Pick<Transport, 'list' | 'objects'>;
-  #read = new Map<string, ScheduleFile>();
+  readonly #folder: string;
+  readonly #parse: (text: string, name: string) => Parsed<T> | Promise<Parsed<T>>;
+  #read = new Map<string, SettingFile<T>>();
+  #last: { commit: string; found: Found<T> } | undefined;
 
-  constructor(transport: Pick<Transport, 'list' | 'objects'>) {
+  constructor(
+    transport: Pick<Transport, 'list' | 'objects'>,
+    folder: string,
+    parse: (text: string, name: string) => Parsed<T> | Promise<Parsed<T>>,
+  ) {
     this.#transport = transport;
+    this.#folder = folder;
+    this.#parse = parse;
   }
 
   /**
-   * Every schedule at a commit, by name. Nothing but the folder is looked for where there is none.
+   * Every file at a commit, by name. Nothing but the folder is looked for where there is none; asked again for the same
+   * commit, nothing is read.
    *
    * @param known asked where there are too many: the names that come first, so that a flood displaces none
    */
   async at(
     commit: string,
     known: () => Promise<Pick<ReadonlySet<string>, 'has'>> = () => Promise.resolve(new Set()),
-  ): Promise<FoundSchedules> {
-    const entries = await this.#transport.list(commit, [SCHEDULES]);
+  ): Promise<Found<T>> {
+    if (this.#last?.commit === commit) return this.#last.found;
+    const entries = await this.#transport.list(commit, [this.#folder]);
     const all = entries.flatMap((entry) => {
-      const name = FILE.exec(entry.path)?.[1];
+      const name = FILE.exec(entry.path.slice(this.#folder.length + 1))?.[1];
       return name === undefined || entry.type === 'tree' ? [] : [{ ...entry, name }];
     });
-    const isFlood = all.length > MOST_SCHEDULES;
+    const isFlood = all.length > MOST_FILES;
     const first = isFlood ? await known() : new Set<string>();
     const order = [true, false].flatMap((is) => all.filter(({ name }) => first.has(name) === is));
-    const taken = order.slice(0, MOST_SCHEDULES);
+    const taken = order.slice(0, MOST_FILES);
     const files = await Promise.all(taken.map((entry) => this.#file(entry)));
     this.#read = new Map(files.map((file) => [`${file.path} ${file.oid}`, file]));
     files.sort((a, b) => (a.name < b.name ? -1 : 1));
-    return { files, beyond: all.length - taken.length };
+    const found = { files, beyond: all.length - taken.length };
+    if (!isFlood) this.#last = { commit, found };
+    return found;
   }
 
-  async #file({ name, path, oid, mode }: TreeEntry & { name: string }): Promise<ScheduleFile> {
+  async #file({ name, path, oid, mode }: TreeEntry & { name: string }): Promise<SettingFile<T>> {
     const known = this.#read.get(`${path} ${oid}`);
     if (known !== undefined) return known;
     const isPlain = mode.startsWith('100');
     const content =
       isPlain && isName(name) ? (await this.#transport.objects.read(oid))?.content : undefined;
     const text = content?.toString('utf8') ?? '';
-    return { name, path, oid, text, result: resultOf(name, isPlain, content && text) };
+    const result = !isPlain
+      ? unreadable('it is a link, expected a file')
+      : isName(name) && content === undefined
+        ? unreadable('its content is not here, or is larger than 1 MiB')
+        : await this.#parse(text, name);
+    return { name, path, oid, text, result };
   }
 }
 
-function resultOf(name: string, isPlain: boolean, text: string | undefined): Parsed<Schedule> {
-  if (!isPlain) return unreadable('it is a link, expected a file');
-  if (isName(name) && text === undefined)
-    return unreadable('its content is not here, or is larger than 1 MiB');
-  return parseSchedule(text ?? '', name);
+export class ScheduleFiles extends SettingFiles<Schedule> {
+  constructor(transport: Pick<Transport, 'list' | 'objects'>) {
+    super(transport, SCHEDULES, parseSchedule);
+  }
 }
 
 /** Commits to some files that are looked through for when they were written. */

@@ -6,91 +6,22 @@ import {
   type Match,
 } from '../../protocol/automation/subscription.ts';
 import { SUBSCRIPTIONS } from '../../protocol/layout.ts';
-import { isName } from '../../protocol/names.ts';
 import { parsed, unreadable, type Parsed, shown } from '../../protocol/text/result.ts';
 import type { Transport } from '../../transport/transport.ts';
+import { SettingFiles, type SettingFile } from './schedules.ts';
 
 /** A subscription that can be followed, with the comparison that its `match` asks for. */
 export interface Subscribed extends Subscription {
   test?: Test;
 }
 
-/** A file of `local/subscriptions/` at a commit. */
-export interface SubscriptionFile {
-  /** The stem of its name; of a file that cannot be read, any text. */
-  name: string;
-  path: string;
-  oid: string;
-  text: string;
-  result: Parsed<Subscribed>;
-}
+export type SubscriptionFile = SettingFile<Subscribed>;
 
-/** The subscriptions of a commit, by name, and how many were passed over because there are too many. */
-interface FoundSubscriptions {
-  files: SubscriptionFile[];
-  beyond: number;
-}
-
-/** The most subscriptions of a transport: whoever can push can add any number of files, of any size. */
-const MOST = 250;
 const MOST_BYTES = 32 * 1024;
-const FILE = /^local\/subscriptions\/([^/]+)\.md$/;
 
-type Reading = Pick<Transport, 'list' | 'objects'>;
-
-/** Reads subscriptions; what stayed the same since the last commit is not read again. */
-export class SubscriptionFiles {
-  readonly #transport: Reading;
-  #read = new Map<string, SubscriptionFile>();
-  #last: { commit: string; found: FoundSubscriptions } | undefined;
-
-  constructor(transport: Reading) {
-    this.#transport = transport;
-  }
-
-  /** The subscriptions at a commit; asked again for the same one, nothing is read. */
-  async at(commit: string): Promise<FoundSubscriptions> {
-    if (this.#last?.commit === commit) return this.#last.found;
-    const found = await this.#look(commit);
-    this.#last = { commit, found };
-    return found;
-  }
-
-  async #look(commit: string): Promise<FoundSubscriptions> {
-    const entries = await this.#transport.list(commit, [SUBSCRIPTIONS]);
-    const all = entries.flatMap(({ path, oid, mode, type }) => {
-      const name = FILE.exec(path)?.[1];
-      return name === undefined || type === 'tree' ? [] : [{ name, path, oid, mode }];
-    });
-    const files: SubscriptionFile[] = [];
-    for (const entry of all.slice(0, MOST))
-      files.push(this.#read.get(`${entry.path} ${entry.oid}`) ?? (await this.#file(entry)));
-    this.#read = new Map(files.map((file) => [`${file.path} ${file.oid}`, file]));
-    return { files, beyond: Math.max(0, all.length - MOST) };
-  }
-
-  async #file({
-    mode,
-    ...found
-  }: Pick<SubscriptionFile, 'name' | 'path' | 'oid'> & {
-    mode: string;
-  }): Promise<SubscriptionFile> {
-    const refused = (problem: string): SubscriptionFile => ({
-      ...found,
-      text: '',
-      result: unreadable(problem),
-    });
-    if (!mode.startsWith('100')) return refused('it is a link, expected a file');
-    if (!isName(found.name))
-      return { ...found, text: '', result: parseSubscription('', found.name) };
-    const content = (await this.#transport.objects.read(found.oid))?.content;
-    if (content === undefined) return refused('its content is not here, or is larger than 1 MiB');
-    if (content.length > MOST_BYTES)
-      return refused(
-        `it has ${String(content.length)} bytes, expected at most ${String(MOST_BYTES)}`,
-      );
-    const text = content.toString('utf8');
-    return { ...found, text, result: await readSubscription(text, found.name) };
+export class SubscriptionFiles extends SettingFiles<Subscribed> {
+  constructor(transport: Pick<Transport, 'list' | 'objects'>) {
+    super(transport, SUBSCRIPTIONS, readSubscription);
   }
 }
 
@@ -100,6 +31,9 @@ export class SubscriptionFiles {
  * @param name the stem of the file's name
  */
 export async function readSubscription(text: string, name: string): Promise<Parsed<Subscribed>> {
+  const bytes = Buffer.byteLength(text);
+  if (bytes > MOST_BYTES)
+    return unreadable(`it has ${String(bytes)} bytes, expected at most ${String(MOST_BYTES)}`);
   const result = parseSubscription(text, name);
   if (!result.ok || result.value.match === undefined) return result;
   const made = await testOf(result.value.match);

@@ -50,13 +50,14 @@ export async function create(
   const chance = clockOf(surroundings);
   files.push(newIdentity(remote?.url, dir, chance), newChannel(channel, from, chance));
   await assertNoSecret(files);
-  await makeRepository(dir, surroundings.env, {
-    branch: how.branch ?? remote?.branch ?? (await defaultBranch()),
-    from: input.from,
-    project: how.project,
-    isThere: how.isThere === true,
-    ...(remote === undefined ? {} : { remote }),
-  });
+  const branch = how.branch ?? remote?.branch ?? (await defaultBranch(surroundings.env));
+  const { project, isThere = false } = how;
+  await makeRepository(
+    dir,
+    surroundings.env,
+    { branch, from: input.from, project, ...(remote && { remote }) },
+    { isThere },
+  );
   const { transport } = await openTransport(dir, surroundings.env, { isMade: true });
   try {
     const author = authorOf(from, alias);

@@ -69,16 +69,10 @@ export async function inProject(
   let made: Initialised;
   if (isThere && found !== undefined && url !== undefined) {
     const { isSha256, isDumb } = found;
-    await makeClone(
-      { url, branch, isSha256, isDumb, project: inside },
-      dir,
-      top,
-      surroundings.env,
-      {
-        from: settings.from,
-        window: input.window === 'all' ? undefined : input.window,
-      },
-    );
+    const window = input.window === 'all' ? undefined : input.window;
+    const wanted = { branch, project: inside, from: settings.from, window };
+    const remote = { url, isSha256, isDumb };
+    await makeClone({ ...wanted, remote }, dir, top, surroundings.env);
     const failure = await bringInto(dir, surroundings);
     if (failure !== undefined)
       throw new CrosstalkError(

@@ -87,11 +87,9 @@ async function initHere(
       );
     }
     if (remote !== undefined && state?.kind === 'branches') {
-      const { env } = surroundings;
-      await makeClone({ ...state, url: remote }, dir, dirname(dir), env, {
-        from,
-        window: input.window === 'all' ? undefined : input.window,
-      });
+      const window = input.window === 'all' ? undefined : input.window;
+      const wanted = { branch: state.branch, from, window, remote: { ...state, url: remote } };
+      await makeClone(wanted, dir, dirname(dir), surroundings.env);
       const failure = await bringInto(dir, surroundings);
       if (failure !== undefined)
         throw new CrosstalkError(

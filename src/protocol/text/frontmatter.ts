@@ -1,5 +1,15 @@
 import matter from 'gray-matter';
-import { Composer, Lexer, Parser, Scalar, stringify, visit, type CST, type YAMLMap } from 'yaml';
+import {
+  isCollection,
+  isPair,
+  isScalar,
+  Lexer,
+  LineCounter,
+  parseDocument,
+  Scalar,
+  stringify,
+  visit,
+} from 'yaml';
 import { BYTE_ORDER_MARK, closingFence, FENCE, lineOf } from './fences.ts';
 import { parsed, shortened, unreadable, type Parsed } from './result.ts';
 
@@ -29,12 +39,13 @@ const MAX_HEADER_BYTES = 64 * 1024;
 /**
  * The failsafe schema keeps every scalar a string: no dates, no sexagesimals, no octals.
  *
- * Anybody who can push writes headers, so each step is linear, and stops when a header requires
- * more than any genuine header does: the time that the `yaml` package takes by default grows with
- * the square of the keys, the errors and the aliases.
+ * Anybody who can push writes headers, so what a header may hold is limited before it is parsed: the time that
+ * the `yaml` package takes grows with the square of the keys and the aliases, and each error costs a stack trace.
  */
 export function parseFields(header: string): HeaderFields {
-  const composer = new Composer({
+  refuseMany(header);
+  const lineCounter = new LineCounter();
+  const document = parseDocument(header, {
     schema: 'failsafe',
     version: '1.2',
     // A tag such as !!binary or !!set would make bytes or a Set of a value, which cannot be written
@@ -42,21 +53,35 @@ export function parseFields(header: string): HeaderFields {
     resolveKnownTags: false,
     // Its warnings would go to stderr, and quote the file.
     logLevel: 'error',
-    // This would compare each key with all others; refuseDuplicates does it in one pass.
+    // This would compare each key with all others.
     uniqueKeys: false,
+    // It would quote the line for each error, but the first one decides.
+    prettyErrors: false,
+    lineCounter,
   });
-  // It would collect every error, each with a stack trace, but the first one decides.
-  Object.assign(composer, { onError: refuseAt(header) });
-  const [document, another] = [...composer.compose(tokensOf(header), true, header.length)];
-  const problem = document?.errors[0];
-  if (problem !== undefined) refuseAt(header)(problem.pos[0], '', problem.message);
-  if (another !== undefined) throw new Error('more than one YAML document');
-  if (document === undefined) return {};
-  // An omitted value is the empty text anywhere; null would be written as "null".
+  const refused = (message: string, at = 0): Error => {
+    const { line, col } = lineCounter.linePos(at);
+    return new Error(`${message} at line ${String(line + FENCE_LINES)}, column ${String(col)}`);
+  };
+  const [problem] = document.errors;
+  if (problem !== undefined) throw refused(problem.message.split('\n')[0] ?? '', problem.pos[0]);
   visit(document, {
-    Map: (_, map) => {
-      refuseDuplicates(map, header);
+    Collection: (_, { items }, path) => {
+      if (path.filter(isCollection).length >= MAX_NESTING) throw new Error(TOO_DEEP);
+      const seen = new Set<unknown>();
+      for (const item of items) {
+        if (!isPair(item) || !isScalar(item.key)) continue;
+        const { value, range } = item.key;
+        if (seen.has(value ?? '')) throw refused('Map keys must be unique', range?.[0]);
+        seen.add(value ?? '');
+      }
     },
+    // A value that contains itself has no end. Only what is around an alias can contain it.
+    Alias: (_, alias, path) => {
+      const named = alias.resolve(document);
+      if (path.some((part) => part === named)) throw new Error('an alias refers to itself');
+    },
+    // An omitted value is the empty text anywhere; null would be written as "null".
     Pair: (_, pair) => {
       pair.value ??= new Scalar('');
     },
@@ -67,9 +92,11 @@ export function parseFields(header: string): HeaderFields {
   const fields: unknown = document.toJS({ maxAliasCount: MAX_ALIASES });
   if (fields === null || fields === '') return {};
   if (typeof fields !== 'object' || Array.isArray(fields)) throw new Error('not a mapping');
-  refuseCycles(fields, new Set(), new Set());
   return fields as HeaderFields;
 }
+
+/** The lines of a file before its header. */
+const FENCE_LINES = 1;
 
 /**
  * The most consecutive blanks and line breaks. gray-matter looks for comments with an expression
@@ -83,6 +110,7 @@ const BLANKS = new RegExp(`\\s{${String(MAX_BLANKS + 1)}}`);
  * finite.
  */
 const MAX_NESTING = 64;
+const TOO_DEEP = `values nested more than ${String(MAX_NESTING)} deep`;
 /** The most aliases: to resolve one, the whole document is searched. */
 const MAX_ALIASES = 50;
 /**
@@ -91,14 +119,7 @@ const MAX_ALIASES = 50;
  */
 const MAX_LEXEMES = 16_384;
 
-/**
- * The composer is recursive, and the depth it reaches depends on its caller: the same header could
- * be read in one place and refused in another. The parser below it has its own stack and can be
- * checked.
- */
-function tokensOf(header: string): CST.Token[] {
-  const parser = new Parser();
-  const tokens: CST.Token[] = [];
+function refuseMany(header: string): void {
   let lexemes = 0;
   let aliases = 0;
   for (const lexeme of new Lexer().lex(header)) {
@@ -106,62 +127,7 @@ function tokensOf(header: string): CST.Token[] {
       throw new Error(`more than ${String(MAX_LEXEMES)} words and marks`);
     if (lexeme.startsWith('*') && ++aliases > MAX_ALIASES)
       throw new Error(`more than ${String(MAX_ALIASES)} aliases`);
-    tokens.push(...parser.next(lexeme));
-    if (parser.stack.length > MAX_NESTING) throw new Error('values nested more than 64 deep');
   }
-  tokens.push(...parser.end());
-  return tokens;
-}
-
-type Source = number | [number, number] | { offset: number; source?: string };
-
-/** The line of a file on which its header begins, after the fence. */
-const FIRST_LINE = 2;
-
-/**
- * Throws for an error of the composer, with its place in the file; warnings are ignored. The composer
- * reports what was thrown inside a part once more for each part around it, with a worse place.
- */
-function refuseAt(
-  header: string,
-): (source: Source, code: string, message: string, warning?: boolean) => void {
-  let placed: Error | undefined;
-  return (source, _, message, warning = false) => {
-    if (warning) return;
-    if (placed !== undefined) throw placed;
-    const at =
-      typeof source === 'number' ? source : Array.isArray(source) ? source[0] : source.offset;
-    const before = header.slice(0, at).split('\n');
-    const column = String((before.at(-1)?.length ?? 0) + 1);
-    const line = String(before.length - 1 + FIRST_LINE);
-    placed = new Error(`${message.split('\n')[0] ?? ''} at line ${line}, column ${column}`);
-    throw placed;
-  };
-}
-
-function refuseDuplicates({ items }: YAMLMap, header: string): void {
-  const seen = new Set<unknown>();
-  for (const { key } of items) {
-    const value: unknown = key instanceof Scalar ? (key.value ?? '') : key;
-    if (seen.has(value)) {
-      const at = key instanceof Scalar ? (key.range?.[0] ?? 0) : 0;
-      refuseAt(header)(at, '', 'Map keys must be unique');
-    }
-    seen.add(value);
-  }
-}
-
-/**
- * Refuses cycles: an alias may name a value that contains it, and code that walks such a value
- * would not end.
- */
-function refuseCycles(value: unknown, above: Set<unknown>, done: Set<unknown>): void {
-  if (typeof value !== 'object' || value === null || done.has(value)) return;
-  if (above.has(value)) throw new Error('an alias refers to itself');
-  above.add(value);
-  for (const part of Object.values(value)) refuseCycles(part, above, done);
-  above.delete(value);
-  done.add(value);
 }
 
 /**
@@ -208,7 +174,10 @@ export function documentOf(file: string, prepared: (header: string) => string): 
     });
     return parsed({ fields: data, body: rest() });
   } catch (error) {
-    return unreadable(`the frontmatter is not valid YAML: ${shortened((error as Error).message)}`);
+    const { message } = error as Error;
+    // How deep the stack is by then depends on the caller, and the answer must not.
+    const why = message.startsWith('Maximum call stack') ? TOO_DEEP : shortened(message);
+    return unreadable(`the frontmatter is not valid YAML: ${why}`);
   }
 }
 
@@ -222,7 +191,7 @@ function copied(text: string): string {
 
 /** Formats fields and body so that {@link parseDocumentText} returns both unchanged. */
 export function formatDocument(fields: HeaderFields, body: string): string {
-  const header = formatPlainHeader(fields) ?? stringify(fields, { lineWidth: 0, version: '1.2' });
+  const header = stringify(fields, { lineWidth: 0, version: '1.2' });
   return `${FENCE}\n${header}${FENCE}\n\n${body}`;
 }
 
@@ -268,39 +237,3 @@ export function parsePlainHeader(header: string): Record<string, unknown> | unde
   }
   return list?.length === 0 || Object.keys(fields).length === 0 ? undefined : fields;
 }
-
-const KEY = /^[a-z][a-z0-9_]*$/;
-/** What YAML takes for a text without quotes: a word, a time, or the path of a message. */
-const WORD = /^[A-Za-z][A-Za-z0-9/._@+=-]*$/;
-const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
-const PATH = /^\d{4}\/\d\d\/\d\d\/\d{9}Z-[0-9a-f]+\.md$/;
-/** Words that YAML takes for something else, in any spelling of theirs. */
-const NO_TEXT = /^(?:null|true|false)$/i;
-
-/**
- * Formats fields that are plain words and lists of plain words, as YAML's writer would. A command that
- * writes one message would otherwise spend more on that than on all else it makes of it.
- *
- * @returns undefined for fields that have to be written by YAML's rules
- */
-export function formatPlainHeader(fields: Record<string, unknown>): string | undefined {
-  let text = '';
-  for (const [key, value] of Object.entries(fields)) {
-    if (!KEY.test(key) || NO_TEXT.test(key)) return undefined;
-    if (isPlain(value)) {
-      text += `${key}: ${value}\n`;
-      continue;
-    }
-    if (!Array.isArray(value) || value.length === 0 || !value.every(isPlain)) return undefined;
-    text += `${key}:\n${value.map((item) => `  - ${item}\n`).join('')}`;
-  }
-  return text === '' ? undefined : text;
-}
-
-function isPlain(value: unknown): value is string {
-  if (typeof value !== 'string' || value.length > MOST_PLAIN) return false;
-  return (WORD.test(value) && !NO_TEXT.test(value)) || TIME.test(value) || PATH.test(value);
-}
-
-/** Characters; nothing that Crosstalk writes of its own accord is longer. */
-const MOST_PLAIN = 200;

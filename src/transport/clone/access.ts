@@ -40,6 +40,38 @@ export function accessOf(remote: string, dir: string): Access {
   };
 }
 
+const DEFAULT_PORTS = new Map([
+  ['http', '80'],
+  ['https', '443'],
+  ['ssh', '22'],
+  ['git', '9418'],
+]);
+
+/** The parts of an address; a path of this machine has no server. */
+export function takenApart(url: string): { server?: string; path: string } {
+  const scheme = /^([a-z][\w+.-]*):\/\//i.exec(url)?.[1]?.toLowerCase();
+  const rest = scheme === undefined ? url : url.slice(scheme.length + '://'.length);
+  const end = rest.indexOf(scheme === undefined ? ':' : '/');
+  if (scheme === undefined && (end < 0 || rest.startsWith('/'))) return { path: url };
+  // As git reads it, a name in the place of a host begins the path.
+  if (scheme === 'file') return { path: `/${rest}` };
+  const authority = end < 0 ? rest : rest.slice(0, end);
+  const at = authority.lastIndexOf('@');
+  const named = authority.slice(0, Math.max(at, 0)).split(':')[0] ?? '';
+  const user = named === 'git' || scheme?.startsWith('http') === true ? '' : named;
+  const host = authority
+    .slice(at + 1)
+    .toLowerCase()
+    .replace(/:$/, '');
+  const port = `:${DEFAULT_PORTS.get(scheme ?? '') ?? ''}`;
+  const server = `${user && `${user}@`}${host.endsWith(port) ? host.slice(0, -port.length) : host}`;
+  if (scheme !== undefined) return { server, path: end < 0 ? '' : rest.slice(end) };
+  const path = rest.slice(end + 1);
+  // Elsewhere than at a forge it begins at the home of that user.
+  const isAtHome = named !== 'git' && !/^[/~]/.test(path);
+  return { server, path: `/${isAtHome ? '~/' : ''}${path}` };
+}
+
 /** Why a remote is never used, or undefined: transports of git that run a command (trust.md §1). */
 export function refusedRemote(remote: string): string | undefined {
   if (/^(ext|fd)::/i.test(remote)) return 'it runs a command or takes over a file';

@@ -4,7 +4,7 @@ import { plainFileAt } from '../../plain-file.ts';
 import { IDENTITY_FILE } from '../../protocol/layout.ts';
 import { identityIn } from '../../protocol/signed.ts';
 import type { Objects } from '../objects/objects.ts';
-import { accessOf } from './access.ts';
+import { accessOf, takenApart } from './access.ts';
 import { IDENTITY, type Repository, loadRecord, saveRecord } from './handle.ts';
 import { knownTip } from './remote.ts';
 import type { SettingChange } from './settings.ts';
@@ -15,13 +15,6 @@ import type { SettingChange } from './settings.ts';
  * another transport above all. So the place is the one by which this machine reaches it, and both are
  * recorded when it joins; what the transport says otherwise is held like a changed setting.
  */
-
-const DEFAULT_PORTS = new Map([
-  ['http', '80'],
-  ['https', '443'],
-  ['ssh', '22'],
-  ['git', '9418'],
-]);
 
 /** Bytes of a machine's id, with room for another form of it. */
 const MAX_MACHINE_ID = 1024;
@@ -54,31 +47,6 @@ export function placeOfRemote(
     .replace(/\/$/, '')
     .replace(/\.git$/, '');
   return plain.replace(/[^\x21-\x7e]|%/gu, encodeURIComponent);
-}
-
-/** The parts of an address; a path of this machine has no server. */
-function takenApart(url: string): { server?: string; path: string } {
-  const scheme = /^([a-z][\w+.-]*):\/\//i.exec(url)?.[1]?.toLowerCase();
-  const rest = scheme === undefined ? url : url.slice(scheme.length + '://'.length);
-  const end = rest.indexOf(scheme === undefined ? ':' : '/');
-  if (scheme === undefined && (end < 0 || rest.startsWith('/'))) return { path: url };
-  // As git reads it, a name in the place of a host begins the path.
-  if (scheme === 'file') return { path: `/${rest}` };
-  const authority = end < 0 ? rest : rest.slice(0, end);
-  const at = authority.lastIndexOf('@');
-  const named = authority.slice(0, Math.max(at, 0)).split(':')[0] ?? '';
-  const user = named === 'git' || scheme?.startsWith('http') === true ? '' : named;
-  const host = authority
-    .slice(at + 1)
-    .toLowerCase()
-    .replace(/:$/, '');
-  const port = `:${DEFAULT_PORTS.get(scheme ?? '') ?? ''}`;
-  const server = `${user && `${user}@`}${host.endsWith(port) ? host.slice(0, -port.length) : host}`;
-  if (scheme !== undefined) return { server, path: end < 0 ? '' : rest.slice(end) };
-  const path = rest.slice(end + 1);
-  // Elsewhere than at a forge it begins at the home of that user.
-  const isAtHome = named !== 'git' && !/^[/~]/.test(path);
-  return { server, path: `/${isAtHome ? '~/' : ''}${path}` };
 }
 
 /** What the transport says of itself at its tip; undefined where it says nothing. */

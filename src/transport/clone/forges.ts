@@ -1,3 +1,5 @@
+import { takenApart } from './access.ts';
+
 /** How much a remote host should be asked for; absent where it sets no limit. */
 export interface RemoteLimits {
   host: string;
@@ -43,11 +45,8 @@ function configured(text: string | undefined): number | undefined {
 
 /** The host in a git URL, lower case; undefined for a path of this machine. */
 function hostOf(origin: string): string | undefined {
-  const scp = /^(?:[^@/:]+@)?([A-Za-z0-9.-]+):(?!\/\/)/.exec(origin)?.[1];
-  if (scp !== undefined && !/^[A-Za-z]$/.test(scp)) return scp.toLowerCase();
-  const url = /^\w+:\/\/(?:[^@/]*@)?(\[[^\]]+\]|[^/:]+)/.exec(origin)?.[1];
-  const host = url?.toLowerCase();
-  return host === undefined || origin.startsWith('file:') ? undefined : safe(host);
+  const { server } = takenApart(origin);
+  return server === undefined ? undefined : safe(server.replace(/^.*@|:\d+$/g, ''));
 }
 
 /** The host becomes the name of a folder. */

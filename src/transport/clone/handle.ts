@@ -1,7 +1,8 @@
-import { open, readFile, rename } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import type { Clone } from './clone.ts';
 import type { RemoteLimits } from './forges.ts';
 import type { Git } from '../git/git.ts';
+import { replace } from './own-git.ts';
 import type { SettingChange, Recording } from './settings.ts';
 
 /** What belongs to `crosstalk.bell`, by the end of its name. */
@@ -118,20 +119,7 @@ export async function loadRecord({ record, seal }: RecordFile): Promise<Recordin
   }
 }
 
-let serial = 0;
-
 /** Complete at any moment and safe on disk: a record that is lost is not made anew without asking. */
-export async function saveRecord(
-  { record: path, seal }: RecordFile,
-  value: Recording,
-): Promise<void> {
-  const temporary = `${path}.${String(process.pid)}.${String(serial++)}.tmp`;
-  const file = await open(temporary, 'w', 0o600);
-  try {
-    await file.writeFile(seal.close('', value));
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-  await rename(temporary, path);
+export async function saveRecord({ record, seal }: RecordFile, value: Recording): Promise<void> {
+  await replace(record, seal.close('', value), { safe: true });
 }

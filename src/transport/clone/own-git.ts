@@ -1,13 +1,12 @@
-import { chmod, rename, rm, writeFile } from 'node:fs/promises';
+import { chmod, open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeFolder } from '../../folder.ts';
 import { accessOf, accessSettings, credentialsText, type Setting } from './access.ts';
 import { readPlainFile } from '../../plain-file.ts';
 import type { Clone } from './clone.ts';
 import { listText } from './clone-file.ts';
-import { endOf } from './ref-log.ts';
+import { movesSince } from './ref-log.ts';
 import { OID, readRef } from './refs.ts';
-import type { Repository } from './handle.ts';
 
 /**
  * Git's settings for the bus that do not depend on the clone. The directory is bare: a work tree is
@@ -135,7 +134,10 @@ async function seed(gitDir: string, clone: Clone, ref: string): Promise<void> {
  * that the next fetch need not bring everything, or removed where that object is missing too. HEAD
  * is written whenever it is needed.
  */
-export async function mendRef({ gitDir, branch }: Repository, name: string): Promise<void> {
+export async function mendRef(
+  { gitDir, branch }: { gitDir: string; branch: string },
+  name: string,
+): Promise<void> {
   const path = join(gitDir, name);
   if (name === 'HEAD') return replace(path, headOn(branch));
   const oid = await loggedTip(gitDir, name);
@@ -147,13 +149,10 @@ function headOn(branch: string): string {
   return `ref: refs/heads/${branch}\n`;
 }
 
-const LOG_END = 4096;
-
 /** The last commit that the log of a ref of ours names. */
 async function loggedTip(gitDir: string, ref: string): Promise<string | undefined> {
-  const lines = (await endOf(join(gitDir, 'logs', ref), LOG_END)).split('\n');
-  const moved = lines.flatMap((line) => /^[0-9a-f]{40,64} ([0-9a-f]{40,64}) /.exec(line) ?? []);
-  return moved.filter((oid) => OID.test(oid) && !/^0+$/.test(oid)).at(-1);
+  const { moves } = await movesSince(join(gitDir, 'logs', ref));
+  return moves.findLast(({ to }) => OID.test(to) && !/^0+$/.test(to))?.to;
 }
 
 /**
@@ -235,9 +234,20 @@ function quoted(text: string): string {
 
 let serial = 0;
 
-/** Writes a file that is complete at any moment, because another git may be reading it. */
-export async function replace(path: string, text: string): Promise<void> {
+/**
+ * Writes a file that is complete at any moment, because another git may be reading it.
+ *
+ * @param options `safe`: it is on disk before it takes the place of the one before
+ */
+export async function replace(path: string, text: string, { safe = false } = {}): Promise<void> {
   const temporary = `${path}.${String(process.pid)}.${String(serial++)}.tmp`;
-  await writeFile(temporary, text, { mode: 0o600 });
+  const file = await open(temporary, 'w', 0o600);
+  try {
+    await file.writeFile(text);
+    // The option `flush` is only known to Node from 20.10 on.
+    if (safe) await file.sync();
+  } finally {
+    await file.close();
+  }
   await rename(temporary, path);
 }

@@ -23,25 +23,13 @@ function parse(text: string): RefMove[] {
   });
 }
 
-/** The end of a log, which grows for ever; empty without one. @param most bytes */
-export async function endOf(log: string, most: number): Promise<string> {
-  return (await readFrom(log, 0, most)).text;
-}
-
-/**
- * A log from some position on, or only a number of bytes at its end; with the position where it
- * ends.
- */
-async function readFrom(
-  log: string,
-  at: number,
-  most: number,
-): Promise<{ text: string; end: number }> {
+/** A log from some position on, or only its end, as it grows for ever; with the position where it ends. */
+async function readFrom(log: string, at: number): Promise<{ text: string; end: number }> {
   const file = await open(log).catch(() => undefined);
   if (file === undefined) return { text: '', end: 0 };
   try {
     const { size } = await file.stat();
-    const from = Math.max(at, size - most, 0);
+    const from = Math.max(at, size - MAX_LOG, 0);
     const room = Math.max(size - from, 0);
     const { buffer, bytesRead } = await file.read(Buffer.alloc(room), 0, room, from);
     return { text: buffer.toString('latin1', 0, bytesRead), end: from + bytesRead };
@@ -78,7 +66,7 @@ export async function movesSince(
   const since = place?.log === log ? place.at : 0;
   // Most polls find nothing new.
   if (since > 0 && (await endAt(log)) <= since) return { moves: [], place: { log, at: since } };
-  const { text, end } = await readFrom(log, since, MAX_LOG);
+  const { text, end } = await readFrom(log, since);
   return { moves: parse(text), place: { log, at: end } };
 }
 

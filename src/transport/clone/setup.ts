@@ -1,9 +1,9 @@
 import { appendFile, chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { simpleGit } from 'simple-git';
 import { accessOf, accessSettings, credentialsText, type Setting } from './access.ts';
 import { Git } from '../git/git.ts';
+import { setUpGit } from '../git/set-up.ts';
 import { configEntries, credentialsIn } from './own-git.ts';
 import type { Failure } from '../git/failure.ts';
 import { remoteRefs } from './branches.ts';
@@ -101,58 +101,6 @@ async function unbornBranch(git: Git, url: string, scratch: string): Promise<str
   return head.ok && branch !== UNKNOWN_BRANCH ? branch : undefined;
 }
 
-/** The settings of a clone that fetches files when they are read. */
-const PARTIAL: readonly Setting[] = [
-  ['remote.origin.promisor', 'true'],
-  ['remote.origin.partialclonefilter', 'blob:none'],
-];
-
-/** What a new clone remembers for its user, if anything. */
-interface CloneSettings {
-  /** Who writes in it. */
-  from?: string | undefined;
-  /** How many days of messages its checkout shows. */
-  window?: string | undefined;
-}
-
-/**
- * Makes an empty clone of a transport in a folder: its commits are brought by the transport once it
- * is open (see `Transport.bring`).
- */
-export async function makeClone(
-  remote: {
-    url: string;
-    branch: string;
-    isSha256: boolean;
-    isDumb: boolean;
-    project?: InProject | undefined;
-  },
-  dir: string,
-  cwd: string,
-  environment: NodeJS.ProcessEnv,
-  settings: CloneSettings,
-): Promise<void> {
-  const { url, branch, isSha256, isDumb, project } = remote;
-  const git = new Git(cwd, environment);
-  await git.must([
-    'init',
-    '--quiet',
-    `--initial-branch=${branch}`,
-    ...formatOf(isSha256),
-    '--',
-    dir,
-  ]);
-  await configure(dir, [
-    ['core.repositoryformatversion', '1'],
-    ...remoteSettings(url, branch),
-    // From a remote without filters git asks for what it lacks by a git that asks for it likewise, and so on for ever.
-    ...(isDumb ? [] : PARTIAL),
-    ['crosstalk.branch', branch],
-    ...ofProject(project),
-    ...given(settings),
-  ]);
-}
-
 /** A bus at the remote of a project. */
 export interface InProject {
   /** Its ref there, where it is no branch. */
@@ -161,78 +109,105 @@ export interface InProject {
   settings: readonly Setting[];
 }
 
-function ofProject(project: InProject | undefined): readonly Setting[] {
-  if (project === undefined) return [];
-  const { ref, settings } = project;
-  return [...(ref === undefined ? [] : [['crosstalk.ref', ref] as const]), ...settings];
+/** A repository that is to be made for a transport. */
+interface NewRepository {
+  branch: string;
+  /** Where it is fetched from and pushed to, and which objects that takes. */
+  remote?: { url: string; isSha256: boolean };
+  project?: InProject | undefined;
+  /** Who writes in it. */
+  from?: string | undefined;
+  /** How many days of messages its checkout shows. */
+  window?: string | undefined;
 }
 
-function given({ from, window }: CloneSettings): Setting[] {
-  return [
-    ...(from === undefined ? [] : [['crosstalk.from', from] as const]),
-    ...(window === undefined ? [] : [['crosstalk.window', window] as const]),
-  ];
-}
+/** A setting with its value, which may be none. */
+type Wanted = readonly [name: string, value: string | undefined];
 
-/** A remote takes only objects of its own format, whatever the user's default is. */
-function formatOf(isSha256: boolean): string[] {
-  return [`--object-format=${isSha256 ? 'sha256' : 'sha1'}`];
-}
-
-function remoteSettings(url: string, branch: string): Setting[] {
-  return [
-    ['remote.origin.url', url],
-    ['remote.origin.fetch', '+refs/heads/*:refs/remotes/origin/*'],
-    [`branch.${branch}.remote`, 'origin'],
-    [`branch.${branch}.merge`, `refs/heads/${branch}`],
-  ];
-}
-
-/** Adds to a new repository's configuration, in its file: a URL may hold a password. */
-async function configure(dir: string, settings: readonly Setting[]): Promise<void> {
-  const file = join(dir, '.git', 'config');
-  await chmod(file, 0o600);
-  await appendFile(file, configEntries(settings));
+/**
+ * Makes an empty clone of a transport in a folder: its commits are brought by the transport once it
+ * is open (see `Transport.bring`).
+ *
+ * @param cwd where it is made, since the folder need not be there yet
+ */
+export async function makeClone(
+  wanted: NewRepository & { remote: { url: string; isSha256: boolean; isDumb: boolean } },
+  dir: string,
+  cwd: string,
+  environment: NodeJS.ProcessEnv,
+): Promise<void> {
+  await initialise(wanted, dir, cwd, environment);
+  // From a remote without filters git asks for what it lacks by a git that asks for it likewise, and so on for ever.
+  const partial: readonly Wanted[] = wanted.remote.isDumb
+    ? []
+    : [
+        ['remote.origin.promisor', 'true'],
+        ['remote.origin.partialclonefilter', 'blob:none'],
+      ];
+  await configure(dir, wanted, [['core.repositoryformatversion', '1'], ...partial]);
 }
 
 /**
  * Makes an empty repository for a new transport, which begins once the transport is open (see `Transport.begin`).
  *
- * @param options `remote` is where it will be pushed to, and which objects that takes; `from` who
- *   writes in it; `isThere`: the folder is a clone of the empty remote already
+ * @param how `isThere`: the folder is a clone of the empty remote already
  */
 export async function makeRepository(
   dir: string,
   environment: NodeJS.ProcessEnv,
-  options: {
-    branch: string;
-    remote?: { url: string; isSha256: boolean };
-    from?: string | undefined;
-    project?: InProject | undefined;
-    isThere?: boolean;
-  },
+  { remote, ...wanted }: NewRepository,
+  { isThere }: { isThere: boolean },
 ): Promise<void> {
-  const { branch, remote, from, project, isThere = false } = options;
-  const format = remote === undefined ? [] : formatOf(remote.isSha256);
-  // The branches are to be files, whatever the user's default is.
-  if (!isThere)
-    await new Git(dir, environment).must([
-      ...['init', '--quiet', `--initial-branch=${branch}`, ...format, '--', dir],
-    ]);
-  await configure(dir, [
-    ['crosstalk.branch', branch],
-    ...ofProject(project),
-    ...given({ from }),
-    ...(remote === undefined || isThere ? [] : remoteSettings(remote.url, branch)),
-  ]);
+  const repository = { ...wanted, ...(remote !== undefined && !isThere && { remote }) };
+  if (!isThere) await initialise(repository, dir, dir, environment);
+  await configure(dir, repository, []);
 }
 
-/**
- * The branch name git would give a new repository here, `main` when it has no opinion. Set-up work, where simple-git's
- * convenience costs nothing.
- */
-export async function defaultBranch(): Promise<string> {
-  const configured = await simpleGit()
+/** A remote takes only objects of its own format, whatever the user's default is. */
+async function initialise(
+  { branch, remote }: NewRepository,
+  dir: string,
+  cwd: string,
+  environment: NodeJS.ProcessEnv,
+): Promise<void> {
+  const format = remote && `--object-format=${remote.isSha256 ? 'sha256' : 'sha1'}`;
+  const how = ['--quiet', `--initial-branch=${branch}`, ...(format === undefined ? [] : [format])];
+  await new Git(cwd, environment).must(['init', ...how, '--', dir]);
+}
+
+/** Adds to a new repository's configuration, in its file: a URL may hold a password. */
+async function configure(
+  dir: string,
+  { branch, remote, project, from, window }: NewRepository,
+  more: readonly Wanted[],
+): Promise<void> {
+  const ofRemote: readonly Wanted[] =
+    remote === undefined
+      ? []
+      : [
+          ['remote.origin.url', remote.url],
+          ['remote.origin.fetch', '+refs/heads/*:refs/remotes/origin/*'],
+          [`branch.${branch}.remote`, 'origin'],
+          [`branch.${branch}.merge`, `refs/heads/${branch}`],
+        ];
+  const wanted: readonly Wanted[] = [
+    ...more,
+    ...ofRemote,
+    ['crosstalk.branch', branch],
+    ['crosstalk.ref', project?.ref],
+    ...(project?.settings ?? []),
+    ['crosstalk.from', from],
+    ['crosstalk.window', window],
+  ];
+  const file = join(dir, '.git', 'config');
+  await chmod(file, 0o600);
+  const settings = wanted.filter((one): one is Setting => one[1] !== undefined);
+  await appendFile(file, configEntries(settings));
+}
+
+/** The branch name git would give a new repository, `main` when it has no opinion. */
+export async function defaultBranch(environment: NodeJS.ProcessEnv): Promise<string> {
+  const configured = await setUpGit(tmpdir(), environment)
     .raw(['config', '--get', 'init.defaultBranch'])
     .catch(() => '');
   return configured.trim() === '' ? 'main' : configured.trim();

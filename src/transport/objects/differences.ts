@@ -85,27 +85,21 @@ async function* compared(before: Tree, after: Tree): AsyncGenerator<Pair[]> {
   yield pairs;
 }
 
+/** The tree with nothing in it, which git knows in every repository, by the length of its name. */
+const EMPTY_TREE = new Map([
+  [40, '4b825dc642cb6eb9a060e54bf8d69288fbee4904'],
+  [64, '6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321'],
+]);
+
 /** The same for folders that are too large to be kept in memory. */
 async function* streamed(
   git: Git,
   before: GitObject | undefined,
   after: GitObject | undefined,
 ): AsyncGenerator<Pair[]> {
-  const only = before ?? after;
-  if (before === undefined || after === undefined) {
-    for await (const lines of fieldsOf(git, ['ls-tree', '-z', only?.oid ?? ''])) {
-      yield lines.flatMap((line) => {
-        const [facts, name] = [
-          line.slice(0, line.indexOf('\t')),
-          line.slice(line.indexOf('\t') + 1),
-        ];
-        const [mode = '', , oid = ''] = facts.split(' ');
-        return pairOf(name, before && { mode, oid }, after && { mode, oid });
-      });
-    }
-    return;
-  }
-  const raw = ['diff-tree', '-z', '--raw', '--no-renames', '--no-abbrev', before.oid, after.oid];
+  const empty = EMPTY_TREE.get((before ?? after)?.oid.length ?? 0) ?? '';
+  const sides = [before?.oid ?? empty, after?.oid ?? empty];
+  const raw = ['diff-tree', '-z', '--raw', '--no-renames', '--no-abbrev', ...sides];
   let facts: string | undefined;
   for await (const fields of fieldsOf(git, raw)) {
     const pairs: Pair[] = [];
@@ -115,17 +109,15 @@ async function* streamed(
         continue;
       }
       const [oldMode = '', mode = '', oldOid = '', oid = ''] = facts.slice(1).split(' ');
-      const from = isNone(oldOid) ? undefined : { mode: oldMode, oid: oldOid };
-      pairs.push(...pairOf(field, from, isNone(oid) ? undefined : { mode, oid }));
+      pairs.push({
+        name: field,
+        ...(!isNone(oldOid) && { from: { mode: oldMode, oid: oldOid } }),
+        ...(!isNone(oid) && { to: { mode, oid } }),
+      });
       facts = undefined;
     }
     yield pairs;
   }
-}
-
-function pairOf(name: string, from: Side | undefined, to: Side | undefined): Pair[] {
-  if (name === '') return [];
-  return [{ name, ...(from && { from }), ...(to && { to }) }];
 }
 
 function isNone(oid: string): boolean {

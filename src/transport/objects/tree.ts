@@ -1,6 +1,6 @@
 import type { Git } from '../git/git.ts';
 import type { Objects } from './objects.ts';
-import { namesIn, parseTree } from './tree-object.ts';
+import { parseTree } from './tree-object.ts';
 import { compareTrees, FOLDER_MODE, type FileChange, type FolderUse } from './walk.ts';
 
 export interface TreeEntry {
@@ -45,26 +45,7 @@ export async function readFolder(
   commit: string,
   folder: string,
 ): Promise<TreeEntry[] | undefined> {
-  return readTree(objects, `${commit}:${folder}`, folder);
-}
-
-/** The names of what is in a folder, as {@link readFolder}; their bytes as latin1. */
-export async function readNames(
-  objects: Objects,
-  commit: string,
-  folder: string,
-): Promise<Set<string> | undefined> {
   const object = await objects.read(`${commit}:${folder}`);
-  if (object?.type !== 'tree') return new Set();
-  return object.content && namesIn(object.content, object.oid.length / 2);
-}
-
-async function readTree(
-  objects: Objects,
-  name: string,
-  folder: string,
-): Promise<TreeEntry[] | undefined> {
-  const object = await objects.read(name);
   if (object?.type !== 'tree') return [];
   if (object.content === undefined) return undefined;
   return [...parseTree(object.content, object.oid.length / 2)].map(([name, { mode, oid }]) => ({
@@ -121,15 +102,15 @@ export async function listPaths(
   commit: string,
   paths: readonly string[],
 ): Promise<TreeEntry[]> {
-  const out = await git.must(['ls-tree', '-z', commit, ...paths]);
+  const out = await git.must(['ls-tree', '-z', commit, '--', ...paths]);
   return out
     .toString('utf8')
     .split('\0')
     .filter((line) => line !== '')
     .map((line) => {
-      const [facts, path] = splitOnce(line, '\t');
-      const [mode = '', type = '', oid = ''] = facts.split(' ');
-      return { path, oid, mode, type };
+      const end = line.indexOf('\t');
+      const [mode = '', type = '', oid = ''] = line.slice(0, end).split(' ');
+      return { path: line.slice(end + 1), oid, mode, type };
     });
 }
 
@@ -145,13 +126,7 @@ export async function standing(
   const found = new Set<string>();
   for (let at = 0; at < paths.length; at += MANY_PATHS) {
     const some = paths.slice(at, at + MANY_PATHS);
-    const out = await git.must(['ls-tree', '-z', '--name-only', commit, '--', ...some]);
-    for (const path of out.toString('utf8').split('\0')) if (path !== '') found.add(path);
+    for (const { path } of await listPaths(git, commit, some)) found.add(path);
   }
   return found;
-}
-
-function splitOnce(text: string, separator: string): [string, string] {
-  const at = text.indexOf(separator);
-  return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)];
 }

@@ -1,7 +1,7 @@
 import type { Blob, Commit, Requirement } from '../../protocol/commit.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import type { Objects } from '../objects/objects.ts';
-import { readFolder, readNames } from '../objects/tree.ts';
+import { readFolder } from '../objects/tree.ts';
 import { blobId, hashOf } from './loose-object.ts';
 
 /** An entry that is not published, because of what is on the tip. */
@@ -150,10 +150,13 @@ class Standing {
     const folder = folderOf(path);
     const tip = this.#tip;
     if (folder === '' || tip === undefined || this.#written.has(path)) return true;
-    const known = this.#folders.get(folder) ?? readNames(this.#objects, tip, folder);
+    const known =
+      this.#folders.get(folder) ??
+      readFolder(this.#objects, tip, folder).then(
+        (entries) => entries && new Set(entries.map((entry) => entry.path)),
+      );
     this.#folders.set(folder, known);
-    const name = Buffer.from(path.slice(folder.length + 1)).toString('latin1');
-    return (await known)?.has(name) ?? true;
+    return (await known)?.has(path) ?? true;
   }
 
   #isCleared(path: string): boolean {

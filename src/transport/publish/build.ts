@@ -103,12 +103,6 @@ export function data(text: string): string {
   return `data ${String(Buffer.byteLength(text))}\n${text}\n`;
 }
 
-/** The most entries of trees that are kept: those of the last pushes, on which the next one builds. */
-const MAX_KEPT = 5000;
-const keptTrees = new WeakMap<Objects, Map<string, Tree>>();
-/** The tree of the last commit that was written: most often the next one is built on that. */
-const lastRoots = new WeakMap<Objects, { commit: string; tree: string | undefined }>();
-
 /**
  * Writes commits as loose objects from this process: for the few of a quiet moment, where starting
  * `fast-import` would take several times as long as its work. Git reads them like its own. The
@@ -130,8 +124,7 @@ async function writeLoose(
   committer: { name: string; email: string },
 ): Promise<string> {
   const writer = new Writer(objectsDir, objects, hashOf(tip));
-  const last = lastRoots.get(objects);
-  let root = last?.commit === tip ? last.tree : (await objects.read(`${tip}^{tree}`))?.oid;
+  let root = (await objects.read(`${tip}^{tree}`))?.oid;
   let parent = tip;
   for (const { author, at, subject, files, blobs = [] } of commits) {
     for (const { path, oid = '' } of blobs) root = await writer.place(root, path.split('/'), oid);
@@ -150,8 +143,6 @@ async function writeLoose(
     ].join('\n');
     parent = writer.write('commit', Buffer.from(text));
   }
-  writer.tidy();
-  lastRoots.set(objects, { commit: parent, tree: root });
   return parent;
 }
 
@@ -159,26 +150,13 @@ class Writer {
   readonly #dir: string;
   readonly #objects: Objects;
   readonly #hash: string;
-  /** By their names; what is in a tree of that name never changes. */
-  readonly #trees: Map<string, Tree>;
+  /** Those written so far, by their names. */
+  readonly #trees = new Map<string, Tree>();
 
   constructor(dir: string, objects: Objects, hash: string) {
     this.#dir = dir;
     this.#objects = objects;
     this.#hash = hash;
-    this.#trees = keptTrees.get(objects) ?? new Map<string, Tree>();
-    keptTrees.set(objects, this.#trees);
-  }
-
-  /** Lets go of the trees that were used the longest time ago, when there are more than a few entries. */
-  tidy(): void {
-    let entries = 0;
-    for (const tree of this.#trees.values()) entries += tree.size;
-    for (const [oid, tree] of this.#trees) {
-      if (entries <= MAX_KEPT) return;
-      this.#trees.delete(oid);
-      entries -= tree.size;
-    }
   }
 
   /** The tree that is like `folder` but for a file at a path inside it. */
@@ -205,11 +183,7 @@ class Writer {
 
   async #tree(oid: string): Promise<Tree> {
     const known = this.#trees.get(oid);
-    if (known !== undefined) {
-      this.#trees.delete(oid);
-      this.#trees.set(oid, known);
-      return known;
-    }
+    if (known !== undefined) return known;
     const object = await this.#objects.read(oid);
     if (object?.type !== 'tree' || object.content === undefined)
       throw new Error(`the tree ${oid} cannot be read`);

@@ -29,12 +29,24 @@ const MAX_RESTORED = 100;
 /** Milliseconds for a git command that goes through a whole history. */
 const LONG = { timeout: 3_600_000 };
 
-/** What histories say of the epochs they belong to; nothing here changes anything. */
-export class EpochReading {
-  readonly #repository: Repository;
+/** Hexadecimal digits of an id in a repository of the usual object format. */
+const SHA1_LENGTH = 40;
 
-  constructor(repository: Repository) {
+/** The bundle's checksum, beside the first of them. */
+const CHECKSUM = 'Crosstalk-Bundle-SHA256';
+
+/**
+ * Epochs of a transport: a bundle keeps the whole history so far, and a new root goes on with the
+ * files that are still wanted. Hosts recognise such a root by what it says, so that to them the
+ * history goes on.
+ */
+export class Epochs {
+  readonly #repository: Repository;
+  readonly #objects: Objects;
+
+  constructor(repository: Repository, objects: Objects) {
     this.#repository = repository;
+    this.#objects = objects;
   }
 
   /**
@@ -45,11 +57,8 @@ export class EpochReading {
   async succeeds(commit: string, tip: string): Promise<boolean> {
     const archived = await this.archivedBy(tip);
     const { git } = this.#repository;
-    const isHere = async (oid: string): Promise<boolean> => {
-      const input = `${oid}^{tree}\n`;
-      const asked = await git.must(['cat-file', '--batch-check=%(objectname)'], { input });
-      return /^[0-9a-f]{40,64}$/.test(asked.toString('latin1').trim());
-    };
+    const isHere = async (oid: string): Promise<boolean> =>
+      (await this.#objects.read(`${oid}^{tree}`)) !== undefined;
     if (archived === undefined || !(await isHere(commit))) return false;
     if (await isHere(archived)) return isAncestor(git, commit, archived);
     const rootsOf = async (of: string): Promise<string> =>
@@ -106,28 +115,6 @@ export class EpochReading {
     const merges = await git.must(['log', '--merges', format, `${from}..${to}`]);
     const found = merges.toString('utf8').matchAll(/^([0-9a-f]{40,64}) [0-9a-f]{40}/gm);
     return Array.from(found, ([, merge = '']) => merge).slice(0, MAX_RESTORED);
-  }
-}
-
-/** Hexadecimal digits of an id in a repository of the usual object format. */
-const SHA1_LENGTH = 40;
-
-/** The bundle's checksum, beside the first of them. */
-const CHECKSUM = 'Crosstalk-Bundle-SHA256';
-
-/**
- * Epochs of a transport: a bundle keeps the whole history so far, and a new root goes on with the
- * files that are still wanted. Hosts recognise such a root by what it says, so that to them the
- * history goes on.
- */
-export class Epochs extends EpochReading {
-  readonly #repository: Repository;
-  readonly #objects: Objects;
-
-  constructor(repository: Repository, objects: Objects) {
-    super(repository);
-    this.#repository = repository;
-    this.#objects = objects;
   }
 
   /**

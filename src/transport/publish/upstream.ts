@@ -13,7 +13,7 @@ import type { Failure } from '../git/failure.ts';
 import type { Objects } from '../objects/objects.ts';
 import { admit, type Refused } from './admit.ts';
 import { build } from './build.ts';
-import { EpochReading } from './epoch.ts';
+import { Epochs } from './epoch.ts';
 import { moveSolo } from './solo.ts';
 
 /** The branch that is the bus, as a publish reaches it: by git, or in a simulation. */
@@ -100,7 +100,7 @@ async function withoutRemoved(
   const first = Math.min(...waited.map(({ at }) => Date.parse(at))) - WAITED_MS;
   const since = `--since=${new Date(first).toISOString()}`;
   // What an archive has taken off is in the history that it names.
-  const tips = [tip, (await new EpochReading(repository).archivedBy(tip)) ?? tip];
+  const tips = [tip, (await new Epochs(repository, objects).archivedBy(tip)) ?? tip];
   const form = ['--format=', '--name-only', '--diff-filter=AD', '--no-renames', '-z'];
   const log = ['log', '--ignore-missing', ...form, since, ...tips, '--', ...fresh];
   const removed = new Set((await repository.git.must(log)).toString('utf8').split('\0'));

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { copyFile, lstat, readdir, rename, rm, writeFile, stat } from 'node:fs/promises';
+import { copyFile, lstat, readdir, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { hasCode } from '../../errors.ts';
 import { makeFolder } from '../../folder.ts';
 import { readPlainFile } from '../../plain-file.ts';
 import { findClone, type Clone } from '../clone/clone.ts';
+import { replace } from '../clone/own-git.ts';
 import { readRef } from '../clone/refs.ts';
 import type { Git } from '../git/git.ts';
 import { odd, ownGitOf, type Tree } from './tree.ts';
@@ -119,8 +120,7 @@ async function isMoved(folder: string, oid: string): Promise<boolean> {
 async function setBranch(tree: Tree, commit: string): Promise<void> {
   const path = join(ownGitOf(tree), 'refs', 'heads', tree.branch);
   await makeFolder(dirname(path), 0o700);
-  await writeFile(`${path}.new`, `${commit}\n`, { mode: 0o600 });
-  await rename(`${path}.new`, path);
+  await replace(path, `${commit}\n`);
 }
 
 /** What git opens in the folders of a work tree, whatever it is. */
