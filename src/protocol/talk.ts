@@ -12,7 +12,6 @@ import { isOrigin } from './reference.ts';
 import { usageIn, type UsageOnRecord } from './usage.ts';
 import type { HeaderFields } from './text/frontmatter.ts';
 import { isOneLine, escapeInvisible } from './text/quoted.ts';
-import type { Message } from './message.ts';
 import { parsed, shown, unreadable, type Parsed } from './text/result.ts';
 
 /** The most bytes of a JSON Schema in a message, as JSON in UTF-8 (talk.md). */
@@ -241,7 +240,11 @@ function failureIn(value: unknown): Failure | undefined {
  * Whether a message is a final answer: a reply to it asks anew (talk.md). An interim answer does not
  * end its question, and a question is no answer.
  */
-export function isFinalAnswer({ re, interim, asks }: Message): boolean {
+export function isFinalAnswer({
+  re,
+  interim,
+  asks,
+}: { re: readonly string[] } & Pick<TalkFields, 'interim' | 'asks'>): boolean {
   return re.length > 0 && interim !== true && asks !== true;
 }
 

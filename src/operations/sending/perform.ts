@@ -4,12 +4,13 @@ import type { Blob, Commit } from '../../protocol/commit.ts';
 import { formatAddress, type Address } from '../../protocol/address.ts';
 import type { Located, Message } from '../../protocol/message.ts';
 import { wait } from '../../wait.ts';
-import { type Context, tipOf, refreshed } from '../context.ts';
+import { type Context, tipOf } from '../context.ts';
 import { publish, recordEntry } from '../deliver.ts';
 import { keepFiles, type BytesFor } from './attached.ts';
 import type { Prepared, SendInput, Sent } from './input.ts';
 import type { Marks } from './marks.ts';
 import { prepareMessages } from './prepare.ts';
+import { RemoteNews } from './remote-news.ts';
 import { noteSurprises, surprisesOf, isPerson, servedBy } from '../lookup/people.ts';
 import { isServed } from '../../bus/peers.ts';
 import { didYouMean } from '../../protocol/text/nearest.ts';
@@ -19,36 +20,6 @@ import { linkOf } from '../../agents/dispatch-variables.ts';
 import type { PublishOutcome } from '../../bus/publisher.ts';
 import { withoutOurs } from '../../dispatcher/run/environment.ts';
 import { type SendAnswer, isSendRequest, type HandedInput } from './handed.ts';
-
-/**
- * Asks the remote for news at most once, and only if what is known locally does not suffice: a
- * pushed message is built on the newest tip anyway, so asking first would double the cost.
- */
-export class RemoteNews {
-  readonly #context: Context;
-  #asked: Promise<string | undefined> | undefined;
-  /** Why the remote could not be asked. */
-  problem: string | undefined;
-
-  constructor(context: Context) {
-    this.#context = context;
-  }
-
-  /** Called after a push has just found that the remote does not answer. */
-  isVain(): void {
-    this.#asked ??= Promise.resolve(undefined);
-  }
-
-  /** Resolves to false when the remote was already asked. */
-  async ask(): Promise<boolean> {
-    const first = this.#asked === undefined;
-    this.#asked ??= refreshed(this.#context).then((news) =>
-      news.ok ? undefined : news.failure.reason,
-    );
-    this.problem = await this.#asked;
-    return first;
-  }
-}
 
 /**
  * Carries out a `send` in this process, which is a dispatcher or has found none: prepares the

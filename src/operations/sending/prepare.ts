@@ -21,7 +21,7 @@ import { assertFiles } from './attached.ts';
 import type { Prepared, SendInput } from './input.ts';
 import { suffixOf, type Marks } from './marks.ts';
 import { asQuestion, targetOf, textOf, writerOf, type Target } from './target.ts';
-import type { RemoteNews } from './perform.ts';
+import type { RemoteNews } from './remote-news.ts';
 import { linkOf, type DispatchLink } from '../../agents/dispatch-variables.ts';
 import { chainLevels, type Lookup } from '../../protocol/causality.ts';
 import { isChannelId, isName, isRelPath } from '../../protocol/names.ts';
