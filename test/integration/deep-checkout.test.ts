@@ -142,36 +142,32 @@ it('a folder that stands at too many places is named, and not taken for a millio
   expect(await sync(host)).toBe('forwarded');
 });
 
-it(
-  'a git that dies of a signal is said to have, and the checkout goes on when it no longer does',
-  { tags: 'long' },
-  async () => {
-    const { bus, host } = await machine();
-    push(host, [['100644', 'new\n', 'local/new.md']]);
-    const bin = join(bus.root, 'dying-bin');
-    mkdirSync(bin);
-    const realGit = execFileSync('sh', ['-c', 'command -v git'], { encoding: 'utf8' }).trim();
-    const dying = (commands: string): Record<string, string | undefined> => {
-      const script = `#!/bin/sh
+it('a git that dies of a signal is said to have, and the checkout goes on when it no longer does', async () => {
+  const { bus, host } = await machine();
+  push(host, [['100644', 'new\n', 'local/new.md']]);
+  const bin = join(bus.root, 'dying-bin');
+  mkdirSync(bin);
+  const realGit = execFileSync('sh', ['-c', 'command -v git'], { encoding: 'utf8' }).trim();
+  const dying = (commands: string): Record<string, string | undefined> => {
+    const script = `#!/bin/sh
 case " $* " in ${commands}) kill -SEGV $$ ;; esac
 exec '${realGit}' "$@"
 `;
-      writeFileSync(join(bin, 'git'), script);
-      chmodSync(join(bin, 'git'), 0o755);
-      return { ...host.env, PATH: `${bin}:${process.env['PATH'] ?? ''}` };
-    };
-    const said = async (commands: string): Promise<string> => {
-      const program = new Program({ dir: host.dir, env: dying(commands) }, 'sync');
-      expect(await program.ended()).toBe(0);
-      return program.out;
-    };
-    const died = 'was ended by a signal, or gave up without a word';
-    expect(await said('*" read-tree -m -u "*')).toContain(`left as it is, git read-tree ${died}\n`);
-    expect([lock(host), staged(host)]).toEqual([false, false]);
-    expect(await sync(host)).toBe('forwarded');
-    expect(git(host.dir, 'status', '--porcelain')).toBe('');
-  },
-);
+    writeFileSync(join(bin, 'git'), script);
+    chmodSync(join(bin, 'git'), 0o755);
+    return { ...host.env, PATH: `${bin}:${process.env['PATH'] ?? ''}` };
+  };
+  const said = async (commands: string): Promise<string> => {
+    const program = new Program({ dir: host.dir, env: dying(commands) }, 'sync');
+    expect(await program.ended()).toBe(0);
+    return program.out;
+  };
+  const died = 'was ended by a signal, or gave up without a word';
+  expect(await said('*" read-tree -m -u "*')).toContain(`left as it is, git read-tree ${died}\n`);
+  expect([lock(host), staged(host)]).toEqual([false, false]);
+  expect(await sync(host)).toBe('forwarded');
+  expect(git(host.dir, 'status', '--porcelain')).toBe('');
+});
 
 describe('looking for deep folders', () => {
   async function looked(
