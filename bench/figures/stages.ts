@@ -59,7 +59,7 @@ const ALONE = [
   ['the message is made and recorded, the commit built', 'push'],
   ['git push', 'push ended'],
   ['what was pushed is noted, and Sent: printed', 'printed'],
-  ['the planned move of the checkout begins', 'read-tree'],
+  ['the move of the checkout begins', 'read-tree'],
   ['git read-tree', 'read-tree ended'],
   ['what is left', 'exit'],
 ] as const;

@@ -3,15 +3,10 @@ import { CHANNELS, SHOWN_FOLDERS } from '../protocol/layout.ts';
 import { isChannelId } from '../protocol/names.ts';
 import { parseWindow, windowFolders } from '../protocol/window.ts';
 import { acquire } from '../state/lock.ts';
-import type { CheckoutState, Plan, Transport } from '../transport/transport.ts';
+import type { CheckoutState, Transport } from '../transport/transport.ts';
 
 /** Milliseconds to wait for another process that moves the checkout. */
 const WAIT_MS = 3000;
-/** Milliseconds for which a plan stands: a push may take much longer. */
-const RECENT_MS = 1000;
-
-/** A plan, and when it was made. */
-type Planned = Plan & { at: number };
 
 /**
  * A checkout that follows the bus: it is fast-forwarded where that is safe, and kept to the days of
@@ -22,7 +17,6 @@ export class Checkout {
   readonly #transport: Transport;
   readonly #now: () => Date;
   #isBusy = false;
-  #ahead: Promise<Planned | undefined> = Promise.resolve(undefined);
 
   constructor(transport: Transport, now: () => Date) {
     this.#transport = transport;
@@ -37,25 +31,10 @@ export class Checkout {
   }
 
   /**
-   * Plans how the checkout goes to a commit that is being pushed, so that {@link follow} need not do it
-   * later.
-   */
-  planAhead(tip: string): void {
-    this.#ahead = this.#ahead.then(() => this.#plan(tip));
-  }
-
-  /** Waits for what {@link planAhead} has begun. Never rejects. */
-  async planned(): Promise<void> {
-    await this.#ahead;
-  }
-
-  /**
    * Only one process works at a time: two that move the checkout to different commits would undo
    * each other's work.
    */
   async follow(): Promise<CheckoutState> {
-    const planned = await this.#ahead;
-    this.#ahead = Promise.resolve(undefined);
     const left = (reason: string): CheckoutState => ({ state: 'left', reason });
     const taking = acquire(this.#transport.own, 'checkout', { wait: WAIT_MS });
     const lock = await taking.catch(reasonOf);
@@ -63,10 +42,7 @@ export class Checkout {
     if (typeof lock === 'string') return left(lock);
     if (!lock.ok) return left(`process ${String(lock.holder.pid)} is bringing it along just now`);
     try {
-      return await this.#transport.fastForward(
-        await this.#folders(),
-        planned && this.#now().getTime() - planned.at < RECENT_MS ? planned : undefined,
-      );
+      return await this.#transport.fastForward(await this.#folders());
     } catch (error) {
       // The checkout follows after the request was carried out, so a failure is not reported.
       return left(reasonOf(error));
@@ -75,28 +51,12 @@ export class Checkout {
     }
   }
 
-  async #plan(tip: string): Promise<Planned | undefined> {
-    try {
-      const lock = await acquire(this.#transport.own, 'checkout', { wait: 0 });
-      if (!lock.ok) return undefined;
-      try {
-        const plan = await this.#transport.planAhead(tip, await this.#folders(tip));
-        return plan && { ...plan, at: this.#now().getTime() };
-      } finally {
-        await lock.release();
-      }
-    } catch {
-      // Whoever brings the checkout along plans it anew, and says what is wrong.
-      return undefined;
-    }
-  }
-
-  /** The folders that are shown at a commit, the tip; undefined for all folders that a checkout may show. */
-  async #folders(at?: string): Promise<readonly string[] | undefined> {
+  /** The folders that are shown; undefined for all folders that a checkout may show. */
+  async #folders(): Promise<readonly string[] | undefined> {
     const days = parseWindow(this.#transport.window ?? 'all');
     if (typeof days !== 'number')
       return this.#transport.origin === undefined ? undefined : SHOWN_FOLDERS;
-    const tip = at ?? (await this.#transport.tip());
+    const tip = await this.#transport.tip();
     if (tip === undefined) return undefined;
     const entries = await this.#transport.list(tip, [CHANNELS]);
     const channels = entries.map(({ path }) => path.slice(CHANNELS.length + 1)).filter(isChannelId);

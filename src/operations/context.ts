@@ -120,8 +120,6 @@ export async function withContext<T>(
     if (options.anyVersion !== true) await requireVersion(context, options.anyVersion === 'told');
     return await work(context);
   } finally {
-    // What still reads would start git anew.
-    await checkout.planned();
     transport.close();
   }
 }

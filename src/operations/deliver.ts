@@ -15,8 +15,6 @@ export type Delivered = { published: true; direct: boolean } | { published: fals
  * outbox.
  */
 const ANSWER_LIMIT_MS = 30_000;
-/** So many commits that to plan the move of the checkout meanwhile would hold up their push. */
-const MANY = 100;
 
 /**
  * Puts commits on the bus: first records them, then publishes them. What cannot be pushed now stays
@@ -33,7 +31,7 @@ export async function deliver(
 ): Promise<Delivered> {
   const id = context.newId();
   await recordEntry(context, id, commits, { allowSecret });
-  return publish(context, id, { wait, isMany: commits.length >= MANY });
+  return publish(context, id, { wait });
 }
 
 /**
@@ -77,8 +75,7 @@ export async function recordEntry(
  *
  * @param options `wait`: false does not wait for the push; `unreachable`: why the remote was not
  *   reached a moment ago, so that it is not asked again immediately; `withFiles`: whether it brings
- *   files along; `isMany`: whether it has much to do, so that nothing else is done meanwhile;
- *   `onPushing`: called once it is on its way, for what can be done meanwhile
+ *   files along; `onPushing`: called once it is on its way, for what can be done meanwhile
  */
 export async function publish(
   context: Context,
@@ -87,7 +84,6 @@ export async function publish(
     wait: boolean;
     unreachable?: string | undefined;
     withFiles?: boolean;
-    isMany?: boolean;
     onPushing?: () => void;
   },
 ): Promise<Delivered> {
@@ -134,17 +130,13 @@ export function publishOp(entry: 'plain' | 'with files'): 'publish' | 'publish_f
   return entry === 'plain' ? 'publish' : 'publish_files';
 }
 
-/** Publishes from this process, which brings the checkout along afterwards: most often it plans that meanwhile. */
+/** Publishes from this process. */
 async function publishHere(
   context: Context,
   id: string,
-  { isMany = false, onPushing }: { isMany?: boolean; onPushing?: () => void },
+  { onPushing }: { onPushing?: () => void },
 ): Promise<PublishOutcome | undefined> {
-  const { checkout } = context;
-  const publisher = directPublisher(context, (tip) => {
-    if (!isMany) checkout.planAhead(tip);
-    onPushing?.();
-  });
+  const publisher = directPublisher(context, onPushing);
   const outcome = await untilTried(publisher.publish(id));
   // A push that lost a race has seen what the branch was set to.
   if (outcome.published && (await findLostMail(context)) > 0) await publisher.flush();

@@ -1,4 +1,4 @@
-import { planAhead, type CheckoutState, type Plan } from './checkout/plan.ts';
+import type { CheckoutState } from './checkout/plan.ts';
 import { follow } from './checkout/follow.ts';
 import { makeBranch, pushOver } from './clone/branches.ts';
 import { configStamp, fileStamp } from './clone/clone.ts';
@@ -189,20 +189,14 @@ export class Transport extends Reading {
    * Fast-forwards the checkout to the bus's tip when that is safe.
    *
    * @param folders what it shows beside single files; undefined for all that it may
-   * @param ahead what {@link planAhead} planned a moment ago
    */
-  async fastForward(folders: readonly string[] | undefined, ahead?: Plan): Promise<CheckoutState> {
+  async fastForward(folders: readonly string[] | undefined): Promise<CheckoutState> {
     const tip = await this.tip();
     if (tip === undefined) return { state: 'current' };
-    const followed = await follow(this.#repository, this, tip, { folders, ahead });
+    const followed = await follow(this.#repository, this, tip, folders);
     // The clone was told what its checkout shows: that change is known, and need not be read later.
     await this.reread();
     return followed;
-  }
-
-  /** See {@link planAhead}. */
-  planAhead(tip: string, folders: readonly string[] | undefined): Promise<Plan | undefined> {
-    return planAhead(this.#repository, this.objects, tip, this.epochs, folders);
   }
 
   /** See {@link begin}. */
@@ -247,4 +241,4 @@ export { Repeats } from './objects/repeats.ts';
 export type { FoundBlob, LogPlace, RefMove } from './reading.ts';
 export type { Failure } from './git/failure.ts';
 export type { FileChange } from './objects/walk.ts';
-export type { CheckoutState, Commit, Plan, Published, SettingChange, TreeEntry, Turns };
+export type { CheckoutState, Commit, Published, SettingChange, TreeEntry, Turns };

@@ -1,95 +1,79 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { Bus, type Host } from '../support/bus.ts';
 import { git } from '../support/git.ts';
 import { Program } from '../support/process.ts';
 import { push } from '../support/push.ts';
 
-const realGit = execFileSync('sh', ['-c', 'command -v git'], { encoding: 'utf8' }).trim();
+const preload = fileURLToPath(new URL('../support/killed-rename.cjs', import.meta.url));
 
 /**
- * Lets the git with which `crosstalk sync` moves the checkout kill that command; `around` is what
- * it does before.
+ * Lets `crosstalk sync` be killed before its n-th rename into a folder: that is how each file of the
+ * checkout, its branch and its index come into their place.
+ *
+ * @returns whether it came there
  */
-async function killedSync(host: Host, around: string, ...options: string[]): Promise<void> {
-  const bin = join(host.bus.root, 'killing-bin');
-  mkdirSync(bin, { recursive: true });
-  const script = `#!/bin/sh
-case " $* " in *" read-tree -m -u "*)
-${around}
-kill -9 $PPID
-exit 1 ;;
-esac
-exec '${realGit}' "$@"
-`;
-  writeFileSync(join(bin, 'git'), script);
-  chmodSync(join(bin, 'git'), 0o755);
-  const env = { ...host.env, PATH: `${bin}:${process.env['PATH'] ?? ''}` };
-  const killed = new Program({ dir: host.dir, env }, 'sync', ...options);
-  expect(await killed.ended()).toBe('SIGKILL');
+async function killedSync(
+  host: Host,
+  n: number,
+  folder: string,
+  ...options: string[]
+): Promise<boolean> {
+  const dir = join(host.dir, folder);
+  const killed = { NODE_OPTIONS: `--require ${preload}`, KILL_IN: dir, KILL_AT: String(n) };
+  const env = { ...host.env, ...killed };
+  const ended = await new Program({ dir: host.dir, env }, 'sync', ...options).ended();
+  expect([0, 'SIGKILL']).toContain(ended);
+  // The lock of a branch is taken away once it is old.
+  const lock = join(host.dir, '.git/refs/heads/main.lock');
+  if (existsSync(lock)) utimesSync(lock, 0, 0);
+  return ended === 'SIGKILL';
 }
-
-/** All of the work is done; only the branch was not moved yet. */
-const WHOLE = `'${realGit}' "$@"`;
-const NOTHING = ':';
-/** The files of a `git read-tree` that was killed before it wrote its index. */
-const PARTS = `cp "$GIT_INDEX_FILE" "$GIT_INDEX_FILE.before"
-'${realGit}' "$@"
-mv "$GIT_INDEX_FILE.before" "$GIT_INDEX_FILE"
-cd "$GIT_WORK_TREE"
-rm -f local/missing.md
-printf 'aft' > local/part.md
-printf 'ne' > local/new-part.md`;
 
 const sync = async (host: Host): Promise<string> => (await host.run('sync')).out;
 const read = (host: Host, path: string): string => readFileSync(join(host.dir, path), 'utf8');
 
-it('a checkout whose process was killed before its branch could follow goes on with the next news', async () => {
-  const host = await new Bus().host('front', { worker: 'true' });
-  await sync(host);
-  push(host, [['100755', 'one\n', 'local/a.md']]);
-  await killedSync(host, WHOLE);
-  expect(git(host.dir, 'status', '--porcelain')).not.toBe('');
-  push(host, [['100644', 'two\n', 'local/b.md']]);
-  expect(await sync(host)).toContain('Checkout: forwarded');
-  expect(git(host.dir, 'status', '--porcelain')).toBe('');
-  expect(git(host.dir, 'rev-parse', 'HEAD')).toBe(git(host.bus.hub, 'rev-parse', 'main'));
-  expect([read(host, 'local/a.md'), read(host, 'local/b.md')]).toEqual(['one\n', 'two\n']);
-});
+/** Puts the same files on the bus, with other contents. */
+function pushAll(host: Host, content: string): void {
+  push(host, [
+    ['100644', `${content}\n`, 'local/a.md'],
+    ['100755', `${content}\n`, 'local/b.md'],
+    ['100644', `${content}\n`, 'local/new/c.md'],
+    ['100644', content, `local/${content}.md`],
+  ]);
+}
 
-it('a checkout that was killed with a part of its files written goes on with the next news', async () => {
+it('a checkout whose process was killed at any moment goes on with the next news', async () => {
   const host = await new Bus().host('front', { worker: 'true' });
-  push(
-    host,
-    ['missing', 'part', 'whole', 'gone', 'later'].map(
-      (name) => ['100644', 'before\n', `local/${name}.md`] as const,
-    ),
-  );
+  pushAll(host, 'before-1');
   await sync(host);
-  push(host, [
-    ...['missing', 'part', 'whole'].map(
-      (name) => ['100644', 'after\n', `local/${name}.md`] as const,
-    ),
-    ['0', '', 'local/gone.md'],
-    ['100644', 'new\n', 'local/new-part.md'],
-    ['100644', 'new\n', 'local/new.md'],
-  ]);
-  await killedSync(host, PARTS);
-  push(host, [
-    ['100644', 'latest\n', 'local/whole.md'],
-    ['100644', 'latest\n', 'local/later.md'],
-    ['100644', 'latest\n', 'local/new-part.md'],
-  ]);
-  expect(await sync(host)).toContain('Checkout: forwarded');
-  expect(git(host.dir, 'status', '--porcelain')).toBe('');
-  expect(git(host.dir, 'rev-parse', 'HEAD')).toBe(git(host.bus.hub, 'rev-parse', 'main'));
-  const names = ['missing', 'part', 'whole', 'later', 'new-part', 'new'];
-  expect(names.map((name) => read(host, `local/${name}.md`))).toEqual(
-    ['after', 'after', 'latest', 'latest', 'latest', 'new'].map((text) => `${text}\n`),
-  );
-  expect(existsSync(join(host.dir, 'local/gone.md'))).toBe(false);
+  let n = 1;
+  for (; ; n++) {
+    const [before, after] = [`before-${String(n)}`, `after-${String(n)}`];
+    push(host, [['0', '', `local/${before}.md`]]);
+    pushAll(host, after);
+    if (!(await killedSync(host, n, '.'))) break;
+    const latest = `before-${String(n + 1)}`;
+    // Every second time, all of it has changed once more.
+    if (n % 2 === 0) pushAll(host, latest);
+    else push(host, [['100644', latest, `local/${latest}.md`]]);
+    expect(await sync(host)).toContain('Checkout: forwarded');
+    expect(git(host.dir, 'status', '--porcelain')).toBe('');
+    expect(git(host.dir, 'rev-parse', 'HEAD')).toBe(git(host.bus.hub, 'rev-parse', 'main'));
+    const content = n % 2 === 0 ? latest : after;
+    for (const name of ['a', 'b', 'new/c'])
+      expect(read(host, `local/${name}.md`)).toBe(`${content}\n`);
+    const names = [before, after, latest].map((name) => `local/${name}.md`);
+    expect(names.map((name) => existsSync(join(host.dir, name)))).toEqual([false, true, true]);
+    const ours = /crosstalk-checkout|\.lock$/;
+    expect(readdirSync(join(host.dir, '.git')).filter((name) => ours.test(name))).toEqual([]);
+    expect(await sync(host)).toContain('Checkout: current');
+  }
+  // Four files, the branch as it is at the remote, the branch, and the index.
+  expect(n - 1).toBe(7);
 });
 
 it(
@@ -98,23 +82,24 @@ it(
   async () => {
     const host = await new Bus().host('front', { worker: 'true' });
     push(host, [
-      ['100644', 'before\n', 'local/part.md'],
+      ['100644', 'before\n', 'local/a.md'],
       ['100644', 'before\n', 'local/mine.md'],
     ]);
     await sync(host);
     push(host, [
-      ['100644', 'after\n', 'local/part.md'],
+      ['100644', 'after\n', 'local/a.md'],
       ['100644', 'after\n', 'local/mine.md'],
-      ['100644', 'new\n', 'local/new-part.md'],
+      ['100644', 'new\n', 'local/new.md'],
     ]);
-    await killedSync(host, PARTS);
+    expect(await killedSync(host, 2, 'local')).toBe(true);
+    expect(read(host, 'local/a.md')).toBe('after\n');
     writeFileSync(join(host.dir, 'local/mine.md'), 'mine\n');
-    writeFileSync(join(host.dir, 'local/new-part.md'), 'mine too\n');
+    writeFileSync(join(host.dir, 'local/new.md'), 'mine too\n');
     expect(await sync(host)).toContain('it has uncommitted changes: local/mine.md');
     expect(read(host, 'local/mine.md')).toBe('mine\n');
     git(host.dir, 'checkout', '--', 'local/mine.md');
-    expect(await sync(host)).toContain('in the way: local/new-part.md');
-    expect(read(host, 'local/new-part.md')).toBe('mine too\n');
+    expect(await sync(host)).toContain('in the way: local/new.md');
+    expect(read(host, 'local/new.md')).toBe('mine too\n');
   },
 );
 
@@ -122,15 +107,17 @@ it(
   'a checkout that was killed before it could show a wider window shows it the next time',
   { tags: 'long' },
   async () => {
-    const host = await new Bus().host('front', { worker: 'true' });
-    const old = `data/channels/${host.channel()}/2020/01/02/030405006Z-0123456789ab.md`;
-    push(host, [['100644', 'old\n', old]]);
-    await host.run('sync', '--window', '1d');
-    expect(existsSync(join(host.dir, old))).toBe(false);
-    await killedSync(host, NOTHING, '--window', 'all');
-    await sync(host);
-    expect(read(host, old)).toBe('old\n');
-    expect(git(host.dir, 'status', '--porcelain')).toBe('');
+    for (let n = 1; ; n++) {
+      const host = await new Bus().host('front', { worker: 'true' });
+      const old = `data/channels/${host.channel()}/2020/01/02/030405006Z-0123456789ab.md`;
+      push(host, [['100644', 'old\n', old]]);
+      await host.run('sync', '--window', '1d');
+      expect(existsSync(join(host.dir, old))).toBe(false);
+      if (!(await killedSync(host, n, '.', '--window', 'all'))) break;
+      await sync(host);
+      expect(read(host, old)).toBe('old\n');
+      expect(git(host.dir, 'status', '--porcelain')).toBe('');
+    }
   },
 );
 
@@ -140,29 +127,20 @@ it(
   async () => {
     const { bus } = await new Bus().host('front', { worker: 'true' });
     const host = await bus.host('back', { worker: 'true' });
-    push(host, [
-      ['100644', 'after\n', 'local/part.md'],
-      ['100644', 'new\n', 'local/new-part.md'],
-      ['100644', 'new\n', 'local/missing.md'],
-    ]);
-    // The state of a clone that was created and not updated yet.
-    await host.news();
-    git(host.dir, 'rm', '-r', '-f', '--quiet', '--sparse', '.');
-    for (const path of ['index', 'refs/heads/main', 'info/sparse-checkout'])
-      execFileSync('rm', ['-f', join(host.dir, '.git', path)]);
-    for (const path of ['checkout.json', 'info/sparse-checkout'])
-      execFileSync('rm', ['-f', join(host.state, 'git', path)]);
-    await killedSync(
-      host,
-      PARTS.replace('cp "$GIT', 'touch "$GIT_INDEX_FILE.before"; : "$GIT').replace(
-        'mv "$GIT_INDEX_FILE.before" "$GIT_INDEX_FILE"',
-        'rm "$GIT_INDEX_FILE" "$GIT_INDEX_FILE.before"',
-      ),
-    );
-    expect(await sync(host)).toContain('Checkout: forwarded');
-    expect(git(host.dir, 'status', '--porcelain')).toBe('');
-    expect(read(host, 'local/part.md')).toBe('after\n');
-    expect(read(host, 'local/missing.md')).toBe('new\n');
+    for (let n = 1; ; n++) {
+      push(host, [['100644', 'new\n', `local/new-${String(n)}.md`]]);
+      // The state of a clone that was created and not updated yet.
+      await host.news();
+      git(host.dir, 'rm', '-r', '-f', '--quiet', '--sparse', '.');
+      for (const path of ['index', 'refs/heads/main', 'info/sparse-checkout'])
+        execFileSync('rm', ['-f', join(host.dir, '.git', path)]);
+      for (const path of ['checkout.json', 'info/sparse-checkout'])
+        execFileSync('rm', ['-f', join(host.state, 'git', path)]);
+      if (!(await killedSync(host, n, '.'))) break;
+      expect(await sync(host)).toContain('Checkout: forwarded');
+      expect(git(host.dir, 'status', '--porcelain')).toBe('');
+      expect(read(host, `local/new-${String(n)}.md`)).toBe('new\n');
+    }
   },
 );
 
@@ -178,9 +156,7 @@ it(
       ['0', '', '.mcp.json'],
       ['100644', 'new\n', 'local/new.md'],
     ]);
-    // A file that is not shown was left out of the index, and nothing was moved.
-    await killedSync(host, NOTHING);
-    expect(git(host.dir, 'diff', '--cached', '--name-only')).toBe('.mcp.json\n');
+    expect(await killedSync(host, 1, 'local')).toBe(true);
     await sync(host);
     expect(git(host.dir, 'status', '--porcelain')).toBe('?? .mcp.json\n');
     expect(read(host, '.mcp.json')).toBe('mine\n');
@@ -189,53 +165,22 @@ it(
 );
 
 it(
-  'while another git is at work on the index, nothing of a move that goes on is taken back',
+  'while another git is at work on the index, nothing is moved, and what a killed process has moved stays',
   { tags: 'long' },
   async () => {
     const host = await new Bus().host('front', { worker: 'true' });
     await sync(host);
-    push(host, [['100644', 'new\n', 'local/new.md']]);
-    await killedSync(host, PARTS);
-    // The lock that another process of crosstalk would hold while it moves the checkout.
+    push(host, [
+      ['100644', 'new\n', 'local/new.md'],
+      ['100644', 'new\n', 'local/other.md'],
+    ]);
     const lock = join(host.dir, '.git', 'index.lock');
+    // The lock that was left is that of another git.
+    expect(await killedSync(host, 2, 'local')).toBe(true);
     writeFileSync(lock, '');
     expect(await sync(host)).toContain('index.lock exists');
     expect(read(host, 'local/new.md')).toBe('new\n');
     execFileSync('rm', [lock]);
-    expect(await sync(host)).toContain('Checkout: forwarded');
-    expect(git(host.dir, 'status', '--porcelain')).toBe('?? local/new-part.md\n?? local/part.md\n');
-  },
-);
-
-it(
-  'a checkout that cannot take the lock of the index takes nothing back that another has written',
-  { tags: 'long' },
-  async () => {
-    const host = await new Bus().host('front', { worker: 'true' });
-    await sync(host);
-    push(host, [['100644', 'new\n', 'local/new.md']]);
-    // Another process is first: its git holds the lock when ours asks for it, and finishes a moment
-    // later.
-    const bin = join(host.bus.root, 'racing-bin');
-    mkdirSync(bin);
-    writeFileSync(
-      join(bin, 'git'),
-      `#!/bin/sh
-case " $* " in *" read-tree -m -u "*)
-'${realGit}' "$@"
-touch "$GIT_INDEX_FILE.lock"
-'${realGit}' "$@"
-code=$?
-rm "$GIT_INDEX_FILE.lock"
-exit $code ;;
-esac
-exec '${realGit}' "$@"
-`,
-    );
-    chmodSync(join(bin, 'git'), 0o755);
-    const env = { ...host.env, PATH: `${bin}:${process.env['PATH'] ?? ''}` };
-    await new Program({ dir: host.dir, env }, 'sync').ended();
-    expect(read(host, 'local/new.md')).toBe('new\n');
     expect(await sync(host)).toContain('Checkout: forwarded');
     expect(git(host.dir, 'status', '--porcelain')).toBe('');
   },

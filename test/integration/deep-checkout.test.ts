@@ -1,5 +1,13 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openTransport } from '../../src/operations/context.ts';
@@ -36,7 +44,8 @@ const tipOf = (bus: Bus): string => git(bus.hub, 'rev-parse', 'main').trim();
 const sync = async (host: Host, ...options: string[]): Promise<string> =>
   /Checkout: (.*)\n/.exec((await host.run('sync', ...options)).out)?.[1] ?? '';
 const lock = (host: Host): boolean => existsSync(join(host.dir, '.git', 'index.lock'));
-const begun = (host: Host): string => join(host.state, 'git', 'checkout-to');
+const staged = (host: Host): boolean =>
+  readdirSync(join(host.dir, '.git')).some((name) => name.startsWith('crosstalk-checkout'));
 
 async function machine(): Promise<{ bus: Bus; host: Host }> {
   const bus = new Bus();
@@ -67,7 +76,7 @@ describe('folders nested five thousand deep', () => {
       expect(await sync(host, '--window', '7d')).toBe(`${reason}, messages of the last 7d`);
       expect(await sync(host)).toBe(`${reason}, messages of the last 7d`);
       expect(await sync(host, '--window', 'all')).toBe(reason);
-      expect([lock(host), existsSync(begun(host))]).toEqual([false, false]);
+      expect([lock(host), staged(host)]).toEqual([false, false]);
       expect(git(host.dir, 'rev-parse', 'HEAD')).toBe(head);
       expect(git(host.dir, 'status', '--porcelain')).toBe('');
       const question = await host.send('worker', 'are you there?');
@@ -100,25 +109,6 @@ describe('folders nested five thousand deep', () => {
       expect(git(host.dir, 'status', '--porcelain')).toBe('');
     },
   );
-
-  it('that a move was begun for are forgotten, and what is shown is as it was', async () => {
-    const { bus, host } = await machine();
-    const [before, head] = [tipOf(bus), git(host.dir, 'rev-parse', 'HEAD').trim()];
-    const channel = `data/channels/${host.channel()}/deep`;
-    plant(bus.hub, { [channel]: { mode: '040000', oid: chain(bus.hub, DEEP) } });
-    await host.news();
-    // What a process has left that began this move for a smaller window and whose git has died.
-    const patterns = join(host.state, 'git', 'info', 'sparse-checkout');
-    const shown = readFileSync(patterns, 'utf8');
-    writeFileSync(begun(host), `${JSON.stringify({ from: head, to: tipOf(bus), shown })}\n`);
-    writeFileSync(patterns, '/*\n!/*/\n/local/\n');
-    expect(await sync(host)).toContain('left as it is, folders are nested');
-    expect([existsSync(begun(host)), lock(host)]).toEqual([false, false]);
-    expect(readFileSync(patterns, 'utf8')).toBe(shown);
-    takeBack(bus, before);
-    expect(await sync(host)).toBe('forwarded');
-    expect(git(host.dir, 'status', '--porcelain')).toBe('');
-  });
 });
 
 it('folders two hundred deep are brought into the checkout, one more are not', async () => {
@@ -152,41 +142,32 @@ it('a folder that stands at too many places is named, and not taken for a millio
   expect(await sync(host)).toBe('forwarded');
 });
 
-it(
-  'a git that dies of a signal is said to have, and the checkout goes on when it no longer does',
-  { tags: 'long' },
-  async () => {
-    const { bus, host } = await machine();
-    push(host, [['100644', 'new\n', 'local/new.md']]);
-    const bin = join(bus.root, 'dying-bin');
-    mkdirSync(bin);
-    const realGit = execFileSync('sh', ['-c', 'command -v git'], { encoding: 'utf8' }).trim();
-    const dying = (commands: string): Record<string, string | undefined> => {
-      const script = `#!/bin/sh
+it('a git that dies of a signal is said to have, and the checkout goes on when it no longer does', async () => {
+  const { bus, host } = await machine();
+  push(host, [['100644', 'new\n', 'local/new.md']]);
+  const bin = join(bus.root, 'dying-bin');
+  mkdirSync(bin);
+  const realGit = execFileSync('sh', ['-c', 'command -v git'], { encoding: 'utf8' }).trim();
+  const dying = (commands: string): Record<string, string | undefined> => {
+    const script = `#!/bin/sh
 case " $* " in ${commands}) kill -SEGV $$ ;; esac
 exec '${realGit}' "$@"
 `;
-      writeFileSync(join(bin, 'git'), script);
-      chmodSync(join(bin, 'git'), 0o755);
-      return { ...host.env, PATH: `${bin}:${process.env['PATH'] ?? ''}` };
-    };
-    const said = async (commands: string): Promise<string> => {
-      const program = new Program({ dir: host.dir, env: dying(commands) }, 'sync');
-      expect(await program.ended()).toBe(0);
-      return program.out;
-    };
-    const died = 'was ended by a signal, or gave up without a word';
-    expect(await said('*" read-tree -m -u "*')).toContain(`left as it is, git read-tree ${died}\n`);
-    expect([lock(host), existsSync(begun(host))]).toEqual([false, false]);
-    expect(await said('*" read-tree -m -u "*|*" diff-index "*')).toContain(`git read-tree ${died}`);
-    expect(await said('*" diff-index "*')).toContain(
-      `left as it is, git cannot compare its index: git diff-index ${died}\n`,
-    );
-    expect(lock(host)).toBe(false);
-    expect(await sync(host)).toBe('forwarded');
-    expect(git(host.dir, 'status', '--porcelain')).toBe('');
-  },
-);
+    writeFileSync(join(bin, 'git'), script);
+    chmodSync(join(bin, 'git'), 0o755);
+    return { ...host.env, PATH: `${bin}:${process.env['PATH'] ?? ''}` };
+  };
+  const said = async (commands: string): Promise<string> => {
+    const program = new Program({ dir: host.dir, env: dying(commands) }, 'sync');
+    expect(await program.ended()).toBe(0);
+    return program.out;
+  };
+  const died = 'was ended by a signal, or gave up without a word';
+  expect(await said('*" read-tree -m -u "*')).toContain(`left as it is, git read-tree ${died}\n`);
+  expect([lock(host), staged(host)]).toEqual([false, false]);
+  expect(await sync(host)).toBe('forwarded');
+  expect(git(host.dir, 'status', '--porcelain')).toBe('');
+});
 
 describe('looking for deep folders', () => {
   async function looked(

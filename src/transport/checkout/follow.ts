@@ -1,118 +1,181 @@
+import { isDeepStrictEqual } from 'node:util';
+import { join } from 'node:path';
 import { CrosstalkError } from '../../errors.ts';
-import type { Objects } from '../objects/objects.ts';
+import { fileStamp } from '../clone/clone.ts';
 import type { Repository } from '../clone/handle.ts';
-import { type CheckoutState, type Epochs, type Plan, left, planMove, stillHolds } from './plan.ts';
-import { catchUp } from './solo-checkout.ts';
-import { finishMove, forgetMove, moveUnderWay, rememberMove, makePlain } from './move.ts';
-import type { GitOutcome } from '../git/git.ts';
-import { emptyTree, onCheckout, patternFile } from './on-checkout.ts';
 import { replace } from '../clone/own-git.ts';
 import { noteMove, readRef, writeRef } from '../clone/refs.ts';
+import type { Objects } from '../objects/objects.ts';
+import {
+  emptyTree,
+  onCheckout,
+  patternFile,
+  readPatterns,
+  removeOwnLock,
+  whileLocked,
+} from './on-checkout.ts';
+import { left, planMove, stillHolds, type CheckoutState, type Epochs, type Plan } from './plan.ts';
+import { loadRecord, saveRecord } from './record.ts';
+import { catchUp } from './solo-checkout.ts';
 import { prepareClone } from './sparse.ts';
+import {
+  arrivals,
+  clearStaging,
+  makePlain,
+  moveIn,
+  stage,
+  type Old,
+  type Staging,
+} from './staging.ts';
+import { inTheWayReason, shownBy, statusOf } from './status.ts';
+
+/** How often it is planned anew, where the operator's git was at work meanwhile. */
+const MOST_TRIES = 3;
 
 /**
- * Brings the checkout to a commit of the bus, whether the bus has a remote or is this clone alone. What is in
- * the place of a file of git in the clone holds up the checkout, but not the mail.
- *
- * @param showing `folders`: those that are shown, undefined for all that may be; `ahead`: a plan that was made
- *   a moment ago
- */
-export async function follow(
-  repository: Repository,
-  { objects, epochs }: { objects: Objects; epochs: Epochs },
-  tip: string,
-  { folders, ahead }: { folders: readonly string[] | undefined; ahead?: Plan | undefined },
-): Promise<CheckoutState> {
-  try {
-    return repository.origin === undefined
-      ? await catchUp(repository, objects, tip, folders)
-      : await fastForward(repository, objects, tip, epochs, folders, ahead);
-  } catch (error) {
-    if (error instanceof CrosstalkError && error.code === 'git_failed')
-      return { state: 'left', reason: error.message };
-    throw error;
-  }
-}
-
-/**
- * Brings the checkout to `tip` so that people and agents can read files there, when it is on the
- * transport's branch and clean; otherwise leaves it exactly as it is (invariant 1). The checkout
- * shows only the paths of a transport, as plain files, and does not grow past a bound (trust.md
- * §1).
+ * Brings the checkout to a commit of the bus so that people and agents can read files there, when it
+ * is on the transport's branch and clean; otherwise leaves it exactly as it is (invariant 1). It shows
+ * only the paths of a transport, as plain files, and does not grow past a bound (trust.md §1). What is
+ * in the place of a file of git in the clone holds up the checkout, but not the mail.
  *
  * When the history before `tip` was archived or rewritten, the checkout goes over to the history
  * that is on the bus now, unless it has commits that never were on the bus.
  *
  * @param folders those that are shown; undefined for all that may be shown
- * @param ahead a plan that was made a moment ago
  */
-async function fastForward(
+export async function follow(
   repository: Repository,
-  objects: Objects,
+  { objects, epochs }: { objects: Objects; epochs: Epochs },
   tip: string,
-  epochs: Epochs,
   folders: readonly string[] | undefined,
-  ahead?: Plan,
 ): Promise<CheckoutState> {
-  if (ahead !== undefined && (await stillHolds(repository, ahead, tip)))
-    return carryOut(repository, objects, ahead);
-  const unfinished = await moveUnderWay(repository);
-  const planned = await planMove(repository, objects, tip, epochs, folders, unfinished);
-  return 'state' in planned ? planned : carryOut(repository, objects, planned);
+  const moveTo = async (
+    commit: string,
+    shown: readonly string[] | undefined,
+  ): Promise<CheckoutState> => {
+    for (let tries = 1; tries <= MOST_TRIES; tries++) {
+      const planned = await planMove(repository, objects, commit, epochs, shown);
+      const state = 'state' in planned ? planned : await carryOut(repository, planned);
+      if (state !== undefined) return state;
+    }
+    return left('it was changed while it was brought along');
+  };
+  try {
+    if (repository.origin === undefined) return await catchUp(repository, objects, tip, folders);
+    await removeOwnLock(repository);
+    const begun = (await loadRecord(repository))?.to;
+    const first = begun && (await moveTo(begun.commit, begun.folders));
+    const last = await moveTo(tip, folders);
+    const isFirst = last.state === 'current' || (last.state === 'left' && first?.state === 'left');
+    return isFirst ? (first ?? last) : last;
+  } catch (error) {
+    if (error instanceof CrosstalkError && error.code === 'git_failed') return left(error.message);
+    throw error;
+  }
 }
 
-/** Moves the checkout as it was planned. */
-async function carryOut(
-  repository: Repository,
-  objects: Objects,
-  { tip, head, before, showing, isFirst, isOther, hidden, measured, isElsewhere }: Plan,
-): Promise<CheckoutState> {
-  const { clone, branch } = repository;
-  const move = { from: head ?? '', to: tip, shown: before };
-  await rememberMove(repository, move);
-  await prepareClone(repository, showing, isFirst);
-  if (showing.patterns !== before) await replace(patternFile(repository), showing.patterns);
-  const changing = { cone: showing.cone, changes: isOther };
-  const git = (args: readonly string[], input?: string): Promise<GitOutcome> =>
-    onCheckout(repository, args, changing, input);
-  const start = head ?? (await emptyTree(repository));
-  const without = hidden === undefined ? start : await leaveOut(git, hidden, start);
-  const moved = await git(['read-tree', '-m', '-u', without, tip]);
-  if (!moved.ok) {
-    // The disk may be full, or the file system may not accept a name: left like this, the checkout
-    // could never follow.
-    await finishMove(repository, objects, move);
-    return left(moved.failure.reason);
+/**
+ * Moves the checkout as it was planned, in this order: git stages a new index and the files that
+ * arrive; where nothing of the operator's is in the way, the move is put on record, what is to be
+ * removed is removed, and the files are renamed into the checkout; the branch follows, and the index
+ * last. A process that is killed in between leaves files, a branch and an index that are each as they
+ * were or as they are to be, and so does a disk without room: the same move, made again, takes them
+ * for what they are.
+ */
+async function carryOut(repository: Repository, plan: Plan): Promise<CheckoutState | undefined> {
+  const { tip, start, showing, isKnown, measured } = plan;
+  const held = await whileLocked(repository, () => Promise.resolve(undefined));
+  if (held !== undefined) return left(held);
+  if (showing.patterns !== (await readPatterns(repository)))
+    await replace(patternFile(repository), showing.patterns);
+  const from = start ?? (await emptyTree(repository));
+  const changing = { cone: showing.cone, changes: !isKnown };
+  const { staging, ...staged } = await stage(repository, from, tip, changing);
+  let kept: true | CheckoutState | undefined;
+  try {
+    if (!staged.ok) return left(staged.failure.reason);
+    const busy = await whileLocked(repository, async () => {
+      kept = await moveFiles(repository, plan, staging);
+      return kept === true ? staging.index : undefined;
+    });
+    if (busy !== undefined) return left(busy);
+  } finally {
+    clearStaging(staging);
   }
-  await makePlain(clone, measured.unusual);
-  const written = await writeRef(clone, `refs/heads/${branch}`, tip, head ?? '');
-  if (!written.ok && (await readRef(clone, 'HEAD')) !== tip) {
-    if ((await git(['read-tree', '-m', '-u', tip, start])).ok) await forgetMove(repository);
-    await makePlain(clone, measured.changes);
-    return left(written.reason);
-  }
-  if (head !== undefined && isElsewhere)
-    await noteMove(clone, `refs/heads/${branch}`, head, tip, 'crosstalk: follow another history');
-  await measured.keep();
-  await forgetMove(repository);
+  if (kept !== true) return kept;
+  await saveRecord(repository, { ...measured.size, commit: tip, patterns: showing.patterns });
   return { state: 'forwarded' };
 }
 
 /**
- * Takes an operator's own files out of the index, where the checkout does not show what the bus has
- * at their paths: git would not go on, or would put its own in their place.
+ * Moves the files and the branch.
  *
- * @param start the commit that the index is at
- * @returns what the index is at then
+ * @returns true; or why nothing was moved, undefined where the plan no longer holds
  */
-async function leaveOut(
-  git: (args: readonly string[], input?: string) => Promise<GitOutcome>,
-  hidden: readonly string[],
-  start: string,
-): Promise<string> {
-  if (hidden.length === 0) return start;
-  const input = hidden.map((path) => `${path}\0`).join('');
-  await git(['update-index', '--force-remove', '-z', '--stdin'], input);
-  const tree = await git(['write-tree', '--missing-ok']);
-  return tree.ok ? tree.stdout.toString('utf8').trim() : start;
+async function moveFiles(
+  repository: Repository,
+  plan: Plan,
+  staging: Staging,
+): Promise<true | CheckoutState | undefined> {
+  const { clone, branch } = repository;
+  const { tip, head, start, showing, record, folders, measured } = plan;
+  if (staging.stamp !== (await fileStamp(join(clone.gitDir, 'index')))) return undefined;
+  if (!(await stillHolds(repository, plan))) return undefined;
+  // Those that may be executable or links, or that have been there and may have been either.
+  const unusual = [...measured.files, ...measured.changes].filter(
+    ({ mode, status }) => status !== 'D' && (mode !== '100644' || status !== 'A'),
+  );
+  makePlain(staging, staging.tree, unusual);
+  const old = await oldFiles(repository, plan);
+  if (typeof old === 'string') return left(old);
+  if (old.gone.size + old.replaced.size > 0) {
+    // Since the plan was made, the operator may have changed one of them.
+    const again = await statusOf(repository, start);
+    if (!again.ok || !isDeepStrictEqual(again.changed, plan.changed)) return undefined;
+  }
+  const found = arrivals(staging, clone.dir, old);
+  if (!found.ok) return left(inTheWayReason(found.inTheWay));
+  await prepareClone(repository, showing, record === undefined);
+  await saveRecord(repository, {
+    ...(record !== undefined && plan.isKnown ? record : { files: 0, bytes: 0, commit: '' }),
+    patterns: plan.before,
+    to: { from: start, commit: tip, folders },
+  });
+  await moveIn(staging, clone.dir, old.gone, found.paths);
+  makePlain(staging, clone.dir, unusual);
+  if (head === tip) return true;
+  const ref = `refs/heads/${branch}`;
+  const written = await writeRef(clone, ref, tip, head ?? '');
+  if (!written.ok && (await readRef(clone, 'HEAD')) !== tip) return left(written.reason);
+  if (head !== undefined && plan.isElsewhere)
+    await noteMove(clone, ref, head, tip, 'crosstalk: follow another history');
+  return true;
+}
+
+const SUBMODULE = '160000';
+
+/**
+ * The files of the bus that are in the checkout and not to stay there as they are. Where somebody
+ * else may have moved it, the index tells which of them are not to be shown.
+ *
+ * @returns why git cannot tell, if so
+ */
+async function oldFiles(
+  repository: Repository,
+  { start, before, showing, isKnown, changed, measured }: Plan,
+): Promise<Old | string> {
+  const [wasShown, isShown] = [shownBy(before), shownBy(showing.patterns)];
+  const [replaced, gone] = [new Set<string>(), new Set<string>()];
+  for (const { path, status, mode } of measured.changes)
+    if (status !== 'A' && wasShown(path))
+      (status === 'D' || mode === SUBMODULE ? gone : replaced).add(path);
+  if (isKnown || start === undefined) return { replaced, gone };
+  const listed = await onCheckout(repository, ['ls-files', '-t', '-z'], { cone: false });
+  if (!listed.ok) return listed.failure.reason;
+  const own = new Set(changed.map(({ path }) => path));
+  for (const line of listed.stdout.toString('utf8').split('\0')) {
+    const path = line.slice('H '.length);
+    if (line.startsWith('H ') && !isShown(path) && !own.has(path)) gone.add(path);
+  }
+  return { replaced, gone };
 }

@@ -1,8 +1,9 @@
-import { open, readFile, rm } from 'node:fs/promises';
+import { renameSync, rmSync, writeFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { hasCode, reasonOf } from '../../errors.ts';
-import { isPlain } from '../clone/clone-file.ts';
+import { isPlain, smallText } from '../clone/clone-file.ts';
 import type { Failure } from '../git/failure.ts';
 import type { GitOutcome } from '../git/git.ts';
 import { findPipe, knownPipe } from './pipes.ts';
@@ -13,12 +14,13 @@ import type { Repository } from '../clone/handle.ts';
  * file system monitor of the clone (trust.md §1).
  *
  * @param showing undefined for a checkout that shows everything
+ * @param place another index and another work tree than those of the clone
  */
 export async function onCheckout(
   { git, clone, gitDir }: Repository,
   args: readonly string[],
   showing: { cone: boolean; changes?: boolean } | undefined,
-  input?: string,
+  place: { index: string; tree: string } = { index: join(clone.gitDir, 'index'), tree: clone.dir },
 ): Promise<GitOutcome> {
   const cone = showing?.cone ?? false;
   const sparse = [
@@ -27,18 +29,16 @@ export async function onCheckout(
     // Folders that the index holds as one are not taken apart for new patterns.
     `index.sparse=${String(cone && showing?.changes !== true)}`,
   ].flatMap((setting) => ['-c', setting]);
-  const index = join(clone.gitDir, 'index');
-  const odd = await isPlain(index).then(() => knownPipe(clone.dir, gitDir), reasonOf);
+  const odd = await isPlain(place.index).then(() => knownPipe(clone.dir, gitDir), reasonOf);
   if (odd !== undefined) return refused(odd);
   const outcome = await git.run([...sparse, ...args], {
     env: {
-      GIT_WORK_TREE: clone.dir,
-      GIT_INDEX_FILE: index,
+      GIT_WORK_TREE: place.tree,
+      GIT_INDEX_FILE: place.index,
       // A file that was made plain is a changed file to git until `status` has recorded that it is
       // not.
       GIT_OPTIONAL_LOCKS: '1',
     },
-    ...(input !== undefined && { input }),
   });
   if (outcome.ok) return outcome;
   if (outcome.failure.reason === '') return { ...outcome, failure: silent(args[0] ?? '', outcome) };
@@ -84,19 +84,26 @@ export async function emptyTree({ git }: Repository): Promise<string> {
 const LOCK_TRIES = 10;
 const LOCK_WAIT_MS = 100;
 
+function indexOf({ clone }: Repository): { index: string; lock: string } {
+  const index = join(clone.gitDir, 'index');
+  return { index, lock: `${index}.lock` };
+}
+
 /**
- * Works on the checkout while no git writes its index, by git's own lock.
+ * Works on the checkout while no git writes its index, by git's own lock, which names our git
+ * directory.
  *
+ * @param work returns the file that takes the place of the index, if any
  * @returns why the lock was not to be had, if so
  */
 export async function whileLocked(
-  { clone }: Repository,
-  work: () => Promise<void>,
+  repository: Repository,
+  work: () => Promise<string | undefined>,
 ): Promise<string | undefined> {
-  const lock = join(clone.gitDir, 'index.lock');
+  const { index, lock } = indexOf(repository);
   for (let tries = 1; ; tries++) {
     try {
-      await (await open(lock, 'wx', 0o644)).close();
+      writeFileSync(lock, repository.gitDir, { flag: 'wx', mode: 0o644 });
       break;
     } catch (error) {
       if (!hasCode(error, 'EEXIST')) return `${lock} cannot be made: ${reasonOf(error)}`;
@@ -105,9 +112,19 @@ export async function whileLocked(
     }
   }
   try {
-    await work();
+    const made = await work();
+    if (made !== undefined) renameSync(made, index);
   } finally {
-    await rm(lock, { force: true });
+    rmSync(lock, { force: true });
   }
   return undefined;
+}
+
+/**
+ * Takes away the lock that a killed process of ours has left: only one of them works on a checkout at
+ * a time.
+ */
+export async function removeOwnLock(repository: Repository): Promise<void> {
+  const { lock } = indexOf(repository);
+  if ((await smallText(lock)) === repository.gitDir) rmSync(lock, { force: true });
 }

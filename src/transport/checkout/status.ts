@@ -13,8 +13,12 @@ export interface Changed {
 
 export type CheckoutStatus = { ok: true; changed: Changed[] } | { ok: false; reason: string };
 
-/** What was changed in the checkout since a commit, apart from files that git does not know. */
-export async function statusOf(repository: Repository, head: string): Promise<CheckoutStatus> {
+/** The files that were changed in the checkout since a commit, apart from those that git does not know. */
+export async function statusOf(
+  repository: Repository,
+  head: string | undefined,
+): Promise<CheckoutStatus> {
+  if (head === undefined) return { ok: true, changed: [] };
   // Status compares with HEAD, and only our own may be asked.
   await replace(join(repository.gitDir, 'HEAD'), `${head}\n`);
   const cone = isCone(await readPatterns(repository));
@@ -35,32 +39,6 @@ export async function statusOf(repository: Repository, head: string): Promise<Ch
   return { ok: true, changed };
 }
 
-/**
- * What keeps a checkout from being moved, and what does not keep it although git calls it changed.
- */
-export type Own = { ok: true; hidden: string[] } | { ok: false; reason: string };
-
-/**
- * Tells an operator's changes from an operator's own files that have the path of one which the
- * checkout does not show. Git takes those for changes of it as soon as such a file is pushed.
- *
- * @param before the patterns of what the checkout shows
- * @param arrives whether a path is to be shown, and is there to be shown
- */
-export async function ownFiles(
-  changed: readonly Changed[],
-  before: string,
-  arrives: (path: string) => Promise<boolean>,
-): Promise<Own> {
-  const isHidden = ({ staged, path }: Changed): boolean => staged === ' ' && !shows(before, path);
-  const own = changed.find((file) => !isHidden(file));
-  if (own !== undefined)
-    return { ok: false, reason: `it has uncommitted changes: ${escapeInvisible(own.path)}` };
-  for (const { path } of changed)
-    if (await arrives(path)) return { ok: false, reason: inTheWayReason(path) };
-  return { ok: true, hidden: changed.map(({ path }) => path) };
-}
-
 /** Says which file of the operator's is in the place where a file of the bus is to be written. */
 export function inTheWayReason(path: string): string {
   return `a file that is not on the bus is in the way: ${escapeInvisible(path)}`;
@@ -71,18 +49,16 @@ export function isCone(patterns: string): boolean {
   return patterns.startsWith('/*\n');
 }
 
-/** Whether our patterns show a path; without patterns all paths are shown. */
-export function shows(patterns: string, path: string): boolean {
-  if (patterns === '') return true;
+/** Tells whether our patterns show a path; without patterns all paths are shown. */
+export function shownBy(patterns: string): (path: string) => boolean {
+  if (patterns === '') return () => true;
   const lines = new Set(patterns.split('\n'));
-  const folder = path.slice(0, Math.max(0, path.lastIndexOf('/')));
-  if (lines.has(`/${path}`)) return true;
-  if (isCone(patterns) && (folder === '' || lines.has(`!/${folder}/*/`))) return true;
-  for (
-    let above = folder;
-    above !== '';
-    above = above.slice(0, Math.max(0, above.lastIndexOf('/')))
-  )
-    if (lines.has(`/${above}/`) && !lines.has(`!/${above}/*/`)) return true;
-  return false;
+  return (path) => {
+    let folder = path.slice(0, Math.max(0, path.lastIndexOf('/')));
+    if (lines.has(`/${path}`)) return true;
+    if (isCone(patterns) && (folder === '' || lines.has(`!/${folder}/*/`))) return true;
+    for (; folder !== ''; folder = folder.slice(0, Math.max(0, folder.lastIndexOf('/'))))
+      if (lines.has(`/${folder}/`) && !lines.has(`!/${folder}/*/`)) return true;
+    return false;
+  };
 }

@@ -1,0 +1,40 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { replace } from '../clone/own-git.ts';
+import type { Repository } from '../clone/handle.ts';
+
+/** The state in which the checkout was left here; a checkout is brought along from there. */
+export interface CheckoutRecord {
+  /** What it holds; a size is at most this. */
+  files: number;
+  bytes: number;
+  /** The commit that it was brought to; empty where its size is not known. */
+  commit: string;
+  /** The patterns of what it shows. */
+  patterns: string;
+  /**
+   * A move that was begun. Files of the checkout, its branch and its index may have made it already, and it is made
+   * again until it is complete.
+   */
+  to?: { from?: string | undefined; commit: string; folders?: readonly string[] | undefined };
+}
+
+function recordFile({ gitDir }: Repository): string {
+  return join(gitDir, 'checkout.json');
+}
+
+/** The record of the checkout; undefined without one that can be read. */
+export async function loadRecord(repository: Repository): Promise<CheckoutRecord | undefined> {
+  try {
+    const text = await readFile(recordFile(repository), 'utf8');
+    const record = JSON.parse(text) as CheckoutRecord;
+    return typeof record.patterns === 'string' ? record : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Writes the record of the checkout. */
+export function saveRecord(repository: Repository, record: CheckoutRecord): Promise<void> {
+  return replace(recordFile(repository), `${JSON.stringify(record)}\n`);
+}

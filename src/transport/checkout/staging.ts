@@ -1,0 +1,226 @@
+import { createHash } from 'node:crypto';
+import {
+  chmodSync,
+  copyFileSync,
+  cpSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
+import { atPath } from '../../at-path.ts';
+import { hasCode } from '../../errors.ts';
+import { isPlain } from '../clone/clone-file.ts';
+import { fileStamp } from '../clone/clone.ts';
+import type { Repository } from '../clone/handle.ts';
+import type { GitOutcome } from '../git/git.ts';
+import type { FileChange } from '../objects/walk.ts';
+import { onCheckout } from './on-checkout.ts';
+
+/** A checkout in the making: git writes a new index, and the files that arrive, into a folder of their own. */
+export interface Staging {
+  index: string;
+  tree: string;
+  /** Changes whenever the index of the clone is written, of which this is the successor. */
+  stamp: string;
+}
+
+/**
+ * Lets git bring a copy of the index from one commit to another. To git the copy belongs to a work
+ * tree in which no file is: it writes those that change or arrive there, and compares none. All of it
+ * is in the git directory of the clone, so that a file of it need only be renamed.
+ */
+export async function stage(
+  repository: Repository,
+  from: string,
+  to: string,
+  showing: { cone: boolean; changes: boolean },
+): Promise<GitOutcome & { staging: Staging }> {
+  const { clone, gitDir } = repository;
+  // Another state directory has a folder of its own here.
+  const name = createHash('sha1').update(gitDir).digest('hex').slice(0, 8);
+  const tree = join(clone.gitDir, `crosstalk-checkout-${name}`);
+  const index = join(clone.gitDir, 'index');
+  const staging = { tree, index: `${tree}.index`, stamp: await fileStamp(index) };
+  clearStaging(staging);
+  mkdirSync(tree);
+  if (await isPlain(index)) copyFileSync(index, staging.index);
+  const args = ['read-tree', '-m', '-u', from, to];
+  return { ...(await onCheckout(repository, args, showing, staging)), staging };
+}
+
+/** Removes what was staged. */
+export function clearStaging({ tree, index }: Staging): void {
+  for (const path of [tree, index, `${index}.lock`, `${tree}.link`])
+    rmSync(path, { recursive: true, force: true });
+}
+
+/** What may be overwritten in a checkout, because it is what the bus had there. */
+export interface Old {
+  /** Files in whose place others arrive. */
+  replaced: ReadonlySet<string>;
+  /** Files, and folders of submodules, that are removed. */
+  gone: ReadonlySet<string>;
+}
+
+/**
+ * The paths of what is to be renamed into the checkout: files, and folders that are new as a whole;
+ * or the first that is in the way, and is not of the bus: at the path itself, in the place of a
+ * folder on the way to it, or in a folder that becomes a file.
+ */
+export function arrivals(
+  staging: Staging,
+  dir: string,
+  old: Old,
+  folder = '',
+): { ok: true; paths: string[] } | { ok: false; inTheWay: string } {
+  const { tree } = staging;
+  const paths: string[] = [];
+  for (const entry of readdirSync(join(tree, folder), { withFileTypes: true })) {
+    const path = join(folder, entry.name);
+    const [isFolder, there] = [entry.isDirectory(), atPath(join(dir, path), { follow: false })];
+    if (isFolder && there?.isDirectory() === true) {
+      const inside = arrivals(staging, dir, old, path);
+      if (!inside.ok) return inside;
+      for (const one of inside.paths) paths.push(one);
+      continue;
+    }
+    const isOld = there === undefined || old.gone.has(path);
+    const found = there?.isDirectory() === true ? firstInside(dir, path, old.gone) : path;
+    if (found !== undefined && !isOld)
+      if (isFolder || !(old.replaced.has(found) || isSame(join(tree, path), join(dir, path))))
+        return { ok: false, inTheWay: found };
+    paths.push(path);
+  }
+  return { ok: true, paths };
+}
+
+/** The first file below a folder that is not going to be removed. */
+function firstInside(dir: string, folder: string, gone: ReadonlySet<string>): string | undefined {
+  for (const entry of readdirSync(join(dir, folder), { withFileTypes: true })) {
+    const path = join(folder, entry.name);
+    const found = entry.isDirectory() ? firstInside(dir, path, gone) : path;
+    if (found !== undefined && !gone.has(found)) return found;
+  }
+  return undefined;
+}
+
+/** Whether a plain file has the content of another. */
+function isSame(staged: string, file: string): boolean {
+  const [one, other] = [lstatSync(staged), lstatSync(file)];
+  if (!other.isFile() || one.size !== other.size) return false;
+  return readFileSync(staged).equals(readFileSync(file));
+}
+
+/** Paths that are worked at before whatever else waits in this process. */
+const AT_A_TIME = 200;
+
+/**
+ * Brings into the checkout what was staged. Each file is the old one or the new one at any moment.
+ * Nothing is removed through a symlink.
+ */
+export async function moveIn(
+  { tree }: Staging,
+  dir: string,
+  gone: Iterable<string>,
+  paths: readonly string[],
+): Promise<void> {
+  let count = 0;
+  for (const path of gone) {
+    if (++count % AT_A_TIME === 0) await setImmediate();
+    remove(dir, path);
+  }
+  for (const path of paths) {
+    if (++count % AT_A_TIME === 0) await setImmediate();
+    const [staged, target] = [join(tree, path), join(dir, path)];
+    if (atPath(target, { follow: false })?.isDirectory() === true) removeEmpty(target);
+    put(staged, target);
+  }
+}
+
+function put(staged: string, target: string): void {
+  try {
+    renameSync(staged, target);
+  } catch (error) {
+    if (!hasCode(error, 'EXDEV')) throw error;
+    // The folder is on another disk than the git directory.
+    const beside = `${target}.crosstalk`;
+    cpSync(staged, beside, { recursive: true });
+    renameSync(beside, target);
+  }
+}
+
+/** Removes a file, or the folder of a submodule, and the folders above it that are empty then. */
+function remove(dir: string, path: string): void {
+  const file = join(dir, path);
+  const there = atPath(file, { follow: false });
+  if (there === undefined || !isWithin(dir, path)) return;
+  if (!there.isDirectory()) rmSync(file);
+  let folder = there.isDirectory() ? file : dirname(file);
+  try {
+    for (; folder !== dir; folder = dirname(folder)) rmdirSync(folder);
+  } catch {
+    // Something is in it.
+  }
+}
+
+/** Removes a folder in which nothing but folders is. */
+function removeEmpty(folder: string): void {
+  for (const name of readdirSync(folder)) removeEmpty(join(folder, name));
+  rmdirSync(folder);
+}
+
+/** Whether no folder on the way to a path is a symlink. */
+function isWithin(dir: string, path: string): boolean {
+  return (
+    realpathSync.native(dirname(join(dir, path))) === dirname(join(realpathSync.native(dir), path))
+  );
+}
+
+/**
+ * Makes plain files of what was staged, or is in a checkout: no executable bit, and in the place of
+ * a symlink the text of the link, as git writes it with core.symlinks=false (trust.md §1). 6.0.0
+ * and a plain `git clone` have written both.
+ *
+ * @param files what is on the bus at these paths; a link with another text is not what arrived
+ */
+export function makePlain(
+  { tree }: Staging,
+  dir: string,
+  files: readonly Pick<FileChange, 'path' | 'oid'>[],
+): void {
+  for (const { path, oid } of files) {
+    const file = join(dir, path);
+    const found = atPath(file, { follow: false });
+    if (found === undefined || !isWithin(dir, path)) continue;
+    if (found.isSymbolicLink()) {
+      const text = readlinkSync(file, { encoding: 'buffer' });
+      if (blobId(text, oid.length) !== oid) continue;
+      const plain = `${tree}.link`;
+      writeFileSync(plain, text, { mode: 0o644, flag: 'wx' });
+      put(plain, file);
+    } else if (found.isFile() && (found.mode & 0o111) !== 0) chmodSync(file, found.mode & 0o666);
+  }
+}
+
+/** Whether a path is a plain file with the content of a blob. */
+export function holds(file: string, { oid, size }: { oid: string; size: number }): boolean {
+  const there = atPath(file, { follow: false });
+  if (there?.isFile() !== true || there.size !== size) return false;
+  return blobId(readFileSync(file), oid.length) === oid;
+}
+
+function blobId(content: Buffer, length: number): string {
+  return createHash(length === 64 ? 'sha256' : 'sha1')
+    .update(`blob ${String(content.length)}\0`)
+    .update(content)
+    .digest('hex');
+}
