@@ -45,7 +45,7 @@ async function find(context: Parts): Promise<number> {
   // A branch is hardly ever set back, and what is loaded for it costs each command a moment.
   const { LostHistory } = await import('../dispatcher/intake/lost-history.ts');
   const { Cursors } = await import('../state/cursors.ts');
-  const { Departed } = await import('../state/departed.ts');
+  const { Settled } = await import('../state/settled.ts');
   const { holderOf } = await import('../state/lock.ts');
   // It looks for itself, and one that starts meanwhile does no harm: what is put twice waits once.
   if ((await holderOf(paths.root, 'dispatcher')) !== undefined) return 0;
@@ -54,7 +54,7 @@ async function find(context: Parts): Promise<number> {
   const cursors = new Cursors(paths.root);
   const history = new LostHistory({
     ...{ transport, written, cursors },
-    departed: new Departed(paths.root),
+    settled: new Settled(paths.root),
     log: (_, fields) => {
       found += Number(fields?.['published_again']);
       left += Number(fields?.['left'] ?? 0);

@@ -4,7 +4,9 @@ import type { FoundSecret } from '../protocol/text/found-secret.ts';
 import { Rows } from '../store/rows.ts';
 import type { Database } from '../store/sqlite.ts';
 import { Store } from '../store/store.ts';
+import { DeadLetters, type DeadLetter } from './dead-letters.ts';
 import { hasFiles, type HeldEntry, type OutboxEntry, type SetAside } from './outbox-entry.ts';
+import { Settled } from './settled.ts';
 import { SideFiles } from './side-files.ts';
 import type { Written } from './written.ts';
 
@@ -24,7 +26,7 @@ type Recorder = Pick<Written, 'note' | 'reached' | 'queued' | 'withdraw'>;
 
 /**
  * What this machine has yet to publish. An entry stands in one place at any time: it waits, is held, or was
- * set aside.
+ * set aside. What it answers is settled in the step in which it waits no longer, whichever process does that.
  */
 export class Outbox {
   readonly #remembered = new Set<string>();
@@ -32,6 +34,8 @@ export class Outbox {
   readonly #waiting: Rows<OutboxEntry>;
   readonly #held: Rows<HeldEntry>;
   readonly #aside: Rows<SetAside>;
+  readonly #settled: Settled;
+  readonly #letters: Rows<DeadLetter>;
   readonly #written: Recorder | undefined;
   /** The bytes of the files that entries name. */
   readonly files: SideFiles;
@@ -44,6 +48,8 @@ export class Outbox {
   constructor(root: string, written?: Recorder) {
     this.#written = written;
     this.#store = Store.at(root);
+    this.#settled = new Settled(root);
+    this.#letters = new DeadLetters(root);
     this.#waiting = new Rows(root, 'outbox');
     this.#held = new Rows(root, 'outbox-held');
     this.#aside = new Rows(root, 'outbox-aside');
@@ -129,7 +135,8 @@ export class Outbox {
     await this.#store.write((database) => {
       if (entry !== undefined && tip !== undefined)
         this.#written?.reached(database, pathsOf(entry), tip);
-      for (const rows of [this.#waiting, this.#held]) rows.in(database).remove(id);
+      if (entry !== undefined) this.#takeOut(database, entry);
+      this.#held.in(database).remove(id);
     });
     if (entry === undefined || !hasFiles(entry)) return;
     passed('entry_with_files_removed');
@@ -152,7 +159,7 @@ export class Outbox {
       const held = this.#held.in(database);
       const told = held.get(entry.id)?.told;
       held.put({ ...entry, held: found, at, ...(told === true && { told }) });
-      this.#waiting.in(database).remove(entry.id);
+      this.#takeOut(database, entry);
     });
   }
   /** What is held, oldest first. */
@@ -188,8 +195,13 @@ export class Outbox {
   setAside(entry: OutboxEntry, reason: string, at: string): Promise<void> {
     return this.#store.write((database) => {
       this.#aside.in(database).put({ ...entry, reason, at });
-      this.#waiting.in(database).remove(entry.id);
+      this.#takeOut(database, entry);
     });
+  }
+  #takeOut(database: Database, entry: OutboxEntry): void {
+    this.#settled.by(database, entry);
+    this.#letters.in(database).remove(entry.delivery?.deadLetter ?? '');
+    this.#waiting.in(database).remove(entry.id);
   }
   /** What was taken out, and why. */
   aside(): Promise<SetAside[]> {

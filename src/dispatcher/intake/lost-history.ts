@@ -1,6 +1,6 @@
-import type { Departed } from '../../state/departed.ts';
 import type { OutboxEntry } from '../../state/outbox.ts';
 import type { Cursors } from '../../state/cursors.ts';
+import type { Settled } from '../../state/settled.ts';
 import type { Written } from '../../state/written.ts';
 import { leftBehind, replacedBy, stoodBefore } from '../../transport/clone/ref-log.ts';
 import type { LogPlace, RefMove, Transport } from '../../transport/transport.ts';
@@ -10,7 +10,7 @@ import { vanished, type Vanished } from './vanished.ts';
 export interface LostHistoryParts {
   transport: Transport;
   log: Log;
-  departed: Departed;
+  settled: Pick<Settled, 'gone'>;
   cursors: Pick<Cursors, 'lastMove' | 'setLastMove'>;
   written: Pick<Written, 'look'>;
   /** Puts all of the entries into the outbox, to be pushed with the next flush. */
@@ -67,9 +67,9 @@ export class LostHistory {
    */
   async bringBack(from: string, tip: string): Promise<void> {
     if (this.#seen.has(from)) return;
-    const { log, departed, publishAgain } = this.#parts;
+    const { log, settled, publishAgain } = this.#parts;
     const { again, back, gone, missing, left } = await this.#vanished(from, tip);
-    await departed.note(missing, { lasting: true });
+    await settled.gone(missing);
     await publishAgain(again);
     this.#seen.add(from);
     log('cursor_lost', {

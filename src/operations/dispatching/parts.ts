@@ -21,7 +21,6 @@ import { runners } from '../../runner/acp/runners.ts';
 import type { Log } from '../../log.ts';
 import { Cursors } from '../../state/cursors.ts';
 import { Gates } from '../../state/gates.ts';
-import { Departed } from '../../state/departed.ts';
 import { Interruptions } from '../../state/interruptions.ts';
 import { KeptOutcomes } from '../../state/outcomes/kept-outcomes.ts';
 import { Ledger } from '../../state/bills/ledger.ts';
@@ -151,8 +150,7 @@ interface Intake {
 function intakeOf(context: Context, { fromNow, log }: Choices, expected: Expected): Intake {
   const { transport, reader, outbox, deadLetters, paths } = context;
   const settled = new Settled(paths.root);
-  const departed = new Departed(paths.root);
-  const lacking = new Lacking({ transport, reader, settled, departed, outbox, deadLetters });
+  const lacking = new Lacking({ transport, reader, settled, outbox, deadLetters });
   const deliveries = new Deliveries({
     transport,
     reader,
@@ -165,7 +163,6 @@ function intakeOf(context: Context, { fromNow, log }: Choices, expected: Expecte
         expected.add(entry);
       },
     }),
-    departed,
     settled,
     lacking,
     written: context.written,
