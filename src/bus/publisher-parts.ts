@@ -8,7 +8,7 @@ import type { LookForSecrets } from './screening.ts';
 
 /** What a publisher is made of. */
 export interface PublisherParts {
-  outbox: Pick<Outbox, 'all' | 'remove' | 'setAside' | 'hold'>;
+  outbox: Pick<Outbox, 'all' | 'get' | 'remove' | 'setAside' | 'hold'>;
   /** Looks for secrets in what is about to be pushed; without it, everything leaves. */
   lookForSecrets?: LookForSecrets;
   /**

@@ -168,7 +168,11 @@ export class Publisher {
       return;
     }
     try {
-      await this.#pushTogether(entries, signal);
+      // Since they were read, another process may have pushed some, and a person may have withdrawn some.
+      const found = await Promise.all(entries.map(({ id }) => this.#parts.outbox.get(id)));
+      const left = found.filter((entry) => entry !== undefined);
+      if (left.length < entries.length) this.#again = true;
+      if (left.length > 0) await this.#pushTogether(left, signal);
     } finally {
       await lock.release();
     }
