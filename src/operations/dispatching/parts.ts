@@ -89,7 +89,7 @@ export function dispatcherParts(
     now: context.now,
   });
   const scheduleFiles = new ScheduleFiles(transport);
-  const records = new ScheduleRecords(context.paths.root, context.secret);
+  const records = new ScheduleRecords(context.paths.root);
   const files = new SubscriptionFiles(transport);
   const subscriptions = new Subscriptions({
     ...{ files, reader, log },
