@@ -27,6 +27,8 @@ export interface SharedAlias {
  */
 export class SharedAliasCheck {
   readonly #parts: Parts;
+  /** Several scans may find the same message, each from another cursor. */
+  readonly #paths = new Set<string>();
   #found: SharedAlias | undefined;
 
   constructor(parts: Parts) {
@@ -47,10 +49,11 @@ export class SharedAliasCheck {
     const ours = await written.look(places.map(({ path }) => path));
     const unknown = places.filter(({ path }) => !ours.has(path));
     const back = await settled.back(unknown);
-    const foreign = unknown.filter((one) => !back.has(one));
+    const foreign = unknown.filter((one) => !back.has(one) && !this.#paths.has(one.path));
     const newest = foreign.at(-1)?.path;
     if (newest === undefined) return;
-    this.#found = { alias, count: (this.#found?.count ?? 0) + foreign.length, newest };
+    for (const { path } of foreign) this.#paths.add(path);
+    this.#found = { alias, count: this.#paths.size, newest };
     log('alias_shared', { ...this.#found });
   }
 }
