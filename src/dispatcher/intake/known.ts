@@ -41,11 +41,18 @@ export class Known {
     }
     return async (deliveries) => {
       if (deliveries.length === 0) return () => 'pending';
-      // Last, as what a run leaves is there before its messages leave the mailbox.
-      const found = [deadLetters.all(), settled.of('settled', deliveries)] as const;
-      const [letters, done] = await Promise.all(found);
-      const failed = letters.flatMap(({ messages, ...of }) =>
-        messages.map((relPath) => keyOf({ ...of, relPath })),
+      // Last, as what a run leaves is there before its messages leave the mailbox. A person decides what is aside
+      // or held, and no CLI is run for it again.
+      const found = [outbox.aside(), outbox.held(), deadLetters.all()] as const;
+      const [[aside, held, letters], done] = await Promise.all([
+        Promise.all(found),
+        settled.of('settled', deliveries),
+      ]);
+      const answers = [...aside, ...held].flatMap(({ delivery }) =>
+        delivery === undefined ? [] : settledBy(delivery),
+      );
+      const failed = [...letters, ...answers].flatMap(({ actor, channel, messages }) =>
+        messages.map((relPath) => keyOf({ actor, channel, relPath })),
       );
       const over = new Set([...done].map(keyOf));
       const left = new Set(failed);
