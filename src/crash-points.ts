@@ -20,8 +20,8 @@
  * 6. `commits_built`: no reference points to the commits, so they are built again. `pushed`: both
  *    the remote and the outbox have the messages; the next publish finds their paths at the tip and
  *    pushes nothing twice.
- * 7. `settled`: the cursor is saved; the outbox entry is published once more, which finds that it
- *    is already on the remote. `letter_removed`, `outbox_removed`: done.
+ * 7. `outbox_removed`: what it answers is on record as settled, in the same step. The cursor on disk is older,
+ *    and the next start finds the record. `settled`: the cursor is saved.
  *
  * A delivery that fails passes `letter_written` and then `letter_settled`. Until the dead letters
  * are on disk the run counts as never made; afterwards the next start finds them and treats the
@@ -96,9 +96,8 @@ export const CRASH_POINTS = [
   'run_removed',
   'commits_built',
   'pushed',
-  'settled',
-  'letter_removed',
   'outbox_removed',
+  'settled',
   'letter_written',
   'letter_settled',
   'notice_recorded',

@@ -70,5 +70,5 @@ export async function deliveries({ rounds, deliveries: count }: Scale): Promise<
 /** Puts on record that so many deliveries were settled. */
 async function settle(state: string, count: number): Promise<void> {
   const paths = Array.from({ length: count }, (_, n) => `2024/01/01/${String(n)}.md`);
-  await new Settled(state).done('settled', 'channel', paths, []);
+  await new Settled(state).done('settled', 'channel', paths);
 }

@@ -72,6 +72,7 @@ export class Host {
     this.#publisher = new Publisher({
       outbox: {
         all: async () => [...this.#outbox.values()],
+        get: async (id) => this.#outbox.get(id),
         remove: async (id) => void this.#outbox.delete(id),
         hold: () => Promise.resolve(),
         setAside: () => Promise.reject(new Error('nothing is set aside here')),

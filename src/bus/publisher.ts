@@ -15,7 +15,7 @@ import { Troubles, type Trouble } from './troubles.ts';
 
 /** What a publisher pushes, and how. */
 export interface PublisherOptions {
-  outbox: Pick<Outbox, 'all' | 'remove' | 'setAside' | 'hold'>;
+  outbox: Pick<Outbox, 'all' | 'get' | 'remove' | 'setAside' | 'hold'>;
   /** Looks for secrets in what is about to be pushed; without it, everything leaves. */
   lookForSecrets?: LookForSecrets;
   /**
@@ -69,8 +69,8 @@ const ALL = '';
  * An entry handed over in a quiet moment goes out at once; while a push is under way the rest
  * gather and leave together in the next. Where the remote has a push budget, they gather for as long
  * as it holds the push back. For each entry the order is: on disk in the outbox →
- * pushed → settled (`onPublished`) → removed from the outbox. A crash between any two repeats
- * the rest: what is on the remote already is recognised there by its path and not pushed again.
+ * pushed → out of the outbox, and what it answers on record as settled, in one step → its mailbox
+ * left and the cursors saved (`onPublished`). A crash between any two repeats the rest: what is on the remote already is recognised there by its path and not pushed again.
  *
  * An entry ends published, already there, or set aside with the reason: when a file that must be new
  * is there with other bytes, or the remote takes no push as large as this one entry. What it delivered
@@ -211,7 +211,11 @@ export class Publisher {
       return;
     }
     try {
-      await this.#pushTogether(entries, signal);
+      // Since they were read, another process may have pushed some, and a person may have withdrawn some.
+      const found = await Promise.all(entries.map(({ id }) => this.#options.outbox.get(id)));
+      const left = found.filter((entry) => entry !== undefined);
+      if (left.length < entries.length) this.#again = true;
+      if (left.length > 0) await this.#pushTogether(left, signal);
     } finally {
       await lock.release();
     }
@@ -271,10 +275,10 @@ export class Publisher {
   }
 
   async #settle(entry: OutboxEntry, tip?: string): Promise<void> {
-    await this.#options.onPublished?.(entry);
-    this.expected.remove(entry.id);
     await this.#options.outbox.remove(entry.id, tip);
     passed('outbox_removed');
+    await this.#options.onPublished?.(entry);
+    this.expected.remove(entry.id);
     this.#tell(entry.id, { published: true });
   }
 

@@ -1,4 +1,4 @@
-import { isQuestion } from '../protocol/causality.ts';
+import { chainLevels, isQuestion, type Lookup } from '../protocol/causality.ts';
 import { messageKey } from '../protocol/message-ref.ts';
 import { batchesOf, conversationOf, MAX_BATCH } from '../protocol/conversation.ts';
 import { whyNotSteering } from '../protocol/steer.ts';
@@ -12,11 +12,13 @@ import type { FanIn } from './fan-ins.ts';
 /**
  * Decides which pending messages of an actor and channel go into one run: a batch is one
  * conversation (protocol.md §5). The conversation of a delivery is looked up only once, since what
- * a message answers does not change.
+ * a message answers does not change; where something of that is not on the bus, once for each commit.
  */
 export class Batches {
   readonly #reader: MessageReader;
   readonly #names = new WeakMap<Delivery, string>();
+  /** The commits at which something behind a delivery was missing. */
+  readonly #lacking = new WeakMap<Delivery, string>();
 
   constructor(reader: MessageReader) {
     this.#reader = reader;
@@ -48,15 +50,28 @@ export class Batches {
     { actor, channel, messages }: { actor: string; channel: string; messages: Delivery[] },
   ): Promise<Delivery[][]> {
     const looked = messages.slice(0, MAX_BATCH);
-    const fresh = looked.filter((delivery) => !this.#names.has(delivery));
+    const fresh = looked.filter(
+      (one) => !this.#names.has(one) || (this.#lacking.get(one) ?? tip) !== tip,
+    );
     const linked = fresh.filter(({ message: { re, cause } }) => re.length + cause.length > 0);
     const lookup = await this.#reader.chain(tip, channel, linked);
-    for (const delivery of fresh)
+    for (const delivery of fresh) {
       this.#names.set(delivery, conversationOf(delivery, actor, lookup));
+      if (isWhole(delivery, lookup)) this.#lacking.delete(delivery);
+      else this.#lacking.set(delivery, tip);
+    }
     const byPath = new Map(looked.map((delivery) => [delivery.relPath, delivery]));
     const named = (delivery: Delivery): string => this.#names.get(delivery) ?? delivery.relPath;
     return batchesOf(looked, (delivery) => named(steeredBy(delivery, byPath)));
   }
+}
+
+/** Whether all is there that a message answers or was caused by. */
+function isWhole(delivery: Delivery, lookup: Lookup): boolean {
+  const named = chainLevels([delivery], lookup).flat();
+  return named.every(({ message: { re, cause } }) =>
+    [...re, ...cause].every((ref) => lookup(ref) !== undefined),
+  );
 }
 
 /** Whoever pushes messages that name each other in a circle gets a run for each. */

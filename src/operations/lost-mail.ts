@@ -4,6 +4,7 @@ import { suffixOf } from '../protocol/names.ts';
 import { countOf } from '../protocol/text/amounts.ts';
 import { shown } from '../protocol/text/result.ts';
 import type { Outbox } from '../state/outbox.ts';
+import { acquire, holderOf } from '../state/lock.ts';
 import type { StatePaths } from '../state/state-paths.ts';
 import type { Written } from '../state/written.ts';
 import { leftBehind, stoodBefore } from '../transport/clone/ref-log.ts';
@@ -20,6 +21,8 @@ interface Parts {
   note: (line: string) => void;
 }
 
+/** Milliseconds that a decision waits for who is publishing. */
+const LOCK_WAIT_MS = 10_000;
 /** The fewest digits by which a message is named. */
 const SHORTEST = 4;
 
@@ -45,8 +48,7 @@ async function find(context: Parts): Promise<number> {
   // A branch is hardly ever set back, and what is loaded for it costs each command a moment.
   const { LostHistory } = await import('../dispatcher/intake/lost-history.ts');
   const { Cursors } = await import('../state/cursors.ts');
-  const { Departed } = await import('../state/departed.ts');
-  const { holderOf } = await import('../state/lock.ts');
+  const { Settled } = await import('../state/settled.ts');
   // It looks for itself, and one that starts meanwhile does no harm: what is put twice waits once.
   if ((await holderOf(paths.root, 'dispatcher')) !== undefined) return 0;
   let found = 0;
@@ -54,7 +56,7 @@ async function find(context: Parts): Promise<number> {
   const cursors = new Cursors(paths.root);
   const history = new LostHistory({
     ...{ transport, written, cursors },
-    departed: new Departed(paths.root),
+    settled: new Settled(paths.root),
     log: (_, fields) => {
       found += Number(fields?.['published_again']);
       left += Number(fields?.['left'] ?? 0);
@@ -83,7 +85,11 @@ async function find(context: Parts): Promise<number> {
  *
  * @returns how many files these are
  */
-export async function decideLoss(
+export function decideLoss(parts: Parts, decision: 'republish' | 'accept'): Promise<number> {
+  return whileNothingLeaves(parts, () => decide(parts, decision));
+}
+
+async function decide(
   { transport, written, outbox, newId }: Parts,
   decision: 'republish' | 'accept',
 ): Promise<number> {
@@ -104,6 +110,17 @@ export async function decideLoss(
   return found.size;
 }
 
+/** Decides while nothing is pushed: what is under way would be on the bus all the same. */
+async function whileNothingLeaves<T>({ paths }: Parts, step: () => Promise<T>): Promise<T> {
+  const lock = await acquire(paths.root, 'writer', { wait: LOCK_WAIT_MS });
+  if (lock.ok) return step().finally(lock.release);
+  const { pid, since } = lock.holder;
+  throw new CrosstalkError(
+    'locked',
+    `process ${String(pid)} is publishing since ${since}; nothing was decided: try again`,
+  );
+}
+
 /**
  * Withdraws a message that this machine wrote and that the bus has lost: it never comes back.
  *
@@ -112,16 +129,17 @@ export async function decideLoss(
  * @throws CrosstalkError `not_found` or `ambiguous` for what this machine has not written or a name fits twice, `refused` for what is on the bus, or was
  *   never there
  */
-export async function forgetMessage(
-  { transport, written, outbox }: Parts,
-  named: string,
-): Promise<string> {
+export function forgetMessage(parts: Parts, named: string): Promise<string> {
+  return whileNothingLeaves(parts, () => forget(parts, named));
+}
+
+async function forget({ transport, written, outbox }: Parts, named: string): Promise<string> {
   const given = /^[0-9a-f]+$/i.test(named.trim()) ? named.trim().toLowerCase() : named.trim();
   const isNamed = (one: string): boolean => {
     const place = placeOf(one);
     return (
       place.kind === 'message' &&
-      (one.endsWith(`/${given}`) || suffixOf(place.relPath).startsWith(given))
+      (`/${one}`.endsWith(`/${given}`) || suffixOf(place.relPath).startsWith(given))
     );
   };
   const all = given.length < SHORTEST ? [] : await written.holding(given);

@@ -4,7 +4,9 @@ import type { FoundSecret } from '../protocol/text/secrets.ts';
 import { Rows } from '../store/rows.ts';
 import type { Database } from '../store/sqlite.ts';
 import { Store } from '../store/store.ts';
+import { DeadLetters, type DeadLetter } from './dead-letters.ts';
 import { hasFiles, type HeldEntry, type OutboxEntry, type SetAside } from './outbox-entry.ts';
+import { Settled } from './settled.ts';
 import { SideFiles } from './side-files.ts';
 import type { Written } from './written.ts';
 
@@ -20,11 +22,11 @@ export interface OutboxEvents {
 }
 
 /** Is told of each entry in the step that puts it, and in the one that removes it once it was pushed. */
-type Recorder = Pick<Written, 'note' | 'reached' | 'queued' | 'withdraw'>;
+type Recorder = Pick<Written, 'note' | 'reached' | 'queued' | 'withdraw' | 'withdrawn'>;
 
 /**
  * What this machine has yet to publish. An entry stands in one place at any time: it waits, is held, or was
- * set aside.
+ * set aside. What it answers is settled in the step in which it waits no longer, whichever process does that.
  */
 export class Outbox {
   readonly #remembered = new Set<string>();
@@ -32,6 +34,8 @@ export class Outbox {
   readonly #waiting: Rows<OutboxEntry>;
   readonly #held: Rows<HeldEntry>;
   readonly #aside: Rows<SetAside>;
+  readonly #settled: Settled;
+  readonly #letters: Rows<DeadLetter>;
   readonly #written: Recorder | undefined;
   /** The bytes of the files that entries name. */
   readonly files: SideFiles;
@@ -44,6 +48,8 @@ export class Outbox {
   constructor(root: string, written?: Recorder) {
     this.#written = written;
     this.#store = Store.at(root);
+    this.#settled = new Settled(root);
+    this.#letters = new DeadLetters(root);
     this.#waiting = new Rows(root, 'outbox');
     this.#held = new Rows(root, 'outbox-held');
     this.#aside = new Rows(root, 'outbox-aside');
@@ -52,36 +58,43 @@ export class Outbox {
 
   /** The files that an entry names are written before, to {@link files}. */
   put(entry: OutboxEntry): Promise<void> {
-    return this.#put([entry], (database) => this.#written?.note(database, entry));
+    return this.#put((database) => {
+      this.#written?.note(database, entry);
+      return [entry];
+    });
   }
   /**
    * Puts entries of which none may stay away; they were on the bus before. They take the place of what was put
    * for the same files: a branch can be set back as often as somebody likes while nothing is pushed.
    */
   async putAll(lost: readonly OutboxEntry[]): Promise<void> {
-    const entries = lost.map((entry) => ({ ...entry, again: true as const }));
-    const paths = new Set(entries.flatMap(pathsOf));
-    const isPut = (one: OutboxEntry): boolean =>
-      one.again === true && pathsOf(one).every((path) => paths.has(path));
-    if (entries.length === 0) return;
-    await this.#put(entries, (database) => {
+    if (lost.length === 0) return;
+    await this.#put((database) => {
+      // A person may have withdrawn some since they were found.
+      const out = this.#written?.withdrawn(database, lost.flatMap(pathsOf));
+      const entries = lost.flatMap((entry) => without({ ...entry, again: true }, out) ?? []);
+      const paths = new Set(entries.flatMap(pathsOf));
+      const isPut = (one: OutboxEntry): boolean =>
+        one.again === true && pathsOf(one).every((path) => paths.has(path));
       for (const rows of [this.#waiting, this.#held, this.#aside].map((of) => of.in(database)))
         for (const { id } of rows.all().filter(isPut)) rows.remove(id);
       this.#written?.queued(database, paths);
+      return entries;
     });
   }
-  async #put(entries: readonly OutboxEntry[], before: (database: Database) => void): Promise<void> {
-    await this.#store.write((database) => {
-      before(database);
+  async #put(entriesIn: (database: Database) => OutboxEntry[]): Promise<void> {
+    const put = await this.#store.write((database) => {
+      const entries = entriesIn(database);
       const [waiting, held] = [this.#waiting.in(database), this.#held.in(database)];
       for (const entry of entries) {
         waiting.put(entry);
         // Whoever puts it again has changed something: it is looked at once more before it leaves.
         held.remove(entry.id);
       }
+      return entries;
     });
     // Not sooner: what is told of an entry may act on it, and a full disk may have refused it.
-    for (const entry of entries) this.#remember(entry);
+    for (const entry of put) this.#remember(entry);
   }
   /** Withdraws files that were on the bus before: they are published again neither now nor later. */
   async withdraw(paths: readonly string[]): Promise<void> {
@@ -92,11 +105,9 @@ export class Outbox {
         const rows = kind.in(database);
         for (const entry of rows.all()) {
           if (entry.again !== true || !pathsOf(entry).some((path) => out.has(path))) continue;
-          const commits = entry.commits
-            .map((one) => ({ ...one, files: one.files.filter(({ path }) => !out.has(path)) }))
-            .filter(({ files }) => files.length > 0);
-          if (commits.length === 0) rows.remove(entry.id);
-          else rows.put({ ...entry, commits });
+          const left = without(entry, out);
+          if (left === undefined) rows.remove(entry.id);
+          else rows.put(left);
         }
       }
     });
@@ -129,7 +140,8 @@ export class Outbox {
     await this.#store.write((database) => {
       if (entry !== undefined && tip !== undefined)
         this.#written?.reached(database, pathsOf(entry), tip);
-      for (const rows of [this.#waiting, this.#held]) rows.in(database).remove(id);
+      if (entry !== undefined) this.#takeOut(database, entry);
+      this.#held.in(database).remove(id);
     });
     if (entry === undefined || !hasFiles(entry)) return;
     passed('entry_with_files_removed');
@@ -152,7 +164,7 @@ export class Outbox {
       const held = this.#held.in(database);
       const told = held.get(entry.id)?.told;
       held.put({ ...entry, held: found, at, ...(told === true && { told }) });
-      this.#waiting.in(database).remove(entry.id);
+      this.#takeOut(database, entry);
     });
   }
   /** What is held, oldest first. */
@@ -188,8 +200,13 @@ export class Outbox {
   setAside(entry: OutboxEntry, reason: string, at: string): Promise<void> {
     return this.#store.write((database) => {
       this.#aside.in(database).put({ ...entry, reason, at });
-      this.#waiting.in(database).remove(entry.id);
+      this.#takeOut(database, entry);
     });
+  }
+  #takeOut(database: Database, entry: OutboxEntry): void {
+    this.#settled.by(database, entry);
+    this.#letters.in(database).remove(entry.delivery?.deadLetter ?? '');
+    this.#waiting.in(database).remove(entry.id);
   }
   /** What was taken out, and why. */
   aside(): Promise<SetAside[]> {
@@ -208,6 +225,15 @@ export class Outbox {
       return all.length;
     });
   }
+}
+
+/** What is left of an entry without some files; undefined for nothing. */
+function without(entry: OutboxEntry, out?: ReadonlySet<string>): OutboxEntry | undefined {
+  if (out === undefined || out.size === 0) return entry;
+  const commits = entry.commits
+    .map((one) => ({ ...one, files: one.files.filter(({ path }) => !out.has(path)) }))
+    .filter(({ files }) => files.length > 0);
+  return commits.length > 0 ? { ...entry, commits } : undefined;
 }
 
 function pathsOf({ commits }: OutboxEntry): string[] {

@@ -1,8 +1,11 @@
+import { messageFile } from '../protocol/layout.ts';
 import type { MessageRef } from '../protocol/message-ref.ts';
+import { questionsOf } from '../protocol/outgoing.ts';
 import { Lines } from '../store/lines.ts';
 import { Seal } from '../store/seal.ts';
 import type { Database } from '../store/sqlite.ts';
 import { Store } from '../store/store.ts';
+import { settledBy, type OutboxEntry } from './outbox-entry.ts';
 
 /** The runs without something that are remembered. */
 const MOST = 20_000;
@@ -34,9 +37,10 @@ interface Delivered extends MessageRef {
 
 /**
  * What is on record of a delivery: that it was met with silence, that it was dealt with again after something that
- * it lacked was back, that it is settled whatever came of it, or that the question was answered.
+ * it lacked was back, that it is settled whatever came of it, or that the question was answered. Of a message, for
+ * whomever it is: that it was on the bus and was not any more.
  */
-type Fact = 'silent' | 'again' | 'settled' | 'answered';
+type Fact = 'silent' | 'again' | 'settled' | 'answered' | 'gone';
 
 /**
  * What this machine has settled (protocol.md §5). The bus says it only as long as nobody
@@ -67,22 +71,40 @@ export class Settled {
     });
   }
 
-  /**
-   * Puts on record that an actor is done with messages of a channel, whatever came of it; durable.
-   *
-   * @param answered the questions that were answered by this, wherever they are
-   */
-  done(
-    actor: string,
-    channel: string,
-    messages: readonly string[],
-    answered: readonly MessageRef[],
-  ): Promise<void> {
+  /** Puts on record that an actor is done with messages of a channel, whatever came of it; durable. */
+  done(actor: string, channel: string, messages: readonly string[]): Promise<void> {
     return this.#store.write((database) => {
       this.#note(database, 'settled', actor, channel, messages);
-      for (const one of answered)
-        this.#note(database, 'answered', actor, one.channel, [one.relPath]);
     });
+  }
+
+  /** Puts on record what an outbox entry settles and which questions it answers, in the step that takes it out. */
+  by(database: Database, { delivery, commits }: OutboxEntry): void {
+    if (delivery === undefined) return;
+    for (const { actor, channel, messages } of settledBy(delivery))
+      this.#note(database, 'settled', actor, channel, messages);
+    for (const one of commits.flatMap(({ files }) => files.flatMap(questionsOf)))
+      this.#note(database, 'answered', delivery.actor, one.channel, [one.relPath]);
+  }
+
+  /** Puts on record that messages are not on the bus any more, by the paths of their files; durable. */
+  async gone(paths: readonly string[]): Promise<void> {
+    if (paths.length > 0)
+      await this.#store.write((database) => {
+        this.#note(database, 'gone', '', '', paths);
+      });
+  }
+
+  /** Those of some messages that were once gone: they may have been dealt with before. */
+  async back<T extends MessageRef>(messages: readonly T[]): Promise<Set<T>> {
+    const byPlace = new Map(
+      messages.map((one) => [
+        { actor: '', channel: '', relPath: messageFile(one.channel, one.relPath) },
+        one,
+      ]),
+    );
+    const found = await this.of('gone', [...byPlace.keys()]);
+    return new Set([...byPlace].flatMap(([place, one]) => (found.has(place) ? [one] : [])));
   }
 
   /** Puts on record that an actor dealt with messages without others that are named; durable. */

@@ -79,6 +79,11 @@ export class Written {
     this.#change(database, paths, (is) => ({ ...is, withdrawn: true }));
   }
 
+  /** Those of some files that are not to be published again. */
+  withdrawn(database: Database, paths: readonly string[]): Set<string> {
+    return new Set(paths.filter((path) => this.#find(database, path)?.is.withdrawn === true));
+  }
+
   /** Paths of files on record that hold a text. */
   holding(part: string): Promise<string[]> {
     return this.#store.read((database) =>

@@ -10,7 +10,6 @@ import { Refusals } from '../../src/dispatcher/run/refusals.ts';
 import { RunDesk } from '../../src/dispatcher/run/desk.ts';
 import { Cursors } from '../../src/state/cursors.ts';
 import { DeadLetters } from '../../src/state/dead-letters.ts';
-import { Departed } from '../../src/state/departed.ts';
 import { Holds } from '../../src/state/holds.ts';
 import { Interruptions } from '../../src/state/interruptions.ts';
 import { Outbox } from '../../src/state/outbox.ts';
@@ -29,7 +28,6 @@ const CLASSES = {
   Cursors,
   DeadLetters,
   Deliveries,
-  Departed,
   Dispatcher,
   Guards,
   Holds,

@@ -1,3 +1,5 @@
+import { cpSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { Bus, type Event, type Host } from '../support/bus.ts';
 import { billed, pass, runAt } from '../support/passes.ts';
@@ -51,11 +53,26 @@ it(
     const [answer] = bus.from('worker');
     expect(answer?.message.body).toBe('done\n');
     // A machine that has lost what it remembers finds it on the bus.
-    forget(host.state, 'schedules', 'schedule-key');
+    rmSync(join(host.state, 'state.key'));
+    forget(host.state, 'schedules');
     await pass(host, offTo(due) + 5000);
     expect(bus.from('schedule')).toHaveLength(1);
   },
 );
+
+it('an occurrence is sent once also when the state is put back from before the first one', async () => {
+  const { bus, host } = await world({ every: '1h' });
+  await pass(host);
+  const copy = join(bus.root, 'copy');
+  cpSync(host.state, copy, { recursive: true });
+  const off = offTo(nextMultiple(HOUR_MS));
+  for (const later of [0, 1000]) await pass(host, off + later);
+  expect(bus.from('worker')).toHaveLength(1);
+  rmSync(host.state, { recursive: true });
+  cpSync(copy, host.state, { recursive: true });
+  for (const later of [2000, 3000]) await pass(host, off + later);
+  expect([bus.from('schedule').length, bus.from('worker').length]).toEqual([1, 1]);
+});
 
 it('of many that were missed the last one is sent, within its grace, and none where the file says so', async () => {
   const { bus, host } = await world({ every: '10m', grace: '30m' });
@@ -228,8 +245,7 @@ it(
   async () => {
     const { bus, host } = await world({ every: '1h' });
     await pass(host);
-    forget(host.state, 'schedule-key');
-    const accept = fill(host.state, 'schedule-key');
+    const accept = fill(host.state, 'outbox');
     const off = offTo(nextMultiple(HOUR_MS));
     const failed = await pass(host, off);
     expect(failed.find(({ event }) => event === 'schedule_failed')?.['reason']).toMatch(

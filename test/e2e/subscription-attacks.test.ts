@@ -154,8 +154,7 @@ it('an answer waits with its task for a disk that takes nothing', async () => {
     { one: file('answer:a', 'nobody') },
   );
   await host.send('a', 'begin');
-  // The key from which the name of the task is made finds no place.
-  const accept = fill(host.state, 'schedule-key');
+  const accept = fill(host.state, 'outbox');
   const running = host.start();
   await running.saw('record_failed');
   expect(bus.from('a')).toEqual([]);
@@ -164,26 +163,6 @@ it('an answer waits with its task for a disk that takes nothing', async () => {
   await running.stop();
   expect(running.count('dispatch_start')).toBe(1);
   expect(tasksOf(bus).map(({ message }) => message.cause)).toEqual([[bus.from('a')[0]?.relPath]]);
-});
-
-it('an answer whose task finds no place until the dispatcher ends goes without it, and is not paid for twice', async () => {
-  const { bus, host } = await world(
-    { a: 'cat > /dev/null; echo done' },
-    { one: file('answer:a', 'nobody') },
-  );
-  await host.send('a', 'begin');
-  const accept = fill(host.state, 'schedule-key');
-  const running = host.start('--grace', '0');
-  await running.saw('record_failed');
-  await running.stop();
-  expect(bus.from('a').map(({ message }) => message.body)).toEqual(['done\n']);
-  expect(tasksOf(bus)).toEqual([]);
-  expect(running.events).toContainEqual(
-    expect.objectContaining({ error: expect.stringMatching(/^subscriptions: /) as string }),
-  );
-  accept();
-  expect((await host.once()).map(({ event }) => event)).not.toContain('dispatch_start');
-  expect(bus.from('a')).toHaveLength(1);
 });
 
 it(
@@ -323,8 +302,7 @@ it(
     const idle = await until('a third round', () => ticks()[2]);
     expect(idle).toMatchObject({ objects_read: 1, git_processes: 1 });
     await running.stop();
-    for (const kind of ['subscriptions', 'schedule-key'])
-      expect(cellIn(host.state, kind)).toBe(undefined);
+    expect(cellIn(host.state, 'subscriptions')).toBe(undefined);
     expect(existsSync(join(host.state, 'secrets'))).toBe(false);
   },
 );

@@ -2,9 +2,12 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { acquire } from '../../src/state/lock.ts';
 import { Bus, type Host } from '../support/bus.ts';
 import { git } from '../support/git.ts';
 import { setBack, tipOf } from '../support/history.ts';
+import { rowsIn } from '../support/rows.ts';
+import { until } from '../support/wait.ts';
 
 const bodies = (bus: Bus): string[] =>
   bus
@@ -198,6 +201,9 @@ it('what a person has withdrawn, or given up, comes back by no set-back, and wha
     code: 0,
     out: expect.stringMatching(/^Withdrawn: /) as string,
   });
+  // As this command itself shows it.
+  const whole = `data/channels/${host.channel()}/${withdrawn}`;
+  expect((await host.run('forget', whole)).out).toContain(`Withdrawn: ${whole}`);
   expect((await host.run('forget', 'aaaaaaaaaaaa')).err).toContain(
     'has written no message "aaaaaaaaaaaa"',
   );
@@ -225,4 +231,21 @@ it('what a person has withdrawn, or given up, comes back by no set-back, and wha
   expect(bodies(bus)).toEqual(['one']);
   await host.run('sync', '--republish');
   expect(bodies(bus)).toEqual(['one', 'two']);
+});
+
+it('nothing is withdrawn that comes back meanwhile', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: 'true' });
+  const before = tipOf(bus);
+  const sent = await host.send('nobody', 'no secret');
+  const after = tipOf(bus);
+  setBack(bus, before);
+  const lock = await acquire(host.state, 'writer', { wait: 0 });
+  const forgetting = host.run('forget', sent);
+  await until('what is lost', () => rowsIn(host.state, 'outbox').length === 1);
+  setBack(bus, after);
+  await host.news();
+  if (lock.ok) await lock.release();
+  expect(await forgetting).toMatchObject({ code: 1, out: '' });
+  expect((await forgetting).err).toContain(`${sent} is on the bus`);
 });

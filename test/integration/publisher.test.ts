@@ -83,3 +83,26 @@ it('a remote that refuses everything is not asked for each entry, and what is ne
   for (let round = 0; round < 20; round++) await publisher.flush();
   expect((await outbox.all()).length).toBe(100);
 });
+
+it('what is withdrawn while others are publishing is not pushed', async () => {
+  const root = scratch();
+  const outbox = new Outbox(root);
+  const files = ['secret', 'good'].map((content) => ({ path: `data/${content}`, content }));
+  const commits = files.map((file) => ({ ...commit(file.content), files: [file] }));
+  await outbox.putAll([{ id: '01ARZ3NDEKTSV4RRFFQ69G5FAV', commits }]);
+  const pushed: string[] = [];
+  const publisher = new Publisher({
+    outbox,
+    now: () => new Date(),
+    publish: (entries) => {
+      pushed.push(...entries.flat().map(({ subject }) => subject));
+      return Promise.resolve(PUSHED);
+    },
+    lock: async () => {
+      await outbox.withdraw(['data/secret']);
+      return acquire(root, 'writer', { wait: 0 });
+    },
+  });
+  await publisher.flush();
+  expect(pushed).toEqual(['good']);
+});

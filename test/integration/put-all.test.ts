@@ -1,6 +1,7 @@
 import { afterEach, expect, it } from 'vitest';
 import { onCrashPoint } from '../../src/crash-points.ts';
 import { Outbox } from '../../src/state/outbox.ts';
+import { Written } from '../../src/state/written.ts';
 import { scratch } from '../support/bus.ts';
 
 afterEach(() => {
@@ -43,4 +44,20 @@ it('an entry that the disk does not take is told of only once it does', async ()
   onCrashPoint(() => undefined);
   await outbox.put(told);
   expect(seen).toEqual(['A']);
+});
+
+it('what was withdrawn since it was found missing is not put again', async () => {
+  const root = scratch();
+  const outbox = new Outbox(root, new Written(root));
+  const files = ['one', 'two'].map((name) => ({ path: `data/channels/${name}`, content: name }));
+  const lost = { ...entry('A'), commits: [{ ...entry('A').commits[0]!, files }] };
+  await outbox.put(lost);
+  await outbox.remove('A', 'tip');
+  await outbox.withdraw(['data/channels/one']);
+  await outbox.putAll([lost]);
+  const put = (await outbox.all()).flatMap(({ commits }) => commits.flatMap((one) => one.files));
+  expect(put.map(({ content }) => content)).toEqual(['two']);
+  await outbox.withdraw(['data/channels/two']);
+  await outbox.putAll([lost]);
+  expect(await outbox.all()).toEqual([]);
 });

@@ -1,4 +1,4 @@
-import { rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { Bus, scratch, type Host } from '../support/bus.ts';
@@ -247,4 +247,30 @@ it('a question that is off the bus when it is tried again is answered once it is
   await back.run('sync');
   await front.once();
   expect(bus.from('shaky').map(({ message }) => message.body)).toEqual(['fine\n']);
+});
+
+it('a question is not run again whose answer a command has published, and somebody has taken out', async () => {
+  const bus = new Bus();
+  const [ledger, gone] = [join(bus.root, 'ledger'), `${bus.hub}.unplugged`];
+  const host = await bus.host('front', {
+    worker: `test -e ${ledger} || mv ${bus.hub} ${gone}; echo run >> ${ledger}; echo done`,
+  });
+  await host.once();
+  const seen = tipOf(bus);
+  const question = await host.send('worker', 'please');
+  const stopped = await host.run('dispatch', '--once', '--host', host.alias);
+  expect(stopped.err).toContain('still in the outbox: 1');
+  bus.plug();
+  await host.run('sync');
+  const [answer] = bus.from('worker');
+  const clone = scratch();
+  git(clone, 'clone', '--quiet', '--no-local', bus.hub, '.');
+  git(clone, 'reset', '--quiet', '--soft', seen);
+  const path = `data/channels/${host.channel()}/${answer?.relPath ?? ''}`;
+  git(clone, 'rm', '--quiet', '--force', path);
+  git(clone, 'commit', '--quiet', '--message', 'all in one, without the answer');
+  git(clone, 'push', '--quiet', '--force', 'origin', 'HEAD:main');
+  for (let pass = 0; pass < 2; pass++) await host.once();
+  expect(bus.messages().map(({ relPath }) => relPath)).toEqual([question]);
+  expect(readFileSync(ledger, 'utf8')).toBe('run\n');
 });

@@ -9,7 +9,6 @@ import { TickMeter } from '../../src/dispatcher/tick.ts';
 import { openTransport } from '../../src/operations/context.ts';
 import { Cursors } from '../../src/state/cursors.ts';
 import { DeadLetters } from '../../src/state/dead-letters.ts';
-import { Departed } from '../../src/state/departed.ts';
 import { Outbox } from '../../src/state/outbox.ts';
 import { Settled } from '../../src/state/settled.ts';
 import { Written } from '../../src/state/written.ts';
@@ -39,11 +38,9 @@ async function deliveriesOf(
       transport,
       reader: new MessageReader(transport),
       settled: new Settled(host.state),
-      departed: new Departed(host.state),
       outbox,
       deadLetters: new DeadLetters(host.state),
     }),
-    departed: new Departed(host.state),
     settled: new Settled(host.state),
     written: new Written(host.state),
     publishAgain: () => Promise.resolve(),

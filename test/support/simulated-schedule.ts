@@ -139,7 +139,7 @@ export class SimulatedMachine {
           }),
         suffixOf: (name, due) => {
           const copy = Number(name.slice('standup-'.length));
-          return Promise.resolve((Date.parse(due) + copy).toString(16).padStart(16, '0'));
+          return (Date.parse(due) + copy).toString(16).padStart(16, '0');
         },
       },
       reader: {

@@ -133,7 +133,7 @@ it('other work goes on between the comparisons that an answer asks for', async (
       channels: () => Promise.resolve([]),
       text: () => Promise.resolve(undefined),
     },
-    suffixOf: () => Promise.resolve('0'.repeat(16)),
+    suffixOf: () => '0'.repeat(16),
     log: () => undefined,
   });
   const answer = { relPath, channel: 'c', message: message({ re: [asked] }) };

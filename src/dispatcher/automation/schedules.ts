@@ -124,7 +124,7 @@ export class Schedules {
       return { outcome: 'refused' };
     }
     const at = new Date(due);
-    const suffix = await records.suffixOf(schedule.name, at.toISOString());
+    const suffix = records.suffixOf(schedule.name, at.toISOString());
     const message = scheduledMessage(schedule, at, schedule.host);
     const { relPath, commit } = outgoing(message, channel.id, schedule.host, suffix);
     const ref = `${channel.id}/${relPath}`;

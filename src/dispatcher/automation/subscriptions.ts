@@ -27,7 +27,7 @@ export interface SubscriptionsParts {
    * The suffix of the name of a task, made from what caused it: the same whenever it is made on this
    * machine, and nobody else can take the name before.
    */
-  suffixOf: (cause: string) => Promise<string>;
+  suffixOf: (cause: string) => string;
   log: Log;
 }
 
@@ -44,11 +44,6 @@ export interface FollowUp {
   channel: string;
   relPath: string;
   commit: Commit;
-}
-
-/** The key from which the names of tasks are made cannot be kept in the state directory. */
-class Unnamed extends Error {
-  override readonly name = 'Unnamed';
 }
 
 /** The most tasks that one answer may give: whoever can push can write any number of subscriptions. */
@@ -73,8 +68,6 @@ export class Subscriptions {
    * lost because of them: what cannot be read is tried for a while, and then said.
    *
    * @param tip the commit at which the run read what it answered
-   * @throws Unnamed where the disk takes nothing: then the answer cannot be recorded either, and both wait,
-   *   until the dispatcher must end
    */
   async after(
     host: string,
@@ -87,7 +80,6 @@ export class Subscriptions {
         const here = (one: Subscribed): boolean => one.host === undefined || one.host === host;
         return await this.following(host, tip, answers, here);
       } catch (error) {
-        if (error instanceof Unnamed && !signal.aborted) throw error;
         const reason = reasonOf(error);
         this.#parts.log('internal_error', { error: `subscriptions: ${reason}` });
         if (tries === TRIES || signal.aborted) return [];
@@ -169,9 +161,7 @@ export class Subscriptions {
     const happening = { kind: 'answer' as const, channel: home, answer };
     const task = taskOf(subscription, happening, { channel: target.id, at, host, allowance });
     const cause = `${home}/${answered}`;
-    const suffix = await this.#parts.suffixOf(`${name} ${cause}`).catch((error: unknown) => {
-      throw new Unnamed(reasonOf(error), { cause: error });
-    });
+    const suffix = this.#parts.suffixOf(`${name} ${cause}`);
     const { relPath, commit } = outgoing(task, target.id, host, suffix);
     const marked = marker === undefined ? commit : onceOnly(commit, marker, `fired ${name}`);
     return [{ subscription: name, cause, channel: target.id, relPath, commit: marked }];

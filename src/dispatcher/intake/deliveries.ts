@@ -60,13 +60,10 @@ export class Deliveries {
     this.aliases = new SharedAliasCheck(parts);
   }
 
-  /** Called before a fetch, to know what another process pushes and clears away after it. */
+  /** Called before a fetch: its answer must contain what was pushed before. */
   async foresee(): Promise<void> {
-    const { known, departed, transport } = this.#parts;
     this.#asked = this.#pastTips.length;
-    const isFirst = this.mailboxes.scanned === undefined;
-    if (isFirst) this.#before ??= await transport.tip();
-    if (isFirst || departed.any) await known.foresee();
+    if (this.mailboxes.scanned === undefined) this.#before ??= await this.#parts.transport.tip();
   }
 
   /** Serves exactly these actors from now on; scans for new ones up to `tip`. */
@@ -85,7 +82,6 @@ export class Deliveries {
     const before = this.#stored === undefined ? await this.#tipsBefore(tip) : [];
     if (!isNews) this.#pastTips.unshift(...before);
     this.#stored ??= await this.#parts.cursors.load();
-    await this.#parts.departed.load();
     const place = { host, tip, pastTips: isNews ? before : [] };
     const found = await catchUp(this.#parts, this.#lost, this.#stored, place, fresh);
     for (const { since, scan, deliveries, due, isArchived = false, ...known } of found) {
@@ -98,7 +94,8 @@ export class Deliveries {
       this.reports.say(scan);
       // What was written since the cursor without a record of it: this state is older than the machine.
       if (since !== '') await this.aliases.look(host, scan);
-      await this.#parts.departed.note(scan.removed, { lasting: !isArchived });
+      // What was archived comes back marked.
+      if (!isArchived) await this.#parts.settled.gone(scan.removed);
     }
     await this.#lost.over();
     for (const actor of fresh) this.#active.add(actor);
@@ -157,16 +154,17 @@ export class Deliveries {
     if (history.kind === 'rewritten')
       return isNews ? this.#afterRewrite(audience, history.lost, tip, scan) : undefined;
     if (history.kind === 'archived') this.reports.archived(tip, scan);
-    await this.#parts.departed.note(scan.removed, { lasting: history.kind === 'grown' });
+    else await this.#parts.settled.gone(scan.removed);
     await this.aliases.look(host, scan);
-    const back = await lookAtReturned(this.#parts, audience, tip, scan);
-    this.#parts.lacking.deliver(this.mailboxes, back.due, back.stateOf);
-    const stateOf = await statesOf(scan.deliveries);
+    const { back, open, due } = await lookAtReturned(this.#parts, audience, tip, scan);
+    const stateOf = await statesOf([...due, ...scan.deliveries]);
+    this.#parts.lacking.deliver(this.mailboxes, due, stateOf);
+    const isHandled = (one: Delivery): boolean => back.has(one) && !open.has(one);
     this.#take(
       from,
       tip,
       scan,
-      orRest((one) => (back.isHandled(one) ? 'settled' : stateOf(one))),
+      orRest((one) => (isHandled(one) ? 'settled' : stateOf(one))),
     );
     return scan;
   }
@@ -225,19 +223,17 @@ export class Deliveries {
     this.reports.say(scan);
   }
 
-  /** Marks deliveries as settled for good, with the questions that this has answered, and moves the cursors. */
-  async settle(
-    actor: string,
-    channel: string,
-    relPaths: readonly string[],
-    answered: readonly MessageRef[] = [],
-  ): Promise<void> {
+  /** Marks deliveries as settled for good, and moves the cursors. */
+  async settle(actor: string, channel: string, relPaths: readonly string[]): Promise<void> {
     await this.#parts.settled
-      .done(actor, channel, relPaths, answered)
+      .done(actor, channel, relPaths)
       .finally(() => this.leave(actor, channel, relPaths));
   }
 
-  /** Settles what is not on the bus: nothing was made of it, so a scan that finds it back delivers it. */
+  /**
+   * Takes deliveries out of their mailbox, and moves the cursors: nothing was made of them, so that a scan which
+   * finds them back delivers them, or the outbox has what settles them.
+   */
   async leave(actor: string, channel: string, relPaths: readonly string[]): Promise<void> {
     this.mailboxes.settle(actor, channel, relPaths);
     await this.save();

@@ -18,47 +18,49 @@ export interface KnownParts {
  */
 export class Known {
   readonly #parts: KnownParts;
-  #foreseen: OutboxEntry[] = [];
 
   constructor(parts: KnownParts) {
     this.#parts = parts;
   }
 
   /**
-   * Called before the first fetch, so that what another process pushes and clears away after it is
-   * known too.
-   */
-  async foresee(): Promise<void> {
-    this.#foreseen = await this.#parts.outbox.all();
-  }
-
-  /**
-   * Looks at what is known before a scan, as another process may publish and clear away an answer that the
-   * scan does not see.
+   * Looks at what waits before a scan, as another process may publish an answer that the scan does not see: what it
+   * has taken out of the outbox by then is settled.
    *
    * @returns the states of what the scan has found: settled since is settled then
    */
   async states(): Promise<StatesOf> {
     const { outbox, deadLetters, settled, expect } = this.#parts;
-    const entries = await outbox.all();
-    const states = new Map<string, DeliveryState>();
-    // Both are decided by a person, and no CLI is run for them again.
-    const aside = [...(await outbox.aside()), ...(await outbox.held())].flatMap(({ delivery }) =>
-      delivery === undefined ? [] : settledBy(delivery),
-    );
-    for (const { actor, channel, messages } of [...aside, ...(await deadLetters.all())]) {
-      for (const relPath of messages) states.set(keyOf({ actor, channel, relPath }), 'settled');
-    }
-    for (const entry of [...this.#foreseen.splice(0), ...entries]) {
-      const { delivery } = entry;
+    const running = new Set<string>();
+    for (const entry of await outbox.all()) {
       expect(entry);
-      for (const { messages, ...of } of delivery === undefined ? [] : settledBy(delivery))
-        for (const relPath of messages) states.set(keyOf({ ...of, relPath }), 'running');
+      for (const { messages, ...of } of entry.delivery === undefined
+        ? []
+        : settledBy(entry.delivery))
+        for (const relPath of messages) running.add(keyOf({ ...of, relPath }));
     }
     return async (deliveries) => {
-      for (const delivery of await settled.of('settled', deliveries))
-        states.set(keyOf(delivery), 'settled');
-      return (delivery) => states.get(keyOf(delivery)) ?? 'pending';
+      if (deliveries.length === 0) return () => 'pending';
+      // Last, as what a run leaves is there before its messages leave the mailbox. A person decides what is aside
+      // or held, and no CLI is run for it again.
+      const found = [outbox.aside(), outbox.held(), deadLetters.all()] as const;
+      const [[aside, held, letters], done] = await Promise.all([
+        Promise.all(found),
+        settled.of('settled', deliveries),
+      ]);
+      const answers = [...aside, ...held].flatMap(({ delivery }) =>
+        delivery === undefined ? [] : settledBy(delivery),
+      );
+      const failed = [...letters, ...answers].flatMap(({ actor, channel, messages }) =>
+        messages.map((relPath) => keyOf({ actor, channel, relPath })),
+      );
+      const over = new Set([...done].map(keyOf));
+      const left = new Set(failed);
+      return (delivery) => {
+        const key = keyOf(delivery);
+        const isRunning = running.has(key) && !over.has(key);
+        return isRunning ? 'running' : over.has(key) || left.has(key) ? 'settled' : 'pending';
+      };
     };
   }
 }

@@ -2,7 +2,6 @@ import { isQuestion, openQuestions } from '../../protocol/causality.ts';
 import { messageFile, placeOf } from '../../protocol/layout.ts';
 import type { Delivery, DeliveryState, Mailboxes } from '../../protocol/mailbox.ts';
 import { placeOfRef } from '../../protocol/reference.ts';
-import type { Departed } from '../../state/departed.ts';
 import type { DeadLetters } from '../../state/dead-letters.ts';
 import type { Outbox } from '../../state/outbox.ts';
 import type { IncompleteRun, Settled } from '../../state/settled.ts';
@@ -17,7 +16,6 @@ interface Parts {
   transport: Transport;
   reader: MessageReader;
   settled: Settled;
-  departed: Departed;
   outbox: Outbox;
   deadLetters: DeadLetters;
 }
@@ -156,10 +154,8 @@ export class Lacking {
    * As {@link markBack}, for everything open: answers that were once gone and were not handled
    * since.
    */
-  markOpen(open: readonly Delivery[], tip: string): Promise<void> {
-    const { departed } = this.#parts;
-    const gone = open.filter(({ channel, relPath }) => departed.has(messageFile(channel, relPath)));
-    return this.#mark(gone, tip, (isAgain) => !isAgain);
+  async markOpen(open: readonly Delivery[], tip: string): Promise<void> {
+    await this.#mark([...(await this.#parts.settled.back(open))], tip, (isAgain) => !isAgain);
   }
 
   /** @param isMeant decides by whether it was handled again */
@@ -189,13 +185,13 @@ export class Lacking {
   /** Those of some questions whose answers are on record, whether or not they are on the bus. */
   async #answered<T extends Place>(questions: readonly T[]): Promise<Set<T>> {
     const { outbox, settled } = this.#parts;
-    const answered = await settled.of('answered', questions);
-    const recorded = [await outbox.all(), await outbox.aside(), await outbox.held()].flat();
     const waiting = new Set<string>();
-    for (const { delivery, commits } of recorded)
+    for (const { delivery, commits } of await outbox.all())
       for (const file of delivery === undefined ? [] : commits.flatMap(({ files }) => files))
         for (const named of questionsOf(file))
           waiting.add(keyOf({ actor: delivery?.actor ?? '', ...named }));
+    // What has left the outbox since is on record.
+    const answered = await settled.of('answered', questions);
     for (const one of questions) if (waiting.has(keyOf(one))) answered.add(one);
     return answered;
   }

@@ -1,6 +1,6 @@
-import type { Departed } from '../../state/departed.ts';
 import type { OutboxEntry } from '../../state/outbox.ts';
 import type { Cursors } from '../../state/cursors.ts';
+import type { Settled } from '../../state/settled.ts';
 import type { Written } from '../../state/written.ts';
 import { leftBehind, replacedBy, stoodBefore } from '../../transport/clone/ref-log.ts';
 import type { LogPlace, RefMove, Transport } from '../../transport/transport.ts';
@@ -10,7 +10,7 @@ import { vanished, type Vanished } from './vanished.ts';
 export interface LostHistoryParts {
   transport: Transport;
   log: Log;
-  departed: Departed;
+  settled: Pick<Settled, 'gone'>;
   cursors: Pick<Cursors, 'lastMove' | 'setLastMove'>;
   written: Pick<Written, 'look'>;
   /** Puts all of the entries into the outbox, to be pushed with the next flush. */
@@ -22,6 +22,8 @@ export class LostHistory {
   readonly #parts: LostHistoryParts;
   /** The last commits of the histories that the current rewrite removed. */
   readonly #seen = new Set<string>();
+  /** By the last commit of a history and the tip: what is found is looked at before it is brought back. */
+  readonly #found = new Map<string, Vanished>();
   /** How far the log of the tips before each set-back was read. */
   #place: LogPlace | undefined;
   /** The last move that was read since then, if a set-back was among them. */
@@ -65,9 +67,9 @@ export class LostHistory {
    */
   async bringBack(from: string, tip: string): Promise<void> {
     if (this.#seen.has(from)) return;
-    const { log, departed, publishAgain } = this.#parts;
+    const { log, settled, publishAgain } = this.#parts;
     const { again, back, gone, missing, left } = await this.#vanished(from, tip);
-    await departed.note(missing, { lasting: true });
+    await settled.gone(missing);
     await publishAgain(again);
     this.#seen.add(from);
     log('cursor_lost', {
@@ -85,6 +87,13 @@ export class LostHistory {
    * had taken out of it on purpose stays out when the branch is set back later.
    */
   async #vanished(from: string, tip: string): Promise<Vanished> {
+    const pair = `${from} ${tip}`;
+    const found = this.#found.get(pair) ?? (await this.#compare(from, tip));
+    this.#found.set(pair, found);
+    return found;
+  }
+
+  async #compare(from: string, tip: string): Promise<Vanished> {
     const { moves } = await this.#parts.transport.movesSince();
     const lost = { from, before: stoodBefore(moves, from) };
     const next = replacedBy(moves, from);
@@ -96,6 +105,7 @@ export class LostHistory {
   /** Called after the new history was scanned: the same commits may be lost once more. */
   async over(): Promise<void> {
     this.#seen.clear();
+    this.#found.clear();
     if (this.#last === undefined) return;
     await this.#parts.cursors.setLastMove(this.#parts.transport.branch, nameOf(this.#last));
     this.#last = undefined;

@@ -1,4 +1,5 @@
 import type { Delivery, DeliveryState } from '../../protocol/mailbox.ts';
+import type { Settled } from '../../state/settled.ts';
 import { cursorOf, type ActorCursors } from '../../state/cursors.ts';
 import { continuity } from '../../bus/epochs.ts';
 import type { MessageReader } from '../../bus/message-reader.ts';
@@ -6,14 +7,15 @@ import { messageFile } from '../../protocol/layout.ts';
 import type { Known, StatesOf } from './known.ts';
 import type { Lacking } from './lacking.ts';
 import type { LostHistory, LostHistoryParts } from './lost-history.ts';
-import { returned } from './returned.ts';
+import { lookAtReturned } from './returned.ts';
 import { scanAdded, scanUnanswered, type Scan } from './scan.ts';
 import { OwnMessages } from './own-messages.ts';
-import { byMailbox, openAgain, stillOpen } from './still-open.ts';
+import { byMailbox, stillOpen } from './still-open.ts';
 
 interface ResumeParts extends LostHistoryParts {
   reader: MessageReader;
   known: Known;
+  settled: Settled;
   lacking: Lacking;
   /** New actors start at the tip instead of with their unanswered messages. */
   fromNow: boolean;
@@ -82,32 +84,29 @@ export async function catchUp(
       continue;
     }
     for (const commit of commitsOf(cursor)) {
-      const whole = commit === '';
-      const scan = whole
-        ? await scanUnanswered(parts, audience, tip)
-        : await scanAdded(parts, audience, commit, tip);
-      const back = whole ? new Set<Delivery>() : await returned(parts, audience, tip, scan);
-      const deliveries = scan.deliveries.filter(
-        ({ channel }) => cursorOf(cursor, channel) === commit,
-      );
-      const open = whole
-        ? new Set(deliveries)
-        : await openSince(parts, deliveries, { scan, back }, { host, since: commit, tip });
-      const due = whole || back.size > 0 ? await parts.lacking.dueFor(audience, tip) : [];
-      if (whole) await parts.lacking.markOpen(deliveries, tip);
-      else {
-        const openAndBack = deliveries.filter((one) => open.has(one) && back.has(one));
-        await parts.lacking.markBack(openAndBack, tip);
+      const isHere = ({ channel }: Delivery): boolean => cursorOf(cursor, channel) === commit;
+      if (commit === '') {
+        const scan = await scanUnanswered(parts, audience, tip);
+        const deliveries = scan.deliveries.filter(isHere);
+        const due = await parts.lacking.dueFor(audience, tip);
+        await parts.lacking.markOpen(deliveries, tip);
+        found.push({ since: '', scan, deliveries, due, statesOf, isSettled: () => false });
+        continue;
       }
-      const isSettled = (delivery: Delivery): boolean => !open.has(delivery);
+      const scan = await scanAdded(parts, audience, commit, tip);
+      // The answer to a message that is back may be older than the cursor.
+      const { back, open, due } = await lookAtReturned(parts, audience, tip, scan);
+      const deliveries = scan.deliveries.filter(isHere);
+      const fresh = deliveries.filter((one) => !back.has(one));
+      const opened = await openSince(parts, fresh, scan, { since: commit, tip });
       found.push({
         since: commit,
         scan,
-        isArchived: !whole && history.kind === 'archived',
+        isArchived: history.kind === 'archived',
         deliveries,
         due,
         statesOf,
-        isSettled,
+        isSettled: (one) => !opened.has(one) && !open.has(one),
       });
     }
   }
@@ -130,16 +129,10 @@ function commitsOf({ through, channels }: ActorCursors): string[] {
 async function openSince(
   parts: ResumeParts,
   waking: readonly Delivery[],
-  { scan, back }: { scan: Scan; back: ReadonlySet<Delivery> },
-  { host, since, tip }: { host: string; since: string; tip: string },
+  scan: Scan,
+  { since, tip }: { since: string; tip: string },
 ): Promise<Set<Delivery>> {
-  // The answer to a message that is back may be older than the cursor.
-  const open = await openAgain(
-    parts,
-    waking.filter((one) => back.has(one)),
-    host,
-    tip,
-  );
+  const open = new Set<Delivery>();
   const ownOf = new Map<string, OwnMessages>();
   const tasks = [...scan.own].flatMap(([channel, messages]) =>
     messages.flatMap(({ relPath, message }) =>
@@ -158,7 +151,7 @@ async function openSince(
       own.add(channel, located);
       ownOf.set(from, own);
     }
-  for (const { actor, channel, messages } of byMailbox(waking.filter((one) => !back.has(one)))) {
+  for (const { actor, channel, messages } of byMailbox(waking)) {
     const own = ownOf.get(actor) ?? new OwnMessages();
     const question = { actor, channel, tip, since };
     for (const one of await stillOpen(parts, question, messages, own)) open.add(one);

@@ -1,10 +1,8 @@
 import { type MessageRef, messageKey } from '../../protocol/message-ref.ts';
-import { messageFile } from '../../protocol/layout.ts';
-import type { Delivery, DeliveryState } from '../../protocol/mailbox.ts';
-import type { Departed } from '../../state/departed.ts';
+import type { Delivery } from '../../protocol/mailbox.ts';
+import type { Settled } from '../../state/settled.ts';
 import type { Transport } from '../../transport/transport.ts';
 import type { MessageReader } from '../../bus/message-reader.ts';
-import type { Known } from './known.ts';
 import type { Lacking } from './lacking.ts';
 import { scanAgain, type Audience, type Scan } from './scan.ts';
 import { openAgain } from './still-open.ts';
@@ -12,17 +10,17 @@ import { openAgain } from './still-open.ts';
 interface Parts {
   transport: Transport;
   reader: MessageReader;
-  departed: Departed;
+  settled: Pick<Settled, 'back'>;
+  lacking: Lacking;
 }
 
-/** How to handle deliveries that are back. */
+/** What a scan found that may have been delivered before. */
 export interface Returned {
-  /** Whether it was already delivered and stays handled. */
-  isHandled: (delivery: Delivery) => boolean;
+  back: ReadonlySet<Delivery>;
+  /** What of it is unanswered. */
+  open: ReadonlySet<Delivery>;
   /** Deliveries that were handled without something that is now back. */
   due: Delivery[];
-  /** The recorded state of a delivery. */
-  stateOf: (delivery: Delivery) => DeliveryState;
 }
 
 /**
@@ -30,21 +28,16 @@ export interface Returned {
  * handled while it was missing.
  */
 export async function lookAtReturned(
-  parts: Parts & { known: Known; lacking: Lacking },
+  parts: Parts,
   audience: Audience,
   tip: string,
   scan: Scan,
 ): Promise<Returned> {
-  const again = await returned(parts, audience, tip, scan);
-  if (again.size === 0) return { isHandled: () => false, due: [], stateOf: () => 'pending' };
-  const unanswered = await openAgain(parts, [...again], audience.host, tip);
-  const statesOf = await parts.known.states();
-  await parts.lacking.markBack(unanswered, tip);
-  const due = await parts.lacking.dueFor(audience, tip);
-  const stateOf = await statesOf([...again, ...due]);
-  const isHandled = (one: Delivery): boolean =>
-    again.has(one) && one.rest !== true && (!unanswered.has(one) || stateOf(one) !== 'pending');
-  return { isHandled, due, stateOf };
+  const back = await returned(parts, audience, tip, scan);
+  if (back.size === 0) return { back, open: back, due: [] };
+  const open = await openAgain(parts, [...back], audience.host, tip);
+  await parts.lacking.markBack(open, tip);
+  return { back, open, due: await parts.lacking.dueFor(audience, tip) };
 }
 
 /**
@@ -53,22 +46,20 @@ export async function lookAtReturned(
  * the time: they woke nobody while the message they answer was gone, so they are looked up and
  * added to the scan.
  */
-export async function returned(
+async function returned(
   parts: Parts,
   audience: Audience,
   tip: string,
   scan: Scan,
 ): Promise<Set<Delivery>> {
-  const { reader, departed } = parts;
-  const isBack = (channel: string, relPath: string): boolean =>
-    departed.has(messageFile(channel, relPath));
-  const back = new Set(scan.deliveries.filter((one) => isBack(one.channel, one.relPath)));
+  const { reader, settled } = parts;
+  const back = await settled.back(scan.deliveries);
   const found = new Set(scan.deliveries.map(messageKey));
   const places: MessageRef[] = [];
   for (const [channel, messages] of scan.own) {
-    const ours = messages.flatMap(({ relPath }) => (isBack(channel, relPath) ? [relPath] : []));
-    if (ours.length === 0) continue;
-    const asked = new Set(ours);
+    const ours = await settled.back(messages.map(({ relPath }) => ({ channel, relPath })));
+    if (ours.size === 0) continue;
+    const asked = new Set([...ours].map(({ relPath }) => relPath));
     // They may stand anywhere: the clock of whoever answered may be days behind.
     for await (const some of reader.headers(tip, channel))
       for (const { relPath, message } of some)

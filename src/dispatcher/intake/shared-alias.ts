@@ -1,13 +1,13 @@
 import { messageFile } from '../../protocol/layout.ts';
 import type { Log } from '../../log.ts';
-import type { Departed } from '../../state/departed.ts';
+import type { Settled } from '../../state/settled.ts';
 import type { Written } from '../../state/written.ts';
 import type { Scan } from './scan.ts';
 
 interface Parts {
   written: Pick<Written, 'look'>;
   /** What was on the bus before. */
-  departed: Departed;
+  settled: Pick<Settled, 'back'>;
   log: Log;
 }
 
@@ -27,6 +27,8 @@ export interface SharedAlias {
  */
 export class SharedAliasCheck {
   readonly #parts: Parts;
+  /** Several scans may find the same message, each from another cursor. */
+  readonly #paths = new Set<string>();
   #found: SharedAlias | undefined;
 
   constructor(parts: Parts) {
@@ -40,15 +42,18 @@ export class SharedAliasCheck {
 
   /** Examines the messages that actors of this host appear to have written. */
   async look(alias: string, { own }: Scan): Promise<void> {
-    const paths = [...own].flatMap(([channel, messages]) =>
-      messages.map(({ relPath }) => messageFile(channel, relPath)),
+    const places = [...own].flatMap(([channel, messages]) =>
+      messages.map(({ relPath }) => ({ channel, relPath, path: messageFile(channel, relPath) })),
     );
-    const { written, departed, log } = this.#parts;
-    const ours = await written.look(paths);
-    const foreign = paths.filter((path) => !ours.has(path) && !departed.has(path));
-    const newest = foreign.at(-1);
+    const { written, settled, log } = this.#parts;
+    const ours = await written.look(places.map(({ path }) => path));
+    const unknown = places.filter(({ path }) => !ours.has(path));
+    const back = await settled.back(unknown);
+    const foreign = unknown.filter((one) => !back.has(one) && !this.#paths.has(one.path));
+    const newest = foreign.at(-1)?.path;
     if (newest === undefined) return;
-    this.#found = { alias, count: (this.#found?.count ?? 0) + foreign.length, newest };
+    for (const { path } of foreign) this.#paths.add(path);
+    this.#found = { alias, count: this.#paths.size, newest };
     log('alias_shared', { ...this.#found });
   }
 }

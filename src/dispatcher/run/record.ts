@@ -26,8 +26,8 @@ export interface Recorded {
 
 /**
  * Records the outcome of a run. The order of the steps, for a crash between any two of them: outbox
- * entry or dead letters on disk → run record removed → (push) → mailbox settled, cursors saved →
- * outbox entry removed. Until the first step is done the run counts as never made and is repeated;
+ * entry or dead letters on disk → run record removed → (push) → outbox entry removed and its delivery
+ * on record as settled, in one step → mailbox left, cursors saved. Until the first step is done the run counts as never made and is repeated;
  * after it, the run is never repeated.
  *
  * A run has been paid for, so its outcome is not given up because the disk is full at this moment:

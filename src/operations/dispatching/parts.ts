@@ -25,7 +25,6 @@ import { runners } from '../../runner/acp/runners.ts';
 import type { Log } from '../../log.ts';
 import { Cursors } from '../../state/cursors.ts';
 import { Gates } from '../../state/gates.ts';
-import { Departed } from '../../state/departed.ts';
 import { Interruptions } from '../../state/interruptions.ts';
 import { KeptOutcomes } from '../../state/outcomes/kept-outcomes.ts';
 import { Ledger } from '../../state/bills/ledger.ts';
@@ -86,7 +85,7 @@ export function dispatchingOf(context: Context, app: DispatcherApp, choices: Cho
   const reporting = new HostReporting(app, deliveries, hosts, () => dispatcher.running);
   const publisher = publisherOf(context, deliveries, expected, log, reporting);
   const links = new ChannelLinks(transport, reader);
-  const records = new ScheduleRecords(paths.root, app.secret);
+  const records = new ScheduleRecords(paths.root);
   const files = new SubscriptionFiles(transport);
   const publish = (id: string): void => void publisher.publish(id).catch(() => undefined);
   const serving = {
@@ -148,8 +147,7 @@ function intakeOf(
   expected: Expected,
 ): { deliveries: Deliveries; lacking: Lacking } {
   const { outbox, paths } = app;
-  const departed = new Departed(paths.root);
-  const lacking = new Lacking({ ...app, departed });
+  const lacking = new Lacking(app);
   const deliveries = new Deliveries({
     ...app,
     known: new Known({
@@ -158,7 +156,6 @@ function intakeOf(
         expected.add(entry);
       },
     }),
-    departed,
     lacking,
     publishAgain: (entries) =>
       outbox.putAll(entries.map((entry) => ({ id: app.newId(), ...entry }))),

@@ -3,7 +3,6 @@ import { Publisher } from '../../bus/publisher.ts';
 import { passed } from '../../crash-points.ts';
 import type { Deliveries } from '../../dispatcher/intake/deliveries.ts';
 import type { Log } from '../../log.ts';
-import { questionsOf } from '../../protocol/outgoing.ts';
 import { acquire } from '../../state/lock.ts';
 import { settledBy } from '../../state/outbox.ts';
 import type { Context } from '../context.ts';
@@ -20,7 +19,7 @@ export function publisherOf(
   log: Log,
   reporting: Pick<HostReporting, 'beside'>,
 ): Publisher {
-  const { outbox, deadLetters, paths } = context;
+  const { outbox, paths } = context;
   const publisher = new Publisher({
     outbox,
     lookForSecrets: (entry) => context.screen.look(entry),
@@ -30,15 +29,11 @@ export function publisherOf(
     mayPush: () => context.budget.push(),
     lock: (signal) => acquire(paths.root, 'writer', { wait: WRITER_WAIT_MS, signal }),
     now: context.now,
-    onPublished: async ({ delivery, commits }) => {
+    onPublished: async ({ delivery }) => {
       if (delivery === undefined) return;
-      const answered = commits.flatMap(({ files }) => files.flatMap(questionsOf));
       for (const { actor, channel, messages } of settledBy(delivery))
-        await deliveries.settle(actor, channel, messages, answered.splice(0));
+        await deliveries.leave(actor, channel, messages);
       passed('settled');
-      if (delivery.deadLetter === undefined) return;
-      await deadLetters.remove(delivery.deadLetter);
-      passed('letter_removed');
     },
   });
   publisher.events.on('push', (result) => {

@@ -69,8 +69,8 @@ export async function findSchedule(context: Context, name: string): Promise<Sche
   return namedFile(files, 'schedule', name);
 }
 
-function recordsOf({ paths, secret }: Context): ScheduleRecords {
-  return new ScheduleRecords(paths.root, secret);
+function recordsOf({ paths }: Context): ScheduleRecords {
+  return new ScheduleRecords(paths.root);
 }
 
 /** When a schedule is due next, so many times; nothing for one that is paused. */

@@ -103,7 +103,7 @@ export async function dropDeadLetters(
 ): Promise<void> {
   const settled = new Settled(paths.root);
   for (const { id, actor, channel, messages } of letters) {
-    await settled.done(actor, channel, messages, []);
+    await settled.done(actor, channel, messages);
     await deadLetters.remove(id);
   }
 }

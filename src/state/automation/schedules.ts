@@ -1,5 +1,5 @@
-import { createHmac } from 'node:crypto';
 import { Cell } from '../../store/rows.ts';
+import { Seal } from '../../store/seal.ts';
 
 /** What became of an occurrence: sent, or why not. */
 export type Occurred = 'sent' | 'missed' | 'unanswered' | 'refused';
@@ -21,22 +21,15 @@ export interface ScheduleRecord {
   sent?: string;
 }
 
-const KEY_BYTES = 32;
-
 /** What this machine remembers of the schedules that it fires, in the state directory. */
 export class ScheduleRecords {
   readonly #records: Cell<Record<string, ScheduleRecord>>;
-  readonly #key: Cell<{ key: string }>;
-  readonly #secret: (bytes: number) => string;
+  readonly #names: Seal;
 
-  /**
-   * @param root the state directory
-   * @param secret so many bytes that nobody can guess, in hex digits
-   */
-  constructor(root: string, secret: (bytes: number) => string) {
-    this.#secret = secret;
+  /** @param root the state directory */
+  constructor(root: string) {
     this.#records = new Cell(root, 'schedules');
-    this.#key = new Cell(root, 'schedule-key');
+    this.#names = new Seal(root, 'occurrence');
   }
 
   /** By name; where none is known, occurrences are found on the bus again. */
@@ -50,20 +43,12 @@ export class ScheduleRecords {
 
   /**
    * The suffix of the name of an occurrence's message. It is the same whenever and by whatever process of
-   * this machine it is made, and nobody else can take it before.
+   * this machine it is made, also with a state that was restored, and nobody else can take it before.
    *
    * @param due ISO 8601 in UTC
    */
-  async suffixOf(schedule: string, due: string): Promise<string> {
-    const digest = createHmac('sha256', await this.#theKey()).update(`schedule ${schedule} ${due}`);
-    return digest.digest('hex').slice(0, 16);
-  }
-
-  /** Made once, whoever asks first. */
-  async #theKey(): Promise<string> {
-    const known = await this.#key.get();
-    if (known !== undefined) return known.key;
-    const made = { key: this.#secret(KEY_BYTES) };
-    return ((await this.#key.change((found) => found ?? made)) ?? made).key;
+  suffixOf(schedule: string, due: string): string {
+    const name = Buffer.from(this.#names.name(schedule, due), 'base64url');
+    return name.toString('hex').slice(0, 16);
   }
 }

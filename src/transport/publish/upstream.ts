@@ -77,8 +77,8 @@ export function upstreamOf(repository: Repository, objects: Objects): Upstream {
 const WAITED_MS = 60_000;
 
 /**
- * Leaves out what has been on the bus and was removed or archived since: an outbox that was restored from a backup still
- * holds what it had published.
+ * Leaves out what has been on the bus and was removed or archived since: an outbox that was restored from a backup
+ * still holds what it had published.
  */
 async function withoutRemoved(
   repository: Repository,
