@@ -2,9 +2,6 @@ import { messageFile } from '../protocol/layout.ts';
 import type { Delivery } from '../protocol/mailbox.ts';
 import type { Transport } from '../transport/transport.ts';
 
-/** The most paths that fit into a command line. */
-export const MAX_ORDERED_PATHS = 1000;
-
 /** Deliveries in the order in which history added their messages, since a commit or the root. */
 export async function inCommitOrder<Found extends Pick<Delivery, 'channel' | 'relPath'>>(
   transport: Pick<Transport, 'order'>,

@@ -1,4 +1,4 @@
-import { CHANNELS, messageFile } from '../../protocol/layout.ts';
+import { messageFile } from '../../protocol/layout.ts';
 import type { Delivery } from '../../protocol/mailbox.ts';
 import type { Located, Message } from '../../protocol/message.ts';
 import { openQuestionsOfBatch } from '../../protocol/causality.ts';
@@ -8,7 +8,6 @@ import type { Transport } from '../../transport/transport.ts';
 import type { MessageReader } from '../../bus/message-reader.ts';
 import type { Beginning } from '../../bus/beginning.ts';
 import { channelIds } from '../../bus/channel-reader.ts';
-import { MAX_ORDERED_PATHS } from '../../bus/commit-order.ts';
 import { OwnMessages } from './own-messages.ts';
 
 interface Sources {
@@ -60,16 +59,7 @@ export async function stillOpen<T extends Located>(
     const unclear = replies.filter(({ relPath }) => most.has(relPath) && !fewest.has(relPath));
     const answers = written.filter(({ message }) => message.re.length > 0);
     const paths = [...unclear, ...answers].map(({ relPath }) => fileOf(relPath));
-    const folders = new Set(paths.map((path) => path.split('/').slice(0, 3).join('/')));
-    const order = await transport.order(
-      since,
-      tip,
-      paths.length <= MAX_ORDERED_PATHS
-        ? paths
-        : folders.size <= MAX_ORDERED_PATHS
-          ? [...folders]
-          : [CHANNELS],
-    );
+    const order = await transport.order(since, tip, paths);
     const position = new Map(order.map((path, index) => [path, index]));
     const at = (relPath: string): number => position.get(fileOf(relPath)) ?? -1;
     left = open((answer, delivered) => at(answer) > at(delivered));
