@@ -28,12 +28,14 @@ async function deliveriesOf(
     transport,
     reader: new MessageReader(transport),
     log: (event) => logged.push(event),
-    known: new Known({
-      outbox,
-      deadLetters: new DeadLetters(host.state),
-      settled: new Settled(host.state),
-      expect: () => undefined,
-    }),
+    known: new Known(
+      {
+        outbox,
+        deadLetters: new DeadLetters(host.state),
+        settled: new Settled(host.state),
+      },
+      () => undefined,
+    ),
     lacking: new Lacking({
       transport,
       reader: new MessageReader(transport),

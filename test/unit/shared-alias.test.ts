@@ -8,7 +8,7 @@ it('a message that two scans find is counted once', async () => {
     written: { look: () => Promise.resolve(new Map()) },
     settled: { back: () => Promise.resolve(new Set()) },
     log: () => undefined,
-  });
+  } as unknown as ConstructorParameters<typeof SharedAliasCheck>[0]);
   for (const numbers of [[1], [1, 2]]) {
     const own = numbers.map((n) => said(n, 'worker', 'alice'));
     await check.look('front', { ...emptyScan(), own: new Map([['general', own]]) });

@@ -3,26 +3,18 @@ import { passed } from '../../crash-points.ts';
 import { messageFile } from '../../protocol/layout.ts';
 import { Mailboxes, type Delivery, type DeliveryState } from '../../protocol/mailbox.ts';
 import type { ActorCursors, Cursors } from '../../state/cursors.ts';
-import type { Settled } from '../../state/settled.ts';
-import type { MessageReader } from '../../bus/message-reader.ts';
 import { continuity } from '../../bus/epochs.ts';
 import type { Known } from './known.ts';
-import type { Lacking } from './lacking.ts';
-import { LostHistory, type LostHistoryParts } from './lost-history.ts';
-import { orRest, catchUp } from './resume.ts';
+import { LostHistory } from './lost-history.ts';
+import { orRest, catchUp, type ResumeApp } from './resume.ts';
 import { lookAtReturned } from './returned.ts';
 import { SharedAliasCheck } from './shared-alias.ts';
 import { ScanReports } from './scan-reports.ts';
 import { scanAdded, scanAgain, scanUnanswered, type Scan } from './scan.ts';
 
-export interface DeliveriesParts extends LostHistoryParts {
-  reader: MessageReader;
+/** What {@link Deliveries} works on. */
+interface DeliveriesApp extends ResumeApp {
   cursors: Cursors;
-  known: Known;
-  settled: Settled;
-  lacking: Lacking;
-  /** New actors start at the tip instead of with their unanswered messages. */
-  fromNow: boolean;
 }
 
 /** The number of held messages that are looked for at a time. */
@@ -39,7 +31,7 @@ const MAX_READ_AGAIN = 100;
 export class Deliveries {
   readonly mailboxes = new Mailboxes();
   readonly aliases: SharedAliasCheck;
-  readonly #parts: DeliveriesParts;
+  readonly #app: DeliveriesApp;
   readonly #active = new Set<string>();
   readonly #lost: LostHistory;
   /** Commits that we have pushed since the bus last answered, in addition to its answer. */
@@ -53,17 +45,17 @@ export class Deliveries {
   #stored: Map<string, ActorCursors> | undefined;
   #saving: Promise<void> = Promise.resolve();
 
-  constructor(parts: DeliveriesParts) {
-    this.#parts = parts;
-    this.reports = new ScanReports(parts.log);
-    this.#lost = new LostHistory(parts);
-    this.aliases = new SharedAliasCheck(parts);
+  constructor(app: DeliveriesApp) {
+    this.#app = app;
+    this.reports = new ScanReports(app.log);
+    this.#lost = new LostHistory(app);
+    this.aliases = new SharedAliasCheck(app);
   }
 
   /** Called before a fetch: its answer must contain what was pushed before. */
   async foresee(): Promise<void> {
     this.#asked = this.#pastTips.length;
-    if (this.mailboxes.scanned === undefined) this.#before ??= await this.#parts.transport.tip();
+    if (this.mailboxes.scanned === undefined) this.#before ??= await this.#app.transport.tip();
   }
 
   /** Serves exactly these actors from now on; scans for new ones up to `tip`. */
@@ -73,7 +65,7 @@ export class Deliveries {
     tip: string,
     isNews: boolean,
   ): Promise<void> {
-    const isRenamed = this.#parts.cursors.moveTo(host);
+    const isRenamed = this.#app.cursors.moveTo(host);
     if (isRenamed) this.#stored = new Map();
     for (const actor of this.#active)
       if (isRenamed || !actors.includes(actor)) this.#active.delete(actor);
@@ -81,12 +73,12 @@ export class Deliveries {
     if (fresh.length === 0) return;
     const before = this.#stored === undefined ? await this.#tipsBefore(tip) : [];
     if (!isNews) this.#pastTips.unshift(...before);
-    this.#stored ??= await this.#parts.cursors.load();
+    this.#stored ??= await this.#app.cursors.load();
     const place = { host, tip, pastTips: isNews ? before : [] };
-    const found = await catchUp(this.#parts, this.#lost, this.#stored, place, fresh);
+    const found = await catchUp(this.#app, this.#lost, this.#stored, place, fresh);
     for (const { since, scan, deliveries, due, isArchived = false, ...known } of found) {
       const recorded = await known.statesOf([...due, ...deliveries]);
-      this.#parts.lacking.deliver(this.mailboxes, due, recorded);
+      this.#app.lacking.deliver(this.mailboxes, due, recorded);
       const stateOf = orRest((one) => (known.isSettled(one) ? 'settled' : recorded(one)));
       this.mailboxes.addScan(since, tip, deliveries, stateOf);
       if (scan !== undefined && isArchived) this.reports.archived(tip, scan);
@@ -95,7 +87,7 @@ export class Deliveries {
       // What was written since the cursor without a record of it: this state is older than the machine.
       if (since !== '') await this.aliases.look(host, scan);
       // What was archived comes back marked.
-      if (!isArchived) await this.#parts.settled.gone(scan.removed);
+      if (!isArchived) await this.#app.settled.gone(scan.removed);
     }
     await this.#lost.over();
     for (const actor of fresh) this.#active.add(actor);
@@ -104,7 +96,7 @@ export class Deliveries {
 
   /** What the bus contained before this process asked it. */
   async #tipsBefore(tip: string): Promise<string[]> {
-    const seen = await this.#parts.cursors.newestSeen();
+    const seen = await this.#app.cursors.newestSeen();
     const unseen = await this.#lost.unseen(tip);
     return seen === undefined ? unseen : [seen, this.#before ?? seen, ...unseen];
   }
@@ -145,20 +137,20 @@ export class Deliveries {
     isNews: boolean,
   ): Promise<Scan | undefined> {
     const audience = { host, actors: [...this.#active] };
-    const { known } = this.#parts;
+    const { known } = this.#app;
     const statesOf = await known.states();
     const [history, scan] = await Promise.all([
-      continuity(this.#parts.transport, [...new Set([from, ...pastTips])], tip),
-      scanAdded(this.#parts, audience, from, tip),
+      continuity(this.#app.transport, [...new Set([from, ...pastTips])], tip),
+      scanAdded(this.#app, audience, from, tip),
     ]);
     if (history.kind === 'rewritten')
       return isNews ? this.#afterRewrite(audience, history.lost, tip, scan) : undefined;
     if (history.kind === 'archived') this.reports.archived(tip, scan);
-    else await this.#parts.settled.gone(scan.removed);
+    else await this.#app.settled.gone(scan.removed);
     await this.aliases.look(host, scan);
-    const { back, open, due } = await lookAtReturned(this.#parts, audience, tip, scan);
+    const { back, open, due } = await lookAtReturned(this.#app, audience, tip, scan);
     const stateOf = await statesOf([...due, ...scan.deliveries]);
-    this.#parts.lacking.deliver(this.mailboxes, due, stateOf);
+    this.#app.lacking.deliver(this.mailboxes, due, stateOf);
     const isHandled = (one: Delivery): boolean => back.has(one) && !open.has(one);
     this.#take(
       from,
@@ -191,8 +183,8 @@ export class Deliveries {
     news: Scan,
   ): Promise<Scan> {
     for (const from of lost) await this.#lost.bringBack(from, tip);
-    const { known, lacking } = this.#parts;
-    const scan = await scanUnanswered(this.#parts, audience, tip);
+    const { known, lacking } = this.#app;
+    const scan = await scanUnanswered(this.#app, audience, tip);
     const due = await lacking.dueFor(audience, tip);
     await lacking.markOpen(scan.deliveries, tip);
     const stateOf = await (await known.states())([...due, ...scan.deliveries]);
@@ -214,8 +206,8 @@ export class Deliveries {
     const pathOf = (item: MessageRef): string => messageFile(item.channel, item.relPath);
     const places = new Map(some.map((item) => [pathOf(item), item]));
     const audience = { host, actors: [...this.#active] };
-    const scan = await scanAgain(this.#parts, audience, tip, [...places.values()]);
-    const standing = await this.#parts.transport.standing(tip, scan.unread.map(pathOf));
+    const scan = await scanAgain(this.#app, audience, tip, [...places.values()]);
+    const standing = await this.#app.transport.standing(tip, scan.unread.map(pathOf));
     for (const item of scan.unread) if (standing.has(pathOf(item))) places.delete(pathOf(item));
     for (const delivery of scan.deliveries) this.mailboxes.release(delivery);
     for (const item of this.mailboxes.awaitingContent())
@@ -225,7 +217,7 @@ export class Deliveries {
 
   /** Marks deliveries as settled for good, and moves the cursors. */
   async settle(actor: string, channel: string, relPaths: readonly string[]): Promise<void> {
-    await this.#parts.settled
+    await this.#app.settled
       .done(actor, channel, relPaths)
       .finally(() => this.leave(actor, channel, relPaths));
   }
@@ -248,7 +240,7 @@ export class Deliveries {
       this.#stored = new Map(this.#stored);
       for (const actor of this.#active)
         this.#stored.set(actor, { through, channels: this.mailboxes.cursors(actor) });
-      await this.#parts.cursors.save(this.#stored, this.#pastTips.at(-1) ?? through);
+      await this.#app.cursors.save(this.#stored, this.#pastTips.at(-1) ?? through);
     };
     this.#saving = this.#saving.then(write, write);
     return this.#saving;

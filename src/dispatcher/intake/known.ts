@@ -1,15 +1,6 @@
+import type { DispatcherApp } from '../../bus/app.ts';
 import type { Delivery, DeliveryState } from '../../protocol/mailbox.ts';
-import type { DeadLetters } from '../../state/dead-letters.ts';
-import { settledBy, type Outbox, type OutboxEntry } from '../../state/outbox.ts';
-import type { Settled } from '../../state/settled.ts';
-
-export interface KnownParts {
-  outbox: Outbox;
-  deadLetters: DeadLetters;
-  settled: Settled;
-  /** Receives every outbox entry that settles a delivery. */
-  expect: (entry: OutboxEntry) => void;
-}
+import { settledBy, type OutboxEntry } from '../../state/outbox.ts';
 
 /**
  * What this machine's own state knows about deliveries: they are settled, whatever became of their answers
@@ -17,10 +8,16 @@ export interface KnownParts {
  * examined in `still-open.ts`.
  */
 export class Known {
-  readonly #parts: KnownParts;
+  readonly #app: Pick<DispatcherApp, 'outbox' | 'deadLetters' | 'settled'>;
+  readonly #expect: (entry: OutboxEntry) => void;
 
-  constructor(parts: KnownParts) {
-    this.#parts = parts;
+  /** @param expect receives every outbox entry that settles a delivery */
+  constructor(
+    app: Pick<DispatcherApp, 'outbox' | 'deadLetters' | 'settled'>,
+    expect: (entry: OutboxEntry) => void,
+  ) {
+    this.#app = app;
+    this.#expect = expect;
   }
 
   /**
@@ -30,10 +27,10 @@ export class Known {
    * @returns the states of what the scan has found: settled since is settled then
    */
   async states(): Promise<StatesOf> {
-    const { outbox, deadLetters, settled, expect } = this.#parts;
+    const { outbox, deadLetters, settled } = this.#app;
     const running = new Set<string>();
     for (const entry of await outbox.all()) {
-      expect(entry);
+      this.#expect(entry);
       for (const { messages, ...of } of entry.delivery === undefined
         ? []
         : settledBy(entry.delivery))

@@ -1,24 +1,18 @@
+import type { DispatcherApp } from '../../bus/app.ts';
 import { isQuestion, openQuestions } from '../../protocol/causality.ts';
 import { messageFile, placeOf } from '../../protocol/layout.ts';
 import type { Delivery, DeliveryState, Mailboxes } from '../../protocol/mailbox.ts';
 import { placeOfRef } from '../../protocol/reference.ts';
-import type { DeadLetters } from '../../state/dead-letters.ts';
-import type { Outbox } from '../../state/outbox.ts';
-import type { IncompleteRun, Settled } from '../../state/settled.ts';
-import type { Transport } from '../../transport/transport.ts';
-import type { MessageReader } from '../../bus/message-reader.ts';
+import type { IncompleteRun } from '../../state/settled.ts';
 import { questionsOf } from '../../protocol/outgoing.ts';
 import { keyOf } from './known.ts';
 import { scanAgain, type Audience } from './scan.ts';
 import { openAgain } from './still-open.ts';
 
-interface Parts {
-  transport: Transport;
-  reader: MessageReader;
-  settled: Settled;
-  outbox: Outbox;
-  deadLetters: DeadLetters;
-}
+type LackingApp = Pick<
+  DispatcherApp,
+  'transport' | 'reader' | 'settled' | 'outbox' | 'deadLetters'
+>;
 
 /** The most messages recorded for one run, so that others cannot crowd out the rest of the record. */
 const MAX_LACKING = 200;
@@ -35,14 +29,14 @@ type Batch = Pick<IncompleteRun, 'actor' | 'channel' | 'incomplete'>;
  * still open.
  */
 export class Lacking {
-  readonly #parts: Parts;
+  readonly #app: LackingApp;
   /** What is to be handled again. */
   readonly #again = new Set<string>();
   /** What a current run handles: it reads what is there, and reports what it lacked. */
   readonly #underWay = new Set<string>();
 
-  constructor(parts: Parts) {
-    this.#parts = parts;
+  constructor(app: LackingApp) {
+    this.#app = app;
   }
 
   begin(batch: Batch): void {
@@ -56,7 +50,7 @@ export class Lacking {
   /** Called before the outcome of a run is recorded: what it lacked may come back after a crash. */
   async note(run: IncompleteRun): Promise<void> {
     const lacking = run.lacking.slice(0, MAX_LACKING);
-    if (lacking.length > 0) await this.#parts.settled.lacked({ ...run, lacking });
+    if (lacking.length > 0) await this.#app.settled.lacked({ ...run, lacking });
   }
 
   /**
@@ -71,7 +65,7 @@ export class Lacking {
       (_, index) => this.#again.delete(keys[index] ?? '') || isRest,
     );
     if (incomplete.length > 0 && run !== undefined)
-      await this.#parts.settled.again({
+      await this.#app.settled.again({
         ...run,
         incomplete,
         lacking: run.lacking.slice(0, MAX_LACKING),
@@ -85,7 +79,7 @@ export class Lacking {
    * @param lacking paths of messages that may be back; undefined for all that any run lacked
    */
   async dueFor(audience: Audience, tip: string, lacking?: readonly string[]): Promise<Delivery[]> {
-    const runs = (await this.#parts.settled.without(lacking && new Set(lacking))).filter(
+    const runs = (await this.#app.settled.without(lacking && new Set(lacking))).filter(
       ({ actor }) => audience.actors.includes(actor),
     );
     if (runs.length === 0) return [];
@@ -97,7 +91,7 @@ export class Lacking {
       if (!lacked.some((path) => back.has(`${actor} ${path}`))) continue;
       const places = incomplete.map((relPath) => ({ channel, relPath }));
       const free = places.filter((place) => !busy(keyOf({ actor, ...place })));
-      const { deliveries } = await scanAgain(this.#parts, audience, tip, free);
+      const { deliveries } = await scanAgain(this.#app, audience, tip, free);
       for (const one of deliveries)
         if (one.actor === actor) due.set(keyOf(one), { ...one, dealt: true });
     }
@@ -106,13 +100,13 @@ export class Lacking {
 
   /** The messages at these paths that exist and that actors have not answered, nor have on record to have. */
   async #open(audience: Audience, tip: string, paths: readonly string[]): Promise<Set<string>> {
-    const standing = await this.#parts.transport.standing(tip, [...new Set(paths)]);
+    const standing = await this.#app.transport.standing(tip, [...new Set(paths)]);
     const places = [...standing].flatMap((path) => {
       const place = placeOf(path);
       return place.kind === 'message' ? [place] : [];
     });
-    const { deliveries } = await scanAgain(this.#parts, audience, tip, places);
-    const open = [...(await openAgain(this.#parts, deliveries, audience.host, tip))];
+    const { deliveries } = await scanAgain(this.#app, audience, tip, places);
+    const open = [...(await openAgain(this.#app, deliveries, audience.host, tip))];
     const answered = await this.#answered(open);
     return new Set(
       open.flatMap((one) =>
@@ -155,7 +149,7 @@ export class Lacking {
    * since.
    */
   async markOpen(open: readonly Delivery[], tip: string): Promise<void> {
-    await this.#mark([...(await this.#parts.settled.back(open))], tip, (isAgain) => !isAgain);
+    await this.#mark([...(await this.#app.settled.back(open))], tip, (isAgain) => !isAgain);
   }
 
   /** @param isMeant decides by whether it was handled again */
@@ -166,7 +160,7 @@ export class Lacking {
   ): Promise<void> {
     const answers = back.filter(({ message }) => !isQuestion(message));
     if (answers.length === 0) return;
-    const { settled, reader } = this.#parts;
+    const { settled, reader } = this.#app;
     const again = await settled.of('again', answers);
     const silent = await settled.of('silent', answers);
     for (const one of answers) {
@@ -184,7 +178,7 @@ export class Lacking {
 
   /** Those of some questions whose answers are on record, whether or not they are on the bus. */
   async #answered<T extends Place>(questions: readonly T[]): Promise<Set<T>> {
-    const { outbox, settled } = this.#parts;
+    const { outbox, settled } = this.#app;
     const waiting = new Set<string>();
     for (const { delivery, commits } of await outbox.all())
       for (const file of delivery === undefined ? [] : commits.flatMap(({ files }) => files))
@@ -198,7 +192,7 @@ export class Lacking {
 
   async #busy(): Promise<(key: string) => boolean> {
     const letters = new Set<string>();
-    for (const { actor, channel, messages } of await this.#parts.deadLetters.all())
+    for (const { actor, channel, messages } of await this.#app.deadLetters.all())
       for (const key of keysOf({ actor, channel, incomplete: messages })) letters.add(key);
     return (key) => letters.has(key) || this.#again.has(key) || this.#underWay.has(key);
   }

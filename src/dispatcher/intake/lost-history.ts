@@ -1,25 +1,23 @@
+import type { DispatcherApp } from '../../bus/app.ts';
 import type { OutboxEntry } from '../../state/outbox.ts';
 import type { Cursors } from '../../state/cursors.ts';
-import type { Settled } from '../../state/settled.ts';
-import type { Written } from '../../state/written.ts';
 import { leftBehind, replacedBy, stoodBefore } from '../../transport/clone/ref-log.ts';
-import type { LogPlace, RefMove, Transport } from '../../transport/transport.ts';
-import type { Log } from '../../log.ts';
+import type { LogPlace, RefMove } from '../../transport/transport.ts';
 import { vanished, type Vanished } from './vanished.ts';
 
-export interface LostHistoryParts {
-  transport: Transport;
-  log: Log;
-  settled: Pick<Settled, 'gone'>;
+/** What {@link LostHistory} works on. */
+export interface LostHistoryApp extends Pick<
+  DispatcherApp,
+  'transport' | 'written' | 'settled' | 'log'
+> {
   cursors: Pick<Cursors, 'lastMove' | 'setLastMove'>;
-  written: Pick<Written, 'look'>;
   /** Puts all of the entries into the outbox, to be pushed with the next flush. */
   publishAgain: (entries: readonly Omit<OutboxEntry, 'id'>[]) => Promise<void>;
 }
 
 /** Histories that were once on the bus and no longer are. */
 export class LostHistory {
-  readonly #parts: LostHistoryParts;
+  readonly #app: LostHistoryApp;
   /** The last commits of the histories that the current rewrite removed. */
   readonly #seen = new Set<string>();
   /** By the last commit of a history and the tip: what is found is looked at before it is brought back. */
@@ -29,8 +27,8 @@ export class LostHistory {
   /** The last move that was read since then, if a set-back was among them. */
   #last: RefMove | undefined;
 
-  constructor(parts: LostHistoryParts) {
-    this.#parts = parts;
+  constructor(app: LostHistoryApp) {
+    this.#app = app;
   }
 
   /**
@@ -50,7 +48,7 @@ export class LostHistory {
 
   /** What moved the branch since it was looked at, by this process or by one before it. */
   async #moves(): Promise<RefMove[]> {
-    const { transport, cursors } = this.#parts;
+    const { transport, cursors } = this.#app;
     const before = this.#place;
     const { moves, place } = await transport.movesSince(before);
     this.#place = place;
@@ -67,7 +65,7 @@ export class LostHistory {
    */
   async bringBack(from: string, tip: string): Promise<void> {
     if (this.#seen.has(from)) return;
-    const { log, settled, publishAgain } = this.#parts;
+    const { log, settled, publishAgain } = this.#app;
     const { again, back, gone, missing, left } = await this.#vanished(from, tip);
     await settled.gone(missing);
     await publishAgain(again);
@@ -94,12 +92,12 @@ export class LostHistory {
   }
 
   async #compare(from: string, tip: string): Promise<Vanished> {
-    const { moves } = await this.#parts.transport.movesSince();
+    const { moves } = await this.#app.transport.movesSince();
     const lost = { from, before: stoodBefore(moves, from) };
     const next = replacedBy(moves, from);
-    if (next === undefined || next === tip) return vanished(this.#parts, lost, tip);
-    const { takenOut } = await vanished(this.#parts, lost, next);
-    return vanished(this.#parts, lost, tip, { without: takenOut });
+    if (next === undefined || next === tip) return vanished(this.#app, lost, tip);
+    const { takenOut } = await vanished(this.#app, lost, next);
+    return vanished(this.#app, lost, tip, { without: takenOut });
   }
 
   /** Called after the new history was scanned: the same commits may be lost once more. */
@@ -107,7 +105,7 @@ export class LostHistory {
     this.#seen.clear();
     this.#found.clear();
     if (this.#last === undefined) return;
-    await this.#parts.cursors.setLastMove(this.#parts.transport.branch, nameOf(this.#last));
+    await this.#app.cursors.setLastMove(this.#app.transport.branch, nameOf(this.#last));
     this.#last = undefined;
   }
 }

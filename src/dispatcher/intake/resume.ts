@@ -1,21 +1,19 @@
+import type { DispatcherApp } from '../../bus/app.ts';
 import type { Delivery, DeliveryState } from '../../protocol/mailbox.ts';
-import type { Settled } from '../../state/settled.ts';
 import { cursorOf, type ActorCursors } from '../../state/cursors.ts';
 import { continuity } from '../../bus/epochs.ts';
-import type { MessageReader } from '../../bus/message-reader.ts';
 import { messageFile } from '../../protocol/layout.ts';
 import type { Known, StatesOf } from './known.ts';
 import type { Lacking } from './lacking.ts';
-import type { LostHistory, LostHistoryParts } from './lost-history.ts';
+import type { LostHistory, LostHistoryApp } from './lost-history.ts';
 import { lookAtReturned } from './returned.ts';
 import { scanAdded, scanUnanswered, type Scan } from './scan.ts';
 import { OwnMessages } from './own-messages.ts';
 import { byMailbox, stillOpen } from './still-open.ts';
 
-interface ResumeParts extends LostHistoryParts {
-  reader: MessageReader;
+/** What is needed to find out what is to be delivered since a machine was last there. */
+export interface ResumeApp extends LostHistoryApp, Pick<DispatcherApp, 'reader'> {
   known: Known;
-  settled: Settled;
   lacking: Lacking;
   /** New actors start at the tip instead of with their unanswered messages. */
   fromNow: boolean;
@@ -51,13 +49,13 @@ interface Place {
  * a cursor, everything unanswered.
  */
 export async function catchUp(
-  parts: ResumeParts,
+  app: ResumeApp,
   lost: LostHistory,
   stored: ReadonlyMap<string, ActorCursors>,
   place: Place,
   actors: readonly string[],
 ): Promise<Resumed[]> {
-  const { transport, known } = parts;
+  const { transport, known } = app;
   const { host, tip, pastTips } = place;
   const cursors = actors.flatMap((actor) => stored.get(actor) ?? []);
   const commits = new Set(cursors.flatMap(commitsOf).filter((commit) => commit !== ''));
@@ -73,32 +71,32 @@ export async function catchUp(
     const cursor = stored.get(actor);
     // A cursor into a history that no longer exists says nothing.
     if (cursor === undefined || history.kind === 'rewritten') {
-      const isNew = cursor === undefined && parts.fromNow;
-      const scan = isNew ? undefined : await scanUnanswered(parts, audience, tip);
+      const isNew = cursor === undefined && app.fromNow;
+      const scan = isNew ? undefined : await scanUnanswered(app, audience, tip);
       const deliveries = scan?.deliveries ?? [];
       if (scan !== undefined && cursor === undefined)
         scan.cancels = scan.cancels.map((cancel) => ({ ...cancel, unserved: actor }));
-      const due = isNew ? [] : await parts.lacking.dueFor(audience, tip);
-      await parts.lacking.markOpen(deliveries, tip);
+      const due = isNew ? [] : await app.lacking.dueFor(audience, tip);
+      await app.lacking.markOpen(deliveries, tip);
       found.push({ since: '', scan, deliveries, due, statesOf, isSettled: () => false });
       continue;
     }
     for (const commit of commitsOf(cursor)) {
       const isHere = ({ channel }: Delivery): boolean => cursorOf(cursor, channel) === commit;
       if (commit === '') {
-        const scan = await scanUnanswered(parts, audience, tip);
+        const scan = await scanUnanswered(app, audience, tip);
         const deliveries = scan.deliveries.filter(isHere);
-        const due = await parts.lacking.dueFor(audience, tip);
-        await parts.lacking.markOpen(deliveries, tip);
+        const due = await app.lacking.dueFor(audience, tip);
+        await app.lacking.markOpen(deliveries, tip);
         found.push({ since: '', scan, deliveries, due, statesOf, isSettled: () => false });
         continue;
       }
-      const scan = await scanAdded(parts, audience, commit, tip);
+      const scan = await scanAdded(app, audience, commit, tip);
       // The answer to a message that is back may be older than the cursor.
-      const { back, open, due } = await lookAtReturned(parts, audience, tip, scan);
+      const { back, open, due } = await lookAtReturned(app, audience, tip, scan);
       const deliveries = scan.deliveries.filter(isHere);
       const fresh = deliveries.filter((one) => !back.has(one));
-      const opened = await openSince(parts, fresh, scan, { since: commit, tip });
+      const opened = await openSince(app, fresh, scan, { since: commit, tip });
       found.push({
         since: commit,
         scan,
@@ -127,7 +125,7 @@ function commitsOf({ through, channels }: ActorCursors): string[] {
 
 /** What was added since a cursor and was not answered by this host, as far as the record shows. */
 async function openSince(
-  parts: ResumeParts,
+  app: ResumeApp,
   waking: readonly Delivery[],
   scan: Scan,
   { since, tip }: { since: string; tip: string },
@@ -139,7 +137,7 @@ async function openSince(
       message.re.length === 0 ? [messageFile(channel, relPath)] : [],
     ),
   );
-  const ours = await parts.written.look(tasks);
+  const ours = await app.written.look(tasks);
   for (const [channel, messages] of scan.own)
     for (const located of messages) {
       const { from, re } = located.message;
@@ -154,7 +152,7 @@ async function openSince(
   for (const { actor, channel, messages } of byMailbox(waking)) {
     const own = ownOf.get(actor) ?? new OwnMessages();
     const question = { actor, channel, tip, since };
-    for (const one of await stillOpen(parts, question, messages, own)) open.add(one);
+    for (const one of await stillOpen(app, question, messages, own)) open.add(one);
   }
   return open;
 }

@@ -1,16 +1,11 @@
+import type { DispatcherApp } from '../../bus/app.ts';
 import { type MessageRef, messageKey } from '../../protocol/message-ref.ts';
 import type { Delivery } from '../../protocol/mailbox.ts';
-import type { Settled } from '../../state/settled.ts';
-import type { Transport } from '../../transport/transport.ts';
-import type { MessageReader } from '../../bus/message-reader.ts';
 import type { Lacking } from './lacking.ts';
 import { scanAgain, type Audience, type Scan } from './scan.ts';
 import { openAgain } from './still-open.ts';
 
-interface Parts {
-  transport: Transport;
-  reader: MessageReader;
-  settled: Pick<Settled, 'back'>;
+interface ReturnedApp extends Pick<DispatcherApp, 'transport' | 'reader' | 'settled'> {
   lacking: Lacking;
 }
 
@@ -28,16 +23,16 @@ export interface Returned {
  * handled while it was missing.
  */
 export async function lookAtReturned(
-  parts: Parts,
+  app: ReturnedApp,
   audience: Audience,
   tip: string,
   scan: Scan,
 ): Promise<Returned> {
-  const back = await returned(parts, audience, tip, scan);
+  const back = await returned(app, audience, tip, scan);
   if (back.size === 0) return { back, open: back, due: [] };
-  const open = await openAgain(parts, [...back], audience.host, tip);
-  await parts.lacking.markBack(open, tip);
-  return { back, open, due: await parts.lacking.dueFor(audience, tip) };
+  const open = await openAgain(app, [...back], audience.host, tip);
+  await app.lacking.markBack(open, tip);
+  return { back, open, due: await app.lacking.dueFor(audience, tip) };
 }
 
 /**
@@ -47,12 +42,12 @@ export async function lookAtReturned(
  * added to the scan.
  */
 async function returned(
-  parts: Parts,
+  app: ReturnedApp,
   audience: Audience,
   tip: string,
   scan: Scan,
 ): Promise<Set<Delivery>> {
-  const { reader, settled } = parts;
+  const { reader, settled } = app;
   const back = await settled.back(scan.deliveries);
   const found = new Set(scan.deliveries.map(messageKey));
   const places: MessageRef[] = [];
@@ -69,7 +64,7 @@ async function returned(
         )
           places.push({ channel, relPath });
   }
-  const { deliveries } = await scanAgain(parts, audience, tip, places);
+  const { deliveries } = await scanAgain(app, audience, tip, places);
   for (const delivery of deliveries) {
     scan.deliveries.push(delivery);
     back.add(delivery);

@@ -1,15 +1,6 @@
+import type { DispatcherApp } from '../../bus/app.ts';
 import { messageFile } from '../../protocol/layout.ts';
-import type { Log } from '../../log.ts';
-import type { Settled } from '../../state/settled.ts';
-import type { Written } from '../../state/written.ts';
 import type { Scan } from './scan.ts';
-
-interface Parts {
-  written: Pick<Written, 'look'>;
-  /** What was on the bus before. */
-  settled: Pick<Settled, 'back'>;
-  log: Log;
-}
 
 /** Messages under this machine's alias that this machine did not write. */
 export interface SharedAlias {
@@ -26,13 +17,13 @@ export interface SharedAlias {
  * is only reported.
  */
 export class SharedAliasCheck {
-  readonly #parts: Parts;
+  readonly #app: Pick<DispatcherApp, 'written' | 'settled' | 'log'>;
   /** Several scans may find the same message, each from another cursor. */
   readonly #paths = new Set<string>();
   #found: SharedAlias | undefined;
 
-  constructor(parts: Parts) {
-    this.#parts = parts;
+  constructor(app: Pick<DispatcherApp, 'written' | 'settled' | 'log'>) {
+    this.#app = app;
   }
 
   /** What was found since the start; undefined if nothing was found. */
@@ -45,7 +36,7 @@ export class SharedAliasCheck {
     const places = [...own].flatMap(([channel, messages]) =>
       messages.map(({ relPath }) => ({ channel, relPath, path: messageFile(channel, relPath) })),
     );
-    const { written, settled, log } = this.#parts;
+    const { written, settled, log } = this.#app;
     const ours = await written.look(places.map(({ path }) => path));
     const unknown = places.filter(({ path }) => !ours.has(path));
     const back = await settled.back(unknown);

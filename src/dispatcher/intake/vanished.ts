@@ -1,7 +1,8 @@
+import type { App } from '../../bus/app.ts';
 import type { Commit } from '../../protocol/commit.ts';
 import { CHANNELS, channelFile, MEMORIES, placeOf } from '../../protocol/layout.ts';
 import type { OutboxEntry } from '../../state/outbox.ts';
-import type { Writing, Written } from '../../state/written.ts';
+import type { Writing } from '../../state/written.ts';
 import type { Transport } from '../../transport/transport.ts';
 
 /** What a rewritten history has removed. */
@@ -18,11 +19,6 @@ export interface Vanished {
   takenOut: string[];
   /** How many more files this machine wrote than are published again at once: a person judges of them. */
   left: number;
-}
-
-interface Parts {
-  transport: Transport;
-  written: Pick<Written, 'look'>;
 }
 
 /** The most files that are published again, the newest, and their bytes. */
@@ -48,12 +44,11 @@ const MANY_COMMITS = 100_000;
  *   wants back all that is gone, however much it is and whatever is left
  */
 export async function vanished(
-  parts: Parts,
+  { transport, written }: Pick<App, 'transport' | 'written'>,
   { from, before }: { from: string; before: ReadonlySet<string> },
   tip: string,
   { without = [], isAll = false }: { without?: readonly string[]; isAll?: boolean } = {},
 ): Promise<Vanished> {
-  const { transport, written } = parts;
   const isKnown = (await transport.objects.read(`${from}^{commit}`)) !== undefined;
   const stood = isKnown ? await addedFiles(transport, tip, from) : new Map<string, string>();
   const lacked = new Set(stood.keys());

@@ -150,11 +150,8 @@ function intakeOf(
   const lacking = new Lacking(app);
   const deliveries = new Deliveries({
     ...app,
-    known: new Known({
-      ...app,
-      expect: (entry) => {
-        expected.add(entry);
-      },
+    known: new Known(app, (entry) => {
+      expected.add(entry);
     }),
     lacking,
     publishAgain: (entries) =>
