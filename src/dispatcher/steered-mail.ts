@@ -21,22 +21,15 @@ export class SteeredMail {
 
   /** What the run of a job is told. */
   steeringOf(job: Job): RunSteering {
-    const { deliveries, runs, log } = this.#engine;
+    const { mailboxes } = this.#engine.deliveries;
     const { actor, channel } = job;
-    return new RunSteering(
-      {
-        log,
-        note: (run, steered) => runs.note(run, steered),
-        giveBack: (message) => {
-          deliveries.mailboxes.giveBack(actor, channel, [message]);
-          for (const box of deliveries.mailboxes.waiting())
-            for (const one of box.messages)
-              if (one.actor === actor && one.channel === channel && one.relPath === message)
-                this.#ordinary.add(one);
-        },
-      },
-      job,
-    );
+    return new RunSteering(this.#engine, job, (message) => {
+      mailboxes.giveBack(actor, channel, [message]);
+      for (const box of mailboxes.waiting())
+        for (const one of box.messages)
+          if (one.actor === actor && one.channel === channel && one.relPath === message)
+            this.#ordinary.add(one);
+    });
   }
 
   /** Hands over what waits for a run that is under way. */

@@ -1,23 +1,15 @@
+import type { App } from '../bus/app.ts';
 import { CrosstalkError, reasonOf } from '../errors.ts';
 import { placeOf } from '../protocol/layout.ts';
 import { suffixOf } from '../protocol/names.ts';
 import { countOf } from '../protocol/text/amounts.ts';
 import { shown } from '../protocol/text/result.ts';
-import type { Outbox } from '../state/outbox.ts';
 import { acquire, holderOf } from '../state/lock.ts';
-import type { StatePaths } from '../state/state-paths.ts';
-import type { Written } from '../state/written.ts';
 import { leftBehind, stoodBefore } from '../transport/clone/ref-log.ts';
-import type { Transport } from '../transport/transport.ts';
 
-interface Parts {
-  transport: Transport;
-  outbox: Outbox;
-  paths: StatePaths;
-  written: Written;
-  /** Present inside a dispatcher, which looks for itself. */
+/** What looks for lost mail works on; `publish` is there inside a dispatcher, which looks for itself. */
+interface LostMailApp extends Pick<App, 'transport' | 'outbox' | 'paths' | 'written' | 'newId'> {
   publish?: unknown;
-  newId: () => string;
   note: (line: string) => void;
 }
 
@@ -32,7 +24,7 @@ const SHORTEST = 4;
  *
  * @returns how many files were put
  */
-export async function findLostMail(context: Parts): Promise<number> {
+export async function findLostMail(context: LostMailApp): Promise<number> {
   try {
     return await find(context);
   } catch (error) {
@@ -41,7 +33,7 @@ export async function findLostMail(context: Parts): Promise<number> {
   }
 }
 
-async function find(context: Parts): Promise<number> {
+async function find(context: LostMailApp): Promise<number> {
   const { transport, written, outbox, paths } = context;
   const tip = context.publish === undefined ? await transport.tip() : undefined;
   if (tip === undefined || leftBehind((await transport.movesSince()).moves).length === 0) return 0;
@@ -85,12 +77,12 @@ async function find(context: Parts): Promise<number> {
  *
  * @returns how many files these are
  */
-export function decideLoss(parts: Parts, decision: 'republish' | 'accept'): Promise<number> {
-  return whileNothingLeaves(parts, () => decide(parts, decision));
+export function decideLoss(app: LostMailApp, decision: 'republish' | 'accept'): Promise<number> {
+  return whileNothingLeaves(app, () => decide(app, decision));
 }
 
 async function decide(
-  { transport, written, outbox, newId }: Parts,
+  { transport, written, outbox, newId }: LostMailApp,
   decision: 'republish' | 'accept',
 ): Promise<number> {
   const tip = await transport.tip();
@@ -111,7 +103,7 @@ async function decide(
 }
 
 /** Decides while nothing is pushed: what is under way would be on the bus all the same. */
-async function whileNothingLeaves<T>({ paths }: Parts, step: () => Promise<T>): Promise<T> {
+async function whileNothingLeaves<T>({ paths }: LostMailApp, step: () => Promise<T>): Promise<T> {
   const lock = await acquire(paths.root, 'writer', { wait: LOCK_WAIT_MS });
   if (lock.ok) return step().finally(lock.release);
   const { pid, since } = lock.holder;
@@ -129,11 +121,11 @@ async function whileNothingLeaves<T>({ paths }: Parts, step: () => Promise<T>): 
  * @throws CrosstalkError `not_found` or `ambiguous` for what this machine has not written or a name fits twice, `refused` for what is on the bus, or was
  *   never there
  */
-export function forgetMessage(parts: Parts, named: string): Promise<string> {
-  return whileNothingLeaves(parts, () => forget(parts, named));
+export function forgetMessage(app: LostMailApp, named: string): Promise<string> {
+  return whileNothingLeaves(app, () => forget(app, named));
 }
 
-async function forget({ transport, written, outbox }: Parts, named: string): Promise<string> {
+async function forget({ transport, written, outbox }: LostMailApp, named: string): Promise<string> {
   const given = /^[0-9a-f]+$/i.test(named.trim()) ? named.trim().toLowerCase() : named.trim();
   const isNamed = (one: string): boolean => {
     const place = placeOf(one);

@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
 import {
   AnswersElsewhere,
-  type AnswersElsewhereParts,
+  type ElsewhereApp,
 } from '../../src/dispatcher/automation/answers-elsewhere.ts';
 import { Schedules } from '../../src/dispatcher/automation/schedules.ts';
 import { Guards } from '../../src/dispatcher/run/guards.ts';
@@ -89,7 +89,7 @@ it('an answer on which nothing can follow is given up, and tasks follow on those
     newId: () => 'id',
     log: (event: string) => log.push(event),
   };
-  const elsewhere = new AnswersElsewhere(parts as unknown as AnswersElsewhereParts);
+  const elsewhere = new AnswersElsewhere(parts as unknown as ElsewhereApp);
   for (let tick = 1; tick < 5; tick++)
     await expect(elsewhere.follow('mac', 'tip')).rejects.toThrow('no such thing');
   await elsewhere.follow('mac', 'tip');

@@ -13,7 +13,7 @@ import { channelNamed } from '../../protocol/automation/channel-named.ts';
 import type { Channel } from '../../protocol/files/channel.ts';
 import { shown } from '../../protocol/text/result.ts';
 
-export interface AnswersElsewhereParts {
+export interface ElsewhereApp {
   files: Pick<SubscriptionFiles, 'at'>;
   subscriptions: Pick<Subscriptions, 'following'>;
   transport: Pick<Transport, 'changes'>;
@@ -41,14 +41,14 @@ const MOST_BYTES = 64 * 1024 * 1024;
  * task. A subscription begins with what arrives after it.
  */
 export class AnswersElsewhere {
-  readonly #parts: AnswersElsewhereParts;
+  readonly #app: ElsewhereApp;
   #tip: string | undefined;
   #looked: Looked | undefined;
   #tries = 0;
   #problems: readonly SubscriptionProblem[] = [];
 
-  constructor(parts: AnswersElsewhereParts) {
-    this.#parts = parts;
+  constructor(app: ElsewhereApp) {
+    this.#app = app;
   }
 
   /** The files that cannot be followed at the newest commit, and how many were passed over. */
@@ -59,9 +59,9 @@ export class AnswersElsewhere {
   /** Looks at what has arrived up to a commit; nothing is read or written where nothing asks for it. */
   async follow(alias: string, tip: string): Promise<void> {
     if (this.#tip === tip) return;
-    const { record, publish } = this.#parts;
-    const found = await this.#parts.files.at(tip);
-    this.#problems = await problemsOf(found, () => this.#parts.reader.channels(tip));
+    const { record, publish } = this.#app;
+    const found = await this.#app.files.at(tip);
+    this.#problems = await problemsOf(found, () => this.#app.reader.channels(tip));
     const names = found.files.flatMap(({ name, result }) =>
       result.ok && result.value.source.kind === 'answer' && result.value.host === alias
         ? [name]
@@ -82,7 +82,7 @@ export class AnswersElsewhere {
 
   /** Puts the tasks into the outbox, those of each answer as an entry; returns the ids of the entries. */
   async #queue(alias: string, tip: string, { until, names }: Looked): Promise<string[]> {
-    const { subscriptions, outbox, newId, log } = this.#parts;
+    const { subscriptions, outbox, newId, log } = this.#app;
     const fires = (one: { name: string; host?: string }): boolean =>
       one.host === alias && names.includes(one.name);
     const ids: string[] = [];
@@ -117,14 +117,14 @@ export class AnswersElsewhere {
     return (error) => {
       if (isSystemError(error) || ++this.#tries < TRIES) throw error;
       const reason = `nothing follows on ${channel}/${relPath}: ${reasonOf(error)}`;
-      this.#parts.log('subscription_invalid', { reason });
+      this.#app.log('subscription_invalid', { reason });
       return [];
     };
   }
 
   /** The messages with answers that were added between two commits. */
   async *#arrived(from: string, to: string): AsyncGenerator<Answered> {
-    const { transport, reader, log } = this.#parts;
+    const { transport, reader, log } = this.#app;
     const added = new Map<string, string[]>();
     try {
       for await (const changes of transport.changes(from, to))

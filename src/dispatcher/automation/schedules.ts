@@ -14,13 +14,13 @@ import type {
   ScheduleRecords,
 } from '../../state/automation/schedules.ts';
 import { type ScheduleProblem, BrokenFiles } from './broken-files.ts';
-import { channelFor, isOpen, wasSent, type StandingParts } from './standing.ts';
+import { channelFor, isOpen, wasSent, type StandingApp } from './standing.ts';
 import type { FoundSchedules, ScheduleFile } from '../../bus/automation/schedules.ts';
 import type { Log } from '../../log.ts';
 import { Occurrences } from '../../protocol/automation/occurrences.ts';
 import { reachOf, recordOf, type Taking } from './taken.ts';
 
-export interface SchedulesParts extends StandingParts, InForceParts {
+export interface SchedulesApp extends StandingApp, FollowedApp {
   /** Starts to push an entry of the outbox, and waits for nothing. */
   publish: (id: string) => void;
   newId: () => string;
@@ -41,14 +41,14 @@ interface Outcome {
  * is one message.
  */
 export class Schedules {
-  readonly #parts: SchedulesParts;
+  readonly #app: SchedulesApp;
   readonly #inForce: SchedulesInForce;
   /** Why the last occurrence of a schedule could not be sent, by its name. */
   readonly #failing = new Map<string, string>();
 
-  constructor(parts: SchedulesParts) {
-    this.#parts = parts;
-    this.#inForce = new SchedulesInForce(parts);
+  constructor(app: SchedulesApp) {
+    this.#app = app;
+    this.#inForce = new SchedulesInForce(app);
   }
 
   /** When the next one is due; undefined where there is none. */
@@ -83,7 +83,7 @@ export class Schedules {
     // The messages are in the outbox by now. The next round writes the records, and fails as long as it cannot.
     await this.#inForce.keep().catch(() => undefined);
     passed('schedule_recorded');
-    for (const id of queued) this.#parts.publish(id);
+    for (const id of queued) this.#app.publish(id);
   }
 
   /** Deals with one that is due; returns the entry of its message, if it has one. */
@@ -92,7 +92,7 @@ export class Schedules {
     tip: string,
   ): Promise<string | undefined> {
     const { name } = schedule;
-    const now = this.#parts.now().getTime();
+    const now = this.#app.now().getTime();
     const after = SchedulesInForce.dealtWith(record);
     const { due, isMissed } = dueNow(schedule, occurrences, after, now);
     if (due === undefined) {
@@ -105,7 +105,7 @@ export class Schedules {
     const last = new Date(due).toISOString();
     this.#inForce.dealt(name, { ...record, ...outcome, last });
     if (outcome.outcome !== 'refused') this.#failing.delete(name);
-    this.#parts.log('schedule_due', { schedule: name, due: last, ...outcome });
+    this.#app.log('schedule_due', { schedule: name, due: last, ...outcome });
     return id;
   }
 
@@ -115,10 +115,10 @@ export class Schedules {
     { sent, taken }: ScheduleRecord,
     tip: string,
   ): Promise<Outcome> {
-    const { records, outbox, newId } = this.#parts;
-    if (!schedule.overlap && sent !== undefined && (await isOpen(this.#parts, sent, tip)))
+    const { records, outbox, newId } = this.#app;
+    if (!schedule.overlap && sent !== undefined && (await isOpen(this.#app, sent, tip)))
       return { outcome: 'unanswered' };
-    const channel = await channelFor(this.#parts, schedule, tip);
+    const channel = await channelFor(this.#app, schedule, tip);
     if ('problem' in channel) {
       this.#noteFailing(schedule.name, channel.problem);
       return { outcome: 'refused' };
@@ -131,7 +131,7 @@ export class Schedules {
     // Whoever lost its state has lost the key as well, and finds what it sent by what it says. Anybody
     // could write that, so it counts only for what was due before this machine took the schedule over.
     const isBefore = sent === undefined && due <= Date.parse(taken);
-    if (isBefore && (await wasSent(this.#parts, schedule, channel.id, at, tip)))
+    if (isBefore && (await wasSent(this.#app, schedule, channel.id, at, tip)))
       return { outcome: 'sent', sent: ref };
     const id = newId();
     const requires = commit.files.map(({ path }) => ({ path, oid: null }));
@@ -144,11 +144,11 @@ export class Schedules {
   #noteFailing(schedule: string, problem: string): void {
     if (this.#failing.get(schedule) === problem) return;
     this.#failing.set(schedule, problem);
-    this.#parts.log('schedule_failed', { schedule, reason: problem });
+    this.#app.log('schedule_failed', { schedule, reason: problem });
   }
 }
 
-interface InForceParts {
+interface FollowedApp {
   /** Every schedule at a commit; see `ScheduleFiles`. */
   files: (
     tip: string,
@@ -187,7 +187,7 @@ const SET_BACK_MS = 60_000;
  * read and none is written.
  */
 class SchedulesInForce {
-  readonly #parts: InForceParts;
+  readonly #app: FollowedApp;
   #tip: string | undefined;
   #alias: string | undefined;
   /** The files that were followed last, with their objects. */
@@ -203,9 +203,9 @@ class SchedulesInForce {
   /** Whether the records differ from what is on disk. */
   #isChanged = false;
 
-  constructor(parts: InForceParts) {
-    this.#parts = parts;
-    this.#broken = new BrokenFiles(parts.log);
+  constructor(app: FollowedApp) {
+    this.#app = app;
+    this.#broken = new BrokenFiles(app.log);
   }
 
   /** When the first of them is due; undefined where there is none. */
@@ -224,7 +224,7 @@ class SchedulesInForce {
 
   /** Those that are due. */
   due(): { schedule: Schedule; occurrences: Occurrences; record: ScheduleRecord }[] {
-    const now = this.#parts.now().getTime();
+    const now = this.#app.now().getTime();
     return [...this.#planned].flatMap(([name, { next = Infinity, ...planned }]) => {
       const record = this.#records?.get(name);
       return next > now || record === undefined ? [] : [{ ...planned, record }];
@@ -260,7 +260,7 @@ class SchedulesInForce {
 
   /** Follows what the files of a commit say, and the clock. */
   async follow(alias: string, tip: string): Promise<void> {
-    const { files: read, now } = this.#parts;
+    const { files: read, now } = this.#app;
     if (this.#tip !== tip || this.#alias !== alias) {
       const { files, beyond } = await read(tip, () => this.#load());
       this.#beyond = beyond;
@@ -279,11 +279,11 @@ class SchedulesInForce {
   }
 
   async #load(): Promise<Map<string, ScheduleRecord>> {
-    return (this.#records ??= await this.#parts.records.load());
+    return (this.#records ??= await this.#app.records.load());
   }
 
   async #save(): Promise<void> {
-    await this.#parts.records.save(this.#records ?? new Map());
+    await this.#app.records.save(this.#records ?? new Map());
     this.#isChanged = false;
   }
 
@@ -305,14 +305,14 @@ class SchedulesInForce {
         broken.note(alias, file, result.problems, isKnown);
       } else if (result.value.host === alias) {
         kept.add(name);
-        const isFollowed = zoneOf(result.value, this.#parts.zone.name) !== undefined;
+        const isFollowed = zoneOf(result.value, this.#app.zone.name) !== undefined;
         if (!isFollowed)
-          broken.note(alias, file, [`${this.#parts.zone.problem}; add a timezone`], isFollowed);
+          broken.note(alias, file, [`${this.#app.zone.problem}; add a timezone`], isFollowed);
         if (known?.text !== text || !this.#isChecked)
           takings.push({ file, schedule: result.value, known });
       }
     }
-    const now = this.#parts.now();
+    const now = this.#app.now();
     const written = await this.#written(tip, takings, now);
     for (const taking of takings) {
       const { name, path } = taking.file;
@@ -322,7 +322,7 @@ class SchedulesInForce {
       this.#plan(name, record);
       this.#isChanged = true;
       const next = this.#planned.get(name)?.next;
-      this.#parts.log('schedule_loaded', {
+      this.#app.log('schedule_loaded', {
         schedule: name,
         path,
         ...(next !== undefined && { next: new Date(next).toISOString() }),
@@ -342,7 +342,7 @@ class SchedulesInForce {
     if (takings.length === 0) return new Map();
     const since = Math.min(...takings.map((taking) => reachOf(taking, now)));
     const paths = takings.map(({ file }) => file.path);
-    return this.#parts.committedSince(tip, paths, new Date(since));
+    return this.#app.committedSince(tip, paths, new Date(since));
   }
 
   #plan(name: string, record: ScheduleRecord): void {
@@ -361,7 +361,7 @@ class SchedulesInForce {
     const parsed = parseSchedule(text, name);
     if (!parsed.ok) return undefined;
     const schedule = parsed.value;
-    const zone = zoneOf(schedule, this.#parts.zone.name);
+    const zone = zoneOf(schedule, this.#app.zone.name);
     if (zone === undefined) return undefined;
     return { text, schedule, occurrences: new Occurrences(schedule, zone) };
   }
@@ -371,11 +371,11 @@ class SchedulesInForce {
    * nothing had been. Where it was ahead by less, the schedule waits until it is as late again.
    */
   #corrected(name: string, record: ScheduleRecord): ScheduleRecord {
-    const now = this.#parts.now();
+    const now = this.#app.now();
     if (SchedulesInForce.dealtWith(record) <= now.getTime() + DAY_MS) return record;
     const { last, ...rest } = record;
     const corrected = { ...rest, since: now.toISOString() };
-    if (last !== undefined) this.#parts.log('clock_set_back', { schedule: name, last });
+    if (last !== undefined) this.#app.log('clock_set_back', { schedule: name, last });
     this.#records?.set(name, corrected);
     this.#isChanged = true;
     return corrected;

@@ -6,7 +6,7 @@ import type { Channel } from '../../protocol/files/channel.ts';
 import { relPathAt } from '../../protocol/names.ts';
 import type { Outbox } from '../../state/outbox.ts';
 
-export interface StandingParts {
+export interface StandingApp {
   reader: Pick<MessageReader, 'channels' | 'message' | 'since'>;
   /** The deliveries of a channel that are not settled here, by their relPaths. */
   unsettled: (channel: string) => string[];
@@ -23,7 +23,7 @@ const OPEN_MS = 24 * 3_600_000;
 
 /** The channel of a schedule at a commit, or why there is none. */
 export async function channelFor(
-  { reader, usualChannel }: StandingParts,
+  { reader, usualChannel }: StandingApp,
   { channel }: Schedule,
   tip: string,
 ): Promise<{ id: string } | { problem: string }> {
@@ -41,7 +41,7 @@ export async function channelFor(
  * @param sent as `<channel id>/<relPath>`
  */
 export async function isOpen(
-  { outbox, unsettled, reader, now }: StandingParts,
+  { outbox, unsettled, reader, now }: StandingApp,
   sent: string,
   tip: string,
 ): Promise<boolean> {
@@ -65,7 +65,7 @@ export async function isOpen(
 
 /** Whether an occurrence is on the bus already, sent by this host with a key that it has lost since. */
 export async function wasSent(
-  { reader }: StandingParts,
+  { reader }: StandingApp,
   { name, host }: Schedule,
   channel: string,
   due: Date,

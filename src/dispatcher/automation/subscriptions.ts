@@ -20,7 +20,7 @@ import type { Commit } from '../../protocol/commit.ts';
 import type { Located } from '../../protocol/message.ts';
 import { outgoing } from '../../protocol/outgoing.ts';
 
-export interface SubscriptionsParts {
+export interface SubscriptionsApp {
   files: Pick<SubscriptionFiles, 'at'>;
   reader: Pick<MessageReader, 'chain' | 'channels' | 'text'>;
   /**
@@ -56,11 +56,11 @@ const WAIT_MS = 500;
  * tasks go into the outbox entry of the answer.
  */
 export class Subscriptions {
-  readonly #parts: SubscriptionsParts;
+  readonly #app: SubscriptionsApp;
   readonly #said = new Set<string>();
 
-  constructor(parts: SubscriptionsParts) {
-    this.#parts = parts;
+  constructor(app: SubscriptionsApp) {
+    this.#app = app;
   }
 
   /**
@@ -81,7 +81,7 @@ export class Subscriptions {
         return await this.following(host, tip, answers, here);
       } catch (error) {
         const reason = reasonOf(error);
-        this.#parts.log('internal_error', { error: `subscriptions: ${reason}` });
+        this.#app.log('internal_error', { error: `subscriptions: ${reason}` });
         if (tries === TRIES || signal.aborted) return [];
         await sleep(WAIT_MS, undefined, { signal }).catch(() => undefined);
       }
@@ -106,7 +106,7 @@ export class Subscriptions {
           source.name === message.from && !found.some(({ subscription }) => subscription === name),
       );
       if (!left.some(fires)) continue;
-      const lookup = await this.#parts.reader.chain(tip, channel, [answer]);
+      const lookup = await this.#app.reader.chain(tip, channel, [answer]);
       if (!isFinalAnswer(message, lookup)) continue;
       const fired = firedBehind(answer, lookup);
       const matching = await matched(
@@ -125,7 +125,7 @@ export class Subscriptions {
 
   /** Which subscriptions can be followed at a commit; each that cannot is logged once. */
   async #inForce(tip: string): Promise<Subscribed[]> {
-    const { files, beyond } = await this.#parts.files.at(tip);
+    const { files, beyond } = await this.#app.files.at(tip);
     if (beyond > 0)
       this.#say('beyond', {
         reason: `${String(beyond)} files of local/subscriptions were passed over: there are too many`,
@@ -146,13 +146,12 @@ export class Subscriptions {
   ): Promise<FollowUp[]> {
     const { name, channel: wanted, once } = subscription;
     const marker = once ? onceMarker(subscription) : undefined;
-    if (marker !== undefined && (await this.#parts.reader.text(tip, marker)) !== undefined)
-      return [];
+    if (marker !== undefined && (await this.#app.reader.text(tip, marker)) !== undefined) return [];
     const { channel: home, relPath: answered, message: said } = answer;
     const target =
       wanted === undefined
         ? { id: home }
-        : channelNamed(await this.#parts.reader.channels(tip), wanted);
+        : channelNamed(await this.#app.reader.channels(tip), wanted);
     if ('problem' in target) {
       this.#say(`${name} ${target.problem}`, { subscription: name, reason: target.problem });
       return [];
@@ -161,7 +160,7 @@ export class Subscriptions {
     const happening = { kind: 'answer' as const, channel: home, answer };
     const task = taskOf(subscription, happening, { channel: target.id, at, host, allowance });
     const cause = `${home}/${answered}`;
-    const suffix = this.#parts.suffixOf(`${name} ${cause}`);
+    const suffix = this.#app.suffixOf(`${name} ${cause}`);
     const { relPath, commit } = outgoing(task, target.id, host, suffix);
     const marked = marker === undefined ? commit : onceOnly(commit, marker, `fired ${name}`);
     return [{ subscription: name, cause, channel: target.id, relPath, commit: marked }];
@@ -170,7 +169,7 @@ export class Subscriptions {
   #say(what: string, facts: Record<string, unknown>): void {
     if (this.#said.has(what)) return;
     this.#said.add(what);
-    this.#parts.log('subscription_invalid', facts);
+    this.#app.log('subscription_invalid', facts);
   }
 }
 

@@ -4,7 +4,6 @@ import { messageFile } from '../../protocol/layout.ts';
 import { Mailboxes, type Delivery, type DeliveryState } from '../../protocol/mailbox.ts';
 import type { ActorCursors, Cursors } from '../../state/cursors.ts';
 import { continuity } from '../../bus/epochs.ts';
-import type { Known } from './known.ts';
 import { LostHistory } from './lost-history.ts';
 import { orRest, catchUp, type ResumeApp } from './resume.ts';
 import { lookAtReturned } from './returned.ts';
@@ -26,7 +25,7 @@ const MAX_READ_AGAIN = 100;
  * Crash order: a delivery leaves its mailbox (`settle`) only after its outcome is durable, as a
  * reply on the remote, a dead letter, or a recorded silence. Cursors are computed from the
  * mailboxes and saved after that. So after a crash before the save, the next start looks again at messages
- * after the older cursor, where {@link Known} and the actor's own answers show what is handled.
+ * after the older cursor, where `Known` and the actor's own answers show what is handled.
  */
 export class Deliveries {
   readonly mailboxes = new Mailboxes();

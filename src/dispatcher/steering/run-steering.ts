@@ -1,6 +1,6 @@
+import type { DispatcherApp } from '../../bus/app.ts';
 import { passed } from '../../crash-points.ts';
 import { reasonOf } from '../../errors.ts';
-import type { Log } from '../../log.ts';
 import { MAX_STEERED, type Steered } from '../../protocol/talk.ts';
 import type { Reached } from '../../runner/runner.ts';
 
@@ -13,14 +13,6 @@ export interface SteeredRun {
   /** The commit at which its messages are read. */
   tip: string;
   messages: string[];
-}
-
-export interface RunSteeringParts {
-  log: Log;
-  /** Writes down what the run has, durably. */
-  note: (run: SteeredRun, steered: readonly Steered[]) => Promise<void>;
-  /** Makes a message one that waits for a run of its own. */
-  giveBack: (message: string) => void;
 }
 
 const LATE = 'the run had come to its end';
@@ -39,7 +31,8 @@ export type Tell = (message: string) => Promise<Reached | { no: string }>;
 export class RunSteering {
   /** What has gone into the run. */
   taken: readonly Steered[] = [];
-  readonly #parts: RunSteeringParts;
+  readonly #app: Pick<DispatcherApp, 'runs' | 'log'>;
+  readonly #giveBack: (message: string) => void;
   readonly #run: SteeredRun;
   #tell: Tell | undefined;
   #hasBegun: () => void = () => undefined;
@@ -51,8 +44,14 @@ export class RunSteering {
   /** The messages for which the agent was ended. */
   #endedFor: string[] = [];
 
-  constructor(parts: RunSteeringParts, run: SteeredRun) {
-    this.#parts = parts;
+  /** @param giveBack makes a message one that waits for a run of its own */
+  constructor(
+    app: Pick<DispatcherApp, 'runs' | 'log'>,
+    run: SteeredRun,
+    giveBack: (message: string) => void,
+  ) {
+    this.#app = app;
+    this.#giveBack = giveBack;
     this.#run = run;
   }
 
@@ -136,7 +135,7 @@ export class RunSteering {
       if (reached === 'ended') this.#endedFor.push(message);
       const { id, actor, channel } = this.#run;
       this.taken = [...this.taken, { message, how, run: id }];
-      this.#parts.log('steered', { id, actor, channel, message, how });
+      this.#app.log('steered', { id, actor, channel, message, how });
     }
     // The answer says what it took; this is for whoever asks meanwhile.
     await this.#note().catch(() => undefined);
@@ -144,15 +143,15 @@ export class RunSteering {
   }
 
   #note(): Promise<void> {
-    return this.#parts.note(this.#run, this.taken);
+    return this.#app.runs.note(this.#run, this.taken);
   }
 
   #leave(message: string, reason: string): void {
     const { id, actor, channel, messages } = this.#run;
     const at = messages.indexOf(message);
     if (at >= 0) messages.splice(at, 1);
-    this.#parts.log('steering_late', { id, actor, channel, message, reason });
-    this.#parts.giveBack(message);
+    this.#app.log('steering_late', { id, actor, channel, message, reason });
+    this.#giveBack(message);
   }
 
   #newBegun(): Promise<void> {
