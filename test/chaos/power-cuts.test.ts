@@ -50,7 +50,7 @@ function torn(before: Buffer, after: Buffer, random: Random): Buffer {
 
 it(
   'a power cut in the middle of a commit loses nothing that was recorded before, and no run is paid for twice',
-  { tags: 'sampled', timeout: 20_000 + CUTS * 4000 },
+  { tags: 'sampled', timeout: 60_000 + CUTS * 6000 },
   async () => {
     const machine = new FaultyMachine();
     await machine.open();
