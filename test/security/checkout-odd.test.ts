@@ -4,8 +4,10 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
@@ -184,4 +186,29 @@ it('what the operator makes or changes after git has looked is not overwritten o
   expect(readFileSync(file, 'utf8')).toBe('mine!!\n');
   expect(await moveIn(staging, dir, { gone: [], seen: stampsOf(dir, old), paths })).toBe(true);
   expect(readFileSync(file, 'utf8')).toBe('arrives\n');
+});
+
+it('a folder on another disk than the git directory loses no file of any name', async ({
+  skip,
+}) => {
+  const dir = new Bus().root;
+  const device = (path: string): number | undefined =>
+    statSync(path, { throwIfNoEntry: false })?.dev;
+  const disk = ['/dev/shm', '/var/tmp'].find(
+    (path) => existsSync(path) && device(path) !== device(dir),
+  );
+  if (disk === undefined) return skip('there is only one disk');
+  const tree = mkdtempSync(join(disk, 'crosstalk-'));
+  try {
+    writeFileSync(join(tree, 'a.md'), 'arrives\n');
+    writeFileSync(join(dir, 'a.md.crosstalk'), 'mine\n');
+    const before = readdirSync(dir);
+    const moved = { gone: [], seen: new Map<string, string>(), paths: ['a.md'] };
+    expect(await moveIn({ tree, index: '', stamp: '' }, dir, moved)).toBe(true);
+    expect(readFileSync(join(dir, 'a.md'), 'utf8')).toBe('arrives\n');
+    expect(readFileSync(join(dir, 'a.md.crosstalk'), 'utf8')).toBe('mine\n');
+    expect(readdirSync(dir).sort()).toEqual([...before, 'a.md'].sort());
+  } finally {
+    rmSync(tree, { recursive: true });
+  }
 });

@@ -5,6 +5,7 @@ import {
   cpSync,
   lstatSync,
   mkdirSync,
+  mkdtempSync,
   readdirSync,
   readFileSync,
   readlinkSync,
@@ -186,9 +187,13 @@ function put(staged: string, target: string): void {
   } catch (error) {
     if (!hasCode(error, 'EXDEV')) throw error;
     // The folder is on another disk than the git directory.
-    const beside = `${target}.crosstalk`;
-    cpSync(staged, beside, { recursive: true });
-    renameSync(beside, target);
+    const beside = mkdtempSync(join(dirname(target), '.crosstalk-'));
+    try {
+      cpSync(staged, join(beside, 'copy'), { recursive: true });
+      renameSync(join(beside, 'copy'), target);
+    } finally {
+      rmSync(beside, { recursive: true, force: true });
+    }
   }
 }
 
