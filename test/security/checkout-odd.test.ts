@@ -4,13 +4,16 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { findPipe } from '../../src/transport/checkout/pipes.ts';
+import { moveIn, stampsOf } from '../../src/transport/checkout/staging.ts';
 import { Bus, type Host } from '../support/bus.ts';
 import { git } from '../support/git.ts';
 import { push } from '../support/push.ts';
@@ -137,4 +140,75 @@ it('a named pipe that a run puts into the checkout is named, and not waited for 
   expect(await sync(host)).toContain('Checkout: forwarded');
   expect(read(host, 'local/a.md')).toBe('after\n');
   expect(git(host.dir, 'status', '--porcelain')).toBe('');
+});
+
+it('a change of the operator’s in a file that git is told to assume unchanged is kept', async () => {
+  const host = await new Bus().host('front', { worker: 'true' });
+  push(host, [
+    ['100644', 'one\n', 'local/changed.md'],
+    ['100644', 'one\n', 'local/removed.md'],
+    ['100644', 'one\n', 'local/clean.md'],
+  ]);
+  await sync(host);
+  const flagged = ['local/changed.md', 'local/removed.md', 'local/clean.md'];
+  git(host.dir, 'update-index', '--assume-unchanged', ...flagged);
+  push(host, [['100644', 'two\n', 'local/clean.md']]);
+  expect(await sync(host)).toContain('Checkout: forwarded');
+  expect(read(host, 'local/clean.md')).toBe('two\n');
+  for (const [path, entry] of [
+    ['local/changed.md', ['100644', 'two\n', 'local/changed.md']],
+    ['local/removed.md', ['0', '', 'local/removed.md']],
+  ] as const) {
+    writeFileSync(join(host.dir, path), 'mine\n');
+    push(host, [[...entry]]);
+    expect(await sync(host)).toContain(`uncommitted changes: ${path}`);
+    expect(read(host, path)).toBe('mine\n');
+    writeFileSync(join(host.dir, path), 'one\n');
+    expect(await sync(host)).toContain('Checkout: forwarded');
+  }
+});
+
+it('what the operator makes or changes after git has looked is not overwritten or removed', async () => {
+  const root = new Bus().root;
+  const [tree, dir] = [join(root, 'tree'), join(root, 'dir')];
+  for (const folder of [tree, dir]) mkdirSync(folder);
+  const staging = { tree, index: '', stamp: '' };
+  const file = join(dir, 'a.md');
+  const old = { replaced: new Set(['a.md']), gone: new Set<string>() };
+  writeFileSync(file, 'theirs\n');
+  const seen = stampsOf(dir, old);
+  writeFileSync(join(tree, 'a.md'), 'arrives\n');
+  const paths = ['a.md'];
+  writeFileSync(file, 'mine!!\n');
+  expect(await moveIn(staging, dir, { gone: [], seen, paths })).toBe(false);
+  expect(await moveIn(staging, dir, { gone: paths, seen, paths: [] })).toBe(false);
+  expect(await moveIn(staging, dir, { gone: [], seen: new Map(), paths })).toBe(false);
+  expect(readFileSync(file, 'utf8')).toBe('mine!!\n');
+  expect(await moveIn(staging, dir, { gone: [], seen: stampsOf(dir, old), paths })).toBe(true);
+  expect(readFileSync(file, 'utf8')).toBe('arrives\n');
+});
+
+it('a folder on another disk than the git directory loses no file of any name', async ({
+  skip,
+}) => {
+  const dir = new Bus().root;
+  const device = (path: string): number | undefined =>
+    statSync(path, { throwIfNoEntry: false })?.dev;
+  const disk = ['/dev/shm', '/var/tmp'].find(
+    (path) => existsSync(path) && device(path) !== device(dir),
+  );
+  if (disk === undefined) return skip('there is only one disk');
+  const tree = mkdtempSync(join(disk, 'crosstalk-'));
+  try {
+    writeFileSync(join(tree, 'a.md'), 'arrives\n');
+    writeFileSync(join(dir, 'a.md.crosstalk'), 'mine\n');
+    const before = readdirSync(dir);
+    const moved = { gone: [], seen: new Map<string, string>(), paths: ['a.md'] };
+    expect(await moveIn({ tree, index: '', stamp: '' }, dir, moved)).toBe(true);
+    expect(readFileSync(join(dir, 'a.md'), 'utf8')).toBe('arrives\n');
+    expect(readFileSync(join(dir, 'a.md.crosstalk'), 'utf8')).toBe('mine\n');
+    expect(readdirSync(dir).sort()).toEqual([...before, 'a.md'].sort());
+  } finally {
+    rmSync(tree, { recursive: true });
+  }
 });

@@ -93,6 +93,13 @@ describe('a channel', () => {
       problems: ['the frontmatter is not valid YAML: an alias refers to itself'],
     });
   });
+  it('whose header gives a field a second time by an alias, or a key that is a list, is unreadable', () => {
+    for (const header of ['&k name: "a"\n*k : "b"\n', '? [name]\n: "a"\n'])
+      expect(parseChannel(`---\n${header}---\n`, id)).toMatchObject({
+        ok: false,
+        problems: [expect.stringContaining('a key is not a text at line')],
+      });
+  });
   it('needs a name and a parent that is an id', () => {
     expect(parseChannel('---\nparent: general\n---\n', id)).toEqual({
       ok: false,

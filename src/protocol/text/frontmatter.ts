@@ -1,6 +1,7 @@
 import matter from 'gray-matter';
 import {
   isCollection,
+  isNode,
   isPair,
   isScalar,
   Lexer,
@@ -70,8 +71,12 @@ export function parseFields(header: string): HeaderFields {
       if (path.filter(isCollection).length >= MAX_NESTING) throw new Error(TOO_DEEP);
       const seen = new Set<unknown>();
       for (const item of items) {
-        if (!isPair(item) || !isScalar(item.key)) continue;
-        const { value, range } = item.key;
+        if (!isPair(item)) continue;
+        // An alias could be the name of another key, and a list or mapping is none.
+        const { key } = item;
+        if (!isScalar(key))
+          throw refused('a key is not a text', isNode(key) ? key.range?.[0] : undefined);
+        const { value, range } = key;
         if (seen.has(value ?? '')) throw refused('Map keys must be unique', range?.[0]);
         seen.add(value ?? '');
       }

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { join } from 'node:path';
 import { CrosstalkError } from '../../errors.ts';
+import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { fileStamp } from '../clone/clone.ts';
 import type { Repository } from '../clone/handle.ts';
 import { replace } from '../clone/own-git.ts';
@@ -21,9 +22,12 @@ import { prepareClone } from './sparse.ts';
 import {
   arrivals,
   clearStaging,
+  holds,
   makePlain,
   moveIn,
   stage,
+  stampOf,
+  stampsOf,
   type Old,
   type Staging,
 } from './staging.ts';
@@ -128,6 +132,7 @@ async function moveFiles(
   makePlain(staging, staging.tree, unusual);
   const old = await oldFiles(repository, plan);
   if (typeof old === 'string') return left(old);
+  const seen = stampsOf(clone.dir, old);
   if (old.gone.size + old.replaced.size > 0) {
     // Since the plan was made, the operator may have changed one of them.
     const again = await statusOf(repository, start);
@@ -141,7 +146,8 @@ async function moveFiles(
     patterns: plan.before,
     to: { from: start, commit: tip, folders },
   });
-  await moveIn(staging, clone.dir, old.gone, found.paths);
+  if (!(await moveIn(staging, clone.dir, { gone: old.gone, seen, paths: found.paths })))
+    return undefined;
   makePlain(staging, clone.dir, unusual);
   if (head === tip) return true;
   const ref = `refs/heads/${branch}`;
@@ -153,12 +159,15 @@ async function moveFiles(
 }
 
 const SUBMODULE = '160000';
+/** An entry of the index as git lists it; a lower-case letter stands for what is assumed unchanged. */
+const LISTED = /^(\S) \d+ ([0-9a-f]+) \d\t(.+)$/s;
 
 /**
  * The files of the bus that are in the checkout and not to stay there as they are. Where somebody
- * else may have moved it, the index tells which of them are not to be shown.
+ * else may have moved it, the index tells which of them are not to be shown. It also tells which
+ * files the operator has told git to assume unchanged: `git status` says nothing of those.
  *
- * @returns why git cannot tell, if so
+ * @returns why the checkout is left, if so
  */
 async function oldFiles(
   repository: Repository,
@@ -169,13 +178,18 @@ async function oldFiles(
   for (const { path, status, mode } of measured.changes)
     if (status !== 'A' && wasShown(path))
       (status === 'D' || mode === SUBMODULE ? gone : replaced).add(path);
-  if (isKnown || start === undefined) return { replaced, gone };
-  const listed = await onCheckout(repository, ['ls-files', '-t', '-z'], { cone: false });
+  const isMoved = !isKnown && start !== undefined;
+  if (!isMoved && replaced.size + gone.size === 0) return { replaced, gone };
+  const listed = await onCheckout(repository, ['ls-files', '-v', '-s', '-z'], { cone: false });
   if (!listed.ok) return listed.failure.reason;
   const own = new Set(changed.map(({ path }) => path));
   for (const line of listed.stdout.toString('utf8').split('\0')) {
-    const path = line.slice('H '.length);
-    if (line.startsWith('H ') && !isShown(path) && !own.has(path)) gone.add(path);
+    const [, tag = '', oid = '', path = ''] = LISTED.exec(line) ?? [];
+    const isPresent = tag === 'H' || tag === 'h';
+    if (isMoved && isPresent && !isShown(path) && !own.has(path)) gone.add(path);
+    const file = join(repository.clone.dir, path);
+    if (tag !== 'h' || !(gone.has(path) || replaced.has(path)) || holds(file, { oid })) continue;
+    if (stampOf(file) !== undefined) return `it has uncommitted changes: ${escapeInvisible(path)}`;
   }
   return { replaced, gone };
 }

@@ -1,4 +1,4 @@
-import { renameSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -103,7 +103,7 @@ export async function whileLocked(
   const { index, lock } = indexOf(repository);
   for (let tries = 1; ; tries++) {
     try {
-      writeFileSync(lock, repository.gitDir, { flag: 'wx', mode: 0o644 });
+      makeLock(lock, repository.gitDir);
       break;
     } catch (error) {
       if (!hasCode(error, 'EEXIST')) return `${lock} cannot be made: ${reasonOf(error)}`;
@@ -118,6 +118,19 @@ export async function whileLocked(
     rmSync(lock, { force: true });
   }
   return undefined;
+}
+
+/** Makes a lock, or leaves none: on a full disk it would be an empty one, which is nobody's. */
+function makeLock(lock: string, owner: string): void {
+  const made = openSync(lock, 'wx', 0o644);
+  try {
+    writeFileSync(made, owner);
+  } catch (error) {
+    rmSync(lock, { force: true });
+    throw error;
+  } finally {
+    closeSync(made);
+  }
 }
 
 /**

@@ -5,6 +5,7 @@ import {
   cpSync,
   lstatSync,
   mkdirSync,
+  mkdtempSync,
   readdirSync,
   readFileSync,
   readlinkSync,
@@ -116,34 +117,68 @@ function firstInside(dir: string, folder: string, gone: ReadonlySet<string>): st
 /** Whether a plain file has the content of another. */
 function isSame(staged: string, file: string): boolean {
   const [one, other] = [lstatSync(staged), lstatSync(file)];
-  if (!other.isFile() || one.size !== other.size) return false;
+  if (!one.isFile() || !other.isFile() || one.size !== other.size) return false;
   return readFileSync(staged).equals(readFileSync(file));
 }
 
 /** Paths that are worked at before whatever else waits in this process. */
 const AT_A_TIME = 200;
 
+/** Changes whenever a file is written or replaced; undefined where nothing is. */
+export function stampOf(file: string): string | undefined {
+  try {
+    const there = lstatSync(file, { bigint: true });
+    return [there.ino, there.size, there.mtimeNs, there.ctimeNs].join(' ');
+  } catch {
+    return undefined;
+  }
+}
+
+/** The stamps of what may be overwritten: taken before git is asked whether the operator changed it. */
+export function stampsOf(
+  dir: string,
+  { replaced, gone }: Old,
+): ReadonlyMap<string, string | undefined> {
+  return new Map([...replaced, ...gone].map((path) => [path, stampOf(join(dir, path))]));
+}
+
 /**
  * Brings into the checkout what was staged. Each file is the old one or the new one at any moment.
- * Nothing is removed through a symlink.
+ * Nothing is removed through a symlink, and no file that is not the one which was `seen`.
+ *
+ * @returns false where the operator has made or changed one of the files meanwhile
  */
 export async function moveIn(
   { tree }: Staging,
   dir: string,
-  gone: Iterable<string>,
-  paths: readonly string[],
-): Promise<void> {
+  {
+    gone,
+    seen,
+    paths,
+  }: {
+    gone: Iterable<string>;
+    seen: ReadonlyMap<string, string | undefined>;
+    paths: readonly string[];
+  },
+): Promise<boolean> {
   let count = 0;
+  const isAsSeen = (path: string): boolean => {
+    const stamp = stampOf(join(dir, path));
+    return stamp === undefined || stamp === seen.get(path);
+  };
   for (const path of gone) {
     if (++count % AT_A_TIME === 0) await setImmediate();
+    if (!isAsSeen(path)) return false;
     remove(dir, path);
   }
   for (const path of paths) {
     if (++count % AT_A_TIME === 0) await setImmediate();
     const [staged, target] = [join(tree, path), join(dir, path)];
     if (atPath(target, { follow: false })?.isDirectory() === true) removeEmpty(target);
+    else if (!isAsSeen(path) && !isSame(staged, target)) return false;
     put(staged, target);
   }
+  return true;
 }
 
 function put(staged: string, target: string): void {
@@ -152,9 +187,13 @@ function put(staged: string, target: string): void {
   } catch (error) {
     if (!hasCode(error, 'EXDEV')) throw error;
     // The folder is on another disk than the git directory.
-    const beside = `${target}.crosstalk`;
-    cpSync(staged, beside, { recursive: true });
-    renameSync(beside, target);
+    const beside = mkdtempSync(join(dirname(target), '.crosstalk-'));
+    try {
+      cpSync(staged, join(beside, 'copy'), { recursive: true });
+      renameSync(join(beside, 'copy'), target);
+    } finally {
+      rmSync(beside, { recursive: true, force: true });
+    }
   }
 }
 
@@ -212,9 +251,9 @@ export function makePlain(
 }
 
 /** Whether a path is a plain file with the content of a blob. */
-export function holds(file: string, { oid, size }: { oid: string; size: number }): boolean {
+export function holds(file: string, { oid, size }: { oid: string; size?: number }): boolean {
   const there = atPath(file, { follow: false });
-  if (there?.isFile() !== true || there.size !== size) return false;
+  if (there?.isFile() !== true || there.size !== (size ?? there.size)) return false;
   return blobId(readFileSync(file), oid.length) === oid;
 }
 
