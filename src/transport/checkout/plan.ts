@@ -54,6 +54,7 @@ const UNDER_WAY = [
   'rebase-merge',
   'rebase-apply',
   'BISECT_LOG',
+  'sequencer',
 ];
 
 /**
