@@ -185,3 +185,16 @@ it(
     expect(git(host.dir, 'status', '--porcelain')).toBe('');
   },
 );
+
+it('a lock for which a full disk has no room is not left behind', async () => {
+  const host = await new Bus().host('front', { worker: 'true' });
+  await host.run('sync');
+  push(host, [['100644', 'new\n', 'local/a.md']]);
+  const full = fileURLToPath(new URL('../support/full-lock.cjs', import.meta.url));
+  const env = { ...host.env, NODE_OPTIONS: `--require ${full}` };
+  const program = new Program({ dir: host.dir, env }, 'sync');
+  await program.ended();
+  expect(program.out).toContain('no space left on device');
+  expect(existsSync(join(host.dir, '.git/index.lock'))).toBe(false);
+  expect((await host.run('sync')).out).toContain('Checkout: forwarded');
+});
