@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { clockOf } from '../../src/operations/clock.ts';
@@ -46,9 +46,12 @@ export function ledgerFile(host: Host): string {
   return join(host.state, 'ledger', `${new Date().toISOString().slice(0, 7)}.jsonl`);
 }
 
-/** The runs of this month, by the ledger of a machine. */
+/** The runs on the bills of a machine, of whatever month: a pass may be of the next one. */
 export function billedRuns(host: Host): LedgerLine[] {
-  if (!existsSync(ledgerFile(host))) return [];
-  const lines = readFileSync(ledgerFile(host), 'utf8').split('\n');
+  const folder = join(host.state, 'ledger');
+  const files = existsSync(folder)
+    ? readdirSync(folder).filter((name) => name.endsWith('.jsonl'))
+    : [];
+  const lines = files.flatMap((name) => readFileSync(join(folder, name), 'utf8').split('\n'));
   return lines.filter((line) => line !== '').map((line) => JSON.parse(line) as LedgerLine);
 }
