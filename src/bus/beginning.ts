@@ -29,7 +29,9 @@ export class Beginning {
 
   /** A commit from before it; undefined where the history begins with it. */
   base(): Promise<string | undefined> {
-    this.#base ??= this.#transport.before(this.#tip, this.#files);
+    this.#base ??= this.#transport.before(this.#tip, (commit) =>
+      this.#transport.hasAny(commit, this.#files),
+    );
     return this.#base;
   }
 

@@ -169,9 +169,9 @@ export abstract class Reading {
   mergeBase(one: string, other: string): Promise<string | undefined> {
     return mergeBase(this.repository.git, one, other);
   }
-  /** The newest commit at which none of some files was there yet; see {@link before}. */
-  before(tip: string, paths: readonly string[]): Promise<string | undefined> {
-    return before(this.repository.git, this.objects, tip, paths);
+  /** The newest commit at which something was not there yet; see {@link before}. */
+  before(tip: string, isThere: (commit: string) => Promise<boolean>): Promise<string | undefined> {
+    return before(this.repository.git, tip, isThere);
   }
   /** Whether any of some files can be read at a commit. */
   hasAny(commit: string, paths: readonly string[]): Promise<boolean> {

@@ -9,6 +9,7 @@ import type { Transport } from '../../transport/transport.ts';
 import type { MessageReader } from '../../bus/message-reader.ts';
 import type { FileRef } from '../../bus/channel-files.ts';
 import { inCommitOrder } from '../../bus/commit-order.ts';
+import { readHosts } from '../../bus/host.ts';
 import { withoutRestored } from '../../bus/epochs.ts';
 import { add, emptyScan, type Scan } from './scan-findings.ts';
 import { OwnMessages } from './own-messages.ts';
@@ -114,11 +115,12 @@ export async function scanUnanswered(
         pending.push(one);
     }
   }
+  const reached = await withoutEarlierBroadcasts(sources, audience.host, tip, pending);
   // What was cancelled long ago is answered by the notice of that.
-  const open = new Set(pending.map(({ relPath }) => relPath));
+  const open = new Set(reached.map(({ relPath }) => relPath));
   scan.cancels = scan.cancels.filter(({ message: { cancels = '' } }) => open.has(cancels));
-  for (const one of unreadFor(audience, scan)) pending.push(one);
-  scan.deliveries = await inCommitOrder(sources.transport, undefined, tip, pending);
+  for (const one of unreadFor(audience, scan)) reached.push(one);
+  scan.deliveries = await inCommitOrder(sources.transport, undefined, tip, reached);
   return scan;
 }
 
@@ -137,6 +139,44 @@ export async function scanAgain(
   const read = await readAll(sources.reader, files, scan);
   scan.deliveries = await route(sources, audience, tip, read, scan);
   return scan;
+}
+
+/**
+ * Leaves out messages to everybody that were written before an actor was declared on this host: `all` reaches those
+ * who were there (pools.md). History decides, since clocks differ; it is asked only where there is such a message.
+ */
+async function withoutEarlierBroadcasts(
+  { transport }: Sources,
+  host: string,
+  tip: string,
+  deliveries: readonly Delivery[],
+): Promise<Delivery[]> {
+  const isBroadcast = ({ actor, message }: Delivery): boolean =>
+    message.to.length > 0 && message.to.every(({ name }) => name !== actor);
+  const fileOf = ({ channel, relPath }: Delivery): string => messageFile(channel, relPath);
+  const earlier = new Set<Delivery>();
+  const broadcasts = deliveries.filter(isBroadcast);
+  for (const actor of new Set(broadcasts.map((one) => one.actor))) {
+    const undeclared = await transport.before(tip, (commit) =>
+      declares(transport, commit, host, actor),
+    );
+    if (undeclared === undefined) continue;
+    const own = broadcasts.filter((one) => one.actor === actor);
+    const standing = await transport.standing(undeclared, own.map(fileOf));
+    for (const one of own) if (standing.has(fileOf(one))) earlier.add(one);
+  }
+  return deliveries.filter((one) => !earlier.has(one));
+}
+
+async function declares(
+  transport: Transport,
+  commit: string,
+  host: string,
+  actor: string,
+): Promise<boolean> {
+  return (await readHosts(transport, commit)).some(
+    ({ result }) => result.ok && result.value.alias === host && result.value.actors.has(actor),
+  );
 }
 
 function unreadFor({ actors }: Audience, { unread }: Scan): Delivery[] {

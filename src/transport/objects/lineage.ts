@@ -64,29 +64,29 @@ const FIRST_LOOK = 256;
 const LOOK_FURTHER = 16;
 
 /**
- * The newest commit on the line of first parents of `tip` at which none of some files was there yet: the
- * difference between it and `tip` holds all that was added since the first of them, whatever any clock said.
+ * Finds the newest commit on the line of first parents of `tip` at which something that has come since, and stayed, was
+ * not there yet: the difference between it and `tip` holds all that was added since, whatever any clock said.
  *
- * @returns undefined where the history begins with one of them
+ * @param isThere whether it is there at a commit
+ * @returns undefined where the history begins with it
  */
 export async function before(
   git: Git,
-  objects: Objects,
   tip: string,
-  paths: readonly string[],
+  isThere: (commit: string) => Promise<boolean>,
 ): Promise<string | undefined> {
   for (let most = FIRST_LOOK; ; most *= LOOK_FURTHER) {
     const args = ['rev-list', '--first-parent', `--max-count=${String(most)}`, tip];
     const line = (await git.must(args)).toString('utf8').trim().split('\n');
     const last = line.length - 1;
-    if (await hasAny(objects, line[last] ?? '', paths)) {
+    if (await isThere(line[last] ?? '')) {
       if (line.length < most) return undefined;
       continue;
     }
     let [newest, oldest] = [0, last];
     while (newest < oldest) {
       const middle = Math.floor((newest + oldest) / 2);
-      if (await hasAny(objects, line[middle] ?? '', paths)) newest = middle + 1;
+      if (await isThere(line[middle] ?? '')) newest = middle + 1;
       else oldest = middle;
     }
     return line[oldest];
