@@ -108,7 +108,7 @@ async function measure(messages: number, rounds: number): Promise<Figure[]> {
 
 /**
  * The headers of so many messages, read as plain words and by YAML alone. An index would take longer by the
- * difference, and the reader of plain words stays while that is more than half of it (decision 7).
+ * difference, and the reader of plain words stays while that is more than half of it (docs/decisions/02-headers-and-sizes.md).
  *
  * @param build milliseconds that the index took
  */

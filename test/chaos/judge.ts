@@ -97,7 +97,7 @@ function isTwins(
 /**
  * Whether a machine may have forgotten what it wrote at the time of a message: its state was restored later, and
  * the branch was set back after the copy was made. What that copy lacks of what is lost then stays lost, and so
- * may what it has, where a later state had published a part of it again (decision 28).
+ * may what it has, where a later state had published a part of it again (docs/decisions/08-history.md).
  */
 function isForgotten({ machines, setBackAt }: World, relPath: string, host?: string): boolean {
   const time = digitsOf(relPath.slice(0, relPath.indexOf('Z')));

@@ -54,7 +54,7 @@ async function inRun(
 
 test('the commands a run has are those of trust.md and no other', () => {
   const has = COMMANDS.filter(({ inRun: given }) => given !== undefined).map(({ name }) => name);
-  // Its agent CLI starts the server that it asks for permission; that can only ask (decision 47).
+  // Its agent CLI starts the server that it asks for permission; that can only ask (docs/decisions/15-gates.md).
   expect(has.sort()).toEqual([...ALLOWED, '__permission'].sort());
 });
 

@@ -81,3 +81,16 @@ it('links between the documents lead somewhere', () => {
   );
   expect(broken).toEqual([]);
 });
+
+it('the index of the decisions lists each page, and comments name pages that exist', () => {
+  const pages = readdirSync(join(root, 'docs/decisions')).filter((name) => name !== 'README.md');
+  const index = readFileSync(join(root, 'docs/decisions/README.md'), 'utf8');
+  expect([...index.matchAll(/\]\((\d\d-[^)]+)\)/g)].map(([, page]) => page)).toEqual(pages.sort());
+  const named = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
+    .filter((name) => /\.tsx?$/.test(name))
+    .flatMap((name) => [
+      ...readFileSync(join(root, 'src', name), 'utf8').matchAll(/docs\/decisions\/([\w-]+\.md)/g),
+    ])
+    .map(([, page = '']) => page);
+  expect(named.filter((page) => !pages.includes(page))).toEqual([]);
+});
