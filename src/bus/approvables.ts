@@ -75,10 +75,7 @@ export interface ProfilesAt {
   tip: string | undefined;
 }
 
-/**
- * Returns the MCP servers of the actors that a host serves, as their profiles name them, as one
- * kind.
- */
+/** Returns the MCP servers of the actors that a host serves, as their profiles name them, as one kind. */
 export async function serversThatWait(
   { transport, approvals: path, home }: Approving,
   { alias, actors }: HostFile,
@@ -118,9 +115,8 @@ export async function serversThatWait(
 }
 
 /**
- * Returns the command line of a server, with everything that can name files: with its variables,
- * which may name code as NODE_OPTIONS does, and with relative paths as paths below `/`, where a
- * server starts.
+ * Returns the command line of a server, with everything that can name files: with its variables, which
+ * may name code as NODE_OPTIONS does, and with relative paths as paths below `/`, where a server starts.
  */
 function lineOf({ command, args, env }: Extract<McpServer, { command: string }>): string {
   const variables = Object.entries(env).map(([name, text]) => `${name}=${text}`);

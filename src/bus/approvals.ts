@@ -41,10 +41,7 @@ interface Found {
 /** A host file with the functions that judge it. */
 export interface JudgedFile {
   file: HostFile;
-  /**
-   * Returns the approvals with which the file would run in its present form, except for refused
-   * parts.
-   */
+  /** Returns the approvals with which the file would run in its present form, except for refused parts. */
   whole: () => Approved;
   /** Returns the file as it is in force here, and the changes that wait. */
   inForce: (approvals: Approvals) => { host: HostFile; held: HeldChange[] };
@@ -96,12 +93,11 @@ export async function weigh(
 }
 
 /**
- * Activates a host file: only approved parts run, unless every change is trusted. The alias is
- * remembered as the one that this clone serves once something of it is approved, or the operator
- * names it.
+ * Activates a host file: only approved parts run, unless every change is trusted. The alias is remembered
+ * as the one that this clone serves once something of it is approved, or the operator names it.
  *
- * @param how `trust`: every change is trusted; `named`: the operator has named this host, so it
- *   replaces the remembered one
+ * @param how `trust`: every change is trusted; `named`: the operator has named this host, so it replaces
+ *   the remembered one
  */
 export async function activate(
   parts: Approving,

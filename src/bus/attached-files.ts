@@ -9,8 +9,8 @@ export type TakenFile = { file: AttachedFile } & (
 );
 
 /**
- * Reads attached files at a commit, one after the other in the order given, and verifies each: its
- * size before any of it is read, and then its SHA-256. No claim of a message or a tree is trusted.
+ * Reads attached files at a commit, one after the other in the order given, and verifies each: its size
+ * before any of it is read, and then its SHA-256. No claim of a message or a tree is trusted.
  */
 export async function* takeFiles(
   transport: Transport,

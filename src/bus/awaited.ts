@@ -3,10 +3,7 @@ import type { Failure } from '../transport/transport.ts';
 /** The result of one outbox entry: it is on the remote, or still in the outbox with the reason. */
 export type PublishOutcome = { published: true } | { published: false; failure: Failure };
 
-/**
- * The callers that wait for entries: several may wait for one, such as the run that wrote it and a
- * `sync`.
- */
+/** The callers that wait for entries: several may wait for one, such as the run that wrote it and a `sync`. */
 export class Awaited {
   readonly #waiting = new Map<string, ((outcome: PublishOutcome) => void)[]>();
 

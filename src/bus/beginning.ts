@@ -4,9 +4,9 @@ import type { Transport } from '../transport/transport.ts';
 const MAX_FILES = 8;
 
 /**
- * The start of something, usually a thread, for code that reads what was written since. Its day
- * alone is not enough, since a clock may be days behind: a message of such a machine has an older
- * name than the one that it answers. So files added to git since count as well.
+ * The start of something, usually a thread, for code that reads what was written since. Its day alone is
+ * not enough, since a clock may be days behind: a message of such a machine has an older name than the
+ * one that it answers. So files added to git since count as well.
  */
 export class Beginning {
   /** The oldest message by name; everything of the day before it, and later, is read. */

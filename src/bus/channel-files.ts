@@ -6,8 +6,7 @@ import type { Beginning } from './beginning.ts';
 /**
  * Lists the files of a channel at a commit, by path, some at a time.
  *
- * @param from a relPath: only files from the day before it on, because clocks differ; undefined for
- *   all
+ * @param from a relPath: only files from the day before it on, because clocks differ; undefined for all
  */
 export async function* channelFiles(
   transport: Transport,
@@ -23,10 +22,7 @@ export async function* channelFiles(
   for (const one of folders) yield* transport.walk(commit, one);
 }
 
-/**
- * Lists the files of a channel at a commit that were added since something started, or are as new
- * by name.
- */
+/** Lists the files of a channel at a commit that were added since something started, or are as new by name. */
 export async function* filesSince(
   transport: Transport,
   commit: string,

@@ -7,10 +7,7 @@ import type { MessageReader } from './message-reader.ts';
 import type { Beginning } from './beginning.ts';
 import { NamesRoom } from './names-room.ts';
 
-/**
- * Maximum number of messages whose links are cached, of all channels together; each takes some 500
- * bytes.
- */
+/** Maximum number of messages whose links are cached, of all channels together; each takes some 500 bytes. */
 const MAX_KEPT = 200_000;
 
 /** Headers of messages, without their texts, at a commit. */
@@ -26,8 +23,8 @@ export interface Headers<T extends Located> {
 }
 
 /**
- * Whether headers contain everything since something started: its day, and files added since a
- * commit before it.
+ * Whether headers contain everything since something started: its day, and files added since a commit
+ * before it.
  */
 export async function reachesBack<T extends Located>(
   { from, base }: Headers<T>,
@@ -67,10 +64,10 @@ export async function updated<T extends Located>(
 type Kept = Headers<Located>;
 
 /**
- * The links between messages of a channel: every message that refers to others, without its text.
- * The links are read once from a thread's first day on, with messages added to git since it
- * started. From then on they are updated with every added message. The date in a name does not
- * decide, because a peer's clock may be days behind.
+ * The links between messages of a channel: every message that refers to others, without its text. The
+ * links are read once from a thread's first day on, with messages added to git since it started. From
+ * then on they are updated with every added message. The date in a name does not decide, because a peer's
+ * clock may be days behind.
  */
 export class ChannelLinks {
   readonly #parts: { transport: Transport; reader: MessageReader };
@@ -130,9 +127,7 @@ export class ChannelLinks {
     return kept;
   }
 
-  /**
-   * Removes the channels that were least recently used, and a channel that is too large on its own.
-   */
+  /** Removes the channels that were least recently used, and a channel that is too large on its own. */
   #forget(): void {
     let count = 0;
     for (const { messages } of this.#channels.values()) count += messages.size;

@@ -5,16 +5,16 @@ import { Repeats, type Transport } from '../transport/transport.ts';
 import { Kept } from './kept.ts';
 
 /**
- * Number of channels from which on each different content is read only once, at the cost of another
- * read of the tree.
+ * Number of channels from which on each different content is read only once, at the cost of another read
+ * of the tree.
  */
 const MANY_CHANNELS = 1000;
 /** Maximum bytes of channel files that are cached. */
 const KEPT_BYTES = 16 * 1024 * 1024;
 
 /**
- * Returns the ids of the channels at a commit. Of folders with the same content, only a limited
- * number is returned.
+ * Returns the ids of the channels at a commit. Of folders with the same content, only a limited number is
+ * returned.
  */
 export async function channelIds(transport: Transport, commit: string): Promise<string[]> {
   const entries = await transport.list(commit, [CHANNELS]);
@@ -37,10 +37,7 @@ export class ChannelReader {
     this.#transport = transport;
   }
 
-  /**
-   * Returns every channel; one without a readable `CHANNEL.md` has its id as its name (protocol.md
-   * §9).
-   */
+  /** Returns every channel; one without a readable `CHANNEL.md` has its id as its name (protocol.md §9). */
   async all(commit: string): Promise<Channel[]> {
     const ids = await channelIds(this.#transport, commit);
     if (ids.length <= MANY_CHANNELS) return Promise.all(ids.map((id) => this.one(commit, id)));

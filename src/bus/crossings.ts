@@ -8,33 +8,27 @@ import { reachesBack, updated, type Headers } from './channel-links.ts';
 import { channelIds } from './channel-reader.ts';
 import { NamesRoom } from './names-room.ts';
 
-/**
- * A message that names, in `origin`, the message in another channel during whose processing it was
- * written.
- */
+/** A message that names, in `origin`, the message in another channel during whose processing it was written. */
 export interface Crossing extends Located {
   channel: string;
 }
 
 type Kept = Headers<Crossing>;
 
-/**
- * Maximum number of cached crossings, the first ones by path; a thread that needs more gets only
- * these.
- */
+/** Maximum number of cached crossings, the first ones by path; a thread that needs more gets only these. */
 const MAX_CROSSINGS = 50_000;
 /**
- * Maximum number of messages that are searched for crossings, the first ones of each channel: a
- * thread leads into another channel soon after its start, and a thread that is months old must not
- * require reading everything written since.
+ * Maximum number of messages that are searched for crossings, the first ones of each channel: a thread
+ * leads into another channel soon after its start, and a thread that is months old must not require
+ * reading everything written since.
  */
 const MAX_READ = 20_000;
 /** Minimum number of messages of each channel that are searched. */
 const MIN_READ = 200;
 
 /**
- * The messages that lead from one channel into another, of the whole bus, without their text. They
- * are read from the first requested day on, and then updated with messages added to the bus.
+ * The messages that lead from one channel into another, of the whole bus, without their text. They are
+ * read from the first requested day on, and then updated with messages added to the bus.
  */
 export class Crossings {
   readonly #parts: { transport: Transport; reader: MessageReader };
@@ -46,8 +40,8 @@ export class Crossings {
   }
 
   /**
-   * Returns the crossings since a thread started, except those within one channel, whose links are
-   * all known anyway.
+   * Returns the crossings since a thread started, except those within one channel, whose links are all
+   * known anyway.
    */
   since(tip: string, begun: Beginning, home: string): Promise<Crossing[]> {
     // Calls are serialized: two runs start together, and the crossings are read once.

@@ -52,13 +52,13 @@ export class Decisions {
   }
 
   /**
-   * Judges all decisions on a proposal at a commit of the bus. It reads the messages added to its
-   * channel since the last call, and starts a process for each signature by a pinned key that was
-   * not verified before.
+   * Judges all decisions on a proposal at a commit of the bus. It reads the messages added to its channel
+   * since the last call, and starts a process for each signature by a pinned key that was not verified
+   * before.
    *
    * @param known a decision that was valid at an earlier call
-   * @throws CrosstalkError `refused` when signatures cannot be verified, so that the result is
-   *   unknown; `invalid` when the pinned keys cannot be read
+   * @throws CrosstalkError `refused` when signatures cannot be verified, so that the result is unknown;
+   *   `invalid` when the pinned keys cannot be read
    */
   async judge(tip: string, proposal: Proposal, known?: CountedDecision): Promise<Judged> {
     return this.among(tip, proposal, await this.#naming(tip, proposal), known);
@@ -79,9 +79,7 @@ export class Decisions {
     return judge(proposal, await this.#candidates(tip, proposal, named), known);
   }
 
-  /**
-   * Returns the message by which its writer has withdrawn a proposal, if there is one on the bus.
-   */
+  /** Returns the message by which its writer has withdrawn a proposal, if there is one on the bus. */
   async takenBack(
     tip: string,
     { channel, relPath }: MessageRef,
@@ -101,9 +99,9 @@ export class Decisions {
   }
 
   /**
-   * Returns the candidates, the possibly valid ones in commit order first. Anyone who can push can
-   * forge any number of decisions, so each is read and verified once, and only those that could be
-   * valid are sorted, which takes a process of git.
+   * Returns the candidates, the possibly valid ones in commit order first. Anyone who can push can forge
+   * any number of decisions, so each is read and verified once, and only those that could be valid are
+   * sorted, which takes a process of git.
    */
   async #candidates(
     tip: string,

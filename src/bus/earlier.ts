@@ -4,9 +4,7 @@ import type { Located } from '../protocol/message.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { MessageReader } from './message-reader.ts';
 
-/**
- * Maximum number of messages read in the search for those of two actors, however much others write.
- */
+/** Maximum number of messages read in the search for those of two actors, however much others write. */
 const MOST_LOOKED = 2000;
 /** Number of messages read at a time. */
 const AT_A_TIME = 100;
@@ -25,9 +23,9 @@ interface Between {
 }
 
 /**
- * Returns the last messages that two actors have written to each other in a channel (warm.md,
- * `history`), oldest first. They are read from the newest day back, so the cost depends on the
- * number of messages since.
+ * Returns the last messages that two actors have written to each other in a channel (warm.md, `history`),
+ * oldest first. They are read from the newest day back, so the cost depends on the number of messages
+ * since.
  */
 export async function earlierBetween(
   parts: { transport: Transport; reader: MessageReader },

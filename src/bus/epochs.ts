@@ -7,9 +7,9 @@ export type Continuity =
   { kind: 'grown' } | { kind: 'archived' } | { kind: 'rewritten'; lost: string[] };
 
 /**
- * Determines how history leads from some commits to another one: by adding to them; by archiving
- * them, which removes files and adds none; or not at all. In the first two cases the difference of
- * the trees shows the added files.
+ * Determines how history leads from some commits to another one: by adding to them; by archiving them,
+ * which removes files and adds none; or not at all. In the first two cases the difference of the trees
+ * shows the added files.
  *
  * @returns for a rewritten history also those of the commits that are no longer part of it
  */

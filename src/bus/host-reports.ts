@@ -11,8 +11,8 @@ const AHEAD_MS = 10 * 60_000;
 const kept = new Kept<{ report: HostReport | undefined }>(1024 * 1024);
 
 /**
- * Reads the reports of a transport's hosts on themselves at a commit, by alias. Only reports of a
- * host with a host file are read, and only mail of actors that this file declares is included.
+ * Reads the reports of a transport's hosts on themselves at a commit, by alias. Only reports of a host
+ * with a host file are read, and only mail of actors that this file declares is included.
  *
  * @param hosts the host files at that commit
  */

@@ -18,9 +18,9 @@ export type FoundHost =
   | { kind: 'invalid'; path: string; problem: string };
 
 /**
- * The identity of this machine for that search: an alias given on the command line, else the one
- * that its clone has served before, else its hostname. Anybody can push a file with this machine's
- * hostname; the served alias is recorded on the machine.
+ * The identity of this machine for that search: an alias given on the command line, else the one that its
+ * clone has served before, else its hostname. Anybody can push a file with this machine's hostname; the
+ * served alias is recorded on the machine.
  */
 export interface MachineIdentity {
   alias?: string;

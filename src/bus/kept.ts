@@ -3,8 +3,8 @@ const EACH = 1000;
 
 /**
  * A cache of parsed files, by the id of their content: content that appears in many places, or is
- * requested repeatedly, is parsed once. The least recently used entry is dropped first. All callers
- * get the same value, so none of them may change it.
+ * requested repeatedly, is parsed once. The least recently used entry is dropped first. All callers get
+ * the same value, so none of them may change it.
  */
 export class Kept<T extends object> {
   readonly #limit: number;

@@ -19,10 +19,7 @@ const MAX_CHAIN = 2000;
 /** Maximum characters of a chain's messages; beyond it only links are kept. */
 const MAX_CHAIN_TEXT = 32 * 1024 * 1024;
 const LEFT_OUT = '(left out: there is too much text in this thread)\n';
-/**
- * Number of messages read at a time; if more are requested, those with the same content are read
- * once.
- */
+/** Number of messages read at a time; if more are requested, those with the same content are read once. */
 const AT_A_TIME = 100;
 
 /** A reader of messages and channels at a commit, through one open git process. */
@@ -31,9 +28,7 @@ export class MessageReader {
   readonly #channels: ChannelReader;
   readonly #odd: OddFiles;
   readonly #messages = new Kept<Parsed<Message>>(KEPT_BYTES);
-  /**
-   * Reads in progress, by the name of the object, so that an object in many places is read once.
-   */
+  /** Reads in progress, by the name of the object, so that an object in many places is read once. */
   readonly #reading = new Map<string, Promise<Parsed<Message> | undefined>>();
 
   constructor(transport: Transport) {
@@ -55,10 +50,7 @@ export class MessageReader {
     return message.ok ? message.value : undefined;
   }
 
-  /**
-   * Reads the messages at some paths of a channel, with names relative to it, without unreadable
-   * ones.
-   */
+  /** Reads the messages at some paths of a channel, with names relative to it, without unreadable ones. */
   async messages(
     commit: string,
     channel: string,
@@ -83,8 +75,8 @@ export class MessageReader {
   }
 
   /**
-   * Reads messages some at a time: one message may name 1,600 messages of a megabyte each, or one
-   * message that has as many names.
+   * Reads messages some at a time: one message may name 1,600 messages of a megabyte each, or one message
+   * that has as many names.
    */
   async *#some(
     commit: string,
@@ -149,17 +141,14 @@ export class MessageReader {
   }
 
   /**
-   * Reads everything that the messages answer or were caused by, in any channel, back to its roots,
-   * for the pure functions of protocol.md §3 and §4.
+   * Reads everything that the messages answer or were caused by, in any channel, back to its roots, for
+   * the pure functions of protocol.md §3 and §4.
    */
   async chain(commit: string, channel: string, from: readonly Located[]): Promise<Lookup> {
     return (await this.chainBehind(commit, channel, from)).lookup;
   }
 
-  /**
-   * Reads the same as {@link chain}, and returns the referenced messages that could not be read
-   * too.
-   */
+  /** Reads the same as {@link chain}, and returns the referenced messages that could not be read too. */
   async chainBehind(
     commit: string,
     channel: string,
@@ -194,10 +183,7 @@ export class MessageReader {
     return { lookup: (relPath) => known.get(relPath), absent };
   }
 
-  /**
-   * Reads messages of a channel from the day before `relPath` on, by path; at most the first
-   * `limit`.
-   */
+  /** Reads messages of a channel from the day before `relPath` on, by path; at most the first `limit`. */
   async since(commit: string, channel: string, relPath: string, limit: number): Promise<Located[]> {
     const paths: string[] = [];
     const oids: string[] = [];
@@ -214,8 +200,8 @@ export class MessageReader {
   }
 
   /**
-   * Reads the messages of a channel without their bodies, some at a time: all, or those since
-   * something started.
+   * Reads the messages of a channel without their bodies, some at a time: all, or those since something
+   * started.
    */
   async *headers(commit: string, channel: string, begun?: Beginning): AsyncGenerator<Located[]> {
     const all = begun
@@ -236,10 +222,7 @@ export class MessageReader {
     return seenFrom(place.channel, place.channel, header);
   }
 
-  /**
-   * Returns every channel; a channel without a readable `CHANNEL.md` is known by its id
-   * (protocol.md §9).
-   */
+  /** Returns every channel; a channel without a readable `CHANNEL.md` is known by its id (protocol.md §9). */
   channels(commit: string): Promise<Channel[]> {
     return this.#channels.all(commit);
   }

@@ -6,8 +6,8 @@ const FEW = 64;
 const MAX_NAMES = 1_000_000;
 
 /**
- * A limit of the memory for the links of messages. Nearly every message refers to a few others, but
- * a header has room for hundreds, and somebody may push one under thousands of paths.
+ * A limit of the memory for the links of messages. Nearly every message refers to a few others, but a
+ * header has room for hundreds, and somebody may push one under thousands of paths.
  */
 export class NamesRoom {
   #left = MAX_NAMES;

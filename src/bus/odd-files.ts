@@ -7,9 +7,9 @@ const KEPT_BYTES = 4 * 1024 * 1024;
 const PLAIN = '100';
 
 /**
- * A finder of paths that are not files of their own: symlinks, whose content git returns like that
- * of a file when it is requested by path, and submodules. Neither is ever read as a message or a
- * channel (protocol.md §2), however it is found.
+ * A finder of paths that are not files of their own: symlinks, whose content git returns like that of a
+ * file when it is requested by path, and submodules. Neither is ever read as a message or a channel
+ * (protocol.md §2), however it is found.
  */
 export class OddFiles {
   readonly #transport: Transport;

@@ -15,8 +15,8 @@ const MAX_DESCRIBED = 100;
 const kept = new Kept<{ name: string; description: string }>(1024 * 1024);
 
 /**
- * Returns the other actors at a commit, the served ones first. A profile that came with Crosstalk
- * counts only once a host serves it. It is read through the open git process.
+ * Returns the other actors at a commit, the served ones first. A profile that came with Crosstalk counts
+ * only once a host serves it. It is read through the open git process.
  *
  * @param self the actor that is left out
  */
@@ -54,8 +54,8 @@ export async function peersAt(transport: Transport, tip: string, self: string): 
 }
 
 /**
- * Determines who can answer tasks at a commit: actors that a host serves, and people, who have no
- * profile and no host.
+ * Determines who can answer tasks at a commit: actors that a host serves, and people, who have no profile
+ * and no host.
  *
  * @param asked the addresses of the tasks
  */

@@ -17,10 +17,7 @@ interface ReadProfile extends Omit<Profile, 'name'> {
 export interface ProfileInForce {
   /** Undefined for an actor without one. */
   profile?: ReadProfile;
-  /**
-   * One line about a profile that cannot be read: its path, the reason, and the profile in force
-   * instead.
-   */
+  /** One line about a profile that cannot be read: its path, the reason, and the profile in force instead. */
   problem?: string;
   /** First time it was seen on this machine, if that had seen another one, or none, before. */
   seen?: ProfileSeen;
@@ -51,10 +48,10 @@ function keptAt(stateDir: string, actor: string): string {
 }
 
 /**
- * Returns the profile of an actor at a commit, the operator's before the default one. A profile
- * that exists but cannot be read is not a reason to run the actor as somebody else: the last
- * profile that could be read on this machine stays in force, and the problem is reported (talk.md,
- * "What plain 6.0 writes is readable").
+ * Returns the profile of an actor at a commit, the operator's before the default one. A profile that
+ * exists but cannot be read is not a reason to run the actor as somebody else: the last profile that
+ * could be read on this machine stays in force, and the problem is reported (talk.md, "What plain 6.0
+ * writes is readable").
  */
 export async function profileInForce(
   { transport, paths, now }: ProfilePlace,
@@ -99,8 +96,8 @@ export async function profileInForce(
 }
 
 /**
- * Returns a profile in the form of its copy: the same values in the same order, whatever the order
- * in its file.
+ * Returns a profile in the form of its copy: the same values in the same order, whatever the order in its
+ * file.
  */
 export function readFrom(
   path: string,
@@ -130,10 +127,7 @@ export function readFrom(
   };
 }
 
-/**
- * Records that the operator of this machine has written a profile, so that it is not reported as
- * new here.
- */
+/** Records that the operator of this machine has written a profile, so that it is not reported as new here. */
 export async function knowProfile(
   { paths }: Pick<ProfilePlace, 'paths'>,
   actor: string,
@@ -143,8 +137,8 @@ export async function knowProfile(
 }
 
 /**
- * @param isDue whether the profile was there the last time, so that it is searched for when it
- *   seems to be missing
+ * @param isDue whether the profile was there the last time, so that it is searched for when it seems to
+ *   be missing
  */
 async function readAt(
   transport: Transport,
@@ -197,8 +191,8 @@ function isSeen(value: unknown): value is ProfileSeen {
 }
 
 /**
- * Stores the copy of a profile. Without the copy there is no fallback for a broken profile, but
- * that must not prevent the actor from running now.
+ * Stores the copy of a profile. Without the copy there is no fallback for a broken profile, but that must
+ * not prevent the actor from running now.
  */
 async function keep(file: string, { profile, seen }: Kept): Promise<void> {
   try {

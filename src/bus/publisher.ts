@@ -19,8 +19,8 @@ export interface PublisherOptions {
   /** Searches entries for secrets before they are pushed; without it, every entry is published. */
   lookForSecrets?: LookForSecrets;
   /**
-   * @param onTaken called with the commits that the remote has accepted, before anything is
-   *   recorded on this machine
+   * @param onTaken called with the commits that the remote has accepted, before anything is recorded on
+   *   this machine
    * @param beside a commit that is made after the others, and never alone
    */
   publish: (
@@ -67,18 +67,17 @@ const ALL = '';
 /**
  * A publisher that empties the outbox onto the remote, by group commit.
  *
- * An entry added in a quiet period is pushed immediately; during a push the rest collect and are
- * pushed together in the next. When the remote has a push budget, they collect for as long as the
- * budget delays the push. For each entry the order is: on disk in the outbox → pushed → out of the
- * outbox, and its delivery recorded as settled, in one step → out of its mailbox and the cursors
- * saved (`onPublished`). A crash between any two repeats the rest: files that are on the remote
- * already are recognised there by their path and not pushed again.
+ * An entry added in a quiet period is pushed immediately; during a push the rest collect and are pushed
+ * together in the next. When the remote has a push budget, they collect for as long as the budget delays
+ * the push. For each entry the order is: on disk in the outbox → pushed → out of the outbox, and its
+ * delivery recorded as settled, in one step → out of its mailbox and the cursors saved (`onPublished`). A
+ * crash between any two repeats the rest: files that are on the remote already are recognised there by
+ * their path and not pushed again.
  *
- * An entry ends published, already there, or set aside with the reason: when a file that must be
- * new is there with other bytes, or the remote accepts no push as large as this one entry. Its
- * delivery counts as settled then, since its answer is on record and paid for. The same holds for
- * an entry that seems to contain a secret: it is held before any part of it is given to git or to
- * another clone.
+ * An entry ends published, already there, or set aside with the reason: when a file that must be new is
+ * there with other bytes, or the remote accepts no push as large as this one entry. Its delivery counts
+ * as settled then, since its answer is on record and paid for. The same holds for an entry that seems to
+ * contain a secret: it is held before any part of it is given to git or to another clone.
  */
 export class Publisher {
   readonly #options: PublisherOptions;
@@ -158,16 +157,12 @@ export class Publisher {
       this.#fail([], { kind: 'other', reason: reasonOf(error) });
       throw error;
     } finally {
-      // Nothing may be awaited between the check of #again and this: nobody may join a flush that
-      // is over.
+      // Nothing may be awaited between the check of #again and this: nobody may join a flush that is over.
       this.#flushing = undefined;
     }
   }
 
-  /**
-   * Waits until the budget allows a push; returns whether it waited, so that more entries may have
-   * arrived.
-   */
+  /** Waits until the budget allows a push; returns whether it waited, so that more entries may have arrived. */
   async #awaitBudget(signal: AbortSignal): Promise<boolean> {
     for (let waited = false; ; waited = true) {
       const hold = (await this.#options.mayPush?.()) ?? 0;
@@ -218,8 +213,7 @@ export class Publisher {
       return;
     }
     try {
-      // Since they were read, another process may have pushed some, and a person may have withdrawn
-      // some.
+      // Since they were read, another process may have pushed some, and a person may have withdrawn some.
       const found = await Promise.all(entries.map(({ id }) => this.#options.outbox.get(id)));
       const left = found.filter((entry) => entry !== undefined);
       if (left.length < entries.length) this.#again = true;
@@ -274,8 +268,8 @@ export class Publisher {
   }
 
   /**
-   * Holds an entry. A person decides about it, so its delivery counts as settled, as for one that
-   * is set aside.
+   * Holds an entry. A person decides about it, so its delivery counts as settled, as for one that is set
+   * aside.
    */
   async #hold(entry: OutboxEntry, found: FoundSecret[]): Promise<void> {
     await this.#options.outbox.hold(entry, found, this.#options.now().toISOString());

@@ -4,8 +4,8 @@ import type { Failure, Published } from '../transport/transport.ts';
 /** Maximum number of entries in one push. */
 const MAX_ENTRIES = 1000;
 /**
- * Number of refusals without a successful push after which the remote is assumed to refuse
- * everything for now.
+ * Number of refusals without a successful push after which the remote is assumed to refuse everything for
+ * now.
  */
 const MOST_REFUSALS = 20;
 
@@ -20,9 +20,9 @@ export interface Told {
 }
 
 /**
- * A pusher of entries in parts. When the remote refuses them, or they are too large for it, they
- * are pushed in halves, so that one entry cannot block the rest. A remote that refuses everything
- * is not contacted for each entry.
+ * A pusher of entries in parts. When the remote refuses them, or they are too large for it, they are
+ * pushed in halves, so that one entry cannot block the rest. A remote that refuses everything is not
+ * contacted for each entry.
  */
 export class PushParts {
   /** Entries that were refused on their own. */

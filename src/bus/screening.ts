@@ -10,16 +10,14 @@ interface Screened {
   /** Entries that may be published. */
   clean: OutboxEntry[];
   held: { entry: OutboxEntry; found: FoundSecret[] }[];
-  /**
-   * Entries that could not be searched, with the reason: they must not be published before that.
-   */
+  /** Entries that could not be searched, with the reason: they must not be published before that. */
   unknown: { entry: OutboxEntry; reason: string }[];
 }
 
 /**
- * Divides entries by whether they may leave this machine. They are searched before every push: no
- * file on disk marks an entry as clean, so nobody can forge such a mark, and a process that was
- * killed between writing and pushing has lost nothing.
+ * Divides entries by whether they may leave this machine. They are searched before every push: no file on
+ * disk marks an entry as clean, so nobody can forge such a mark, and a process that was killed between
+ * writing and pushing has lost nothing.
  */
 export async function screened(
   entries: readonly OutboxEntry[],
@@ -48,8 +46,8 @@ export function secretFailure(found: readonly FoundSecret[]): Failure {
 }
 
 /**
- * Describes an entry with secrets that cannot be held, because the disk is full: it stays queued,
- * is searched again before each push, and blocks no other entry.
+ * Describes an entry with secrets that cannot be held, because the disk is full: it stays queued, is
+ * searched again before each push, and blocks no other entry.
  */
 export function notHeld(
   entry: OutboxEntry,

@@ -3,14 +3,14 @@ import type { Log } from '../log.ts';
 import { Troubles, type Trouble } from './troubles.ts';
 
 /**
- * Maximum number of tries in a single pass for a failure that no CLI caused, as a failed read may
- * succeed the next time.
+ * Maximum number of tries in a single pass for a failure that no CLI caused, as a failed read may succeed
+ * the next time.
  */
 const MOST_TRIES = 3;
 
 /**
- * Failures that no CLI caused, by actor and channel. A serving dispatcher retries them for ever;
- * one that makes a single pass gives up those that have failed often enough in a row.
+ * Failures that no CLI caused, by actor and channel. A serving dispatcher retries them for ever; one that
+ * makes a single pass gives up those that have failed often enough in a row.
  */
 export class Stalls extends Troubles {
   readonly #failures = new Map<string, number>();
@@ -49,8 +49,8 @@ export class Stalls extends Troubles {
 }
 
 /**
- * Problems of single items, such as a mailbox or a dead letter, all of which are processed in each
- * round. An item that fails blocks no other item, and is retried in the next round.
+ * Problems of single items, such as a mailbox or a dead letter, all of which are processed in each round.
+ * An item that fails blocks no other item, and is retried in the next round.
  */
 export class ItemTroubles extends Troubles {
   readonly #log: Log;

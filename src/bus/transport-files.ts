@@ -12,9 +12,8 @@ import type { Transport } from '../transport/transport.ts';
  * transport, and anybody who can push can change that file (trust.md §2), or it has a gate and no
  * planning command, or must ask for permission and cannot (work.md). Undefined for a valid tier.
  *
- * A relative path is judged by the folder it names, and not by whether such a file is on the bus:
- * nothing runs in the transport, and anybody who can push could stop a command by pushing a file of
- * that name.
+ * A relative path is judged by the folder it names, and not by whether such a file is on the bus: nothing
+ * runs in the transport, and anybody who can push could stop a command by pushing a file of that name.
  */
 export async function tierRefusalOf(
   transport: Transport,

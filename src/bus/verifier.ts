@@ -25,10 +25,7 @@ type VerifiedIn = Pick<Transport, 'objects' | 'identity'>;
 const AT_A_TIME = 4;
 /** Number of verdicts that are written to disk together; a killed process loses at most these. */
 const TOGETHER = 100;
-/**
- * Number of objects up to which reading them is faster than starting a process that returns only
- * their ids.
- */
+/** Number of objects up to which reading them is faster than starting a process that returns only their ids. */
 const A_FEW = 50;
 
 /** A signature to be verified, with the name and the key of its writer. */
@@ -39,10 +36,9 @@ interface Doubt extends Question {
 }
 
 /**
- * A verifier of signatures of messages by their writers (decision 42), with the keys that are
- * pinned on this machine. Without pinned keys this costs a check of one file; for a writer without
- * a pinned key, nothing more. A process is started once for each file that is signed by a pinned
- * key of its writer.
+ * A verifier of signatures of messages by their writers (decision 42), with the keys that are pinned on
+ * this machine. Without pinned keys this costs a check of one file; for a writer without a pinned key,
+ * nothing more. A process is started once for each file that is signed by a pinned key of its writer.
  */
 export class Verifier {
   readonly #parts: { transport: VerifiedIn; pins: string; env: NodeJS.ProcessEnv };
@@ -68,10 +64,10 @@ export class Verifier {
 
   /**
    * @param commit at which the messages were read
-   * @param options `sure`: throws when the result is unknown, for example without `ssh-keygen`,
-   *   instead of treating the message as unsigned
-   * @returns for each message whether its writer has signed it; undefined when no key of that name
-   *   is pinned
+   * @param options `sure`: throws when the result is unknown, for example without `ssh-keygen`, instead
+   *   of treating the message as unsigned
+   * @returns for each message whether its writer has signed it; undefined when no key of that name is
+   *   pinned
    * @throws CrosstalkError `invalid` when the pinned keys cannot be read; `refused` with `sure`
    */
   async verdicts(
@@ -170,10 +166,7 @@ export class Verifier {
     });
   }
 
-  /**
-   * Returns the ids of objects. A few are read with their content, by the process that is open
-   * anyway.
-   */
+  /** Returns the ids of objects. A few are read with their content, by the process that is open anyway. */
   async #idsOf(names: readonly string[]): Promise<(string | undefined)[]> {
     const { objects } = this.#parts.transport;
     if (names.length > A_FEW) return objects.ids(names);
@@ -198,9 +191,8 @@ function keyOf({ key }: Pin): string {
 }
 
 /**
- * Removes cancellations in a pinned name that their writer has not signed, or whose signature
- * cannot be verified now: they cancel nothing. A cancellation by an actor names its host, and is
- * not signed.
+ * Removes cancellations in a pinned name that their writer has not signed, or whose signature cannot be
+ * verified now: they cancel nothing. A cancellation by an actor names its host, and is not signed.
  *
  * @param found named as they are seen from the channel `from`
  * @throws CrosstalkError `invalid` when the pinned keys cannot be read

@@ -28,10 +28,7 @@ export interface ListedWorktree {
   uncommitted: number;
   /** Whether the repository has all commits of the branch. */
   fetched: boolean;
-  /**
-   * Refs of other commits that the repository does not have: branches, `tags/<tag>`, `stash`,
-   * `HEAD`.
-   */
+  /** Refs of other commits that the repository does not have: branches, `tags/<tag>`, `stash`, `HEAD`. */
   others?: string[];
   /** Folders of repositories in it with content of their own. */
   repositories?: string[];
@@ -80,9 +77,7 @@ export function isSpare(listed: ListedWorktree, now: Date): boolean {
   return whatIsLost(listed) === '';
 }
 
-/**
- * Describes what would be lost with a copy, or why that is not known; empty when nothing would be.
- */
+/** Describes what would be lost with a copy, or why that is not known; empty when nothing would be. */
 export function whatIsLost(listed: ListedWorktree): string {
   const { uncommitted, fetched, others, repositories, problem } = listed;
   if (problem !== undefined) return `cannot be looked at: ${problem}`;
@@ -102,8 +97,8 @@ function named(names: readonly string[]): string {
 }
 
 /**
- * Removes a copy, whatever its content. Its record is removed last, so that the rest of an
- * interrupted removal is found again.
+ * Removes a copy, whatever its content. Its record is removed last, so that the rest of an interrupted
+ * removal is found again.
  *
  * @param worktree as it was when it was inspected
  * @returns false when a run has started in it since: it stays

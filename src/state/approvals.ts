@@ -22,10 +22,7 @@ const NOTHING: Approvals = { hosts: {} };
 /** Milliseconds to wait for another process that writes its approvals. */
 const WAIT_MS = 10_000;
 
-/**
- * Reads the approvals on disk. A file that is missing, cannot be read or is not sealed approves
- * nothing.
- */
+/** Reads the approvals on disk. A file that is missing, cannot be read or is not sealed approves nothing. */
 export async function loadApprovals(path: string): Promise<Approvals> {
   const file = await readSealed(path);
   if (!isRecord(file?.value)) return NOTHING;
@@ -68,9 +65,7 @@ export function approvedFor({ hosts }: Approvals, alias: string): Approved {
   return Object.hasOwn(hosts, alias) ? (hosts[alias] ?? {}) : {};
 }
 
-/**
- * Whether anything of one host's file is approved; until then a start asks, or holds everything.
- */
+/** Whether anything of one host's file is approved; until then a start asks, or holds everything. */
 export function hasApproved(approvals: Approvals, alias: string): boolean {
   return Object.keys(approvedFor(approvals, alias)).length > 0;
 }

@@ -15,10 +15,10 @@ import {
 } from './registry.ts';
 
 /**
- * The link between a clone and its state (trust.md §2). The clone's git directory contains an id,
- * which names the folder of its state; the state names the clone. So neither another spelling of
- * the remote's URL nor a moved folder leads to a new state. A registry by path remembers both,
- * because a run may be able to write to the clone's git directory.
+ * The link between a clone and its state (trust.md §2). The clone's git directory contains an id, which
+ * names the folder of its state; the state names the clone. So neither another spelling of the remote's
+ * URL nor a moved folder leads to a new state. A registry by path remembers both, because a run may be
+ * able to write to the clone's git directory.
  */
 
 const MAX_ID_FILE = 1024;
@@ -37,8 +37,8 @@ interface Marks {
 }
 
 /**
- * The record that this machine has used a clone before. If the record of its settings is missing
- * then, it was lost, and the clone's present settings may be a run's.
+ * The record that this machine has used a clone before. If the record of its settings is missing then, it
+ * was lost, and the clone's present settings may be a run's.
  */
 interface Started {
   was: boolean;
@@ -76,8 +76,8 @@ export interface CloneId {
  *
  * @param home the folder of all transports' state
  * @param stateOf returns the state directory of a clone with an id
- * @param names the names its state may have had before clones had ids (6.0.0); the first one names
- *   a new state
+ * @param names the names its state may have had before clones had ids (6.0.0); the first one names a new
+ *   state
  */
 export async function cloneId(
   home: string,
@@ -93,8 +93,8 @@ export async function cloneId(
   if (known !== undefined && known === written && (await belongsTo(home, known, clone))) {
     const state = stateOf(known);
     const isKnown = registered.id === undefined || registered.states.some((s) => s.path === state);
-    // This only prevents that the clone is forgotten too early, so it may fail: a run may not be
-    // able to write there.
+    // This only prevents that the clone is forgotten too early, so it may fail: a run may not be able to
+    // write there.
     if (!isKnown)
       await writeRegistry(marks.registry, clone, registered, state).catch(() => undefined);
     return { id: known, isNew: false };
@@ -133,9 +133,8 @@ export async function claim(root: string, clone: CloneFolder): Promise<void> {
 }
 
 /**
- * Clears a state directory for a clone that has just received its id: it has no use for parts that
- * belong to another clone's objects. The recorded settings of a clone at the same path stay in
- * force.
+ * Clears a state directory for a clone that has just received its id: it has no use for parts that belong
+ * to another clone's objects. The recorded settings of a clone at the same path stay in force.
  */
 export async function clear(root: string, parts: OwnParts, clone: CloneFolder): Promise<void> {
   await rm(parts.git, { recursive: true, force: true });
@@ -171,10 +170,7 @@ async function ownerOf(root: string): Promise<string | undefined> {
   return typeof owner === 'string' ? owner : undefined;
 }
 
-/**
- * Whether a state belongs to a clone: it names that clone, or the clone has its id and the named
- * one is gone.
- */
+/** Whether a state belongs to a clone: it names that clone, or the clone has its id and the named one is gone. */
 async function belongsTo(home: string, id: string, clone: CloneFolder): Promise<boolean> {
   const owner = await ownerOf(join(home, id));
   return owner === undefined || owner === clone.commonDir || readId(owner) !== id;

@@ -1,8 +1,8 @@
 import { Cell, Rows } from '../store/rows.ts';
 
 /**
- * The cursors of one actor, the commits up to which everything is settled: `through` for every
- * channel that is not listed.
+ * The cursors of one actor, the commits up to which everything is settled: `through` for every channel
+ * that is not listed.
  */
 export interface ActorCursors {
   through: string;
@@ -19,8 +19,8 @@ interface Stored {
 }
 
 /**
- * Cursors per actor and channel (protocol.md §5), in one row. Most channels of an actor are settled
- * up to the same commit, so only those that lag behind are listed.
+ * Cursors per actor and channel (protocol.md §5), in one row. Most channels of an actor are settled up to
+ * the same commit, so only those that lag behind are listed.
  */
 export class Cursors {
   readonly #stored: Cell<Stored>;
@@ -37,8 +37,8 @@ export class Cursors {
   /**
    * Sets the host that the cursors are for, before they are loaded.
    *
-   * @returns whether that was another host until now: mail skipped as that host's, or as a third
-   *   one's, may be for this one, so that its cursors do not count
+   * @returns whether that was another host until now: mail skipped as that host's, or as a third one's,
+   *   may be for this one, so that its cursors do not count
    */
   moveTo(alias: string): boolean {
     const isMoved = this.#alias !== undefined && this.#alias !== alias;
@@ -53,17 +53,12 @@ export class Cursors {
     return new Map(isOther ? [] : Object.entries(actors));
   }
 
-  /**
-   * Returns the newest commit that this machine has seen or made on the bus; undefined when none is
-   * known.
-   */
+  /** Returns the newest commit that this machine has seen or made on the bus; undefined when none is known. */
   async newestSeen(): Promise<string | undefined> {
     return (await this.#stored.get())?.newest;
   }
 
-  /**
-   * Returns the last move of a remote branch for which this machine has searched for lost messages.
-   */
+  /** Returns the last move of a remote branch for which this machine has searched for lost messages. */
   async lastMove(branch: string): Promise<string | undefined> {
     return (await this.#moves.get(branch))?.move;
   }

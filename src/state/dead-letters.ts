@@ -29,8 +29,8 @@ export interface DeadLetter {
   /** A ULID. */
   id: string;
   /**
-   * `parked`: a guard stopped it before it ran; only an operator releases it. `cancelled`: the
-   * asker withdrew it; it is not retried.
+   * `parked`: a guard stopped it before it ran; only an operator releases it. `cancelled`: the asker
+   * withdrew it; it is not retried.
    */
   state: 'retrying' | 'quarantined' | 'parked' | 'cancelled';
   actor: string;
@@ -61,10 +61,7 @@ export interface DeadLetter {
   next_retry_at?: string;
 }
 
-/**
- * The dead letters of this machine for one transport, with the notices about them that are still
- * due.
- */
+/** The dead letters of this machine for one transport, with the notices about them that are still due. */
 export class DeadLetters extends Rows<DeadLetter> {
   readonly #store: Store;
   readonly #due: Rows<{ id: string }>;
@@ -97,8 +94,8 @@ export class DeadLetters extends Rows<DeadLetter> {
 export const MAX_DELAY_MS = 15 * 60_000;
 
 /**
- * Computes the milliseconds until the next attempt: four times longer each time, up to 15 minutes,
- * plus or minus a quarter so that many failures are not retried at once.
+ * Computes the milliseconds until the next attempt: four times longer each time, up to 15 minutes, plus
+ * or minus a quarter so that many failures are not retried at once.
  *
  * @param attempts number of runs so far, at least 1
  * @param base milliseconds before the first retry

@@ -11,8 +11,8 @@ import { registryFile, type CloneFolder } from './registry.ts';
 import { namesOf, statePaths, type StatePaths } from './state-paths.ts';
 
 /**
- * Whether a folder below one that anybody may write to belongs to us alone, and not to somebody who
- * made it first.
+ * Whether a folder below one that anybody may write to belongs to us alone, and not to somebody who made
+ * it first.
  *
  * @param options `make`: whether to make the folder
  */
@@ -26,9 +26,9 @@ export async function isPrivate(folder: string, { make }: { make: boolean }): Pr
 }
 
 /**
- * Returns the paths where a dispatcher would listen for the transport at a folder, and where the
- * pinned keys would be; nothing is made or moved. Undefined when this needs the full check, for
- * example because another user owns the place.
+ * Returns the paths where a dispatcher would listen for the transport at a folder, and where the pinned
+ * keys would be; nothing is made or moved. Undefined when this needs the full check, for example because
+ * another user owns the place.
  */
 export function likelyState(
   environment: NodeJS.ProcessEnv,
@@ -47,9 +47,9 @@ export function likelyState(
 }
 
 /**
- * Returns the folder of all transports' state. A variable that is empty or names a relative path
- * counts as not set, as the XDG Base Directory Specification demands: otherwise the state would
- * depend on the working directory.
+ * Returns the folder of all transports' state. A variable that is empty or names a relative path counts
+ * as not set, as the XDG Base Directory Specification demands: otherwise the state would depend on the
+ * working directory.
  */
 export function stateHome(environment: NodeJS.ProcessEnv): string {
   const base = absolute(environment['XDG_STATE_HOME']);
@@ -57,8 +57,8 @@ export function stateHome(environment: NodeJS.ProcessEnv): string {
 }
 
 /**
- * Returns the user's home. The system's user database is asked last, because in a container it may
- * not know the user.
+ * Returns the user's home. The system's user database is asked last, because in a container it may not
+ * know the user.
  */
 function userHome(environment: NodeJS.ProcessEnv): string {
   return absolute(environment['HOME']) ?? absolute(homedir()) ?? userInfo().homedir;
@@ -89,8 +89,8 @@ export async function stateDirectory(
   const given = environment['CROSSTALK_STATE_DIR'] ?? '';
   const stateOf = (id: string): string => (given === '' ? join(home, id) : resolve(given));
   const variable = given === '' ? 'XDG_STATE_HOME' : 'CROSSTALK_STATE_DIR';
-  // This check comes before anything is read or written there: the id of the clone is kept in the
-  // folder of all.
+  // This check comes before anything is read or written there: the id of the clone is kept in the folder
+  // of all.
   if (given !== '') assertOwnState(resolve(given), variable);
   assertOwnHome(home);
   assertOwnState(dirname(registryFile(home, clone.commonDir)), 'XDG_STATE_HOME');
@@ -113,8 +113,8 @@ export async function forgetClone({ git, settings }: StatePaths): Promise<void> 
 }
 
 /**
- * Returns the state directory below a given one: the given one belongs to the first clone that used
- * it; other clones get a folder in it.
+ * Returns the state directory below a given one: the given one belongs to the first clone that used it;
+ * other clones get a folder in it.
  */
 async function inGiven(given: string, clone: CloneFolder, id: string): Promise<string> {
   const root = resolve(given);
@@ -135,8 +135,8 @@ async function create(
     );
   }
   const paths = statePaths(root);
-  // This check comes before the rights of others are removed, which would hide that they had them.
-  // One's own symlink may lead to a folder that is open to others.
+  // This check comes before the rights of others are removed, which would hide that they had them. One's
+  // own symlink may lead to a folder that is open to others.
   const place = await realpath(root);
   await assertOwnContent(place, namesOf(paths), variable);
   await tighten(place, namesOf(paths));
@@ -155,8 +155,8 @@ async function exists(path: string): Promise<boolean> {
 const OF_SIX = ['outbox', 'dead-letters'];
 
 /**
- * Lists the records that are ignored: `.broken`, as they could not be read or are not sealed by
- * this machine; and those in the form of 6.0.
+ * Lists the records that are ignored: `.broken`, as they could not be read or are not sealed by this
+ * machine; and those in the form of 6.0.
  */
 export async function brokenRecords({ root }: Pick<StatePaths, 'root'>): Promise<string[]> {
   const named = async (folder: string, end: string): Promise<string[]> => {

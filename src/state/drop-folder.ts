@@ -36,10 +36,9 @@ export interface Drop {
 }
 
 /**
- * The drop folder of a run, read as hostile: the run may write to it and to the directory it is in.
- * The folder is opened before the run starts and accessed through that handle, so that anything put
- * in its place later is ignored; files are opened without following symlinks, and their size is
- * limited.
+ * The drop folder of a run, read as hostile: the run may write to it and to the directory it is in. The
+ * folder is opened before the run starts and accessed through that handle, so that anything put in its
+ * place later is ignored; files are opened without following symlinks, and their size is limited.
  */
 export class DropFolder {
   readonly #handle: FileHandle;
@@ -75,8 +74,8 @@ export class DropFolder {
   }
 
   /**
-   * Moves the drop folder out of reach: complete drops can still be taken, and a later drop finds
-   * no folder, so that nothing is lost without an error.
+   * Moves the drop folder out of reach: complete drops can still be taken, and a later drop finds no
+   * folder, so that nothing is lost without an error.
    */
   async seal(): Promise<void> {
     const path = await bury(join(this.#dir, 'drop'), `${this.#dir}${SEALED}`).catch(
@@ -85,9 +84,7 @@ export class DropFolder {
     if (path !== undefined && !ON_LINUX) this.#path = path;
   }
 
-  /**
-   * Takes the complete drops that were not taken before, oldest first, up to the limit of one call.
-   */
+  /** Takes the complete drops that were not taken before, oldest first, up to the limit of one call. */
   take(): Promise<Drop[]> {
     return this.#byHandle(() => this.#take());
   }
@@ -153,8 +150,8 @@ export class DropFolder {
   }
 
   /**
-   * Runs an operation that uses the handle, and keeps the handle open until then: the number of a
-   * closed handle may be that of another folder a moment later.
+   * Runs an operation that uses the handle, and keeps the handle open until then: the number of a closed
+   * handle may be that of another folder a moment later.
    */
   async #byHandle<T>(work: () => Promise<T>): Promise<T> {
     if (this.#isClosed) throw new Error('the drop folder is closed');
@@ -200,8 +197,8 @@ export class DropFolder {
 }
 
 /**
- * Reads a file that a run has written, in its present state: no symlink, no link to a file
- * elsewhere, and up to a size limit.
+ * Reads a file that a run has written, in its present state: no symlink, no link to a file elsewhere, and
+ * up to a size limit.
  */
 async function readOwn(path: string, limit: number): Promise<Buffer> {
   const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;

@@ -51,13 +51,11 @@ async function replace(
 let serial = 0;
 
 /**
- * Reads a state file's JSON; undefined when there is no such file. Anything other than JSON, such
- * as a folder, is moved aside to `<name>.broken`, and its value is undefined.
+ * Reads a state file's JSON; undefined when there is no such file. Anything other than JSON, such as a
+ * folder, is moved aside to `<name>.broken`, and its value is undefined.
  *
- * @param open removes the seal; undefined for a text that is not sealed, which then counts as
- *   broken
- * @throws CrosstalkError `invalid` when it cannot be moved, because something was moved there
- *   before
+ * @param open removes the seal; undefined for a text that is not sealed, which then counts as broken
+ * @throws CrosstalkError `invalid` when it cannot be moved, because something was moved there before
  */
 export async function readJson(
   path: string,

@@ -8,8 +8,8 @@ interface GateDecision extends CountedDecision {
 }
 
 /**
- * A batch that waits for a decision on its plan, or whose plan was decided on (decision 46). Stored
- * under these names; times are ISO 8601 UTC.
+ * A batch that waits for a decision on its plan, or whose plan was decided on (decision 46). Stored under
+ * these names; times are ISO 8601 UTC.
  */
 export interface Gate {
   /** A ULID. */
@@ -23,19 +23,12 @@ export interface Gate {
   gate: string;
   /** The actor who decides. */
   approver: string;
-  /**
-   * The commit at which the plan read the batch and its thread, and at which its run reads them.
-   */
+  /** The commit at which the plan read the batch and its thread, and at which its run reads them. */
   tip: string;
-  /**
-   * The message with the plan: its channel, its relPath, and the digest that a decision is bound
-   * to.
-   */
+  /** The message with the plan: its channel, its relPath, and the digest that a decision is bound to. */
   proposal: { channel: string; relPath: string; digest: string };
   plan: string;
-  /**
-   * The questions that were open when it was made: once all are answered, no decision is needed.
-   */
+  /** The questions that were open when it was made: once all are answered, no decision is needed. */
   open: string[];
   since: string;
   /** The messages that announce the plan, as they go into the outbox. */
@@ -49,9 +42,7 @@ export interface Gate {
   answer?: OutboxEntry;
 }
 
-/**
- * Maximum number of ignored decisions that are kept for one gate, as anybody can push a thousand.
- */
+/** Maximum number of ignored decisions that are kept for one gate, as anybody can push a thousand. */
 export const MOST_IGNORED = 20;
 
 /** The gates of one machine. */

@@ -14,10 +14,7 @@ export interface Joining {
   until: string;
 }
 
-/**
- * The status that another machine has reported by the bell; anybody may have reported it in its
- * place.
- */
+/** The status that another machine has reported by the bell; anybody may have reported it in its place. */
 export interface HeardMachine {
   /** Its alias. */
   host: string;
@@ -49,8 +46,8 @@ export interface Heartbeat {
   /** Number of deliveries that wait for content missing from the clone. */
   unread?: number;
   /**
-   * Tiers whose mail waits because a limit or a budget is used up; for a budget, `said` names it
-   * and its spent part. `instead` is the tier that takes the mail in the meantime, if there is one.
+   * Tiers whose mail waits because a limit or a budget is used up; for a budget, `said` names it and its
+   * spent part. `instead` is the tier that takes the mail in the meantime, if there is one.
    */
   parked: {
     actor: string;
@@ -81,10 +78,7 @@ export interface Heartbeat {
   /** First time since when the outcome of a run cannot be written to disk, and the reason. */
   record_failing_since?: string;
   record_error?: string;
-  /**
-   * First time since when the dispatcher's own work fails, for example because git is killed, and
-   * the reason.
-   */
+  /** First time since when the dispatcher's own work fails, for example because git is killed, and the reason. */
   stalled_since?: string;
   stall_error?: string;
   /** The reason why no host file is in force, or the problem with the newest one. */

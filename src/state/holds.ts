@@ -14,9 +14,7 @@ export interface Hold {
   said: string;
   /** Number of refused runs in a row; concurrent ones count once. */
   refusals: number;
-  /**
-   * The files of the login at the time of the refusal: path → a stamp that changes with the file.
-   */
+  /** The files of the login at the time of the refusal: path → a stamp that changes with the file. */
   login: Record<string, string>;
 }
 

@@ -1,8 +1,8 @@
 import { Rows } from '../store/rows.ts';
 
 /**
- * Counts, by delivery, of consecutive deaths of the dispatcher while messages were being processed.
- * A run that kills its dispatcher would be repeated, and paid for, at each restart.
+ * Counts, by delivery, of consecutive deaths of the dispatcher while messages were being processed. A run
+ * that kills its dispatcher would be repeated, and paid for, at each restart.
  */
 export class Interruptions {
   readonly #rows: Rows<{ id: string; count: number }>;

@@ -12,12 +12,12 @@ import { isRecord, writeWhole } from './files.ts';
 import { identify, isAlive, type ProcessIdentity } from './process-identity.ts';
 
 /**
- * The name of a lock. `dispatcher`: one for each machine and transport. `writer`: held while
- * publishing. `turn`: the turn to push, among the clones of one remote. `budget`: held while
- * counting. `index`: held while updating the search index. `approvals`: held while writing the
- * approvals. `pins`: held while writing the pinned keys. `checkout`: held while moving the
- * checkout. `deciding`: held while deciding on a proposal. `host-file`: held while changing this
- * machine's host file. `init`: held while creating the bus of a project on this machine.
+ * The name of a lock. `dispatcher`: one for each machine and transport. `writer`: held while publishing.
+ * `turn`: the turn to push, among the clones of one remote. `budget`: held while counting. `index`: held
+ * while updating the search index. `approvals`: held while writing the approvals. `pins`: held while
+ * writing the pinned keys. `checkout`: held while moving the checkout. `deciding`: held while deciding on
+ * a proposal. `host-file`: held while changing this machine's host file. `init`: held while creating the
+ * bus of a project on this machine.
  */
 export type LockName =
   | 'dispatcher'
@@ -42,9 +42,9 @@ export type Acquired = { ok: true; release: () => Promise<void> } | { ok: false;
 /**
  * Returns the holder of a lock; undefined when it is free.
  *
- * A lock is held by the kernel, in the form of a transaction on an empty database (decision 5): it
- * ends with its process, however that ends, and holds in every container on this machine. A file
- * next to it names the holder, for display.
+ * A lock is held by the kernel, in the form of a transaction on an empty database (decision 5): it ends
+ * with its process, however that ends, and holds in every container on this machine. A file next to it
+ * names the holder, for display.
  */
 export async function holderOf(root: string, name: LockName): Promise<Holder | undefined> {
   if (!isNamed(root, name)) return undefined;
@@ -71,9 +71,7 @@ const MAX_NAME = 4096;
 /** Milliseconds for which a process that only checks may hold the lock. */
 const LOOK_MS = 100;
 
-/**
- * Acquires a lock, waiting for its holder up to `wait` milliseconds, or until `signal` is aborted.
- */
+/** Acquires a lock, waiting for its holder up to `wait` milliseconds, or until `signal` is aborted. */
 export async function acquire(
   root: string,
   name: LockName,
@@ -103,8 +101,7 @@ async function take(root: string, name: LockName): Promise<Database | undefined>
     database?.close();
     if (isBusy(error)) return undefined;
     if (!isBroken(error)) throw systemError(error, path);
-    // The file is not moved: another process would then move the new one that has just been made
-    // and is held.
+    // The file is not moved: another process would then move the new one that has just been made and is held.
     throw new CrosstalkError(
       'refused',
       `${path} is damaged, or is no file of crosstalk: end what runs here, and move it away`,

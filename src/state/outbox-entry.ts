@@ -9,17 +9,15 @@ interface DeliveryRecord {
   channel: string;
   /** relPaths of the batch. */
   messages: string[];
-  /**
-   * The messages that it settles in other channels: an answer goes to the channel of its question.
-   */
+  /** The messages that it settles in other channels: an answer goes to the channel of its question. */
   elsewhere?: { channel: string; messages: string[] }[];
   /** The dead letter that this was a retry of. */
   deadLetter?: string;
 }
 
 /**
- * An entry to publish, byte for byte final (protocol.md §5): from the moment it is in the outbox a
- * crash cannot lose it, and no CLI is run a second time for it.
+ * An entry to publish, byte for byte final (protocol.md §5): from the moment it is in the outbox a crash
+ * cannot lose it, and no CLI is run a second time for it.
  */
 export interface OutboxEntry {
   /** A ULID: entries are published in the order of their ids. */
@@ -66,8 +64,8 @@ export function hasFiles({ commits }: Pick<OutboxEntry, 'commits'>): boolean {
 }
 
 /**
- * Parses the commits of a JSON text, such as another clone's; undefined when it is not ours, or
- * when they name files, whose bytes only that clone has.
+ * Parses the commits of a JSON text, such as another clone's; undefined when it is not ours, or when they
+ * name files, whose bytes only that clone has.
  */
 export function parseCommits(text: string): Commit[] | undefined {
   try {

@@ -21,16 +21,13 @@ export interface OutboxEvents {
   seen: [entry: OutboxEntry];
 }
 
-/**
- * A recorder of each entry, in the step that puts it, and in the step that removes it once it was
- * pushed.
- */
+/** A recorder of each entry, in the step that puts it, and in the step that removes it once it was pushed. */
 type Recorder = Pick<Written, 'note' | 'reached' | 'queued' | 'withdraw' | 'withdrawn'>;
 
 /**
- * Entries that this machine has yet to publish. An entry is in one place at any time: it waits, is
- * held, or was set aside. Its deliveries are settled in the step in which it stops waiting,
- * whichever process does that.
+ * Entries that this machine has yet to publish. An entry is in one place at any time: it waits, is held,
+ * or was set aside. Its deliveries are settled in the step in which it stops waiting, whichever process
+ * does that.
  */
 export class Outbox {
   readonly #remembered = new Set<string>();
@@ -47,8 +44,7 @@ export class Outbox {
 
   /**
    * @param root the state directory
-   * @param written records the files that this machine writes, without those that it publishes
-   *   again
+   * @param written records the files that this machine writes, without those that it publishes again
    */
   constructor(root: string, written?: Recorder) {
     this.#written = written;
@@ -69,8 +65,8 @@ export class Outbox {
     });
   }
   /**
-   * Puts entries that were on the bus before, all or none of them. They replace entries that were
-   * put for the same files: a branch can be set back any number of times while nothing is pushed.
+   * Puts entries that were on the bus before, all or none of them. They replace entries that were put for
+   * the same files: a branch can be set back any number of times while nothing is pushed.
    */
   async putAll(lost: readonly OutboxEntry[]): Promise<void> {
     if (lost.length === 0) return;
@@ -101,10 +97,7 @@ export class Outbox {
     // Not earlier: listeners may act on an entry, and a full disk may have refused it.
     for (const entry of put) this.#remember(entry);
   }
-  /**
-   * Withdraws files that were on the bus before: they are not published again, neither now nor
-   * later.
-   */
+  /** Withdraws files that were on the bus before: they are not published again, neither now nor later. */
   async withdraw(paths: readonly string[]): Promise<void> {
     const out = new Set(paths);
     await this.#store.write((database) => {
@@ -162,8 +155,7 @@ export class Outbox {
     await this.files.sweep(new Set(ids.flat()), now);
   }
   /**
-   * Holds an entry that contains a secret, until a person releases or drops it: it is not
-   * published.
+   * Holds an entry that contains a secret, until a person releases or drops it: it is not published.
    *
    * @param at ISO 8601 UTC
    */
@@ -186,9 +178,7 @@ export class Outbox {
       if (item !== undefined) held.put({ ...item, told: true });
     });
   }
-  /**
-   * Releases a held entry, which is published with its secret; false when it is not held any more.
-   */
+  /** Releases a held entry, which is published with its secret; false when it is not held any more. */
   async release(id: string): Promise<boolean> {
     const item = await this.#held.get(id);
     if (item === undefined) return false;

@@ -8,8 +8,8 @@ export interface ProcessIdentity {
 }
 
 /**
- * Returns the start of a process, or undefined when there is no process with this id. A zombie does
- * not count.
+ * Returns the start of a process, or undefined when there is no process with this id. A zombie does not
+ * count.
  */
 async function startOf(pid: number): Promise<string | undefined> {
   if (process.platform === 'linux') {
@@ -57,8 +57,8 @@ export async function isAlive(identity: ProcessIdentity): Promise<boolean> {
 const TICKS = 100;
 
 /**
- * Returns the run time of a process, computed from the start of this one: a container may report
- * another uptime than that of the machine whose ticks it sees.
+ * Returns the run time of a process, computed from the start of this one: a container may report another
+ * uptime than that of the machine whose ticks it sees.
  *
  * @returns seconds; undefined when there is no such process, or the system has no `/proc` with this
  */

@@ -9,9 +9,9 @@ import { plainFileAt } from '../plain-file.ts';
 import { isRecord, writeDurably } from './files.ts';
 
 /**
- * The registry of the clones and the projects of this machine by their paths, where no run can
- * write: one file for each path, below the folder of all transports' state. So nothing has to be
- * written into a project.
+ * The registry of the clones and the projects of this machine by their paths, where no run can write: one
+ * file for each path, below the folder of all transports' state. So nothing has to be written into a
+ * project.
  */
 
 /** Pattern of a valid name of a state directory. */
@@ -34,8 +34,8 @@ export interface Registered {
 }
 
 /**
- * A path, and the file system that it was on, so that a deleted path can be distinguished from one
- * that is not mounted.
+ * A path, and the file system that it was on, so that a deleted path can be distinguished from one that
+ * is not mounted.
  */
 interface Place {
   path: string;
@@ -86,12 +86,12 @@ export async function writeRegistry(
 }
 
 /**
- * Removes clones of which nothing is left: neither their git directory nor anything in a state
- * directory that they had. A used clone must never be forgotten while it may come back, or settings
- * made by a run in it would be recorded as its operator's. So an entry stays while its clone, or
- * one of its state directories, may be on a disk that is not mounted at present: a path counts as
- * gone only if the nearest folder above it that exists is on the file system that the path was on.
- * An entry without that file system stays too.
+ * Removes clones of which nothing is left: neither their git directory nor anything in a state directory
+ * that they had. A used clone must never be forgotten while it may come back, or settings made by a run
+ * in it would be recorded as its operator's. So an entry stays while its clone, or one of its state
+ * directories, may be on a disk that is not mounted at present: a path counts as gone only if the nearest
+ * folder above it that exists is on the file system that the path was on. An entry without that file
+ * system stays too.
  */
 async function sweepRegistry(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
@@ -186,8 +186,8 @@ export function digestOf(commonDir: string): string {
 }
 
 /**
- * Returns the bus of the project with this git directory; undefined when none was linked, or its
- * clone is gone.
+ * Returns the bus of the project with this git directory; undefined when none was linked, or its clone is
+ * gone.
  *
  * @param home the folder of all transports' state
  * @param commonDir the git directory that linked work trees share, without symlinks
@@ -207,8 +207,8 @@ function linked(path: string): unknown {
 }
 
 /**
- * Finds the link of a project that is at another path now: it has the same git directory, and its
- * old path does not exist.
+ * Finds the link of a project that is at another path now: it has the same git directory, and its old
+ * path does not exist.
  */
 function movedTo(folder: string, birth: string | undefined): unknown {
   return namesIn(folder)

@@ -33,19 +33,16 @@ interface Taken {
 
 /** Milliseconds after its announced next try at which a process counts as gone. */
 const GONE_MS = 2000;
-/**
- * Milliseconds between tries of a process whose push would be free if another one were not before
- * it.
- */
+/** Milliseconds between tries of a process whose push would be free if another one were not before it. */
 const BEHIND_MS = 250;
 let serial = 0;
 const WINDOW_MS: Record<Kind, number> = { pushes: 60_000, reads: 1000 };
 
 /**
- * The budget of this machine for requests to one remote host: a number of pushes in any minute and
- * of reads in any second, for all transports and processes of the user together. The budget delays
- * pushes, while more mail collects for them; it never drops one. The process that has waited
- * longest goes first. When its file cannot be written, nothing is delayed.
+ * The budget of this machine for requests to one remote host: a number of pushes in any minute and of
+ * reads in any second, for all transports and processes of the user together. The budget delays pushes,
+ * while more mail collects for them; it never drops one. The process that has waited longest goes first.
+ * When its file cannot be written, nothing is delayed.
  */
 export class RemoteBudget {
   readonly #record: BudgetRecord;
@@ -123,8 +120,8 @@ export class RemoteBudget {
   }
 
   /**
-   * Loads the entries within the windows; a time that seems to be in the future is from before the
-   * clock was set back.
+   * Loads the entries within the windows; a time that seems to be in the future is from before the clock
+   * was set back.
    */
   async #load(): Promise<Taken> {
     const value = await this.#record.read();

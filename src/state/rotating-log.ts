@@ -17,8 +17,8 @@ export function logFile(path: string, n: number): string {
 }
 
 /**
- * A log file that is appended to, and replaced by a new one when it is full: `log` becomes `log.1`,
- * that becomes `log.2`, and the oldest is removed. Only one process may write to it.
+ * A log file that is appended to, and replaced by a new one when it is full: `log` becomes `log.1`, that
+ * becomes `log.2`, and the oldest is removed. Only one process may write to it.
  *
  * Nothing depends on a log: a line that cannot be written is lost, and the next one tries again.
  */

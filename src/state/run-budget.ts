@@ -3,8 +3,8 @@ import { Rows } from '../store/rows.ts';
 const HOUR_MS = 3_600_000;
 
 /**
- * The starts of each tier's CLI during the last hour, for `max_runs_per_hour`: a guard that no
- * message can circumvent. It is kept on disk, so that a restart does not reset it.
+ * The starts of each tier's CLI during the last hour, for `max_runs_per_hour`: a guard that no message
+ * can circumvent. It is kept on disk, so that a restart does not reset it.
  */
 export class RunBudget {
   readonly #rows: Rows<{ id: string; starts: number[] }>;
@@ -17,8 +17,8 @@ export class RunBudget {
   /**
    * Returns the time when the next run of a tier may start; undefined when it may start now.
    *
-   * @param now milliseconds since the epoch. A start that lies in the future, after the clock was
-   *   set back, does not count
+   * @param now milliseconds since the epoch. A start that lies in the future, after the clock was set
+   *   back, does not count
    */
   async nextStart(
     actor: string,

@@ -3,10 +3,7 @@ import { join } from 'node:path';
 import { makeFolder } from '../folder.ts';
 import { bury, clearGraveyard } from './removal.ts';
 
-/**
- * Returns the directory of a run below `<state>/run`, whose name is short because a socket is in
- * it.
- */
+/** Returns the directory of a run below `<state>/run`, whose name is short because a socket is in it. */
 export function runDirectory(folder: string, id: string): string {
   return join(folder, id.slice(-10));
 }

@@ -55,9 +55,7 @@ export class Runs {
   readonly #folder: string;
   readonly #records: Rows<RunRecord>;
 
-  /**
-   * @param root the state directory; a folder of it holds the output and the sent messages of runs
-   */
+  /** @param root the state directory; a folder of it holds the output and the sent messages of runs */
   constructor(root: string) {
     this.#folder = statePaths(root).runs;
     this.#records = new Rows(root, 'run');
@@ -82,8 +80,8 @@ export class Runs {
   }
 
   /**
-   * Updates the messages of a run, and those that it received while it was running; does nothing
-   * for a run without a record.
+   * Updates the messages of a run, and those that it received while it was running; does nothing for a
+   * run without a record.
    */
   async note(
     { id, messages, tip }: Pick<RunRecord, 'id' | 'messages'> & { tip: string },
@@ -139,9 +137,7 @@ export class Runs {
     }
   }
 
-  /**
-   * Returns the file with the raw output of a run, which is kept until its outcome is on record.
-   */
+  /** Returns the file with the raw output of a run, which is kept until its outcome is on record. */
   outputPath(id: string): string {
     return join(this.#folder, `${id}.out`);
   }

@@ -13,9 +13,9 @@ console.log('taken');`;
 const PATIENCE_MS = 20_000;
 
 /**
- * Whether another process can take a lock that this one holds, because its file system does not
- * support locks: a child tries, since a process can always lock again what it holds. When the child
- * cannot try, nothing is known about the lock.
+ * Whether another process can take a lock that this one holds, because its file system does not support
+ * locks: a child tries, since a process can always lock again what it holds. When the child cannot try,
+ * nothing is known about the lock.
  */
 export async function isGivenTwice(root: string, name: LockName): Promise<boolean> {
   const sqlite = createRequire(import.meta.url).resolve('@photostructure/sqlite');

@@ -36,20 +36,19 @@ interface Delivered extends MessageRef {
 }
 
 /**
- * A fact on record. Of a delivery: that it was handled without an answer, that it was handled again
- * after a missing file was back, that it is settled with whatever outcome, or that the question was
- * answered. Of a message, for any actor: that it was on the bus and was later missing.
+ * A fact on record. Of a delivery: that it was handled without an answer, that it was handled again after
+ * a missing file was back, that it is settled with whatever outcome, or that the question was answered.
+ * Of a message, for any actor: that it was on the bus and was later missing.
  */
 type Fact = 'silent' | 'again' | 'settled' | 'answered' | 'gone';
 
 /**
  * The deliveries that this machine has settled (protocol.md §5). The bus shows this only as long as
- * nobody removes an answer, and never for deliveries without an answer; a cursor shows it only as
- * long as its history exists. The record also holds messages that were handled while the question
- * behind them was not on the bus, because the question may come back.
+ * nobody removes an answer, and never for deliveries without an answer; a cursor shows it only as long as
+ * its history exists. The record also holds messages that were handled while the question behind them was
+ * not on the bus, because the question may come back.
  *
- * Each fact is only a key that no other machine can make: a million take 50 MB, and none is
- * forgotten.
+ * Each fact is only a key that no other machine can make: a million take 50 MB, and none is forgotten.
  */
 export class Settled {
   readonly #store: Store;
@@ -79,8 +78,8 @@ export class Settled {
   }
 
   /**
-   * Records the deliveries that an outbox entry settles and the questions that it answers, in the
-   * step that removes it.
+   * Records the deliveries that an outbox entry settles and the questions that it answers, in the step
+   * that removes it.
    */
   by(database: Database, { delivery, commits }: OutboxEntry): void {
     if (delivery === undefined) return;
@@ -98,10 +97,7 @@ export class Settled {
       });
   }
 
-  /**
-   * Returns those of some messages that were once missing, so that they may have been handled
-   * before.
-   */
+  /** Returns those of some messages that were once missing, so that they may have been handled before. */
   async back<T extends MessageRef>(messages: readonly T[]): Promise<Set<T>> {
     const byPlace = new Map(
       messages.map((one) => [

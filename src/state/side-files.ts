@@ -16,16 +16,15 @@ const MOST_KEPT = 2 << 20;
 const NAME = /^(.+)\.([0-9a-f]{64})$/;
 
 /**
- * The bytes of files that wait in the outbox, each next to the entry that names it, so that an
- * entry stays a small text. The order, for a crash between any two steps: side files on disk →
- * entry on disk → push → entry removed → side files removed. A side file without an entry is
- * removed a day later.
+ * The bytes of files that wait in the outbox, each next to the entry that names it, so that an entry
+ * stays a small text. The order, for a crash between any two steps: side files on disk → entry on disk →
+ * push → entry removed → side files removed. A side file without an entry is removed a day later.
  */
 export class SideFiles {
   readonly folder: string;
   /**
-   * The file that was written last: a process that publishes it immediately need not read and
-   * verify it again.
+   * The file that was written last: a process that publishes it immediately need not read and verify it
+   * again.
    */
   #last: { path: string; bytes: Uint8Array } | undefined;
 

@@ -54,8 +54,8 @@ export interface StatePaths {
 }
 
 /**
- * Maximum length of the path, with room for the part that ssh adds: /ssh/, a digest of 40
- * characters, and 17 while it makes the socket.
+ * Maximum length of the path, with room for the part that ssh adds: /ssh/, a digest of 40 characters, and
+ * 17 while it makes the socket.
  */
 const MAX_CONNECTION_FOLDER = 40;
 
@@ -106,8 +106,8 @@ export function statePaths(root: string): StatePaths {
 }
 
 /**
- * Returns the complete list of names in a state directory; a name without extension is a folder.
- * This is the only such list.
+ * Returns the complete list of names in a state directory; a name without extension is a folder. This is
+ * the only such list.
  */
 export function namesOf({
   root,

@@ -7,8 +7,8 @@ import { isAlive, runsFor } from './process-identity.ts';
 const SLACK = 2;
 
 /**
- * Removes files that dead processes left under a temporary name of `writeDurably`. An entry that
- * cannot be removed, such as a folder of such a name, stays and does no harm.
+ * Removes files that dead processes left under a temporary name of `writeDurably`. An entry that cannot
+ * be removed, such as a folder of such a name, stays and does no harm.
  */
 export async function sweep(folders: Iterable<string>, now: Date): Promise<void> {
   for (const folder of folders) {

@@ -8,8 +8,8 @@ import { Seal } from '../store/seal.ts';
 import { acquire, isNamed } from './lock.ts';
 
 /**
- * The board on which processes that share a branch see the holder of the turn and the waiting ones:
- * a folder, or in a simulation the memory.
+ * The board on which processes that share a branch see the holder of the turn and the waiting ones: a
+ * folder, or in a simulation the memory.
  */
 export interface TurnBoard {
   /** Whether somebody has the turn: the cheapest check. */
@@ -47,9 +47,7 @@ const DONE = '.done';
 
 let serial = 0;
 
-/**
- * A board in a folder. A ticket is a file there; removing it notifies the process that watches it.
- */
+/** A board in a folder. A ticket is a file there; removing it notifies the process that watches it. */
 export class TurnFolder implements TurnBoard {
   readonly #folder: string;
   readonly #queue: string;

@@ -29,9 +29,8 @@ const SESSION = 'session';
 const GONE = '.gone';
 
 /**
- * The folders in which runs work, `<state>/work/<actor>/<thread>/` (trust.md §1): each empty at
- * first, and kept for the thread. The record of a workspace is next to it, out of reach of the runs
- * in it.
+ * The folders in which runs work, `<state>/work/<actor>/<thread>/` (trust.md §1): each empty at first,
+ * and kept for the thread. The record of a workspace is next to it, out of reach of the runs in it.
  */
 export class Workspaces {
   readonly #folder: string;
@@ -45,10 +44,10 @@ export class Workspaces {
   }
 
   /**
-   * Opens the workspace of an actor and a thread, created if necessary and without settings of
-   * agent CLIs. It is the caller's alone until {@link leave}: a concurrent run could put settings
-   * into it after they were removed. A run that starts in the meantime gets one of its own, named
-   * after it: `<thread>~2`.
+   * Opens the workspace of an actor and a thread, created if necessary and without settings of agent
+   * CLIs. It is the caller's alone until {@link leave}: a concurrent run could put settings into it after
+   * they were removed. A run that starts in the meantime gets one of its own, named after it:
+   * `<thread>~2`.
    *
    * @param suffix of the thread's first message. Another message with the same suffix gets another
    *   workspace.
@@ -174,9 +173,7 @@ export class Workspaces {
   }
 }
 
-/**
- * Makes a real folder that belongs to us, and that nobody else can read; never follows a symlink.
- */
+/** Makes a real folder that belongs to us, and that nobody else can read; never follows a symlink. */
 async function ownFolder(path: string): Promise<void> {
   const there = await lstat(path).catch(() => undefined);
   if (there !== undefined && !there.isDirectory()) await unlink(path);

@@ -46,16 +46,13 @@ export type Wanted = Pick<WorktreeRecord, 'actor' | 'channel' | 'root' | 'source
   preferred?: string | undefined;
 };
 
-/**
- * Maximum number of copies of one repository for a thread; a hundred concurrent runs would share
- * nothing.
- */
+/** Maximum number of copies of one repository for a thread; a hundred concurrent runs would share nothing. */
 const MOST = 100;
 
 /**
- * The copies of repositories, `<state>/worktrees/<thread>/<name>` (work.md). No two runs work in
- * one at a time, and no two threads or actors ever share one. The record is next to the copy, out
- * of reach of the runs in it.
+ * The copies of repositories, `<state>/worktrees/<thread>/<name>` (work.md). No two runs work in one at a
+ * time, and no two threads or actors ever share one. The record is next to the copy, out of reach of the
+ * runs in it.
  */
 export class Worktrees {
   readonly folder: string;
@@ -70,9 +67,9 @@ export class Worktrees {
   }
 
   /**
-   * Opens the copy of a thread and an actor, which is the caller's alone until {@link leave}: that
-   * of the branch to be continued, else the first free one. Its record is written immediately, with
-   * `ready: false` for a new one.
+   * Opens the copy of a thread and an actor, which is the caller's alone until {@link leave}: that of the
+   * branch to be continued, else the first free one. Its record is written immediately, with `ready:
+   * false` for a new one.
    */
   open(wanted: Wanted, now: Date): Promise<Worktree> {
     const opened = this.#last.then(() => this.#open(wanted, now));
@@ -160,10 +157,7 @@ export class Worktrees {
     return found;
   }
 
-  /**
-   * Returns the folder name of a thread; another message with the same suffix gets copies of its
-   * own.
-   */
+  /** Returns the folder name of a thread; another message with the same suffix gets copies of its own. */
   async #threadName({ thread, channel, root }: Wanted): Promise<string> {
     const known = await this.#in(thread);
     const isOther = known.some(({ record }) => record.channel !== channel || record.root !== root);

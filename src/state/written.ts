@@ -30,9 +30,9 @@ export interface Writing extends Pick<Commit, 'at' | 'author' | 'subject'> {
 }
 
 /**
- * The messages, channels and notes that this machine has written itself: runs sign nothing, but a
- * machine recognises its own files. A state restored from a backup recognises files written after
- * the backup was made, and files that a rewritten history has lost are published again.
+ * The messages, channels and notes that this machine has written itself: runs sign nothing, but a machine
+ * recognises its own files. A state restored from a backup recognises files written after the backup was
+ * made, and files that a rewritten history has lost are published again.
  */
 export class Written {
   readonly #store: Store;
@@ -60,10 +60,7 @@ export class Written {
     database.run(forget, MOST);
   }
 
-  /**
-   * Records that the remote has some files with a commit, in the step that removes them from the
-   * outbox.
-   */
+  /** Records that the remote has some files with a commit, in the step that removes them from the outbox. */
   reached(database: Database, paths: readonly string[], tip: string): void {
     this.#change(database, paths, (is) => ({
       ...is,
@@ -72,9 +69,7 @@ export class Written {
     }));
   }
 
-  /**
-   * Records that some files are to be published again, in the step that puts them into the outbox.
-   */
+  /** Records that some files are to be published again, in the step that puts them into the outbox. */
   queued(database: Database, paths: Iterable<string>): void {
     this.#change(database, paths, (is) => ({ ...is, isQueued: true }));
   }
@@ -98,10 +93,7 @@ export class Written {
     );
   }
 
-  /**
-   * Returns the records of some files, by path in the transport, in the order in which they were
-   * written.
-   */
+  /** Returns the records of some files, by path in the transport, in the order in which they were written. */
   async look(paths: readonly string[]): Promise<Map<string, Writing>> {
     const found: { id: number; path: string; is: Writing }[] = [];
     for (let at = 0; at < paths.length; at += AT_A_TIME)

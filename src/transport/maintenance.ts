@@ -17,17 +17,16 @@ const MANY_PACKS = 50;
 const SAMPLES = ['17', '42', '8a', 'd3'];
 const LOCKS = ['index.lock', 'shallow.lock', 'HEAD.lock', 'config.lock', 'packed-refs.lock'];
 /**
- * Milliseconds after which a lock is stale: packing a large repository takes long, and nothing else
- * holds a lock for more than moments.
+ * Milliseconds after which a lock is stale: packing a large repository takes long, and nothing else holds
+ * a lock for more than moments.
  */
 const STALE_MS = 15 * 60_000;
 const PACKING_LIMIT = 600_000;
 
 /**
- * Packs loose objects, and merges small packs, automatically when there are many: each message adds
- * about ten objects, each busy push a pack, and our other git calls never pack. Nothing is deleted
- * that is not in a pack, so unreferenced objects stay too. The check itself only reads some
- * folders.
+ * Packs loose objects, and merges small packs, automatically when there are many: each message adds about
+ * ten objects, each busy push a pack, and our other git calls never pack. Nothing is deleted that is not
+ * in a pack, so unreferenced objects stay too. The check itself only reads some folders.
  *
  * @returns undefined when there was nothing to do
  */
@@ -41,8 +40,7 @@ export async function maintainIfDue({
   if (loose < MANY_LOOSE && packs < MANY_PACKS) return undefined;
   const before = await looseObjects(git);
   const run = (...args: string[]): Promise<unknown> => git.run(args, { timeout: PACKING_LIMIT });
-  // Maintenance that cannot run, for example because another one is running, leaves everything as
-  // it is.
+  // Maintenance that cannot run, for example because another one is running, leaves everything as it is.
   await run('maintenance', 'run', '--quiet', '--task=loose-objects');
   // Without this, git would remove the loose objects just packed only the next time.
   await run('prune-packed', '--quiet');
@@ -55,8 +53,8 @@ export async function maintainIfDue({
 }
 
 /**
- * Lists git's lock files that are older than any git process holds one, so that they were left by a
- * git that was killed. Locks dated in the future count too, as a clock that was ahead leaves them.
+ * Lists git's lock files that are older than any git process holds one, so that they were left by a git
+ * that was killed. Locks dated in the future count too, as a clock that was ahead leaves them.
  */
 export async function staleLocks({ clone, gitDir, branch }: Repository): Promise<string[]> {
   const objects = clone.objectsDir;

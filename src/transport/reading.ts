@@ -39,10 +39,7 @@ export abstract class Reading {
     return remoteRefOf(this.repository);
   }
 
-  /**
-   * Fetches those of some objects that a partial clone lacks, with few fetches; see
-   * {@link prefetch}.
-   */
+  /** Fetches those of some objects that a partial clone lacks, with few fetches; see {@link prefetch}. */
   prefetch(oids: readonly string[]): Promise<void> {
     return prefetch(this.repository, oids);
   }
@@ -62,10 +59,7 @@ export abstract class Reading {
   get fileLimits(): FileLimits {
     return fileLimits(this.repository.maxFileBytes);
   }
-  /**
-   * Reads files of a known size at a commit, which a partial clone fetches now; see
-   * {@link readBlobs}.
-   */
+  /** Reads files of a known size at a commit, which a partial clone fetches now; see {@link readBlobs}. */
   blobs(commit: string, wanted: ReadonlyMap<string, number>): AsyncGenerator<FoundBlob> {
     const { git } = this.repository;
     return readBlobs(git, this.objects, commit, wanted, (oids) => this.prefetch(oids));
@@ -79,9 +73,7 @@ export abstract class Reading {
   entriesAt(commit: string, paths: readonly string[]): Promise<Map<string, TreeEntry>> {
     return entriesAt(this.repository.git, this.objects, commit, paths);
   }
-  /**
-   * Lists the differences of two commits in the folders of a transport; see {@link changesBetween}.
-   */
+  /** Lists the differences of two commits in the folders of a transport; see {@link changesBetween}. */
   changes(from: string, to: string, paths: readonly string[] = []): AsyncGenerator<FileChange[]> {
     return changesBetween(this.repository.git, this.objects, from, to, paths, folderUse);
   }
@@ -94,10 +86,7 @@ export abstract class Reading {
         : undefined;
     return entries ?? listTree(this.repository.git, commit, folders);
   }
-  /**
-   * Lists the files of a transport below a folder at a commit, some at a time; see
-   * {@link walkFolder}.
-   */
+  /** Lists the files of a transport below a folder at a commit, some at a time; see {@link walkFolder}. */
   walk(commit: string, folder: string): AsyncGenerator<WalkedEntry[]> {
     return walkFolder(this.repository.git, this.objects, commit, folder, folderUse);
   }
@@ -128,8 +117,8 @@ export abstract class Reading {
 
   /**
    * Returns those of some commits that do not belong to the history of `tip`, without ancestors of
-   * another of them, since the later one shows more of what was there. It takes one process when
-   * all of them belong to it.
+   * another of them, since the later one shows more of what was there. It takes one process when all of
+   * them belong to it.
    */
   async outside(commits: readonly string[], tip: string): Promise<string[]> {
     const asked = await notNear(this.objects, [...new Set(commits)], tip);
@@ -149,8 +138,8 @@ export abstract class Reading {
   }
 
   /**
-   * Returns the moves of the branch since a position in its log, made by any process of this
-   * machine, since commands fetch too; and the new position.
+   * Returns the moves of the branch since a position in its log, made by any process of this machine,
+   * since commands fetch too; and the new position.
    */
   movesSince(place?: LogPlace): Promise<{ moves: RefMove[]; place: LogPlace }> {
     const { gitDir, branch } = this.repository;

@@ -30,16 +30,16 @@ import { Reading } from './reading.ts';
 import type { TreeEntry } from './objects/tree.ts';
 
 /**
- * The outcome of a fetch; `mended` is the number of damaged objects of the clone that were removed,
- * to be fetched again.
+ * The outcome of a fetch; `mended` is the number of damaged objects of the clone that were removed, to be
+ * fetched again.
  */
 export type Refreshed = { tip: string | undefined; mended?: number } & (
   { ok: true } | { ok: false; failure: Failure }
 );
 
 /**
- * A transport at the level of git: it reads from the object store and writes commits on the bus's
- * tip. It does not know messages. Errors are `CrosstalkError`s with code `git_failed`.
+ * A transport at the level of git: it reads from the object store and writes commits on the bus's tip. It
+ * does not know messages. Errors are `CrosstalkError`s with code `git_failed`.
  */
 export class Transport extends Reading {
   override readonly objects: Objects;
@@ -111,18 +111,12 @@ export class Transport extends Reading {
     return { processes: this.#repository.git.started, reads, bytes };
   }
 
-  /**
-   * Returns the bus's tip as known here, without asking the remote; undefined in an empty
-   * transport.
-   */
+  /** Returns the bus's tip as known here, without asking the remote; undefined in an empty transport. */
   tip(): Promise<string | undefined> {
     return knownTip(this.#repository, this.objects);
   }
 
-  /**
-   * Fetches the bus. A remote without any branch receives the commits of this clone, which was solo
-   * before.
-   */
+  /** Fetches the bus. A remote without any branch receives the commits of this clone, which was solo before. */
   async refresh(signal?: AbortSignal): Promise<Refreshed> {
     await this.reread();
     if (this.#repository.origin === undefined) return { ok: true, tip: await this.tip() };
@@ -180,8 +174,8 @@ export class Transport extends Reading {
   }
 
   /**
-   * Pushes the known tip: `dry` changes nothing, `anew` is for a remote that has no bus, or has
-   * lost it; see {@link pushOver} for one that has another bus.
+   * Pushes the known tip: `dry` changes nothing, `anew` is for a remote that has no bus, or has lost it;
+   * see {@link pushOver} for one that has another bus.
    *
    * @returns the failure, if any: `behind` when the remote has the bus after all
    */
@@ -201,8 +195,7 @@ export class Transport extends Reading {
     const tip = await this.tip();
     if (tip === undefined) return { state: 'current' };
     const followed = await follow(this.#repository, this, tip, folders);
-    // The clone's configuration was changed for its checkout: that change is ours, and need not be
-    // read later.
+    // The clone's configuration was changed for its checkout: that change is ours, and need not be read later.
     await this.reread();
     return followed;
   }
@@ -216,16 +209,11 @@ export class Transport extends Reading {
   get own(): string {
     return this.#opening.own;
   }
-  /**
-   * Fetches the bus into a clone that has nothing of it yet; files are fetched when they are read.
-   */
+  /** Fetches the bus into a clone that has nothing of it yet; files are fetched when they are read. */
   bring(): Promise<Failure | undefined> {
     return bring(this.#repository, this.objects);
   }
-  /**
-   * Lists paths of the bus that no checkout shows, because they are not of a transport (trust.md
-   * §1).
-   */
+  /** Lists paths of the bus that no checkout shows, because they are not of a transport (trust.md §1). */
   async foreignPaths(): Promise<string[]> {
     const tip = await this.tip();
     return tip === undefined ? [] : (await showingOf(this.objects, tip)).foreign;
@@ -239,9 +227,7 @@ export class Transport extends Reading {
     this.objects.close();
   }
 
-  /**
-   * Applies what was written into the clone's configuration, or accepted, since it was last read.
-   */
+  /** Applies what was written into the clone's configuration, or accepted, since it was last read. */
   async reread(): Promise<void> {
     const accepted = await fileStamp(this.#opening.record);
     const stamp = await configStamp(this.#opening.clone);

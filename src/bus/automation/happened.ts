@@ -4,22 +4,21 @@ import { formatSource, type Subscription } from '../../protocol/automation/subsc
 import { eventFile } from '../../protocol/layout.ts';
 
 /**
- * Returns the path of the marker for a published event with an id: a host that finds a file there
- * does not publish it again.
+ * Returns the path of the marker for a published event with an id: a host that finds a file there does
+ * not publish it again.
  */
 export function eventMarker(source: string, id: string): string {
   return markerAt(`${source}\n${id}`);
 }
 
 /**
- * Returns the path of the marker for a subscription that fires only once. A subscription with
- * another content has another marker; a pause changes nothing.
+ * Returns the path of the marker for a subscription that fires only once. A subscription with another
+ * content has another marker; a pause changes nothing.
  */
 export function onceMarker(subscription: Subscription): string {
   const { name, source, to, channel, tier, match, body } = subscription;
   const said = JSON.stringify([name, formatSource(source), to, channel, tier, match, body]);
-  // No event can have this name, since event names have no blank: nobody can make one with this
-  // marker.
+  // No event can have this name, since event names have no blank: nobody can make one with this marker.
   return markerAt(`once only\n${said}`);
 }
 
@@ -28,8 +27,8 @@ function markerAt(text: string): string {
 }
 
 /**
- * Returns a commit that is made only when a marker is not on the tip yet, and then adds it: of
- * several such commits, on any machines, one is made.
+ * Returns a commit that is made only when a marker is not on the tip yet, and then adds it: of several
+ * such commits, on any machines, one is made.
  *
  * @param content of the marker; one line for people
  */

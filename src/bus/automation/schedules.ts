@@ -47,11 +47,11 @@ export class SettingFiles<T> {
   }
 
   /**
-   * Returns every file at a commit, by name. Without files only the folder is looked up; a second
-   * call for the same commit reads nothing.
+   * Returns every file at a commit, by name. Without files only the folder is looked up; a second call
+   * for the same commit reads nothing.
    *
-   * @param known called when there are too many files: returns the names that come first, so that a
-   *   flood displaces none
+   * @param known called when there are too many files: returns the names that come first, so that a flood
+   *   displaces none
    */
   async at(
     commit: string,
@@ -102,8 +102,8 @@ const MOST_COMMITS = 1000;
 
 /**
  * Returns the last commit times of files of the bus, by path, in milliseconds since 1970 by the
- * committer's clock. Files are missing that were written before a time, or before a thousand
- * commits to any of them. History is walked once for all files, and only as far back as that.
+ * committer's clock. Files are missing that were written before a time, or before a thousand commits to
+ * any of them. History is walked once for all files, and only as far back as that.
  */
 export async function committedSince(
   transport: Pick<Transport, 'git'>,

@@ -10,17 +10,15 @@ import { isSkillName } from '../../protocol/text/skill-call.ts';
 import { shown } from '../../protocol/text/result.ts';
 import type { Transport } from '../../transport/transport.ts';
 
-/**
- * The result of looking up a skill: the skill with its folder, or the reason why it cannot be read.
- */
+/** The result of looking up a skill: the skill with its folder, or the reason why it cannot be read. */
 export type FoundSkill =
   | { kind: 'found'; skill: Skill; folder: string }
   | { kind: 'broken'; folder: string; problem: string }
   | { kind: 'absent' };
 
 /**
- * Reads a skill at a commit, the operator's before the one that came with Crosstalk. If the
- * operator's own cannot be read, the other one does not replace it, as its content differs.
+ * Reads a skill at a commit, the operator's before the one that came with Crosstalk. If the operator's
+ * own cannot be read, the other one does not replace it, as its content differs.
  */
 export async function skillAt(
   transport: Transport,
@@ -92,9 +90,7 @@ const MAX_LEFT = 10;
 /** Plain names only: hidden ones are settings, and others differ from file system to file system. */
 const PLAIN = /^[A-Za-z0-9_][A-Za-z0-9._ -]{0,99}$/;
 
-/**
- * Returns the reason why a file or folder of this name is never copied; undefined when it may be.
- */
+/** Returns the reason why a file or folder of this name is never copied; undefined when it may be. */
 export function whyNotBeside(name: string): string | undefined {
   if (name.startsWith('.') || isAgentSetting(name, ''))
     return 'an agent CLI could take it for its settings';
@@ -105,8 +101,8 @@ export function whyNotBeside(name: string): string | undefined {
 }
 
 /**
- * Finds the files next to a SKILL.md. Files that an agent CLI might load automatically are left out
- * in every folder, as are symlinks, submodules, and everything beyond {@link BESIDE_LIMITS}.
+ * Finds the files next to a SKILL.md. Files that an agent CLI might load automatically are left out in
+ * every folder, as are symlinks, submodules, and everything beyond {@link BESIDE_LIMITS}.
  */
 export async function besideSkill(
   transport: Transport,

@@ -40,10 +40,7 @@ export async function readSubscription(text: string, name: string): Promise<Pars
   return 'problem' in made ? unreadable(made.problem) : parsed({ ...result.value, ...made });
 }
 
-/**
- * Returns the subscriptions whose comparison matches a text. Each takes time, so other work runs in
- * between.
- */
+/** Returns the subscriptions whose comparison matches a text. Each takes time, so other work runs in between. */
 export async function matched(
   subscriptions: readonly Subscribed[],
   text: string,
@@ -62,8 +59,8 @@ type Test = (text: string) => boolean;
 /** Characters at the start of a text that a regular expression examines. */
 const MOST_TEXT = 65_536;
 /**
- * Maximum instructions of a compiled expression: with the length of the text it limits the time, to
- * about half a second.
+ * Maximum instructions of a compiled expression: with the length of the text it limits the time, to about
+ * half a second.
  */
 const MOST_STEPS = 500;
 

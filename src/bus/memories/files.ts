@@ -13,10 +13,7 @@ type ReadMemory = MemoryContent & { file: string };
 /** Number of files read at a time: enough to keep git busy, and few enough for memory. */
 const CHUNK = 100;
 
-/**
- * Lists every entry of `data/memories/` at a commit except hidden ones, in the order of their
- * names.
- */
+/** Lists every entry of `data/memories/` at a commit except hidden ones, in the order of their names. */
 export async function filesOfMemories(transport: Transport, tip: string): Promise<MemoryEntry[]> {
   return (await transport.list(tip, [MEMORIES]))
     .map((entry) => ({ ...entry, file: entry.path.slice(MEMORIES.length + 1) }))

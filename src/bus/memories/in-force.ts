@@ -30,8 +30,8 @@ const heads = new Kept<{ head: Head | undefined }>(HEADERS);
 const found = new WeakMap<Transport, { folder: string; notes: NoteInForce[] }>();
 
 /**
- * Returns the notes in force at a commit, newest first by file name; files that cannot be read are
- * left out. While the folder is unchanged, only its id is read; afterwards only new files.
+ * Returns the notes in force at a commit, newest first by file name; files that cannot be read are left
+ * out. While the folder is unchanged, only its id is read; afterwards only new files.
  */
 async function notesAt(transport: Transport, tip: string): Promise<NoteInForce[]> {
   const folder = (await transport.entriesAt(tip, [MEMORIES])).get(MEMORIES)?.oid;
@@ -74,8 +74,8 @@ async function headsOf(
 }
 
 /**
- * Returns the key of an entry. A file of another name, or of another type, may be unreadable
- * although the same content was read.
+ * Returns the key of an entry. A file of another name, or of another type, may be unreadable although the
+ * same content was read.
  */
 function keyOf({ file, mode, oid }: MemoryEntry): string {
   return `${oid} ${mode} ${file}`;
@@ -99,9 +99,9 @@ function sizeOf(head: Head | undefined): number {
 }
 
 /**
- * Lists the notes that a prompt names: those for the actor alone, then those for its channel, then
- * those for all, the newest first. Summaries of threads are not among them: the prompt shows them
- * where a thread is cut.
+ * Lists the notes that a prompt names: those for the actor alone, then those for its channel, then those
+ * for all, the newest first. Summaries of threads are not among them: the prompt shows them where a
+ * thread is cut.
  */
 export async function notesForPrompt(
   transport: Transport,
@@ -128,9 +128,9 @@ export async function notesForPrompt(
 }
 
 /**
- * Returns the note that summarizes most of these messages, and of several the newest; an empty list
- * if there is none. The messages that a note claims to cover are only compared here: anyone who can
- * push can claim anything.
+ * Returns the note that summarizes most of these messages, and of several the newest; an empty list if
+ * there is none. The messages that a note claims to cover are only compared here: anyone who can push can
+ * claim anything.
  *
  * @param messages by their names in the channel `home`
  */

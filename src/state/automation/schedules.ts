@@ -8,9 +8,7 @@ export type Occurred = 'sent' | 'missed' | 'unanswered' | 'refused';
 export interface ScheduleRecord {
   /** The text of the file that is in force. */
   text: string;
-  /**
-   * First time that text was seen on the bus, by the clock of this machine: nothing is due before.
-   */
+  /** First time that text was seen on the bus, by the clock of this machine: nothing is due before. */
   since: string;
   /** Time of the last commit of its file, by the clock of the committer. */
   committed: string;
@@ -44,8 +42,8 @@ export class ScheduleRecords {
   }
 
   /**
-   * Returns the suffix for the message of an occurrence. It is the same at any time and for any
-   * process of this machine, also after a restore of its state, and nobody else can use it before.
+   * Returns the suffix for the message of an occurrence. It is the same at any time and for any process
+   * of this machine, also after a restore of its state, and nobody else can use it before.
    *
    * @param due ISO 8601 in UTC
    */

@@ -26,9 +26,9 @@ export class Secrets {
 
   /**
    * @param name any text; a text that is not a name has no secret
-   * @returns undefined also for a file that cannot be read, such as a folder or a pipe in its
-   *   place, and for an empty file, as a full disk or a copy may leave: a secret of no characters
-   *   would admit anybody
+   * @returns undefined also for a file that cannot be read, such as a folder or a pipe in its place, and
+   *   for an empty file, as a full disk or a copy may leave: a secret of no characters would admit
+   *   anybody
    */
   async get(name: string): Promise<string | undefined> {
     if (!isName(name)) return undefined;

@@ -1,8 +1,6 @@
 import { Cell, Rows } from '../../store/rows.ts';
 
-/**
- * A message that waits because a budget is spent. Stored under these names; times are ISO 8601 UTC.
- */
+/** A message that waits because a budget is spent. Stored under these names; times are ISO 8601 UTC. */
 export interface BudgetHold {
   actor: string;
   tier: string;
@@ -70,8 +68,8 @@ export class BudgetPasses {
   }
 
   /**
-   * Releases the mail of an actor that waits for a budget now, also if the clock was set back since
-   * it waits.
+   * Releases the mail of an actor that waits for a budget now, also if the clock was set back since it
+   * waits.
    *
    * @param waiting that mail
    */

@@ -20,17 +20,13 @@ export interface DaySum extends UsageSum {
 /** The part of a run that sums need. */
 export type Summed = Omit<LedgerLine, 'id' | 'reason'>;
 
-/**
- * The common property of the runs in a group: their place, thread, skills, subscription or session
- * kind.
- */
+/** The common property of the runs in a group: their place, thread, skills, subscription or session kind. */
 export type SumsBy = 'place' | 'thread' | 'skill' | 'subscription' | 'session';
 
 /**
- * Functions that return the group of a run. The place is the actor, tier, host and channel; the
- * thread is its channel and first message. A run with several skills is counted once, for all of
- * them together; the text is empty for a run without skills, and for one whose tier keeps no
- * sessions.
+ * Functions that return the group of a run. The place is the actor, tier, host and channel; the thread is
+ * its channel and first message. A run with several skills is counted once, for all of them together; the
+ * text is empty for a run without skills, and for one whose tier keeps no sessions.
  */
 const COMMON: Record<SumsBy, (run: Summed) => string[]> = {
   place: ({ actor, tier, host, channel }) => [actor, tier, host, channel],
@@ -90,8 +86,8 @@ export class Sums {
 }
 
 /**
- * Returns the key of a group. Names and paths contain no NUL; JSON would take longer than all other
- * work on a run.
+ * Returns the key of a group. Names and paths contain no NUL; JSON would take longer than all other work
+ * on a run.
  */
 function keyOf(common: readonly string[]): string {
   return common.join('\0');
@@ -121,10 +117,7 @@ export async function sumsOf(ledger: Ledger, by: SumsBy): Promise<Map<string, Gr
   return sums;
 }
 
-/**
- * Returns the sums of a month. A month has any number of runs, so the sums of those already read
- * are cached.
- */
+/** Returns the sums of a month. A month has any number of runs, so the sums of those already read are cached. */
 async function monthSums(ledger: Ledger, month: string, by: SumsBy): Promise<Group[]> {
   const path = join(ledger.folder, `${month}.jsonl`);
   const keptPath = join(ledger.folder, `${month}.${FILES[by]}`);

@@ -38,8 +38,8 @@ export interface LedgerLine extends CountedFor {
   /** The amount reserved for the run; absent when no budget was in force. */
   handed?: Handed;
   /**
-   * Set when the run ended before it reported all its usage: then it counts as the reserved amount,
-   * if that is more.
+   * Set when the run ended before it reported all its usage: then it counts as the reserved amount, if
+   * that is more.
    */
   presumed?: true;
 }
@@ -47,8 +47,8 @@ export interface LedgerLine extends CountedFor {
 const MONTH = /^(\d{4}-\d{2})\.jsonl$/;
 
 /**
- * Every run of this machine, a file for each month. A run repeated after a crash was paid twice,
- * and has two lines.
+ * Every run of this machine, a file for each month. A run repeated after a crash was paid twice, and has
+ * two lines.
  */
 export class Ledger {
   readonly folder: string;
@@ -139,8 +139,8 @@ export class Ledger {
   }
 
   /**
-   * Returns the lines of one day (UTC) in the file of a month. A month has many, so only those
-   * between the first and the last one of the day are parsed.
+   * Returns the lines of one day (UTC) in the file of a month. A month has many, so only those between
+   * the first and the last one of the day are parsed.
    */
   async linesOf(month: string, day: string): Promise<LedgerLine[]> {
     const content = await readFile(this.#path(month));
@@ -157,9 +157,7 @@ export class Ledger {
   }
 }
 
-/**
- * Parses the runs in a text of the ledger; skips lines that a crash cut off, or that are not ours.
- */
+/** Parses the runs in a text of the ledger; skips lines that a crash cut off, or that are not ours. */
 export function linesIn(text: string): LedgerLine[] {
   return text.split('\n').flatMap((line) => {
     if (line === '') return [];
@@ -173,10 +171,7 @@ export function linesIn(text: string): LedgerLine[] {
 
 const NAMES = ['id', 'actor', 'host', 'channel', 'tier', 'ended'] as const;
 
-/**
- * Validates a line. Budgets and sums are computed from lines, so a damaged one must not spoil all
- * the others.
- */
+/** Validates a line. Budgets and sums are computed from lines, so a damaged one must not spoil all the others. */
 function lineIn(value: unknown): LedgerLine | undefined {
   if (!isRecord(value)) return undefined;
   const { at, ms, thread, usage, handed } = value;

@@ -14,10 +14,10 @@ interface File {
 }
 
 /**
- * The record of the decisions that people have made on this machine (decision 46). Only the process
- * of such a person adds to it, never a dispatcher: so nothing that a run passes to a dispatcher, in
- * any way, gets on this record. A crash between this record and the outbox leaves a decision on
- * record that was never written, which nobody can use: it is identified by its whole text.
+ * The record of the decisions that people have made on this machine (decision 46). Only the process of
+ * such a person adds to it, never a dispatcher: so nothing that a run passes to a dispatcher, in any way,
+ * gets on this record. A crash between this record and the outbox leaves a decision on record that was
+ * never written, which nobody can use: it is identified by its whole text.
  */
 export class Decided {
   readonly #lines: Lines<{ of: string }>;
@@ -41,9 +41,7 @@ export class Decided {
     return (file) => isKnown(nameOfDecision(file));
   }
 
-  /**
-   * @returns a function that returns whether a file with this {@link nameOfDecision} is on record
-   */
+  /** @returns a function that returns whether a file with this {@link nameOfDecision} is on record */
   async lookForNames(): Promise<(name: string) => boolean> {
     const known = new Set((await this.#lines.all()).map(({ of }) => of));
     return (name) => known.has(this.#seal.name(name));

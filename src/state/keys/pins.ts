@@ -71,8 +71,8 @@ function broken(path: string, why: string): CrosstalkError {
 /**
  * Changes the pinned keys, one process at a time.
  *
- * @throws CrosstalkError `locked` when another process does not finish writing them, and the errors
- *   of {@link loadPins}
+ * @throws CrosstalkError `locked` when another process does not finish writing them, and the errors of
+ *   {@link loadPins}
  */
 export async function changePins(
   path: string,

@@ -5,9 +5,7 @@ import { join } from 'node:path';
 import { armored, NAMESPACE, signatureIn } from '../../protocol/signed.ts';
 import { withPipes } from '../../with-pipes.ts';
 
-/**
- * Milliseconds for signing: somebody may have to touch a security key, or to confirm in the agent.
- */
+/** Milliseconds for signing: somebody may have to touch a security key, or to confirm in the agent. */
 const SIGN_LIMIT_MS = 60_000;
 const LIMIT_MS = 10_000;
 /** Maximum characters of output that are kept. */
@@ -68,8 +66,7 @@ export type Attempt<T> = { ok: true; value: T } | { ok: false; why: string };
 const MISSING = 'there is no ssh-keygen on the PATH; install OpenSSH';
 
 /**
- * Signs a text with the key in a file: a private one, or a public one whose private key is in an
- * agent.
+ * Signs a text with the key in a file: a private one, or a public one whose private key is in an agent.
  *
  * @returns the signature in base64
  */
@@ -88,10 +85,7 @@ export async function sign(
     : { ok: true, value };
 }
 
-/**
- * Verifies that a signature over a text was made by a public key; fails when that cannot be
- * determined.
- */
+/** Verifies that a signature over a text was made by a public key; fails when that cannot be determined. */
 export async function verify(
   { payload, sig, key, name }: { payload: string; sig: string; key: string; name: string },
   env: NodeJS.ProcessEnv,

@@ -15,8 +15,8 @@ export interface Question {
 }
 
 /**
- * The results of `ssh-keygen` for files, so that each is verified once. An object's id stands for
- * its bytes, so a verdict holds as long as the file exists, whoever is pinned by then.
+ * The results of `ssh-keygen` for files, so that each is verified once. An object's id stands for its
+ * bytes, so a verdict holds as long as the file exists, whoever is pinned by then.
  */
 export class Verdicts {
   readonly #lines: Lines<{ of: string }>;

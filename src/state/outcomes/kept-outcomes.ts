@@ -27,9 +27,8 @@ function placesFor(root: string, environment: NodeJS.ProcessEnv): string[] {
 }
 
 /**
- * Outcomes that could not be recorded before their dispatcher had to end, by the dispatch id of
- * their run. They are sealed like rows: one is valid because this machine wrote it, in whatever
- * folder.
+ * Outcomes that could not be recorded before their dispatcher had to end, by the dispatch id of their
+ * run. They are sealed like rows: one is valid because this machine wrote it, in whatever folder.
  */
 export class KeptOutcomes {
   readonly #folders: string[];

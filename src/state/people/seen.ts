@@ -1,10 +1,7 @@
 import { messageKey, type MessageRef } from '../../protocol/message-ref.ts';
 import { isRecord, readJson, writeWhole } from '../files.ts';
 
-/**
- * Maximum number of messages on record for one person; above it the oldest half is merged into
- * marks.
- */
+/** Maximum number of messages on record for one person; above it the oldest half is merged into marks. */
 const MOST_SEEN = 2000;
 
 /** Map from the id of a channel to the relPath up to which everything counts as seen. */
@@ -19,8 +16,8 @@ interface SeenBy {
 
 /**
  * The record of the messages seen on this machine, for each person: shown whole, or marked. Of the
- * messages that were on the bus when the record was started, those older than a person's last
- * message there count as seen by them. The record is never sent to anybody.
+ * messages that were on the bus when the record was started, those older than a person's last message
+ * there count as seen by them. The record is never sent to anybody.
  */
 export class Seen {
   readonly #path: string;
@@ -63,9 +60,7 @@ export class Seen {
     return this.#people.get(name)?.marks.get(channel) ?? '';
   }
 
-  /**
-   * Returns the newest message of a channel when the record was started; empty for a newer channel.
-   */
+  /** Returns the newest message of a channel when the record was started; empty for a newer channel. */
   begunAt(channel: string): string {
     return this.#begun.get(channel) ?? '';
   }

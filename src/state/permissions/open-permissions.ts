@@ -25,8 +25,8 @@ export interface OpenPermission {
 }
 
 /**
- * The open requests for permission of a machine. A request is here before it is in the outbox, so
- * that it is withdrawn whatever happens to the dispatcher.
+ * The open requests for permission of a machine. A request is here before it is in the outbox, so that it
+ * is withdrawn whatever happens to the dispatcher.
  */
 export class OpenPermissions extends Rows<OpenPermission> {
   /** @param root the state directory */

@@ -2,8 +2,8 @@ import { constants } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
 
 /**
- * Opens a folder below another one, on Linux, where a run may have put a symlink in the place of
- * any folder on the way: then the result is undefined.
+ * Opens a folder below another one, on Linux, where a run may have put a symlink in the place of any
+ * folder on the way: then the result is undefined.
  *
  * @param folder a folder that a run itself cannot reach
  */

@@ -1,8 +1,8 @@
 import { readFile, stat, statfs } from 'node:fs/promises';
 
 /**
- * The file system of a folder: `kept`, one whose locks the kernel itself keeps for all of its
- * processes; `shared`, one that other machines may use at the same time; `unknown`, any other.
+ * The file system of a folder: `kept`, one whose locks the kernel itself keeps for all of its processes;
+ * `shared`, one that other machines may use at the same time; `unknown`, any other.
  */
 export type FileSystem = { kind: 'kept' | 'unknown' } | { kind: 'shared'; name: string };
 
@@ -13,10 +13,7 @@ interface Said {
   mounts: () => Promise<string>;
 }
 
-/**
- * Local file systems by the numbers of statfs(2): ext2 to ext4, overlay, tmpfs, XFS, Btrfs, ZFS,
- * F2FS.
- */
+/** Local file systems by the numbers of statfs(2): ext2 to ext4, overlay, tmpfs, XFS, Btrfs, ZFS, F2FS. */
 const KEPT = new Set([
   0xef53, 0x794c7630, 0x01021994, 0x58465342, 0x9123683e, 0x2fc12fc1, 0xf2f52010,
 ]);
@@ -43,10 +40,7 @@ const SYSTEM: Said = {
   mounts: () => readFile('/proc/self/mountinfo', 'utf8'),
 };
 
-/**
- * Determines the file system of a folder, as far as its locks depend on it. Only Linux has reliable
- * numbers.
- */
+/** Determines the file system of a folder, as far as its locks depend on it. Only Linux has reliable numbers. */
 export async function fileSystemAt(folder: string, said = SYSTEM): Promise<FileSystem> {
   if (process.platform !== 'linux') return { kind: 'unknown' };
   try {

@@ -5,9 +5,9 @@ import { CrosstalkError } from '../../errors.ts';
 import { foreignContent, type Foreign, type StateNames } from './private.ts';
 
 /**
- * The owners of the places of the state. An approval in a state directory makes commands run as
- * this user, and whoever owns the folder around it can put another one in its place (trust.md §5).
- * So the directory has to be this user's, and the folder this user's or root's.
+ * The owners of the places of the state. An approval in a state directory makes commands run as this
+ * user, and whoever owns the folder around it can put another one in its place (trust.md §5). So the
+ * directory has to be this user's, and the folder this user's or root's.
  */
 
 /** The variable that can name another place. */
@@ -16,8 +16,8 @@ type Variable = 'CROSSTALK_STATE_DIR' | 'XDG_STATE_HOME';
 const ROOT = 0;
 
 /**
- * Checks a state directory, and the folder that contains it. A missing one passes: it will be made
- * by this user. Nothing is checked when the system has no users.
+ * Checks a state directory, and the folder that contains it. A missing one passes: it will be made by
+ * this user. Nothing is checked when the system has no users.
  *
  * @throws CrosstalkError `refused` when one of them belongs to another user
  */
@@ -27,8 +27,8 @@ export function assertOwnState(root: string, variable: Variable): void {
 }
 
 /**
- * Checks the folder of all transports' state, which holds the record of each clone, and the folder
- * that contains it.
+ * Checks the folder of all transports' state, which holds the record of each clone, and the folder that
+ * contains it.
  *
  * @throws CrosstalkError `refused` when one of them belongs to another user
  */

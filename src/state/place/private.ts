@@ -42,10 +42,7 @@ export function foreignHand(
 
 /** The names in a state directory. */
 export interface StateNames {
-  /**
-   * Names of its files; a file next to one of them has its name, followed by a dot or a dash, at
-   * its start.
-   */
+  /** Names of its files; a file next to one of them has its name, followed by a dot or a dash, at its start. */
   files: readonly string[];
   /** Folders that contain only our files. */
   full: readonly string[];
@@ -53,16 +50,13 @@ export interface StateNames {
   shared: readonly string[];
 }
 
-/**
- * Folders that belong to everybody, or contain other things as well, even if CROSSTALK_STATE_DIR
- * names them.
- */
+/** Folders that belong to everybody, or contain other things as well, even if CROSSTALK_STATE_DIR names them. */
 const COMMON = new Set(['/', '/tmp', '/var/tmp', '/dev/shm', '/run', tmpdir(), homedir()]);
 
 /**
- * Removes the permissions of other users from a state directory that was made with such
- * permissions, by hand or by an older version: from its content, and from the folder itself unless
- * it contains other things than ours. Files of another owner stay as they are.
+ * Removes the permissions of other users from a state directory that was made with such permissions, by
+ * hand or by an older version: from its content, and from the folder itself unless it contains other
+ * things than ours. Files of another owner stay as they are.
  */
 export async function tighten(root: string, names: StateNames): Promise<void> {
   const found = await lstat(root).catch(() => undefined);
@@ -88,9 +82,9 @@ export interface Foreign {
 const ROOT = 0;
 
 /**
- * Finds a file that another user may have put into a state directory while that was open to others,
- * under any name. Root's files count as ours, since root may become anybody. Sockets are checked
- * when they are used; see {@link foreignHand}.
+ * Finds a file that another user may have put into a state directory while that was open to others, under
+ * any name. Root's files count as ours, since root may become anybody. Sockets are checked when they are
+ * used; see {@link foreignHand}.
  *
  * @param shared names of folders whose content is not ours alone
  */
@@ -124,10 +118,7 @@ async function mayOthersWrite(folder: string): Promise<boolean> {
 /** Names of lock files. */
 const LOCK = /^[a-z]+\.(?:lock|guard)(?:\.|$)/;
 
-/**
- * Whether a name in a state directory is one of ours: with any other one in it, the folder is not
- * ours alone.
- */
+/** Whether a name in a state directory is one of ours: with any other one in it, the folder is not ours alone. */
 function isOneOf(name: string, { files, full, shared }: StateNames): boolean {
   if (LOCK.test(name) || full.includes(name) || shared.includes(name)) return true;
   return files.some(

@@ -34,8 +34,8 @@ export interface AgentSession extends SessionOwner {
   /** End of its last run, ISO 8601 UTC. */
   used: string;
   /**
-   * The run that is active in it, or during which a dispatcher died: the present knowledge of the
-   * session is unknown then.
+   * The run that is active in it, or during which a dispatcher died: the present knowledge of the session
+   * is unknown then.
    */
   under?: string;
 }
@@ -43,12 +43,12 @@ export interface AgentSession extends SessionOwner {
 type Stored = AgentSession & { id: string };
 
 /**
- * The sessions of agent CLIs (warm.md). Their ids come only from here. A session belongs to one run
- * at a time.
+ * The sessions of agent CLIs (warm.md). Their ids come only from here. A session belongs to one run at a
+ * time.
  *
- * Crash order: before a run continues a session, the record names the run (`under`); once the
- * outcome of the run is on disk, the record lists what the session knows now. A record that still
- * names a run belongs to a dispatcher that died in between, and its session is never continued.
+ * Crash order: before a run continues a session, the record names the run (`under`); once the outcome of
+ * the run is on disk, the record lists what the session knows now. A record that still names a run
+ * belongs to a dispatcher that died in between, and its session is never continued.
  */
 export class AgentSessions {
   readonly #records: Rows<Stored>;

@@ -24,9 +24,8 @@ export interface KeptProcess extends SessionOwner {
 /**
  * The processes that a dispatcher keeps, those that have ended included (warm.md).
  *
- * Crash order: a process is on record before it may start working; the record is removed once the
- * process has ended. So the next start finds all processes that a dead dispatcher has kept, and
- * ends them.
+ * Crash order: a process is on record before it may start working; the record is removed once the process
+ * has ended. So the next start finds all processes that a dead dispatcher has kept, and ends them.
  */
 export class KeptProcesses extends Rows<KeptProcess> {
   /** @param root the state directory */

@@ -7,9 +7,9 @@ const MAKING = '.making';
 
 /**
  * Makes folders out of the reach of runs, and moves them as a whole into the directory of a run or
- * session. The process of a session is alive by then: if we wrote there by paths, it could put a
- * symlink in the place of a folder, and so have files written that its sandbox does not let it
- * write. A move follows no symlink.
+ * session. The process of a session is alive by then: if we wrote there by paths, it could put a symlink
+ * in the place of a folder, and so have files written that its sandbox does not let it write. A move
+ * follows no symlink.
  *
  * @param names the folders that `make` creates in the folder that it receives
  * @throws the system's error, `ENOTEMPTY` or `ENOTDIR` when something is there already

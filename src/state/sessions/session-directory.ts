@@ -4,10 +4,7 @@ import { bury, clearGraveyard } from '../removal.ts';
 import { GONE, layBatch, makeRunDirectory, runDirectory, SEALED } from '../run-directory.ts';
 import { layWhole } from './lay-whole.ts';
 
-/**
- * Names that stay in the directory of a session between its turns: its network socket, and its MCP
- * servers.
- */
+/** Names that stay in the directory of a session between its turns: its network socket, and its MCP servers. */
 const STAYS = /^(?:n|mcp-.*\.sh)$/;
 
 /**
@@ -28,8 +25,8 @@ export async function makeTurnDirectory(
 }
 
 /**
- * Clears the directory of a session after a turn: everything that the turn has put there is
- * removed. The folder itself stays the same one, as a sandbox would not see another.
+ * Clears the directory of a session after a turn: everything that the turn has put there is removed. The
+ * folder itself stays the same one, as a sandbox would not see another.
  */
 export async function clearSessionDirectory(dir: string): Promise<void> {
   const gone = `${dir}${GONE}`;

@@ -22,8 +22,8 @@ export interface TranscriptHead {
 /** An event of a run. Text in it is cleaned (`runner/printed.ts`). */
 export type Happened =
   /**
-   * Output of its command on stdout (`out`) and stderr (`err`), in pieces that need not end with a
-   * line; or, when the CLI prints JSON, text of the model, and the reason of a failure.
+   * Output of its command on stdout (`out`) and stderr (`err`), in pieces that need not end with a line;
+   * or, when the CLI prints JSON, text of the model, and the reason of a failure.
    */
   | { kind: 'out' | 'err' | 'says' | 'fails'; text: string }
   /** A tool call with its arguments, in one line. */

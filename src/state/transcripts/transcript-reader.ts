@@ -8,8 +8,8 @@ const MAX_READ = 1024 * 1024;
 const NEWLINE = 10;
 
 /**
- * A reader of a transcript, also while it is written. The file stays open between two reads, so
- * that the rest of a file that was rotated or removed is read as well.
+ * A reader of a transcript, also while it is written. The file stays open between two reads, so that the
+ * rest of a file that was rotated or removed is read as well.
  */
 export class TranscriptReader {
   readonly #path: string;

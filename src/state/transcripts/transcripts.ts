@@ -27,8 +27,8 @@ export function isRunId(text: string): boolean {
 }
 
 /**
- * The output of this machine's runs, a transcript for each. They belong to its user alone, and no
- * part of them is ever sent anywhere.
+ * The output of this machine's runs, a transcript for each. They belong to its user alone, and no part of
+ * them is ever sent anywhere.
  */
 export class Transcripts {
   readonly #folder: string;
@@ -38,8 +38,8 @@ export class Transcripts {
   }
 
   /**
-   * Starts a transcript; none is kept when the disk is full. This takes two system calls, and no
-   * turn of the event loop, as a run waits for it.
+   * Starts a transcript; none is kept when the disk is full. This takes two system calls, and no turn of
+   * the event loop, as a run waits for it.
    */
   begin(head: TranscriptHead): TranscriptFile {
     try {
@@ -102,8 +102,8 @@ export class Transcripts {
 }
 
 /**
- * Returns the start of a run from its dispatch id, a ULID, which starts with the time; 0 for an id
- * in another form.
+ * Returns the start of a run from its dispatch id, a ULID, which starts with the time; 0 for an id in
+ * another form.
  */
 function begunAt(id: string): number {
   try {
@@ -135,10 +135,10 @@ const MAX_MESSAGES = 100;
 const HALF = /[\uD800-\uDBFF]$/;
 
 /**
- * The transcript of an active run, as a file that others may read at the same time. When it is half
- * full it is rotated: it replaces the file before, and another is started. So the latest events are
- * there at any time, even if this process is killed, and a reader that keeps up misses nothing.
- * Each file starts with the head of the transcript.
+ * The transcript of an active run, as a file that others may read at the same time. When it is half full
+ * it is rotated: it replaces the file before, and another is started. So the latest events are there at
+ * any time, even if this process is killed, and a reader that keeps up misses nothing. Each file starts
+ * with the head of the transcript.
  *
  * Nothing depends on it: a line that cannot be written is lost, and the next one tries again.
  */

@@ -21,18 +21,12 @@ export function tooMany(): NotHeld {
   return { ok: false, reason: `it would hold more than ${String(MOST_FILES)} files; ${LESS}` };
 }
 
-/**
- * Returns the refusal of a move that removes files too, so that the number of remaining ones is
- * unknown.
- */
+/** Returns the refusal of a move that removes files too, so that the number of remaining ones is unknown. */
 function tooManyChange(): NotHeld {
   return { ok: false, reason: `more than ${String(MOST_FILES)} files would change in it; ${LESS}` };
 }
 
-/**
- * Returns the differences in the paths shown, or the reason why they are more than a checkout may
- * hold.
- */
+/** Returns the differences in the paths shown, or the reason why they are more than a checkout may hold. */
 export async function changesIn(
   { git }: Pick<Repository, 'git'>,
   objects: Objects,

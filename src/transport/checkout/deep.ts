@@ -5,11 +5,10 @@ import type { Objects } from '../objects/objects.ts';
 import { FOLDER_MODE } from '../objects/walk.ts';
 
 /**
- * Maximum depth of nested folders. A transport needs seven (protocol.md §1), and no file system has
- * paths of more than about two thousand. Git calls itself for each folder on the way down, and
- * crashes when its stack is full: git 2.39 between three and four thousand folders deep with the
- * usual eight megabytes, and newer ones refuse more than two thousand. Two hundred take half a
- * megabyte.
+ * Maximum depth of nested folders. A transport needs seven (protocol.md §1), and no file system has paths
+ * of more than about two thousand. Git calls itself for each folder on the way down, and crashes when its
+ * stack is full: git 2.39 between three and four thousand folders deep with the usual eight megabytes,
+ * and newer ones refuse more than two thousand. Two hundred take half a megabyte.
  */
 export const MOST_DEEP = 200;
 
@@ -36,11 +35,11 @@ interface Found {
 }
 
 /**
- * Finds the first folder that is new at a commit, or changed, and nested too deep. Git reads the
- * folders that a checkout does not show as well, therefore these are looked at here; those that it
- * shows are walked for their size. Between two commits of an ordinary transport hardly any other
- * folder differs. They are looked at level by level, a folder once in each and read once, however a
- * tree is made: one that stands at several places of a level is as deep at each.
+ * Finds the first folder that is new at a commit, or changed, and nested too deep. Git reads the folders
+ * that a checkout does not show as well, therefore these are looked at here; those that it shows are
+ * walked for their size. Between two commits of an ordinary transport hardly any other folder differs.
+ * They are looked at level by level, a folder once in each and read once, however a tree is made: one
+ * that stands at several places of a level is as deep at each.
  *
  * @param from a commit that git has brought the checkout to; undefined where there is none yet
  * @param shown the folders that are passed over

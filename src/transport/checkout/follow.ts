@@ -37,14 +37,13 @@ import { inTheWayReason, shownBy, statusOf } from './status.ts';
 const MOST_TRIES = 3;
 
 /**
- * Brings the checkout to a commit of the bus so that people and agents can read files there, when
- * it is on the transport's branch and clean; otherwise leaves it exactly as it is (invariant 1). It
- * shows only the paths of a transport, as plain files, and does not grow past a bound (trust.md
- * §1). Anything odd in the place of one of git's files in the clone stops the checkout, but not the
- * mail.
+ * Brings the checkout to a commit of the bus so that people and agents can read files there, when it is
+ * on the transport's branch and clean; otherwise leaves it exactly as it is (invariant 1). It shows only
+ * the paths of a transport, as plain files, and does not grow past a bound (trust.md §1). Anything odd in
+ * the place of one of git's files in the clone stops the checkout, but not the mail.
  *
- * When the history before `tip` was archived or rewritten, the checkout switches to the history
- * that is on the bus now, unless it has commits that never were on the bus.
+ * When the history before `tip` was archived or rewritten, the checkout switches to the history that is
+ * on the bus now, unless it has commits that never were on the bus.
  *
  * @param folders the folders shown; undefined for all that may be shown
  */
@@ -80,12 +79,11 @@ export async function follow(
 }
 
 /**
- * Carries out a planned move of the checkout, in this order: git stages a new index and the files
- * that arrive; where nothing of the operator's is in the way, the move is recorded, obsolete files
- * are removed, and the new files are renamed into the checkout; the branch follows, and the index
- * last. A process that is killed in between leaves files, a branch and an index that are each in
- * their old or in their new state, and so does a full disk: the same move, repeated, recognises
- * both states.
+ * Carries out a planned move of the checkout, in this order: git stages a new index and the files that
+ * arrive; where nothing of the operator's is in the way, the move is recorded, obsolete files are
+ * removed, and the new files are renamed into the checkout; the branch follows, and the index last. A
+ * process that is killed in between leaves files, a branch and an index that are each in their old or in
+ * their new state, and so does a full disk: the same move, repeated, recognises both states.
  */
 async function carryOut(repository: Repository, plan: Plan): Promise<CheckoutState | undefined> {
   const { tip, start, showing, isKnown, measured } = plan;
@@ -164,10 +162,9 @@ const SUBMODULE = '160000';
 const LISTED = /^(\S) \d+ ([0-9a-f]+) \d\t(.+)$/s;
 
 /**
- * Returns the files of the bus in the checkout that are to be replaced or removed. Where somebody
- * else may have moved the checkout, the index tells which of its files are not to be shown. It also
- * tells which files the operator has told git to assume unchanged: `git status` does not list
- * those.
+ * Returns the files of the bus in the checkout that are to be replaced or removed. Where somebody else
+ * may have moved the checkout, the index tells which of its files are not to be shown. It also tells
+ * which files the operator has told git to assume unchanged: `git status` does not list those.
  *
  * @returns a string with the reason when the checkout must be left as it is
  */

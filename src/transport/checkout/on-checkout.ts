@@ -10,8 +10,8 @@ import { findPipe, knownPipe } from './pipes.ts';
 import type { Repository } from '../clone/handle.ts';
 
 /**
- * Runs git on the operator's index and work tree, with our own configuration: no hook, no filter,
- * no file system monitor of the clone (trust.md §1).
+ * Runs git on the operator's index and work tree, with our own configuration: no hook, no filter, no file
+ * system monitor of the clone (trust.md §1).
  *
  * @param showing undefined for a checkout that shows everything
  * @param place the index and work tree; by default those of the clone
@@ -64,10 +64,7 @@ function refused(reason: string): GitOutcome {
   return { ok: false, ...nothing, code: null, failure: { kind: 'other', reason } };
 }
 
-/**
- * Returns the path of the file with the patterns of the checkout: our own file, not that of the
- * clone.
- */
+/** Returns the path of the file with the patterns of the checkout: our own file, not that of the clone. */
 export function patternFile({ gitDir }: Repository): string {
   return join(gitDir, 'info', 'sparse-checkout');
 }
@@ -92,8 +89,7 @@ function indexOf({ clone }: Repository): { index: string; lock: string } {
 }
 
 /**
- * Works on the checkout while no git writes its index, by git's own lock, which names our git
- * directory.
+ * Works on the checkout while no git writes its index, by git's own lock, which names our git directory.
  *
  * @param work returns the file that takes the place of the index, if any
  * @returns the reason when the lock could not be taken
@@ -122,9 +118,7 @@ export async function whileLocked(
   return undefined;
 }
 
-/**
- * Makes a lock, or leaves none: on a full disk it would be an empty one, which belongs to nobody.
- */
+/** Makes a lock, or leaves none: on a full disk it would be an empty one, which belongs to nobody. */
 function makeLock(lock: string, owner: string): void {
   const made = openSync(lock, 'wx', 0o644);
   try {
@@ -137,10 +131,7 @@ function makeLock(lock: string, owner: string): void {
   }
 }
 
-/**
- * Removes the lock left by a killed process of ours: only one of them works on a checkout at a
- * time.
- */
+/** Removes the lock left by a killed process of ours: only one of them works on a checkout at a time. */
 export async function removeOwnLock(repository: Repository): Promise<void> {
   const { lock } = indexOf(repository);
   if ((await smallText(lock)) === repository.gitDir) rmSync(lock, { force: true });

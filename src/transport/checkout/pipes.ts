@@ -5,10 +5,10 @@ import { SHOWN_FOLDERS } from '../../protocol/layout.ts';
 import { replace } from '../clone/own-git.ts';
 
 /**
- * Git reads files of the checkout by their names, such as `.gitattributes` in any folder, and a run
- * may be able to put a named pipe there, for which git waits until it is killed. Looking for a pipe
- * before each git call would cost more than the call; so the search runs only once a git has timed
- * out, and the pipe is remembered until it is gone.
+ * Git reads files of the checkout by their names, such as `.gitattributes` in any folder, and a run may
+ * be able to put a named pipe there, for which git waits until it is killed. Looking for a pipe before
+ * each git call would cost more than the call; so the search runs only once a git has timed out, and the
+ * pipe is remembered until it is gone.
  */
 
 /** Maximum entries of folders that are examined; a checkout holds no more than a million files. */

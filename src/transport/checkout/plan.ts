@@ -120,28 +120,23 @@ export async function planMove(
   };
 }
 
-/**
- * Whether no operation has started in the clone since a plan was made, and its branch is unchanged.
- */
+/** Whether no operation has started in the clone since a plan was made, and its branch is unchanged. */
 export async function stillHolds(repository: Repository, { head }: Plan): Promise<boolean> {
   if (!(await isOnBranch(repository)) || (await underWay(repository)) !== undefined) return false;
   return (await readRef(repository.clone, 'HEAD')) === head;
 }
 
-/**
- * Returns the file that shows an unfinished operation of the operator in the clone; undefined
- * without one.
- */
+/** Returns the file that shows an unfinished operation of the operator in the clone; undefined without one. */
 async function underWay({ clone }: Repository): Promise<string | undefined> {
   const found = await Promise.all(UNDER_WAY.map((name) => exists(join(clone.gitDir, name))));
   return UNDER_WAY.find((_, at) => found[at]);
 }
 
 /**
- * Returns the reason why files of the operator prevent the move; undefined without one. A file does
- * not prevent it when it has the content that arrives there, as a killed process leaves it, nor
- * when it is an operator's own file at a path that the checkout does not show. Git reports such a
- * file as a change as soon as a file of that path is pushed.
+ * Returns the reason why files of the operator prevent the move; undefined without one. A file does not
+ * prevent it when it has the content that arrives there, as a killed process leaves it, nor when it is an
+ * operator's own file at a path that the checkout does not show. Git reports such a file as a change as
+ * soon as a file of that path is pushed.
  *
  * @param patterns of what it shows
  * @param changed files that git finds changed, or does not know

@@ -13,8 +13,8 @@ export interface CheckoutRecord {
   /** The patterns of what it shows. */
   patterns: string;
   /**
-   * A move that was started. Files of the checkout, its branch and its index may have made it
-   * already; it is repeated until it is complete.
+   * A move that was started. Files of the checkout, its branch and its index may have made it already; it
+   * is repeated until it is complete.
    */
   to?: { from?: string | undefined; commit: string; folders?: readonly string[] | undefined };
 }

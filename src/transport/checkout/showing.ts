@@ -2,9 +2,7 @@ import { HIDDEN_FOLDERS, SHOWN_FILES, SHOWN_FOLDERS } from '../../protocol/layou
 import type { Objects } from '../objects/objects.ts';
 import { readFolder, type TreeEntry } from '../objects/tree.ts';
 
-/**
- * The part of a commit that a checkout shows, in the terms of git's sparse checkout (trust.md §1).
- */
+/** The part of a commit that a checkout shows, in the terms of git's sparse checkout (trust.md §1). */
 export interface Showing {
   /** The text of `info/sparse-checkout`. */
   patterns: string;
@@ -65,8 +63,8 @@ function plainPatterns(files: readonly string[], folders: readonly string[]): st
 }
 
 /**
- * Returns the patterns in the form that git itself writes: parents with their files, then folders
- * with all below them.
+ * Returns the patterns in the form that git itself writes: parents with their files, then folders with
+ * all below them.
  */
 function conePatterns(folders: readonly string[]): string {
   const parents = new Set<string>();

@@ -6,16 +6,10 @@ import type { Repository } from '../clone/handle.ts';
 import type { Showing } from './showing.ts';
 import type { FileChange } from '../objects/walk.ts';
 
-/**
- * Maximum bytes of a checkout; beyond them it is not moved. A window (`crosstalk.window`) shows
- * less.
- */
+/** Maximum bytes of a checkout; beyond them it is not moved. A window (`crosstalk.window`) shows less. */
 const MOST_BYTES = 256 * 1024 * 1024;
 
-/**
- * Maximum number of sizes read through the open git process; more of them get a process of their
- * own.
- */
+/** Maximum number of sizes read through the open git process; more of them get a process of their own. */
 const FEW = 20;
 
 /** The size of a checkout. */
@@ -36,13 +30,12 @@ export type Measured =
   | NotHeld;
 
 /**
- * Decides whether the checkout may be brought from one commit to another: the size of what it would
- * hold is computed before a byte is written, because a small push can stand for any number of
- * files.
+ * Decides whether the checkout may be brought from one commit to another: the size of what it would hold
+ * is computed before a byte is written, because a small push can stand for any number of files.
  *
  * @param from undefined for a checkout that holds nothing yet
- * @param known the size at `from`; undefined when everything has to be measured, because the
- *   patterns change, or because somebody else has moved the checkout
+ * @param known the size at `from`; undefined when everything has to be measured, because the patterns
+ *   change, or because somebody else has moved the checkout
  */
 export async function measure(
   repository: Repository,
@@ -82,9 +75,7 @@ function isOver({ files, bytes }: Size): boolean {
   return files > MOST_FILES || bytes > MOST_BYTES;
 }
 
-/**
- * Returns the maximum size of the checkout after some changes: removed files are not subtracted.
- */
+/** Returns the maximum size of the checkout after some changes: removed files are not subtracted. */
 async function sum(
   repository: Repository,
   objects: Objects,

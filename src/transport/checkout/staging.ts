@@ -26,9 +26,7 @@ import type { GitOutcome } from '../git/git.ts';
 import type { FileChange } from '../objects/walk.ts';
 import { onCheckout } from './on-checkout.ts';
 
-/**
- * A staged checkout: git writes a new index, and the files that arrive, into a folder of their own.
- */
+/** A staged checkout: git writes a new index, and the files that arrive, into a folder of their own. */
 export interface Staging {
   index: string;
   tree: string;
@@ -37,9 +35,9 @@ export interface Staging {
 }
 
 /**
- * Has git bring a copy of the index from one commit to another. For git the copy belongs to an
- * empty work tree: it writes the files that change or arrive there, and compares none. All of it is
- * in the git directory of the clone, so that a file of it need only be renamed.
+ * Has git bring a copy of the index from one commit to another. For git the copy belongs to an empty work
+ * tree: it writes the files that change or arrive there, and compares none. All of it is in the git
+ * directory of the clone, so that a file of it need only be renamed.
  */
 export async function stage(
   repository: Repository,
@@ -75,9 +73,9 @@ export interface Old {
 }
 
 /**
- * Lists the paths to be renamed into the checkout: files, and folders that are new as a whole; or
- * returns the first obstacle that is not of the bus: at the path itself, in the place of a folder
- * on the way to it, or in a folder that becomes a file.
+ * Lists the paths to be renamed into the checkout: files, and folders that are new as a whole; or returns
+ * the first obstacle that is not of the bus: at the path itself, in the place of a folder on the way to
+ * it, or in a folder that becomes a file.
  */
 export function arrivals(
   staging: Staging,
@@ -126,9 +124,7 @@ function isSame(staged: string, file: string): boolean {
 /** Number of paths handled before other work of this process gets a turn. */
 const AT_A_TIME = 200;
 
-/**
- * Returns a stamp that changes whenever a file is written or replaced; undefined without a file.
- */
+/** Returns a stamp that changes whenever a file is written or replaced; undefined without a file. */
 export function stampOf(file: string): string | undefined {
   try {
     const there = lstatSync(file, { bigint: true });
@@ -139,8 +135,8 @@ export function stampOf(file: string): string | undefined {
 }
 
 /**
- * Returns the stamps of the files that may be overwritten: taken before git checks whether the
- * operator changed them.
+ * Returns the stamps of the files that may be overwritten: taken before git checks whether the operator
+ * changed them.
  */
 export function stampsOf(
   dir: string,
@@ -232,9 +228,9 @@ function isWithin(dir: string, path: string): boolean {
 }
 
 /**
- * Makes staged or checked-out files plain: no executable bit, and in the place of a symlink the
- * text of the link, as git writes it with core.symlinks=false (trust.md §1). 6.0.0 and a plain `git
- * clone` have written both.
+ * Makes staged or checked-out files plain: no executable bit, and in the place of a symlink the text of
+ * the link, as git writes it with core.symlinks=false (trust.md §1). 6.0.0 and a plain `git clone` have
+ * written both.
  *
  * @param files the files of the bus at these paths; a link with another text is not what arrived
  */

@@ -5,10 +5,7 @@ import type { Clone } from './clone.ts';
 /** A setting as git's configuration holds it: its full name and one value. */
 export type Setting = readonly [name: string, value: string];
 
-/**
- * The address of a remote, split into the part that may be on a command line and the part that may
- * not.
- */
+/** The address of a remote, split into the part that may be on a command line and the part that may not. */
 export interface Access {
   /** Without a password; a path of this machine is absolute. */
   url: string;
@@ -94,8 +91,8 @@ export function accessSettings({ url, username, password }: Access, file: string
   if (username === undefined) return [];
   if (password === undefined) return [[`credential.${url}.username`, username]];
   const path = `'${file.replaceAll("'", `'\\''`)}'`;
-  // The empty helper removes the helpers configured before it. Git's own helper for files cannot be
-  // used: it forgets a password that was refused once.
+  // The empty helper removes the helpers configured before it. Git's own helper for files cannot be used:
+  // it forgets a password that was refused once.
   const helper = `!f() { test "$1" = get && cat ${path}; }; f`;
   return [
     [`credential.${url}.helper`, ''],
@@ -119,8 +116,8 @@ function decoded(text: string): string {
 }
 
 /**
- * Refuses a clone that has remotes, but none called origin: taken for a clone without a remote, it
- * would keep everything that it sends on this machine (protocol.md §5).
+ * Refuses a clone that has remotes, but none called origin: taken for a clone without a remote, it would
+ * keep everything that it sends on this machine (protocol.md §5).
  *
  * @throws CrosstalkError `refused`
  */

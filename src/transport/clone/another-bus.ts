@@ -27,10 +27,10 @@ export function ownRefs({ dir, gitDir }: Pick<Repository, 'dir' | 'gitDir'>): Re
 }
 
 /**
- * Moves our tracking branch to what was fetched next to it: a history that was rewritten or
- * archived, or the first one that this clone gets. Where another bus was put in the place of ours,
- * as after `git push --mirror` and somebody's `init`, the branch stays where it is: that bus's mail
- * is for others, and ours would be lost.
+ * Moves our tracking branch to what was fetched next to it: a history that was rewritten or archived, or
+ * the first one that this clone gets. Where another bus was put in the place of ours, as after `git push
+ * --mirror` and somebody's `init`, the branch stays where it is: that bus's mail is for others, and ours
+ * would be lost.
  *
  * @returns the failure, if any: `another_bus` with the commit of that bus
  */
@@ -56,9 +56,9 @@ export async function followFetched(
 }
 
 /**
- * Checks the object to which git has moved our tracking branch, and moves the branch back if that
- * must not be followed: git compares only commits; it replaces a commit by anything else, such as a
- * tag, and the other way round.
+ * Checks the object to which git has moved our tracking branch, and moves the branch back if that must
+ * not be followed: git compares only commits; it replaces a commit by anything else, such as a tag, and
+ * the other way round.
  *
  * @param before what the branch named before the fetch
  * @returns the failure, if any: `another_bus` with the object that the branch was moved to
@@ -78,10 +78,7 @@ export async function followMoved(
   return failure;
 }
 
-/**
- * Returns the commit of the bus before a fetch: that of our tracking branch, or else of the clone's
- * branch.
- */
+/** Returns the commit of the bus before a fetch: that of our tracking branch, or else of the clone's branch. */
 async function stoodAt(
   { clone, branch }: Repository,
   objects: Objects,
@@ -131,10 +128,7 @@ function noCommit(repository: Repository, oid: string): Failure {
   };
 }
 
-/**
- * Returns the failure for a commit that does not continue the history here and belongs to another
- * bus.
- */
+/** Returns the failure for a commit that does not continue the history here and belongs to another bus. */
 async function replaced(
   repository: Repository,
   had: string,
@@ -161,10 +155,7 @@ async function replaced(
   };
 }
 
-/**
- * Reads the id of the transport at a commit; `-` where it has none, undefined where it cannot be
- * read.
- */
+/** Reads the id of the transport at a commit; `-` where it has none, undefined where it cannot be read. */
 async function idAt({ git }: Repository, commit: string): Promise<string | undefined> {
   const file = `${commit}:${IDENTITY_FILE}`;
   // In a partial clone, a file that is not here yet comes from the remote.

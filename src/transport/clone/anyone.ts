@@ -15,9 +15,9 @@ export type ForAnyone =
   | { kind: 'unknown'; reason: string };
 
 /**
- * Asks a remote for its branches without any credentials: as https where it is reached by ssh,
- * since that is where a forge answers everybody who may read. No key, password, helper or setting
- * of the user has any effect.
+ * Asks a remote for its branches without any credentials: as https where it is reached by ssh, since that
+ * is where a forge answers everybody who may read. No key, password, helper or setting of the user has
+ * any effect.
  *
  * @param url after git's own rewriting
  */
@@ -48,9 +48,7 @@ export async function askAsAnyone(url: string, environment: NodeJS.ProcessEnv): 
   }
 }
 
-/**
- * Returns the address by which everybody would read a remote; undefined for a path of this machine.
- */
+/** Returns the address by which everybody would read a remote; undefined for a path of this machine. */
 function openAddress(url: string): string | undefined {
   const plain = accessOf(url, '/').url;
   if (/^(?:https?|git):\/\//i.test(plain)) return plain;

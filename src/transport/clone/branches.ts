@@ -9,24 +9,20 @@ import { pushCommit } from './remote.ts';
 import { remoteRefOf, type Repository } from './handle.ts';
 
 /**
- * The ref that is the bus at a project's own remote. It is neither a branch nor a tag, so that
- * clones, fetches and lists of branches ignore it.
+ * The ref that is the bus at a project's own remote. It is neither a branch nor a tag, so that clones,
+ * fetches and lists of branches ignore it.
  */
 export const PROJECT_REF = 'refs/crosstalk/bus';
 
-/**
- * Milliseconds until a branch that is being renamed is certainly visible: for a moment neither name
- * exists.
- */
+/** Milliseconds until a branch that is being renamed is certainly visible: for a moment neither name exists. */
 const RENAMING_MS = 1000;
 
 /**
- * Creates the branch on a remote that has no branch at all: the empty remote of a new transport, or
- * a remote that lost everything. A remote with other branches has the bus under another name, or
- * lost it, and a second bus beside the first helps nobody (protocol.md §5).
+ * Creates the branch on a remote that has no branch at all: the empty remote of a new transport, or a
+ * remote that lost everything. A remote with other branches has the bus under another name, or lost it,
+ * and a second bus beside the first helps nobody (protocol.md §5).
  *
- * @param isGone whether the remote had the branch: then it is asked twice whether it has no branch
- *   at all
+ * @param isGone whether the remote had the branch: then it is asked twice whether it has no branch at all
  */
 export async function makeBranch(
   repository: Repository,
@@ -56,8 +52,8 @@ export async function makeBranch(
 }
 
 /**
- * Builds the failure for a removed ref: another clone's `git push --mirror`, or a forge's mirror,
- * removes every ref that it does not have.
+ * Builds the failure for a removed ref: another clone's `git push --mirror`, or a forge's mirror, removes
+ * every ref that it does not have.
  */
 function goneFrom(ref: string): Failure {
   return {
@@ -88,8 +84,8 @@ export function keptRef(ref: string, commit: string): string {
 }
 
 /**
- * Chooses the branch that is the bus, where none is configured: the remote's default branch, else
- * its only branch, else the branch checked out here.
+ * Chooses the branch that is the bus, where none is configured: the remote's default branch, else its
+ * only branch, else the branch checked out here.
  *
  * The choice is permanent, so nothing is chosen when a git call did not answer.
  *
@@ -108,9 +104,7 @@ export async function chooseBranch(
   return known.branch ?? (await askRemote(git, known.tracked)) ?? local();
 }
 
-/**
- * Reads the default branch from the clone, and the number of the remote's branches that it knows.
- */
+/** Reads the default branch from the clone, and the number of the remote's branches that it knows. */
 async function knownDefault(
   git: Git,
   clone: Clone,
@@ -130,9 +124,7 @@ async function knownDefault(
   return { branch: head === '' ? only : head, tracked: refs.length };
 }
 
-/**
- * @param tracked number of known branches of the remote: among several, none is chosen by a guess
- */
+/** @param tracked number of known branches of the remote: among several, none is chosen by a guess */
 async function askRemote(git: Git, tracked: number): Promise<string | undefined> {
   const refs = await remoteRefs(git, 'origin');
   if (refs.ok) return refs.head ?? (refs.branches.length === 1 ? refs.branches[0] : undefined);
@@ -141,8 +133,8 @@ async function askRemote(git: Git, tracked: number): Promise<string | undefined>
 }
 
 /**
- * The object format in a trace that the remote names and git confirms, on a line of its own or
- * among other words.
+ * The object format in a trace that the remote names and git confirms, on a line of its own or among
+ * other words.
  */
 const SHA256 = /[<>] (?:.* )?object-format=sha256(?: |$)/m;
 
@@ -163,8 +155,7 @@ export type RemoteRefs =
 /**
  * Lists the branches of a remote and its default branch; works before the first fetch.
  *
- * @param trace a file to be created, from which the object format of a remote without branches is
- *   read
+ * @param trace a file to be created, from which the object format of a remote without branches is read
  */
 export async function remoteRefs(git: Git, remote: string, trace?: string): Promise<RemoteRefs> {
   const outcome = await git.run(

@@ -10,20 +10,17 @@ import { knownTip } from './remote.ts';
 import type { SettingChange } from './settings.ts';
 
 /**
- * The identity of a transport, which signatures cover (decision 42): the id that `init` made, and
- * the place of the repository. The id is a file of the transport, where anyone who can push may
- * write another one, in particular that of another transport. So the place is the address by which
- * this machine reaches it, and both are recorded when it joins; a different identity in the
- * transport is held like a changed setting.
+ * The identity of a transport, which signatures cover (decision 42): the id that `init` made, and the
+ * place of the repository. The id is a file of the transport, where anyone who can push may write another
+ * one, in particular that of another transport. So the place is the address by which this machine reaches
+ * it, and both are recorded when it joins; a different identity in the transport is held like a changed
+ * setting.
  */
 
 /** Maximum bytes of a machine's id, with room for another form of it. */
 const MAX_MACHINE_ID = 1024;
 
-/**
- * Returns a name for this machine to put before its paths: a digest, since the id itself must stay
- * private.
- */
+/** Returns a name for this machine to put before its paths: a digest, since the id itself must stay private. */
 function thisMachine(): string {
   const found = plainFileAt('/etc/machine-id', MAX_MACHINE_ID);
   const id = found.kind === 'text' ? found.text.trim() : '';
@@ -31,10 +28,10 @@ function thisMachine(): string {
 }
 
 /**
- * Returns the place of a repository, the same for all spellings of its address and without any
- * password: `machine:/path` for a path, which leads elsewhere on every other machine, or
- * `host/path`. The user of an ssh address is part of it unless it is `git`, as forges have it,
- * since paths may begin at that user's home.
+ * Returns the place of a repository, the same for all spellings of its address and without any password:
+ * `machine:/path` for a path, which leads elsewhere on every other machine, or `host/path`. The user of
+ * an ssh address is part of it unless it is `git`, as forges have it, since paths may begin at that
+ * user's home.
  *
  * @param remote undefined without a remote
  * @param dir the folder that a relative path starts from
@@ -59,10 +56,7 @@ async function saidAt(objects: Objects, tip: string): Promise<ReturnType<typeof 
   return identityIn((await objects.text(tip, IDENTITY_FILE)) ?? '');
 }
 
-/**
- * Returns the identity in force, and records it as soon as any commit of the transport is known
- * here.
- */
+/** Returns the identity in force, and records it as soon as any commit of the transport is known here. */
 export async function identityOf(repository: Repository, objects: Objects): Promise<string> {
   if (repository.identity !== undefined) return repository.identity;
   const { origin, dir } = repository;

@@ -6,23 +6,17 @@ import { CrosstalkError } from '../../errors.ts';
 import { readPlainFile, tooLarge } from '../../plain-file.ts';
 
 /**
- * Files of the clone's git directory. A run may be able to write them, so each is checked before it
- * is read, by us or by a git that we start: a named pipe would block us for ever, and a file of
- * many gigabytes would fill the memory. Symlinks are followed, as git does.
+ * Files of the clone's git directory. A run may be able to write them, so each is checked before it is
+ * read, by us or by a git that we start: a named pipe would block us for ever, and a file of many
+ * gigabytes would fill the memory. Symlinks are followed, as git does.
  */
 
-/**
- * Maximum bytes of a ref, of HEAD, or of the file that names a git directory: a path and a few
- * characters.
- */
+/** Maximum bytes of a ref, of HEAD, or of the file that names a git directory: a path and a few characters. */
 const SMALL = 8 * 1024;
 const MAX_PACKED_REFS = 64 * 1024 * 1024;
 const MAX_CONFIG = 1024 * 1024;
 const MAX_LIST = 4 * 1024 * 1024;
-/**
- * Maximum number of folders with borrowed objects: a clone borrows from one or two, and each may
- * name others.
- */
+/** Maximum number of folders with borrowed objects: a clone borrows from one or two, and each may name others. */
 const MAX_ALTERNATES = 100;
 
 /**
@@ -82,8 +76,8 @@ export function linkOnTheWay(gitDir: string, name: string): string | undefined {
 }
 
 /**
- * Makes sure that git may read a clone's objects, by checking the files that name other folders
- * with objects.
+ * Makes sure that git may read a clone's objects, by checking the files that name other folders with
+ * objects.
  *
  * @throws CrosstalkError `git_failed`
  */

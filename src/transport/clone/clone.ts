@@ -16,11 +16,11 @@ export interface Clone {
 }
 
 /**
- * Finds the clone that a folder belongs to. No git runs for it: git would read the configuration of
- * the clone, which a run may have written (trust.md §1).
+ * Finds the clone that a folder belongs to. No git runs for it: git would read the configuration of the
+ * clone, which a run may have written (trust.md §1).
  *
- * @throws CrosstalkError `not_found` when the folder is in no git repository, `git_failed` when
- *   something other than a plain file is in the place of a file that names the parts
+ * @throws CrosstalkError `not_found` when the folder is in no git repository, `git_failed` when something
+ *   other than a plain file is in the place of a file that names the parts
  */
 export async function findClone(folder: string): Promise<Clone> {
   const start = await realpath(resolve(folder)).catch(() => resolve(folder));
@@ -58,8 +58,8 @@ function isGitDir(path: string): Promise<boolean> {
 }
 
 /**
- * Returns a stamp that changes whenever the configuration of a clone is written; it cannot be set
- * back by hand.
+ * Returns a stamp that changes whenever the configuration of a clone is written; it cannot be set back by
+ * hand.
  *
  * @throws CrosstalkError `git_failed` when git could not read the clone without waiting for ever
  */

@@ -8,8 +8,8 @@ export interface RemoteLimits {
 }
 
 /**
- * The limits that forges ask for, per repository. GitHub: at most 6 pushes a minute and 15 reads a
- * second (its documentation on repository limits).
+ * The limits that forges ask for, per repository. GitHub: at most 6 pushes a minute and 15 reads a second
+ * (its documentation on repository limits).
  */
 const FORGES: Record<string, Omit<RemoteLimits, 'host'>> = {
   'github.com': { pushesPerMinute: 6, readsPerSecond: 15 },
@@ -17,9 +17,8 @@ const FORGES: Record<string, Omit<RemoteLimits, 'host'>> = {
 };
 
 /**
- * Returns the limits of the remote at a URL: those of git's configuration
- * (`crosstalk.pushesPerMinute`, `crosstalk.readsPerSecond`; 0 for none), else those of its forge;
- * undefined for none.
+ * Returns the limits of the remote at a URL: those of git's configuration (`crosstalk.pushesPerMinute`,
+ * `crosstalk.readsPerSecond`; 0 for none), else those of its forge; undefined for none.
  */
 export function remoteLimits(
   origin: string | undefined,

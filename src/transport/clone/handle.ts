@@ -15,8 +15,8 @@ export const IDENTITY = 'transport.identity';
 export const BRANCH_OF_PROJECT = 'crosstalk-bus';
 
 /**
- * A transport as git for the bus sees it: our own git directory, the operator's clone beside it,
- * and the settings of that clone that are in force.
+ * A transport as git for the bus sees it: our own git directory, the operator's clone beside it, and the
+ * settings of that clone that are in force.
  */
 export interface Repository extends RecordFile {
   git: Git;
@@ -25,10 +25,7 @@ export interface Repository extends RecordFile {
   dir: string;
   /** Our own git directory. */
   gitDir: string;
-  /**
-   * The folder in which the program may write objects itself; absent in a repository with rules of
-   * its own.
-   */
+  /** The folder in which the program may write objects itself; absent in a repository with rules of its own. */
   objectsDir?: string;
   /** The identity of the transport, once recorded; see `identityOf`. */
   identity?: string;
@@ -62,10 +59,7 @@ export interface Repository extends RecordFile {
   warmMemory?: string;
   /** `crosstalk.scanSecrets`: whether outgoing messages are searched for secrets. */
   scanSecrets?: string;
-  /**
-   * `crosstalk.shareStatus`: whether this machine reports on the bus what runs, waits and failed on
-   * it.
-   */
+  /** `crosstalk.shareStatus`: whether this machine reports on the bus what runs, waits and failed on it. */
   shareStatus?: string;
   /** `crosstalk.bell`, and `crosstalk.bellName` and so on; read by `bell/settings.ts`. */
   bell?: { servers: string } & Partial<Record<(typeof OF_BELL)[number], string>>;
@@ -97,9 +91,7 @@ export type CloneDefaults = Pick<
   | 'warmMemory'
 >;
 
-/**
- * Returns the remote's ref that carries the bus: `refs/heads/<branch>`, unless another one is set.
- */
+/** Returns the remote's ref that carries the bus: `refs/heads/<branch>`, unless another one is set. */
 export function remoteRefOf({ branch, ref }: Pick<Repository, 'branch' | 'ref'>): string {
   return ref ?? `refs/heads/${branch}`;
 }
@@ -125,8 +117,8 @@ export async function loadRecord({ record, seal }: RecordFile): Promise<Recordin
 }
 
 /**
- * Writes the record, complete at any moment and synced to disk: a lost record is not made anew
- * without asking.
+ * Writes the record, complete at any moment and synced to disk: a lost record is not made anew without
+ * asking.
  */
 export async function saveRecord({ record, seal }: RecordFile, value: Recording): Promise<void> {
   await replace(record, seal.close('', value), { safe: true });

@@ -16,10 +16,9 @@ const REMOVED = 'removed\n';
 export type Mended = Fetched & { mended?: number };
 
 /**
- * Fetches the bus. If git has met a damaged object since the last fetch, for example one that a
- * power failure left half written, the damaged ones are removed first, and the remote sends
- * everything: git assumes that each object with a known name is intact, and would never request it
- * again.
+ * Fetches the bus. If git has met a damaged object since the last fetch, for example one that a power
+ * failure left half written, the damaged ones are removed first, and the remote sends everything: git
+ * assumes that each object with a known name is intact, and would never request it again.
  */
 export async function fetchMending(
   repository: Repository,
@@ -41,8 +40,7 @@ export async function fetchMending(
   }
   let fetched = await fetchBranch(repository, objects, signal, 'all');
   if (fetched.ok) rmSync(mark, { force: true });
-  // A git older than 2.36 cannot request everything: reading a missing object then reports the
-  // error.
+  // A git older than 2.36 cannot request everything: reading a missing object then reports the error.
   else if (/unknown option .refetch/.test(fetched.failure.reason))
     fetched = await fetchBranch(repository, objects, signal);
   return { ...fetched, ...(mended > 0 && { mended }) };

@@ -3,9 +3,9 @@ import { basename, dirname, join } from 'node:path';
 import type { Repository } from './handle.ts';
 
 /**
- * Calls `moved` when our own tracking branch may have moved, until `over` is aborted. Where the
- * system cannot notify, as on some file systems or at its limit of watches, nothing is called: the
- * caller has to poll as well.
+ * Calls `moved` when our own tracking branch may have moved, until `over` is aborted. Where the system
+ * cannot notify, as on some file systems or at its limit of watches, nothing is called: the caller has to
+ * poll as well.
  */
 export function watchTracked(
   { gitDir, branch, origin }: Pick<Repository, 'gitDir' | 'branch' | 'origin'>,

@@ -9,8 +9,8 @@ import { movesSince } from './ref-log.ts';
 import { OID, readRef } from './refs.ts';
 
 /**
- * Settings of git for the bus that do not depend on the clone. The directory is bare: the calls
- * that need a work tree name one.
+ * Settings of git for the bus that do not depend on the clone. The directory is bare: the calls that need
+ * a work tree name one.
  */
 const FIXED: readonly Setting[] = [
   ['core.bare', 'true'],
@@ -38,14 +38,12 @@ const FIXED: readonly Setting[] = [
 ];
 
 /**
- * The end of our configuration, by which a complete file is recognised. It configures no branch to
- * fetch: a push would then move our tracking branch, even back; see `notePushed`.
+ * The end of our configuration, by which a complete file is recognised. It configures no branch to fetch:
+ * a push would then move our tracking branch, even back; see `notePushed`.
  */
 const LAST: Setting = ['remote.origin.tagopt', '--no-tags'];
 
-/**
- * Attributes that override every .gitattributes: no filter, no encoding, no change of line ends.
- */
+/** Attributes that override every .gitattributes: no filter, no encoding, no change of line ends. */
 const ATTRIBUTES = '* -text !eol !crlf -filter -ident -working-tree-encoding\n';
 
 const MAX_OWN_FILE = 4 * 1024 * 1024;
@@ -96,8 +94,8 @@ async function ownText(path: string): Promise<string> {
 }
 
 /**
- * Creates our own git directory, or rewrites its configuration. Objects stay in the clone; refs
- * start as in the clone.
+ * Creates our own git directory, or rewrites its configuration. Objects stay in the clone; refs start as
+ * in the clone.
  *
  * @param recorded the settings of the clone that are in force
  * @param branch the bus, once it is known
@@ -132,9 +130,9 @@ async function seed(gitDir: string, clone: Clone, ref: string): Promise<void> {
 }
 
 /**
- * Repairs a ref of ours that names a missing object: it is set back to the last entry of its log,
- * so that the next fetch need not transfer everything, or removed when that object is missing too.
- * HEAD is written whenever it is needed.
+ * Repairs a ref of ours that names a missing object: it is set back to the last entry of its log, so that
+ * the next fetch need not transfer everything, or removed when that object is missing too. HEAD is
+ * written whenever it is needed.
  */
 export async function mendRef(
   { gitDir, branch }: { gitDir: string; branch: string },
@@ -158,8 +156,8 @@ async function loggedTip(gitDir: string, ref: string): Promise<string | undefine
 }
 
 /**
- * Copies the boundary of a shallow clone's history from its git directory to ours, as both have to
- * agree. When git could not read that file, ours is unchanged.
+ * Copies the boundary of a shallow clone's history from its git directory to ours, as both have to agree.
+ * When git could not read that file, ours is unchanged.
  */
 export async function followShallow({ gitDir }: OwnGit, { commonDir }: Clone): Promise<void> {
   const ours = join(gitDir, 'shallow');
@@ -174,10 +172,7 @@ export async function followShallow({ gitDir }: OwnGit, { commonDir }: Clone): P
   else await replace(ours, there);
 }
 
-/**
- * Returns the settings for our directory, without passwords and without paths that depend on the
- * clone.
- */
+/** Returns the settings for our directory, without passwords and without paths that depend on the clone. */
 async function forOwn(
   { credentials }: OwnGit,
   clone: Clone,

@@ -23,10 +23,7 @@ function parse(text: string): RefMove[] {
   });
 }
 
-/**
- * Reads a log from a position on, or only its end, as it grows for ever; returns the position of
- * its end too.
- */
+/** Reads a log from a position on, or only its end, as it grows for ever; returns the position of its end too. */
 async function readFrom(log: string, at: number): Promise<{ text: string; end: number }> {
   const file = await open(log).catch(() => undefined);
   if (file === undefined) return { text: '', end: 0 };
@@ -42,17 +39,14 @@ async function readFrom(log: string, at: number): Promise<{ text: string; end: n
 }
 
 /**
- * Returns the commits that a ref was moved away from by force: the history that ended with them was
- * on the bus, and is not in the history of what came next.
+ * Returns the commits that a ref was moved away from by force: the history that ended with them was on
+ * the bus, and is not in the history of what came next.
  */
 export function leftBehind(moves: readonly RefMove[]): string[] {
   return [...new Set(moves.flatMap(({ from, why }) => (why === 'forced' ? [from] : [])))];
 }
 
-/**
- * Returns the commit that a ref was last moved to by force from `commit`; undefined if it never
- * was.
- */
+/** Returns the commit that a ref was last moved to by force from `commit`; undefined if it never was. */
 export function replacedBy(moves: readonly RefMove[], commit: string): string | undefined {
   return moves.findLast(({ from, why }) => why === 'forced' && from === commit)?.to;
 }
@@ -65,8 +59,8 @@ export interface LogPlace {
 }
 
 /**
- * Reads the moves of a ref since a position in its log, oldest first; without a position in this
- * log, all of them.
+ * Reads the moves of a ref since a position in its log, oldest first; without a position in this log, all
+ * of them.
  */
 export async function movesSince(
   log: string,

@@ -37,15 +37,15 @@ const synced = promisify(fsync);
 const LOCK_TRIES = 10;
 const LOCK_WAIT_MS = 50;
 /**
- * Milliseconds after which the lock of a ref is stale. Git holds one for milliseconds; an older one
- * that is still there after half a second belongs to a git that was killed. A git that was
- * suspended together with us has released it by then.
+ * Milliseconds after which the lock of a ref is stale. Git holds one for milliseconds; an older one that
+ * is still there after half a second belongs to a git that was killed. A git that was suspended together
+ * with us has released it by then.
  */
 const STALE_LOCK_MS = 10_000;
 
 /**
- * Reads the commit that a ref of the operator's clone names; undefined when there is none. It is
- * read from git's files, because a git started in the clone obeys the clone's configuration.
+ * Reads the commit that a ref of the operator's clone names; undefined when there is none. It is read
+ * from git's files, because a git started in the clone obeys the clone's configuration.
  *
  * @throws CrosstalkError `git_failed` when something other than a plain file is there
  */
@@ -60,10 +60,7 @@ export async function readRef(clone: RefPlace, name: string): Promise<string | u
   return undefined;
 }
 
-/**
- * Returns the branch that HEAD of the clone names, such as `refs/heads/main`; undefined when it
- * names none.
- */
+/** Returns the branch that HEAD of the clone names, such as `refs/heads/main`; undefined when it names none. */
 export async function headOf({ gitDir }: Clone): Promise<string | undefined> {
   const text = (await smallText(join(gitDir, 'HEAD'))).trim();
   return text.startsWith('ref: refs/') ? text.slice('ref: '.length) : undefined;
@@ -80,8 +77,8 @@ async function packedRef({ commonDir }: RefPlace, name: string): Promise<string 
 export type RefWritten = { ok: true } | { ok: false; reason: string; contention: boolean };
 
 /**
- * Moves a ref of the operator's clone, in git's own way of locking it but without git, so that no
- * hook of the clone runs.
+ * Moves a ref of the operator's clone, in git's own way of locking it but without git, so that no hook of
+ * the clone runs.
  *
  * @param from the commit that the ref must name now; undefined for any commit, empty for none
  */
@@ -141,9 +138,9 @@ export async function writeRef(
 }
 
 /**
- * Writes a move to the reflog of a branch, where the operator's own git finds the old commit: for a
- * move to another history. When something other than a plain file is in the place of the log,
- * nothing is written.
+ * Writes a move to the reflog of a branch, where the operator's own git finds the old commit: for a move
+ * to another history. When something other than a plain file is in the place of the log, nothing is
+ * written.
  */
 export async function noteMove(
   { commonDir, isPrivate }: RefPlace,
@@ -173,8 +170,8 @@ export async function noteMove(
 }
 
 /**
- * Takes a lock: returns the open file, `locked` when another process has it, or the reason why it
- * cannot be made.
+ * Takes a lock: returns the open file, `locked` when another process has it, or the reason why it cannot
+ * be made.
  */
 async function takeLock(lock: string, isPrivate?: boolean): Promise<number | string> {
   const modes = modesOf(isPrivate);
@@ -205,9 +202,8 @@ function removeEmpty(folder: string): void {
 }
 
 /**
- * Removes the lock of a ref if the git that made it was killed; returns whether it is gone. One
- * process at a time does so, and checks again first, so that it cannot remove a new lock of another
- * process.
+ * Removes the lock of a ref if the git that made it was killed; returns whether it is gone. One process
+ * at a time does so, and checks again first, so that it cannot remove a new lock of another process.
  *
  * @param oldest milliseconds after which no process holds it any more
  */
@@ -234,10 +230,7 @@ export async function removeStaleLock(lock: string, oldest = STALE_LOCK_MS): Pro
   }
 }
 
-/**
- * Whether a lock is too old, or dated in the future, which means that the clock was ahead when it
- * was made.
- */
+/** Whether a lock is too old, or dated in the future, which means that the clock was ahead when it was made. */
 async function isStale(lock: string, oldest: number): Promise<boolean> {
   const { mtimeMs } = await lstat(lock).catch(() => ({ mtimeMs: Date.now() }));
   return Math.abs(Date.now() - mtimeMs) > oldest;

@@ -11,8 +11,8 @@ import { remoteRefOf, type Repository } from './handle.ts';
 export type Fetched = { ok: true } | { ok: false; failure: Failure };
 
 /**
- * Returns the bus's tip as known to this machine: our own tracking branch of the remote, or the
- * branch of the clone in solo mode and while the remote has nothing yet.
+ * Returns the bus's tip as known to this machine: our own tracking branch of the remote, or the branch of
+ * the clone in solo mode and while the remote has nothing yet.
  */
 export async function knownTip(
   { clone, origin, branch }: Repository,
@@ -24,10 +24,7 @@ export async function knownTip(
   return local === undefined ? undefined : (await objects.read(`${local}^{commit}`))?.oid;
 }
 
-/**
- * Returns the commit that our own tracking branch of the remote names; undefined before the first
- * fetch.
- */
+/** Returns the commit that our own tracking branch of the remote names; undefined before the first fetch. */
 export async function trackedTip(
   { branch }: Pick<Repository, 'branch'>,
   objects: Objects,
@@ -36,8 +33,8 @@ export async function trackedTip(
 }
 
 /**
- * Copies the commit of our tracking branch to the clone, so that the operator's own git sees it and
- * keeps its objects. Mail does not wait for it.
+ * Copies the commit of our tracking branch to the clone, so that the operator's own git sees it and keeps
+ * its objects. Mail does not wait for it.
  */
 export async function mirror({ clone, branch }: Repository, tip: string): Promise<void> {
   const name = tracking(branch);
@@ -46,10 +43,10 @@ export async function mirror({ clone, branch }: Repository, tip: string): Promis
 }
 
 /**
- * Moves our own tracking branch, and that of the clone, to the commit just pushed. Git's push would
- * move the branch whatever it names by then: another process of this clone may have fetched later
- * pushes, and a branch that goes back looks like a rewritten history. So the branch is moved only
- * if it still names the commit from before the push.
+ * Moves our own tracking branch, and that of the clone, to the commit just pushed. Git's push would move
+ * the branch whatever it names by then: another process of this clone may have fetched later pushes, and
+ * a branch that goes back looks like a rewritten history. So the branch is moved only if it still names
+ * the commit from before the push.
  *
  * @param before the commit that it named; undefined when there was none
  */
@@ -73,11 +70,11 @@ const FETCH_TRIES = 8;
 const FETCH_WAIT_MS = 40;
 
 /**
- * Fetches one explicit ref, with one fetch: the cost of an idle poll (invariant 5). Another process
- * of this clone may fetch at the same moment; whoever loses that race for the ref tries again. So
- * does a process that finds a ref of ours damaged, as a power failure may leave it, once the ref is
- * out of the way. Git moves our branch only forward; a history that does not continue it is fetched
- * next to it, and checked first.
+ * Fetches one explicit ref, with one fetch: the cost of an idle poll (invariant 5). Another process of
+ * this clone may fetch at the same moment; whoever loses that race for the ref tries again. So does a
+ * process that finds a ref of ours damaged, as a power failure may leave it, once the ref is out of the
+ * way. Git moves our branch only forward; a history that does not continue it is fetched next to it, and
+ * checked first.
  *
  * @param what with `all` the remote also sends objects that are here already
  */
@@ -121,8 +118,8 @@ export async function fetchBranch(
 type Pace = 'usual' | 'slowly';
 
 /**
- * Runs a fetch or a push. If it times out it is retried once, for as long as it makes progress: on
- * a slow link the transfer may take longer than any limit, and would start from zero for ever.
+ * Runs a fetch or a push. If it times out it is retried once, for as long as it makes progress: on a slow
+ * link the transfer may take longer than any limit, and would start from zero for ever.
  *
  * @param args returns git's arguments; with `slowly`, git has to report its progress
  */
@@ -164,8 +161,8 @@ function fetching(
 }
 
 /**
- * Returns those of our refs that git reports as naming a missing object. The remote's output can
- * name no other refs.
+ * Returns those of our refs that git reports as naming a missing object. The remote's output can name no
+ * other refs.
  */
 function damagedRefs(stderr: string, branch: string): string[] {
   const named = stderr.matchAll(/(?:bad object|broken(?: ref)?) (HEAD|refs\/\S+)$/gm);
@@ -178,9 +175,7 @@ function damagedRefs(stderr: string, branch: string): string[] {
 /** Milliseconds for the first fetch, as a clone of a large transport takes long. */
 const CLONE_LIMIT_MS = 30 * 60_000;
 
-/**
- * Runs the first fetch of a clone: all commits and trees, and no file. Returns the failure, if any.
- */
+/** Runs the first fetch of a clone: all commits and trees, and no file. Returns the failure, if any. */
 export async function bring(
   repository: Repository,
   objects: Objects,
@@ -197,9 +192,9 @@ export async function bring(
 /**
  * Pushes a commit of this clone onto the remote's ref, or only tests whether it could be pushed.
  *
- * @param options `expected`: the commit that the branch must be at; empty for a branch that must
- *   not exist yet; `isDense`: git need not compress the pushed objects; `isNear`: git need neither
- *   compress nor delta them, since the remote is on this machine
+ * @param options `expected`: the commit that the branch must be at; empty for a branch that must not
+ *   exist yet; `isDense`: git need not compress the pushed objects; `isNear`: git need neither compress
+ *   nor delta them, since the remote is on this machine
  */
 export async function pushCommit(
   { git, ...bus }: Pick<Repository, 'git' | 'branch' | 'ref'>,
@@ -237,9 +232,7 @@ export async function pushCommit(
   return { ...failure, reason };
 }
 
-/**
- * Milliseconds after which the lock of our own tracking branch belongs to a git that was killed.
- */
+/** Milliseconds after which the lock of our own tracking branch belongs to a git that was killed. */
 const LOCK_MS = 5000;
 const WAKING_MS = 500;
 const LOOK_MS = 40;

@@ -6,13 +6,12 @@ import { mergeBase } from '../objects/lineage.ts';
 import { readRef, writeRef } from './refs.ts';
 
 /**
- * Copies the commit and the log of our tracking branch to its new name, as renaming a branch does:
- * the next fetch then shows what is missing there, as if the branch had kept its name. Without
- * this, nobody would notice what a branch has lost when it was set back before its new name was
- * followed.
+ * Copies the commit and the log of our tracking branch to its new name, as renaming a branch does: the
+ * next fetch then shows what is missing there, as if the branch had kept its name. Without this, nobody
+ * would notice what a branch has lost when it was set back before its new name was followed.
  *
- * A branch that was followed before and shares no history with the old one is another bus: it keeps
- * its own commit and log.
+ * A branch that was followed before and shares no history with the old one is another bus: it keeps its
+ * own commit and log.
  *
  * @param gitDir our own git directory
  */

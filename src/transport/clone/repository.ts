@@ -47,8 +47,8 @@ interface Prepared {
 }
 
 /**
- * Reads the record of the clone. The first time, and when the clone's configuration was written
- * since, that configuration is read as well.
+ * Reads the record of the clone. The first time, and when the clone's configuration was written since,
+ * that configuration is read as well.
  *
  * @param known the git of an already open transport
  * @throws CrosstalkError `git_failed` when it cannot be read
@@ -142,8 +142,7 @@ export async function openRepository(
 ): Promise<Repository> {
   const settings = new Map<string, string>();
   const listed = await listOwn(git).catch(async () => {
-    // The file is damaged in a way that the check does not find; the settings in force are in the
-    // record.
+    // The file is damaged in a way that the check does not find; the settings in force are in the record.
     await writeOwnGit(ownGitAt(own), clone, record.recorded, branchOf(record));
     return listOwn(git);
   });

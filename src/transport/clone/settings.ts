@@ -4,9 +4,9 @@ import type { Clone } from './clone.ts';
 import type { Git } from '../git/git.ts';
 
 /**
- * A changed value of the clone's configuration that git for the bus depends on (a URL, an ssh
- * command, a credential helper, …): it differs from the record made when this machine joined. The
- * recorded value stays in force until the change is accepted (trust.md §1).
+ * A changed value of the clone's configuration that git for the bus depends on (a URL, an ssh command, a
+ * credential helper, …): it differs from the record made when this machine joined. The recorded value
+ * stays in force until the change is accepted (trust.md §1).
  */
 export interface SettingChange {
   /** Git's name, such as `remote.origin.url`. */
@@ -35,8 +35,8 @@ export interface Recording {
 
 /**
  * Settings that are recorded: the addresses of the remote and the bell, the way to reach them, the
- * committer, and the commands that are run. Other settings of the clone have no effect on git for
- * the bus.
+ * committer, and the commands that are run. Other settings of the clone have no effect on git for the
+ * bus.
  */
 const RECORDED = new RegExp(
   [
@@ -73,8 +73,8 @@ export function parseScoped(text: string): Scoped[] {
 }
 
 /**
- * Returns the settings of the clone that git in our own directory would not see: the clone's own,
- * and those of the user that are included only for this folder.
+ * Returns the settings of the clone that git in our own directory would not see: the clone's own, and
+ * those of the user that are included only for this folder.
  */
 export function ofClone(theirs: readonly Scoped[], ours: readonly Scoped[]): Setting[] {
   const known = new Set(
@@ -95,9 +95,7 @@ function sorted(settings: readonly Setting[]): { recorded: Setting[]; live: Sett
   return { recorded, live };
 }
 
-/**
- * Returns the settings in which two lists differ; the order among the values of one name counts.
- */
+/** Returns the settings in which two lists differ; the order among the values of one name counts. */
 function differences(recorded: readonly Setting[], proposed: readonly Setting[]): SettingChange[] {
   const names = [...new Set([...recorded, ...proposed].map(([name]) => name))].sort();
   return names.flatMap((name) => {
@@ -173,8 +171,8 @@ function otherRefs({ dir }: Clone, format: string): CrosstalkError {
 /**
  * Makes the first record of a clone.
  *
- * @param fresh false when this clone had a record that is gone: then settings that could run a
- *   command wait to be accepted
+ * @param fresh false when this clone had a record that is gone: then settings that could run a command
+ *   wait to be accepted
  */
 export function firstRecord(
   stamp: string,

@@ -26,8 +26,8 @@ interface Found {
 }
 
 /**
- * Inspects a remote before anything is written; `branch` is its default, if it names one. A
- * password in the URL is kept in a temporary file, and is on no command line.
+ * Inspects a remote before anything is written; `branch` is its default, if it names one. A password in
+ * the URL is kept in a temporary file, and is on no command line.
  *
  * @param how settings by which the remote is reached
  * @throws CrosstalkError `refused` for a remote for which git would run a command
@@ -68,8 +68,8 @@ export async function inspectRemote(
 }
 
 /**
- * Returns settings as environment variables for a git without a configuration file of ours; nobody
- * else can read its environment.
+ * Returns settings as environment variables for a git without a configuration file of ours; nobody else
+ * can read its environment.
  */
 function asVariables(
   settings: readonly Setting[],
@@ -86,15 +86,10 @@ function asVariables(
   };
 }
 
-/**
- * Name of a clone's branch when the remote did not name one: an old protocol, as over a plain sshd.
- */
+/** Name of a clone's branch when the remote did not name one: an old protocol, as over a plain sshd. */
 const UNKNOWN_BRANCH = 'crosstalk-unknown';
 
-/**
- * Returns the default branch of an empty remote, which only a clone receives (git's `unborn`
- * capability).
- */
+/** Returns the default branch of an empty remote, which only a clone receives (git's `unborn` capability). */
 async function unbornBranch(git: Git, url: string, scratch: string): Promise<string | undefined> {
   const folder = join(scratch, 'empty.git');
   const named = `init.defaultBranch=${UNKNOWN_BRANCH}`;
@@ -131,8 +126,8 @@ interface NewRepository {
 type Wanted = readonly [name: string, value: string | undefined];
 
 /**
- * Creates an empty clone of a transport in a folder: its commits are fetched once the transport is
- * open (see `Transport.bring`).
+ * Creates an empty clone of a transport in a folder: its commits are fetched once the transport is open
+ * (see `Transport.bring`).
  *
  * @param cwd an existing folder to run git in, since `dir` may not exist yet
  */
@@ -143,8 +138,8 @@ export async function makeClone(
   environment: NodeJS.ProcessEnv,
 ): Promise<void> {
   await initialise(wanted, dir, cwd, environment);
-  // With a remote without filters, git would request missing objects through a git that requests
-  // them the same way, without end.
+  // With a remote without filters, git would request missing objects through a git that requests them the
+  // same way, without end.
   const partial: readonly Wanted[] = wanted.remote.isDumb
     ? []
     : [
@@ -155,8 +150,8 @@ export async function makeClone(
 }
 
 /**
- * Creates an empty repository for a new transport, whose first commit is made once the transport is
- * open (see `Transport.begin`).
+ * Creates an empty repository for a new transport, whose first commit is made once the transport is open
+ * (see `Transport.begin`).
  *
  * @param how `isThere`: the folder is a clone of the empty remote already
  */
@@ -171,10 +166,7 @@ export async function makeRepository(
   await configure(dir, repository, []);
 }
 
-/**
- * Runs `git init` with the remote's object format: a remote accepts no other, whatever the user's
- * default is.
- */
+/** Runs `git init` with the remote's object format: a remote accepts no other, whatever the user's default is. */
 async function initialise(
   { branch, remote }: NewRepository,
   dir: string,
@@ -186,10 +178,7 @@ async function initialise(
   await new Git(cwd, environment).must(['init', ...how, '--', dir]);
 }
 
-/**
- * Adds to a new repository's configuration, in its file and not on a command line: a URL may hold a
- * password.
- */
+/** Adds to a new repository's configuration, in its file and not on a command line: a URL may hold a password. */
 async function configure(
   dir: string,
   { branch, remote, project, from, window }: NewRepository,

@@ -26,10 +26,7 @@ export function hasMet(gitDir: string): boolean {
   return existsSync(markOf(gitDir));
 }
 
-/**
- * Marks damage that the output of a failed git reports; the next fetch of any process searches for
- * it.
- */
+/** Marks damage that the output of a failed git reports; the next fetch of any process searches for it. */
 export function noteDamage(gitDir: string, said: string): void {
   if (!DAMAGED.test(said) || hasMet(gitDir)) return;
   try {

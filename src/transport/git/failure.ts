@@ -78,8 +78,8 @@ const NO_ROOM =
   /Out of memory|Cannot allocate memory|Too many open files|Resource temporarily unavailable|unable to create (a )?thread|cannot fork|unable to (start|fork)/i;
 
 /**
- * Whether git's exit is an answer to its command: it is not when git was killed, was out of
- * resources, or gave up without output.
+ * Whether git's exit is an answer to its command: it is not when git was killed, was out of resources, or
+ * gave up without output.
  *
  * @param code its exit code; null when a signal ended it
  */
@@ -107,8 +107,8 @@ const TELLING =
 
 const MOST = 400;
 /**
- * Characters kept of the start of a long output: a remote names the refusal at the start, and the
- * reason at the end.
+ * Characters kept of the start of a long output: a remote names the refusal at the start, and the reason
+ * at the end.
  */
 const FIRST = 150;
 

@@ -9,9 +9,7 @@ import { gitEnvironment, KEEPING_MEMORY, secondsOf, type GitPlace } from './envi
 import { TimeLimit, withoutSteps } from './time-limit.ts';
 import { withPipes } from '../../with-pipes.ts';
 
-/**
- * The outcome of a git call: exit codes are results, and only a failed start is a case of its own.
- */
+/** The outcome of a git call: exit codes are results, and only a failed start is a case of its own. */
 export type GitOutcome =
   | { ok: true; stdout: Buffer; stderr: string }
   | {
@@ -30,9 +28,7 @@ export interface GitOptions {
   timeout?: number;
   /** Whether the call contacts the remote, which has another time limit. */
   network?: boolean;
-  /**
-   * Whether git reports its progress: then the limit applies to each step; see {@link TimeLimit}.
-   */
+  /** Whether git reports its progress: then the limit applies to each step; see {@link TimeLimit}. */
   progress?: boolean;
   /** Maximum bytes of output; beyond them git is ended, and the output until then is the result. */
   most?: number;
@@ -41,10 +37,7 @@ export interface GitOptions {
 
 const LOCAL_LIMIT = 60_000;
 const NETWORK_LIMIT = 120_000;
-/**
- * Limits below which an http transfer is given up: bytes a second, and seconds for which it is
- * slower.
- */
+/** Limits below which an http transfer is given up: bytes a second, and seconds for which it is slower. */
 const LOW_SPEED = ['http.lowSpeedLimit=100', 'http.lowSpeedTime=20'];
 
 /** Settings for every call: no automatic packing in between, no colour, no pager. */
@@ -97,8 +90,8 @@ export class Git {
   }
 
   /**
-   * Milliseconds in which an open git process has to answer: in a partial clone, reading an object
-   * may take a fetch.
+   * Milliseconds in which an open git process has to answer: in a partial clone, reading an object may
+   * take a fetch.
    */
   get patience(): number {
     return Math.max(this.#localLimit, this.#networkLimit);
@@ -122,11 +115,11 @@ export class Git {
   }
 
   /**
-   * Makes git's ssh calls share one connection, whose socket is in `folder`: a later call saves the
-   * time to connect. This does nothing when the user configured an ssh command of their own.
+   * Makes git's ssh calls share one connection, whose socket is in `folder`: a later call saves the time
+   * to connect. This does nothing when the user configured an ssh command of their own.
    *
-   * @param open whether to open the shared connection and keep it for a minute after each use;
-   *   otherwise only an existing one is used
+   * @param open whether to open the shared connection and keep it for a minute after each use; otherwise
+   *   only an existing one is used
    */
   shareConnections(folder: string, open: boolean): void {
     if (!this.#batchSsh) return;
@@ -217,8 +210,8 @@ export class Git {
   }
 
   /**
-   * Starts git in a process group of its own: ending an agent CLI with all its processes must not
-   * hit a git in the middle of moving a ref, which would leave its lock behind for ever.
+   * Starts git in a process group of its own: ending an agent CLI with all its processes must not hit a
+   * git in the middle of moving a ref, which would leave its lock behind for ever.
    */
   #spawn(args: readonly string[], env: NodeJS.ProcessEnv): ChildProcessWithoutNullStreams {
     this.#started++;
@@ -254,10 +247,7 @@ function throwIfAborted(signal: AbortSignal | undefined): void {
 
 const KILL_AFTER_MS = 2000;
 
-/**
- * Waits until a process and its output have ended; `startError` is set when it could not be
- * started.
- */
+/** Waits until a process and its output have ended; `startError` is set when it could not be started. */
 function ended(child: ChildProcess): Promise<{ code: number | null; startError?: Error }> {
   return new Promise((resolve) => {
     child.once('error', (startError) => {
@@ -269,10 +259,7 @@ function ended(child: ChildProcess): Promise<{ code: number | null; startError?:
   });
 }
 
-/**
- * Ends a process group, so that ssh ends with git: TERM, on which git removes its lock files, then
- * KILL.
- */
+/** Ends a process group, so that ssh ends with git: TERM, on which git removes its lock files, then KILL. */
 function end(child: ChildProcess): void {
   signal(child, 'SIGTERM');
   setTimeout(() => {
@@ -296,8 +283,8 @@ const UNFINISHED = /^(?:tmp_(?:obj|pack|idx|rev)_|\.tmp-)/;
 
 /**
  * Removes the half-written files of a git that met a full disk: git does not remove them, and each
- * further try would fill more of the space that somebody frees. Files that another git is writing
- * there at the moment cannot be completed either.
+ * further try would fill more of the space that somebody frees. Files that another git is writing there
+ * at the moment cannot be completed either.
  *
  * @param objectsDir of the repository it worked in; undefined for none of ours
  * @param said its output; nothing is removed unless it reports a full disk

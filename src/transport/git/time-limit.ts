@@ -3,8 +3,8 @@ const TRANSFER_LIMIT = 2 * 60 * 60_000;
 /** Milliseconds until the first progress report of a transfer. */
 const FIRST_STEP_LIMIT = 30_000;
 /**
- * Multiple of the limit allowed between two progress reports: the data written last is still on its
- * way from the buffers of this machine.
+ * Multiple of the limit allowed between two progress reports: the data written last is still on its way
+ * from the buffers of this machine.
  */
 const STEP_LIMITS = 5;
 /** Git's own progress reports of a moving transfer; a remote's own lines start differently. */
@@ -23,8 +23,8 @@ export class TimeLimit {
 
   /**
    * @param limit milliseconds
-   * @param progress whether git reports its progress: then the limit applies to each step, and to
-   *   the first report
+   * @param progress whether git reports its progress: then the limit applies to each step, and to the
+   *   first report
    * @param end called when the limit is passed
    */
   constructor(limit: number, progress: boolean, end: () => void) {

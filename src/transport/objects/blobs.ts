@@ -15,8 +15,8 @@ export type FoundBlob = { path: string } & (
 );
 
 /**
- * Reads files whose size is known beforehand, one after the other: however small the compressed
- * bytes of a larger one are, none of it is unpacked.
+ * Reads files whose size is known beforehand, one after the other: however small the compressed bytes of
+ * a larger one are, none of it is unpacked.
  *
  * @param wanted by path, the expected number of bytes
  * @param prefetch fetches objects missing from a partial clone
@@ -76,15 +76,13 @@ export async function entriesAt(
 /** The number and size of the files in folders of a folder. */
 export interface Weight {
   files: number;
-  /**
-   * Bytes; undefined in a partial clone, where the files would have to be fetched to be measured.
-   */
+  /** Bytes; undefined in a partial clone, where the files would have to be fetched to be measured. */
   bytes?: number;
 }
 
 /**
- * Counts the files in the folders of a folder, and no deeper, since anyone who can push may nest
- * any number of folders.
+ * Counts the files in the folders of a folder, and no deeper, since anyone who can push may nest any
+ * number of folders.
  */
 export async function weigh(
   git: Git,

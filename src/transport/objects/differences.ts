@@ -16,20 +16,16 @@ export interface Pair {
   to?: Side;
 }
 
-/**
- * The differences of two folders, or the reason for none: a folder is too large, or neither exists.
- */
+/** The differences of two folders, or the reason for none: a folder is too large, or neither exists. */
 export type Differences =
   { kind: 'pairs'; pairs: AsyncGenerator<Pair[]> } | { kind: 'too_large' | 'none' };
 
-/**
- * Maximum bytes of a folder: more than two million files; nobody has that many messages in a day.
- */
+/** Maximum bytes of a folder: more than two million files; nobody has that many messages in a day. */
 const MAX_FOLDER_BYTES = 128 * 1024 * 1024;
 
 /**
- * Compares the entries of two folders, without entering the folders in them: git compares whole
- * trees before it prints the first line, however many paths a hostile one has.
+ * Compares the entries of two folders, without entering the folders in them: git compares whole trees
+ * before it prints the first line, however many paths a hostile one has.
  *
  * @param from an object id, or a name such as `<commit>:<path>`; undefined for an empty folder
  * @throws CrosstalkError `git_failed` for a folder that is named by its id and cannot be read

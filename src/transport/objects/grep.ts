@@ -6,11 +6,11 @@ import { compareTrees, FOLDER_MODE, type FileChange, type FolderUse } from './wa
 const MANY = 1000;
 
 /**
- * Finds the files below a folder at a commit that contain a string, in path order. Callers check
- * the files, because the result may hold more than the matching ones.
+ * Finds the files below a folder at a commit that contain a string, in path order. Callers check the
+ * files, because the result may hold more than the matching ones.
  *
- * Git receives the folders one by one, and must not go deeper: below a commit it would visit every
- * path, and a hostile tree has billions.
+ * Git receives the folders one by one, and must not go deeper: below a commit it would visit every path,
+ * and a hostile tree has billions.
  */
 export async function filesContaining(
   git: Git,
@@ -30,8 +30,8 @@ export async function filesContaining(
     const trees = folders.slice(at, at + MANY).map((path) => `${commit}:${path}`);
     const flags = ['-l', '-z', '-F', '--max-depth=0', '--full-name'];
     const outcome = await git.run(['grep', ...flags, '-e', string, ...trees]);
-    // git grep ends with 1 and no output when nothing matches. It also ends at a corrupt object, or
-    // is killed: then any file may contain the string.
+    // git grep ends with 1 and no output when nothing matches. It also ends at a corrupt object, or is
+    // killed: then any file may contain the string.
     if (!outcome.ok && (outcome.code === null || outcome.stderr !== ''))
       return files.map(({ path }) => path);
     for (const name of outcome.stdout.toString('utf8').split('\0')) {

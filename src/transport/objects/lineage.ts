@@ -1,9 +1,7 @@
 import { failed, type Git } from '../git/git.ts';
 import type { GitObject, Objects } from './objects.ts';
 
-/**
- * Finds the commit from which two histories diverged; undefined when they have no common commit.
- */
+/** Finds the commit from which two histories diverged; undefined when they have no common commit. */
 export async function mergeBase(git: Git, one: string, other: string): Promise<string | undefined> {
   const found = await git.run(['merge-base', one, other]);
   if (found.ok) return found.stdout.toString('utf8').trim();
@@ -26,8 +24,8 @@ export async function isAncestor(git: Git, commit: string, tip: string): Promise
 const NEAR = 16;
 
 /**
- * Returns those of some commits that are not among the last few on the line of first parents of
- * `tip`. Reading these takes no process.
+ * Returns those of some commits that are not among the last few on the line of first parents of `tip`.
+ * Reading these takes no process.
  */
 export async function notNear(
   objects: Objects,
@@ -65,9 +63,9 @@ const FIRST_LOOK = 256;
 const LOOK_FURTHER = 16;
 
 /**
- * Finds the newest commit on the line of first parents of `tip` at which none of some files existed
- * yet: the difference between it and `tip` holds everything added since the first of them,
- * independently of any clock.
+ * Finds the newest commit on the line of first parents of `tip` at which none of some files existed yet:
+ * the difference between it and `tip` holds everything added since the first of them, independently of
+ * any clock.
  *
  * @returns undefined when the history starts with one of them
  */

@@ -38,8 +38,8 @@ export class Objects {
   /**
    * Reads an object by id, or by a name such as `<commit>:<path>`; undefined when there is none.
    *
-   * @throws CrosstalkError `git_failed` when git gave no answer, or a folder on the way cannot be
-   *   read, which git treats like an empty one
+   * @throws CrosstalkError `git_failed` when git gave no answer, or a folder on the way cannot be read,
+   *   which git treats like an empty one
    */
   async read(name: string): Promise<GitObject | undefined> {
     if (name.includes('\n')) return undefined;
@@ -108,9 +108,9 @@ export class Objects {
   }
 
   /**
-   * Repeats the requests that a process left unanswered when it ended. Git crashes on a corrupt
-   * object: the first open request is the suspect, and counts as missing if that happens twice. A
-   * process that was killed twice proves nothing about any object.
+   * Repeats the requests that a process left unanswered when it ended. Git crashes on a corrupt object:
+   * the first open request is the suspect, and counts as missing if that happens twice. A process that
+   * was killed twice proves nothing about any object.
    *
    * @param why the reason for its end, when that was not an object
    */
@@ -154,8 +154,8 @@ interface Incoming {
 }
 
 /**
- * One `cat-file --batch` with its requests, which are answered in order. All state of a process is
- * here, so that nothing of an ended one can be mistaken for another's.
+ * One `cat-file --batch` with its requests, which are answered in order. All state of a process is here,
+ * so that nothing of an ended one can be mistaken for another's.
  */
 class Batch {
   readonly #git: Git;
@@ -173,8 +173,8 @@ class Batch {
 
   /**
    * @param limit bytes above which an object's content is skipped
-   * @param over called once it has ended, with its open requests, and the reason for its end if
-   *   that was not an object
+   * @param over called once it has ended, with its open requests, and the reason for its end if that was
+   *   not an object
    */
   constructor(git: Git, limit: number, over: (owed: Request[], why: string | undefined) => void) {
     this.#git = git;
@@ -288,8 +288,8 @@ class Batch {
 type Read = (name: string) => Promise<{ oid: string; content: Buffer | undefined } | undefined>;
 
 /**
- * Finds the folder on the way to a path that is listed in its parent but cannot be read, because it
- * is damaged or missing in the clone; undefined when the path really does not exist.
+ * Finds the folder on the way to a path that is listed in its parent but cannot be read, because it is
+ * damaged or missing in the clone; undefined when the path really does not exist.
  *
  * @param read reads one object by a name without a path
  * @param name `<commit>:<path>`

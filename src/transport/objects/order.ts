@@ -4,19 +4,16 @@ import type { Objects } from './objects.ts';
 import { fieldsOf } from './stream.ts';
 import { compareTrees, type FolderUse } from './walk.ts';
 
-/**
- * Maximum number of commits that are compared with their parents; for more, git lists their
- * objects.
- */
+/** Maximum number of commits that are compared with their parents; for more, git lists their objects. */
 const FEW = 32;
 const LINE_BREAK = 10;
 
 /**
- * Returns paths of files in the order in which history added them, as far as it is known. This
- * costs a walk from `since` (or the root), so it is used only when a batch holds several messages.
+ * Returns paths of files in the order in which history added them, as far as it is known. This costs a
+ * walk from `since` (or the root), so it is used only when a batch holds several messages.
  *
- * `git log` with paths is not used: the path of a message's file may have been a folder of any size
- * in between, and git would walk all of it.
+ * `git log` with paths is not used: the path of a message's file may have been a folder of any size in
+ * between, and git would walk all of it.
  *
  * @throws CrosstalkError `git_failed` when git was killed or ran out of time
  */

@@ -1,20 +1,16 @@
-/**
- * Maximum entries read again in folders that occur at several places, in one channel and in all.
- */
+/** Maximum entries read again in folders that occur at several places, in one channel and in all. */
 const EACH = 200;
 const ALL = 200_000;
 /** Length of the common path of folders that share a limit: those of one channel. */
 const DEPTH = 3;
 
 /**
- * A limit that keeps a walk through a tree in proportion to the bytes pushed for it. The same
- * folder can occur at any number of places at the cost of one name for each, and ten such nested
- * folders make billions of paths out of a kilobyte. Day folders of a transport are all different,
- * because their files are. Some copies made by hand are followed; after that, a folder that was
- * seen before is only reported.
+ * A limit that keeps a walk through a tree in proportion to the bytes pushed for it. The same folder can
+ * occur at any number of places at the cost of one name for each, and ten such nested folders make
+ * billions of paths out of a kilobyte. Day folders of a transport are all different, because their files
+ * are. Some copies made by hand are followed; after that, a folder that was seen before is only reported.
  *
- * Repeats are counted for each channel, so that copies in one channel do not hide new files in
- * another.
+ * Repeats are counted for each channel, so that copies in one channel do not hide new files in another.
  */
 export class Repeats {
   readonly #seen = new Set<string>();

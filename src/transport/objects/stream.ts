@@ -5,12 +5,12 @@ import { failed, type Git } from '../git/git.ts';
 const MANY = 10_000;
 
 /**
- * Yields the fields of a git command's output as they arrive: git waits while they are not
- * consumed, and is ended when the consumer stops.
+ * Yields the fields of a git command's output as they arrive: git waits while they are not consumed, and
+ * is ended when the consumer stops.
  *
  * @param separator the byte that ends a field
- * @throws CrosstalkError `git_failed` when git fails or times out; with the kind `no_answer` when
- *   that is not an answer to the command
+ * @throws CrosstalkError `git_failed` when git fails or times out; with the kind `no_answer` when that is
+ *   not an answer to the command
  */
 export async function* fieldsOf(
   git: Git,

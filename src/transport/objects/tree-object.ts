@@ -1,6 +1,4 @@
-/**
- * The object that a name in a tree refers to; the mode is as git writes it, `40000` for a folder.
- */
+/** The object that a name in a tree refers to; the mode is as git writes it, `40000` for a folder. */
 interface TreeObjectEntry {
   mode: string;
   oid: string;

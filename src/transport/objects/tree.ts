@@ -37,8 +37,8 @@ function typeOf(mode: string): string {
 }
 
 /**
- * Reads the entries of one folder at a commit through the open process; none for a folder that does
- * not exist, undefined for one that is too large for that.
+ * Reads the entries of one folder at a commit through the open process; none for a folder that does not
+ * exist, undefined for one that is too large for that.
  */
 export async function readFolder(
   objects: Objects,
@@ -57,9 +57,8 @@ export async function readFolder(
 }
 
 /**
- * Lists the files below a folder at a commit, some at a time in path order: whatever their total
- * number, memory holds a few thousand. A folder that is not entered is listed too; see
- * {@link compareTrees}.
+ * Lists the files below a folder at a commit, some at a time in path order: whatever their total number,
+ * memory holds a few thousand. A folder that is not entered is listed too; see {@link compareTrees}.
  */
 export async function* walkFolder(
   git: Git,
@@ -81,8 +80,8 @@ export async function* walkFolder(
 }
 
 /**
- * Lists the entries of folders at a commit, in path order; none for a folder that does not exist.
- * Folders among the entries are not entered.
+ * Lists the entries of folders at a commit, in path order; none for a folder that does not exist. Folders
+ * among the entries are not entered.
  */
 export async function listTree(
   git: Git,
@@ -97,9 +96,7 @@ export async function listTree(
   );
 }
 
-/**
- * Lists the entries at some paths; for a path that ends with a slash, the entries in that folder.
- */
+/** Lists the entries at some paths; for a path that ends with a slash, the entries in that folder. */
 export async function listPaths(
   git: Git,
   commit: string,
@@ -120,9 +117,7 @@ export async function listPaths(
 /** Maximum number of paths given to one process. */
 const MANY_PATHS = 500;
 
-/**
- * Returns those of some paths that exist at a commit; only the folders on the way to them are read.
- */
+/** Returns those of some paths that exist at a commit; only the folders on the way to them are read. */
 export async function standing(
   git: Git,
   commit: string,

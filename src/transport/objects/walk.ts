@@ -37,12 +37,11 @@ interface Walk {
 }
 
 /**
- * Lists the differences of two trees, some at a time, the files of a folder before the content of
- * its folders. Git never compares whole trees for us: it collects every path before it prints the
- * first, and a kilobyte of nested folders has billions. Here a folder is entered only where `use`
- * allows a file of a transport, and a folder that occurs at many places is not entered at all of
- * them ({@link Repeats}): the cost follows the objects that were pushed. Renames count as removed
- * and added.
+ * Lists the differences of two trees, some at a time, the files of a folder before the content of its
+ * folders. Git never compares whole trees for us: it collects every path before it prints the first, and
+ * a kilobyte of nested folders has billions. Here a folder is entered only where `use` allows a file of a
+ * transport, and a folder that occurs at many places is not entered at all of them ({@link Repeats}): the
+ * cost follows the objects that were pushed. Renames count as removed and added.
  *
  * @param steps names of folders; a missing path counts as empty
  * @throws CrosstalkError `git_failed` when an object is missing

@@ -13,17 +13,14 @@ export interface Refused {
   reason: string;
 }
 
-/**
- * Number of files in a commit from which on the names in a folder are read to find the new ones.
- */
+/** Number of files in a commit from which on the names in a folder are read to find the new ones. */
 const FEW_FILES = 10;
 
 /**
- * Selects the commits to be built on a tip: those whose files are not there yet, of the entries
- * that may be published on it. An entry is refused whole when a requirement of one of its commits
- * does not hold, on the tip or after an entry before it, unless that commit is optional: then only
- * that commit is left out. The requirements of a commit whose files are on the tip already, byte
- * for byte, are not checked.
+ * Selects the commits to be built on a tip: those whose files are not there yet, of the entries that may
+ * be published on it. An entry is refused whole when a requirement of one of its commits does not hold,
+ * on the tip or after an entry before it, unless that commit is optional: then only that commit is left
+ * out. The requirements of a commit whose files are on the tip already, byte for byte, are not checked.
  */
 export async function admit(
   objects: Objects,
@@ -105,13 +102,10 @@ class Standing {
     for (const { path, oid = '' } of blobs) this.#blobs.set(path, oid);
   }
 
-  /**
-   * Whether all files of a commit are there already, byte for byte, so that it has nothing to do.
-   */
+  /** Whether all files of a commit are there already, byte for byte, so that it has nothing to do. */
   async hasAll({ files, blobs = [], clear }: Commit): Promise<boolean> {
     if (clear !== undefined) return false;
-    // Any other content at the path of an attached file is replaced: its name states the expected
-    // content.
+    // Any other content at the path of an attached file is replaced: its name states the expected content.
     for (const blob of blobs) if (!(await this.#hasBlob(blob))) return false;
     const isLong = files.length > FEW_FILES;
     // Usually all or none of the files are there: the names show this without reading contents.

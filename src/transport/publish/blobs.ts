@@ -8,8 +8,8 @@ export type BytesOf = (blob: Blob) => Promise<Buffer | undefined>;
 
 /**
  * Writes the attached files of entries into git, one file at a time, so that no more than one is in
- * memory. Nothing refers to them until a commit does. A file whose bytes cannot be read remains
- * without an object id, and its entry is refused.
+ * memory. Nothing refers to them until a commit does. A file whose bytes cannot be read remains without
+ * an object id, and its entry is refused.
  */
 export async function inGit(
   repository: Repository,
@@ -35,8 +35,7 @@ export async function inGit(
 async function written({ git }: Repository, blob: Blob, bytesOf: BytesOf): Promise<Blob> {
   const bytes = await bytesOf(blob);
   if (bytes === undefined) return blob;
-  // Git compresses the file when it packs it for the push; the local object is packed by the next
-  // maintenance.
+  // Git compresses the file when it packs it for the push; the local object is packed by the next maintenance.
   const out = await git.must(['-c', 'core.looseCompression=0', 'hash-object', '-w', '--stdin'], {
     input: bytes,
   });

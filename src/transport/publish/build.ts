@@ -7,16 +7,12 @@ import { hashOf, writeObject } from './loose-object.ts';
 
 let serial = 0;
 
-/**
- * Adds the mark that makes the CI of forges skip a commit: it runs for every branch of a project.
- */
+/** Adds the mark that makes the CI of forges skip a commit: it runs for every branch of a project. */
 function withoutCi(commit: Commit): Commit {
   return { ...commit, subject: `[skip ci] ${commit.subject}` };
 }
 
-/**
- * Maximum number of files written as loose objects; more are left to fast-import, which packs them.
- */
+/** Maximum number of files written as loose objects; more are left to fast-import, which packs them. */
 const MAX_LOOSE_FILES = 4;
 
 /**
@@ -63,8 +59,8 @@ export async function fastImport(
   last: number,
   timeout?: number,
 ): Promise<{ ok: true; oid: string } | { ok: false; failure: Failure }> {
-  // fast-import needs a ref to build on. The ref belongs to this attempt alone, so no lock of a
-  // dead process can block it, and it is reset before it is written.
+  // fast-import needs a ref to build on. The ref belongs to this attempt alone, so no lock of a dead
+  // process can block it, and it is reset before it is written.
   const ref = `refs/crosstalk/staging-${String(process.pid)}-${String(serial++)}`;
   // Git's value for a ref that does not exist.
   const none = '0'.repeat(repository.isSha256 === true ? 64 : 40);
@@ -108,12 +104,12 @@ export function data(text: string): string {
 }
 
 /**
- * Writes commits as loose objects in this process: for the few commits of a quiet period, when
- * starting `fast-import` would take several times as long as its work. Git reads them like its own.
- * The dozen small files are written synchronously: waiting for each would take longer.
+ * Writes commits as loose objects in this process: for the few commits of a quiet period, when starting
+ * `fast-import` would take several times as long as its work. Git reads them like its own. The dozen
+ * small files are written synchronously: waiting for each would take longer.
  *
- * Objects are named by their content and appear complete, by rename; git prunes those that nothing
- * refers to in the end.
+ * Objects are named by their content and appear complete, by rename; git prunes those that nothing refers
+ * to in the end.
  *
  * @param objectsDir the repository's object folder
  * @param tip the commit to build on; its trees are read through the open git process

@@ -24,8 +24,8 @@ const RESTORED = 'Crosstalk-Restored';
 const OID = /^(?!0+$)[0-9a-f]{40}([0-9a-f]{24})?$/;
 
 /**
- * Maximum number of restores that are read: an operator restores an archive now and then, but
- * anyone can claim to have done so in each commit.
+ * Maximum number of restores that are read: an operator restores an archive now and then, but anyone can
+ * claim to have done so in each commit.
  */
 const MAX_RESTORED = 100;
 
@@ -39,9 +39,9 @@ const SHA1_LENGTH = 40;
 const CHECKSUM = 'Crosstalk-Bundle-SHA256';
 
 /**
- * Epochs of a transport: a bundle keeps the whole history so far, and a new root commit continues
- * with the files that are still needed. Hosts recognise such a root by its trailers, so that for
- * them the history continues.
+ * Epochs of a transport: a bundle keeps the whole history so far, and a new root commit continues with
+ * the files that are still needed. Hosts recognise such a root by its trailers, so that for them the
+ * history continues.
  */
 export class Epochs {
   readonly #repository: Repository;
@@ -53,9 +53,9 @@ export class Epochs {
   }
 
   /**
-   * Whether a commit known here belongs to a history that an epoch of `tip` has archived: to the
-   * history that the epoch names, if that is known here, or else to a history with another root. A
-   * history with the epoch's own root was rewritten since.
+   * Whether a commit known here belongs to a history that an epoch of `tip` has archived: to the history
+   * that the epoch names, if that is known here, or else to a history with another root. A history with
+   * the epoch's own root was rewritten since.
    */
   async succeeds(commit: string, tip: string): Promise<boolean> {
     const archived = await this.archivedBy(tip);
@@ -70,9 +70,9 @@ export class Epochs {
   }
 
   /**
-   * Whether all of the history of `commit` was on the bus, although `tip` does not continue it:
-   * then nothing is lost by leaving it. Either somebody has rewritten the history, or an epoch of
-   * `tip` has archived it.
+   * Whether all of the history of `commit` was on the bus, although `tip` does not continue it: then
+   * nothing is lost by leaving it. Either somebody has rewritten the history, or an epoch of `tip` has
+   * archived it.
    */
   async isLeftBehind(commit: string, tip: string): Promise<boolean> {
     if (await this.#wasOnBus(commit)) return true;
@@ -82,10 +82,7 @@ export class Epochs {
     return (await git.run(['merge-base', '--is-ancestor', commit, archived])).ok;
   }
 
-  /**
-   * Whether a commit was on the bus, according to the commits that our own tracking branch has
-   * named.
-   */
+  /** Whether a commit was on the bus, according to the commits that our own tracking branch has named. */
   async #wasOnBus(commit: string): Promise<boolean> {
     const { git, gitDir, branch } = this.#repository;
     const log = join(gitDir, 'logs', 'refs', 'remotes', 'origin', branch);
@@ -109,10 +106,7 @@ export class Epochs {
     return /^[0-9a-f]{40,64}$/m.exec(said.toString('utf8'))?.[0];
   }
 
-  /**
-   * Lists commits between two points that have restored files from an archive; only the newest
-   * ones.
-   */
+  /** Lists commits between two points that have restored files from an archive; only the newest ones. */
   async restoredBy(from: string, to: string): Promise<string[]> {
     const { git } = this.#repository;
     const format = `--format=%H %(trailers:key=${RESTORED},valueonly,separator=%x20)`;
@@ -123,8 +117,8 @@ export class Epochs {
   }
 
   /**
-   * Writes the whole history up to a commit into a bundle, and clones that bundle to verify that it
-   * is complete.
+   * Writes the whole history up to a commit into a bundle, and clones that bundle to verify that it is
+   * complete.
    *
    * @returns the bundle's SHA-256
    * @throws CrosstalkError `refused` in a clone without the whole history
@@ -165,8 +159,8 @@ export class Epochs {
   }
 
   /**
-   * Replaces the history on the bus by one commit without parents that holds the files of `tip`
-   * except `removed`. Nothing happens when the bus is no longer at `tip`.
+   * Replaces the history on the bus by one commit without parents that holds the files of `tip` except
+   * `removed`. Nothing happens when the bus is no longer at `tip`.
    *
    * @param text the message of the commit, before the trailers added here
    */
@@ -208,9 +202,7 @@ export class Epochs {
     return oid;
   }
 
-  /**
-   * Restores files of an archived history, with a commit that joins that history to the present.
-   */
+  /** Restores files of an archived history, with a commit that joins that history to the present. */
   async restore(
     tip: string,
     archived: string,
@@ -226,8 +218,8 @@ export class Epochs {
   }
 
   /**
-   * Writes a commit with the changed tree of `tip`. There is no index, which would hold every path:
-   * a kilobyte of nested folders has billions. Folders without changes are not even read.
+   * Writes a commit with the changed tree of `tip`. There is no index, which would hold every path: a
+   * kilobyte of nested folders has billions. Folders without changes are not even read.
    *
    * @param changes commands of `fast-import`
    * @throws CrosstalkError `git_failed`

@@ -10,9 +10,7 @@ export function hashOf(id: string): 'sha1' | 'sha256' {
   return id.length === 64 ? 'sha256' : 'sha1';
 }
 
-/**
- * Returns the bytes that git hashes and stores: the content after a line with its type and size.
- */
+/** Returns the bytes that git hashes and stores: the content after a line with its type and size. */
 function stored(type: string, content: Buffer): Buffer {
   return Buffer.concat([Buffer.from(`${type} ${String(content.length)}\0`), content]);
 }
@@ -23,8 +21,8 @@ export function blobId(hash: string, content: Buffer): string {
 }
 
 /**
- * Writes an object into a folder of loose objects, unless it exists. It is compressed little, as
- * git compresses when it packs.
+ * Writes an object into a folder of loose objects, unless it exists. It is compressed little, as git
+ * compresses when it packs.
  *
  * @returns its id
  * @throws Error when it cannot be written
@@ -56,9 +54,7 @@ export function writeObject(
   return oid;
 }
 
-/**
- * Whether an intact object is there: not one that a power failure has emptied or filled with zeros.
- */
+/** Whether an intact object is there: not one that a power failure has emptied or filled with zeros. */
 function isThere(path: string, store: Buffer): boolean {
   if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) return false;
   try {

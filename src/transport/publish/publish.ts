@@ -12,18 +12,12 @@ export type Published =
   | { ok: true; tip: string; commits: number; attempts: number; refused: readonly Refused[] }
   | { ok: false; failure: Failure; attempts: number };
 
-/**
- * Entries of commits, in the order in which they are to be made; each entry is published whole or
- * not at all.
- */
+/** Entries of commits, in the order in which they are to be made; each entry is published whole or not at all. */
 export type Entries = readonly (readonly Commit[])[];
 
 export interface PublishOptions {
   signal?: AbortSignal | undefined;
-  /**
-   * Returns the reason why nothing may be built on a tip; called for each tip before building on
-   * it.
-   */
+  /** Returns the reason why nothing may be built on a tip; called for each tip before building on it. */
   refuses?: (tip: string) => Promise<string | undefined>;
   /** Turns at pushing, among processes that would otherwise reject one another. */
   turns?: Turns | undefined;
@@ -32,8 +26,8 @@ export interface PublishOptions {
   /** Called with each commit that is about to be pushed. */
   onPushing?: ((tip: string) => void) | undefined;
   /**
-   * Called with the commits of a push that the remote has accepted, before anything is recorded on
-   * this machine.
+   * Called with the commits of a push that the remote has accepted, before anything is recorded on this
+   * machine.
    */
   onTaken?: ((commits: readonly Commit[]) => void) | undefined;
   /** Waits by the machine's clock, unless another one is given. */
@@ -41,9 +35,9 @@ export interface PublishOptions {
   /** Numbers from 0 to 1, for the wait after a lost race. */
   random?: (() => number) | undefined;
   /**
-   * A commit that is made after the others, and never without one of them: it must not matter
-   * whether it is on the bus. It counts in no result, and a push that may have been refused because
-   * of it is retried without it.
+   * A commit that is made after the others, and never without one of them: it must not matter whether it
+   * is on the bus. It counts in no result, and a push that may have been refused because of it is retried
+   * without it.
    */
   beside?: Commit | undefined;
   /** Reads the bytes of attached files until git has them. */
@@ -54,8 +48,8 @@ export interface PublishOptions {
 export interface Turns {
   lostRace: () => void;
   /**
-   * Waits for a turn at pushing these, or until another process has pushed them along with its
-   * entries; at the latest until `signal` is aborted.
+   * Waits for a turn at pushing these, or until another process has pushed them along with its entries;
+   * at the latest until `signal` is aborted.
    */
   take: (
     commits: readonly Commit[],
@@ -75,30 +69,26 @@ interface Turn {
 /** Maximum number of lost races of one publish; its entries then stay in the outbox. */
 export const MAX_ATTEMPTS = 20;
 /**
- * Maximum number of encounters with a lock at the remote: locks are held for milliseconds, so this
- * one may be stale.
+ * Maximum number of encounters with a lock at the remote: locks are held for milliseconds, so this one
+ * may be stale.
  */
 const MAX_LOCKED = 6;
 const MAX_BACKOFF_MS = 1000;
 /** Failures whose cause may be the pushed content. */
 const MAY_BE_CONTENT: ReadonlySet<Failure['kind']> = new Set(['rejected', 'too_large', 'other']);
-/**
- * Number of files in one push from which on git's delta search takes longer than the rest of the
- * push.
- */
+/** Number of files in one push from which on git's delta search takes longer than the rest of the push. */
 const MUCH = 500;
 
 /**
  * Publishes commits on the remote with one push, without index or checkout (protocol.md §10).
  *
- * Each attempt builds them on the newest known tip, then one push moves the branch. A rejected push
- * means that somebody was faster: wait for a turn, or without one a random time, fetch, build
- * again. Commits whose files are on the tip already are left out, so repeating a publish whose
- * answer was lost writes nothing twice.
+ * Each attempt builds them on the newest known tip, then one push moves the branch. A rejected push means
+ * that somebody was faster: wait for a turn, or without one a random time, fetch, build again. Commits
+ * whose files are on the tip already are left out, so repeating a publish whose answer was lost writes
+ * nothing twice.
  *
- * @param entries groups of commits: an entry is published whole, is on the tip already, or is
- *   refused whole, when a requirement of one of its commits does not hold there; see
- *   {@link Upstream.admit}
+ * @param entries groups of commits: an entry is published whole, is on the tip already, or is refused
+ *   whole, when a requirement of one of its commits does not hold there; see {@link Upstream.admit}
  */
 export async function publish(
   upstream: Upstream,
@@ -107,8 +97,8 @@ export async function publish(
 ): Promise<Published> {
   const turns = upstream.isShared ? options.turns : undefined;
   const parts = { upstream, entries, options };
-  // A refused push may have been refused because of what it took along: the next one contains our
-  // entries alone.
+  // A refused push may have been refused because of what it took along: the next one contains our entries
+  // alone.
   let alone = false;
   let locked = 0;
   for (let attempt = 1; ; attempt++) {
@@ -155,10 +145,7 @@ type Tried =
       failure: Failure;
       /** Whether a push was tried; it was not when the fetch before it had failed. */
       pushed: boolean;
-      /**
-       * Whether it contained entries of others, or the optional commit, and may have failed because
-       * of them.
-       */
+      /** Whether it contained entries of others, or the optional commit, and may have failed because of them. */
       along: boolean;
     };
 
@@ -195,9 +182,7 @@ async function inTurn(
   }
 }
 
-/**
- * Fetches when others are known to have pushed: after a lost race, or according to the last turn.
- */
+/** Fetches when others are known to have pushed: after a lost race, or according to the last turn. */
 async function catchUpWith(
   upstream: Upstream,
   lostRace: boolean,

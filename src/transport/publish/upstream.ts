@@ -24,10 +24,7 @@ export interface Upstream {
   tip: () => Promise<string | undefined>;
   /** Fetches the remote's tip. */
   fetch: (signal: AbortSignal | undefined) => Promise<Fetched>;
-  /**
-   * Creates the branch at a commit on a remote that has no branch at all; returns the failure, if
-   * any.
-   */
+  /** Creates the branch at a commit on a remote that has no branch at all; returns the failure, if any. */
   make: (tip: string, signal: AbortSignal | undefined) => Promise<Failure | undefined>;
   /** See {@link admit}. */
   admit: (
@@ -80,8 +77,8 @@ export function upstreamOf(repository: Repository, objects: Objects): Upstream {
 const WAITED_MS = 60_000;
 
 /**
- * Leaves out commits that have been on the bus and were removed or archived since: an outbox
- * restored from a backup still holds the entries that it had published.
+ * Leaves out commits that have been on the bus and were removed or archived since: an outbox restored
+ * from a backup still holds the entries that it had published.
  */
 async function withoutRemoved(
   repository: Repository,
@@ -125,9 +122,9 @@ async function move(
   // Over a network, the delta search saves more time than it takes.
   const isNear = isMuch && /^(?:\/|file:)/.test(origin);
   const tracked = await trackedTip(repository, objects);
-  // The branch must be at the commit on which these were built: we do not repair a branch that was
-  // set back or renamed. It must never be compared with the newest known commit: another process of
-  // this clone may have fetched since, and the push would remove those commits from the bus.
+  // The branch must be at the commit on which these were built: we do not repair a branch that was set
+  // back or renamed. It must never be compared with the newest known commit: another process of this
+  // clone may have fetched since, and the push would remove those commits from the bus.
   const failure =
     tracked !== undefined
       ? await pushCommit(repository, to, { signal, isDense, isNear, expected: from ?? '' })

@@ -10,9 +10,9 @@ export interface Added {
 }
 
 /**
- * Returns the texts that the commits of a branch add to a place with some of them, commit by
- * commit: their authors and messages, and the lines that they add to files, including lines that a
- * later commit removes. Lines that they remove are left out, as they were there before.
+ * Returns the texts that the commits of a branch add to a place with some of them, commit by commit:
+ * their authors and messages, and the lines that they add to files, including lines that a later commit
+ * removes. Lines that they remove are left out, as they were there before.
  *
  * @param git our own git, with the objects of the repository
  * @param commit the last commit
@@ -55,8 +55,8 @@ function addedIn(log: string): Added[] {
 }
 
 /**
- * Adds a version without NULs to text that has some: PowerShell and others write UTF-16, in which a
- * NUL follows each ASCII letter.
+ * Adds a version without NULs to text that has some: PowerShell and others write UTF-16, in which a NUL
+ * follows each ASCII letter.
  */
 function readable(text: string): string {
   return text.includes('\0') ? `${text}\n${text.replaceAll('\0', '')}` : text;

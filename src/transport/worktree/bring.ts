@@ -25,9 +25,9 @@ const PACKING = 'pack-';
 const HOUR_MS = 3_600_000;
 
 /**
- * Fetches the branch of a copy into its original repository, as `refs/heads/<branch>`. No git runs
- * with the configuration or the hooks of either, and the objects are checked as if a stranger had
- * sent them. Nothing else of the original is touched.
+ * Fetches the branch of a copy into its original repository, as `refs/heads/<branch>`. No git runs with
+ * the configuration or the hooks of either, and the objects are checked as if a stranger had sent them.
+ * Nothing else of the original is touched.
  *
  * @param last the commit that was fetched before
  * @throws CrosstalkError `git_failed` when it cannot be fetched
@@ -49,10 +49,7 @@ export async function bringBranch(
   return { commit, changed, ...(held !== undefined && { held }) };
 }
 
-/**
- * Describes the branch of a copy that could not be fetched; undefined when it is not known or has
- * no commits.
- */
+/** Describes the branch of a copy that could not be fetched; undefined when it is not known or has no commits. */
 export async function leftBehind(
   environment: NodeJS.ProcessEnv,
   source: Clone,
@@ -107,8 +104,8 @@ async function removeOlder(folder: string): Promise<void> {
 }
 
 /**
- * Receives an unchecked pack: the index that came with it is not used, and nothing is written into
- * the repository before the whole pack has been verified.
+ * Receives an unchecked pack: the index that came with it is not used, and nothing is written into the
+ * repository before the whole pack has been verified.
  */
 async function receive(
   source: Clone,
@@ -158,9 +155,8 @@ async function changedFiles(git: Git, base: string, commit: string): Promise<num
 }
 
 /**
- * Moves the branch in the original, unless somebody works on it, or it has commits that would be
- * lost; returns the reason when it was not moved. A crash may have moved it before without
- * recording that.
+ * Moves the branch in the original, unless somebody works on it, or it has commits that would be lost;
+ * returns the reason when it was not moved. A crash may have moved it before without recording that.
  */
 async function moveBranch(
   source: Clone,
@@ -192,8 +188,8 @@ async function moveBranch(
 }
 
 /**
- * Number of tries, half a second apart: the lock of a killed git outlasts them and is left alone,
- * as only threads have branches of this name.
+ * Number of tries, half a second apart: the lock of a killed git outlasts them and is left alone, as only
+ * threads have branches of this name.
  */
 const LOCKED_TRIES = 20;
 const LOCKED_WAIT_MS = 500;

@@ -20,10 +20,7 @@ export interface Looked {
   fetched: boolean;
   /** Number of files that are changed or new, and in no commit. */
   uncommitted: number;
-  /**
-   * Refs of other commits that the repository does not have: branches, `tags/<tag>`, `stash`,
-   * `HEAD`.
-   */
+  /** Refs of other commits that the repository does not have: branches, `tags/<tag>`, `stash`, `HEAD`. */
   others?: string[];
   /** Repositories in the copy with content of their own: their folders, relative to it. */
   repositories?: string[];
@@ -64,9 +61,7 @@ export async function lookAtTree(
   };
 }
 
-/**
- * Returns the names of the unfetched refs of a copy other than its branch, as people write them.
- */
+/** Returns the names of the unfetched refs of a copy other than its branch, as people write them. */
 export function othersOf(
   unfetched: ReadonlyMap<string, string>,
   { branch }: Tree,
@@ -80,8 +75,8 @@ export function othersOf(
 /** Maximum bytes of a difference that are kept. */
 const MAX_DIFF = 8 * 1024 * 1024;
 /**
- * Size of a file above which git only reports that it differs: a comparison takes many times its
- * size in memory.
+ * Size of a file above which git only reports that it differs: a comparison takes many times its size in
+ * memory.
  */
 const LARGE_FILE = '16m';
 
@@ -110,8 +105,7 @@ export async function diffOfTree(
 /**
  * Returns the patch up to one commit of a branch that may have moved on since.
  *
- * @param at `objects`: the clone with its objects; `tip`: the present commit of the branch; `most`:
- *   bytes
+ * @param at `objects`: the clone with its objects; `tip`: the present commit of the branch; `most`: bytes
  * @returns undefined when the branch does not lead from its base through that commit to its tip
  * @throws CrosstalkError `git_failed` when an object is missing
  */
@@ -144,16 +138,13 @@ async function patchOf(git: Git, base: string, commit: string, most: number): Pr
   return { patch: patch.subarray(0, most).toString('utf8'), isCut: patch.length > most };
 }
 
-/**
- * Maximum number of entries of a copy; one with more is not searched, and so never removed
- * automatically.
- */
+/** Maximum number of entries of a copy; one with more is not searched, and so never removed automatically. */
 const MOST_ENTRIES = 3_000_000;
 
 /**
- * Lists the repositories in a copy that have content of their own, or cannot be inspected:
- * submodules and others that were cloned or created in it, also in ignored folders, and linked work
- * trees. A commit counts unless one of their remotes has it.
+ * Lists the repositories in a copy that have content of their own, or cannot be inspected: submodules and
+ * others that were cloned or created in it, also in ignored folders, and linked work trees. A commit
+ * counts unless one of their remotes has it.
  *
  * @returns their folders, relative to the copy
  */
@@ -261,16 +252,13 @@ async function entriesOf(folder: string) {
   }
 }
 
-/**
- * Refs that name commits which another repository has, or had; in a copy only those of its original
- * do.
- */
+/** Refs that name commits which another repository has, or had; in a copy only those of its original do. */
 const OF_OTHERS = 'refs/remotes/';
 const OF_SOURCE = `${OF_OTHERS}origin/`;
 
 /**
- * Returns the refs of a copy with commits that are nowhere else, by name, with their commits:
- * branches, tags, stashes, notes, and the checked-out commit, also in a linked work tree.
+ * Returns the refs of a copy with commits that are nowhere else, by name, with their commits: branches,
+ * tags, stashes, notes, and the checked-out commit, also in a linked work tree.
  *
  * @param last the commit that was fetched into the repository before
  */
@@ -324,9 +312,7 @@ async function ownOf(
 /** Files of stashes that git makes until a rebase or a merge has ended. */
 const SET_ASIDE = ['rebase-merge/autostash', 'rebase-apply/autostash', 'MERGE_AUTOSTASH'];
 
-/**
- * Collects all refs of a repository: all entries of its stash, but no earlier values of other refs.
- */
+/** Collects all refs of a repository: all entries of its stash, but no earlier values of other refs. */
 async function tipsOf(clone: Clone): Promise<Map<string, string>> {
   const { dir, commonDir } = clone;
   if ((await headOf(clone)) === NOT_IN_FILES) throw odd(join(dir, '.git', 'HEAD'));
@@ -347,8 +333,8 @@ async function tipsOf(clone: Clone): Promise<Map<string, string>> {
 const MOST_REFS = 20_000;
 
 /**
- * Lists commits that a remote of a repository has: those of its refs now, and those of its branches
- * when they were last fetched. The repository need not have all of them.
+ * Lists commits that a remote of a repository has: those of its refs now, and those of its branches when
+ * they were last fetched. The repository need not have all of them.
  *
  * @param git our own git, whose `origin` is that remote
  * @throws CrosstalkError `git_failed` when the remote does not answer
@@ -374,8 +360,8 @@ export async function commitsAt(
 const MOST_FILES = 1_000_000;
 
 /**
- * Reads the refs of a repository below a prefix, with their objects, from its files, as
- * {@link readRef} does.
+ * Reads the refs of a repository below a prefix, with their objects, from its files, as {@link readRef}
+ * does.
  *
  * @throws CrosstalkError `git_failed` for anything other than refs, or too many of them
  */

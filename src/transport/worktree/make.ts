@@ -14,10 +14,7 @@ import { ownGitOf, partsOf, type Tree } from './tree.ts';
 import { accessOf, refusedRemote, type Setting } from '../clone/access.ts';
 import { parseScoped, readClone, valueOf } from '../clone/settings.ts';
 
-/**
- * Push URL of a copy, which a failed `git push` shows: only the program moves branches of the
- * original.
- */
+/** Push URL of a copy, which a failed `git push` shows: only the program moves branches of the original. */
 const NO_PUSH = 'commits-here-are-fetched-after-the-run';
 const HOUR_MS = 3_600_000;
 /** Suffix of a copy's name until it is complete; an id of the attempt follows it. */
@@ -40,8 +37,7 @@ interface Making {
  * The objects are copied, not linked: whoever can write a linked file in the copy would change the
  * original. Borrowing them would let a `gc` in the original break the copy.
  *
- * @throws CrosstalkError `invalid` when there is no commit to start from, `git_failed` when git
- *   fails
+ * @throws CrosstalkError `invalid` when there is no commit to start from, `git_failed` when git fails
  */
 export async function makeTree(
   environment: NodeJS.ProcessEnv,
@@ -50,8 +46,8 @@ export async function makeTree(
   signal: AbortSignal,
 ): Promise<Tree> {
   const start = await startOf(source, from);
-  // The name is used once: a git that outlived the process that started it may still be working in
-  // the folder of another attempt, and removes its files when it fails.
+  // The name is used once: a git that outlived the process that started it may still be working in the
+  // folder of another attempt, and removes its files when it fails.
   const making = `${dir}${MAKING}${randomUUID()}`;
   await removeTree({ dir });
   try {
@@ -78,9 +74,9 @@ export async function makeTree(
 }
 
 /**
- * Copies the repository as files, which is fast and changes nothing in it. A concurrent `gc` may
- * remove files before they are copied, and git does not always notice: but `gc` then also adds and
- * removes packs, and in that case the objects are fetched from the repository instead.
+ * Copies the repository as files, which is fast and changes nothing in it. A concurrent `gc` may remove
+ * files before they are copied, and git does not always notice: but `gc` then also adds and removes
+ * packs, and in that case the objects are fetched from the repository instead.
  */
 async function copy(source: Clone, git: Git, to: string, signal: AbortSignal): Promise<void> {
   const clone = (...how: string[]): string[] => [
@@ -143,9 +139,9 @@ function noCopy(source: Clone, git: Git, { kind, reason }: Failure): CrosstalkEr
 const NOT_WRITTEN = /^error: unable to (?:write|create|open) /m;
 
 /**
- * Makes sure that all files are there. Git ends a checkout successfully although it could not write
- * some, because a partial clone does not have them or the disk is full. A run would treat them as
- * deleted or changed, and commit that.
+ * Makes sure that all files are there. Git ends a checkout successfully although it could not write some,
+ * because a partial clone does not have them or the disk is full. A run would treat them as deleted or
+ * changed, and commit that.
  *
  * @param said git's output of the checkout
  */
@@ -184,9 +180,8 @@ export async function removeTree({ dir }: Pick<Tree, 'dir'>): Promise<void> {
 const NOBODY = 'crosstalk.local';
 
 /**
- * Returns the settings with which a new copy commits, and finds its submodules, like the
- * repository. No other setting of it is copied: these hold a name or an address, and none of them
- * is ever executed.
+ * Returns the settings with which a new copy commits, and finds its submodules, like the repository. No
+ * other setting of it is copied: these hold a name or an address, and none of them is ever executed.
  *
  * @param inside git in the copy, before any run has worked there
  * @param actor who works in it: commits have its name when the repository would refuse to commit
@@ -208,8 +203,8 @@ async function settingsAsIn(
   return [
     ...settings('user', who),
     ...(isOther ? settings('author', author) : []),
-    // A signature would be the operator's, and the program that makes it may ask for a passphrase
-    // that nobody can type.
+    // A signature would be the operator's, and the program that makes it may ask for a passphrase that
+    // nobody can type.
     ...['commit.gpgsign', 'tag.gpgsign', 'tag.forcesignannotated'].map((name): Setting => [
       name,
       'false',
@@ -231,8 +226,8 @@ function settings(section: string, { name, email }: Ident): Setting[] {
 }
 
 /**
- * Returns the identity that git would put into a commit in a repository; undefined when it would
- * refuse to commit. This executes nothing.
+ * Returns the identity that git would put into a commit in a repository; undefined when it would refuse
+ * to commit. This executes nothing.
  */
 async function identOf(
   git: Git,
@@ -278,8 +273,8 @@ async function submoduleAddresses(git: Git, source: Clone, inside: Git): Promise
 }
 
 /**
- * Resolves an address relative to another one, like git (gitmodules(5)); undefined for one that is
- * not relative.
+ * Resolves an address relative to another one, like git (gitmodules(5)); undefined for one that is not
+ * relative.
  */
 function relativeTo(base: string, url: string): string | undefined {
   if (!/^\.\.?\//.test(url)) return undefined;

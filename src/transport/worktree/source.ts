@@ -9,8 +9,8 @@ import { packedText, smallText } from '../clone/clone-file.ts';
 /**
  * Finds the repository that threads get copies of. Nothing in it is executed for this.
  *
- * @throws CrosstalkError `invalid` for a folder that is not the top of a git repository, or one
- *   whose branches are not in files
+ * @throws CrosstalkError `invalid` for a folder that is not the top of a git repository, or one whose
+ *   branches are not in files
  */
 export async function findSource(path: string): Promise<Clone> {
   const found = await findClone(path).catch((error: unknown) => {
@@ -78,9 +78,8 @@ export function branchTip(source: Clone, branch: string): Promise<string | undef
 }
 
 /**
- * Finds the branch of a repository that excludes another one, if there is one: with `a` there can
- * be no `a/b`, and the other way round. Both its files and the list of packed branches are checked,
- * as in git.
+ * Finds the branch of a repository that excludes another one, if there is one: with `a` there can be no
+ * `a/b`, and the other way round. Both its files and the list of packed branches are checked, as in git.
  */
 export async function branchInTheWay(source: Clone, ref: string): Promise<string | undefined> {
   const parts = ref.split('/');
@@ -94,8 +93,8 @@ export async function branchInTheWay(source: Clone, ref: string): Promise<string
 }
 
 /**
- * Finds the work tree of a repository that has a branch checked out, or is rebasing or bisecting
- * it, if there is one.
+ * Finds the work tree of a repository that has a branch checked out, or is rebasing or bisecting it, if
+ * there is one.
  */
 export async function checkedOutAt(source: Clone, ref: string): Promise<string | undefined> {
   const { commonDir } = source;
@@ -111,8 +110,8 @@ export async function checkedOutAt(source: Clone, ref: string): Promise<string |
 }
 
 /**
- * Files in which git notes the branch that it will move at the end of a rebase; HEAD names none in
- * the meantime.
+ * Files in which git notes the branch that it will move at the end of a rebase; HEAD names none in the
+ * meantime.
  */
 const REBASED = ['rebase-merge/head-name', 'rebase-apply/head-name'];
 

@@ -8,10 +8,9 @@ import type { Setting } from '../clone/access.ts';
 import { readRef } from '../clone/refs.ts';
 
 /**
- * The copy of a repository in which the runs of one thread work (work.md). A run may write
- * everything in it, its git directory included. So our git never runs with that directory: it runs
- * with one of our own next to it, which has our configuration, and with the objects of the copy
- * (trust.md §1).
+ * The copy of a repository in which the runs of one thread work (work.md). A run may write everything in
+ * it, its git directory included. So our git never runs with that directory: it runs with one of our own
+ * next to it, which has our configuration, and with the objects of the copy (trust.md §1).
  */
 export interface Tree {
   /** Absolute path, without symlinks. */
@@ -26,10 +25,7 @@ export function ownGitOf({ dir }: Pick<Tree, 'dir'>): string {
   return `${dir}.git`;
 }
 
-/**
- * Returns the parts of a copy, if they are as git makes them: real folders, whose objects are all
- * their own.
- */
+/** Returns the parts of a copy, if they are as git makes them: real folders, whose objects are all their own. */
 export function partsOf({ dir }: Pick<Tree, 'dir'>): Promise<Clone> {
   const gitDir = join(dir, '.git');
   return soundParts({ dir, gitDir, commonDir: gitDir, objectsDir: join(gitDir, 'objects') });
@@ -59,9 +55,9 @@ export async function soundParts(clone: Clone): Promise<Clone> {
 }
 
 /**
- * Refuses anything but files and folders among the objects. Git opens whatever has the name of an
- * object: a named pipe would block it, and a symlink would bring in files that the run itself may
- * not be able to read.
+ * Refuses anything but files and folders among the objects. Git opens whatever has the name of an object:
+ * a named pipe would block it, and a symlink would bring in files that the run itself may not be able to
+ * read.
  */
 async function checkObjects(objectsDir: string): Promise<void> {
   const folders = [objectsDir];
@@ -93,8 +89,7 @@ export async function tipOfTree(tree: Tree): Promise<string> {
 }
 
 /**
- * Creates our git for a copy: with the objects of the copy, or with those of its original
- * repository.
+ * Creates our git for a copy: with the objects of the copy, or with those of its original repository.
  *
  * @param settings in addition to ours, such as the address of a remote
  */

@@ -12,9 +12,8 @@ import type { Git } from '../git/git.ts';
 import { odd, ownGitOf, type Tree } from './tree.ts';
 
 /**
- * Counts changes that are in no commit, by the index of a work tree. Filters are off, so a file
- * with a filter counts once it was touched. Marks that hide changes are removed from a copy of the
- * index.
+ * Counts changes that are in no commit, by the index of a work tree. Filters are off, so a file with a
+ * filter counts once it was touched. Marks that hide changes are removed from a copy of the index.
  *
  * @param tree the copy whose own git directory `git` uses
  * @param clone the clone of the work tree
@@ -69,10 +68,7 @@ async function hasModes(commonDir: string): Promise<boolean> {
   return found.kind !== 'text' || !/\bfilemode *= *false\b/i.test(found.text);
 }
 
-/**
- * Returns the paths of an index that are marked to be ignored by git, and its submodules with their
- * commits.
- */
+/** Returns the paths of an index that are marked to be ignored by git, and its submodules with their commits. */
 async function entriesIn(git: Git, env: Record<string, string>) {
   const [hidden, modules] = [new Set<string>(), new Map<string, string>()];
   const listed = await git.must(['ls-files', '-v', '-s', '-z'], { env });
@@ -86,8 +82,8 @@ async function entriesIn(git: Git, env: Record<string, string>) {
 }
 
 /**
- * Counts the submodules whose commit is recorded in no commit, and folders of submodules that have
- * files but are not repositories. Git's own check would run with their git directories.
+ * Counts the submodules whose commit is recorded in no commit, and folders of submodules that have files
+ * but are not repositories. Git's own check would run with their git directories.
  */
 async function movedIn(
   git: Git,
@@ -129,18 +125,15 @@ async function setBranch(tree: Tree, commit: string): Promise<void> {
 
 /** Files that git opens in the folders of a work tree, whatever their type. */
 const RULES = new Set(['.gitignore', '.gitattributes', '.gitmodules']);
-/**
- * Milliseconds after which the search for a blocking file starts; most copies are inspected in
- * less.
- */
+/** Milliseconds after which the search for a blocking file starts; most copies are inspected in less. */
 const PATIENCE_MS = 1000;
 /** Maximum number of entries searched in a copy; after that, git's own time limit applies. */
 const MOST_ENTRIES = 300_000;
 
 /**
- * Runs a git that inspects the files of a copy. A run may have put a named pipe in the place of a
- * rules file, on which git would block until its timeout; the search for it takes time, so it
- * starts only when git takes long.
+ * Runs a git that inspects the files of a copy. A run may have put a named pipe in the place of a rules
+ * file, on which git would block until its timeout; the search for it takes time, so it starts only when
+ * git takes long.
  *
  * @throws CrosstalkError `git_failed`, which names the pipe
  */
