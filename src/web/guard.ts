@@ -17,7 +17,7 @@ export interface Door {
   publicUrl?: URL | undefined;
 }
 
-/** What a request declares about its origin. */
+/** The statement of a request about its origin. */
 export interface Origin {
   host: string | undefined;
   origin: string | undefined;

@@ -139,7 +139,7 @@ function recipients({ dispatch }: Context, input: SendInput, target?: Target): A
 
 /**
  * Refuses a plain reply to a request for permission: it permits nothing, and would start a run. A reply
- * to a plan may be intended, and is planned for; its sender is told that it is not a decision.
+ * to a plan may be intended, and is planned for; its sender receives a note that it is not a decision.
  */
 function assertDecided(
   { dispatch, note }: Context,

@@ -149,7 +149,7 @@ export function stampsOf(
  * Moves the staged files into the checkout. Each file is the old one or the new one at any moment.
  * Nothing is removed through a symlink, nor any file whose stamp is not the one in `seen`.
  *
- * @returns false when the operator has made or changed one of the files meanwhile
+ * @returns false when the operator has made or changed one of the files in the meantime
  */
 export async function moveIn(
   { tree }: Staging,
