@@ -15,9 +15,9 @@ const LOCK_TRIES = 10;
 const LOCK_WAIT_MS = 100;
 
 /**
- * Solo mode moves the branch that may be checked out. Index and work tree follow from `from` to `to` by a
- * two-tree merge, which keeps local changes; if they stayed behind, the operator's next commit would
- * delete the mail. On any other branch nothing is touched.
+ * Updates index and work tree from `from` to `to` after solo mode has moved the branch that may be checked
+ * out. A two-tree merge keeps local changes; without the update, the operator's next commit would delete
+ * the mail. On any other branch nothing is touched.
  *
  * When they cannot follow (another git holds the index for longer than a moment), the commit at which
  * they are is remembered, and {@link catchUp} or the next message updates them.

@@ -4,9 +4,9 @@ import type { Repository } from './handle.ts';
 const CHUNK = 10_000;
 
 /**
- * In a partial clone, fetches the objects that are still missing, many with one fetch: read one by one,
- * each object would take a connection of its own. In other clones it does nothing. An object that cannot
- * be fetched is missing when it is read.
+ * Fetches the objects that a partial clone still lacks, many with one fetch: read one by one, each object
+ * would take a separate connection. In other clones it does nothing. An object that cannot be fetched is
+ * missing when it is read.
  */
 export async function prefetch(
   { git, partial }: Repository,

@@ -188,7 +188,7 @@ export class Git {
     return { ok: false, stdout: out, stderr: err, failure, code: answered ? code : null };
   }
 
-  /** Like {@link run}, for calls that fail only when something is broken. */
+  /** Runs git as {@link run} does, for calls that fail only when something is broken. */
   async must(args: readonly string[], options: GitOptions = {}): Promise<Buffer> {
     const outcome = await this.run(args, options);
     if (outcome.ok) return outcome.stdout;
