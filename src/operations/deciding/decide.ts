@@ -44,7 +44,7 @@ export interface ShownProposal {
   body: string;
   /** The tool call that waits for permission, if it is about one. */
   permission?: PermissionOnRecord;
-  /** The text that a decision is bound to: SHA-256 in hex of its place and its whole file. */
+  /** The digest that a decision is bound to: SHA-256 in hex of its place and its whole file. */
   digest: string;
   /** Messages that claim to decide on it, and do not count as far as this machine knows. */
   ignored: IgnoredDecision[];
@@ -179,7 +179,7 @@ const WAIT_MS = 60_000;
  * decisions only one is reported as accepted.
  *
  * @returns a function that releases the lock; it may be called twice
- * @throws CrosstalkError `refused` when another process does not end
+ * @throws CrosstalkError `refused` when another process does not finish in time
  */
 async function alone({ paths }: Context): Promise<() => Promise<void>> {
   const lock = await acquire(paths.root, 'deciding', { wait: WAIT_MS });
