@@ -20,21 +20,21 @@ import type { Transport } from '../transport/transport.ts';
 import type { MessageReader } from './message-reader.ts';
 import type { Verifier } from './verifier.ts';
 
-/** An opened transport and this machine's state for it: what every operation works on. */
+/** An opened transport and this machine's state for it, the input of every operation. */
 export interface App extends Clock {
-  /** The environment of the process, without what no child may read. */
+  /** The environment of the process, without variables that no child may read. */
   env: NodeJS.ProcessEnv;
   paths: StatePaths;
   transport: Transport;
   reader: MessageReader;
-  /** Says whose messages are signed. */
+  /** Verifies the signatures of messages. */
   verifier: Verifier;
   outbox: Outbox;
-  /** What this machine has written itself. */
+  /** The files that this machine has written itself. */
   written: Written;
-  /** What people have decided on this machine. */
+  /** The decisions that people have made on this machine. */
   decided: Decided;
-  /** Looks for secrets in what is to leave. */
+  /** Searches outgoing entries for secrets. */
   screen: Screen;
   deadLetters: DeadLetters;
   runs: Runs;
@@ -43,7 +43,7 @@ export interface App extends Clock {
 /** An {@link App} that runs agents: one process on a machine has it, the dispatcher. */
 export interface DispatcherApp extends App {
   log: Log;
-  /** The name under which the operator of this machine writes. */
+  /** The operator's name as a sender of messages. */
   operator: string;
   /** The IANA time zone of this machine. */
   zone: string;

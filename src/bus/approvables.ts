@@ -13,10 +13,10 @@ import { profileInForce, type ProfilePlace } from './profiles.ts';
 import { tierRefusalOf } from './transport-files.ts';
 
 /**
- * The list of everything that is approved.
+ * Lists everything that needs approval.
  *
- * @param judged this machine's host file, where there is one
- * @param profiles where the profiles of its actors are read
+ * @param judged this machine's host file, if there is one
+ * @param profiles the source of the profiles of its actors
  */
 export async function approvables(
   parts: Approving,
@@ -30,12 +30,12 @@ export async function approvables(
   return [...ofHost, await settingsThatWait(parts)];
 }
 
-/** Everything that waits for approval. */
+/** Returns all changes that wait for approval. */
 export function heldOf(things: readonly Approvable[], approvals: Approvals): HeldChange[] {
   return things.flatMap((thing) => thing.held(approvals));
 }
 
-/** The tiers and default tiers of a host file. */
+/** Returns the tiers and default tiers of a host file, as one kind. */
 function commandsOf({ file, inForce }: JudgedFile): Approvable {
   const { alias } = file;
   return {
@@ -47,14 +47,14 @@ function commandsOf({ file, inForce }: JudgedFile): Approvable {
   };
 }
 
-/** The settings of the clone's git configuration. */
+/** Returns the settings of the clone's git configuration, as one kind. */
 export async function settingsThatWait({
   transport,
   approvals,
 }: Approving): Promise<Approvable & { held: () => readonly HeldChange[] }> {
   const settings = await transport.changedSettings();
   const { signingKey } = transport.defaults;
-  // Which transport it is concerns only what is signed.
+  // The identity of the transport matters only for signatures.
   const isSigning = signingKey !== undefined || existsSync(join(dirname(approvals), 'pins.json'));
   const identity = isSigning ? await transport.identityChange() : undefined;
   const changes = identity === undefined ? settings : [...settings, identity];
@@ -68,14 +68,14 @@ export async function settingsThatWait({
   };
 }
 
-/** Where the profiles of a host's actors are read. */
+/** The source of the profiles of a host's actors. */
 export interface ProfilesAt {
   place: ProfilePlace;
-  /** The commit; undefined where nothing is on the bus yet. */
+  /** The commit; undefined when nothing is on the bus yet. */
   tip: string | undefined;
 }
 
-/** The MCP servers of the actors that a host serves, as their profiles name them. */
+/** Returns the MCP servers of the actors that a host serves, as their profiles name them, as one kind. */
 export async function serversThatWait(
   { transport, approvals: path, home }: Approving,
   { alias, actors }: HostFile,
@@ -115,8 +115,8 @@ export async function serversThatWait(
 }
 
 /**
- * The command line of a server as far as it names files: with its variables, which may name code as
- * NODE_OPTIONS does, and with relative paths as paths below `/`, where a server starts.
+ * Returns the command line of a server, with everything that can name files: with its variables, which
+ * may name code as NODE_OPTIONS does, and with relative paths as paths below `/`, where a server starts.
  */
 function lineOf({ command, args, env }: Extract<McpServer, { command: string }>): string {
   const variables = Object.entries(env).map(([name, text]) => `${name}=${text}`);

@@ -14,7 +14,7 @@ import {
 import type { Transport } from '../transport/transport.ts';
 import { refusalsOf } from './transport-files.ts';
 
-/** What a host file is judged by: a clone, its record of approvals, and whose machine this is. */
+/** The inputs for judging a host file: a clone, its record of approvals, and the home folder. */
 export interface Approving {
   transport: Transport;
   /** The path of the approvals. */
@@ -23,12 +23,12 @@ export interface Approving {
   home: string;
 }
 
-/** The host file as it runs here, with the changes that wait for approval. */
+/** The host file as it is in force here, with the changes that wait for approval. */
 export interface ActiveHost {
   alias: string;
   path: string;
   actors: Map<string, Tier[]>;
-  /** The MCP servers of an actor that are approved. */
+  /** Returns the approved MCP servers of an actor. */
   serversOf: (actor: string) => readonly McpServer[];
   held: HeldChange[];
 }
@@ -38,19 +38,19 @@ interface Found {
   file: HostFile;
 }
 
-/** A host file with what it is judged by. */
+/** A host file with the functions that judge it. */
 export interface JudgedFile {
   file: HostFile;
-  /** The approvals by which the file runs as it stands, except for what is refused. */
+  /** Returns the approvals with which the file would run in its present form, except for refused parts. */
   whole: () => Approved;
-  /** The file as it runs here, and the changes that wait. */
+  /** Returns the file as it is in force here, and the changes that wait. */
   inForce: (approvals: Approvals) => { host: HostFile; held: HeldChange[] };
 }
 
 /**
- * Prepares to judge a host file; reads which programs lie inside the transport.
+ * Prepares to judge a host file, and finds programs that are inside the transport.
  *
- * @param known the approvals as they are on disk: the commands in force may be refused by now as well
+ * @param known the approvals on disk, since the approved commands may be refused by now as well
  */
 export async function judge(
   { transport, approvals: path, home }: Approving,
@@ -93,11 +93,11 @@ export async function weigh(
 }
 
 /**
- * Starts with a host file: only what was approved runs, unless every change is trusted. The alias is
- * remembered as the one this clone serves once something of it is approved, or the operator names it.
+ * Activates a host file: only approved parts run, unless every change is trusted. The alias is remembered
+ * as the one that this clone serves once something of it is approved, or the operator names it.
  *
- * @param how `trust`: every change is trusted; `named`: the operator has named this host, so it
- *   replaces the one that was remembered
+ * @param how `trust`: every change is trusted; `named`: the operator has named this host, so it replaces
+ *   the remembered one
  */
 export async function activate(
   parts: Approving,

@@ -3,15 +3,14 @@ import { sizeInWords, type AttachedFile } from '../protocol/attached.ts';
 import { sha256Of } from '../state/side-files.ts';
 import type { FoundBlob, Transport } from '../transport/transport.ts';
 
-/** An attached file with its bytes, which are those that were attached; or why there are none. */
+/** An attached file with its verified bytes, or the reason why they are not available. */
 export type TakenFile = { file: AttachedFile } & (
   { ok: true; bytes: Buffer } | { ok: false; problem: string }
 );
 
 /**
- * Reads attached files at a commit, one after the other in the order given, and verifies each: its
- * size before any of it is read, and then its SHA-256. Nothing that a message or a tree claims is
- * believed.
+ * Reads attached files at a commit, one after the other in the order given, and verifies each: its size
+ * before any of it is read, and then its SHA-256. No claim of a message or a tree is trusted.
  */
 export async function* takeFiles(
   transport: Transport,
@@ -20,7 +19,7 @@ export async function* takeFiles(
 ): AsyncGenerator<TakenFile> {
   const limits = transport.fileLimits;
   const small = files.filter(({ bytes }) => bytes <= limits.file);
-  // Two claims of different sizes for one file: at most one of them is true.
+  // One file may have claims of different sizes: at most one of them is true.
   const wanted = new Map(small.map(({ sha256, bytes }) => [attachedPath(sha256), bytes]));
   const problems = new Map<string, string>();
   const waiting = [...files];

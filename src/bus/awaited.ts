@@ -3,7 +3,7 @@ import type { Failure } from '../transport/transport.ts';
 /** The result of one outbox entry: it is on the remote, or still in the outbox with the reason. */
 export type PublishOutcome = { published: true } | { published: false; failure: Failure };
 
-/** Who waits for entries: several may wait for one, such as the run that wrote it and a `sync`. */
+/** The callers that wait for entries: several may wait for one, such as the run that wrote it and a `sync`. */
 export class Awaited {
   readonly #waiting = new Map<string, ((outcome: PublishOutcome) => void)[]>();
 
@@ -13,12 +13,12 @@ export class Awaited {
     else waiting.push(tell);
   }
 
-  /** The ids of the entries for which somebody waits. */
+  /** The ids of the entries with waiting callers. */
   get ids(): string[] {
     return [...this.#waiting.keys()];
   }
 
-  /** Tells all who wait for an entry; they wait no longer. */
+  /** Notifies all callers that wait for an entry; they wait no longer. */
   tell(id: string, outcome: PublishOutcome): void {
     const waiting = this.#waiting.get(id) ?? [];
     this.#waiting.delete(id);

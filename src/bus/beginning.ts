@@ -1,15 +1,15 @@
 import type { Transport } from '../transport/transport.ts';
 
-/** So many of the files something began with are looked for in the history. */
+/** Maximum number of first files that are looked up in the history. */
 const MAX_FILES = 8;
 
 /**
- * Where something began, a thread above all, for whoever looks at what was said since. Its day alone does
- * not tell, since a clock may be days behind: what such a machine writes has an older name than what it
- * answers. So what was added to git since counts as well.
+ * The start of something, usually a thread, for code that reads what was written since. Its day alone is
+ * not enough, since a clock may be days behind: a message of such a machine has an older name than the
+ * one that it answers. So files added to git since count as well.
  */
 export class Beginning {
-  /** The oldest message by name; everything of the day before it, and later, is looked at. */
+  /** The oldest message by name; everything of the day before it, and later, is read. */
   readonly relPath: string;
   readonly #transport: Transport;
   readonly #tip: string;
@@ -17,7 +17,7 @@ export class Beginning {
   #base: Promise<string | undefined> | undefined;
 
   /**
-   * @param tip the commit it is looked at from
+   * @param tip the commit to read from
    * @param files paths of the first messages
    */
   constructor(transport: Transport, tip: string, relPath: string, files: readonly string[]) {
@@ -27,7 +27,7 @@ export class Beginning {
     this.#files = [...new Set(files)].slice(0, MAX_FILES);
   }
 
-  /** A commit from before it; undefined where the history begins with it. */
+  /** Returns a commit from before it; undefined when the history starts with it. */
   base(): Promise<string | undefined> {
     this.#base ??= this.#transport.before(this.#tip, (commit) =>
       this.#transport.hasAny(commit, this.#files),

@@ -4,10 +4,9 @@ import type { Transport } from '../transport/transport.ts';
 import type { Beginning } from './beginning.ts';
 
 /**
- * The files of a channel at a commit, by path, some at a time.
+ * Lists the files of a channel at a commit, by path, some at a time.
  *
- * @param from a relPath: only files from the day before it on, because clocks differ; undefined for
- *   all
+ * @param from a relPath: only files from the day before it on, because clocks differ; undefined for all
  */
 export async function* channelFiles(
   transport: Transport,
@@ -23,7 +22,7 @@ export async function* channelFiles(
   for (const one of folders) yield* transport.walk(commit, one);
 }
 
-/** The files of a channel at a commit that were added since something began, or are as new by name. */
+/** Lists the files of a channel at a commit that were added since something started, or are as new by name. */
 export async function* filesSince(
   transport: Transport,
   commit: string,
@@ -45,7 +44,7 @@ export async function* filesSince(
       yield changes.filter((change) => change.status !== 'D' && isOlder(change));
 }
 
-/** The folders below `parent` that hold `start` (a path of names) or anything after it. */
+/** Returns the folders below `parent` that hold `start` (a path of names) or anything after it. */
 async function foldersFrom(
   transport: Transport,
   commit: string,
@@ -67,6 +66,6 @@ export interface FileRef {
   path: string;
   oid: string;
   mode: string;
-  /** Why a folder was not entered; undefined for a file or a folder that was. */
+  /** The reason why a folder was not entered; undefined for a file or a folder that was. */
   unread?: string;
 }

@@ -7,23 +7,24 @@ import type { MessageReader } from './message-reader.ts';
 import type { Beginning } from './beginning.ts';
 import { NamesRoom } from './names-room.ts';
 
-/** How many messages' links are kept, of all channels together; each takes some 500 bytes. */
+/** Maximum number of messages whose links are cached, of all channels together; each takes some 500 bytes. */
 const MAX_KEPT = 200_000;
 
-/** Messages without their texts, as they are at a commit. */
+/** Headers of messages, without their texts, at a commit. */
 export interface Headers<T extends Located> {
   tip: string;
-  /** The first day of which everything was read. */
+  /** The first day from which on everything was read. */
   from: string;
-  /** The commit since which everything was read that was added; undefined for all. */
+  /** The commit since which all added messages were read; undefined for all. */
   base: string | undefined;
-  /** By their files. */
+  /** The messages by their files. */
   messages: Map<string, T>;
   room: NamesRoom;
 }
 
 /**
- * Whether headers hold all since something began: its day, and what was added since a commit before it.
+ * Whether headers contain everything since something started: its day, and files added since a commit
+ * before it.
  */
 export async function reachesBack<T extends Located>(
   { from, base }: Headers<T>,
@@ -33,9 +34,9 @@ export async function reachesBack<T extends Located>(
 }
 
 /**
- * Updates headers to another commit; where that fails, they are of no more use.
+ * Updates headers to another commit; after a failure, they must not be used.
  *
- * @param folder whose messages they are
+ * @param folder the folder of the messages
  * @param keep adds one, if it is to be kept
  */
 export async function updated<T extends Located>(
@@ -63,10 +64,10 @@ export async function updated<T extends Located>(
 type Kept = Headers<Located>;
 
 /**
- * Who answered what in a channel: every message that names others, without its text. The links are
- * read once from a thread's first day on, with what was added to git since it began. From then on they
- * follow the bus by what was added. The date in a name does not decide, because a peer's clock may be
- * days behind.
+ * The links between messages of a channel: every message that refers to others, without its text. The
+ * links are read once from a thread's first day on, with messages added to git since it started. From
+ * then on they are updated with every added message. The date in a name does not decide, because a peer's
+ * clock may be days behind.
  */
 export class ChannelLinks {
   readonly #parts: { transport: Transport; reader: MessageReader };
@@ -78,9 +79,9 @@ export class ChannelLinks {
   }
 
   /**
-   * The messages of a channel that name others, by path.
+   * Returns the messages of a channel that refer to others, by path.
    *
-   * @param begun what was added since is complete
+   * @param begun the start since which the result is complete
    * @param delivered messages that belong to them whatever their date, now and later
    */
   since(
@@ -89,7 +90,7 @@ export class ChannelLinks {
     begun: Beginning,
     delivered: readonly Located[],
   ): Promise<Located[]> {
-    // One after another: two runs of a channel begin together, and read it once.
+    // Calls are serialized: two runs of a channel start together, and it is read once.
     const read = this.#reading.then(() => this.#since(tip, channel, begun, delivered));
     this.#reading = read.catch(() => undefined);
     return read;
@@ -126,10 +127,7 @@ export class ChannelLinks {
     return kept;
   }
 
-  /**
-   * Forgets the channels that were not asked for longest, and a channel that is too large on its
-   * own.
-   */
+  /** Removes the channels that were least recently used, and a channel that is too large on its own. */
   #forget(): void {
     let count = 0;
     for (const { messages } of this.#channels.values()) count += messages.size;

@@ -5,16 +5,16 @@ import { Repeats, type Transport } from '../transport/transport.ts';
 import { Kept } from './kept.ts';
 
 /**
- * If there are more channels than this, each different content is read only once, at the cost of
- * another look at the tree.
+ * Number of channels from which on each different content is read only once, at the cost of another read
+ * of the tree.
  */
 const MANY_CHANNELS = 1000;
-/** The most bytes of channel files that are kept after they were read. */
+/** Maximum bytes of channel files that are cached. */
 const KEPT_BYTES = 16 * 1024 * 1024;
 
 /**
- * The ids of the channels at a commit. Of folders with the same content, only a reasonable number
- * is returned.
+ * Returns the ids of the channels at a commit. Of folders with the same content, only a limited number is
+ * returned.
  */
 export async function channelIds(transport: Transport, commit: string): Promise<string[]> {
   const entries = await transport.list(commit, [CHANNELS]);
@@ -28,7 +28,7 @@ export async function channelIds(transport: Transport, commit: string): Promise<
   });
 }
 
-/** Channels as they are at a commit. */
+/** A reader of channels at a commit. */
 export class ChannelReader {
   readonly #transport: Transport;
   readonly #channels = new Kept<Omit<Channel, 'id'> | { name?: undefined }>(KEPT_BYTES);
@@ -37,7 +37,7 @@ export class ChannelReader {
     this.#transport = transport;
   }
 
-  /** Every channel; one without a readable `CHANNEL.md` has its id as its name (protocol.md §9). */
+  /** Returns every channel; one without a readable `CHANNEL.md` has its id as its name (protocol.md §9). */
   async all(commit: string): Promise<Channel[]> {
     const ids = await channelIds(this.#transport, commit);
     if (ids.length <= MANY_CHANNELS) return Promise.all(ids.map((id) => this.one(commit, id)));
@@ -55,7 +55,7 @@ export class ChannelReader {
     return this.#channelAt(id, `${commit}:${channelFile(id)}`);
   }
 
-  /** @param name the id of the content of its file, or another name of that */
+  /** @param name the id of the content of its file, or another name for that object */
   async #channelAt(id: string, name: string | undefined): Promise<Channel> {
     const kept = name === undefined ? { name: undefined } : await this.#channelOf(name);
     return kept.name === undefined ? { id, name: id, body: '' } : { ...kept, id };

@@ -9,9 +9,9 @@ import type { CheckoutState, Transport } from '../transport/transport.ts';
 const WAIT_MS = 3000;
 
 /**
- * A checkout that follows the bus: it is fast-forwarded where that is safe, and kept to the days of
- * `git config crosstalk.window`, so that a large transport does not need a large folder. Messages
- * are read from git's objects in any case.
+ * A checkout that follows the bus: it is fast-forwarded when that is safe, and limited to the days of
+ * `git config crosstalk.window`, so that a large transport does not need a large folder. Messages are
+ * read from git's objects in any case.
  */
 export class Checkout {
   readonly #transport: Transport;
@@ -31,8 +31,8 @@ export class Checkout {
   }
 
   /**
-   * Only one process works at a time: two that move the checkout to different commits would undo
-   * each other's work.
+   * Updates the checkout, one process at a time: two processes that move it to different commits would
+   * undo each other's work.
    */
   async follow(): Promise<CheckoutState> {
     const left = (reason: string): CheckoutState => ({ state: 'left', reason });
@@ -51,7 +51,7 @@ export class Checkout {
     }
   }
 
-  /** The folders that are shown; undefined for all folders that a checkout may show. */
+  /** Returns the folders that are shown; undefined for all folders that a checkout may show. */
   async #folders(): Promise<readonly string[] | undefined> {
     const days = parseWindow(this.#transport.window ?? 'all');
     if (typeof days !== 'number')

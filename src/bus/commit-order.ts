@@ -2,7 +2,7 @@ import { messageFile } from '../protocol/layout.ts';
 import type { Delivery } from '../protocol/mailbox.ts';
 import type { Transport } from '../transport/transport.ts';
 
-/** Deliveries in the order in which history added their messages, since a commit or the root. */
+/** Sorts deliveries in the order in which history added their messages, since a commit or the root. */
 export async function inCommitOrder<Found extends Pick<Delivery, 'channel' | 'relPath'>>(
   transport: Pick<Transport, 'order'>,
   since: string | undefined,

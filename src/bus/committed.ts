@@ -2,7 +2,8 @@ import type { Commit } from '../protocol/commit.ts';
 import { placeOf } from '../protocol/layout.ts';
 
 /**
- * A commit of the outbox with all requirements: besides its own ones, its messages have to be new.
+ * Returns a commit of the outbox with all requirements: in addition to its own ones, its messages have to
+ * be new.
  */
 export function committed(commit: Commit): Commit {
   const messages = commit.files.filter(({ path }) => placeOf(path).kind === 'message');

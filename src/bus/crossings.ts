@@ -8,30 +8,27 @@ import { reachesBack, updated, type Headers } from './channel-links.ts';
 import { channelIds } from './channel-reader.ts';
 import { NamesRoom } from './names-room.ts';
 
-/** A message that names, in `origin`, what was being processed in another channel. */
+/** A message that names, in `origin`, the message in another channel during whose processing it was written. */
 export interface Crossing extends Located {
   channel: string;
 }
 
 type Kept = Headers<Crossing>;
 
-/**
- * The most crossings that are known at a time, the first ones by path; a thread that needs more
- * gets only these.
- */
+/** Maximum number of cached crossings, the first ones by path; a thread that needs more gets only these. */
 const MAX_CROSSINGS = 50_000;
 /**
- * The most messages that are searched for crossings, the first ones of each channel: a thread leads
- * into another channel soon after it began, and a thread that is months old must not require
+ * Maximum number of messages that are searched for crossings, the first ones of each channel: a thread
+ * leads into another channel soon after its start, and a thread that is months old must not require
  * reading everything written since.
  */
 const MAX_READ = 20_000;
-/** The least number of messages of each channel that are searched. */
+/** Minimum number of messages of each channel that are searched. */
 const MIN_READ = 200;
 
 /**
- * The messages that lead from one channel into another, of the whole bus, without their text. They
- * are read from the first requested day on, and then kept up to date with what is added to the bus.
+ * The messages that lead from one channel into another, of the whole bus, without their text. They are
+ * read from the first requested day on, and then updated with messages added to the bus.
  */
 export class Crossings {
   readonly #parts: { transport: Transport; reader: MessageReader };
@@ -43,11 +40,11 @@ export class Crossings {
   }
 
   /**
-   * The crossings since a thread began, except those within one channel, whose links are all known
-   * anyway.
+   * Returns the crossings since a thread started, except those within one channel, whose links are all
+   * known anyway.
    */
   since(tip: string, begun: Beginning, home: string): Promise<Crossing[]> {
-    // Calls wait for each other: two runs begin together, and the crossings are read once.
+    // Calls are serialized: two runs start together, and the crossings are read once.
     const read = this.#reading.then(() => this.#since(tip, begun, home));
     this.#reading = read.catch(() => undefined);
     return read;
@@ -68,7 +65,7 @@ export class Crossings {
     const [base, from] = [await begun.base(), dayBefore(begun.relPath)];
     const kept: Kept = { tip, from, base, messages: new Map(), room: new NamesRoom() };
     const channels = await channelIds(this.#parts.transport, tip);
-    // Where there is only one channel, nothing leads into another.
+    // With only one channel, nothing leads into another.
     const most = Math.max(MIN_READ, MAX_READ / channels.length);
     for (const channel of channels.length > 1 ? channels : []) {
       let read = 0;

@@ -18,14 +18,14 @@ import { Beginning } from './beginning.ts';
 import type { ChannelLinks } from './channel-links.ts';
 import { inCommitOrder } from './commit-order.ts';
 
-/** The digest by which a decision names a proposal: its place and its whole file. */
+/** Computes the digest by which a decision names a proposal: of its place and its whole file. */
 export function digestOfProposal(ref: MessageRef, text: string): string {
   return createHash('sha256')
     .update(proposedText(messageKey(ref), text))
     .digest('hex');
 }
 
-/** What {@link Decisions} works on. */
+/** The parts of the app that {@link Decisions} uses. */
 interface DecisionsApp extends Pick<App, 'transport' | 'verifier' | 'decided'> {
   links: ChannelLinks;
 }
@@ -34,14 +34,17 @@ interface DecisionsApp extends Pick<App, 'transport' | 'verifier' | 'decided'> {
 interface ReadDecision {
   path: string;
   oid: string;
-  /** As the record of what was decided on this machine names it. */
+  /** Its name in the record of decisions made on this machine. */
   name: string;
 }
 
-/** Finds what was decided on a proposal, and says what of it counts on this machine ({@link judge}). */
+/**
+ * A reader of the decisions on a proposal, which determines those that are valid on this machine
+ * ({@link judge}).
+ */
 export class Decisions {
   readonly #app: DecisionsApp;
-  /** What was read of a decision, as long as whoever keeps the message keeps it. */
+  /** Decisions that were read, cached as long as their message is. */
   readonly #read = new WeakMap<Message, ReadDecision>();
 
   constructor(app: DecisionsApp) {
@@ -49,11 +52,12 @@ export class Decisions {
   }
 
   /**
-   * Judges all that a commit of the bus says of a proposal. It reads what was added to its channel since
-   * the last look, and starts a process for each signature by a pinned key that was not verified before.
+   * Judges all decisions on a proposal at a commit of the bus. It reads the messages added to its channel
+   * since the last call, and starts a process for each signature by a pinned key that was not verified
+   * before.
    *
-   * @param known a decision that counted at an earlier look
-   * @throws CrosstalkError `refused` where signatures cannot be verified, so that nobody can say;
+   * @param known a decision that was valid at an earlier call
+   * @throws CrosstalkError `refused` when signatures cannot be verified, so that the result is unknown;
    *   `invalid` when the pinned keys cannot be read
    */
   async judge(tip: string, proposal: Proposal, known?: CountedDecision): Promise<Judged> {
@@ -61,7 +65,7 @@ export class Decisions {
   }
 
   /**
-   * The same, where somebody else has found out what may decide.
+   * Judges decisions among messages that the caller has found.
    *
    * @param named messages of its channel that name the proposal, in the order of their paths
    * @throws CrosstalkError as {@link judge} does
@@ -75,7 +79,7 @@ export class Decisions {
     return judge(proposal, await this.#candidates(tip, proposal, named), known);
   }
 
-  /** The message by which its writer has taken a proposal back, if there is one on the bus. */
+  /** Returns the message by which its writer has withdrawn a proposal, if there is one on the bus. */
   async takenBack(
     tip: string,
     { channel, relPath }: MessageRef,
@@ -95,8 +99,9 @@ export class Decisions {
   }
 
   /**
-   * Whoever can push can forge any number of decisions. Each is read and verified once, and only those
-   * that would count are put in order, which takes a process of git.
+   * Returns the candidates, the possibly valid ones in commit order first. Anyone who can push can forge
+   * any number of decisions, so each is read and verified once, and only those that could be valid are
+   * sorted, which takes a process of git.
    */
   async #candidates(
     tip: string,

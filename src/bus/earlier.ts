@@ -4,12 +4,12 @@ import type { Located } from '../protocol/message.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { MessageReader } from './message-reader.ts';
 
-/** No more messages are looked at for what two have said to each other, however much others say. */
+/** Maximum number of messages read in the search for those of two actors, however much others write. */
 const MOST_LOOKED = 2000;
-/** Messages read at a time. */
+/** Number of messages read at a time. */
 const AT_A_TIME = 100;
 
-/** Two who write to each other in a channel, before a message. */
+/** The search for messages between two actors in a channel, before a message. */
 interface Between {
   /** The commit. */
   tip: string;
@@ -18,13 +18,14 @@ interface Between {
   other: string;
   /** The relPath of a message: only older ones count. */
   before: string;
-  /** How many messages at most. */
+  /** Maximum number of results. */
   most: number;
 }
 
 /**
- * The last messages that two have written to each other in a channel (warm.md, `history`), oldest first. Read
- * from the newest day back, so it costs as much as was said since.
+ * Returns the last messages that two actors have written to each other in a channel (warm.md, `history`),
+ * oldest first. They are read from the newest day back, so the cost depends on the number of messages
+ * since.
  */
 export async function earlierBetween(
   parts: { transport: Transport; reader: MessageReader },
@@ -51,7 +52,7 @@ function isBetween(message: Located['message'], actor: string, other: string): b
   return (from === other && isTo(message, actor)) || (from === actor && isTo(message, other));
 }
 
-/** The messages of each day of a channel, newest day and newest message first. */
+/** Lists the messages of each day of a channel, newest day and newest message first. */
 async function* newestDays(
   transport: Transport,
   tip: string,

@@ -2,14 +2,14 @@ import { CHANNELS, messageFile } from '../protocol/layout.ts';
 import type { Delivery } from '../protocol/mailbox.ts';
 import type { Transport } from '../transport/transport.ts';
 
-/** How history leads from some commits to another; see {@link continuity}. */
+/** The relation of some commits to a later one; see {@link continuity}. */
 export type Continuity =
   { kind: 'grown' } | { kind: 'archived' } | { kind: 'rewritten'; lost: string[] };
 
 /**
- * How history leads from some commits to another one: by adding to them; by archiving them, which
- * removes files and adds none; or not at all. In the first two cases the difference of the trees
- * shows what was added since.
+ * Determines how history leads from some commits to another one: by adding to them; by archiving them,
+ * which removes files and adds none; or not at all. In the first two cases the difference of the trees
+ * shows the added files.
  *
  * @returns for a rewritten history also those of the commits that are no longer part of it
  */

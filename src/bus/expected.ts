@@ -8,12 +8,12 @@ import type { OutboxEntry } from '../state/outbox.ts';
 export class Expected {
   readonly #entries = new Map<string, OutboxEntry>();
 
-  /** Takes responsibility for settling an entry. */
+  /** Adds an entry, to be settled by this process. */
   add(entry: OutboxEntry): void {
     if (entry.delivery !== undefined) this.#entries.set(entry.id, entry);
   }
 
-  /** The entry is settled. */
+  /** Removes a settled entry. */
   remove(id: string): void {
     this.#entries.delete(id);
   }

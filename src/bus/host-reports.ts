@@ -4,15 +4,15 @@ import type { Transport } from '../transport/transport.ts';
 import type { HostEntry } from './host.ts';
 import { Kept } from './kept.ts';
 
-/** How far ahead the clock of another host may be, in milliseconds; a later report is not believed. */
+/** Milliseconds by which the clock of another host may be ahead; a later report is ignored. */
 const AHEAD_MS = 10 * 60_000;
 
-/** Reports that were read before; `report` is undefined for what is none. */
+/** Cached reports; `report` is undefined for a file that is not a report. */
 const kept = new Kept<{ report: HostReport | undefined }>(1024 * 1024);
 
 /**
- * What the hosts of a transport say of themselves at a commit, by alias. Only what is said of a host with a
- * host file is read, and only mail of actors that this file declares is named.
+ * Reads the reports of a transport's hosts on themselves at a commit, by alias. Only reports of a host
+ * with a host file are read, and only mail of actors that this file declares is included.
  *
  * @param hosts the host files at that commit
  */

@@ -4,7 +4,7 @@ import { escapeInvisible, visible } from '../protocol/text/quoted.ts';
 import type { Transport } from '../transport/transport.ts';
 import { Kept } from './kept.ts';
 
-/** What the host files of a transport say about this machine. */
+/** The result of the search for this machine's host file. */
 export type FoundHost =
   | {
       kind: 'found';
@@ -18,9 +18,9 @@ export type FoundHost =
   | { kind: 'invalid'; path: string; problem: string };
 
 /**
- * How this machine is recognised: an alias given on the command line, else the one that its clone
- * has served before, else its hostname. Anybody can push a file with this machine's hostname; which
- * alias was served is recorded on the machine.
+ * The identity of this machine for that search: an alias given on the command line, else the one that its
+ * clone has served before, else its hostname. Anybody can push a file with this machine's hostname; the
+ * served alias is recorded on the machine.
  */
 export interface MachineIdentity {
   alias?: string;
@@ -33,11 +33,11 @@ export interface HostEntry {
   result: ReturnType<typeof parseHostFile>;
 }
 
-/** Host files that were read before. */
+/** Cached host files. */
 const kept = new Kept<HostEntry['result']>(4 * 1024 * 1024);
-/** The number of files read at a time. */
+/** Number of files read at a time. */
 const CHUNK = 100;
-/** The most paths named in one line. */
+/** Maximum number of paths named in one line. */
 const MAX_NAMED = 5;
 
 /** Reads every host file at a commit. */
@@ -117,7 +117,7 @@ export function findHost(entries: readonly HostEntry[], machine: MachineIdentity
 }
 
 /**
- * The line that reports a file which claims to be this machine's and is not.
+ * Formats the line about a file which claims to be this machine's and is not.
  *
  * @param path the other file's
  */
@@ -130,16 +130,16 @@ function sameHostname(declared: string | undefined, actual: string): boolean {
 }
 
 /**
- * Why a transport's version is not supported, or undefined (protocol.md §1).
+ * Returns the reason why a transport's version is not supported, or undefined (protocol.md §1).
  *
- * @throws CrosstalkError `git_failed` when git cannot read whether it says one
+ * @throws CrosstalkError `git_failed` when git cannot read the version file
  */
 export async function checkVersion(
   transport: Transport,
   tip: string | undefined,
 ): Promise<string | undefined> {
   const content = tip === undefined ? undefined : await transport.objects.text(tip, VERSION_FILE);
-  // A project in which somebody only asks has never had that file.
+  // A project that only asks questions has never had that file.
   const hasMail =
     content === undefined &&
     (await transport.objects.read(`${tip ?? ''}:${CHANNELS}`)) !== undefined;

@@ -1,17 +1,17 @@
-/** The size that each entry counts in addition to the bytes from which it was read. */
+/** Bytes that each entry counts in addition to those from which it was read. */
 const EACH = 1000;
 
 /**
- * The results of parsing files, by the id of their content: content that appears in many places, or
- * is requested repeatedly, is parsed once. The entry that was not requested for the longest time is
- * dropped first. All callers get the same value, so none of them may change it.
+ * A cache of parsed files, by the id of their content: content that appears in many places, or is
+ * requested repeatedly, is parsed once. The least recently used entry is dropped first. All callers get
+ * the same value, so none of them may change it.
  */
 export class Kept<T extends object> {
   readonly #limit: number;
   readonly #kept = new Map<string, { value: T; bytes: number }>();
   #bytes = 0;
 
-  /** @param limit the bytes of the files whose results are kept */
+  /** @param limit maximum bytes of the files whose results are cached */
   constructor(limit: number) {
     this.#limit = limit;
   }
@@ -24,7 +24,7 @@ export class Kept<T extends object> {
     return kept.value;
   }
 
-  /** @param bytes the size of the file, or of the part that is kept */
+  /** @param bytes the size of the file, or of the cached part */
   keep(oid: string, value: T, bytes: number): T {
     this.#bytes += bytes + EACH - (this.#kept.get(oid)?.bytes ?? 0);
     this.#kept.delete(oid);

@@ -11,24 +11,24 @@ import { ChannelReader } from './channel-reader.ts';
 import { Kept } from './kept.ts';
 import { OddFiles } from './odd-files.ts';
 
-/** The most bytes of messages, and of channels, that are kept after they were read. */
+/** Maximum bytes of messages, and of channels, that are cached. */
 const KEPT_BYTES = 16 * 1024 * 1024;
 
-/** No chain reads more messages than this, however many a hostile message names. */
+/** Maximum number of messages in a chain, however many a hostile message names. */
 const MAX_CHAIN = 2000;
-/** The most characters of a chain's messages that are kept; beyond it only links are kept. */
+/** Maximum characters of a chain's messages; beyond it only links are kept. */
 const MAX_CHAIN_TEXT = 32 * 1024 * 1024;
 const LEFT_OUT = '(left out: there is too much text in this thread)\n';
-/** Messages read at a time; if more are wanted, those with the same content are read once. */
+/** Number of messages read at a time; if more are requested, those with the same content are read once. */
 const AT_A_TIME = 100;
 
-/** Messages and channels as they are at a commit, read through one open git process. */
+/** A reader of messages and channels at a commit, through one open git process. */
 export class MessageReader {
   readonly #transport: Transport;
   readonly #channels: ChannelReader;
   readonly #odd: OddFiles;
   readonly #messages = new Kept<Parsed<Message>>(KEPT_BYTES);
-  /** By the name of the object, so that an object in many places is read once. */
+  /** Reads in progress, by the name of the object, so that an object in many places is read once. */
   readonly #reading = new Map<string, Promise<Parsed<Message> | undefined>>();
 
   constructor(transport: Transport) {
@@ -37,7 +37,7 @@ export class MessageReader {
     this.#channels = new ChannelReader(transport);
   }
 
-  /** The message at a path; undefined when there is none there, or none that can be read. */
+  /** Reads the message at a path; undefined when there is none, or none that can be read. */
   async message(commit: string, channel: string, relPath: string): Promise<Message | undefined> {
     const path = messageFile(channel, relPath);
     return (await this.#odd.among(commit, [path])).has(path) ? undefined : this.#at(commit, path);
@@ -50,7 +50,7 @@ export class MessageReader {
     return message.ok ? message.value : undefined;
   }
 
-  /** The messages at some paths of a channel, with names relative to it, without unreadable ones. */
+  /** Reads the messages at some paths of a channel, with names relative to it, without unreadable ones. */
   async messages(
     commit: string,
     channel: string,
@@ -62,7 +62,7 @@ export class MessageReader {
     return found;
   }
 
-  /** Who sent the messages at some paths of a channel. */
+  /** Returns the senders of the messages at some paths of a channel. */
   async senders(
     commit: string,
     channel: string,
@@ -75,7 +75,7 @@ export class MessageReader {
   }
 
   /**
-   * Read some at a time: one message may name 1,600 messages of a megabyte each, or one message
+   * Reads messages some at a time: one message may name 1,600 messages of a megabyte each, or one message
    * that has as many names.
    */
   async *#some(
@@ -141,14 +141,14 @@ export class MessageReader {
   }
 
   /**
-   * Everything that the messages answer or were caused by, in any channel, followed to its roots,
-   * for the pure functions of protocol.md §3 and §4.
+   * Reads everything that the messages answer or were caused by, in any channel, back to its roots, for
+   * the pure functions of protocol.md §3 and §4.
    */
   async chain(commit: string, channel: string, from: readonly Located[]): Promise<Lookup> {
     return (await this.chainBehind(commit, channel, from)).lookup;
   }
 
-  /** As {@link chain}, with the messages that are named and could not be read. */
+  /** Reads the same as {@link chain}, and returns the referenced messages that could not be read too. */
   async chainBehind(
     commit: string,
     channel: string,
@@ -183,7 +183,7 @@ export class MessageReader {
     return { lookup: (relPath) => known.get(relPath), absent };
   }
 
-  /** Messages of a channel from the day before `relPath` on, by path; at most `limit` of the first. */
+  /** Reads messages of a channel from the day before `relPath` on, by path; at most the first `limit`. */
   async since(commit: string, channel: string, relPath: string, limit: number): Promise<Located[]> {
     const paths: string[] = [];
     const oids: string[] = [];
@@ -199,7 +199,10 @@ export class MessageReader {
     return this.messages(commit, channel, paths.slice(0, limit), oids);
   }
 
-  /** The messages of a channel without their bodies, some at a time: all, or those since something began. */
+  /**
+   * Reads the messages of a channel without their bodies, some at a time: all, or those since something
+   * started.
+   */
   async *headers(commit: string, channel: string, begun?: Beginning): AsyncGenerator<Located[]> {
     const all = begun
       ? filesSince(this.#transport, commit, channel, begun)
@@ -219,9 +222,7 @@ export class MessageReader {
     return seenFrom(place.channel, place.channel, header);
   }
 
-  /**
-   * Every channel; a channel without a readable `CHANNEL.md` is known by its id (protocol.md §9).
-   */
+  /** Returns every channel; a channel without a readable `CHANNEL.md` is known by its id (protocol.md §9). */
   channels(commit: string): Promise<Channel[]> {
     return this.#channels.all(commit);
   }
@@ -234,7 +235,7 @@ export class MessageReader {
   }
 }
 
-/** Everybody who asks gets the same reader. */
+/** Freezes a message, as all callers get the same object. */
 function frozen(result: Parsed<Message>): Parsed<Message> {
   if (result.ok) {
     const { to, re, cause, origin, options, failed, files = [], permission, extra } = result.value;

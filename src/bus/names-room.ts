@@ -1,12 +1,12 @@
 import type { Message } from '../protocol/message.ts';
 
-/** The links of a message that names at most this many others are always kept. */
+/** Maximum number of references of a message that is always kept. */
 const FEW = 64;
-/** The most names that are kept of all messages together that name more. */
+/** Maximum number of references that are kept of all messages with more, together. */
 const MAX_NAMES = 1_000_000;
 
 /**
- * Limits the memory for the links of messages. Nearly every message names a few others, but a
+ * A limit of the memory for the links of messages. Nearly every message refers to a few others, but a
  * header has room for hundreds, and somebody may push one under thousands of paths.
  */
 export class NamesRoom {

@@ -2,14 +2,14 @@ import { parseTree } from '../transport/objects/tree-object.ts';
 import type { Transport } from '../transport/transport.ts';
 import { Kept } from './kept.ts';
 
-/** The most bytes of folders whose names are kept. */
+/** Maximum bytes of folders whose names are cached. */
 const KEPT_BYTES = 4 * 1024 * 1024;
 const PLAIN = '100';
 
 /**
- * Finds paths that are not files of their own: symlinks, whose content git returns like that of a
+ * A finder of paths that are not files of their own: symlinks, whose content git returns like that of a
  * file when it is requested by path, and submodules. Neither is ever read as a message or a channel
- * (protocol.md §2), in whatever way it is found.
+ * (protocol.md §2), however it is found.
  */
 export class OddFiles {
   readonly #transport: Transport;

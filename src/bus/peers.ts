@@ -8,15 +8,15 @@ import type { Transport } from '../transport/transport.ts';
 import { readHosts } from './host.ts';
 import { Kept } from './kept.ts';
 
-/** The most actors whose profiles are read for a prompt: no more than this find room in it. */
+/** Maximum number of actors whose profiles are read for a prompt, which has no room for more. */
 const MAX_DESCRIBED = 100;
 
-/** What profiles that were read before say of their actors, by object. */
+/** Cached names and descriptions of profiles, by object. */
 const kept = new Kept<{ name: string; description: string }>(1024 * 1024);
 
 /**
- * The other actors at a commit, those that are served first. A profile that came with Crosstalk is
- * nobody as long as no host serves it. It is read through the open git process.
+ * Returns the other actors at a commit, the served ones first. A profile that came with Crosstalk counts
+ * only once a host serves it. It is read through the open git process.
  *
  * @param self the actor that is left out
  */
@@ -54,9 +54,10 @@ export async function peersAt(transport: Transport, tip: string, self: string): 
 }
 
 /**
- * Who can answer tasks at a commit: whom a host serves, and people, who have no profile and no host.
+ * Determines who can answer tasks at a commit: actors that a host serves, and people, who have no profile
+ * and no host.
  *
- * @param asked to whom they were given
+ * @param asked the addresses of the tasks
  */
 export async function canAnswerAt(
   transport: Transport,
@@ -74,8 +75,8 @@ export async function canAnswerAt(
 }
 
 /**
- * Whether a host serves an address at a commit. Where a host file cannot be read, nobody knows who is not served: all
- * are taken to be.
+ * Whether a host serves an address at a commit. If a host file cannot be read, every address may be
+ * served, and counts as such.
  */
 export async function isServed(
   transport: Transport,
@@ -90,7 +91,7 @@ export async function isServed(
   );
 }
 
-/** Whether a name is one of an actor, served or not. */
+/** Whether a name belongs to an actor, served or not. */
 export async function hasProfile(
   transport: Transport,
   tip: string,

@@ -15,45 +15,42 @@ interface ReadProfile extends Omit<Profile, 'name'> {
 
 /** The profile of an actor that is in force, and the problem of the one on the bus. */
 export interface ProfileInForce {
-  /** Undefined for an actor that has none. */
+  /** Undefined for an actor without one. */
   profile?: ReadProfile;
-  /**
-   * For a profile that can't be read, one line that says where it is, why, and what is in force
-   * instead.
-   */
+  /** One line about a profile that cannot be read: its path, the reason, and the profile in force instead. */
   problem?: string;
-  /** When this machine first saw it, if it had seen another one, or none, before. */
+  /** First time it was seen on this machine, if that had seen another one, or none, before. */
   seen?: ProfileSeen;
 }
 
-/** A profile that came while this machine knew the actor already; `at` is ISO 8601 in UTC. */
+/** A profile that arrived when this machine knew the actor already; `at` is ISO 8601 in UTC. */
 export interface ProfileSeen {
   what: 'new' | 'changed';
   at: string;
 }
 
-/** Where profiles are read from and kept. */
+/** The source of profiles, and the place of their copies. */
 export interface ProfilePlace {
   transport: Transport;
-  /** The state directory keeps the last profile that could be read. */
+  /** The state directory, which keeps the last profile that could be read. */
   paths: { readonly root: string };
   now: () => Date;
 }
 
-/** The folder in which a machine with this state directory keeps profiles. */
+/** Returns the folder in which a machine with this state directory keeps profiles. */
 export function profilesIn(stateDir: string): string {
   return join(stateDir, 'profiles');
 }
 
-/** Where it keeps the last readable profile of an actor. */
+/** Returns the file with the last readable profile of an actor. */
 function keptAt(stateDir: string, actor: string): string {
   return join(profilesIn(stateDir), `${actor}.json`);
 }
 
 /**
- * The profile of an actor at a commit, the operator's before the default one. A profile that exists
- * but can't be read is not a reason to run the actor as somebody else: the last profile that could
- * be read on this machine stays in force, and the problem is reported (talk.md, "What plain 6.0
+ * Returns the profile of an actor at a commit, the operator's before the default one. A profile that
+ * exists but cannot be read is not a reason to run the actor as somebody else: the last profile that
+ * could be read on this machine stays in force, and the problem is reported (talk.md, "What plain 6.0
  * writes is readable").
  */
 export async function profileInForce(
@@ -98,7 +95,10 @@ export async function profileInForce(
   return {};
 }
 
-/** A profile as it is kept: the same values in the same order, whatever the order in its file. */
+/**
+ * Returns a profile in the form of its copy: the same values in the same order, whatever the order in its
+ * file.
+ */
 export function readFrom(
   path: string,
   {
@@ -127,7 +127,7 @@ export function readFrom(
   };
 }
 
-/** Notes that the operator of this machine has written a profile, which is then no news here. */
+/** Records that the operator of this machine has written a profile, so that it is not reported as new here. */
 export async function knowProfile(
   { paths }: Pick<ProfilePlace, 'paths'>,
   actor: string,
@@ -137,8 +137,8 @@ export async function knowProfile(
 }
 
 /**
- * @param isDue whether the profile was there the last time, so that it is looked for again when it
- *   seems to be missing
+ * @param isDue whether the profile was there the last time, so that it is searched for when it seems to
+ *   be missing
  */
 async function readAt(
   transport: Transport,
@@ -160,7 +160,7 @@ function named(file: string): [Seal, string] {
   return [Seal.of(dirname(file)), basename(file)];
 }
 
-/** What is kept of an actor; without `profile`, it had none. */
+/** The copy of an actor's profile; without `profile`, it had none. */
 type Kept = Pick<ProfileInForce, 'profile' | 'seen'>;
 
 async function keptIn(file: string): Promise<Kept | undefined> {
@@ -191,8 +191,8 @@ function isSeen(value: unknown): value is ProfileSeen {
 }
 
 /**
- * Without this copy a broken profile has nothing to fall back on, but that does not keep the actor
- * from running now.
+ * Stores the copy of a profile. Without the copy there is no fallback for a broken profile, but that must
+ * not prevent the actor from running now.
  */
 async function keep(file: string, { profile, seen }: Kept): Promise<void> {
   try {

@@ -13,13 +13,14 @@ import { committed } from './committed.ts';
 import { PushParts } from './push-parts.ts';
 import { Troubles, type Trouble } from './troubles.ts';
 
-/** What a publisher pushes, and how. */
+/** The parts that a publisher uses. */
 export interface PublisherOptions {
   outbox: Pick<Outbox, 'all' | 'get' | 'remove' | 'setAside' | 'hold'>;
-  /** Looks for secrets in what is about to be pushed; without it, everything leaves. */
+  /** Searches entries for secrets before they are pushed; without it, every entry is published. */
   lookForSecrets?: LookForSecrets;
   /**
-   * @param onTaken called with the commits that the remote has taken, before this machine has a note of that
+   * @param onTaken called with the commits that the remote has accepted, before anything is recorded on
+   *   this machine
    * @param beside a commit that is made after the others, and never alone
    */
   publish: (
@@ -28,32 +29,32 @@ export interface PublisherOptions {
     onTaken?: (commits: readonly Commit[]) => void,
     beside?: Commit,
   ) => Promise<Published>;
-  /** What is to be pushed with some entries, if anything; it does not reject. */
+  /** Returns a commit to be pushed with some entries, if any; it does not reject. */
   beside?: (entries: readonly OutboxEntry[]) => Promise<Commit | undefined>;
-  /** Takes the right to a push: 0, or the milliseconds until there may be one. */
+  /** Takes one push from the budget: returns 0, or the milliseconds until it may be possible. */
   mayPush?: () => Promise<number>;
-  /** Takes the machine's writer lock; waits for it no longer than until `signal` is aborted. */
+  /** Takes the machine's writer lock, waiting at most until `signal` is aborted. */
   lock: (signal: AbortSignal) => Promise<Acquired>;
   now: () => Date;
-  /** In the time of the machine, unless another one is given. */
+  /** Waits by the machine's clock, unless another one is given. */
   wait?: Wait;
-  /** Deliveries to settle that other parts know of before there is a publisher. */
+  /** Deliveries to settle that were known before the publisher existed. */
   expected?: Expected;
-  /** Settles what an entry delivered; done before the entry leaves the outbox. */
+  /** Settles the delivery of an entry, before the entry leaves the outbox. */
   onPublished?: (entry: OutboxEntry) => Promise<void>;
 }
 
-/** What a publisher tells of, as it happens. */
+/** The events of a publisher. */
 export interface PublisherEvents {
-  /** The remote has taken these commits, of which this machine has no note yet. */
+  /** The remote has accepted these commits, which this machine has not recorded yet. */
   taken: [commits: readonly Commit[]];
   /** A push of some entries has succeeded or failed. */
   push: [result: Published, entries: readonly OutboxEntry[]];
   /** A push added messages, which may wake an actor of this machine. */
   news: [];
-  /** An entry cannot be published as it is, and is set aside. */
+  /** An entry cannot be published in its present form, and is set aside. */
   setAside: [entry: OutboxEntry, reason: string];
-  /** An entry holds what looks like a secret, and stays here. */
+  /** An entry seems to contain a secret, and is held here. */
   held: [entry: OutboxEntry, found: FoundSecret[]];
 }
 
@@ -64,18 +65,19 @@ const LONGEST_BUDGET_WAIT_MS = 10_000;
 const ALL = '';
 
 /**
- * Empties the outbox onto the remote: group commit.
+ * A publisher that empties the outbox onto the remote, by group commit.
  *
- * An entry handed over in a quiet moment goes out at once; while a push is under way the rest
- * gather and leave together in the next. Where the remote has a push budget, they gather for as long
- * as it holds the push back. For each entry the order is: on disk in the outbox →
- * pushed → out of the outbox, and what it answers on record as settled, in one step → its mailbox
- * left and the cursors saved (`onPublished`). A crash between any two repeats the rest: what is on the remote already is recognised there by its path and not pushed again.
+ * An entry added in a quiet period is pushed immediately; during a push the rest collect and are pushed
+ * together in the next. When the remote has a push budget, they collect for as long as the budget delays
+ * the push. For each entry the order is: on disk in the outbox → pushed → out of the outbox, and its
+ * delivery recorded as settled, in one step → out of its mailbox and the cursors saved (`onPublished`). A
+ * crash between any two repeats the rest: files that are on the remote already are recognised there by
+ * their path and not pushed again.
  *
- * An entry ends published, already there, or set aside with the reason: when a file that must be new
- * is there with other bytes, or the remote takes no push as large as this one entry. What it delivered
- * counts as settled then, since it is on record and paid for. The same holds for an entry in which
- * something looks like a secret: it is held before anything of it is handed to git or to another clone.
+ * An entry ends published, already there, or set aside with the reason: when a file that must be new is
+ * there with other bytes, or the remote accepts no push as large as this one entry. Its delivery counts
+ * as settled then, since its answer is on record and paid for. The same holds for an entry that seems to
+ * contain a secret: it is held before any part of it is given to git or to another clone.
  */
 export class Publisher {
   readonly #options: PublisherOptions;
@@ -87,7 +89,7 @@ export class Publisher {
   readonly expected: Expected;
   readonly events = new Emitter<PublisherEvents>();
   #noPushBefore = 0;
-  /** By entry; problems that concern no single entry are stored under {@link ALL}. */
+  /** Problems by entry; those without a single entry are stored under {@link ALL}. */
   readonly #failing: Troubles;
   readonly #inParts = new PushParts();
 
@@ -97,7 +99,7 @@ export class Publisher {
     this.expected = options.expected ?? new Expected();
   }
 
-  /** Since when pushing fails, and why; undefined once everything was pushed. */
+  /** The first failure since pushing fails; undefined once everything was pushed. */
   get failing(): Trouble | undefined {
     return this.#failing.first;
   }
@@ -112,12 +114,12 @@ export class Publisher {
     });
   }
 
-  /** Ends the current push and prevents further ones: the entries stay in the outbox. */
+  /** Ends the current push and prevents later ones: the entries stay in the outbox. */
   abandon(): void {
     this.#abandoned.abort();
   }
 
-  /** Pushes the contents of the outbox; joins a current flush and then runs once more. */
+  /** Pushes the content of the outbox; joins a current flush, which then runs once more. */
   async flush(): Promise<void> {
     if (this.#flushing !== undefined) {
       this.#again = true;
@@ -148,19 +150,19 @@ export class Publisher {
           if (at > 0) await this.#awaitBudget(signal);
           await this.#push(some, signal);
         }
-        // Last, as whoever is told may end this process.
+        // This comes last, as a notified caller may end this process.
         for (const { entry, reason } of unknown) this.#fail([entry], { kind: 'other', reason });
       } while (this.#askedAgain());
     } catch (error) {
       this.#fail([], { kind: 'other', reason: reasonOf(error) });
       throw error;
     } finally {
-      // Nothing may be awaited since the look at #again: nobody may join a flush that is over.
+      // Nothing may be awaited between the check of #again and this: nobody may join a flush that is over.
       this.#flushing = undefined;
     }
   }
 
-  /** Waits until the budget allows a push; returns whether it waited, so that more may have come. */
+  /** Waits until the budget allows a push; returns whether it waited, so that more entries may have arrived. */
   async #awaitBudget(signal: AbortSignal): Promise<boolean> {
     for (let waited = false; ; waited = true) {
       const hold = (await this.#options.mayPush?.()) ?? 0;
@@ -186,7 +188,7 @@ export class Publisher {
     return this.#again;
   }
 
-  /** Entries that are no longer in the outbox were published by another process. */
+  /** Settles entries that are no longer in the outbox, as another process has published them. */
   async #settleGone(
     left: ReadonlySet<string>,
     asked: readonly string[],
@@ -265,7 +267,10 @@ export class Publisher {
     this.#tell(entry.id, { published: false, failure: { kind: 'set_aside', reason } });
   }
 
-  /** A person decides about it, so what it delivered counts as settled, as with what is set aside. */
+  /**
+   * Holds an entry. A person decides about it, so its delivery counts as settled, as for one that is set
+   * aside.
+   */
   async #hold(entry: OutboxEntry, found: FoundSecret[]): Promise<void> {
     await this.#options.outbox.hold(entry, found, this.#options.now().toISOString());
     await this.#options.onPublished?.(entry);

@@ -1,17 +1,17 @@
 import type { OutboxEntry } from '../state/outbox.ts';
 import type { Failure, Published } from '../transport/transport.ts';
 
-/** The most entries of one push. */
+/** Maximum number of entries in one push. */
 const MAX_ENTRIES = 1000;
 /**
- * After this many refusals without a successful push, the remote is assumed to refuse everything
- * for now.
+ * Number of refusals without a successful push after which the remote is assumed to refuse everything for
+ * now.
  */
 const MOST_REFUSALS = 20;
 
 type Entries = readonly OutboxEntry[];
 
-/** The listeners for the results of the parts. */
+/** The callbacks for the results of the parts. */
 export interface Told {
   pushed: (entries: Entries, result: Published & { ok: true }) => Promise<void>;
   /** The remote does not accept a push as large as this one entry. */
@@ -20,9 +20,9 @@ export interface Told {
 }
 
 /**
- * Pushes entries together. When the remote refuses them, or they are too large for it, they are
- * pushed in halves, so that one entry cannot hold up the rest. A remote that refuses everything is
- * not asked for each entry.
+ * A pusher of entries in parts. When the remote refuses them, or they are too large for it, they are
+ * pushed in halves, so that one entry cannot block the rest. A remote that refuses everything is not
+ * contacted for each entry.
  */
 export class PushParts {
   /** Entries that were refused on their own. */

@@ -3,20 +3,20 @@ import { saidSecrets, type FoundSecret } from '../protocol/text/secrets.ts';
 import type { OutboxEntry } from '../state/outbox.ts';
 import type { Failure } from '../transport/transport.ts';
 
-/** Looks for secrets in an entry; rejects if it cannot. */
+/** A search for secrets in an entry; it rejects when it fails. */
 export type LookForSecrets = (entry: OutboxEntry) => Promise<FoundSecret[]>;
 
 interface Screened {
-  /** What may leave. */
+  /** Entries that may be published. */
   clean: OutboxEntry[];
   held: { entry: OutboxEntry; found: FoundSecret[] }[];
-  /** What could not be looked at, and why: it must not leave before that. */
+  /** Entries that could not be searched, with the reason: they must not be published before that. */
   unknown: { entry: OutboxEntry; reason: string }[];
 }
 
 /**
- * Divides entries by whether they may leave this machine. They are looked at before every push: nothing
- * on disk says that an entry is clean, so nobody can write that, and a process that was killed between
+ * Divides entries by whether they may leave this machine. They are searched before every push: no file on
+ * disk marks an entry as clean, so nobody can forge such a mark, and a process that was killed between
  * writing and pushing has lost nothing.
  */
 export async function screened(
@@ -40,14 +40,14 @@ export async function screened(
   return result;
 }
 
-/** Why an entry with secrets is not published; it shows none of them. */
+/** Builds the failure of an entry with secrets, which shows none of them. */
 export function secretFailure(found: readonly FoundSecret[]): Failure {
   return { kind: 'secret', reason: saidSecrets(found) };
 }
 
 /**
- * What becomes of an entry with secrets that cannot be put aside, because the disk is full: it stays queued,
- * is looked at again before each push, and keeps nothing else from leaving.
+ * Describes an entry with secrets that cannot be held, because the disk is full: it stays queued, is
+ * searched again before each push, and blocks no other entry.
  */
 export function notHeld(
   entry: OutboxEntry,

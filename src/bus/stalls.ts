@@ -2,20 +2,23 @@ import { reasonOf } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { Troubles, type Trouble } from './troubles.ts';
 
-/** How often a pass tries what fails through no fault of a CLI, as a broken read may not break twice. */
+/**
+ * Maximum number of tries in a single pass for a failure that no CLI caused, as a failed read may succeed
+ * the next time.
+ */
 const MOST_TRIES = 3;
 
 /**
- * The jobs that fail through no fault of their CLI, by actor and channel. A dispatcher that serves tries
- * them for ever; one that makes a single pass gives up those that have failed often enough in a row.
+ * Failures that no CLI caused, by actor and channel. A serving dispatcher retries them for ever; one that
+ * makes a single pass gives up those that have failed often enough in a row.
  */
 export class Stalls extends Troubles {
   readonly #failures = new Map<string, number>();
-  /** Mail of which no run can be planned. */
+  /** Mail for which no run can be planned. */
   readonly mail: ItemTroubles;
-  /** What sends messages by itself. */
+  /** Items that send messages automatically. */
   readonly automation: ItemTroubles;
-  /** Whether nothing is tried for ever, as the dispatcher has to come to an end. */
+  /** Whether the dispatcher makes a single pass, in which nothing is retried for ever. */
   isPass = false;
 
   constructor(now: () => Date, log: Log) {
@@ -46,8 +49,8 @@ export class Stalls extends Troubles {
 }
 
 /**
- * Problems of single items, such as a mailbox or a dead letter, of which all are dealt with in each round. An item that
- * fails holds up nothing but itself, and is tried again in the next round.
+ * Problems of single items, such as a mailbox or a dead letter, all of which are processed in each round.
+ * An item that fails blocks no other item, and is retried in the next round.
  */
 export class ItemTroubles extends Troubles {
   readonly #log: Log;
@@ -58,7 +61,7 @@ export class ItemTroubles extends Troubles {
     this.#log = log;
   }
 
-  /** The result of a step for an item; undefined when it has failed. */
+  /** Runs a step for an item; returns undefined when it has failed. */
   async try<T>(key: string, step: () => Promise<T>): Promise<T | undefined> {
     try {
       return await step();
@@ -68,7 +71,7 @@ export class ItemTroubles extends Troubles {
     }
   }
 
-  /** What is found for an item, as far as it can be found. */
+  /** Yields the results for an item until a failure. */
   async *each<T>(key: string, found: AsyncIterable<T>): AsyncGenerator<T> {
     try {
       yield* found;
@@ -77,7 +80,7 @@ export class ItemTroubles extends Troubles {
     }
   }
 
-  /** Ends a round: what has not failed in it is over. */
+  /** Ends a round: problems that did not occur in it are over. */
   endRound(): void {
     this.keep(this.#failed);
     this.#failed.clear();

@@ -8,13 +8,12 @@ import { visible } from '../protocol/text/quoted.ts';
 import type { Transport } from '../transport/transport.ts';
 
 /**
- * Why a tier is never run on this machine: its command names a file inside the transport, and anybody who
- * can push can change that file (trust.md §2), or it has a gate and nothing that plans, or is to ask for
- * permission and cannot (work.md). Undefined when nothing is wrong with it.
+ * Returns the reason why a tier is never run on this machine: its command names a file inside the
+ * transport, and anybody who can push can change that file (trust.md §2), or it has a gate and no
+ * planning command, or must ask for permission and cannot (work.md). Undefined for a valid tier.
  *
- * A relative path is judged by the folder it names, and not by whether such a file is on the bus:
- * nothing runs in the transport, and anybody who can push could stop a command by pushing a file of
- * that name.
+ * A relative path is judged by the folder it names, and not by whether such a file is on the bus: nothing
+ * runs in the transport, and anybody who can push could stop a command by pushing a file of that name.
  */
 export async function tierRefusalOf(
   transport: Transport,
@@ -52,7 +51,7 @@ async function namedInTransport(
   return named === undefined ? undefined : reason(named);
 }
 
-/** The refusals of several tiers; each command is looked up once. */
+/** Determines the refusals of several tiers; each command is examined once. */
 export async function refusalsOf(
   transport: Transport,
   home: string,
@@ -78,7 +77,7 @@ function reason(path: string): string {
   return `it names ${visible(path)} inside the transport, which others can change; copy the program to a folder of yours outside of it and name that`;
 }
 
-/** A path after following the symlinks in the part of it that exists. */
+/** Resolves the symlinks in the existing part of a path. */
 async function resolved(path: string): Promise<string> {
   const real = await realpath(path).catch(() => undefined);
   if (real !== undefined) return real;

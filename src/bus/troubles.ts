@@ -1,10 +1,10 @@
-/** A current problem, and since when it exists (ISO 8601 in UTC). */
+/** A current problem, and its first time (ISO 8601 in UTC). */
 export interface Trouble {
   since: string;
   reason: string;
 }
 
-/** Problems that last until they are over, by the thing they concern. */
+/** Problems that last until they are over, by the item that they concern. */
 export class Troubles {
   readonly #found = new Map<string, Trouble>();
   readonly #now: () => Date;
@@ -22,7 +22,7 @@ export class Troubles {
     return this.#found.get(key);
   }
 
-  /** Notes that a problem exists, or no longer exists; the time since when it exists is kept. */
+  /** Records that a problem exists, or no longer exists; its first time is kept. */
   note(key: string, reason: string | undefined): void {
     if (reason === undefined) this.#found.delete(key);
     else {
@@ -35,7 +35,7 @@ export class Troubles {
     this.#found.delete(key);
   }
 
-  /** Forgets all problems except those that concern this. */
+  /** Removes all problems except those with these keys. */
   keep(keys: ReadonlySet<string>): void {
     for (const key of [...this.#found.keys()]) if (!keys.has(key)) this.#found.delete(key);
   }

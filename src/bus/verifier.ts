@@ -9,11 +9,11 @@ import { verify, type Attempt } from '../state/keys/ssh-keygen.ts';
 import { Verdicts, type Question } from '../state/keys/verdicts.ts';
 import type { Transport } from '../transport/transport.ts';
 
-/** A message that says who wrote it. */
+/** A message that claims a writer. */
 export interface Claim extends Pick<Located, 'relPath' | 'message'> {
   /** The id of its channel. */
   channel: string;
-  /** The object that was read, if that is known; otherwise it is looked up at the commit. */
+  /** The object that was read, if known; otherwise it is looked up at the commit. */
   oid?: string;
   /** Its file, if it waits in the outbox here instead of being on the bus. */
   queued?: string;
@@ -21,14 +21,14 @@ export interface Claim extends Pick<Located, 'relPath' | 'message'> {
 
 type VerifiedIn = Pick<Transport, 'objects' | 'identity'>;
 
-/** Processes of `ssh-keygen` at a time. */
+/** Maximum number of concurrent `ssh-keygen` processes. */
 const AT_A_TIME = 4;
-/** Verdicts that are written to disk together; so many are found again after a kill. */
+/** Number of verdicts that are written to disk together; a killed process loses at most these. */
 const TOGETHER = 100;
-/** So many objects are read faster than a process is started that tells only their ids. */
+/** Number of objects up to which reading them is faster than starting a process that returns only their ids. */
 const A_FEW = 50;
 
-/** What is to be verified, with the name and the key of its writer. */
+/** A signature to be verified, with the name and the key of its writer. */
 interface Doubt extends Question {
   at: number;
   pin: Pin;
@@ -36,8 +36,8 @@ interface Doubt extends Question {
 }
 
 /**
- * Says of messages whether their writers have signed them (decision 42), by the keys that are pinned on
- * this machine. Where nothing is pinned this costs a look for one file; where the writer is not pinned,
+ * A verifier of signatures of messages by their writers (decision 42), with the keys that are pinned on
+ * this machine. Without pinned keys this costs a check of one file; for a writer without a pinned key,
  * nothing more. A process is started once for each file that is signed by a pinned key of its writer.
  */
 export class Verifier {
@@ -49,7 +49,6 @@ export class Verifier {
     transport: VerifiedIn;
     /** The file of the pinned keys. */
     pins: string;
-    /** The file of what was verified before. */
     /** The state directory. */
     root: string;
     env: NodeJS.ProcessEnv;
@@ -58,16 +57,16 @@ export class Verifier {
     this.#verdicts = new Verdicts(parts.root);
   }
 
-  /** How many processes were started. */
+  /** Number of processes started. */
   get started(): number {
     return this.#started;
   }
 
   /**
    * @param commit at which the messages were read
-   * @param options `sure`: throws where nobody can say, as without `ssh-keygen`, instead of taking the
-   *   message for unsigned
-   * @returns for each message whether its writer has signed it; undefined where no key of that name is
+   * @param options `sure`: throws when the result is unknown, for example without `ssh-keygen`, instead
+   *   of treating the message as unsigned
+   * @returns for each message whether its writer has signed it; undefined when no key of that name is
    *   pinned
    * @throws CrosstalkError `invalid` when the pinned keys cannot be read; `refused` with `sure`
    */
@@ -118,7 +117,7 @@ export class Verifier {
     return found;
   }
 
-  /** @returns why nobody can say of one of them */
+  /** @returns the reason why the result for one of them is unknown */
   async #settle(
     doubts: readonly Doubt[],
     found: (boolean | undefined)[],
@@ -167,7 +166,7 @@ export class Verifier {
     });
   }
 
-  /** A few are read with their content, by the process that is there anyway. */
+  /** Returns the ids of objects. A few are read with their content, by the process that is open anyway. */
   async #idsOf(names: readonly string[]): Promise<(string | undefined)[]> {
     const { objects } = this.#parts.transport;
     if (names.length > A_FEW) return objects.ids(names);
@@ -180,7 +179,7 @@ export class Verifier {
   }
 }
 
-/** The pinned key of its writer by which a message says it was signed. */
+/** Returns the pinned key of its writer by which a message claims to be signed. */
 function pinOf(pins: readonly Pin[], { message: { from, sig } }: Claim): Pin | undefined {
   const signer = sig === undefined ? undefined : signerOf(sig);
   if (signer === undefined) return undefined;
@@ -192,8 +191,8 @@ function keyOf({ key }: Pin): string {
 }
 
 /**
- * Messages without the cancellations in a pinned name that their writer has not signed, or of which nobody can say so
- * now: they end nothing. What an actor takes back says its host, and is not signed.
+ * Removes cancellations in a pinned name that their writer has not signed, or whose signature cannot be
+ * verified now: they cancel nothing. A cancellation by an actor names its host, and is not signed.
  *
  * @param found named as they are seen from the channel `from`
  * @throws CrosstalkError `invalid` when the pinned keys cannot be read

@@ -8,7 +8,7 @@ import { findSource } from '../transport/worktree/source.ts';
 
 /** The copy of a repository in which the runs of a thread work. Shown under these names. */
 export interface ListedWorktree {
-  /** `<thread>/<name>`. */
+  /** Its name, `<thread>/<name>`. */
   id: string;
   dir: string;
   actor: string;
@@ -18,36 +18,36 @@ export interface ListedWorktree {
   /** The repository that it is a copy of. */
   source: string;
   branch: string;
-  /** The commit with which the branch began; null while the copy is being made. */
+  /** The commit from which the branch started; null while the copy is being made. */
   base: string | null;
-  /** The last commit of the branch; null if the copy cannot be looked at. */
+  /** The last commit of the branch; null if the copy cannot be inspected. */
   commit: string | null;
-  /** Commits since the branch began. */
+  /** Number of commits since the base of the branch. */
   commits: number;
-  /** Files that are changed or new, and in no commit. */
+  /** Number of files that are changed or new, and in no commit. */
   uncommitted: number;
   /** Whether the repository has all commits of the branch. */
   fetched: boolean;
-  /** What leads to other commits that the repository does not have: branches, `tags/<tag>`, `stash`, `HEAD`. */
+  /** Refs of other commits that the repository does not have: branches, `tags/<tag>`, `stash`, `HEAD`. */
   others?: string[];
-  /** Repositories in it that have something of their own: their folders. */
+  /** Folders of repositories in it with content of their own. */
   repositories?: string[];
-  /** Whether a run is at work in it. */
+  /** Whether a run works in it. */
   in_use: boolean;
-  /** When a run last began or ended in it, ISO 8601 UTC. */
+  /** Last start or end of a run in it, ISO 8601 UTC. */
   used: string;
-  /** What is checked out, if that is not its branch. */
+  /** The checked-out branch, if that is not its own. */
   elsewhere?: string;
-  /** Why nothing is known of what is in it. */
+  /** The reason why its content is unknown. */
   problem?: string;
-  /** It was not made to its end, so no run has worked in it; the next one makes it anew. */
+  /** Whether it was not completed, so that no run has worked in it; the next one makes it again. */
   unfinished?: true;
 }
 
-/** Milliseconds after which nobody is at work any more on a copy that is not ready. */
+/** Milliseconds after which no process is making an unfinished copy any more. */
 const MAKING_MS = 86_400_000;
 
-/** Looks into a copy; one that cannot be looked at is described with the reason. */
+/** Inspects a copy; one that cannot be inspected is described with the reason. */
 export async function lookAtWorktree(
   environment: NodeJS.ProcessEnv,
   { id, dir, record }: Worktree,
@@ -77,7 +77,7 @@ export function isSpare(listed: ListedWorktree, now: Date): boolean {
   return whatIsLost(listed) === '';
 }
 
-/** What would be lost with a copy, or why that is not known; empty where nothing is. */
+/** Describes what would be lost with a copy, or why that is not known; empty when nothing would be. */
 export function whatIsLost(listed: ListedWorktree): string {
   const { uncommitted, fetched, others, repositories, problem } = listed;
   if (problem !== undefined) return `cannot be looked at: ${problem}`;
@@ -91,17 +91,17 @@ export function whatIsLost(listed: ListedWorktree): string {
   return lost.length === 0 ? '' : `has ${lost.join(' and ')}`;
 }
 
-/** Some of the names that a run has given, on one line. */
+/** Formats some of the names that a run has given, on one line. */
 function named(names: readonly string[]): string {
   return someOf(names.map(escapeInvisible));
 }
 
 /**
- * Removes a copy, whatever is in it. Its record goes last, so that what is left of a removal that was cut
- * short is found again.
+ * Removes a copy, whatever its content. Its record is removed last, so that the rest of an interrupted
+ * removal is found again.
  *
- * @param worktree as it was when it was looked at
- * @returns false where a run has begun in it since: it stays
+ * @param worktree as it was when it was inspected
+ * @returns false when a run has started in it since: it stays
  */
 export async function dropWorktree(worktrees: Worktrees, worktree: Worktree): Promise<boolean> {
   if ((await worktrees.usedAt(worktree)) !== worktree.record.used) return false;

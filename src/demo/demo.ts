@@ -19,7 +19,7 @@ import { binPath } from '../package.ts';
 import { causalTree } from './tree.ts';
 import type { EventName } from '../log.ts';
 
-/** What the demo requires of the terminal. */
+/** The interface of the demo to the terminal. */
 export interface DemoIo {
   env: NodeJS.ProcessEnv;
   cwd: string;
@@ -33,9 +33,9 @@ const WORKERS = ['languages', 'history', 'marks', 'structure'];
 const LIMIT_MS = 60_000;
 
 /**
- * Shows the purpose of the program live, without network, account or identity: a hub and two
- * machines in a temporary folder, two real dispatchers, and a question that is delegated across
- * machines and answered once.
+ * Demonstrates the program live, without network, account or identity: a hub and two machines in a
+ * temporary folder, two real dispatchers, and a question that is delegated across machines and answered
+ * once.
  *
  * @returns the exit code
  */
@@ -75,7 +75,11 @@ export async function runDemo(io: DemoIo, { keep }: { keep: boolean }): Promise<
   }
 }
 
-/** Called before each step: throws where the demo is to end. */
+/**
+ * Checks before each step whether the demo must end.
+ *
+ * @throws CrosstalkError `aborted`
+ */
 function goOn({ stop }: DemoIo): void {
   if (stop.aborted) throw new CrosstalkError('aborted', 'ended before there was an answer');
 }
@@ -231,7 +235,7 @@ function storyteller({
   };
 }
 
-/** What is told of an event in a dispatcher's log; undefined for what the story does without. */
+/** Describes an event in a dispatcher's log; undefined for an event that the demo does not show. */
 function tell(line: LogLine): string | undefined {
   const {
     event,
@@ -285,13 +289,13 @@ function machine(root: string, alias: string, environment: NodeJS.ProcessEnv): D
       ...environment,
       CROSSTALK_TRANSPORT: dir,
       CROSSTALK_STATE_DIR: join(root, `${alias}-state`),
-      // This folder holds what all transports of a user share.
+      // This folder holds the state that all transports of a user share.
       XDG_STATE_HOME: join(root, 'shared-state'),
     },
   };
 }
 
-/** The command line of a demo agent: the built script, or the source through tsx. */
+/** Returns the command line of a demo agent: the built script, or the source through tsx. */
 function agentCommand(name: string): string {
   const here = fileURLToPath(import.meta.url);
   const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;

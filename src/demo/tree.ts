@@ -2,13 +2,13 @@ import { formatAddress } from '../protocol/address.ts';
 import { originsOf } from '../protocol/causality.ts';
 import type { Located } from '../protocol/message.ts';
 
-/** A message and what it caused, oldest first. */
+/** A message and the messages that it caused, oldest first. */
 interface Node extends Located {
   children: Node[];
 }
 
 /**
- * The causal tree of some messages as text: who wrote to whom, and how long after its cause.
+ * Formats the causal tree of some messages: the writers and recipients, and the time after the cause.
  *
  * @param messages in any order
  */

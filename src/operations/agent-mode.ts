@@ -4,25 +4,25 @@ import { atPath } from '../at-path.ts';
 import { readDispatch } from '../agents/dispatch-variables.ts';
 import { hasCode } from '../errors.ts';
 
-/** What is fixed for a command that a run, or a session as an actor, gives (trust.md §3). */
+/** The fixed parameters of a command that a run, or a session as an actor, executes (trust.md §3). */
 export interface AgentMode {
   /** The state directory, if it is known. */
   state?: string;
   /** The only transport that the command may use. */
   transport?: string;
-  /** The sender, as far as this process can know it; for a run the dispatcher decides. */
+  /** The sender, as far as this process knows it; for a run the dispatcher decides. */
   actor?: string;
   /** The run's own directory; absent in a session as an actor. */
   runDir?: string;
   /** Whether the directory named by the environment no longer exists, so that the run has ended. */
   ended?: boolean;
-  /** Where the run works. */
+  /** The working directory of the run. */
   workdir?: string;
-  /** Whether it only reads, for a run whose sandbox hides the transport; see {@link lookUpWords}. */
+  /** Whether the command only reads, for a run whose sandbox hides the transport; see {@link lookUpWords}. */
   looksUp?: true;
 }
 
-/** Whether a command is given by a run, or for one, so that a dispatcher is there that follows the bus. */
+/** Whether a command is executed by a run, or for one, so that a dispatcher exists that follows the bus. */
 export function isOfRun(mode: AgentMode | undefined): boolean {
   return mode?.runDir !== undefined || mode?.looksUp === true;
 }
@@ -31,8 +31,8 @@ export function isOfRun(mode: AgentMode | undefined): boolean {
 const FLAG = '--agent-mode';
 
 /**
- * The words with which such a command line begins. Runs share it, so it names neither actor nor
- * folder for them.
+ * Returns the first words of such a command line. Runs share it, so it names neither actor nor folder for
+ * them.
  */
 export function agentModeWords(mode: {
   state: string;
@@ -43,22 +43,22 @@ export function agentModeWords(mode: {
   return [FLAG, mode.state, mode.transport, mode.actor ?? '', mode.workdir ?? ''];
 }
 
-/** The first word of a command line that the dispatcher makes for a run in a sandbox. */
+/** The first word of a command line that the dispatcher executes for a run in a sandbox. */
 const LOOK_UP = '--look-up';
 
 /**
- * The words with which such a command line begins: what follows may read and do nothing else, and is the
- * word of a run that nobody has checked.
+ * Returns the first words of such a command line: the words after them may only read, and are unverified
+ * input of a run.
  */
 export function lookUpWords({ state, transport }: { state: string; transport: string }): string[] {
   return [LOOK_UP, state, transport];
 }
 
 /**
- * The agent mode of a command line: that of the line itself, which no variable can undo; otherwise
- * what `CROSSTALK_RUN_DIR` implies, for a `crosstalk` that was found in another way.
+ * Returns the agent mode of a command line: that of the line itself, which no variable can override;
+ * otherwise the one that `CROSSTALK_RUN_DIR` implies, for a `crosstalk` that was found in another way.
  *
- * @returns the mode, and the words left for the command; undefined outside of a run
+ * @returns the mode, and the remaining words of the command; undefined outside of a run
  */
 export async function readAgentMode(
   argv: readonly string[],
@@ -105,8 +105,9 @@ export async function readAgentMode(
 }
 
 /**
- * In a sandbox the records of the runs are not there, and the sandbox is what keeps a run from other files.
- * Where they are there, no variable says where a run works.
+ * Returns the working directory of a run in a sandbox. The records of the runs are not visible in a
+ * sandbox, which itself keeps a run from other files. When the records are visible, no variable
+ * determines the working directory.
  */
 function inSandbox(state: string | undefined, env: NodeJS.ProcessEnv): string | undefined {
   if (state === undefined || atPath(join(state, 'runs'), { follow: false }) !== undefined)
@@ -114,7 +115,7 @@ function inSandbox(state: string | undefined, env: NodeJS.ProcessEnv): string | 
   return env['CROSSTALK_SANDBOX'] === '1' ? nonEmpty(env['CROSSTALK_WORKDIR']) : undefined;
 }
 
-/** The folder in which the run of a directory works, by the dispatcher's record of the run. */
+/** Returns the working directory of the run of a directory, by the dispatcher's record of the run. */
 async function recordedWorkdir(runDir: string): Promise<string | undefined> {
   const { Runs } = await import('../state/runs.ts');
   const runs = new Runs(dirname(dirname(runDir)));
@@ -122,7 +123,7 @@ async function recordedWorkdir(runDir: string): Promise<string | undefined> {
 }
 
 /**
- * A run's directory, if the path is one or was one: `<state>/run/<id>`, a folder that only this
+ * Returns a run's directory, if the path is one or was one: `<state>/run/<id>`, a folder that only this
  * user can write.
  */
 async function ownRunDirectory(

@@ -5,9 +5,9 @@ import type { Context } from './context.ts';
 import { projectsAround } from './project.ts';
 
 /**
- * Makes a folder that shows the checkout of the bus, wherever that is kept.
+ * Makes a symlink to the checkout of the bus, wherever that is kept.
  *
- * @throws CrosstalkError `refused` where something is at the path, or a repository's git would see the link
+ * @throws CrosstalkError `refused` when the path exists, or a repository's git would see the link
  */
 export async function linkCheckout(
   { transport, cwd, env, checkout }: Context,

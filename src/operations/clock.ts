@@ -3,10 +3,10 @@ import { ulid } from 'ulid';
 import type { Clock } from '../clock.ts';
 import { randomOfSystem } from '../random.ts';
 
-/** Characters of a ULID that are drawn, each by one number from 0 to 1. */
+/** Number of random characters in a ULID, each from one number from 0 to 1. */
 const ULID_CHARACTERS = 16;
 
-/** The clock and the random numbers of this machine, which are made here and nowhere else. */
+/** The clock and the random numbers of this machine, which are created only here. */
 const REAL: Clock = {
   now: () => new Date(),
   random: Math.random,
@@ -19,7 +19,7 @@ const REAL: Clock = {
   secret: (bytes) => randomOfSystem(bytes).toString('hex'),
 };
 
-/** The clock of a command: what its surroundings give it, else that of this machine. */
+/** Returns the clock of a command: that of its surroundings, else that of this machine. */
 export function clockOf({ clock = REAL }: { clock?: Clock }): Clock {
   return clock;
 }

@@ -44,13 +44,13 @@ export interface Context extends Surroundings, App {
   /** The dispatch that the work belongs to; empty outside of a dispatch. */
   dispatch: Dispatch;
   hostname: string;
-  /** For an answer with several parts, the commit that all of them see. What is read of it is read once. */
+  /** For a response with several parts, the commit that all of them see. Its content is read once. */
   view?: {
     tip: string;
     channels: () => Promise<Channel[]>;
     hosts: () => Promise<HostEntry[]>;
   };
-  /** Whether another process follows the bus all the time, so that commands need not fetch news. */
+  /** Whether another process follows the bus all the time, so that commands need not fetch. */
   isFollowed?: boolean;
   /** Inside a dispatcher: passes an outbox entry to its publisher. */
   publish?: (id: string) => Promise<PublishOutcome>;
@@ -72,7 +72,10 @@ export async function withContext<T>(
   options: {
     transport?: string;
     note: (line: string) => void;
-    /** `told`: one for which something is approved is opened all the same, by commands that report problems. */
+    /**
+     * With `told`, commands that report problems also open a transport of another version if something is
+     * approved for it.
+     */
     anyVersion?: boolean | 'told';
   },
   work: (context: Context) => Promise<T>,
@@ -125,10 +128,10 @@ export async function withContext<T>(
 }
 
 /**
- * The transport in a folder, with the state that belongs to its clone.
+ * Opens the transport in a folder, with the state that belongs to its clone.
  *
- * @param isMade whether this process has just created the clone: then a given state directory is
- *   not read as the state of another clone that was at this path before
+ * @param isMade whether this process has just created the clone: then a given state directory is not read
+ *   as the state of another clone that was at this path before
  */
 export async function openTransport(
   dir: string,
@@ -152,7 +155,7 @@ export async function openTransport(
       fresh: isMade || !started.was,
     };
     const transport = await Transport.open(opening, MAX_MESSAGE_BYTES);
-    // Where nothing can be written, this is remembered at the next look.
+    // If nothing can be written, the next command marks it.
     await started.mark().catch(() => undefined);
     return { paths, transport };
   } catch (error) {
@@ -169,7 +172,7 @@ async function requireVersion(context: Context, isTold: boolean): Promise<void> 
   const { transport, isFollowed, paths } = context;
   const problem = await checkVersion(transport, await transport.tip()).catch((error: unknown) => {
     if (!(error instanceof CrosstalkError)) throw error;
-    return error.message; // What git cannot read because it is damaged comes with the next fetch.
+    return error.message; // A file that git cannot read because of damage comes with the next fetch.
   });
   if (problem === undefined) return;
   if (isFollowed !== true) await refreshed(context);
@@ -179,7 +182,7 @@ async function requireVersion(context: Context, isTold: boolean): Promise<void> 
     throw new CrosstalkError('unsupported_version', still);
 }
 
-/** Asks the remote for news as soon as the budget of reads allows it. */
+/** Fetches from the remote as soon as the budget of reads allows it. */
 export async function refreshed(context: Context, signal?: AbortSignal): Promise<Refreshed> {
   await permission(context.budget, signal)('read');
   const [before, news] = [await context.transport.tip(), await context.transport.refresh(signal)];
@@ -187,7 +190,7 @@ export async function refreshed(context: Context, signal?: AbortSignal): Promise
   return news;
 }
 
-/** The bus's tip; a transport that passed {@link withContext} has one. */
+/** Returns the bus's tip; a transport that passed {@link withContext} has one. */
 export async function tipOf({ transport, view }: Context): Promise<string> {
   const tip = view?.tip ?? (await transport.tip());
   if (tip === undefined) {
@@ -199,7 +202,10 @@ export async function tipOf({ transport, view }: Context): Promise<string> {
   return tip;
 }
 
-/** Publishes from this process, under the writer lock; `onPushing` gets each commit that is pushed next. */
+/**
+ * Creates a publisher in this process, under the writer lock; `onPushing` receives each commit that is
+ * pushed next.
+ */
 export function directPublisher(context: Context, onPushing?: (tip: string) => void): Publisher {
   const { outbox, deadLetters, paths, screen } = context;
   return new Publisher({
@@ -217,9 +223,9 @@ export function directPublisher(context: Context, onPushing?: (tip: string) => v
 }
 
 /**
- * Asks the remote for news; if it cannot be reached, notes that and continues without news.
+ * Fetches from the remote; if it cannot be reached, notes that and continues.
  *
- * @returns why it could not be reached
+ * @returns the reason why it could not be reached
  */
 export async function refreshOrNote(
   context: Context,
@@ -246,12 +252,16 @@ export async function shareConnections(
 /** Values of a setting in git config that switch it off, as git reads them. */
 const OFF = new Set(['false', 'no', 'off', '0']);
 
-/** Whether something that is on by default is switched off. @param setting its value in git config */
+/**
+ * Whether something that is on by default is switched off.
+ *
+ * @param setting its value in git config
+ */
 export function isOff(setting: string | undefined): boolean {
   return OFF.has((setting ?? '').trim().toLowerCase());
 }
 
-/** Looks for secrets in what leaves through an outbox, by the settings of its clone. */
+/** Creates the search for secrets in an outbox, by the settings of its clone. */
 function screenOf({
   transport,
   outbox,
@@ -271,7 +281,8 @@ function screenOf({
 }
 
 /**
- * For the first files of a transport, which no outbox has kept: where they hold a secret, none is made.
+ * Checks the first files of a transport, which are not in an outbox: if they contain a secret, it is not
+ * created.
  *
  * @throws CrosstalkError `held`; nothing is written then
  */

@@ -7,18 +7,15 @@ import type { Commit } from '../protocol/commit.ts';
 import { directPublisher, type Context } from './context.ts';
 import { findLostMail } from './lost-mail.ts';
 
-/** Whether something is on the remote, or why it waits in the outbox. */
+/** The outcome of a delivery: it is on the remote, or waits in the outbox for a reason. */
 export type Delivered = { published: true; direct: boolean } | { published: false; reason: string };
 
-/**
- * Milliseconds to wait for a dispatcher; one that takes longer has the message safely in the
- * outbox.
- */
+/** Milliseconds to wait for a dispatcher; one that takes longer has the message safely in the outbox. */
 const ANSWER_LIMIT_MS = 30_000;
 
 /**
- * Puts commits on the bus: first records them, then publishes them. What cannot be pushed now stays
- * recorded.
+ * Puts commits on the bus: first records them, then publishes them. Commits that cannot be pushed now
+ * stay recorded.
  *
  * @param options `wait`: false returns as soon as the commits are durable; `allowSecret` as for
  *   {@link recordEntry}
@@ -37,14 +34,14 @@ export async function deliver(
 /**
  * Puts commits into the outbox; after that none of them can be lost.
  *
- * What looks like a secret is held from the beginning, so that whoever writes it is told at once, and so
- * that a run which sends it anew without the secret has not sent it twice. What cannot be looked at is
- * recorded as usual: the publisher does not push it, and says why.
+ * An entry that seems to contain a secret is held immediately, so that its writer gets the error, and so
+ * that a run which sends it again without the secret has not sent it twice. An entry that cannot be
+ * searched is recorded as usual: the publisher does not push it, and reports the reason.
  *
  * @param id the id of the outbox entry
- * @param options `allowSecret`: a person lets it go whatever is in it
+ * @param options `allowSecret`: a person releases it whatever its content
  * @throws CrosstalkError `refused` when they cannot be written, in which case nothing is written, and
- *   `held` when they hold a secret
+ *   `held` when they contain a secret
  */
 export async function recordEntry(
   context: Context,
@@ -70,12 +67,12 @@ export async function recordEntry(
 }
 
 /**
- * Publishes what was recorded: through the running dispatcher, or from this process when none is
- * running (invariant 2).
+ * Publishes a recorded entry: through the running dispatcher, or from this process when none is running
+ * (invariant 2).
  *
- * @param options `wait`: false does not wait for the push; `unreachable`: why the remote was not
- *   reached a moment ago, so that it is not asked again immediately; `withFiles`: whether it brings
- *   files along; `onPushing`: called once it is on its way, for what can be done meanwhile
+ * @param options `wait`: false does not wait for the push; `unreachable`: the reason why the remote was
+ *   not reached a moment ago, so that it is not contacted again immediately; `withFiles`: whether it has
+ *   attached files; `onPushing`: called once the push has started, for concurrent work
  */
 export async function publish(
   context: Context,
@@ -123,8 +120,8 @@ export async function publish(
 }
 
 /**
- * How a dispatcher is asked to publish. One of an older version knows nothing of files: it does not
- * understand the question, and the entry is published by whoever asked.
+ * Returns the request to a dispatcher to publish. A dispatcher of an older version, which does not know
+ * files, does not understand the request, and the entry is published by the requesting process.
  */
 export function publishOp(entry: 'plain' | 'with files'): 'publish' | 'publish_files' {
   return entry === 'plain' ? 'publish' : 'publish_files';
@@ -138,12 +135,15 @@ async function publishHere(
 ): Promise<PublishOutcome | undefined> {
   const publisher = directPublisher(context, onPushing);
   const outcome = await untilTried(publisher.publish(id));
-  // A push that lost a race has seen what the branch was set to.
+  // A push that lost a race has seen the commit that the branch was set to.
   if (outcome.published && (await findLostMail(context)) > 0) await publisher.flush();
   return outcome;
 }
 
-/** The entry is already in the outbox, so it counts as queued, whatever prevents the push. */
+/**
+ * Waits for a publish. The entry is already in the outbox, so it counts as queued, whatever prevents the
+ * push.
+ */
 async function untilTried(publishing: Promise<PublishOutcome>): Promise<PublishOutcome> {
   try {
     return await publishing;
@@ -170,7 +170,7 @@ function delivered(
 }
 
 /**
- * Like {@link deliver} for set-up changes, which the caller reports as done only when they are
+ * Publishes set-up changes like {@link deliver}; the caller reports them as done only when they are
  * published.
  */
 export async function deliverOrNote(
@@ -189,18 +189,18 @@ export async function deliverOrNote(
   return delivered;
 }
 
-/** For a process without a running dispatcher: updates the checkout and packs the objects. */
+/** Updates the checkout and packs the objects, for a process without a running dispatcher. */
 export async function followCheckout({ transport, checkout }: Context): Promise<void> {
   await checkout.follow();
   await transport.maintain().catch(() => undefined);
 }
 
 /**
- * The error of whoever wrote something that is held because of a secret. A run is told what it can do
- * itself; a person also how to let it go, which no run can.
+ * Builds the error for the writer of an entry held because of a secret. A run receives its own options; a
+ * person also the command to release it, which no run can use.
  *
  * @param id of the outbox entry
- * @param said what was found and where, without showing it
+ * @param said the secrets found and their places, without showing them
  */
 function heldError(
   { dispatch, agentMode }: Pick<Context, 'dispatch' | 'agentMode'>,

@@ -13,30 +13,27 @@ export interface Surroundings {
   cwd: string;
   /** Set when an agent's run gives the command (trust.md §3). */
   agentMode?: AgentMode;
-  /** The dispatch in which it is given, if that is already known; otherwise `env` names it. */
+  /** The dispatch of the command, if already known; otherwise `env` names it. */
   dispatch?: Dispatch;
-  /** What it goes by instead of the time and the chance of this machine. */
+  /** A replacement for the clock and random numbers of this machine. */
   clock?: Clock;
 }
 
-/**
- * The sender that the surroundings determine: the actor of the dispatch, otherwise
- * `CROSSTALK_FROM`.
- */
+/** Returns the sender that the surroundings determine: the actor of the dispatch, otherwise `CROSSTALK_FROM`. */
 export function writerOf(surroundings: Surroundings): string | undefined {
   const from = surroundings.env['CROSSTALK_FROM'];
   return dispatchOf(surroundings).actor ?? (from === '' ? undefined : from);
 }
 
-/** The dispatch that a command belongs to. */
+/** Returns the dispatch that a command belongs to. */
 export function dispatchOf({ env, dispatch }: Surroundings): Dispatch {
   return dispatch ?? readDispatch(env);
 }
 
 /**
- * The transport that a command is about (cli.md): `--transport`, `CROSSTALK_TRANSPORT`, or the
- * nearest folder upward that contains `upstream/CROSSTALK-VERSION`; failing that, the bus of the
- * project around; failing that, the nearest repository, for a checkout that is on another branch.
+ * Finds the transport of a command (cli.md): `--transport`, `CROSSTALK_TRANSPORT`, or the nearest folder
+ * upward that contains `upstream/CROSSTALK-VERSION`; failing that, the bus of the project around; failing
+ * that, the nearest repository, for a checkout that is on another branch.
  */
 export function locateTransport({ env, cwd }: Surroundings, option: string | undefined): string {
   const given = option ?? env['CROSSTALK_TRANSPORT'];
@@ -56,7 +53,7 @@ export function locateTransport({ env, cwd }: Surroundings, option: string | und
   );
 }
 
-/** The transport in which a folder lies, which need not exist yet; undefined outside of one. */
+/** Finds the transport that contains a folder, which need not exist yet; undefined outside of one. */
 export function transportAround(dir: string): string | undefined {
   return nearest(dir, VERSION_FILE);
 }

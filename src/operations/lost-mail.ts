@@ -7,22 +7,26 @@ import { shown } from '../protocol/text/result.ts';
 import { acquire, holderOf } from '../state/lock.ts';
 import { leftBehind, stoodBefore } from '../transport/clone/ref-log.ts';
 
-/** What looks for lost mail works on; `publish` is there inside a dispatcher, which looks for itself. */
+/**
+ * The parts that the search for lost mail uses; `publish` is set inside a dispatcher, which runs its own
+ * search.
+ */
 interface LostMailApp extends Pick<App, 'transport' | 'outbox' | 'paths' | 'written' | 'newId'> {
   publish?: unknown;
   note: (line: string) => void;
 }
 
-/** Milliseconds that a decision waits for who is publishing. */
+/** Milliseconds that a decision waits for a publishing process. */
 const LOCK_WAIT_MS = 10_000;
-/** The fewest digits by which a message is named. */
+/** Minimum number of digits that identify a message. */
 const SHORTEST = 4;
 
 /**
- * Puts what this machine wrote, and the remote has lost since, into the outbox where no dispatcher does it: the
- * branch was set back, and this process may be the only one that sees it (decision 28).
+ * Puts files that this machine wrote, and that the remote has lost since, into the outbox if no
+ * dispatcher does it: the branch was set back, and this process may be the only one that sees it
+ * (decision 28).
  *
- * @returns how many files were put
+ * @returns the number of files
  */
 export async function findLostMail(context: LostMailApp): Promise<number> {
   try {
@@ -37,11 +41,12 @@ async function find(context: LostMailApp): Promise<number> {
   const { transport, written, outbox, paths } = context;
   const tip = context.publish === undefined ? await transport.tip() : undefined;
   if (tip === undefined || leftBehind((await transport.movesSince()).moves).length === 0) return 0;
-  // A branch is hardly ever set back, and what is loaded for it costs each command a moment.
+  // A branch is hardly ever set back, and loading these modules costs each command a moment.
   const { LostHistory } = await import('../dispatcher/intake/lost-history.ts');
   const { Cursors } = await import('../state/cursors.ts');
   const { Settled } = await import('../state/settled.ts');
-  // It looks for itself, and one that starts meanwhile does no harm: what is put twice waits once.
+  // A dispatcher runs its own search, and one that starts in the meantime does no harm: a file that is
+  // put twice waits once.
   if ((await holderOf(paths.root, 'dispatcher')) !== undefined) return 0;
   let found = 0;
   let left = 0;
@@ -72,10 +77,10 @@ async function find(context: LostMailApp): Promise<number> {
 }
 
 /**
- * Carries out what a person has decided on all that this machine wrote and histories that were replaced have lost,
- * as far as nobody has removed it one by one: it is put into the outbox, or withdrawn.
+ * Carries out a person's decision on all files that this machine wrote and that replaced histories have
+ * lost, unless somebody has removed them one by one: they are put into the outbox, or withdrawn.
  *
- * @returns how many files these are
+ * @returns the number of these files
  */
 export function decideLoss(app: LostMailApp, decision: 'republish' | 'accept'): Promise<number> {
   return whileNothingLeaves(app, () => decide(app, decision));
@@ -102,7 +107,7 @@ async function decide(
   return found.size;
 }
 
-/** Decides while nothing is pushed: what is under way would be on the bus all the same. */
+/** Decides while nothing is pushed: a push in progress would publish the files all the same. */
 async function whileNothingLeaves<T>({ paths }: LostMailApp, step: () => Promise<T>): Promise<T> {
   const lock = await acquire(paths.root, 'writer', { wait: LOCK_WAIT_MS });
   if (lock.ok) return step().finally(lock.release);
@@ -114,12 +119,12 @@ async function whileNothingLeaves<T>({ paths }: LostMailApp, step: () => Promise
 }
 
 /**
- * Withdraws a message that this machine wrote and that the bus has lost: it never comes back.
+ * Withdraws a message that this machine wrote and that the bus has lost, for ever.
  *
- * @param named its path, with or without its channel, or the beginning of its digits
+ * @param named its path, with or without its channel, or the first of its digits
  * @returns its path
- * @throws CrosstalkError `not_found` or `ambiguous` for what this machine has not written or a name fits twice, `refused` for what is on the bus, or was
- *   never there
+ * @throws CrosstalkError `not_found` for a message that this machine has not written, `ambiguous` for a
+ *   name that matches several, `refused` for a message that is on the bus, or was never there
  */
 export function forgetMessage(app: LostMailApp, named: string): Promise<string> {
   return whileNothingLeaves(app, () => forget(app, named));

@@ -1,7 +1,7 @@
 import { access, constants } from 'node:fs/promises';
 import { delimiter, join, resolve } from 'node:path';
 
-/** The first of some programs that is found on a PATH. */
+/** Returns the first of some programs that is found on a PATH. */
 export async function firstOnPath(
   programs: readonly string[],
   path: string,

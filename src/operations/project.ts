@@ -5,7 +5,7 @@ import { plainFileAt } from '../plain-file.ts';
 import { stateHome } from '../state/directory.ts';
 import { busOfProject } from '../state/registry.ts';
 
-/** Bytes of the files by which git says where a git directory is. */
+/** Maximum bytes of the files in which git names a git directory. */
 const MAX_POINTER = 8 * 1024;
 
 /** A git repository around a folder, found without asking git. */
@@ -17,8 +17,8 @@ export interface Project {
 }
 
 /**
- * The git repositories around a folder, the nearest first: after a submodule comes its superproject. What lies
- * in the state of transports, as the copies of runs do, is passed over.
+ * Lists the git repositories around a folder, the nearest first: after a submodule comes its
+ * superproject. Folders in the state of transports, such as the copies of runs, are skipped.
  */
 export function* projectsAround(env: NodeJS.ProcessEnv, from: string): Generator<Project> {
   const state = real(stateHome(env));
@@ -29,7 +29,7 @@ export function* projectsAround(env: NodeJS.ProcessEnv, from: string): Generator
   }
 }
 
-/** The clone of the bus that belongs to a project around a folder; undefined where there is none. */
+/** Finds the clone of the bus that belongs to a project around a folder; undefined without one. */
 export function busAround(env: NodeJS.ProcessEnv, from: string): string | undefined {
   for (const { commonDir } of projectsAround(env, from)) {
     const bus = busOfProject(stateHome(env), commonDir);

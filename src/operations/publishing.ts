@@ -11,7 +11,7 @@ import type { PublisherOptions } from '../bus/publisher.ts';
 import type { Transport, Turns as PublishTurns } from '../transport/transport.ts';
 import { wait } from '../wait.ts';
 
-/** Turns at pushing, with the other clones of the remote on this machine. */
+/** Creates the turns at pushing, shared with the other clones of the remote on this machine. */
 export function turnsOf(
   { origin, dir, branch }: Transport,
   env: NodeJS.ProcessEnv,
@@ -21,7 +21,7 @@ export function turnsOf(
   return new Turns(folder, now);
 }
 
-/** What this machine may ask of a transport's remote. */
+/** Creates this machine's budget for requests to a transport's remote. */
 export function budgetOf(
   { limits }: Transport,
   env: NodeJS.ProcessEnv,
@@ -32,9 +32,9 @@ export function budgetOf(
 }
 
 /**
- * The rules for publishing to a transport from here: only onto a tip with a supported version (an
- * upgrade brings the version itself), and in turns with the other clones of the remote on this
- * machine.
+ * Creates the publish function of a transport with the rules from here: only onto a tip with a supported
+ * version (an upgrade brings the version itself), and in turns with the other clones of the remote on
+ * this machine.
  */
 export function publishing(parts: {
   transport: Transport;
@@ -66,7 +66,7 @@ export function publishing(parts: {
   };
 }
 
-/** Waits until the remote may be asked again or `signal` is aborted. */
+/** Returns a function that waits until the remote may be contacted again or `signal` is aborted. */
 export function permission(
   budget: Pick<RemoteBudget, 'push' | 'read'>,
   signal?: AbortSignal,

@@ -8,16 +8,16 @@ import { openFolder, type OpenFolder } from '../without-links.ts';
 import type { AgentMode } from './agent-mode.ts';
 
 /*
- * The files that a command of a run may touch, whatever names them (trust.md §3, §7): each path is resolved
- * first, and what was allowed is then opened without following a link, so that nothing put in its place
- * meanwhile is reached.
+ * The files that a command of a run may access, by whatever name (trust.md §3, §7): each path is resolved
+ * first, and an allowed file is then opened without following a link, so that nothing put in its place in
+ * the meantime is reached.
  */
 
 /**
- * A file that a run sends: a regular file below the folder it works in, its own directory or the
+ * Reads a file that a run sends: a regular file below its working directory, its own directory or the
  * checkout. Files in the `.git` folder of the checkout are refused, because it may contain credentials.
  *
- * @param given the option that names it, and the bytes it may have
+ * @param given the option that names it, and its maximum bytes
  * @throws CrosstalkError `usage` for any other file
  */
 export async function bytesInRun(
@@ -60,12 +60,12 @@ export async function bytesInRun(
 }
 
 /**
- * The folder into which a command writes files, made if there is none: for a run one below the folder it
- * works in or its own directory, where programs keep no settings. Every command of a run that writes what a
- * user names goes through here.
+ * Opens the folder into which a command writes files, created if necessary: for a run one below its
+ * working directory or its own directory, where programs keep no settings. Every command of a run that
+ * writes to a path named by a user uses this.
  *
  * @param option names it in errors
- * @throws CrosstalkError `usage` for any other folder of a run, and for one that cannot be made
+ * @throws CrosstalkError `usage` for any other folder of a run, and for one that cannot be created
  */
 export async function folderToWrite(
   { agentMode, cwd }: { agentMode?: AgentMode | undefined; cwd: string },
@@ -91,7 +91,10 @@ export async function folderToWrite(
   }
 }
 
-/** The real path of what need not be there yet: that of the nearest folder above it, and the rest as it is. */
+/**
+ * Returns the real path of a file that need not exist yet: that of the nearest existing folder above it,
+ * and the rest unchanged.
+ */
 async function realPathOf(path: string): Promise<string> {
   try {
     return await realpath(path);
@@ -107,7 +110,7 @@ async function whyNotToWrite(mode: AgentMode, path: string): Promise<string | un
     (await rootOf(runDir, path)) ??
     ((await isOfState(mode, path)) ? undefined : await rootOf(workdir, path));
   if (root === undefined) return 'it lies elsewhere';
-  // Of repositories, editors and agent CLIs: what lies there is obeyed.
+  // Hidden names belong to repositories, editors and agent CLIs, which obey the files there.
   const folders = relative(root, path).split(sep);
   const hidden = folders.find((name) => name.startsWith('.'));
   return hidden === undefined ? undefined : `${shown(hidden)} is for the settings of programs`;
@@ -123,14 +126,17 @@ async function mayRead(mode: AgentMode, path: string): Promise<boolean> {
   return (await below(workdir)) || below(transport);
 }
 
-/** Whether a path is in the state directory, but in none of the workplaces that are kept there. */
+/** Whether a path is in the state directory, but not in one of the working directories that are kept there. */
 async function isOfState({ state }: AgentMode, path: string): Promise<boolean> {
   if ((await rootOf(state, path)) === undefined) return false;
   const workplaces = ['work', 'worktrees'].map((name) => rootOf(join(state ?? '', name), path));
   return (await Promise.all(workplaces)).every((root) => root === undefined);
 }
 
-/** The real path of a folder, if a path is the folder or below it; the root of all folders counts as none. */
+/**
+ * Returns the real path of a folder, if a path is the folder or below it; the root of all folders counts
+ * as none.
+ */
 async function rootOf(folder: string | undefined, path: string): Promise<string | undefined> {
   const root = folder === undefined ? sep : await realpath(folder).catch(() => sep);
   return root !== sep && (path === root || path.startsWith(root + sep)) ? root : undefined;

@@ -7,8 +7,8 @@ import { agentModeWords } from './agent-mode.ts';
 /**
  * Creates a folder whose `crosstalk` and `ct` start this very program, for the PATH of agent CLIs.
  *
- * @param mode makes it the smaller program for runs (trust.md §3). The mode is on the command line
- *   of the program, where a process that may only run `crosstalk` cannot change it; and variables
+ * @param mode turns it into the restricted program for runs (trust.md §3). The mode is on the command
+ *   line of the program, where a process that may only run `crosstalk` cannot change it; and variables
  *   that would make node load other code are not passed on.
  */
 export async function prepareBin(

@@ -11,26 +11,27 @@ import { publishOp } from './deliver.ts';
 
 export interface Synced {
   pushed: number;
-  /** The number of entries that could not be pushed, or were set aside. */
+  /** Number of entries that could not be pushed, or were set aside. */
   left: number;
-  /** The number of entries that are held because they look like a secret. */
+  /** Number of entries that are held because they seem to contain a secret. */
   held: number;
   reason: string | null;
   checkout: CheckoutState;
   /** Days of messages that the checkout shows, as `7d`, or `all`. */
   window: string;
   tip: string | null;
-  /** How many damaged objects of the clone were removed, to come again from the remote; absent for none. */
+  /** Number of damaged objects of the clone that were removed, to be fetched again; absent for none. */
   mended?: number;
-  /** How many lost files were put into the outbox, or given up, as asked; absent where nobody asked. */
+  /** Number of lost files that were put into the outbox, or given up, as requested; absent without a request. */
   decided?: number;
 }
 
 /**
  * Pushes the outbox, fetches news, and fast-forwards the checkout if that is safe.
  *
- * @param options `window`: from now on, the days of messages that the checkout shows, such as `7d`,
- *   or `all`; `retry`: also tries what was set aside; `loss`: what to do with all that a remote has lost
+ * @param options `window`: from now on, the days of messages that the checkout shows, such as `7d`, or
+ *   `all`; `retry`: whether to retry entries that were set aside; `loss`: the decision on files that a
+ *   remote has lost
  * @throws CrosstalkError `usage` for an invalid window
  */
 export async function sync(
@@ -49,7 +50,7 @@ export async function sync(
   if (retry) await outbox.restore();
   if (window !== undefined) await setWindow(context, window);
   let news = await refreshed(context);
-  // Whoever has fetched before may have been ended before they looked, or had no room to write.
+  // An earlier process that fetched may have been killed before this search, or had no room to write.
   await findLostMail(context);
   const decided = loss && (await decideLoss(context, loss));
   const waiting = await outbox.all();
@@ -65,13 +66,13 @@ export async function sync(
       reason = publisher.failing?.reason ?? reason;
     } else if (answered.kind === 'answered') {
       for (const outcome of Object.values(answered.answer.outcomes ?? {})) {
-        // What is held now is counted below.
+        // Held entries are counted below.
         if (!outcome.published && outcome.failure.kind !== 'secret')
           reason = outcome.failure.reason;
       }
     }
   }
-  // What kept the fetch from working may be over by now, such as a lock that somebody left.
+  // The obstacle of the fetch may be gone by now, such as a stale lock.
   if (!news.ok && waiting.length > 0 && reason === null)
     news = {
       ...(await refreshed(context)),
@@ -100,11 +101,12 @@ export async function sync(
 }
 
 /**
- * Puts the bus back on a remote that has lost it, or has another one in its place; that one is kept beside it.
+ * Puts the bus back on a remote that has lost it, or has another one in its place, which is kept under
+ * another ref.
  *
  * @param confirm shows what would be put back, and asks
  * @returns false when it was declined
- * @throws CrosstalkError `refused` where the remote has it, or there is no remote; `git_failed`
+ * @throws CrosstalkError `refused` when the remote has it, or there is no remote; `git_failed`
  */
 export async function recreate(
   context: Context,
@@ -135,8 +137,9 @@ export async function recreate(
 }
 
 /**
- * The number of days of a `--window`; undefined for all. @throws CrosstalkError `usage` for an
- * invalid one
+ * Returns the number of days of a `--window`; undefined for all.
+ *
+ * @throws CrosstalkError `usage` for an invalid one
  */
 export function daysOf(window: string): number | undefined {
   const days = parseWindow(window);
@@ -147,7 +150,7 @@ export function daysOf(window: string): number | undefined {
   );
 }
 
-/** Stores the window in this clone's configuration, where the dispatcher finds it too. */
+/** Stores the window in this clone's configuration, which the dispatcher reads too. */
 async function setWindow(context: Context, window: string): Promise<void> {
   daysOf(window);
   await context.transport.configure('crosstalk.window', window);

@@ -2,19 +2,19 @@ import { readHosts, type HostEntry } from '../bus/host.ts';
 import type { Channel } from '../protocol/files/channel.ts';
 import { tipOf, type Context } from './context.ts';
 
-/** The same context, in which every part sees the bus at `tip`. */
+/** Returns the same context, in which every part sees the bus at `tip`. */
 export function viewedAt(context: Context, tip: string): Context {
   const channels = once(() => context.reader.channels(tip));
   const hosts = once(() => readHosts(context.transport, tip));
   return { ...context, view: { tip, channels, hosts } };
 }
 
-/** The channels, at the commit on which this answer is based. */
+/** Returns the channels, at the commit on which this response is based. */
 export async function channelsOf(context: Context): Promise<Channel[]> {
   return context.view?.channels() ?? context.reader.channels(await tipOf(context));
 }
 
-/** The host files, at the commit on which this answer is based. */
+/** Returns the host files, at the commit on which this response is based. */
 export async function hostsOf(context: Context): Promise<HostEntry[]> {
   return context.view?.hosts() ?? readHosts(context.transport, await tipOf(context));
 }

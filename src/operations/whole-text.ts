@@ -3,9 +3,10 @@ import { escapeInvisible } from '../protocol/text/quoted.ts';
 import type { Context } from './context.ts';
 
 /**
- * The text of a file at a commit, for who writes it again, as a whole or in part; undefined if there is none.
+ * Reads the text of a file at a commit that is to be rewritten, as a whole or in part; undefined if there
+ * is none.
  *
- * @throws CrosstalkError `refused` for bytes that are no text: they would be damaged
+ * @throws CrosstalkError `refused` for bytes that are not text: they would be damaged
  */
 export async function wholeText(
   { reader }: Context,
@@ -17,7 +18,7 @@ export async function wholeText(
   return text;
 }
 
-/** @throws CrosstalkError `refused` for a text of which a part was no UTF-8 */
+/** @throws CrosstalkError `refused` for a text with a part that was not UTF-8 */
 export function assertWhole(text: string, path: string): void {
   if (text.includes('\ufffd'))
     throw new CrosstalkError(

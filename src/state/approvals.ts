@@ -10,19 +10,19 @@ import { isName } from '../protocol/names.ts';
 import { isRecord, readSealed, writeSealed } from './files.ts';
 import { acquire } from './lock.ts';
 
-/** What this machine has approved (trust.md §2). */
+/** The approvals of this machine (trust.md §2). */
 export interface Approvals {
-  /** The host this clone serves when none is named. */
+  /** The default host of this clone. */
   alias?: string;
-  /** By alias. */
+  /** Approvals by alias. */
   hosts: Record<string, Approved>;
 }
 
 const NOTHING: Approvals = { hosts: {} };
-/** Milliseconds another process may take to write its approvals. */
+/** Milliseconds to wait for another process that writes its approvals. */
 const WAIT_MS = 10_000;
 
-/** The approvals on disk. A file that is missing, cannot be read or is not sealed approves nothing. */
+/** Reads the approvals on disk. A file that is missing, cannot be read or is not sealed approves nothing. */
 export async function loadApprovals(path: string): Promise<Approvals> {
   const file = await readSealed(path);
   if (!isRecord(file?.value)) return NOTHING;
@@ -36,7 +36,7 @@ export async function loadApprovals(path: string): Promise<Approvals> {
  *
  * @param change receives the current approvals and returns the new ones
  * @returns the approvals that were written
- * @throws CrosstalkError `locked` when another process writes them and does not end
+ * @throws CrosstalkError `locked` when another process does not finish writing them
  */
 export async function updateApprovals(
   path: string,
@@ -51,7 +51,7 @@ export async function updateApprovals(
   try {
     const approvals = change(await loadApprovals(path));
     await writeSealed(path, { version: 2, ...approvals });
-    // What was set aside is of use until it is approved anew.
+    // A broken file that was set aside is needed only until something is approved again.
     const isAnew = Object.values(approvals.hosts).some((host) => Object.keys(host).length > 0);
     if (isAnew) await rm(`${path}.broken`, { force: true });
     return approvals;
@@ -60,12 +60,12 @@ export async function updateApprovals(
   }
 }
 
-/** The approvals for one host's file. */
+/** Returns the approvals for one host's file. */
 export function approvedFor({ hosts }: Approvals, alias: string): Approved {
   return Object.hasOwn(hosts, alias) ? (hosts[alias] ?? {}) : {};
 }
 
-/** Whether anything of one host's file is approved; until then a start asks, or holds it all. */
+/** Whether anything of one host's file is approved; until then a start asks, or holds everything. */
 export function hasApproved(approvals: Approvals, alias: string): boolean {
   return Object.keys(approvedFor(approvals, alias)).length > 0;
 }

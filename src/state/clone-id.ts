@@ -15,10 +15,10 @@ import {
 } from './registry.ts';
 
 /**
- * How a clone and its state find each other (trust.md §2). The clone's git directory contains an
- * id, which names the folder of its state; the state names the clone. So neither another spelling
- * of the remote's URL nor a moved folder leads to a new state. A registry by path remembers both,
- * because a run may be able to write to the clone's git directory.
+ * The link between a clone and its state (trust.md §2). The clone's git directory contains an id, which
+ * names the folder of its state; the state names the clone. So neither another spelling of the remote's
+ * URL nor a moved folder leads to a new state. A registry by path remembers both, because a run may be
+ * able to write to the clone's git directory.
  */
 
 const MAX_ID_FILE = 1024;
@@ -29,7 +29,7 @@ interface OwnParts {
   settings: string;
 }
 
-/** The places of a clone's id and of the mark that it was used. */
+/** The paths of a clone's id, and of the marks that it was used. */
 interface Marks {
   id: string;
   started: string;
@@ -37,12 +37,12 @@ interface Marks {
 }
 
 /**
- * Whether this machine has used a clone before. A record of its settings that is missing then was lost, and what
- * the clone says now may be a run's.
+ * The record that this machine has used a clone before. If the record of its settings is missing then, it
+ * was lost, and the clone's present settings may be a run's.
  */
 interface Started {
   was: boolean;
-  /** Remembers this in the clone and beside it. */
+  /** Marks the clone as used, in the clone and in the registry. */
   mark: () => Promise<void>;
 }
 
@@ -58,26 +58,26 @@ function idFile(gitDir: string): string {
   return join(gitDir, 'crosstalk', 'id');
 }
 
-/** The id in a git directory; undefined when there is none, or when it may not name a folder. */
+/** Reads the id in a git directory; undefined without one that may name a folder. */
 export function readId(gitDir: string): string | undefined {
   const found = plainFileAt(idFile(gitDir), MAX_ID_FILE, { follow: false });
   const text = found.kind === 'text' ? found.text.trim() : '';
   return ID.test(text) ? text : undefined;
 }
 
-/** The id of a clone, and whether it was given that id just now. */
+/** The id of a clone, and whether it was just assigned. */
 export interface CloneId {
   id: string;
   isNew: boolean;
 }
 
 /**
- * The id of a clone; given to it the first time.
+ * Returns the id of a clone, and assigns one the first time.
  *
  * @param home the folder of all transports' state
- * @param stateOf the state directory of a clone with an id
- * @param names the names its state may have had before clones had ids (6.0.0); the first one names
- *   a new state
+ * @param stateOf returns the state directory of a clone with an id
+ * @param names the names its state may have had before clones had ids (6.0.0); the first one names a new
+ *   state
  */
 export async function cloneId(
   home: string,
@@ -88,13 +88,13 @@ export async function cloneId(
   const marks = marksOf(home, clone);
   const written = readId(clone.commonDir);
   const registered = await readRegistry(marks.registry, clone);
-  // A run may have written what is in the clone's git directory.
+  // The content of the clone's git directory may have been written by a run.
   const known = registered.id ?? written;
   if (known !== undefined && known === written && (await belongsTo(home, known, clone))) {
     const state = stateOf(known);
     const isKnown = registered.id === undefined || registered.states.some((s) => s.path === state);
-    // This only keeps the clone from being forgotten too early: a run may not be able to write
-    // there.
+    // This only prevents that the clone is forgotten too early, so it may fail: a run may not be able to
+    // write there.
     if (!isKnown)
       await writeRegistry(marks.registry, clone, registered, state).catch(() => undefined);
     return { id: known, isNew: false };
@@ -106,7 +106,7 @@ export async function cloneId(
   return { id, isNew: kept === undefined };
 }
 
-/** Whether this machine has used a clone before. */
+/** Returns whether this machine has used a clone before. */
 export async function startedOf(home: string, clone: CloneFolder, state: string): Promise<Started> {
   const marks = marksOf(home, clone);
   const registered = await readRegistry(marks.registry, clone);
@@ -123,7 +123,7 @@ export async function startedOf(home: string, clone: CloneFolder, state: string)
   return { was, mark };
 }
 
-/** Writes into a state directory which clone it belongs to. */
+/** Records in a state directory the clone that it belongs to. */
 export async function claim(root: string, clone: CloneFolder): Promise<void> {
   if ((await ownerOf(root)) === clone.commonDir) return;
   await writeDurably(
@@ -133,9 +133,8 @@ export async function claim(root: string, clone: CloneFolder): Promise<void> {
 }
 
 /**
- * Prepares a state directory for a clone that has just received its id: it has no use for parts
- * that belong to another clone's objects. The recorded settings of a clone at the same path stay in
- * force.
+ * Clears a state directory for a clone that has just received its id: it has no use for parts that belong
+ * to another clone's objects. The recorded settings of a clone at the same path stay in force.
  */
 export async function clear(root: string, parts: OwnParts, clone: CloneFolder): Promise<void> {
   await rm(parts.git, { recursive: true, force: true });
@@ -143,8 +142,10 @@ export async function clear(root: string, parts: OwnParts, clone: CloneFolder): 
 }
 
 /**
- * @throws CrosstalkError `refused` where a folder that somebody gave for the state holds something
- *   else under the name of our own git directory, which would be overwritten
+ * Refuses a folder given for the state that contains something else under the name of our own git
+ * directory, which would be overwritten.
+ *
+ * @throws CrosstalkError `refused`
  */
 export async function assertOurs(root: string, { git, settings }: OwnParts): Promise<void> {
   if (!(await exists(git)) || (await ownerOf(root)) !== undefined) return;
@@ -156,20 +157,20 @@ export async function assertOurs(root: string, { git, settings }: OwnParts): Pro
   );
 }
 
-/** Whether a state directory belongs to another clone that is still there. */
+/** Whether a state directory belongs to another clone that still exists. */
 export async function isTaken(root: string, clone: CloneFolder): Promise<boolean> {
   const owner = await ownerOf(root);
   return owner !== undefined && owner !== clone.commonDir && readId(owner) !== undefined;
 }
 
-/** The git directory that a state directory belongs to; undefined when it does not say. */
+/** Reads the git directory that a state directory belongs to; undefined when none is recorded. */
 async function ownerOf(root: string): Promise<string | undefined> {
   const value = await readJsonFile(join(root, 'clone.json'));
   const owner = isRecord(value) ? value['git_dir'] : undefined;
   return typeof owner === 'string' ? owner : undefined;
 }
 
-/** A state belongs to the clone that it names, or to any that has its id once that one is gone. */
+/** Whether a state belongs to a clone: it names that clone, or the clone has its id and the named one is gone. */
 async function belongsTo(home: string, id: string, clone: CloneFolder): Promise<boolean> {
   const owner = await ownerOf(join(home, id));
   return owner === undefined || owner === clone.commonDir || readId(owner) !== id;

@@ -1,14 +1,17 @@
 import { Cell, Rows } from '../store/rows.ts';
 
-/** Of one actor, the commits up to which all is settled: `through` for every channel that is not listed. */
+/**
+ * The cursors of one actor, the commits up to which everything is settled: `through` for every channel
+ * that is not listed.
+ */
 export interface ActorCursors {
   through: string;
   channels: Record<string, string>;
 }
 
-/** Stored under these names. */
+/** The cursors of all actors, stored under these names. */
 interface Stored {
-  /** Whose mail they are for. */
+  /** The host whose mail they are for. */
   alias?: string;
   /** The newest commit that this machine has seen or made on the bus. */
   newest?: string;
@@ -16,8 +19,8 @@ interface Stored {
 }
 
 /**
- * Cursors per actor and channel (protocol.md §5), in one row. Most channels of an actor are
- * settled up to the same commit, so only those that lag are written out.
+ * Cursors per actor and channel (protocol.md §5), in one row. Most channels of an actor are settled up to
+ * the same commit, so only those that lag behind are listed.
  */
 export class Cursors {
   readonly #stored: Cell<Stored>;
@@ -32,10 +35,10 @@ export class Cursors {
   }
 
   /**
-   * Says whose mail the cursors are for, before they are loaded.
+   * Sets the host that the cursors are for, before they are loaded.
    *
-   * @returns whether that was another host until now: what was passed over as its mail, or as that of a
-   *   third one, may be for this one, so that its cursors do not count
+   * @returns whether that was another host until now: mail skipped as that host's, or as a third one's,
+   *   may be for this one, so that its cursors do not count
    */
   moveTo(alias: string): boolean {
     const isMoved = this.#alias !== undefined && this.#alias !== alias;
@@ -43,19 +46,19 @@ export class Cursors {
     return isMoved;
   }
 
-  /** Actor → cursors; those of another host count as none. */
+  /** Loads the cursors by actor; those of another host count as none. */
   async load(): Promise<Map<string, ActorCursors>> {
     const { alias = this.#alias, actors = {} } = (await this.#stored.get()) ?? {};
     const isOther = this.#alias !== undefined && alias !== this.#alias;
     return new Map(isOther ? [] : Object.entries(actors));
   }
 
-  /** The newest commit that this machine has seen or made on the bus; undefined when none is known. */
+  /** Returns the newest commit that this machine has seen or made on the bus; undefined when none is known. */
   async newestSeen(): Promise<string | undefined> {
     return (await this.#stored.get())?.newest;
   }
 
-  /** Up to which move of a branch at the remote this machine has looked for what was lost with one. */
+  /** Returns the last move of a remote branch for which this machine has searched for lost messages. */
   async lastMove(branch: string): Promise<string | undefined> {
     return (await this.#moves.get(branch))?.move;
   }
@@ -64,9 +67,9 @@ export class Cursors {
   }
 
   /**
-   * Writes the cursors durably, if they differ from what this process wrote last.
+   * Writes the cursors durably, if they differ from those that this process wrote last.
    *
-   * @param newest as {@link newestSeen} gives it back
+   * @param newest the value that {@link newestSeen} returns
    */
   async save(cursors: ReadonlyMap<string, ActorCursors>, newest?: string): Promise<void> {
     const of = { ...(this.#alias && { alias: this.#alias }), ...(newest && { newest }) };
@@ -78,7 +81,7 @@ export class Cursors {
   }
 }
 
-/** The cursor of one channel; undefined for an actor that never ran here. */
+/** Returns the cursor of one channel; undefined for an actor that never ran here. */
 export function cursorOf(cursors: ActorCursors | undefined, channel: string): string | undefined {
   if (cursors === undefined) return undefined;
   const { channels, through } = cursors;

@@ -29,18 +29,18 @@ export interface DeadLetter {
   /** A ULID. */
   id: string;
   /**
-   * `parked`: a guard stopped it before it ran; only an operator releases it. `cancelled`: whoever
-   * asked took it back; nothing tries it again.
+   * `parked`: a guard stopped it before it ran; only an operator releases it. `cancelled`: the asker
+   * withdrew it; it is not retried.
    */
   state: 'retrying' | 'quarantined' | 'parked' | 'cancelled';
   actor: string;
   channel: string;
   messages: string[];
-  /** In which it was tried last. */
+  /** The tier of the last try. */
   tier: string;
-  /** The tier that was asked for, if its delivery went on to another one. */
+  /** The requested tier, if the delivery went on to another one. */
   tier_asked?: string;
-  /** Runs since the last release, by tier, where a tier has a fallback. */
+  /** Number of runs since the last release, by tier, when a tier has a fallback. */
   failures?: Record<string, number>;
   command: string;
   reason: FailureReason;
@@ -49,19 +49,19 @@ export interface DeadLetter {
   exit_code: number | null;
   signal: string | null;
   stderr_tail: string;
-  /** All runs so far. */
+  /** Number of all runs so far. */
   attempts: number;
-  /** Runs since the last release by an operator: the tier's limit counts these. */
+  /** Number of runs since the last release by an operator, to which the tier's limit applies. */
   attempts_since_release: number;
-  /** That limit, as it was at the last failure; absent where none applies, and from 6.0.0. */
+  /** That limit at the last failure; absent when none applies, and from 6.0.0. */
   attempts_allowed?: number;
   first_failed_at: string;
   last_failed_at: string;
-  /** When the delivery is due again; absent once it is quarantined. */
+  /** Time of the next retry; absent once it is quarantined. */
   next_retry_at?: string;
 }
 
-/** The dead letters of this machine for one transport, and those of which askers are still to be told. */
+/** The dead letters of this machine for one transport, with the notices about them that are still due. */
 export class DeadLetters extends Rows<DeadLetter> {
   readonly #store: Store;
   readonly #due: Rows<{ id: string }>;
@@ -73,31 +73,31 @@ export class DeadLetters extends Rows<DeadLetter> {
     this.#due = new Rows(root, 'notice');
   }
 
-  /** Puts a letter of which those who wait are to be told. */
+  /** Stores a letter about which the waiting askers are to be notified. */
   putToTell(letter: DeadLetter): Promise<void> {
     return this.#store.write((database) => {
       this.in(database).put(letter);
       this.#due.in(database).put({ id: letter.id });
     });
   }
-  /** The ids of the letters of which somebody is to be told. */
+  /** Lists the ids of the letters with a due notice. */
   dueNotices(): Promise<string[]> {
     return this.#due.ids();
   }
-  /** Called once a notice is in the outbox, or is not needed. */
+  /** Removes a due notice once it is in the outbox, or is not needed. */
   told(id: string): Promise<void> {
     return this.#due.remove(id);
   }
 }
 
-/** No retry waits longer, jitter apart. */
+/** Maximum milliseconds until a retry, apart from jitter. */
 export const MAX_DELAY_MS = 15 * 60_000;
 
 /**
- * How long to wait before the next attempt: four times longer each time, up to 15 minutes, give
- * or take a quarter so that many failures do not come back at once.
+ * Computes the milliseconds until the next attempt: four times longer each time, up to 15 minutes, plus
+ * or minus a quarter so that many failures are not retried at once.
  *
- * @param attempts runs so far, at least 1
+ * @param attempts number of runs so far, at least 1
  * @param base milliseconds before the first retry
  * @param random from 0 to 1
  */

@@ -11,10 +11,10 @@ import { registryFile, type CloneFolder } from './registry.ts';
 import { namesOf, statePaths, type StatePaths } from './state-paths.ts';
 
 /**
- * Whether a folder below one that anybody may write to belongs to us alone, and not to somebody who
- * made it first.
+ * Whether a folder below one that anybody may write to belongs to us alone, and not to somebody who made
+ * it first.
  *
- * @param options `make`: makes the folder
+ * @param options `make`: whether to make the folder
  */
 export async function isPrivate(folder: string, { make }: { make: boolean }): Promise<boolean> {
   for (const path of [dirname(folder), folder]) {
@@ -26,7 +26,9 @@ export async function isPrivate(folder: string, { make }: { make: boolean }): Pr
 }
 
 /**
- * Where a dispatcher would listen for the transport at a folder, and where the pinned keys would be; nothing is made or moved. Undefined where this needs a closer look, as where another user owns the place.
+ * Returns the paths where a dispatcher would listen for the transport at a folder, and where the pinned
+ * keys would be; nothing is made or moved. Undefined when this needs the full check, for example because
+ * another user owns the place.
  */
 export function likelyState(
   environment: NodeJS.ProcessEnv,
@@ -45,15 +47,19 @@ export function likelyState(
 }
 
 /**
- * The folder of all transports' state. A variable that is empty or names a relative path counts as not set,
- * as the XDG Base Directory Specification demands: otherwise the state would depend on the working directory.
+ * Returns the folder of all transports' state. A variable that is empty or names a relative path counts
+ * as not set, as the XDG Base Directory Specification demands: otherwise the state would depend on the
+ * working directory.
  */
 export function stateHome(environment: NodeJS.ProcessEnv): string {
   const base = absolute(environment['XDG_STATE_HOME']);
   return join(base ?? join(userHome(environment), '.local', 'state'), 'crosstalk');
 }
 
-/** What the system knows of the user is asked last, because it may know nothing of a user in a container. */
+/**
+ * Returns the user's home. The system's user database is asked last, because in a container it may not
+ * know the user.
+ */
 function userHome(environment: NodeJS.ProcessEnv): string {
   return absolute(environment['HOME']) ?? absolute(homedir()) ?? userInfo().homedir;
 }
@@ -69,10 +75,10 @@ export interface CloneState {
 }
 
 /**
- * The state directory of a clone: `$CROSSTALK_STATE_DIR`, else below
+ * Returns the state directory of a clone: `$CROSSTALK_STATE_DIR`, else below
  * `${XDG_STATE_HOME:-~/.local/state}/crosstalk` by the clone's id (trust.md §2).
  *
- * @param names what a state of 6.0.0 may be called, the likeliest first
+ * @param names the possible names of a state of 6.0.0, the likeliest first
  */
 export async function stateDirectory(
   environment: NodeJS.ProcessEnv,
@@ -83,7 +89,8 @@ export async function stateDirectory(
   const given = environment['CROSSTALK_STATE_DIR'] ?? '';
   const stateOf = (id: string): string => (given === '' ? join(home, id) : resolve(given));
   const variable = given === '' ? 'XDG_STATE_HOME' : 'CROSSTALK_STATE_DIR';
-  // Before anything is read there or written: the id of the clone is kept in the folder of all.
+  // This check comes before anything is read or written there: the id of the clone is kept in the folder
+  // of all.
   if (given !== '') assertOwnState(resolve(given), variable);
   assertOwnHome(home);
   assertOwnState(dirname(registryFile(home, clone.commonDir)), 'XDG_STATE_HOME');
@@ -99,13 +106,16 @@ export async function stateDirectory(
   return { paths, started: await startedOf(home, clone, stateOf(id)) };
 }
 
-/** Removes what was recorded of a clone, and our own git directory for it. */
+/** Removes the record of a clone, and our own git directory for it. */
 export async function forgetClone({ git, settings }: StatePaths): Promise<void> {
   await rm(git, { recursive: true, force: true });
   await rm(settings, { force: true });
 }
 
-/** A directory that was given belongs to the first clone that used it; others get a folder in it. */
+/**
+ * Returns the state directory below a given one: the given one belongs to the first clone that used it;
+ * other clones get a folder in it.
+ */
 async function inGiven(given: string, clone: CloneFolder, id: string): Promise<string> {
   const root = resolve(given);
   return (await isTaken(root, clone)) ? join(root, 'clones', id) : root;
@@ -125,8 +135,8 @@ async function create(
     );
   }
   const paths = statePaths(root);
-  // Before the rights of others are taken away, which would hide that they had them. One's own symlink may lead
-  // to a folder that is open to others.
+  // This check comes before the rights of others are removed, which would hide that they had them. One's
+  // own symlink may lead to a folder that is open to others.
   const place = await realpath(root);
   await assertOwnContent(place, namesOf(paths), variable);
   await tighten(place, namesOf(paths));
@@ -141,12 +151,12 @@ async function exists(path: string): Promise<boolean> {
   );
 }
 
-/** Folders in which 6.0 kept what was yet to be sent and what had failed, a file each. */
+/** Folders in which 6.0 kept unsent and failed messages, a file each. */
 const OF_SIX = ['outbox', 'dead-letters'];
 
 /**
- * The records that count for nothing: `.broken`, as they could not be read or are not sealed by this machine;
- * others, as 6.0 has written them.
+ * Lists the records that are ignored: `.broken`, as they could not be read or are not sealed by this
+ * machine; and those in the form of 6.0.
  */
 export async function brokenRecords({ root }: Pick<StatePaths, 'root'>): Promise<string[]> {
   const named = async (folder: string, end: string): Promise<string[]> => {

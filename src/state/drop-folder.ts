@@ -14,22 +14,22 @@ import { isSha256 } from '../protocol/attached.ts';
 import { bury } from './removal.ts';
 import { SEALED } from './run-directory.ts';
 
-/** Bytes of one drop: a message of 1 MiB whose every byte takes six in JSON. */
+/** Maximum bytes of one drop: a message of 1 MiB in which every byte takes six in JSON. */
 const MAX_DROP_BYTES = 8 * 1024 * 1024;
-/** Entries of a drop folder that are looked at, and drops that one run may leave. */
+/** Maximum entries of a drop folder that are examined, and maximum drops of one run. */
 const MAX_ENTRIES = 4000;
 const MAX_DROPS = 1000;
-/** Bytes that one look reads; the next look reads what is left. */
+/** Maximum bytes that one call of {@link DropFolder.take} reads; the next call reads the rest. */
 const MAX_LOOK_BYTES = 32 * 1024 * 1024;
 const ON_LINUX = process.platform === 'linux';
 const DROP = /^([0-9A-HJKMNP-TV-Z]{26})\.json$/;
 
-/** The name in a drop folder of a file that a request names. */
+/** Returns the name in a drop folder of a file that a request names. */
 export function droppedName(id: string, sha256: string): string {
   return `${id}.${sha256}`;
 }
 
-/** What a run has dropped: `id` is its name, a ULID. */
+/** A request that a run has dropped: `id` is its name, a ULID. */
 export interface Drop {
   id: string;
   request: unknown;
@@ -37,20 +37,20 @@ export interface Drop {
 
 /**
  * The drop folder of a run, read as hostile: the run may write to it and to the directory it is in. The
- * folder is opened before the run begins and reached through that handle, so that whatever is put in its
- * place later is not looked at; files are opened without following symlinks, and are bounded.
+ * folder is opened before the run starts and accessed through that handle, so that anything put in its
+ * place later is ignored; files are opened without following symlinks, and their size is limited.
  */
 export class DropFolder {
   readonly #handle: FileHandle;
   readonly #dir: string;
-  /** The folder by its handle, where the system has a path for that. */
+  /** Path of the folder by its handle, where the system has one. */
   #path: string;
   readonly #taken = new Set<string>();
   #left = 0;
-  /** What goes by the handle at this moment. */
+  /** Operations that use the handle at this moment. */
   readonly #underway = new Set<Promise<unknown>>();
   #isClosed = false;
-  /** Files that could not be read, as they were then: they may still be written to. */
+  /** Files that could not be read, with their size and time then: they may still be written to. */
   readonly #unread = new Map<string, string>();
 
   private constructor(dir: string, handle: FileHandle, path: string) {
@@ -59,7 +59,7 @@ export class DropFolder {
     this.#path = ON_LINUX ? `/proc/self/fd/${String(handle.fd)}` : path;
   }
 
-  /** Opens the drop folder of a run's directory, also one that is sealed; undefined where there is none. */
+  /** Opens the drop folder of a run's directory, also a sealed one; undefined without one. */
   static async open(dir: string): Promise<DropFolder | undefined> {
     const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
     try {
@@ -74,8 +74,8 @@ export class DropFolder {
   }
 
   /**
-   * Moves the drop folder out of reach: what was dropped whole can be taken, and whoever drops
-   * something from now on finds no folder, so that nothing is lost without being reported.
+   * Moves the drop folder out of reach: complete drops can still be taken, and a later drop finds no
+   * folder, so that nothing is lost without an error.
    */
   async seal(): Promise<void> {
     const path = await bury(join(this.#dir, 'drop'), `${this.#dir}${SEALED}`).catch(
@@ -84,9 +84,7 @@ export class DropFolder {
     if (path !== undefined && !ON_LINUX) this.#path = path;
   }
 
-  /**
-   * The drops that are complete and were not taken before, oldest first; as much as one look reads.
-   */
+  /** Takes the complete drops that were not taken before, oldest first, up to the limit of one call. */
   take(): Promise<Drop[]> {
     return this.#byHandle(() => this.#take());
   }
@@ -105,10 +103,10 @@ export class DropFolder {
   }
 
   /**
-   * The bytes of a file that a request names; whether they are the right ones is for whoever asks.
+   * Reads the bytes of a file that a request names; the caller verifies them.
    *
    * @param id of the request, a ULID
-   * @param limit bytes
+   * @param limit maximum bytes
    */
   async bytes(id: string, sha256: string, limit: number): Promise<Buffer | undefined> {
     if (!DROP.test(`${id}.json`) || !isSha256(sha256)) return undefined;
@@ -117,7 +115,7 @@ export class DropFolder {
   }
 
   /**
-   * Puts a file there for the run to take, all of it before it is told.
+   * Writes a whole file for the run to take, before the run is notified.
    *
    * @param id of the request that asked for it, a ULID
    */
@@ -127,7 +125,7 @@ export class DropFolder {
     await this.#byHandle(() => writeFile(path, bytes, { mode: 0o600, flag: 'wx' }));
   }
 
-  /** What was left in the folder and cannot be taken: names and reasons. */
+  /** Files left in the folder that cannot be taken, with the reasons. */
   get refused(): { name: string; reason: string }[] {
     return [...this.#unread].map(([id, seen]) => ({
       name: `${id}.json`,
@@ -135,7 +133,7 @@ export class DropFolder {
     }));
   }
 
-  /** Puts an answer beside a drop; the answer is complete when it appears. */
+  /** Writes an answer next to a drop; the answer is complete when it appears. */
   async answer(id: string, answer: unknown): Promise<void> {
     const temporary = join(this.#path, `.${id}.answer`);
     await this.#byHandle(async () => {
@@ -144,14 +142,17 @@ export class DropFolder {
     });
   }
 
-  /** Closes the folder once nothing goes by its handle; what comes later is refused. */
+  /** Closes the folder once no operation uses its handle; later operations are refused. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await Promise.allSettled(this.#underway);
     await this.#handle.close();
   }
 
-  /** The number of a handle that is closed may be that of another folder a moment later. */
+  /**
+   * Runs an operation that uses the handle, and keeps the handle open until then: the number of a closed
+   * handle may be that of another folder a moment later.
+   */
   async #byHandle<T>(work: () => Promise<T>): Promise<T> {
     if (this.#isClosed) throw new Error('the drop folder is closed');
     const done = work();
@@ -196,8 +197,8 @@ export class DropFolder {
 }
 
 /**
- * Reads a file that a run has written, as it is now: no symlink, no link to a file elsewhere, and
- * bounded.
+ * Reads a file that a run has written, in its present state: no symlink, no link to a file elsewhere, and
+ * up to a size limit.
  */
 async function readOwn(path: string, limit: number): Promise<Buffer> {
   const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;

@@ -17,10 +17,10 @@ export async function writeDurably(path: string, content: string | Uint8Array): 
   closeSync(folder);
 }
 
-/** The steps between are done at once, which takes less time than to wait for each. */
+/** The steps in between are synchronous, which takes less time than waiting for each. */
 const synced = promisify(fsync);
 
-/** Writes a file that is whole at any moment, and need not outlive a crash of the machine. */
+/** Writes a file that is complete at any moment, and need not outlive a crash of the machine. */
 export function writeWhole(path: string, content: string): Promise<void> {
   return replace(path, content, { sync: false });
 }
@@ -51,10 +51,10 @@ async function replace(
 let serial = 0;
 
 /**
- * A state file's JSON; undefined when there is no such file. What is not JSON, such as a folder, is moved aside
- * to `<name>.broken`, and its value is undefined.
+ * Reads a state file's JSON; undefined when there is no such file. Anything other than JSON, such as a
+ * folder, is moved aside to `<name>.broken`, and its value is undefined.
  *
- * @param open takes the seal away; undefined for what is not sealed, which then counts as broken
+ * @param open removes the seal; undefined for a text that is not sealed, which then counts as broken
  * @throws CrosstalkError `invalid` when it cannot be moved, because something was moved there before
  */
 export async function readJson(
@@ -72,14 +72,14 @@ export async function readJson(
   try {
     return { value: JSON.parse(open(text) ?? '') };
   } catch (error) {
-    // Without the key nothing can be told of it.
+    // Without the key nothing is known about the file.
     if (error instanceof CrosstalkError) throw error;
     await moveAside(path);
     return { value: undefined };
   }
 }
 
-/** Moves what is no file of the state to `<name>.broken`. */
+/** Moves anything that is not a state file to `<name>.broken`. */
 async function moveAside(path: string): Promise<void> {
   await rename(path, `${path}.broken`).catch((error: unknown) => {
     // Another process may have moved it.
@@ -92,7 +92,7 @@ async function moveAside(path: string): Promise<void> {
   });
 }
 
-/** As {@link readJson}, of a file that {@link writeSealed} has written under this name. */
+/** Reads a file that {@link writeSealed} has written under this name, like {@link readJson}. */
 export function readSealed(
   path: string,
   seal = Seal.of(path),
@@ -101,7 +101,7 @@ export function readSealed(
   return readJson(path, (text) => seal.open(id, text));
 }
 
-/** Writes an object that counts because this machine wrote it, as {@link writeDurably} does. */
+/** Writes an object that is valid because this machine wrote it, like {@link writeDurably}. */
 export function writeSealed(
   path: string,
   value: object,
@@ -111,14 +111,14 @@ export function writeSealed(
   return writeDurably(path, seal.close(id, value));
 }
 
-/** Narrows a value read from a state file. */
+/** Whether a value read from a state file is an object. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 const TIME = /^\d{4}-\d{2}-\d{2}T/;
 
-/** Whether a value read from a state file is a time as we write it: ISO 8601, UTC. */
+/** Whether a value read from a state file is a time in our format: ISO 8601, UTC. */
 export function isTime(value: unknown): value is string {
   return typeof value === 'string' && TIME.test(value) && !Number.isNaN(Date.parse(value));
 }

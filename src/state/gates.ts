@@ -2,14 +2,14 @@ import type { CountedDecision, IgnoredDecision } from '../protocol/decision/judg
 import { Rows } from '../store/rows.ts';
 import type { OutboxEntry } from './outbox-entry.ts';
 
-/** A decision that counts, with its text. */
+/** A valid decision, with its text. */
 interface GateDecision extends CountedDecision {
   note: string;
 }
 
 /**
- * A batch that waits for somebody to decide on a plan, or whose plan was decided on (decision 46). Stored
- * under these names; times are ISO 8601 UTC.
+ * A batch that waits for a decision on its plan, or whose plan was decided on (decision 46). Stored under
+ * these names; times are ISO 8601 UTC.
  */
 export interface Gate {
   /** A ULID. */
@@ -21,28 +21,28 @@ export interface Gate {
   tier: string;
   /** The gate of the tier when the plan was made. */
   gate: string;
-  /** Who decides. */
+  /** The actor who decides. */
   approver: string;
   /** The commit at which the plan read the batch and its thread, and at which its run reads them. */
   tip: string;
-  /** The message with the plan: its channel, its relPath, and what a decision is bound to. */
+  /** The message with the plan: its channel, its relPath, and the digest that a decision is bound to. */
   proposal: { channel: string; relPath: string; digest: string };
   plan: string;
-  /** The questions that were open when it was made: once all are answered, nothing is to be decided. */
+  /** The questions that were open when it was made: once all are answered, no decision is needed. */
   open: string[];
   since: string;
-  /** The messages that say so, as they go into the outbox. */
+  /** The messages that announce the plan, as they go into the outbox. */
   entry: OutboxEntry;
-  /** Whether they were put there. */
+  /** Whether they are in the outbox. */
   announced?: true;
   decided?: GateDecision;
-  /** What says that it decides, and counts for nothing. */
+  /** Decisions on it that are not valid. */
   ignored: IgnoredDecision[];
   /** The answer after a denial, as it goes into the outbox. */
   answer?: OutboxEntry;
 }
 
-/** The most ignored decisions that are kept of one gate: anybody can push a thousand. */
+/** Maximum number of ignored decisions that are kept for one gate, as anybody can push a thousand. */
 export const MOST_IGNORED = 20;
 
 /** The gates of one machine. */

@@ -1,6 +1,6 @@
 import { Rows } from '../store/rows.ts';
 
-/** An agent CLI's account that does not work just now (decision 20). Times are ISO 8601 UTC. */
+/** An agent CLI's account that does not work at present (decision 20). Times are ISO 8601 UTC. */
 export interface Hold {
   /** The account: `claude`, or `claude at ~/.claude-work`. */
   id: string;
@@ -8,15 +8,13 @@ export interface Hold {
   agent: string;
   reason: 'rate_limited' | 'out_of_credit' | 'not_logged_in';
   since: string;
-  /** When one run finds out whether the account works again. */
+  /** Time when one run tests whether the account works again. */
   until: string;
-  /** The line of the CLI that said so. */
+  /** The line of the CLI that reported the problem. */
   said: string;
-  /** Refused runs in a row, those that were under way together counted once. */
+  /** Number of refused runs in a row; concurrent ones count once. */
   refusals: number;
-  /**
-   * The files of the login as they were at the refusal: path → a mark that changes with the file.
-   */
+  /** The files of the login at the time of the refusal: path → a stamp that changes with the file. */
   login: Record<string, string>;
 }
 

@@ -1,7 +1,7 @@
 import { Rows } from '../store/rows.ts';
 
 /**
- * How often in a row the dispatcher died while messages were being processed, by delivery. A run
+ * Counts, by delivery, of consecutive deaths of the dispatcher while messages were being processed. A run
  * that kills its dispatcher would be repeated, and paid for, at each restart.
  */
 export class Interruptions {
@@ -12,7 +12,7 @@ export class Interruptions {
     this.#rows = new Rows(root, 'interruption');
   }
 
-  /** Counts one more for a delivery; returns how many there are now. Durable when it returns. */
+  /** Adds one to the count of a delivery, and returns it. The count is durable by then. */
   count(actor: string, channel: string, relPath: string): Promise<number> {
     return this.#rows.write((items) => {
       const id = `${actor}/${channel}/${relPath}`;
@@ -22,9 +22,9 @@ export class Interruptions {
     });
   }
 
-  /** Forgets deliveries whose run came to an end. */
+  /** Removes the counts of deliveries whose run came to an end. */
   async clear(actor: string, channel: string, relPaths: readonly string[]): Promise<void> {
-    // Nobody waits for a disk where there is nothing, as there is most often.
+    // Usually there is nothing, and then no write has to wait for the disk.
     if (await this.#rows.isEmpty()) return;
     await this.#rows.write((items) => {
       for (const relPath of relPaths) items.remove(`${actor}/${channel}/${relPath}`);

@@ -12,11 +12,12 @@ import { isRecord, writeWhole } from './files.ts';
 import { identify, isAlive, type ProcessIdentity } from './process-identity.ts';
 
 /**
- * `dispatcher`: one for each machine and transport. `writer`: whoever is publishing. `turn`: whose
- * turn it is to push, among the clones of one remote. `budget`: whoever counts. `index`: whoever
- * brings the search index up to date. `approvals`: whoever writes what is approved. `checkout`:
- * whoever moves the checkout. `deciding`: whoever decides on a proposal.
- * `host-file`: whoever changes this machine's host file. `init`: whoever makes the bus of a project on this machine.
+ * The name of a lock. `dispatcher`: one for each machine and transport. `writer`: held while publishing.
+ * `turn`: the turn to push, among the clones of one remote. `budget`: held while counting. `index`: held
+ * while updating the search index. `approvals`: held while writing the approvals. `pins`: held while
+ * writing the pinned keys. `checkout`: held while moving the checkout. `deciding`: held while deciding on
+ * a proposal. `host-file`: held while changing this machine's host file. `init`: held while creating the
+ * bus of a project on this machine.
  */
 export type LockName =
   | 'dispatcher'
@@ -39,11 +40,11 @@ export interface Holder extends ProcessIdentity {
 export type Acquired = { ok: true; release: () => Promise<void> } | { ok: false; holder: Holder };
 
 /**
- * Who holds a lock; undefined when nobody does.
+ * Returns the holder of a lock; undefined when it is free.
  *
- * A lock is held by the kernel, in the form of a transaction on a database with nothing in it
- * (decision 5): it ends with its process, however that ends, and holds in every container on this machine.
- * A file beside it names the holder, to be shown.
+ * A lock is held by the kernel, in the form of a transaction on an empty database (decision 5): it ends
+ * with its process, however that ends, and holds in every container on this machine. A file next to it
+ * names the holder, for display.
  */
 export async function holderOf(root: string, name: LockName): Promise<Holder | undefined> {
   if (!isNamed(root, name)) return undefined;
@@ -53,24 +54,24 @@ export async function holderOf(root: string, name: LockName): Promise<Holder | u
     taken.close();
     return undefined;
   } catch {
-    // Where nothing may be written, only the name tells.
+    // When nothing may be written, only the file with the name is available.
     const holder = said(root, name);
     return (await isAlive(holder)) ? holder : undefined;
   }
 }
 
-/** Whether somebody is named as a lock's holder, who may have died: this is the cheapest look. */
+/** Whether a holder of a lock is named, who may have died: this is the cheapest check. */
 export function isNamed(root: string, name: LockName): boolean {
   return existsSync(namePath(root, name));
 }
 
-/** Bytes of a file that names a holder. */
+/** Maximum bytes of a file that names a holder. */
 const MAX_NAME = 4096;
 
-/** Milliseconds for which who only looks may have it. */
+/** Milliseconds for which a process that only checks may hold the lock. */
 const LOOK_MS = 100;
 
-/** Takes a lock, waiting for its holder up to `wait` milliseconds, or until `signal` is aborted. */
+/** Acquires a lock, waiting for its holder up to `wait` milliseconds, or until `signal` is aborted. */
 export async function acquire(
   root: string,
   name: LockName,
@@ -88,7 +89,7 @@ export async function acquire(
   }
 }
 
-/** Takes a lock that is free, until the connection is closed. */
+/** Takes a free lock, until the connection is closed. */
 async function take(root: string, name: LockName): Promise<Database | undefined> {
   const path = lockPath(root, name);
   let database: Database | undefined;
@@ -100,7 +101,7 @@ async function take(root: string, name: LockName): Promise<Database | undefined>
     database?.close();
     if (isBusy(error)) return undefined;
     if (!isBroken(error)) throw systemError(error, path);
-    // Not moved: whoever came a moment later would move the one that has just been made and is held.
+    // The file is not moved: another process would then move the new one that has just been made and is held.
     throw new CrosstalkError(
       'refused',
       `${path} is damaged, or is no file of crosstalk: end what runs here, and move it away`,
@@ -109,10 +110,10 @@ async function take(root: string, name: LockName): Promise<Database | undefined>
   }
 }
 
-/** Names this process as the holder; returns what gives the lock up. */
+/** Writes this process as the holder; returns the function that releases the lock. */
 async function named(root: string, name: LockName, taken: Database): Promise<() => Promise<void>> {
   const release = async (): Promise<void> => {
-    // What is not removed is not believed.
+    // A name that could not be removed is not trusted.
     await rm(namePath(root, name), { force: true }).catch(() => undefined);
     taken.close();
   };
@@ -127,13 +128,13 @@ async function named(root: string, name: LockName, taken: Database): Promise<() 
   }
 }
 
-/** A file can be put in the place of anything but a folder. */
+/** Moves a folder out of the way, as a file can replace anything but a folder. */
 async function clear(path: string): Promise<void> {
   if (atPath(path, { follow: false })?.isDirectory() !== true) return;
   await rename(path, `${path}.${String(Date.now())}.broken`);
 }
 
-/** Who is named; whoever has it may not have come to say so. */
+/** Returns the named holder; the actual holder may not have written its name yet. */
 function said(root: string, name: LockName): Holder {
   const { pid, started, since } = fieldsAt(namePath(root, name));
   return {
@@ -143,7 +144,7 @@ function said(root: string, name: LockName): Holder {
   };
 }
 
-/** What is in a file of which anything may be in the place. */
+/** Reads the fields of a file whose path may hold anything. */
 function fieldsAt(path: string): Record<string, unknown> {
   const found = plainFileAt(path, MAX_NAME, { follow: false });
   try {
@@ -154,7 +155,7 @@ function fieldsAt(path: string): Record<string, unknown> {
   }
 }
 
-/** The database that is locked; nothing opens it but to lock it. */
+/** Returns the path of the database that is locked; it is opened only for locking. */
 export function lockPath(root: string, name: LockName): string {
   return join(root, `${name}.lock.db`);
 }

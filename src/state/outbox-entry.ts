@@ -3,52 +3,52 @@ import { isSha256 } from '../protocol/attached.ts';
 import type { FoundSecret } from '../protocol/text/secrets.ts';
 import { isRecord } from './files.ts';
 
-/** What a finished run delivered: settled once its reply is on the remote. */
+/** The delivery that a finished run answered: settled once its reply is on the remote. */
 interface DeliveryRecord {
   actor: string;
   channel: string;
   /** relPaths of the batch. */
   messages: string[];
-  /** What it settles in other channels: an answer goes to the channel of its question. */
+  /** The messages that it settles in other channels: an answer goes to the channel of its question. */
   elsewhere?: { channel: string; messages: string[] }[];
-  /** The dead letter this was a retry of. */
+  /** The dead letter that this was a retry of. */
   deadLetter?: string;
 }
 
 /**
- * Something to publish, final to the byte (protocol.md §5): from the moment it is in the outbox a
- * crash cannot lose it, and no CLI is run a second time for it.
+ * An entry to publish, byte for byte final (protocol.md §5): from the moment it is in the outbox a crash
+ * cannot lose it, and no CLI is run a second time for it.
  */
 export interface OutboxEntry {
-  /** A ULID: entries leave in the order they came. */
+  /** A ULID: entries are published in the order of their ids. */
   id: string;
   commits: Commit[];
   delivery?: DeliveryRecord;
-  /** A person lets go what looks like a secret in it. */
+  /** Whether a person releases it although it seems to contain a secret. */
   allowed?: true;
-  /** It was on the bus before, and lost there. */
+  /** Whether it was on the bus before, and lost there. */
   again?: true;
 }
 
-/** An entry that holds what looks like a secret: a person lets it go, or drops it. */
+/** An entry that seems to contain a secret: a person releases or drops it. */
 export interface HeldEntry extends OutboxEntry {
-  /** What was found; it is not shown anywhere. */
+  /** The secrets found; they are not shown anywhere. */
   held: FoundSecret[];
-  /** Since when; ISO 8601 UTC. */
+  /** Start of the hold; ISO 8601 UTC. */
   at: string;
-  /** Whether those who wait for it were told, if it is an answer. */
+  /** Whether the askers were notified, if it is an answer. */
   told?: true;
 }
 
-/** An entry that can't be published as it is: a person decides. */
+/** An entry that cannot be published in its present form: a person decides. */
 export interface SetAside extends OutboxEntry {
-  /** Why, in one line. */
+  /** The reason, in one line. */
   reason: string;
-  /** Since when; ISO 8601 UTC. */
+  /** Time when it was set aside; ISO 8601 UTC. */
   at: string;
 }
 
-/** What an entry settles, channel by channel. */
+/** Returns the messages that an entry settles, channel by channel. */
 export function settledBy({
   actor,
   channel,
@@ -58,14 +58,14 @@ export function settledBy({
   return [{ channel, messages }, ...elsewhere].map((part) => ({ actor, ...part }));
 }
 
-/** Whether an entry brings files of any bytes along. */
+/** Whether an entry has attached files. */
 export function hasFiles({ commits }: Pick<OutboxEntry, 'commits'>): boolean {
   return commits.some(({ blobs }) => blobs !== undefined);
 }
 
 /**
- * The commits of a JSON text, such as another clone's; undefined when it is none of ours, or when
- * they name files, whose bytes only that clone has.
+ * Parses the commits of a JSON text, such as another clone's; undefined when it is not ours, or when they
+ * name files, whose bytes only that clone has.
  */
 export function parseCommits(text: string): Commit[] | undefined {
   try {

@@ -13,20 +13,21 @@ import type { Written } from './written.ts';
 export { hasFiles, settledBy, parseCommits } from './outbox-entry.ts';
 export type { HeldEntry, OutboxEntry };
 
-/** Paths that are remembered; then some may be forgotten. */
+/** Maximum number of paths that are remembered; above it they are forgotten. */
 const MAX_REMEMBERED = 200_000;
 
 export interface OutboxEvents {
-  /** This process has put an entry, or sees it for the first time: it is on disk. */
+  /** An entry that this process has put, or sees for the first time, is on disk. */
   seen: [entry: OutboxEntry];
 }
 
-/** Is told of each entry in the step that puts it, and in the one that removes it once it was pushed. */
+/** A recorder of each entry, in the step that puts it, and in the step that removes it once it was pushed. */
 type Recorder = Pick<Written, 'note' | 'reached' | 'queued' | 'withdraw' | 'withdrawn'>;
 
 /**
- * What this machine has yet to publish. An entry stands in one place at any time: it waits, is held, or was
- * set aside. What it answers is settled in the step in which it waits no longer, whichever process does that.
+ * Entries that this machine has yet to publish. An entry is in one place at any time: it waits, is held,
+ * or was set aside. Its deliveries are settled in the step in which it stops waiting, whichever process
+ * does that.
  */
 export class Outbox {
   readonly #remembered = new Set<string>();
@@ -43,7 +44,7 @@ export class Outbox {
 
   /**
    * @param root the state directory
-   * @param written where what this machine writes is recorded; not what it publishes again
+   * @param written records the files that this machine writes, without those that it publishes again
    */
   constructor(root: string, written?: Recorder) {
     this.#written = written;
@@ -56,7 +57,7 @@ export class Outbox {
     this.files = new SideFiles(root);
   }
 
-  /** The files that an entry names are written before, to {@link files}. */
+  /** Puts an entry. Its files are written to {@link files} before. */
   put(entry: OutboxEntry): Promise<void> {
     return this.#put((database) => {
       this.#written?.note(database, entry);
@@ -64,8 +65,8 @@ export class Outbox {
     });
   }
   /**
-   * Puts entries of which none may stay away; they were on the bus before. They take the place of what was put
-   * for the same files: a branch can be set back as often as somebody likes while nothing is pushed.
+   * Puts entries that were on the bus before, all or none of them. They replace entries that were put for
+   * the same files: a branch can be set back any number of times while nothing is pushed.
    */
   async putAll(lost: readonly OutboxEntry[]): Promise<void> {
     if (lost.length === 0) return;
@@ -88,15 +89,15 @@ export class Outbox {
       const [waiting, held] = [this.#waiting.in(database), this.#held.in(database)];
       for (const entry of entries) {
         waiting.put(entry);
-        // Whoever puts it again has changed something: it is looked at once more before it leaves.
+        // An entry that is put again was changed: it is checked once more before it is published.
         held.remove(entry.id);
       }
       return entries;
     });
-    // Not sooner: what is told of an entry may act on it, and a full disk may have refused it.
+    // Not earlier: listeners may act on an entry, and a full disk may have refused it.
     for (const entry of put) this.#remember(entry);
   }
-  /** Withdraws files that were on the bus before: they are published again neither now nor later. */
+  /** Withdraws files that were on the bus before: they are not published again, neither now nor later. */
   async withdraw(paths: readonly string[]): Promise<void> {
     const out = new Set(paths);
     await this.#store.write((database) => {
@@ -134,7 +135,7 @@ export class Outbox {
     for (const path of paths) this.#remembered.add(path);
     if (!isSeen) this.events.emit('seen', entry);
   }
-  /** @param tip the commit with which the remote has it, where this process knows that */
+  /** @param tip the commit with which the remote has it, if this process knows that */
   async remove(id: string, tip?: string): Promise<void> {
     const entry = await this.#waiting.get(id);
     await this.#store.write((database) => {
@@ -147,15 +148,14 @@ export class Outbox {
     passed('entry_with_files_removed');
     await this.files.remove(id);
   }
-  /** Removes the bytes that no entry names, which a process left that died. */
+  /** Removes the bytes that no entry names, left by a process that died. */
   async sweepFiles(now: Date): Promise<void> {
     const all = [this.#waiting, this.#aside, this.#held];
     const ids = await Promise.all(all.map((rows) => rows.ids()));
     await this.files.sweep(new Set(ids.flat()), now);
   }
   /**
-   * Keeps an entry that holds a secret, until a person lets it go or drops it: it is not among those that
-   * leave.
+   * Holds an entry that contains a secret, until a person releases or drops it: it is not published.
    *
    * @param at ISO 8601 UTC
    */
@@ -167,18 +167,18 @@ export class Outbox {
       this.#takeOut(database, entry);
     });
   }
-  /** What is held, oldest first. */
+  /** Lists the held entries, oldest first. */
   held(): Promise<HeldEntry[]> {
     return this.#held.all();
   }
-  /** Records that those who wait for a held answer were told. */
+  /** Records that the askers of a held answer were notified. */
   markTold(id: string): Promise<void> {
     return this.#held.write((held) => {
       const item = held.get(id);
       if (item !== undefined) held.put({ ...item, told: true });
     });
   }
-  /** Lets a held entry go: it is published with its secret; false when it is not held any more. */
+  /** Releases a held entry, which is published with its secret; false when it is not held any more. */
   async release(id: string): Promise<boolean> {
     const item = await this.#held.get(id);
     if (item === undefined) return false;
@@ -187,13 +187,13 @@ export class Outbox {
     await this.put({ ...entry, allowed: true });
     return true;
   }
-  /** Forgets a held entry with its files. */
+  /** Drops a held entry with its files. */
   async drop(id: string): Promise<void> {
     await this.#held.remove(id);
     await this.files.remove(id);
   }
   /**
-   * Takes an entry out that can't be published as it is, and keeps it with the reason.
+   * Sets an entry aside that cannot be published in its present form, with the reason.
    *
    * @param at ISO 8601 UTC
    */
@@ -208,11 +208,11 @@ export class Outbox {
     this.#letters.in(database).remove(entry.delivery?.deadLetter ?? '');
     this.#waiting.in(database).remove(entry.id);
   }
-  /** What was taken out, and why. */
+  /** Lists the entries that were set aside, with the reasons. */
   aside(): Promise<SetAside[]> {
     return this.#aside.all();
   }
-  /** Puts what was taken out back, to be published again; returns how many entries there were. */
+  /** Puts the entries set aside back, to be published again; returns their number. */
   restore(): Promise<number> {
     return this.#store.write((database) => {
       const aside = this.#aside.in(database);
@@ -227,7 +227,7 @@ export class Outbox {
   }
 }
 
-/** What is left of an entry without some files; undefined for nothing. */
+/** Returns an entry without some files; undefined when nothing is left. */
 function without(entry: OutboxEntry, out?: ReadonlySet<string>): OutboxEntry | undefined {
   if (out === undefined || out.size === 0) return entry;
   const commits = entry.commits

@@ -1,6 +1,6 @@
 import { Cell } from '../store/rows.ts';
 
-/** Who paused the dispatcher of this machine, and when (ISO 8601 UTC). */
+/** The person who paused the dispatcher of this machine, and the time (ISO 8601 UTC). */
 export interface Pause {
   since: string;
   by: string;

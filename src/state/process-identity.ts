@@ -1,26 +1,26 @@
 import { readFileSync } from 'node:fs';
 
-/** A process that cannot be mistaken for a later one of the same id. */
+/** A process, distinguished from a later one with the same id. */
 export interface ProcessIdentity {
   pid: number;
-  /** When it started, in the system's own words; empty where it cannot be told. */
+  /** Its start, in the system's own format; empty when that is unknown. */
   started: string;
 }
 
 /**
- * When a process started, or undefined when there is no process with this id. A zombie does not
+ * Returns the start of a process, or undefined when there is no process with this id. A zombie does not
  * count.
  */
 async function startOf(pid: number): Promise<string | undefined> {
   if (process.platform === 'linux') {
     try {
-      // The system makes it up at once; to wait for it takes longer.
+      // The system generates the file immediately; an asynchronous read takes longer.
       return startIn(readFileSync(`/proc/${String(pid)}/stat`, 'utf8'));
     } catch {
       return undefined;
     }
   }
-  // It is imported only here, because most commands run where /proc gives the answer.
+  // The import is only here, because most commands run where /proc gives the answer.
   const { execFile } = await import('node:child_process');
   const { promisify } = await import('node:util');
   try {
@@ -32,7 +32,7 @@ async function startOf(pid: number): Promise<string | undefined> {
 }
 
 /**
- * When a process started, told from its `/proc/<pid>/stat`.
+ * Reads the start of a process from its `/proc/<pid>/stat`.
  *
  * @returns clock ticks since the machine was started; undefined for a process that has ended
  */
@@ -41,7 +41,7 @@ export function startIn(stat: string): string | undefined {
   return fields[0] === 'Z' || fields[0] === 'X' ? undefined : fields[19];
 }
 
-/** The identity of a running process; `started` is empty if the process does not exist. */
+/** Returns the identity of a running process; `started` is empty if the process does not exist. */
 export async function identify(pid: number): Promise<ProcessIdentity> {
   return { pid, started: (await startOf(pid)) ?? '' };
 }
@@ -53,14 +53,14 @@ export async function isAlive(identity: ProcessIdentity): Promise<boolean> {
   return started !== undefined && (identity.started === '' || started === identity.started);
 }
 
-/** Ticks of the clock in a second, in what Linux tells of processes. */
+/** Clock ticks a second in Linux's data on processes. */
 const TICKS = 100;
 
 /**
- * For how long a process has run, told from when this one started: a container may be told another uptime than that
- * of the machine whose ticks it sees.
+ * Returns the run time of a process, computed from the start of this one: a container may report another
+ * uptime than that of the machine whose ticks it sees.
  *
- * @returns seconds; undefined where there is no such process, or the system is none that tells it in `/proc`
+ * @returns seconds; undefined when there is no such process, or the system has no `/proc` with this
  */
 export async function runsFor(pid: number): Promise<number | undefined> {
   if (process.platform !== 'linux') return undefined;

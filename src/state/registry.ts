@@ -9,18 +9,19 @@ import { plainFileAt } from '../plain-file.ts';
 import { isRecord, writeDurably } from './files.ts';
 
 /**
- * What this machine remembers of the clone at a path, and of the project at a path, where no run can write: one file
- * for each path, below the folder of all transports' state. So nothing has to be written into a project.
+ * The registry of the clones and the projects of this machine by their paths, where no run can write: one
+ * file for each path, below the folder of all transports' state. So nothing has to be written into a
+ * project.
  */
 
-/** What may be the name of a state directory. */
+/** Pattern of a valid name of a state directory. */
 export const ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,80}$/;
 
 /** The part of a clone that the registry needs to know. */
 export interface CloneFolder {
-  /** Its git directory, that which linked work trees share. */
+  /** Its git directory, which linked work trees share. */
   commonDir: string;
-  /** Its work tree, by which it is known when its git directory was put elsewhere. */
+  /** Its work tree, by which it is recognised when its git directory was moved elsewhere. */
   dir?: string;
 }
 
@@ -32,21 +33,24 @@ export interface Registered {
   states: Place[];
 }
 
-/** A path, and the file system that it was on: it can tell what is gone from what is not mounted. */
+/**
+ * A path, and the file system that it was on, so that a deleted path can be distinguished from one that
+ * is not mounted.
+ */
 interface Place {
   path: string;
   device: string;
 }
 
-/** The file that remembers the clone with this git directory. */
+/** Returns the file that registers the clone with this git directory. */
 export function registryFile(home: string, commonDir: string): string {
   const digest = createHash('sha256').update(commonDir).digest('hex').slice(0, 16);
   return join(home, 'clones', `${digest}.json`);
 }
 
 /**
- * What is remembered of the clone at a path: the id unless another git directory is there now,
- * because a run can put another one in its place; in any case, whether a clone was used there.
+ * Reads the registration of the clone at a path: the id, unless another git directory is there now,
+ * because a run can put another one in its place; and in any case, whether a clone was used there.
  */
 export async function readRegistry(path: string, clone: CloneFolder): Promise<Registered> {
   const value = await readJsonFile(path);
@@ -82,12 +86,12 @@ export async function writeRegistry(
 }
 
 /**
- * Forgets clones of which nothing is left: neither their git directory nor anything in a state
- * directory that they had. That a clone was used must never be forgotten while it may come back, or what a
- * run has set in it would be recorded as its operator's. So an entry stays while its clone, or one of
- * its state directories, may be on a disk that is not mounted just now: a path counts as gone only
- * where the nearest folder above it that exists is on the file system that the path was on. An
- * entry that does not say where it was stays too.
+ * Removes clones of which nothing is left: neither their git directory nor anything in a state directory
+ * that they had. A used clone must never be forgotten while it may come back, or settings made by a run
+ * in it would be recorded as its operator's. So an entry stays while its clone, or one of its state
+ * directories, may be on a disk that is not mounted at present: a path counts as gone only if the nearest
+ * folder above it that exists is on the file system that the path was on. An entry without that file
+ * system stays too.
  */
 async function sweepRegistry(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
@@ -102,7 +106,7 @@ async function sweepRegistry(folder: string): Promise<void> {
   }
 }
 
-/** Whether nothing, or an empty folder, is where a place was, on the same file system. */
+/** Whether a place is empty or does not exist, on the same file system as before. */
 async function isGone({ path, device }: Place): Promise<boolean> {
   try {
     // A file in the place of a folder was put there by somebody.
@@ -117,7 +121,7 @@ async function placeOf(path: string): Promise<Place> {
   return { path, device: await deviceOf(path) };
 }
 
-/** The file system on which a path is, or would be made; empty when that cannot be told. */
+/** Returns the file system on which a path is, or would be made; empty when that is unknown. */
 async function deviceOf(path: string): Promise<string> {
   for (let at = path; ; at = dirname(at)) {
     try {
@@ -141,13 +145,13 @@ function placesOf(value: unknown): Place[] {
   });
 }
 
-/** Tells a git directory from one that was made later at the same path. */
+/** Returns a stamp that distinguishes a git directory from one made later at the same path. */
 async function birthOf({ commonDir }: CloneFolder): Promise<string> {
   const { ino, birthtimeNs } = await stat(commonDir, { bigint: true });
   return `${String(ino)}:${String(birthtimeNs)}`;
 }
 
-/** The value in a file; undefined when there is none, or none that is JSON. */
+/** Reads the JSON value in a file; undefined without one. */
 export async function readJsonFile(path: string): Promise<unknown> {
   try {
     return JSON.parse(await readFile(path, 'utf8'));
@@ -156,18 +160,18 @@ export async function readJsonFile(path: string): Promise<unknown> {
   }
 }
 
-/** Bytes of the file that says which clone of a bus belongs to a project. */
+/** Maximum bytes of the file that links a project to its clone of a bus. */
 const MAX_FILE = 16 * 1024;
 
 /** A project's clone of its bus. */
 export interface ProjectBus {
   /** The folder of the clone. */
   clone: string;
-  /** False where another repository is at the project's path by now. */
+  /** False when another repository is at the project's path now. */
   isSame: boolean;
 }
 
-/** The folder that remembers which clone belongs to which project. */
+/** Returns the folder with the links from projects to clones. */
 export function projectsIn(home: string): string {
   return join(home, 'projects');
 }
@@ -176,13 +180,14 @@ function fileOf(home: string, commonDir: string): string {
   return join(projectsIn(home), `${digestOf(commonDir)}.json`);
 }
 
-/** A name for a project that is the same for as long as its git directory stays where it is. */
+/** Returns a name for a project that is the same for as long as its git directory is not moved. */
 export function digestOf(commonDir: string): string {
   return createHash('sha256').update(commonDir).digest('hex').slice(0, 16);
 }
 
 /**
- * The bus of the project with this git directory; undefined where none was linked, or its clone is gone.
+ * Returns the bus of the project with this git directory; undefined when none was linked, or its clone is
+ * gone.
  *
  * @param home the folder of all transports' state
  * @param commonDir the git directory that linked work trees share, without symlinks
@@ -201,7 +206,10 @@ function linked(path: string): unknown {
   return file.kind === 'text' ? parsed(file.text) : undefined;
 }
 
-/** What is remembered of a project that is at another path now: the same git directory, and nothing where it was. */
+/**
+ * Finds the link of a project that is at another path now: it has the same git directory, and its old
+ * path does not exist.
+ */
 function movedTo(folder: string, birth: string | undefined): unknown {
   return namesIn(folder)
     .map((name) => linked(join(folder, name)))
@@ -222,7 +230,7 @@ function namesIn(folder: string): string[] {
   }
 }
 
-/** Remembers a project's clone of its bus. */
+/** Links a project to its clone of its bus. */
 export async function linkProject(home: string, commonDir: string, clone: string): Promise<void> {
   const path = fileOf(home, commonDir);
   await makeFolder(dirname(path), 0o700);
@@ -230,7 +238,7 @@ export async function linkProject(home: string, commonDir: string, clone: string
   await writeDurably(path, `${JSON.stringify(record)}\n`);
 }
 
-/** Tells a git directory from one that was made later at the same path. */
+/** Returns a stamp that distinguishes a git directory from one made later at the same path. */
 function projectBirth(commonDir: string): string | undefined {
   const found = atPath(commonDir, { follow: true });
   return found && `${String(found.ino)}:${String(Math.floor(found.birthtimeMs))}`;

@@ -3,7 +3,7 @@ import { isRecord, readJson, writeWhole } from './files.ts';
 import { makeFolder } from '../folder.ts';
 import { acquire } from './lock.ts';
 
-/** How much a remote host should be asked for; absent where there is no limit. */
+/** The limits that a remote host sets for requests; absent where there is none. */
 export interface Limits {
   /** Name of the host. */
   host: string;
@@ -11,40 +11,38 @@ export interface Limits {
   readsPerSecond?: number;
 }
 
-/** What is left of a budget, for `crosstalk status`. */
+/** The remainder of a budget, for `crosstalk status`. */
 export interface Headroom {
   host: string;
   pushes_per_minute: number;
-  /** Pushes of the last minute, by all transports of this user on this machine. */
+  /** Number of pushes in the last minute, by all transports of this user on this machine. */
   used: number;
-  /** When the next push may leave, ISO 8601 UTC; null when it may now. */
+  /** Time of the next possible push, ISO 8601 UTC; null when it is possible now. */
   next_at: string | null;
 }
 
 type Kind = 'pushes' | 'reads';
 
-/** Milliseconds of the clock. */
+/** The recorded pushes and reads; times are milliseconds of the clock. */
 interface Taken {
   pushes: number[];
   reads: number[];
-  /** Who waits to push: since when, and when that process will ask again. */
+  /** The processes that wait to push: start of the wait, and time of the next try. */
   waiting: Record<string, { since: number; due: number }>;
 }
 
-/** A process that has not asked again this long after it said it would is taken to be gone. */
+/** Milliseconds after its announced next try at which a process counts as gone. */
 const GONE_MS = 2000;
-/**
- * The time between looks of a process whose push would be free if another one were not before it.
- */
+/** Milliseconds between tries of a process whose push would be free if another one were not before it. */
 const BEHIND_MS = 250;
 let serial = 0;
 const WINDOW_MS: Record<Kind, number> = { pushes: 60_000, reads: 1000 };
 
 /**
- * What this machine may ask of one remote host: a number of pushes in any minute and of reads in
- * any second, for all transports and processes of the user together. The budget makes pushes wait,
- * while more mail gathers for them; it never drops one. Who has waited longest goes first. Where
- * its file cannot be kept, nothing is held back.
+ * The budget of this machine for requests to one remote host: a number of pushes in any minute and of
+ * reads in any second, for all transports and processes of the user together. The budget delays pushes,
+ * while more mail collects for them; it never drops one. The process that has waited longest goes first.
+ * When its file cannot be written, nothing is delayed.
  */
 export class RemoteBudget {
   readonly #record: BudgetRecord;
@@ -54,7 +52,7 @@ export class RemoteBudget {
 
   /**
    * @param record shared by all transports of the user
-   * @param limits undefined for a remote without any
+   * @param limits undefined for a remote without limits
    * @param now milliseconds
    */
   constructor(record: BudgetRecord, limits: Limits | undefined, now: () => number) {
@@ -63,17 +61,17 @@ export class RemoteBudget {
     this.#now = now;
   }
 
-  /** Takes the right to one push: 0, or the milliseconds until there may be one. */
+  /** Takes one push from the budget: returns 0, or the milliseconds until it may be possible. */
   push(): Promise<number> {
     return this.#take('pushes', this.#limits?.pushesPerMinute);
   }
 
-  /** Takes the right to one read: 0, or the milliseconds until there may be one. */
+  /** Takes one read from the budget: returns 0, or the milliseconds until it may be possible. */
   read(): Promise<number> {
     return this.#take('reads', this.#limits?.readsPerSecond);
   }
 
-  /** What is left for pushes; undefined without a limit. */
+  /** Returns the remainder for pushes; undefined without a limit. */
   async headroom(): Promise<Headroom | undefined> {
     const limit = this.#limits?.pushesPerMinute;
     if (this.#limits === undefined || limit === undefined) return undefined;
@@ -108,7 +106,7 @@ export class RemoteBudget {
     }
   }
 
-  /** Keeps the order of those who wait, and says how long this process has to wait. */
+  /** Keeps the order of the waiting processes, and returns how long this one has to wait. */
   #inLine(taken: Taken, wait: number, now: number): number {
     const others = Object.entries(taken.waiting).filter(
       ([id, { due }]) => id !== this.#self && due + GONE_MS > now,
@@ -122,8 +120,8 @@ export class RemoteBudget {
   }
 
   /**
-   * What was taken within the windows; a time that seems to be in the future is from before the
-   * clock was set back.
+   * Loads the entries within the windows; a time that seems to be in the future is from before the clock
+   * was set back.
    */
   async #load(): Promise<Taken> {
     const value = await this.#record.read();
@@ -151,7 +149,7 @@ export class RemoteBudget {
   }
 }
 
-/** Milliseconds until fewer than `limit` of the times lie within the window. */
+/** Returns the milliseconds until fewer than `limit` of the times lie within the window. */
 export function waitFor(
   times: readonly number[],
   limit: number,
@@ -164,23 +162,23 @@ export function waitFor(
 
 const LOCK_WAIT_MS = 2000;
 
-/** What was taken from a budget: a file that processes share, or in a simulation the memory. */
+/** The record of a budget: a file that processes share, or in a simulation the memory. */
 export interface BudgetRecord {
-  /** Keeps others from the record until the answer is called. */
+  /** Locks the record until the returned function is called. */
   lock: () => Promise<() => Promise<void>>;
-  /** What was written last, from wherever it is read; undefined when there is nothing. */
+  /** Reads the last written value, as unverified input; undefined when there is none. */
   read: () => Promise<unknown>;
   write: (value: unknown) => Promise<void>;
 }
 
-/** A record in a folder of its own. A lock that is held for too long is not waited for. */
+/** A record in a folder of its own. A lock that is held for too long is ignored. */
 export class BudgetFile implements BudgetRecord {
   readonly #folder: string;
   readonly #path: string;
 
   /**
    * @param parent a folder that all transports of the user share
-   * @param host what the budget is for
+   * @param host the host that the budget applies to
    */
   constructor(parent: string, host = 'none') {
     this.#folder = join(parent, host);

@@ -6,24 +6,27 @@ import { hasCode } from '../errors.ts';
 import { makeFolder } from '../folder.ts';
 
 /*
- * Removes what runs have made, while one of them, or something that one has left behind, may still be
- * changing it. Whoever goes through such a folder by paths looks at a folder, finds a symlink in its place
- * a moment later, and removes what that leads to: files that the run's sandbox never let it touch. So it
- * is moved to a graveyard first, a folder of ours to which no run has a path. A move follows no symlink.
- * There each folder is taken out of the one it was in before it is looked into: the path of what is removed
- * never leads through a folder that a run can reach. Names are bytes: a run may give some that are no text.
+ * Removal of files that runs have made, while one of them, or a process that one has left behind, may
+ * still be changing them. A removal by paths could check a folder, find a symlink in its place a moment
+ * later, and remove the target: files that the run's sandbox never let it touch. So everything is moved
+ * to a graveyard first, a folder of ours to which no run has a path. A move follows no symlink. There
+ * each folder is moved out of its parent before it is entered: the path of a removed file never leads
+ * through a folder that a run can reach. Names are bytes: a run may use some that are not text.
  */
 
-/** Milliseconds after which the rest of a graveyard is left for another time: something may be adding to it. */
+/**
+ * Milliseconds after which the rest of a graveyard is left for another time, as something may be adding
+ * to it.
+ */
 const LIMIT_MS = 60_000;
-/** Linux: a handle on a file of any kind that needs no right to it; Node has no name for it. */
+/** Linux flag that opens a file of any kind without any permission for it; Node has no name for it. */
 const O_PATH = 0o10000000;
 
 /**
- * Moves a file, a symlink or a folder to a graveyard, whatever permissions a run has taken from it.
+ * Moves a file, a symlink or a folder to a graveyard, whatever permissions a run has removed from it.
  *
- * @param graveyard in the same file system, out of reach of runs; made if need be
- * @returns where it is now; undefined where there was nothing
+ * @param graveyard in the same file system, out of reach of runs; created if necessary
+ * @returns its new path; undefined when there was nothing
  */
 export async function bury(path: string | Buffer, graveyard: string): Promise<string | undefined> {
   await makeFolder(graveyard, 0o700);
@@ -32,14 +35,14 @@ export async function bury(path: string | Buffer, graveyard: string): Promise<st
     await rename(path, grave);
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return undefined;
-    // A folder that may not be written to cannot be put into another one.
+    // A folder without write permission cannot be moved into another one.
     await permit(path);
     await rename(path, grave);
   }
   return grave;
 }
 
-/** Removes a graveyard with everything in it; what would take too long stays for the next time. */
+/** Removes a graveyard with everything in it; a rest that would take too long stays for the next time. */
 export async function clearGraveyard(graveyard: string): Promise<void> {
   const deadline = performance.now() + LIMIT_MS;
   for (
@@ -81,7 +84,7 @@ async function takeOut(path: Buffer, graveyard: string): Promise<void> {
   }
 }
 
-/** Gives us all rights to a folder; where a symlink has taken its place, nothing is changed. */
+/** Gives us all permissions for a folder; when a symlink has taken its place, nothing is changed. */
 async function permit(path: string | Buffer): Promise<void> {
   const { O_RDONLY, O_NOFOLLOW, O_DIRECTORY } = constants;
   const onLinux = process.platform === 'linux';

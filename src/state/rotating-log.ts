@@ -1,9 +1,9 @@
 import { closeSync, fstatSync, ftruncateSync, openSync, renameSync, writeSync } from 'node:fs';
 
 export interface RotationLimits {
-  /** Bytes after which a new file is begun. */
+  /** Bytes after which a new file is started. */
   size: number;
-  /** How many files there are at most, the newest included. */
+  /** Maximum number of files, including the newest. */
   files: number;
   /** The first line of each file. */
   head?: () => string;
@@ -11,14 +11,14 @@ export interface RotationLimits {
 
 export const LOG_LIMITS: RotationLimits = { size: 10 * 1024 * 1024, files: 5 };
 
-/** The n-th file of a log, 0 being the one that is written to. */
+/** Returns the n-th file of a log; 0 is the one that is written to. */
 export function logFile(path: string, n: number): string {
   return n === 0 ? path : `${path}.${String(n)}`;
 }
 
 /**
- * A log file that is appended to, and begun anew when it is full: `log` becomes `log.1`, that
- * becomes `log.2`, and the oldest goes. Only one process may write to it.
+ * A log file that is appended to, and replaced by a new one when it is full: `log` becomes `log.1`, that
+ * becomes `log.2`, and the oldest is removed. Only one process may write to it.
  *
  * Nothing depends on a log: a line that cannot be written is lost, and the next one tries again.
  */
@@ -27,9 +27,9 @@ export class RotatingLog {
   readonly #limits: RotationLimits;
   #file: number | undefined;
   #size = 0;
-  /** A terminal, a pipe or a device has no size to speak of. */
+  /** Whether the file rotates: a terminal, a pipe or a device has no meaningful size. */
   #rotates = false;
-  /** Whether a line was written only in part: then the next one begins a line of its own. */
+  /** Whether a line was written only in part: then the next one starts a new line. */
   #torn = false;
 
   /** @throws Error when the file cannot be opened */
@@ -51,7 +51,7 @@ export class RotatingLog {
       this.#size += written;
       this.#torn = written < bytes.length;
     } catch {
-      // A full disk, or a folder that went away.
+      // The disk is full, or the folder was removed.
       this.close();
     }
   }
@@ -62,7 +62,7 @@ export class RotatingLog {
     try {
       if (file !== undefined) closeSync(file);
     } catch {
-      // What could not be written is lost.
+      // Data that could not be written is lost.
     }
   }
 
@@ -75,7 +75,7 @@ export class RotatingLog {
     if (head !== undefined) this.#begin(this.#file, Buffer.from(head));
   }
 
-  /** Without all of its head, nobody could read the file. */
+  /** Writes the head, all or nothing: without all of it, nobody could read the file. */
   #begin(file: number, head: Buffer): void {
     try {
       this.#size = writeSync(file, head);

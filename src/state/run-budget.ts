@@ -3,8 +3,8 @@ import { Rows } from '../store/rows.ts';
 const HOUR_MS = 3_600_000;
 
 /**
- * When each tier's CLI was started during the last hour, against `max_runs_per_hour`: a guard that
- * no message can talk its way around. It is kept on disk, so that a restart does not reset it.
+ * The starts of each tier's CLI during the last hour, for `max_runs_per_hour`: a guard that no message
+ * can circumvent. It is kept on disk, so that a restart does not reset it.
  */
 export class RunBudget {
   readonly #rows: Rows<{ id: string; starts: number[] }>;
@@ -15,10 +15,10 @@ export class RunBudget {
   }
 
   /**
-   * When the next run of a tier may start; undefined when it may start now.
+   * Returns the time when the next run of a tier may start; undefined when it may start now.
    *
-   * @param now milliseconds since the epoch. A start that lies in the future, after the clock was
-   *   set back, does not count
+   * @param now milliseconds since the epoch. A start that lies in the future, after the clock was set
+   *   back, does not count
    */
   async nextStart(
     actor: string,
@@ -36,7 +36,7 @@ export class RunBudget {
     return this.#change(actor, tier, (starts) => [...lately(starts, now), now]);
   }
 
-  /** Takes a start back after which no CLI was run. */
+  /** Removes a start after which no CLI was run. */
   takeBack(actor: string, tier: string, at: number): Promise<void> {
     return this.#change(actor, tier, (starts) =>
       starts.toSpliced(starts.lastIndexOf(at), starts.includes(at) ? 1 : 0),

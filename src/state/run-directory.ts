@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { makeFolder } from '../folder.ts';
 import { bury, clearGraveyard } from './removal.ts';
 
-/** The directory of a run below `<state>/run`: short, because a socket is in it. */
+/** Returns the directory of a run below `<state>/run`, whose name is short because a socket is in it. */
 export function runDirectory(folder: string, id: string): string {
   return join(folder, id.slice(-10));
 }
 
-/** Makes the directory of a run, with its drop folder and the files of its batch. */
+/** Creates the directory of a run, with its drop folder and the files of its batch. */
 export async function makeRunDirectory(
   folder: string,
   id: string,
@@ -21,7 +21,7 @@ export async function makeRunDirectory(
   return dir;
 }
 
-/** Puts what a turn begins with into the directory of its run or session. */
+/** Writes the input of a turn into the directory of its run or session. */
 export async function layBatch(
   dir: string,
   batch: readonly { name: string; content: string }[],
@@ -31,12 +31,12 @@ export async function layBatch(
     await writeFile(join(dir, 'batch', name), content, { mode: 0o600, flag: 'wx' });
 }
 
-/** The end of the name of the folder in which the directory of a run is removed. */
+/** Suffix of the folder in which the directory of a run is removed. */
 export const GONE = '.gone';
-/** The end of the name of the folder to which a drop folder is moved when its run has ended. */
+/** Suffix of the folder to which a drop folder is moved when its run has ended. */
 export const SEALED = '.drops';
 
-/** Removes the directory of a run, or what a removal that was cut short has left of one. */
+/** Removes the directory of a run, or the rest of one whose removal was interrupted. */
 export async function removeRunDirectory(dir: string): Promise<void> {
   const gone = dir.endsWith(GONE) ? dir : `${dir}${GONE}`;
   try {
@@ -50,11 +50,11 @@ export async function removeRunDirectory(dir: string): Promise<void> {
   }
 }
 
-/** The directories that runs have left. */
+/** Lists the directories that runs have left. */
 export async function runDirectories(folder: string): Promise<string[]> {
   return (await readdir(folder).catch(() => [])).map((name) => join(folder, name));
 }
 
-/** What a process is told that outlives its run, or that cannot see the run's directory. */
+/** Message for a process that outlives its run, or that cannot see the run's directory. */
 export const RUN_HAS_ENDED =
   'the run has ended: its directory, CROSSTALK_RUN_DIR, is gone, and nothing of this was done; say it before the run ends, and let a sandbox see that directory';

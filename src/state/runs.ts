@@ -13,36 +13,36 @@ import { Rows } from '../store/rows.ts';
 import { identify, isAlive, type ProcessIdentity } from './process-identity.ts';
 import { statePaths } from './state-paths.ts';
 
-/** A CLI run under way, so that a dispatcher that starts after a crash can end what is left of it. */
+/** A running CLI, recorded so that a dispatcher that starts after a crash can end its remains. */
 export interface RunRecord extends CountedFor {
   /** The dispatch id, a ULID. */
   id: string;
   actor: string;
-  /** The host's alias; absent in what 6.0 has written. */
+  /** The host's alias; absent in records of 6.0. */
   host?: string;
   channel: string;
   messages: string[];
-  /** The commit the messages were read at; absent in what earlier versions have written. */
+  /** The commit at which the messages were read; absent in records of earlier versions. */
   tip?: string;
-  /** The folder in which it works; absent in what 6.0 has written. */
+  /** The folder in which it works; absent in records of 6.0. */
   workdir?: string;
-  /** What its line in the ledger needs; absent in what earlier versions have written. */
+  /** The tier, for its line in the ledger; absent in records of earlier versions. */
   tier?: string;
   /** The known agent CLI whose output is read for its usage. */
   agent?: string;
   /** The first message of the thread. */
   thread?: MessageRef;
-  /** The time of its start, in ISO form. */
+  /** Time of its start, ISO 8601 UTC. */
   since?: string;
-  /** Whether it goes on with a session; absent where its tier keeps none. */
+  /** Whether it continues a session; absent when its tier keeps none. */
   session?: SessionKind;
-  /** What its session used before, if its CLI states only what it used in all. */
+  /** Earlier usage of its session, if its CLI reports only the total. */
   before?: Usage;
-  /** The session whose directory it works with, where its process is kept. */
+  /** The session whose directory it uses, when its process is kept. */
   desk?: string;
-  /** Which of its messages it was given while it was under way. */
+  /** Those of its messages that it received while it was running. */
   steered?: Steered[];
-  /** What it may use at most; absent where no budget was in force. */
+  /** The amount reserved for it; absent when no budget was in force. */
   handed?: Handed;
   /** The leader of the CLI's process group. */
   process: ProcessIdentity;
@@ -50,24 +50,23 @@ export interface RunRecord extends CountedFor {
 
 const RUN_ID = /^[0-9A-HJKMNP-TV-Z]{26}$/;
 
-/** The runs of one machine, and the messages each has sent so far. */
+/** The runs of one machine, and the messages that each has sent so far. */
 export class Runs {
   readonly #folder: string;
   readonly #records: Rows<RunRecord>;
 
-  /** @param root the state directory; what runs print and send is in a folder of it */
+  /** @param root the state directory; a folder of it holds the output and the sent messages of runs */
   constructor(root: string) {
     this.#folder = statePaths(root).runs;
     this.#records = new Rows(root, 'run');
   }
 
   /**
-   * Records a run before its CLI gets to work.
+   * Records a run before its CLI starts working.
    *
    * @param pid the pid of the leader of its process group
    * @returns that process
-   * @throws Error when the disk would not take what the CLI is going to say: it would be paid in
-   *   vain
+   * @throws Error when the disk has no room for the CLI's output, which would be paid for in vain
    */
   async begin(run: Omit<RunRecord, 'process'>, pid: number): Promise<ProcessIdentity> {
     await makeFolder(this.#folder, 0o700);
@@ -80,7 +79,10 @@ export class Runs {
     return process;
   }
 
-  /** Notes which messages a run has now, and which it was given while it was under way; none that has no record. */
+  /**
+   * Updates the messages of a run, and those that it received while it was running; does nothing for a
+   * run without a record.
+   */
   async note(
     { id, messages, tip }: Pick<RunRecord, 'id' | 'messages'> & { tip: string },
     steered: readonly Steered[],
@@ -98,24 +100,24 @@ export class Runs {
     await rm(this.outputPath(id), { force: true });
   }
 
-  /** The run whose directory has this name; see {@link runDirectory}. */
+  /** Returns the run whose directory has this name; see {@link runDirectory}. */
   async ofDirectory(name: string): Promise<RunRecord | undefined> {
     const runs = await this.#records.all();
     return runs.find(({ id }) => id.endsWith(name)) ?? runs.find((run) => run.desk?.endsWith(name));
   }
 
-  /** Whether a run is on record: it is under way, or its dispatcher died. */
+  /** Whether a run is on record: it is running, or its dispatcher died. */
   has(id: string): Promise<boolean> {
     return this.#records.has(id);
   }
 
-  /** Runs that a dead dispatcher left behind, and whether their process still goes on. */
+  /** Lists the runs that a dead dispatcher left behind, and whether their process still runs. */
   async leftovers(): Promise<(RunRecord & { alive: boolean })[]> {
     const runs = await this.#records.all();
     return Promise.all(runs.map(async (run) => ({ ...run, alive: await isAlive(run.process) })));
   }
 
-  /** Notes that a message was written during a run; called by `send` before it is published. */
+  /** Records a message that was written during a run; called by `send` before it is published. */
   async noteSent(id: string, channel: string, { relPath, message }: Located): Promise<void> {
     if (!RUN_ID.test(id)) return;
     await makeFolder(this.#folder, 0o700);
@@ -124,7 +126,7 @@ export class Runs {
     await appendFile(this.#sentPath(id), `${line}\n`, { mode: 0o600 });
   }
 
-  /** What was sent during a run, without text: the channels' ids and the messages. */
+  /** Returns the messages sent during a run, without text, with the ids of their channels. */
   async sent(id: string): Promise<[channel: string, located: Located][]> {
     try {
       const text = await readFile(this.#sentPath(id), 'utf8');
@@ -135,7 +137,7 @@ export class Runs {
     }
   }
 
-  /** Where the raw output of a run is kept until its outcome is on record. */
+  /** Returns the file with the raw output of a run, which is kept until its outcome is on record. */
   outputPath(id: string): string {
     return join(this.#folder, `${id}.out`);
   }
@@ -145,7 +147,7 @@ export class Runs {
   }
 }
 
-/** A line that a power cut left incomplete is left out. */
+/** Parses a line; skips one that a power failure left incomplete. */
 function sentIn(line: string): [channel: string, located: Located][] {
   try {
     const { channel, relPath, header } = JSON.parse(line) as Record<string, unknown>;

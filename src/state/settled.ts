@@ -7,26 +7,26 @@ import type { Database } from '../store/sqlite.ts';
 import { Store } from '../store/store.ts';
 import { settledBy, type OutboxEntry } from './outbox-entry.ts';
 
-/** The runs without something that are remembered. */
+/** Maximum number of incomplete runs that are remembered. */
 const MOST = 20_000;
 /** Characters of a key, of six bits each. */
 const KEY = 22;
-/** Deliveries that are looked up in one step. */
+/** Number of deliveries that are looked up in one step. */
 const AT_A_TIME = 1000;
 
-/** A run that lacked messages which are named by those it dealt with. */
+/** A run without messages that those it handled refer to. */
 export interface IncompleteRun {
   actor: string;
   channel: string;
-  /** The messages it dealt with: paths inside the channel. */
+  /** The messages that it handled: paths inside the channel. */
   incomplete: string[];
   /** Paths of files that were not on the bus. */
   lacking: string[];
 }
 
-/** Stored under these names. */
+/** An incomplete run, stored under these names. */
 interface Line extends IncompleteRun {
-  /** What was dealt with again, as far as it lacked the same. */
+  /** Messages that were handled again, and lacked the same files. */
   again?: string[];
 }
 
@@ -36,20 +36,19 @@ interface Delivered extends MessageRef {
 }
 
 /**
- * What is on record of a delivery: that it was met with silence, that it was dealt with again after something that
- * it lacked was back, that it is settled whatever came of it, or that the question was answered. Of a message, for
- * whomever it is: that it was on the bus and was not any more.
+ * A fact on record. Of a delivery: that it was handled without an answer, that it was handled again after
+ * a missing file was back, that it is settled with whatever outcome, or that the question was answered.
+ * Of a message, for any actor: that it was on the bus and was later missing.
  */
 type Fact = 'silent' | 'again' | 'settled' | 'answered' | 'gone';
 
 /**
- * What this machine has settled (protocol.md §5). The bus says it only as long as nobody
- * takes an answer off it, and never of silence; a cursor says it only as long as the history it belongs to is
- * there. It also holds what was dealt with while the question behind it was not on the bus, because the
- * question may come back.
+ * The deliveries that this machine has settled (protocol.md §5). The bus shows this only as long as
+ * nobody removes an answer, and never for deliveries without an answer; a cursor shows it only as long as
+ * its history exists. The record also holds messages that were handled while the question behind them was
+ * not on the bus, because the question may come back.
  *
- * Each fact is a key that only this machine can make, and nothing else: a million take 50 MB, and none is
- * forgotten.
+ * Each fact is only a key that no other machine can make: a million take 50 MB, and none is forgotten.
  */
 export class Settled {
   readonly #store: Store;
@@ -63,7 +62,7 @@ export class Settled {
     this.#incomplete = new Lines(root, 'incomplete', MOST);
   }
 
-  /** Puts on record that an actor is done with messages of a channel, and had nothing to say; durable. */
+  /** Records durably that an actor has finished messages of a channel without an answer. */
   silent(actor: string, channel: string, messages: readonly string[]): Promise<void> {
     return this.#store.write((database) => {
       this.#note(database, 'silent', actor, channel, messages);
@@ -71,14 +70,17 @@ export class Settled {
     });
   }
 
-  /** Puts on record that an actor is done with messages of a channel, whatever came of it; durable. */
+  /** Records durably that an actor has finished messages of a channel, with whatever outcome. */
   done(actor: string, channel: string, messages: readonly string[]): Promise<void> {
     return this.#store.write((database) => {
       this.#note(database, 'settled', actor, channel, messages);
     });
   }
 
-  /** Puts on record what an outbox entry settles and which questions it answers, in the step that takes it out. */
+  /**
+   * Records the deliveries that an outbox entry settles and the questions that it answers, in the step
+   * that removes it.
+   */
   by(database: Database, { delivery, commits }: OutboxEntry): void {
     if (delivery === undefined) return;
     for (const { actor, channel, messages } of settledBy(delivery))
@@ -87,7 +89,7 @@ export class Settled {
       this.#note(database, 'answered', delivery.actor, one.channel, [one.relPath]);
   }
 
-  /** Puts on record that messages are not on the bus any more, by the paths of their files; durable. */
+  /** Records durably that messages are not on the bus any more, by the paths of their files. */
   async gone(paths: readonly string[]): Promise<void> {
     if (paths.length > 0)
       await this.#store.write((database) => {
@@ -95,7 +97,7 @@ export class Settled {
       });
   }
 
-  /** Those of some messages that were once gone: they may have been dealt with before. */
+  /** Returns those of some messages that were once missing, so that they may have been handled before. */
   async back<T extends MessageRef>(messages: readonly T[]): Promise<Set<T>> {
     const byPlace = new Map(
       messages.map((one) => [
@@ -107,12 +109,12 @@ export class Settled {
     return new Set([...byPlace].flatMap(([place, one]) => (found.has(place) ? [one] : [])));
   }
 
-  /** Puts on record that an actor dealt with messages without others that are named; durable. */
+  /** Records durably that an actor handled messages without others that they refer to. */
   lacked(run: IncompleteRun): Promise<void> {
     return this.#incomplete.add([run]);
   }
 
-  /** Puts on record that the actor has dealt with them again, and lacked nothing but this. */
+  /** Records that the actor has handled them again, and lacked nothing but this. */
   again(run: IncompleteRun): Promise<void> {
     const { actor, channel, incomplete } = run;
     return this.#incomplete.add([{ ...run, again: incomplete }], (database) => {
@@ -120,7 +122,7 @@ export class Settled {
     });
   }
 
-  /** What was dealt with while one of these, or anything, was missing, and not again since. */
+  /** Lists the runs that lacked one of these files, or any file, and were not repeated since. */
   async without(paths?: ReadonlySet<string>): Promise<IncompleteRun[]> {
     const found: IncompleteRun[] = [];
     for (const line of await this.#incomplete.all()) {
@@ -135,7 +137,7 @@ export class Settled {
     return found.filter(({ incomplete }) => incomplete.length > 0);
   }
 
-  /** Those of some deliveries of which a fact is on record. */
+  /** Returns those of some deliveries with a fact on record. */
   async of<T extends Delivered>(fact: Fact, deliveries: readonly T[]): Promise<Set<T>> {
     const found = new Set<T>();
     for (let at = 0; at < deliveries.length; at += AT_A_TIME)

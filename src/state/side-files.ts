@@ -9,21 +9,23 @@ import { statePaths } from './state-paths.ts';
 /** Milliseconds after which a side file that no entry names was left by a process that died. */
 const FORGOTTEN_MS = 86_400_000;
 
-/** Bytes of a file that is kept in memory until it is asked for. */
+/** Maximum bytes of a file that is cached in memory. */
 const MOST_KEPT = 2 << 20;
 
-/** The id of an entry, and what it keeps. */
+/** Pattern of a side file's name: the id of an entry, and the digest of the bytes. */
 const NAME = /^(.+)\.([0-9a-f]{64})$/;
 
 /**
- * The bytes of files that wait in the outbox, each beside the entry that names it, so that an entry
- * stays a small text. The order, for a crash between any two steps: side files on disk → entry on
- * disk → push → entry removed → side files removed. A side file without an entry is removed a day
- * later.
+ * The bytes of files that wait in the outbox, each next to the entry that names it, so that an entry
+ * stays a small text. The order, for a crash between any two steps: side files on disk → entry on disk →
+ * push → entry removed → side files removed. A side file without an entry is removed a day later.
  */
 export class SideFiles {
   readonly folder: string;
-  /** The file that was written last: whoever publishes it at once need not read and verify it again. */
+  /**
+   * The file that was written last: a process that publishes it immediately need not read and verify it
+   * again.
+   */
   #last: { path: string; bytes: Uint8Array } | undefined;
 
   /** @param root the state directory */
@@ -31,7 +33,7 @@ export class SideFiles {
     this.folder = join(statePaths(root).outbox, 'files');
   }
 
-  /** Writes the bytes that an entry is going to name; to do it again changes nothing. */
+  /** Writes the bytes that an entry is going to name; repeating this changes nothing. */
   async put(entry: string, sha256: string, bytes: Uint8Array): Promise<void> {
     await mkdir(this.folder, { recursive: true, mode: 0o700 });
     const path = this.#path(entry, sha256);
@@ -40,9 +42,9 @@ export class SideFiles {
   }
 
   /**
-   * The bytes, if they are there and what they should be.
+   * Reads the bytes, if they exist and match their digest.
    *
-   * @param limit bytes that may be read
+   * @param limit maximum bytes to read
    */
   async get(entry: string, sha256: string, limit: number): Promise<Buffer | undefined> {
     let file: FileHandle | undefined;
@@ -65,14 +67,14 @@ export class SideFiles {
     }
   }
 
-  /** Removes all that an entry kept. */
+  /** Removes all files of an entry. */
   async remove(entry: string): Promise<void> {
     this.#last = undefined;
     for (const name of await this.#names())
       if (name.startsWith(`${entry}.`)) await rm(join(this.folder, name), { force: true });
   }
 
-  /** Removes what was left by processes that died before their entry was written. */
+  /** Removes files left by processes that died before their entry was written. */
   async sweep(entries: ReadonlySet<string>, now: Date): Promise<void> {
     for (const name of await this.#names()) {
       if (entries.has(NAME.exec(name)?.[1] ?? '')) continue;
@@ -87,7 +89,7 @@ export class SideFiles {
     return readdir(this.folder).catch(() => []);
   }
 
-  /** @throws CrosstalkError `usage` for an id that is no name of a file */
+  /** @throws CrosstalkError `usage` for an id that is not a name of a file */
   #path(entry: string, sha256: string): string {
     const path = join(this.folder, `${entry}.${sha256}`);
     if (dirname(path) === this.folder && NAME.test(`${entry}.${sha256}`)) return path;
@@ -95,7 +97,7 @@ export class SideFiles {
   }
 }
 
-/** The SHA-256 of some bytes, in lower-case hex. */
+/** Computes the SHA-256 of some bytes, in lower-case hex. */
 export function sha256Of(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex');
 }

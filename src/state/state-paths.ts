@@ -3,73 +3,73 @@ import { basename, extname, join } from 'node:path';
 import { STATE_DATABASE } from '../store/store.ts';
 import type { StateNames } from './place/private.ts';
 
-/** Where each piece of a machine's own state is kept; none of it is ever committed. */
+/** The paths of a machine's own state; none of it is ever committed. */
 export interface StatePaths {
   root: string;
   /** Our own git directory for the clone. */
   git: string;
-  /** What was recorded of the clone's git settings. */
+  /** The record of the clone's git settings. */
   settings: string;
-  /** The database of what this machine knows beside git. */
+  /** The database of everything that this machine knows outside git. */
   database: string;
-  /** Files that wait with messages. */
+  /** Attached files of waiting messages. */
   outbox: string;
-  /** What the database did not take of runs until their dispatcher had to end. */
+  /** Outcomes of runs that the database did not accept before their dispatcher had to end. */
   outcomes: string;
-  /** What runs print and send, until their outcome is on record. */
+  /** Output and sent messages of runs, until their outcome is on record. */
   runs: string;
-  /** What each run used, by month. */
+  /** The usage of each run, by month. */
   ledger: string;
-  /** What runs printed; it may hold secrets. */
+  /** The output of runs; it may contain secrets. */
   transcripts: string;
   approvals: string;
-  /** The keys by which this machine knows the words of names. */
+  /** The keys by which this machine verifies the messages of names. */
   pins: string;
   heartbeat: string;
   /** The search index, derived from git. */
   index: string;
   sessions: string;
-  /** Where the service's dispatcher writes its log; rotated, so there may be more beside it. */
+  /** The log of the service's dispatcher; it is rotated, so there may be more files next to it. */
   log: string;
-  /** What agent CLIs get from the service; it may hold secrets. */
+  /** The environment that agent CLIs receive from the service; it may contain secrets. */
   serviceEnv: string;
-  /** What a chat keeps. */
+  /** The state of a chat. */
   chat: string;
-  /** What was seen by whom. */
+  /** The record of the messages that people have seen. */
   seen: string;
   /** The `crosstalk` of runs, in agent mode (trust.md §3). */
   bin: string;
   /** The `crosstalk` of an operator's sessions. */
   sessionBin: string;
-  /** Where runs work (trust.md §1). */
+  /** The folders in which runs work (trust.md §1). */
   work: string;
   /** The copies of repositories. */
   worktrees: string;
   /** The directories that belong to one run each (trust.md §3). */
   run: string;
-  /**
-   * The name by which the dispatcher's socket is known; `dispatcher/socket/ear.ts` says where it
-   * is.
-   */
+  /** The name of the dispatcher's socket; `dispatcher/socket/ear.ts` determines its path. */
   socket: string;
-  /** For the sockets of shared ssh connections. */
+  /** The sockets of shared ssh connections. */
   connections: string;
 }
 
-/** Room for what ssh adds: /ssh/, a digest of 40 characters, and 17 while it makes the socket. */
+/**
+ * Maximum length of the path, with room for the part that ssh adds: /ssh/, a digest of 40 characters, and
+ * 17 while it makes the socket.
+ */
 const MAX_CONNECTION_FOLDER = 40;
 
-/** Names of what is kept there by modules that know the state directory alone. */
+/** Names of files and folders of modules that know only the state directory. */
 const OTHER_NAMES = [
   ...['clone.json', 'host-file.md', 'state.key'],
   ...['web.html', 'profiles', 'sandbox', 'secrets'],
 ];
-/** Names of what 6.0.0 kept there, besides. */
+/** Names of further files and folders of 6.0.0. */
 const EARLIER_NAMES = ['cursors.json', 'dead-letters', 'git-listing.json'];
-/** The state directories of other clones, for which this one was given too. */
+/** The state directories of other clones for which this one was given too. */
 const CLONES = 'clones';
 
-/** Where all of it is below a state directory. */
+/** Returns all paths below a state directory. */
 export function statePaths(root: string): StatePaths {
   return {
     root,
@@ -95,7 +95,7 @@ export function statePaths(root: string): StatePaths {
     work: join(root, 'work'),
     worktrees: join(root, 'worktrees'),
     run: join(root, 'run'),
-    // Worked out by whoever asks for it: a command that hands its message over need not hash.
+    // Computed on demand: a command that delegates its message need not hash.
     get connections() {
       return Buffer.byteLength(root) <= MAX_CONNECTION_FOLDER
         ? join(root, 'ssh')
@@ -106,8 +106,8 @@ export function statePaths(root: string): StatePaths {
 }
 
 /**
- * What a state directory holds, and nothing else: what has no extension is a folder. This is the only list of
- * it.
+ * Returns the complete list of names in a state directory; a name without extension is a folder. This is
+ * the only such list.
  */
 export function namesOf({
   root,
@@ -129,7 +129,7 @@ export function namesOf({
   };
 }
 
-/** The folder of a state directory in another one, with a short path. */
+/** Returns the folder of a state directory in another one, with a short path. */
 export function shortFolder(parent: string, root: string): string {
   const digest = createHash('sha256').update(root).digest('hex').slice(0, 16);
   return join(parent, `crosstalk-${String(process.getuid?.() ?? 0)}-${digest}`);

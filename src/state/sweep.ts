@@ -7,12 +7,12 @@ import { isAlive, runsFor } from './process-identity.ts';
 const SLACK = 2;
 
 /**
- * Removes what processes that are dead left under a temporary name of `writeDurably`. What cannot be removed, as
- * a folder of such a name, stays: it stops nobody.
+ * Removes files that dead processes left under a temporary name of `writeDurably`. An entry that cannot
+ * be removed, such as a folder of such a name, stays and does no harm.
  */
 export async function sweep(folders: Iterable<string>, now: Date): Promise<void> {
   for (const folder of folders) {
-    // Where another user's symlink leads is nothing of ours.
+    // The target of another user's symlink is not ours.
     if (!(await isOurs(folder))) continue;
     for (const name of await readdir(folder).catch(() => [])) {
       const pid = Number(/\.(\d+)\.\d+\.tmp$/.exec(name)?.[1]);
@@ -28,7 +28,7 @@ async function isOurs(folder: string): Promise<boolean> {
   return found !== undefined && isOwn(found);
 }
 
-/** Whether a file may be written by a process of this number, and not by an earlier one. */
+/** Whether a file may belong to the present process with this id, and not to an earlier one. */
 async function mayWrite(pid: number, path: string, now: Date): Promise<boolean> {
   if (!(await isAlive({ pid, started: '' }))) return false;
   const seconds = await runsFor(pid);

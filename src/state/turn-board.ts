@@ -8,38 +8,38 @@ import { Seal } from '../store/seal.ts';
 import { acquire, isNamed } from './lock.ts';
 
 /**
- * Where those who share a branch see whose turn it is and who waits: a folder, or in a simulation
- * the memory.
+ * The board on which processes that share a branch see the holder of the turn and the waiting ones: a
+ * folder, or in a simulation the memory.
  */
 export interface TurnBoard {
-  /** Whether somebody has the turn: the cheapest look. */
+  /** Whether somebody has the turn: the cheapest check. */
   isTaken: () => Promise<boolean>;
-  /** Makes the board, if there is none yet. */
+  /** Creates the board, unless it exists. */
   open: () => Promise<void>;
-  /** Takes the turn, and gives what ends it; undefined when somebody else has it. */
+  /** Takes the turn, and returns the function that ends it; undefined when somebody else has it. */
   take: () => Promise<(() => Promise<void>) | undefined>;
-  /** The commit that the branch was at after the last turn; undefined when nobody said. */
+  /** The commit that the branch was at after the last turn; undefined when none was recorded. */
   lastTip: () => Promise<string | undefined>;
   setLastTip: (tip: string) => Promise<void>;
-  /** Names of the tickets that wait, the oldest first. */
+  /** Lists the names of the waiting tickets, the oldest first. */
   tickets: () => Promise<string[]>;
-  /** A name for a ticket; older ones come first in order. */
+  /** Returns a name for a ticket; the names of older ones sort first. */
   newTicket: (since: number) => string;
-  /** Leaves a ticket, or leaves it once more, with what its owner would push. */
+  /** Leaves a ticket, or leaves it once more, with its owner's entries to push. */
   leave: (ticket: string, offer: string) => Promise<void>;
-  /** What the owner of a ticket would push; empty when that is not known. */
+  /** Reads the entries that the owner of a ticket would push; empty when they are not known. */
   offer: (ticket: string) => Promise<string>;
-  /** Waits until a ticket is called, but no longer than some milliseconds. */
+  /** Waits until a ticket is called, at most for some milliseconds. */
   called: (ticket: string, longest: number) => Promise<void>;
-  /** Calls a ticket's owner. */
+  /** Notifies a ticket's owner. */
   call: (ticket: string) => Promise<void>;
-  /** Tells a ticket's owner that their entries are on the remote, at a tip. */
+  /** Notifies a ticket's owner that their entries are on the remote, at a tip. */
   tellDone: (ticket: string, tip: string) => Promise<void>;
-  /** The tip that {@link tellDone} has told. */
+  /** Returns the tip of {@link tellDone}. */
   doneAt: (ticket: string) => Promise<string | undefined>;
-  /** Takes a ticket away, with all that was said of it. */
+  /** Removes a ticket, with its other files. */
   forget: (ticket: string) => Promise<void>;
-  /** Takes away what was left before a time, by processes that are dead. */
+  /** Removes tickets older than a time, left by processes that are dead. */
   sweep: (before: number) => Promise<void>;
 }
 
@@ -47,7 +47,7 @@ const DONE = '.done';
 
 let serial = 0;
 
-/** A board in a folder. A ticket is a file there; removing it calls the process that watches it. */
+/** A board in a folder. A ticket is a file there; removing it notifies the process that watches it. */
 export class TurnFolder implements TurnBoard {
   readonly #folder: string;
   readonly #queue: string;
@@ -103,12 +103,12 @@ export class TurnFolder implements TurnBoard {
 
   async offer(ticket: string): Promise<string> {
     const text = await readFile(this.#path(ticket), 'utf8').catch(() => '');
-    // Another process would publish what somebody has laid there.
+    // Only sealed entries count: another process would publish whatever somebody has put there.
     const { offer } = JSON.parse(this.#seal.open(ticket, text) ?? '{}') as { offer?: string };
     return offer ?? '';
   }
 
-  /** Waits until the ticket's file is removed, or for a while. */
+  /** Waits until the ticket's file is removed, or until the timeout. */
   called(ticket: string, longest: number): Promise<void> {
     return new Promise((resolve) => {
       const done = (): void => {
@@ -122,8 +122,7 @@ export class TurnFolder implements TurnBoard {
         watcher = watch(this.#path(ticket), done);
         watcher.on('error', done);
       } catch {
-        // The file is gone already, or the system has no watches: the waiting process looks on its
-        // own.
+        // The file is gone already, or the system has no watches: the waiting process polls.
         done();
       }
     });

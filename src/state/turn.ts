@@ -3,49 +3,52 @@ import type { TurnBoard } from './turn-board.ts';
 /** A turn that was taken. */
 export interface Turn {
   kind: 'turn';
-  /** The commit that the branch was at when the last turn ended; undefined when nobody said. */
+  /** The commit that the branch was at when the last turn ended; undefined when none was recorded. */
   tip: string | undefined;
-  /** What those who wait would push, which may be taken along. */
+  /** Entries of waiting processes, which may be pushed along. */
   waiting: { ticket: string; offer: string }[];
   /**
-   * Ends the turn, and says which commit the branch is at now, if we moved it, and whose entries
-   * were taken along.
+   * Ends the turn, and records the present commit of the branch, if we moved it, and the tickets whose
+   * entries were pushed along.
    */
   end: (tip?: string, taken?: readonly string[]) => Promise<void>;
 }
 
-/** `done`: somebody took our entries along in their turn, and the branch is at `tip` since then. */
+/**
+ * A turn; or `done` when another process pushed our entries in its turn, and the branch is at `tip` since
+ * then.
+ */
 export type Taken = Turn | { kind: 'done'; tip: string };
 
 /** Milliseconds to wait for the turn; after that git arbitrates. */
 const LONGEST_WAIT_MS = 10_000;
 /**
- * A waiting process that is not called looks on its own this often: the one that should call it may
- * have died.
+ * Milliseconds between checks of a waiting process that is not notified: the one that should notify it
+ * may have died.
  */
 const LOOK_MS = 500;
-/** No process waits for so long: an older ticket is left over. */
+/** Milliseconds after which a ticket was abandoned, as no process waits for so long. */
 const ABANDONED_MS = 60_000;
-/** A process that lost a race takes turns for this long. */
+/** Milliseconds for which a process takes turns after it lost a race. */
 const CONTENDED_MS = 30_000;
 
-/** So many of those who wait are taken along. */
+/** Maximum number of waiting entries that are pushed along. */
 const MAX_ALONG = 100;
 
 /**
- * Turns that the clones of one remote on this machine take at pushing (protocol.md §10), so that
- * they do not reject one another. Turns are advisory: nobody waits long, and a process that gets no
- * turn, for whatever reason, goes ahead and lets git arbitrate, which costs a retry at worst.
+ * Turns that the clones of one remote on this machine take at pushing (protocol.md §10), so that they do
+ * not reject one another. Turns are advisory: nobody waits long, and a process that gets no turn, for
+ * whatever reason, goes ahead and lets git arbitrate, which costs a retry at worst.
  *
- * Turns are taken only while others push: after a lost race, or when somebody has the turn at the
- * moment. A lone host pays one look at a file.
+ * Turns are taken only while others push: after a lost race, or when somebody has the turn at the moment.
+ * A lone host pays one check of a file.
  *
- * First come, first served: who has to wait leaves a ticket and watches it; whoever ends a turn
- * removes the oldest, which calls its owner. Sixteen processes that poll would take more of the
- * machine than what they wait for. A ticket says what its owner would push. Whoever has the turn
- * may push that along with their own entries, says so beside the ticket (`.done`), and removes the
- * ticket: then sixteen pushes become one. An owner that was not told, or died, pushes itself, and
- * finds its entries on the remote.
+ * First come, first served: a process that has to wait leaves a ticket and watches it; the end of a turn
+ * removes the oldest, which notifies its owner. Sixteen polling processes would take more of the machine
+ * than the work that they wait for. A ticket contains its owner's entries. The holder of the turn may
+ * push those along with its own entries, records that next to the ticket (`.done`), and removes the
+ * ticket: then sixteen pushes become one. An owner that was not notified pushes its own entries, and
+ * finds them on the remote.
  */
 export class Turns {
   readonly #board: TurnBoard;
@@ -61,15 +64,16 @@ export class Turns {
     this.#now = now;
   }
 
-  /** Says that others push too. */
+  /** Reports that others push too. */
   lostRace(): void {
     this.#contendedUntil = this.#now() + CONTENDED_MS;
   }
 
   /**
-   * The turn, if turns are being taken and it can be had before `signal` is aborted.
+   * Takes the turn, if turns are being taken and it is free before `signal` is aborted.
    *
-   * @param offer what others may take along; asked for only where it has to be waited for
+   * @param offer returns the entries that others may push along; called only when this process has to
+   *   wait
    */
   async take(offer: () => string, signal?: AbortSignal): Promise<Taken | undefined> {
     const board = this.#board;
@@ -92,7 +96,7 @@ export class Turns {
         },
       };
     } catch {
-      // A folder that cannot be written: without turns, as from different machines.
+      // The folder cannot be written: go on without turns, like different machines.
       return undefined;
     }
   }
@@ -114,7 +118,8 @@ export class Turns {
     try {
       for (let waited = 0; waited < LONGEST_WAIT_MS; waited = this.#now() - begun) {
         if (signal?.aborted === true) return undefined;
-        // Under its first name again, if somebody slipped in when it was called: it stays the oldest.
+        // The ticket keeps its first name if another process took the turn when it was called, so it
+        // stays the oldest.
         await board.leave(ticket, text);
         await board.called(ticket, LOOK_MS);
         const tip = await board.doneAt(ticket);
@@ -137,7 +142,7 @@ export class Turns {
     return (await Promise.all(read)).filter(({ offer }) => offer !== '');
   }
 
-  /** Calls the process that has waited longest, and clears away what dead processes have left. */
+  /** Notifies the process that has waited longest, and removes the tickets of dead processes. */
   async #callNext(): Promise<void> {
     await this.#board.sweep(this.#now() - ABANDONED_MS);
     const [oldest] = await this.#board.tickets();

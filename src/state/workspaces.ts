@@ -6,40 +6,37 @@ import { makeFolder } from '../folder.ts';
 import { isRecord, readJson, writeWhole } from './files.ts';
 import { bury, clearGraveyard } from './removal.ts';
 
-/** What a workspace is for, kept beside it. */
+/** The record of a workspace's purpose, kept next to it. */
 export interface WorkspaceRecord {
   actor: string;
   channel: string;
   /** The relPath of the thread's first message. */
   root: string;
-  /** When a run last began or ended in it, ISO 8601 UTC. */
+  /** Last start or end of a run in it, ISO 8601 UTC. */
   used: string;
 }
 
 /** A workspace that exists. */
 export interface Workspace {
-  /** Absolute, without symlinks. */
+  /** Absolute path, without symlinks. */
   dir: string;
   record: WorkspaceRecord;
 }
 
-/** The workspace of sessions with an actor: they belong to no thread. */
+/** Name of the workspace of sessions with an actor, which belong to no thread. */
 const SESSION = 'session';
-/**
- * The end of the name of the folder to which a workspace, or what is removed from one, is moved.
- */
+/** Suffix of the folder to which a workspace, or a removed part of one, is moved. */
 const GONE = '.gone';
 
 /**
- * The folders in which runs work, `<state>/work/<actor>/<thread>/` (trust.md §1): each empty at
- * first, and kept for the thread. The record of a workspace is beside it, out of reach of what
- * works in it.
+ * The folders in which runs work, `<state>/work/<actor>/<thread>/` (trust.md §1): each empty at first,
+ * and kept for the thread. The record of a workspace is next to it, out of reach of the runs in it.
  */
 export class Workspaces {
   readonly #folder: string;
-  /** The workspaces in which a run is at work. */
+  /** The workspaces with an active run. */
   readonly #busy = new Set<string>();
-  /** What must not come between a look and a removal. */
+  /** The last of the operations that must not interleave: a check and its removal. */
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(folder: string) {
@@ -47,16 +44,16 @@ export class Workspaces {
   }
 
   /**
-   * The workspace of an actor and a thread, made if need be and without settings of agent CLIs. It
-   * is the caller's alone until {@link leave}: another run beside it could put settings into it
-   * after they were removed. A run that comes meanwhile gets one of its own, named after it:
+   * Opens the workspace of an actor and a thread, created if necessary and without settings of agent
+   * CLIs. It is the caller's alone until {@link leave}: a concurrent run could put settings into it after
+   * they were removed. A run that starts in the meantime gets one of its own, named after it:
    * `<thread>~2`.
    *
-   * @param suffix of the thread's first message. Whoever writes another message under the same one
-   *   gets another workspace.
-   * @param isSetting names of what is removed
-   * @returns the workspace, and the names of what was removed
-   * @throws CrosstalkError `refused` where something that cannot be removed is in its place
+   * @param suffix of the thread's first message. Another message with the same suffix gets another
+   *   workspace.
+   * @param isSetting whether a name is a setting that must be removed
+   * @returns the workspace, and the removed names
+   * @throws CrosstalkError `refused` when something that cannot be removed is in its place
    */
   open(
     of: Omit<WorkspaceRecord, 'used'>,
@@ -76,12 +73,12 @@ export class Workspaces {
     });
   }
 
-  /** Says that a run has ended in a workspace: another one may begin there. */
+  /** Releases a workspace whose run has ended: another one may start there. */
   leave(dir: string): void {
     this.#busy.delete(dir);
   }
 
-  /** The workspace of sessions with an actor. */
+  /** Opens the workspace of sessions with an actor. */
   async openInteractive(
     actor: string,
     isSetting: (name: string) => boolean,
@@ -89,17 +86,17 @@ export class Workspaces {
     return this.#clean(join(await this.#actorFolder(actor), SESSION), isSetting);
   }
 
-  /** Notes that a run has ended in a workspace. */
+  /** Records the present time as the last use of a workspace. */
   async touch(dir: string, of: Omit<WorkspaceRecord, 'used'>, now: Date): Promise<void> {
     await writeWhole(`${dir}.json`, `${JSON.stringify({ ...of, used: now.toISOString() })}\n`);
   }
 
-  /** The folders that hold workspaces and their records, one for each actor. */
+  /** Lists the folders that hold workspaces and their records, one for each actor. */
   async folders(): Promise<string[]> {
     return (await names(this.#folder)).map((actor) => join(this.#folder, actor));
   }
 
-  /** The workspaces that no run has used since a moment. */
+  /** Lists the workspaces that no run has used since a moment. */
   async unusedSince(moment: Date): Promise<Workspace[]> {
     const found: Workspace[] = [];
     for (const parent of await this.folders()) {
@@ -115,7 +112,7 @@ export class Workspaces {
     return found;
   }
 
-  /** Removes a workspace, unless it was used meanwhile; false then. */
+  /** Removes a workspace; false if it was used in the meantime. */
   async removeUnused({ dir }: Workspace, moment: Date): Promise<boolean> {
     const removed = await this.#alone(async () => {
       const record = await this.#record(`${dir}.json`);
@@ -170,16 +167,13 @@ export class Workspaces {
     if (removed.length === 0) return { dir, removed };
     const gone = `${dir}${GONE}`;
     for (const name of removed) await buried(join(dir, name), gone);
-    // What cannot be removed for good is out of the way, and the next sweep tries again.
+    // Settings that cannot be deleted are out of the way, and the next sweep tries again.
     await clearGraveyard(gone).catch(() => undefined);
     return { dir, removed };
   }
 }
 
-/**
- * Makes a folder that is really a folder, belongs to us, and that nobody else can look into; never
- * follows a symlink.
- */
+/** Makes a real folder that belongs to us, and that nobody else can read; never follows a symlink. */
 async function ownFolder(path: string): Promise<void> {
   const there = await lstat(path).catch(() => undefined);
   if (there !== undefined && !there.isDirectory()) await unlink(path);

@@ -6,7 +6,7 @@ import { makeFolder } from '../folder.ts';
 import { isRecord, readSealed, writeSealed } from './files.ts';
 import { Seal } from '../store/seal.ts';
 
-/** What a copy of a repository is for, and how far it is; kept beside it under these names. */
+/** The record of a copy's purpose and progress; kept next to it under these names. */
 export interface WorktreeRecord {
   actor: string;
   channel: string;
@@ -15,49 +15,49 @@ export interface WorktreeRecord {
   /** The repository that it is a copy of: the absolute path of its folder. */
   source: string;
   branch: string;
-  /** The commit with which the branch began; absent until the copy is made. */
+  /** The commit from which the branch started; absent until the copy is made. */
   base?: string;
-  /** Whether the command that prepares a new copy has ended well. */
+  /** Whether the command that prepares a new copy has succeeded. */
   ready: boolean;
-  /** When a run last began or ended in it, ISO 8601 UTC. */
+  /** Last start or end of a run in it, ISO 8601 UTC. */
   used: string;
-  /** The commit that was fetched into the repository last. */
+  /** The commit that was last fetched into the repository. */
   fetched?: string;
-  /** The commit that was pushed on last. */
+  /** The commit that was last pushed on. */
   pushed?: string;
 }
 
 /** A copy that exists, or is to be made. */
 export interface Worktree {
-  /** Absolute, without symlinks. */
+  /** Absolute path, without symlinks. */
   dir: string;
-  /** `<thread>/<name>`: what people call it. */
+  /** The name for people, `<thread>/<name>`. */
   id: string;
   record: WorktreeRecord;
 }
 
-/** For whom a copy is. */
+/** The thread and actor that need a copy of a repository. */
 export type Wanted = Pick<WorktreeRecord, 'actor' | 'channel' | 'root' | 'source'> & {
   /** The hex suffix of the thread's first message. */
   thread: string;
-  /** What copies of this repository are called. */
+  /** The name for copies of this repository. */
   name: string;
-  /** The branch on which the run should go on, if one of its own is known. */
+  /** The branch that the run should continue, if it has one. */
   preferred?: string | undefined;
 };
 
-/** No thread has more copies of one repository; a hundred runs at once would share nothing. */
+/** Maximum number of copies of one repository for a thread; a hundred concurrent runs would share nothing. */
 const MOST = 100;
 
 /**
- * The copies of repositories, `<state>/worktrees/<thread>/<name>` (work.md). No two runs are at work in one at
- * a time, and no two threads or actors ever share one. The record is beside the copy, out of reach of what
- * works in it.
+ * The copies of repositories, `<state>/worktrees/<thread>/<name>` (work.md). No two runs work in one at a
+ * time, and no two threads or actors ever share one. The record is next to the copy, out of reach of the
+ * runs in it.
  */
 export class Worktrees {
   readonly folder: string;
   readonly #seal: Seal;
-  /** The copies in which a run is at work. */
+  /** The copies with an active run. */
   readonly #busy = new Set<string>();
   #last: Promise<unknown> = Promise.resolve();
 
@@ -67,9 +67,9 @@ export class Worktrees {
   }
 
   /**
-   * The copy of a thread and an actor, which is the caller's alone until {@link leave}: that of the branch
-   * on which the work should go on, else the first one that is free. Its record is written at once, with
-   * `ready: false` for a new one.
+   * Opens the copy of a thread and an actor, which is the caller's alone until {@link leave}: that of the
+   * branch to be continued, else the first free one. Its record is written immediately, with `ready:
+   * false` for a new one.
    */
   open(wanted: Wanted, now: Date): Promise<Worktree> {
     const opened = this.#last.then(() => this.#open(wanted, now));
@@ -92,7 +92,7 @@ export class Worktrees {
       const end = n === 1 ? '' : `-${String(n)}`;
       const dir = join(parent, `${wanted.name}${end}`);
       if ((await this.#record(dir)) !== undefined || this.#busy.has(dir)) continue;
-      // Its record was lost, and perhaps nothing else has what is in it.
+      // Its record was lost, and its content may exist nowhere else.
       if (await isThere(dir)) continue;
       const record = { actor, channel, root, source, ready: false, used: now.toISOString() };
       const id = `${thread}/${wanted.name}${end}`;
@@ -103,43 +103,43 @@ export class Worktrees {
     return this.note(tree, { used: now.toISOString() });
   }
 
-  /** Says that a run has ended in a copy: another one may begin there. */
+  /** Releases a copy whose run has ended: another one may start there. */
   leave({ dir }: Pick<Worktree, 'dir'>): void {
     this.#busy.delete(dir);
   }
 
-  /** Keeps runs out of a copy until {@link leave}; false where one is at work. */
+  /** Keeps runs out of a copy until {@link leave}; false when a run works there. */
   claim({ dir }: Pick<Worktree, 'dir'>): boolean {
     if (this.#busy.has(dir)) return false;
     this.#busy.add(dir);
     return true;
   }
 
-  /** Writes down how far a copy is. */
+  /** Records the progress of a copy. */
   async note(tree: Worktree, news: Partial<WorktreeRecord>): Promise<Worktree> {
     const record = { ...tree.record, ...news };
     await writeSealed(`${tree.dir}.json`, record, this.#seal, idOf(tree.dir));
     return { ...tree, record };
   }
 
-  /** When a run last began or ended in a copy, as its record says by now. */
+  /** Reads from the record the last start or end of a run in a copy. */
   async usedAt({ dir }: Pick<Worktree, 'dir'>): Promise<string | undefined> {
     return (await this.#record(dir))?.used;
   }
 
-  /** All copies, by thread and name. */
+  /** Lists all copies, by thread and name. */
   async all(): Promise<Worktree[]> {
     const found: Worktree[] = [];
     for (const thread of (await names(this.folder)).sort()) found.push(...(await this.#in(thread)));
     return found;
   }
 
-  /** The folders in which the records of copies are. */
+  /** Lists the folders with the records of copies. */
   async folders(): Promise<string[]> {
     return (await names(this.folder)).map((thread) => join(this.folder, thread));
   }
 
-  /** Forgets a copy whose files were removed. */
+  /** Removes the record of a copy whose files were removed. */
   async forget({ dir }: Pick<Worktree, 'dir'>): Promise<void> {
     await rm(`${dir}.json`, { force: true });
   }
@@ -157,7 +157,7 @@ export class Worktrees {
     return found;
   }
 
-  /** Whoever writes another message under the suffix of a thread gets copies of their own. */
+  /** Returns the folder name of a thread; another message with the same suffix gets copies of its own. */
   async #threadName({ thread, channel, root }: Wanted): Promise<string> {
     const known = await this.#in(thread);
     const isOther = known.some(({ record }) => record.channel !== channel || record.root !== root);

@@ -6,33 +6,33 @@ import { number, text, type Database } from '../store/sqlite.ts';
 import { Store } from '../store/store.ts';
 import type { OutboxEntry } from './outbox-entry.ts';
 
-/** The files that are remembered. */
+/** Maximum number of files that are remembered. */
 const MOST = 100_000;
-/** Paths that are looked up in one step. */
+/** Number of paths that are looked up in one step. */
 const AT_A_TIME = 1000;
-/** The commits that are remembered of one file. */
+/** Maximum number of commits that are remembered for one file. */
 const MOST_TIPS = 8;
 
-/** What is on record of a file that this machine has written. */
+/** The record of a file that this machine has written. */
 export interface Writing extends Pick<Commit, 'at' | 'author' | 'subject'> {
-  /** Of its content at that time: SHA-256 in base64url. */
+  /** Digest of its content at that time: SHA-256 in base64url. */
   digest: string;
   /** The attached files that it was sent with. */
   blobs: Pick<Blob, 'path' | 'sha256' | 'bytes'>[];
-  /** What was settled by it. */
+  /** The delivery that it settled. */
   delivery?: OutboxEntry['delivery'];
-  /** Commits with which this machine has brought it to the remote, newest first. */
+  /** Commits with which this machine has published it, newest first. */
   tips: string[];
-  /** It waits to be brought there again, or may be there already without a note of it. */
+  /** Whether it waits to be published again, or may have been without a record of that. */
   isQueued?: boolean;
-  /** A person has withdrawn it: it is not published again. */
+  /** Whether a person has withdrawn it, so that it is not published again. */
   withdrawn?: true;
 }
 
 /**
- * Which messages, channels and notes this machine has written itself: runs sign nothing, but a machine knows its
- * own words. A state that was restored from a copy knows by them what was written after that copy was made, and
- * what a rewritten history has lost of them is published again.
+ * The messages, channels and notes that this machine has written itself: runs sign nothing, but a machine
+ * recognises its own files. A state restored from a backup recognises files written after the backup was
+ * made, and files that a rewritten history has lost are published again.
  */
 export class Written {
   readonly #store: Store;
@@ -44,7 +44,7 @@ export class Written {
     this.#seal = new Seal(root, 'written');
   }
 
-  /** Puts the files of an entry on record, in the step that puts it into the outbox. */
+  /** Records the files of an entry, in the step that puts it into the outbox. */
   note(database: Database, { commits, delivery }: OutboxEntry): void {
     const blobs = commits
       .flatMap((commit) => commit.blobs ?? [])
@@ -60,7 +60,7 @@ export class Written {
     database.run(forget, MOST);
   }
 
-  /** Puts on record that the remote has some files with a commit, in the step that takes them out of the outbox. */
+  /** Records that the remote has some files with a commit, in the step that removes them from the outbox. */
   reached(database: Database, paths: readonly string[], tip: string): void {
     this.#change(database, paths, (is) => ({
       ...is,
@@ -69,22 +69,22 @@ export class Written {
     }));
   }
 
-  /** Puts on record that some files are to be published again, in the step that puts them into the outbox. */
+  /** Records that some files are to be published again, in the step that puts them into the outbox. */
   queued(database: Database, paths: Iterable<string>): void {
     this.#change(database, paths, (is) => ({ ...is, isQueued: true }));
   }
 
-  /** Puts on record that some files are not to be published again. */
+  /** Records that some files must not be published again. */
   withdraw(database: Database, paths: readonly string[]): void {
     this.#change(database, paths, (is) => ({ ...is, withdrawn: true }));
   }
 
-  /** Those of some files that are not to be published again. */
+  /** Returns those of some files that must not be published again. */
   withdrawn(database: Database, paths: readonly string[]): Set<string> {
     return new Set(paths.filter((path) => this.#find(database, path)?.is.withdrawn === true));
   }
 
-  /** Paths of files on record that hold a text. */
+  /** Lists the paths on record that contain a text. */
   holding(part: string): Promise<string[]> {
     return this.#store.read((database) =>
       database
@@ -93,7 +93,7 @@ export class Written {
     );
   }
 
-  /** By path in the transport, those of some files that are on record, in the order in which they were written. */
+  /** Returns the records of some files, by path in the transport, in the order in which they were written. */
   async look(paths: readonly string[]): Promise<Map<string, Writing>> {
     const found: { id: number; path: string; is: Writing }[] = [];
     for (let at = 0; at < paths.length; at += AT_A_TIME)
@@ -121,7 +121,7 @@ export class Written {
   }
 }
 
-/** The digest of a content, as {@link Writing} has it. */
+/** Returns the digest of a content, as in {@link Writing}. */
 export function digestOf(content: string): string {
   return createHash('sha256').update(content).digest('base64url');
 }

@@ -9,22 +9,24 @@ export interface Maintained {
   after: number;
 }
 
-/** Git's own figure (`gc.auto`) for when loose objects become too many. */
+/** Number of loose objects that git itself considers too many (`gc.auto`). */
 const MANY_LOOSE = 6700;
-/** And for packs (`gc.autoPackLimit`). */
+/** Number of packs that git itself considers too many (`gc.autoPackLimit`). */
 const MANY_PACKS = 50;
-/** Objects are spread evenly over 256 folders, so a look at some of these is enough. */
+/** Folders that are counted as samples, since objects are spread evenly over 256 folders. */
 const SAMPLES = ['17', '42', '8a', 'd3'];
 const LOCKS = ['index.lock', 'shallow.lock', 'HEAD.lock', 'config.lock', 'packed-refs.lock'];
-/** Packing a large repository takes long; nothing else holds a lock for more than moments. */
+/**
+ * Milliseconds after which a lock is stale: packing a large repository takes long, and nothing else holds
+ * a lock for more than moments.
+ */
 const STALE_MS = 15 * 60_000;
 const PACKING_LIMIT = 600_000;
 
 /**
- * Packs loose objects, and small packs together, when there are many, without being asked: each
- * message adds about ten objects, each busy push a pack, and our git calls never do it in passing.
- * Nothing is deleted that is not in a pack, so objects that nothing refers to stay too. Finding out
- * that there is nothing to do costs a look at some folders.
+ * Packs loose objects, and merges small packs, automatically when there are many: each message adds about
+ * ten objects, each busy push a pack, and our other git calls never pack. Nothing is deleted that is not
+ * in a pack, so unreferenced objects stay too. The check itself only reads some folders.
  *
  * @returns undefined when there was nothing to do
  */
@@ -38,14 +40,12 @@ export async function maintainIfDue({
   if (loose < MANY_LOOSE && packs < MANY_PACKS) return undefined;
   const before = await looseObjects(git);
   const run = (...args: string[]): Promise<unknown> => git.run(args, { timeout: PACKING_LIMIT });
-  // Maintenance that cannot run, for instance because another one is under way, leaves things as
-  // they are.
+  // Maintenance that cannot run, for example because another one is running, leaves everything as it is.
   await run('maintenance', 'run', '--quiet', '--task=loose-objects');
-  // Git would remove the loose objects that it has just packed only the next time.
+  // Without this, git would remove the loose objects just packed only the next time.
   await run('prune-packed', '--quiet');
   if (partial === true) {
-    // In a geometric repack, older versions of git forget which packs hold what the remote
-    // promises.
+    // In a geometric repack, older versions of git forget which packs hold promised objects.
     await run('maintenance', 'run', '--quiet', '--task=incremental-repack');
     await run('multi-pack-index', 'expire');
   } else if (packs >= MANY_PACKS) await run('repack', '-d', '--quiet', '--geometric=2');
@@ -53,8 +53,8 @@ export async function maintainIfDue({
 }
 
 /**
- * Git's lock files that are older than any git process holds one: they are left by a git that was
- * killed. So are those from a time that has not come, as a clock that was ahead leaves them.
+ * Lists git's lock files that are older than any git process holds one, so that they were left by a git
+ * that was killed. Locks dated in the future count too, as a clock that was ahead leaves them.
  */
 export async function staleLocks({ clone, gitDir, branch }: Repository): Promise<string[]> {
   const objects = clone.objectsDir;
@@ -75,7 +75,7 @@ export async function staleLocks({ clone, gitDir, branch }: Repository): Promise
   return ages.flat();
 }
 
-/** How many loose objects there are. */
+/** Counts the loose objects. */
 export async function looseObjects(git: Git): Promise<number> {
   const counted = (await git.must(['count-objects', '-v'])).toString('utf8');
   return Number(/^count: (\d+)$/m.exec(counted)?.[1] ?? '0');

@@ -25,7 +25,7 @@ import {
 } from './objects/tree.ts';
 import type { FileChange } from './objects/walk.ts';
 
-/** What a transport is asked about its commits and trees; nothing here changes anything. */
+/** The queries of a transport about its commits and trees; none of them changes anything. */
 export abstract class Reading {
   abstract readonly objects: Objects;
   protected abstract get repository(): Repository;
@@ -39,9 +39,7 @@ export abstract class Reading {
     return remoteRefOf(this.repository);
   }
 
-  /**
-   * Fetches what a partial clone lacks of these objects, with few fetches; see {@link prefetch}.
-   */
+  /** Fetches those of some objects that a partial clone lacks, with few fetches; see {@link prefetch}. */
   prefetch(oids: readonly string[]): Promise<void> {
     return prefetch(this.repository, oids);
   }
@@ -49,7 +47,7 @@ export abstract class Reading {
   watch(moved: () => void, over: AbortSignal): void {
     watchTracked(this.repository, moved, over);
   }
-  /** Which transport this is, for what is signed in it; see {@link identityOf}. */
+  /** Returns the identity of this transport, which signatures cover; see {@link identityOf}. */
   identity(): Promise<string> {
     return identityOf(this.repository, this.objects);
   }
@@ -57,31 +55,29 @@ export abstract class Reading {
   identityChange(): Promise<SettingChange | undefined> {
     return identityChange(this.repository, this.objects);
   }
-  /** How large attached files may be here, by `git config crosstalk.maxFileBytes`. */
+  /** Size limits of attached files here, by `git config crosstalk.maxFileBytes`. */
   get fileLimits(): FileLimits {
     return fileLimits(this.repository.maxFileBytes);
   }
-  /** Files of a known size at a commit, which a partial clone fetches now; see {@link readBlobs}. */
+  /** Reads files of a known size at a commit, which a partial clone fetches now; see {@link readBlobs}. */
   blobs(commit: string, wanted: ReadonlyMap<string, number>): AsyncGenerator<FoundBlob> {
     const { git } = this.repository;
     return readBlobs(git, this.objects, commit, wanted, (oids) => this.prefetch(oids));
   }
-  /** What the attached files of a commit weigh. */
+  /** Measures the attached files of a commit. */
   weighFiles(commit: string): Promise<Weight> {
     const { git, partial = false } = this.repository;
     return weigh(git, commit, FILES, { isPartial: partial });
   }
-  /** What stands at some paths of a commit, whatever it is. */
+  /** Returns the entries at some paths of a commit, of any type. */
   entriesAt(commit: string, paths: readonly string[]): Promise<Map<string, TreeEntry>> {
     return entriesAt(this.repository.git, this.objects, commit, paths);
   }
-  /**
-   * What differs between two commits where files of a transport can be; see {@link changesBetween}.
-   */
+  /** Lists the differences of two commits in the folders of a transport; see {@link changesBetween}. */
   changes(from: string, to: string, paths: readonly string[] = []): AsyncGenerator<FileChange[]> {
     return changesBetween(this.repository.git, this.objects, from, to, paths, folderUse);
   }
-  /** The entries of folders at a commit: names inside a folder are below its path. */
+  /** Lists the entries of folders at a commit, by their whole paths. */
   async list(commit: string, folders: readonly string[]): Promise<TreeEntry[]> {
     const [only, ...more] = folders;
     const entries =
@@ -90,9 +86,7 @@ export abstract class Reading {
         : undefined;
     return entries ?? listTree(this.repository.git, commit, folders);
   }
-  /**
-   * The files of a transport below a folder at a commit, some at a time; see {@link walkFolder}.
-   */
+  /** Lists the files of a transport below a folder at a commit, some at a time; see {@link walkFolder}. */
   walk(commit: string, folder: string): AsyncGenerator<WalkedEntry[]> {
     return walkFolder(this.repository.git, this.objects, commit, folder, folderUse);
   }
@@ -106,8 +100,7 @@ export abstract class Reading {
   /**
    * Whether `commit` still belongs to the history of `tip`: false after a rewrite.
    *
-   * @throws CrosstalkError `git_failed` when git could not say: a call without an answer does not
-   *   count as "no"
+   * @throws CrosstalkError `git_failed` when git gave no answer, which does not count as "no"
    */
   async isAncestor(commit: string, tip: string): Promise<boolean> {
     if ((await notNear(this.objects, [commit], tip)).length === 0) return true;
@@ -115,7 +108,7 @@ export abstract class Reading {
     const outcome = await this.repository.git.run(args);
     if (outcome.ok) return true;
     if (outcome.code === 1) return false;
-    // The commit is gone, with the history that it was in.
+    // The commit is gone, together with its history.
     if (outcome.code !== null && (await this.objects.read(`${tip}^{commit}`)) !== undefined) {
       if ((await this.objects.read(`${commit}^{commit}`)) === undefined) return false;
     }
@@ -123,9 +116,9 @@ export abstract class Reading {
   }
 
   /**
-   * Those of some commits that do not belong to the history of `tip`, without those from which
-   * another of them goes on, since the later one tells more of what was there. It takes one process
-   * where all of them belong to it.
+   * Returns those of some commits that do not belong to the history of `tip`, without ancestors of
+   * another of them, since the later one shows more of what was there. It takes one process when all of
+   * them belong to it.
    */
   async outside(commits: readonly string[], tip: string): Promise<string[]> {
     const asked = await notNear(this.objects, [...new Set(commits)], tip);
@@ -145,19 +138,19 @@ export abstract class Reading {
   }
 
   /**
-   * How the branch has moved since a position in its log, as any process of this machine has seen it, since
-   * commands fetch too; the new position is returned as well.
+   * Returns the moves of the branch since a position in its log, made by any process of this machine,
+   * since commands fetch too; and the new position.
    */
   movesSince(place?: LogPlace): Promise<{ moves: RefMove[]; place: LogPlace }> {
     const { gitDir, branch } = this.repository;
     return movesSince(join(gitDir, 'logs', 'refs', 'remotes', 'origin', branch), place);
   }
 
-  /** What a git command prints in this repository, trimmed; for looking at the repository. */
+  /** Runs a git command that inspects this repository, and returns its trimmed output. */
   async git(args: readonly string[]): Promise<string> {
     return (await this.repository.git.must(args)).toString('utf8').trim();
   }
-  /** Lock files of git that no process can hold any more. */
+  /** Lists lock files of git that no process can hold any more. */
   staleLocks(): Promise<string[]> {
     return staleLocks(this.repository);
   }
@@ -165,7 +158,7 @@ export abstract class Reading {
     return looseObjects(this.repository.git);
   }
 
-  /** The commit from which two histories went apart; see {@link mergeBase}. */
+  /** Finds the commit from which two histories diverged; see {@link mergeBase}. */
   mergeBase(one: string, other: string): Promise<string | undefined> {
     return mergeBase(this.repository.git, one, other);
   }
@@ -179,7 +172,7 @@ export abstract class Reading {
   }
 
   /**
-   * Those of some paths that exist at a commit, whether their content can be read or not.
+   * Returns those of some paths that exist at a commit, whether their content can be read or not.
    *
    * @throws CrosstalkError `git_failed` when a folder on the way to one cannot be read
    */

@@ -29,20 +29,23 @@ import { setInClone } from './checkout/sparse.ts';
 import { Reading } from './reading.ts';
 import type { TreeEntry } from './objects/tree.ts';
 
-/** `mended`: how many damaged objects of the clone were removed, to come again from the remote. */
+/**
+ * The outcome of a fetch; `mended` is the number of damaged objects of the clone that were removed, to be
+ * fetched again.
+ */
 export type Refreshed = { tip: string | undefined; mended?: number } & (
   { ok: true } | { ok: false; failure: Failure }
 );
 
 /**
- * A transport as git sees it: reads from the object store, writes commits on the bus's tip.
- * Knows nothing of messages. Errors are `CrosstalkError`s with code `git_failed`.
+ * A transport at the level of git: it reads from the object store and writes commits on the bus's tip. It
+ * does not know messages. Errors are `CrosstalkError`s with code `git_failed`.
  */
 export class Transport extends Reading {
   override readonly objects: Objects;
   #repository: Repository;
   readonly #opening: OpenOptions;
-  /** What tells whether a change was accepted since, by this process or another one. */
+  /** A stamp that shows whether a change was accepted since, by this process or another one. */
   #accepted: string;
 
   private constructor(
@@ -86,11 +89,11 @@ export class Transport extends Reading {
   get origin(): string | undefined {
     return this.#repository.origin;
   }
-  /** What the remote should be asked for at most; undefined without a limit. */
+  /** Limits for requests to the remote; undefined without a limit. */
   get limits(): RemoteLimits | undefined {
     return this.#repository.limits;
   }
-  /** What the transport is called in the names of services: clones of one remote share it. */
+  /** Name of the transport in the names of services: clones of one remote share it. */
   get id(): string {
     const { dir, origin } = this.#repository;
     return transportId({ dir, ...(origin !== undefined && { origin }) });
@@ -98,7 +101,7 @@ export class Transport extends Reading {
   get branch(): string {
     return this.#repository.branch;
   }
-  /** What `git config crosstalk.from`, `.channel` and so on say, of the clone or of the user. */
+  /** Values of `git config crosstalk.from`, `.channel` and so on, of the clone or of the user. */
   get defaults(): CloneDefaults {
     return this.#repository;
   }
@@ -108,14 +111,12 @@ export class Transport extends Reading {
     return { processes: this.#repository.git.started, reads, bytes };
   }
 
-  /** The bus's tip as known here, without asking the remote; undefined in an empty transport. */
+  /** Returns the bus's tip as known here, without asking the remote; undefined in an empty transport. */
   tip(): Promise<string | undefined> {
     return knownTip(this.#repository, this.objects);
   }
 
-  /**
-   * Asks for news. A remote without any branch gets what this clone has, which was solo before.
-   */
+  /** Fetches the bus. A remote without any branch receives the commits of this clone, which was solo before. */
   async refresh(signal?: AbortSignal): Promise<Refreshed> {
     await this.reread();
     if (this.#repository.origin === undefined) return { ok: true, tip: await this.tip() };
@@ -133,7 +134,7 @@ export class Transport extends Reading {
     return { ok: true, tip };
   }
 
-  /** Puts entries of commits on the bus with one push; see {@link publish}. */
+  /** Publishes entries of commits with one push; see {@link publish}. */
   async publish(entries: Entries, options: PublishOptions = {}): Promise<Published> {
     const upstream = upstreamOf(this.#repository, this.objects);
     const { bytesOf = () => Promise.resolve(undefined) } = options;
@@ -141,7 +142,7 @@ export class Transport extends Reading {
     return publish(upstream, named, options);
   }
 
-  /** Archiving what is old; see {@link Epochs}. */
+  /** Epochs of the transport, for archiving; see {@link Epochs}. */
   get epochs(): Epochs {
     return new Epochs(this.#repository, this.objects);
   }
@@ -152,12 +153,12 @@ export class Transport extends Reading {
     await this.reread();
   }
 
-  /** What the clone's configuration says otherwise than recorded; see {@link SettingChange}. */
+  /** Returns the settings of the clone that differ from the record; see {@link SettingChange}. */
   async changedSettings(): Promise<SettingChange[]> {
     await this.reread();
     return this.#repository.changes;
   }
-  /** Puts these changes, and exactly what they propose, in force. */
+  /** Puts these changes in force, exactly as proposed. */
   async acceptSettings(changes: readonly SettingChange[]): Promise<void> {
     if (changes.length === 0) return;
     await acceptChanges(this.#opening, changes);
@@ -173,10 +174,10 @@ export class Transport extends Reading {
   }
 
   /**
-   * Pushes what is known here: `dry` changes nothing, `anew` is for a remote that has no bus, or has it no more; see
-   * {@link pushOver} for one that has another.
+   * Pushes the known tip: `dry` changes nothing, `anew` is for a remote that has no bus, or has lost it;
+   * see {@link pushOver} for one that has another bus.
    *
-   * @returns the failure, if any: `behind` where the remote has it after all
+   * @returns the failure, if any: `behind` when the remote has the bus after all
    */
   async pushTip(how: 'dry' | 'anew' | { over: string }): Promise<Failure | undefined> {
     const tip = await this.tip();
@@ -188,13 +189,13 @@ export class Transport extends Reading {
   /**
    * Fast-forwards the checkout to the bus's tip when that is safe.
    *
-   * @param folders what it shows beside single files; undefined for all that it may
+   * @param folders the folders shown, next to single files; undefined for all that may be shown
    */
   async fastForward(folders: readonly string[] | undefined): Promise<CheckoutState> {
     const tip = await this.tip();
     if (tip === undefined) return { state: 'current' };
     const followed = await follow(this.#repository, this, tip, folders);
-    // The clone was told what its checkout shows: that change is known, and need not be read later.
+    // The clone's configuration was changed for its checkout: that change is ours, and need not be read later.
     await this.reread();
     return followed;
   }
@@ -208,11 +209,11 @@ export class Transport extends Reading {
   get own(): string {
     return this.#opening.own;
   }
-  /** Fetches the bus into a clone that has nothing of it yet; files come when they are read. */
+  /** Fetches the bus into a clone that has nothing of it yet; files are fetched when they are read. */
   bring(): Promise<Failure | undefined> {
     return bring(this.#repository, this.objects);
   }
-  /** Paths of the bus that no checkout shows: nothing of a transport stands there (trust.md §1). */
+  /** Lists paths of the bus that no checkout shows, because they are not of a transport (trust.md §1). */
   async foreignPaths(): Promise<string[]> {
     const tip = await this.tip();
     return tip === undefined ? [] : (await showingOf(this.objects, tip)).foreign;
@@ -226,7 +227,7 @@ export class Transport extends Reading {
     this.objects.close();
   }
 
-  /** Takes into account what was written into the clone's configuration, or accepted, since. */
+  /** Applies what was written into the clone's configuration, or accepted, since it was last read. */
   async reread(): Promise<void> {
     const accepted = await fileStamp(this.#opening.record);
     const stamp = await configStamp(this.#opening.clone);

@@ -37,7 +37,7 @@ export function problem(code: Code, message: string, status = STATUS[code]): Res
   return json({ error: { code, message } } satisfies WebError, status);
 }
 
-/** Thrown where a request is refused with an answer of its own. */
+/** An error that refuses a request with a response of its own. */
 export class Refusal extends Error {
   readonly response: Response;
 
@@ -48,7 +48,7 @@ export class Refusal extends Error {
   }
 }
 
-/** The answer to a request whose operation threw. */
+/** Returns the response to a request whose operation threw. */
 export function problemOf(error: unknown): Response {
   if (error instanceof Refusal) return error.response;
   if (error instanceof TooLarge) return problem('too_large', error.message);
@@ -56,10 +56,10 @@ export function problemOf(error: unknown): Response {
   return problem(code ?? 'internal', reasonOf(error));
 }
 
-/** Room for a message of 1 MiB, of which each byte may take six in JSON, and for the other fields. */
+/** Maximum bytes of a body: a message of 1 MiB, in which each byte may take six in JSON, and the other fields. */
 const MAX_BODY = 6 * 1024 * 1024 + 64 * 1024;
 
-/** Thrown for a body that is too large. */
+/** The error for a body that is too large. */
 class TooLarge extends Error {
   /** @param limit bytes */
   constructor(limit: number) {
@@ -75,16 +75,19 @@ export function hasBody({ headers }: Headed): boolean {
   return headers.has('transfer-encoding') || (headers.get('content-length') ?? '0') !== '0';
 }
 
-/** Refuses a body by the size it announces, before any of it is read. @throws TooLarge */
+/**
+ * Refuses a body by the size it announces, before any of it is read.
+ *
+ * @throws TooLarge
+ */
 export function assertAnnounced({ headers }: Headed, limit = MAX_BODY): void {
   if (Number(headers.get('content-length') ?? '0') > limit) throw new TooLarge(limit);
 }
 
 /**
- * The JSON in the body of a request, of which no more than `limit` bytes are read, whether or not its
- * size was announced.
+ * Reads the JSON in the body of a request, at most `limit` bytes, whether or not its size was announced.
  *
- * @throws CrosstalkError `usage` if it is none
+ * @throws CrosstalkError `usage` for a body that is not JSON
  * @throws TooLarge
  */
 export async function jsonIn(request: Request, limit = MAX_BODY): Promise<unknown> {
@@ -96,14 +99,22 @@ export async function jsonIn(request: Request, limit = MAX_BODY): Promise<unknow
   }
 }
 
-/** The body of a request, of which no more than `limit` bytes are read. @throws TooLarge */
+/**
+ * Reads the body of a request, at most `limit` bytes.
+ *
+ * @throws TooLarge
+ */
 export async function bytesIn(request: Request, limit: number): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   await eachIn(request, limit, (chunk) => chunks.push(chunk));
   return Buffer.concat(chunks);
 }
 
-/** Reads a body piece by piece, and keeps none of it; no more than `limit` bytes. @throws TooLarge */
+/**
+ * Reads a body piece by piece, at most `limit` bytes, without keeping it.
+ *
+ * @throws TooLarge
+ */
 export async function eachIn(
   request: Request,
   limit: number | undefined,

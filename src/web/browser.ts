@@ -3,7 +3,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-/** Starts a program without waiting for it. */
+/** A function that starts a program without waiting for it. */
 export type LaunchProgram = (program: string, argument: string) => Promise<boolean>;
 
 /**

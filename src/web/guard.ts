@@ -4,20 +4,20 @@ import { networkInterfaces } from 'node:os';
 import { CrosstalkError } from '../errors.ts';
 import { shown } from '../protocol/text/result.ts';
 
-/** Where the server listens, as far as it matters for admitting requests. */
+/** The addresses of the server, as far as admitting requests depends on them. */
 export interface Door {
   /** The value of `--host`. */
   host: string;
-  /** The address that it stands for. */
+  /** The address that it resolves to. */
   bound: string;
   port: number;
   /** This machine's name. */
   hostname: string;
-  /** The value of `--public-url`: what a tunnel or proxy shows the server as. */
+  /** The value of `--public-url`: the address under which a tunnel or proxy exposes the server. */
   publicUrl?: URL | undefined;
 }
 
-/** What a request declares about its origin. */
+/** The statement of a request about its origin. */
 export interface Origin {
   host: string | undefined;
   origin: string | undefined;
@@ -29,10 +29,11 @@ export function isLoopback(host: string): boolean {
 }
 
 /**
- * Whether a `Host` header names this server: by where it listens (`own`), or by its public address.
- * A page of another site whose name resolves to this machine (DNS rebinding) cannot send such a
- * header, because its browser sends that site's name. A loopback name with another port than ours
- * belongs to something else on this machine, unless the operator says that it leads here.
+ * Returns the kind of the name by which a `Host` header addresses this server: that of its own socket
+ * (`own`), or its public address; undefined for any other name. A page of another site whose name
+ * resolves to this machine (DNS rebinding) cannot send such a header, because its browser sends that
+ * site's name. A loopback name with another port than ours belongs to another server on this machine,
+ * unless the operator configured it as the public address.
  */
 export function whoseHost(header: string | undefined, door: Door): 'own' | 'public' | undefined {
   const found = /^(\[[0-9a-f:.]+\]|[^:[\]]+)(?::(\d{1,5}))?$/i.exec(header ?? '');
@@ -61,7 +62,7 @@ function defaultPort({ protocol }: URL): number {
   return protocol === 'https:' ? 443 : 80;
 }
 
-/** The port of a public address. */
+/** Returns the port of a public address. */
 export function portOf(url: URL): number {
   return url.port === '' ? defaultPort(url) : Number(url.port);
 }
@@ -87,20 +88,20 @@ export function isOurOrigin(
   return origin === `${isPublic ? (publicUrl?.protocol ?? '') : 'http:'}//${host.toLowerCase()}`;
 }
 
-/** The value of the cookie, which does not reveal the token. */
+/** Returns the value of the cookie, which does not reveal the token. */
 export function cookieOf(token: string): string {
   return createHash('sha256').update(`crosstalk web cookie ${token}`).digest('base64url');
 }
 
-/** Compares in a time that does not depend on where the texts differ. */
+/** Compares two texts in a time that does not depend on the position of a difference. */
 export function isSame(given: string, wanted: string): boolean {
   const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
   return timingSafeEqual(digest(given), digest(wanted));
 }
 
 /**
- * The values of the cookies with a name in a `Cookie` header. There may be several: cookies are not
- * separated by port, so a page of another server on this machine can add some, and put them first.
+ * Returns the values of the cookies with a name in a `Cookie` header. There may be several: cookies are
+ * not separated by port, so a page of another server on this machine can add some, and put them first.
  */
 export function cookiesIn(header: string | undefined, name: string): string[] {
   return (header ?? '').split(';').flatMap((part) => {
@@ -109,13 +110,13 @@ export function cookiesIn(header: string | undefined, name: string): string[] {
   });
 }
 
-/** A path of the page if it is safe to write into HTML; otherwise the path of the start page. */
+/** Returns a path of the page if it is safe to write into HTML; otherwise the path of the start page. */
 export function pagePath(path: string): string {
   return /^(\/([A-Za-z0-9._~-]|%[0-9A-Fa-f]{2})+)+\/?$/.test(path) ? path : '/';
 }
 
 const ANY = new Set(['0.0.0.0', '::']);
-/** The most addresses of this machine that are shown. */
+/** Maximum number of shown addresses of this machine. */
 const SHOWN = 4;
 
 /** Whether a server that listens on this address listens on all addresses of the machine. */
@@ -124,16 +125,16 @@ function isAny(bound: string): boolean {
 }
 
 /**
- * The beginning of the address under which a tunnel or proxy shows the server.
+ * Parses the address under which a tunnel or proxy exposes the server.
  *
  * @param said the value of `--public-url`
- * @throws CrosstalkError `usage` if it is none
+ * @throws CrosstalkError `usage` for an invalid one
  */
 export function publicUrlOf(said: string): URL {
   const url = URL.canParse(said) && !/[\s\\]/.test(said) ? new URL(said) : undefined;
   const isWeb = url?.protocol === 'http:' || url?.protocol === 'https:';
   const name = url?.hostname.replace(/^\[|\]$/g, '') ?? '';
-  // There may be no user, path, query or fragment in it.
+  // A user, path, query or fragment is not allowed.
   if (url?.href === `${url?.origin ?? ''}/` && isWeb && !isAny(name)) return url;
   throw new CrosstalkError(
     'usage',
@@ -142,7 +143,7 @@ export function publicUrlOf(said: string): URL {
 }
 
 /**
- * The addresses at which a browser finds the server, without paths; the first one works on this
+ * Returns the addresses at which a browser finds the server, without paths; the first one works on this
  * machine, or is the public one.
  *
  * @param place `bound`: the address that the server listens on; `own`: those of this machine
@@ -160,7 +161,7 @@ export function openAddresses(place: {
   return names.map((name) => `http://${name.includes(':') ? `[${name}]` : name}:${String(port)}`);
 }
 
-/** The addresses of this machine that others can reach it by, those of IPv4 first. */
+/** Lists the addresses by which others can reach this machine, those of IPv4 first. */
 function ownAddresses(bound: string): string[] {
   const all = Object.values(networkInterfaces()).flatMap((some) => some ?? []);
   const reachable = all.filter(({ internal, address }) => !internal && !/^fe80:/i.test(address));

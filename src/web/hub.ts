@@ -13,24 +13,24 @@ import { status } from '../operations/health/status.ts';
 import type { WebFact, WebRun } from '../api/api.ts';
 import { EventRing } from './ring.ts';
 
-/** Milliseconds between looks at the local tip, for a manual `git fetch`: other news is announced. */
+/** Milliseconds between checks of the local tip, for a manual `git fetch`: other changes are notified. */
 const LOOK_MS = 1000;
 const AFTER_ERROR_MS = 1000;
 /** Milliseconds in which changes are collected for one verdict. */
 const VERDICT_MS = 250;
 const VERDICT_PATIENCE_MS = 500;
 const KEPT_RUNS = 1000;
-/** The most messages that are remembered as having arrived. */
+/** Maximum number of messages that are remembered as having arrived. */
 const KEPT_KEYS = 10_000;
-/** The most items of each list in an event. */
+/** Maximum number of items of each list in an event. */
 const SHOWN = 100;
 
-/** Follows the bus and this machine's state once for all pages, and puts the events into the ring. */
+/** A hub that follows the bus and this machine's state once for all pages, and adds the events to the ring. */
 export class Hub {
   readonly ring: EventRing;
-  /** The streams that are open. */
+  /** The open streams. */
   readonly streams = new Set<AbortController>();
-  /** Runs that were seen to end, oldest first. */
+  /** Runs that ended while the server observed them, oldest first. */
   readonly ended: WebRun[] = [];
   /** The number of runs that ended since the start, by outcome. */
   readonly outcomes = new Map<WebRun['outcome'], number>();
@@ -49,10 +49,7 @@ export class Hub {
     this.ring = new EventRing(epoch);
   }
 
-  /**
-   * Begins to follow; resolves once the current state is known. `done` resolves after the signal is
-   * aborted.
-   */
+  /** Starts to follow; resolves once the current state is known. `done` resolves after the signal is aborted. */
   async start(signal: AbortSignal): Promise<{ done: Promise<void> }> {
     this.tip = await tipOf(this.#context);
     this.#own = await ownState(this.#context);
@@ -85,7 +82,7 @@ export class Hub {
     });
   }
 
-  /** Reports that a message was written here and is safe. */
+  /** Reports that a message was written here and is durable. */
   noteQueued(refs: readonly MessageRef[]): void {
     // A change of the state directory may have reported it already.
     const fresh = refs.filter((ref) => !this.#isKnown(messageKey(ref)));
@@ -124,7 +121,7 @@ export class Hub {
     this.#push('tip', { tip });
   }
 
-  /** The next tip; undefined when it should be looked for again immediately. */
+  /** Waits for the next tip; undefined when it should be looked up again immediately. */
   async #nextTip(signal: AbortSignal): Promise<string | undefined> {
     const patience = new AbortController();
     this.#patience = patience;
@@ -241,16 +238,16 @@ export class Hub {
   }
 }
 
-/** Deletes all but a number of the newest. */
+/** Deletes all but a number of the newest keys. */
 function forget(keys: Set<string>, left: number): void {
   const tooMany = keys.size - left;
   if (tooMany > 0) for (const key of [...keys].slice(0, tooMany)) keys.delete(key);
 }
 
 /**
- * The facts that follow from messages that arrived: this machine's own messages are on the bus, and
- * messages named in `re` were answered, or failed by the notice of another host. A word on the way is
- * no such fact.
+ * Returns the facts that follow from arrived messages: this machine's own messages are on the bus, and
+ * messages named in `re` were answered, or failed by the notice of another host. An interim message is
+ * not an answer.
  *
  * @param sending keys of messages that were written on this machine
  */
@@ -283,7 +280,7 @@ interface OwnStateChange {
 }
 
 /**
- * The facts that follow from a change of this machine's state.
+ * Returns the facts that follow from a change of this machine's state.
  *
  * @param isKnown whether it was already reported that a message is queued, or that it is on the bus
  */
@@ -338,7 +335,7 @@ function factsOfState(
   }
 }
 
-/** Runs of the previous state that no longer exist. */
+/** Returns the runs of the previous state that no longer exist. */
 function goneRuns(before: OwnState, own: OwnState): WebRun[] {
   const still = new Set(own.running.map(({ id }) => id));
   return before.running.filter(({ id }) => !still.has(id));

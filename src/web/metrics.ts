@@ -10,7 +10,7 @@ import { schedulesHere } from '../operations/schedules/list.ts';
 import { namesOfSkills } from '../operations/skills/list.ts';
 import { subscriptionsHere } from '../operations/subscriptions/list.ts';
 
-/** `/metrics`: the data of `/api/now` for Prometheus. */
+/** The metrics at `/metrics`: the data of `/api/now` for Prometheus. */
 export class Metrics {
   readonly #parts: Parts;
   readonly #paths: readonly string[];
@@ -19,7 +19,7 @@ export class Metrics {
   readonly #automation: AutomationMetrics;
   readonly #set: (now: WebNow, bill: readonly TierBill[], deciding: ForAPerson) => void;
 
-  /** @param paths of all routes, as the table has them */
+  /** @param paths of all routes, as in their table */
   constructor(
     { Counter, Gauge: GaugeClass, Registry }: typeof Packages,
     parts: Parts,
@@ -105,7 +105,7 @@ export class Metrics {
     };
   }
 
-  /** Counts an answer. Arbitrary paths count as one route. */
+  /** Counts a response. Unknown paths count as one route. */
   count(method: string, path: string, status: number): void {
     const other = path.startsWith('/api/') ? '/api/' : '/';
     const route = this.#paths.find((template) => isOf(template, path)) ?? other;
@@ -124,7 +124,7 @@ export class Metrics {
   }
 }
 
-/** Whether a path is one of a route's, whatever stands where the route has a parameter. */
+/** Whether a path matches a route, with any value for a parameter. */
 function isOf(template: string, path: string): boolean {
   const [parts, given] = [template.split('/'), path.split('/')];
   return (
@@ -133,19 +133,19 @@ function isOf(template: string, path: string): boolean {
   );
 }
 
-/** Makes a gauge of the registry. */
+/** A function that creates a gauge of the registry. */
 type MakeGauge = <T extends string = never>(
   name: string,
   help: string,
   ...labelNames: T[]
 ) => Gauge<T>;
 
-/** As what messages are counted whose subscription or skill is not there; anybody may name any. */
+/** Label of messages whose subscription or skill does not exist, as anybody may name any. */
 const OTHER = '(other)';
 
 /**
- * The figures of what starts work by itself. Names that messages claim are labels only where there is such a file,
- * so that a pusher cannot make any number of series.
+ * Metrics of the items that start work automatically. Names in messages become labels only if such a file
+ * exists, so that a pusher cannot create any number of series.
  */
 class AutomationMetrics {
   readonly #parts: Parts;
@@ -188,7 +188,7 @@ class AutomationMetrics {
     this.#broken = gauge('broken_files', 'Files of operators that cannot be read.', 'kind');
   }
 
-  /** Brings all of them up to date. */
+  /** Updates all of them. */
   async set(): Promise<void> {
     const { context, recent, eventCounts } = this.#parts;
     const [{ traces }, schedules, { subscriptions }, skills, broken] = await Promise.all([

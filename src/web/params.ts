@@ -5,12 +5,12 @@ import { parseSince } from '../protocol/text/times.ts';
 import type { WebFile, WebDecideRequest, WebSendRequest, WebUpload } from '../api/api.ts';
 import { isSha256 } from '../protocol/attached.ts';
 
-/** A kind of parameter: what docs/openapi.json says of it, and how it is read. */
+/** A kind of parameter: its description in docs/openapi.json, and its parser. */
 interface Parameter {
-  /** A piece of JSON schema. */
+  /** A part of a JSON schema. */
   schema: { type: 'string'; format?: 'date-time' } | ({ type: 'integer' } & Bounds);
   required?: true;
-  /** Given when it is neither in the path nor in the query. */
+  /** Set when it is neither in the path nor in the query. */
   in?: 'header';
   /** @throws CrosstalkError `usage` for any other value */
   read: (said: string | undefined, name: string, now: () => Date) => unknown;
@@ -25,7 +25,7 @@ interface Bounds {
   default?: number;
 }
 
-/** Any text, which may be empty. */
+/** A parameter with any text, which may be empty. */
 export const text = {
   schema: { type: 'string' },
   read: (said: string | undefined) => said,
@@ -33,7 +33,7 @@ export const text = {
 
 export const header = { ...text, in: 'header' } as const satisfies Parameter;
 
-/** A text that must be given. */
+/** A parameter whose text must be given. */
 export const needed = {
   schema: { type: 'string' },
   required: true,
@@ -43,14 +43,14 @@ export const needed = {
   },
 } as const satisfies Parameter;
 
-/** A part of the path, which is there when the route is. */
+/** A part of the path, which every request to the route has. */
 export const part = {
   schema: { type: 'string' },
   required: true,
   read: (said = '') => said,
 } as const satisfies Parameter;
 
-/** A time as a browser writes it. */
+/** A time in the format of browsers. */
 export const time = {
   schema: { type: 'string', format: 'date-time' },
   read(said = '', name: string): Date | undefined {
@@ -64,7 +64,7 @@ export const time = {
   },
 } as const satisfies Parameter;
 
-/** One of some words. */
+/** Creates a parameter with a fixed set of values. */
 export function oneOf<W extends string>(words: readonly W[]) {
   return {
     schema: { type: 'string' },
@@ -80,7 +80,7 @@ export function oneOf<W extends string>(words: readonly W[]) {
   } as const satisfies Parameter;
 }
 
-/** A moment as people write it for `--since`. */
+/** A moment in the format of `--since`. */
 export const moment = {
   schema: { type: 'string' },
   read(said = '', name: string, now: () => Date): Date | undefined {
@@ -104,7 +104,7 @@ export const sender = {
   },
 } as const satisfies Parameter;
 
-/** A whole number. */
+/** Creates a parameter with a whole number. */
 export function whole<const B extends Bounds>(
   bounds: B,
 ): {
@@ -127,7 +127,7 @@ export function whole<const B extends Bounds>(
   return { schema: { type: 'integer', ...bounds }, read: read as never };
 }
 
-/** A message's place in its channel. */
+/** The path of a message in its channel. */
 export const relPath = {
   schema: { type: 'string' },
   read(said = '', name: string): string | undefined {
@@ -140,7 +140,11 @@ export const relPath = {
   },
 } as const satisfies Parameter;
 
-/** The only one of these that was given. @throws CrosstalkError `usage` for several */
+/**
+ * Returns the only one of these that was given.
+ *
+ * @throws CrosstalkError `usage` for several
+ */
 export function only<K extends string>(given: readonly K[]): K | undefined {
   if (given.length > 1) throw new CrosstalkError('usage', `give only one of ${given.join(', ')}`);
   return given[0];
@@ -161,10 +165,14 @@ const SEND_FIELDS: Readonly<Record<keyof WebSendRequest, true>> = {
   schema: true,
 };
 
-/** The fields that are no text. */
+/** The fields that are not text. */
 const LISTS: readonly string[] = ['files', 'options'] satisfies (keyof WebSendRequest)[];
 
-/** The body of a request that sends. @throws CrosstalkError `usage` if it is not one */
+/**
+ * Parses the body of a request that sends.
+ *
+ * @throws CrosstalkError `usage` for an invalid one
+ */
 export function sendRequest(value: unknown): WebSendRequest {
   const fields = Object.entries(typeof value === 'object' && value !== null ? value : {});
   for (const [key, field] of fields) {
@@ -204,20 +212,28 @@ function fileRefs(value: unknown): { sha256: string; name: string }[] {
   });
 }
 
-/** The body of a request that uploads a file. @throws CrosstalkError `usage` if it is not one */
+/**
+ * Parses the body of a request that uploads a file.
+ *
+ * @throws CrosstalkError `usage` for an invalid one
+ */
 export function uploadRequest(value: unknown): WebUpload {
   const { name, base64 } = (typeof value === 'object' && value ? value : {}) as Partial<WebUpload>;
   if (typeof name === 'string' && typeof base64 === 'string') return { name, base64 };
   throw new CrosstalkError('usage', 'the body is no { name, base64 }');
 }
 
-/** A value of JSON that is no text; the inside of one may be too deep to be written again. */
+/** Describes a JSON value that is not text; a nested one may be too deep to be formatted again. */
 function briefly(value: unknown): string {
   if (typeof value !== 'object' || value === null) return shown(value);
   return Array.isArray(value) ? 'a list' : 'an object';
 }
 
-/** The body of a request that decides. @throws CrosstalkError `usage` if it is not one */
+/**
+ * Parses the body of a request that decides.
+ *
+ * @throws CrosstalkError `usage` for an invalid one
+ */
 export function decideRequest(value: unknown): WebDecideRequest {
   const fields = typeof value === 'object' && value !== null ? value : {};
   const { message, decision, note, digest } = fields as Record<string, unknown>;

@@ -8,35 +8,35 @@ import { publish } from '../operations/deliver.ts';
 import { Hub } from './hub.ts';
 import { problem, Refusal, problemOf } from './answers.ts';
 
-/** What the routes use: one of each for the whole server. */
+/** The parts that routes use: one of each for the whole server. */
 export interface Parts {
   context: Context;
-  /** The token that lets in whoever has it. */
+  /** The token that admits a request. */
   token: string;
   hub: Hub;
   recent: Recent;
   now: Shared<WebNow>;
   notes: KeptMemories;
-  /** The sender if nothing else determines it. */
+  /** The default sender. */
   login: string;
   readOnly: boolean;
-  /** Whether whoever is let in may decide on what actors propose (trust.md). */
+  /** Whether admitted users may decide on actors' proposals (trust.md). */
   mayDecide: boolean;
-  /** Current pushes of messages that were sent here. */
+  /** Pushes in progress of messages that were sent here. */
   pushes: Set<Promise<unknown>>;
-  /** Pushes the tasks of events that were told of here. */
+  /** The pusher of the tasks of received events. */
   eventPushes: Gathered;
-  /** What became of those that were told of. */
+  /** Counts of the outcomes of received events. */
   eventCounts: EventCounts;
-  /** How many events may be told of. */
+  /** Limits for received events. */
   webhookLimits: WebhookLimits;
-  /** Bounds how often webhooks wake the dispatcher. */
+  /** The limit for wake-ups of the dispatcher by webhooks. */
   wakes: Wakes;
-  /** Ends the streams. */
+  /** Signal that ends the streams. */
   stop: AbortSignal;
 }
 
-/** Milliseconds for which a look at the whole bus is reused while no event arrives. */
+/** Milliseconds for which an overview of the whole bus is reused while no event arrives. */
 const LIFETIME_MS = 1000;
 
 export function makeParts(
@@ -60,7 +60,7 @@ export function makeParts(
   const recent = new Recent(rest.context);
   const now = new Shared(
     async () => {
-      // Whatever happens during the look becomes an event after this one.
+      // A change during the computation becomes an event after this one.
       const event_id = hub.ring.id();
       return { ...(await overview(rest.context, recent)), event_id };
     },
@@ -87,8 +87,8 @@ export function makeParts(
 }
 
 /**
- * Pushes one after another: what is added while one is under way leaves together with the next. A push takes
- * along all that is in the outbox.
+ * A queue of pushes, one after another: entries added during one are pushed together with the next. A
+ * push includes everything in the outbox.
  */
 export class Gathered {
   readonly #push: (entry: string) => Promise<unknown>;
@@ -101,12 +101,12 @@ export class Gathered {
     this.#push = push;
   }
 
-  /** How many entries wait for a push to begin. */
+  /** Number of entries that wait for the start of a push. */
   get waiting(): number {
     return this.#waiting;
   }
 
-  /** Resolves when a push that began after this has ended, whatever became of it. */
+  /** Resolves when a push that started after this call has ended, with whatever outcome. */
   add(entry: string): Promise<void> {
     this.#waiting++;
     if (this.#under === undefined) return this.#begin(entry);
@@ -129,8 +129,8 @@ export class Gathered {
 }
 
 /**
- * A costly result that several callers request at the same time: it is computed once for all of
- * them, until an event occurs or it is too old. A failure is not kept.
+ * A cached expensive result that several callers request at the same time: it is computed once for all of
+ * them, until an event occurs or it expires. A failure is not cached.
  */
 class Shared<T> {
   readonly #make: () => Promise<T>;
@@ -161,17 +161,17 @@ class Shared<T> {
   }
 }
 
-/** Events that may be told of in a second. */
+/** Maximum number of events in a second. */
 const MOST_A_SECOND = 100;
-/** Bodies that are read at a time, each up to 1 MiB, of requests whose signature is not known to be good. */
+/** Maximum number of bodies read at a time, each up to 1 MiB, of requests whose signature is not verified yet. */
 const MOST_UNKNOWN = 64;
-/** Milliseconds in which such a body has to be there as a whole. */
+/** Milliseconds until such a body must be complete. */
 const LONGEST_READ_MS = 10_000;
 
 /**
- * Bounds what webhooks may cost. Who shows the token or the secret is known by the header, and who shows
- * a signature only by the body: each kind has a limit of its own, so that strangers, who can send any
- * number of wrong signatures, keep nobody out who shows the secret.
+ * Limits of the cost of webhooks. A request with the token or the secret is verified by its header, and a
+ * signed request only by its body: each kind has a limit of its own, so that strangers, who can send any
+ * number of wrong signatures, cannot block requests with the secret.
  */
 export class WebhookLimits {
   readonly #known: Rate;
@@ -181,7 +181,7 @@ export class WebhookLimits {
 
   /**
    * @param now milliseconds of any clock
-   * @param longest milliseconds that the body of a stranger may take
+   * @param longest milliseconds that a stranger's body may take
    */
   constructor(now: () => number, longest = LONGEST_READ_MS) {
     this.#longest = longest;
@@ -189,14 +189,18 @@ export class WebhookLimits {
     this.#unknown = new Rate(MOST_A_SECOND, now);
   }
 
-  /** Admits a request by its header. @throws Refusal when there are too many */
+  /**
+   * Admits a request that its header has verified.
+   *
+   * @throws Refusal when there are too many
+   */
   known(): void {
     if (!this.#known.take()) throw tooMany();
   }
 
   /**
-   * Reads the body of a request that shows a signature. One that takes too long gives its place back: else a
-   * few slow connections, which cost a stranger nothing, would keep every place for minutes.
+   * Reads the body of a signed request. One that takes too long releases its slot: otherwise a few slow
+   * connections, which cost a stranger nothing, would occupy every slot for minutes.
    *
    * @throws Refusal when there are too many in a second, or at a time, and when the body takes too long
    */
@@ -207,7 +211,7 @@ export class WebhookLimits {
     this.#reading++;
     const { promise: late, end } = this.#limit();
     try {
-      // What is read too late fails when the connection is closed, and is of no interest then.
+      // A late read fails when the connection is closed, and its result is not needed then.
       return await Promise.race([read(), late]);
     } finally {
       end();
@@ -215,7 +219,7 @@ export class WebhookLimits {
     }
   }
 
-  /** A promise that fails after the time that a body may take, unless it is ended before. */
+  /** Returns a promise that rejects after the time limit of a body, unless it is ended before. */
   #limit(): { promise: Promise<never>; end: () => void } {
     const ended = new AbortController();
     const { signal } = ended;
@@ -229,10 +233,10 @@ export class WebhookLimits {
   }
 }
 
-/** The least time between two looks of the dispatcher that webhooks lead to, in milliseconds. */
+/** Minimum milliseconds between two wake-ups of the dispatcher by webhooks. */
 const BETWEEN_WAKES_MS = 1000;
 
-/** Lets webhooks wake the dispatcher once a second: those that come earlier share the next time. */
+/** A limiter for wake-ups of the dispatcher by webhooks, one a second: earlier ones share the next. */
 export class Wakes {
   readonly #now: () => number;
   #last = -Infinity;
@@ -243,7 +247,7 @@ export class Wakes {
     this.#now = now;
   }
 
-  /** @param wake wakes it, and says which process it is */
+  /** @param wake wakes it, and returns its process id */
   once(wake: () => Promise<number>): Promise<number> {
     if (this.#next !== undefined) return this.#next;
     const wait = Math.max(0, this.#last + BETWEEN_WAKES_MS - this.#now());
@@ -278,11 +282,11 @@ function later(what: string, status: number): Refusal {
   return new Refusal(response);
 }
 
-/** Allows so many a second, in any second. */
+/** A limit of events in any second. */
 export class Rate {
   readonly #most: number;
   readonly #now: () => number;
-  /** When the last ones were taken, oldest first; at most {@link #most}. */
+  /** Times of the last events, oldest first; at most {@link #most}. */
   readonly #taken: number[] = [];
 
   /** @param now milliseconds of any clock */
@@ -291,7 +295,7 @@ export class Rate {
     this.#now = now;
   }
 
-  /** Takes one, unless as many were taken within the last second. */
+  /** Counts one event; false when the last second has as many as allowed. */
   take(): boolean {
     const now = this.#now();
     const [oldest] = this.#taken;
@@ -304,7 +308,7 @@ export class Rate {
   }
 }
 
-/** Why an event was refused, by the status of the answer; none of them comes from the request. */
+/** Reasons for refused events, by the status of the response; none of them comes from the request. */
 const REASONS: Readonly<Record<number, string>> = {
   400: 'invalid',
   401: 'unauthorized',
@@ -315,14 +319,14 @@ const REASONS: Readonly<Record<number, string>> = {
   503: 'busy',
 };
 
-/** How often something became of an event; `reason` is empty for what was not refused. */
+/** A count of events by their outcome; `reason` is empty unless they were refused. */
 interface Counted {
   outcome: WebPublishedEvent['state'] | 'refused';
   reason: string;
   count: number;
 }
 
-/** What became of the events that a server was told of since its start. */
+/** Counts of the events that a server received since its start, by outcome. */
 export class EventCounts {
   readonly #counted = new Map<string, Counted>();
 
@@ -330,7 +334,7 @@ export class EventCounts {
     return [...this.#counted.values()];
   }
 
-  /** Counts an event by what came of it. */
+  /** Counts an event by its outcome. */
   async of(publish: () => Promise<WebPublishedEvent>): Promise<WebPublishedEvent> {
     try {
       const published = await publish();

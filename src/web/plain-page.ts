@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 const STYLE =
   ':root{color-scheme:light dark}body{font:1rem/1.5 system-ui,sans-serif;max-width:38rem;margin:12vh auto;padding:0 1rem}h1{font-size:1.25rem}code{font-size:.95em;padding:.1em .3em;border-radius:.25em;background:#8883;overflow-wrap:anywhere}';
 
-/** Nothing but the style above, which is allowed by its hash. */
+/** Policy that allows nothing but the style above, by its hash. */
 const POLICY = [
   "default-src 'none'",
   `style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`,
@@ -12,7 +12,7 @@ const POLICY = [
   "form-action 'none'",
 ].join('; ');
 
-/** A page of our own words; its parts are HTML, so they contain nothing from a request as it came. */
+/** A page of fixed text; its parts are HTML, so they contain no unescaped part of a request. */
 interface PlainPage {
   title: string;
   paragraphs: readonly string[];
@@ -20,7 +20,7 @@ interface PlainPage {
   head?: string;
 }
 
-/** A small page without any script, which loads nothing. */
+/** Returns a small page without any script, which loads nothing. */
 export function page(status: number, { title, paragraphs, head = '' }: PlainPage): Response {
   const text = paragraphs.map((one) => `<p>${one}</p>`).join('');
   const html = `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${title} – Crosstalk</title><style>${STYLE}</style>${head}</head><body><main><h1>${title}</h1>${text}</main></body></html>\n`;

@@ -32,9 +32,9 @@ const USUAL_PAGE = 50;
 const USUAL_INBOX = 10;
 const MOST_BEFORE = 2_147_483_647;
 
-/** The routes that show something. */
+/** The routes that show messages and the state of the bus. */
 export const reading = {
-  /** What this window shows, and what it may do */
+  /** The settings and permissions of this window */
   session: route('GET /api/session', {
     answer: async ({
       parts: { context, hub, now, login, readOnly, mayDecide },
@@ -65,7 +65,7 @@ export const reading = {
    */
   channels: route('GET /api/channels', {
     parameters: {
-      /** whose unread messages are counted (default: the sender of the session) */
+      /** the name whose unread messages are counted (default: the sender of the session) */
       for: sender,
     },
     answer: async ({ get, parts: { context, hub, login } }): Promise<WebChannels> => {
@@ -91,12 +91,12 @@ export const reading = {
   }),
 
   /**
-   * What asks somebody something, then what else came for them, unread first
+   * Messages that ask somebody something, then others for them, unread first
    * @fails 400
    */
   inbox: route('GET /api/inbox', {
     parameters: {
-      /** for whom (default: the sender of the session) */
+      /** the recipient (default: the sender of the session) */
       for: sender,
       /** the maximum number of messages */
       limit: whole({ minimum: 1, maximum: MAX_PAGE, default: USUAL_INBOX }),
@@ -155,10 +155,10 @@ export const reading = {
   }),
 
   /**
-   * A file that a message brings along, verified: to be saved, or a picture to be shown
+   * An attached file of a message, verified: to be saved, or a picture to be shown
    *
-   * What is a picture is decided by the bytes alone: PNG, JPEG, GIF and WebP. Nothing else is ever
-   * shown, whatever it is said to be.
+   * The bytes alone decide whether it is a picture: PNG, JPEG, GIF and WebP. Nothing else is ever shown,
+   * whatever its declared type.
    * @returns The bytes
    * @fails 400 404 409 422
    */
@@ -167,7 +167,7 @@ export const reading = {
     parameters: {
       /** The message: relPath, `<channel>/<relPath>`, or its hex suffix if unique */
       ref: needed,
-      /** which of its files, counted from 1 */
+      /** number of the file, counted from 1 */
       n: whole({ minimum: 1, maximum: MAX_FILES, default: 1 }),
       /** `1` for a picture that is to be shown */
       show: text,
@@ -179,7 +179,7 @@ export const reading = {
   }),
 
   /**
-   * The causal tree around a message, with the state of what waits
+   * The causal tree around a message, with the state of waiting messages
    * @fails 400 404 409 422
    */
   thread: route('GET /api/thread', {
@@ -191,7 +191,7 @@ export const reading = {
   }),
 
   /**
-   * What the sender of the session is asked to decide, whole, and what was ignored
+   * The proposal that the sender of the session is asked to decide, in full, and the ignored decisions
    * @fails 400 404 409 422
    */
   proposal: route('GET /api/proposal', {
@@ -236,8 +236,8 @@ export const reading = {
 };
 
 /**
- * The answer with a file that somebody has sent. Whatever is in it, a browser neither runs nor guesses
- * anything: its address is a document without an origin in which nothing may be loaded, and only a
+ * Returns the response with an attached file. Whatever its content, a browser neither runs it nor guesses
+ * its type: its address is a document without an origin in which nothing may be loaded, and only a
  * picture by its bytes has another type than plain bytes.
  */
 function fileAnswer({ name, bytes, picture }: ShownFile, use: 'show' | 'save'): Response {

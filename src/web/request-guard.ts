@@ -12,16 +12,16 @@ import {
 import { isApi as isOfApi, isWebhook, pathOf, STREAMS } from './path.ts';
 import { page } from './plain-page.ts';
 
-/** Who may access the server, and where it listens. */
+/** The credentials and the addresses of the server. */
 export interface WebAccess {
   token: string;
-  /** Known once the server listens. */
+  /** Returns the addresses, which are known once the server listens. */
   door: () => Door;
 }
 
 /**
- * Checks every request before anything is done for it: the name by which it addresses the server,
- * the token, its origin, and whether it may write.
+ * A guard that checks every request before anything is done for it: the name by which it addresses the
+ * server, the token, its origin, and whether it may write.
  */
 export class RequestGuard {
   readonly #access: WebAccess;
@@ -35,8 +35,8 @@ export class RequestGuard {
   }
 
   /**
-   * The refusal, or the answer to a request with the token in its address; undefined if the request
-   * may proceed.
+   * Returns the refusal, or the response to a request with the token in its address; undefined if the
+   * request may proceed.
    */
   check(request: Request): Response | undefined {
     const door = this.#access.door();
@@ -48,7 +48,7 @@ export class RequestGuard {
     const reader = { isApi, accept: header('accept') };
     if (whoseHost(host, door) === undefined)
       return foreignHost(host, header('x-forwarded-proto') === 'https', reader);
-    // Whoever tells of an event or of a push is looked at by its route.
+    // A webhook is authenticated by its route.
     const has = (name: string): boolean => request.headers.has(name);
     if (isWebhook(request.method, path, has)) return this.#readOnly ? readOnly() : undefined;
     const isRead = request.method === 'GET' || request.method === 'HEAD';
@@ -69,7 +69,7 @@ export class RequestGuard {
     if (!isOurOrigin(origin, !byToken, door)) return elsewhere();
     if (isRead) return undefined;
     if (this.#readOnly) return readOnly();
-    // Another method is refused by every path, whatever it sends.
+    // Every path refuses another method, whatever the body.
     if (request.method !== 'POST') return undefined;
     const type = header('content-type');
     const isNothing = !hasBody(request) && (byToken || type === undefined);
@@ -90,7 +90,8 @@ export class RequestGuard {
   #enter(url: URL, door: Door, reader: Parameters<typeof unauthorized>[0]): Response {
     if (!isSame(url.searchParams.get('token') ?? '', this.#access.token))
       return unauthorized(reader, 'wrong');
-    // A redirect would still count as coming from where the address was opened, without the cookie.
+    // A redirect would still count as coming from the site where the address was opened, without the
+    // cookie.
     const response = goOn(200, url);
     const value = `${cookieName(door)}=${this.#cookie}; Path=/; HttpOnly; SameSite=Strict`;
     const isSecure = door.publicUrl?.protocol === 'https:';
@@ -99,7 +100,7 @@ export class RequestGuard {
   }
 }
 
-/** The cookie's name contains the port, because cookies are not separated by port. */
+/** Returns the cookie's name, which contains the port, because cookies are not separated by port. */
 function cookieName({ port, publicUrl }: Door): string {
   return `crosstalk-${String(publicUrl === undefined ? port : portOf(publicUrl))}`;
 }
@@ -113,7 +114,7 @@ function elsewhere(): Response {
 }
 
 /**
- * Whether a link in another program leads here. Such a request arrives without the cookie, as it
+ * Whether a request follows a link in another program. Such a request arrives without the cookie, as it
  * should; when our own page follows the same link, the cookie is sent.
  */
 function isLink(site: string | undefined, mode: string | undefined): boolean {
@@ -127,27 +128,27 @@ function goOn(status: number, { pathname }: URL): Response {
   return page(status, { title: 'Crosstalk', paragraphs, head });
 }
 
-/** What can be in the `Host` header of a request that is worth repeating: a name and a port. */
+/** Pattern of a `Host` header that may be repeated in a response: a name and a port. */
 const NAME = /^(?:[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?|\[[0-9a-f:.]{2,45}\])(?::\d{1,5})?$/i;
 
-/** Who gets a refusal: what it asked for, and what it accepts. */
+/** The recipient of a refusal: whether it requested the API, and the types that it accepts. */
 interface Reader {
   isApi: boolean;
   accept: string | undefined;
 }
 
-/** Whether a person looks at the answer in a browser. */
+/** Whether a person sees the response in a browser. */
 function isForPeople({ isApi, accept = '' }: Reader): boolean {
   return !isApi && (accept.includes('text/html') || !accept.includes('json'));
 }
 
 /**
- * Refuses a request that addresses the server by a name that is not its own. Whoever has set up a
- * tunnel or a proxy is told how to make the name known; a page of another site whose name was made
- * to lead here (DNS rebinding) gets no more than that.
+ * Refuses a request that addresses the server by a name that is not its own. The response tells the owner
+ * of a tunnel or a proxy how to configure the name; a page of another site whose name resolves to this
+ * server (DNS rebinding) gets no more than that.
  *
  * @param host the header
- * @param isSecure whether a proxy says that it was asked by https
+ * @param isSecure whether a proxy reports that the request arrived by https
  */
 function foreignHost(host: string | undefined, isSecure: boolean, reader: Reader): Response {
   const name = NAME.test(host ?? '') ? (host ?? '').toLowerCase() : undefined;
@@ -168,7 +169,11 @@ function foreignHost(host: string | undefined, isSecure: boolean, reader: Reader
   });
 }
 
-/** Refuses a request without the token. @param given whether it had a token, which is wrong */
+/**
+ * Refuses a request without the token.
+ *
+ * @param given whether it had a token, which is wrong
+ */
 function unauthorized(reader: Reader, given: 'none' | 'wrong'): Response {
   const response = isForPeople(reader)
     ? page(401, {

@@ -1,9 +1,6 @@
 import type { WebEvents } from '../api/api.ts';
 
-/**
- * Where a stream begins: after this event, or anew because the events since then are no longer
- * kept.
- */
+/** The start of a stream: after this event, or without the earlier events because they are no longer kept. */
 export interface Beginning {
   after: number;
   resumed: boolean;
@@ -19,9 +16,9 @@ const ID = /^([0-9a-f]{8})-(\d{1,15})$/;
 const encoder = new TextEncoder();
 
 /**
- * The latest events, for streams that are behind and for clients that reconnect. Each stream only
- * keeps its position in the ring, so a slow one costs no memory; one whose position is no longer in
- * the ring begins anew.
+ * The latest events, for streams that are behind and for clients that reconnect. Each stream only keeps
+ * its position in the ring, so a slow one costs no memory; one whose position is no longer in the ring
+ * starts again.
  */
 export class EventRing {
   readonly #epoch: string;
@@ -44,7 +41,7 @@ export class EventRing {
     return this.#newest;
   }
 
-  /** The id of an event; without a number, that of the newest one. */
+  /** Returns the id of an event; without a number, that of the newest one. */
   id(seq = this.#newest): string {
     return `${this.#epoch}-${String(seq)}`;
   }
@@ -62,7 +59,8 @@ export class EventRing {
   }
 
   /**
-   * The event after the given one; `none` when there is none yet, `gone` when it is no longer kept.
+   * Returns the event after the given one; `none` when there is none yet, `gone` when it is no longer
+   * kept.
    *
    * @param after number of the last event that was seen
    */
@@ -72,8 +70,8 @@ export class EventRing {
   }
 
   /**
-   * Where a client continues that has seen the event with this id; without an id, at the newest
-   * event.
+   * Returns the position at which a client continues that has seen the event with this id; without an id,
+   * the newest event.
    */
   beginning(id: string | undefined): Beginning {
     const now = { after: this.#newest, resumed: false };
@@ -84,7 +82,7 @@ export class EventRing {
   }
 }
 
-/** An event in the format of a stream. JSON has no line breaks, so it fits into one `data:` line. */
+/** Formats an event of a stream. JSON has no line breaks, so it fits into one `data:` line. */
 export function encodeEvent<K extends keyof WebEvents>(
   name: K,
   data: WebEvents[K],

@@ -4,7 +4,7 @@ import type { Metrics } from './metrics.ts';
 import type { Parameters, ValueOf } from './params.ts';
 import type { Parts } from './parts.ts';
 
-/** What all routes of one server answer from. */
+/** The parts from which all routes of one server answer. */
 interface Server {
   parts: Parts;
   metrics: Metrics;
@@ -12,39 +12,59 @@ interface Server {
 
 type Given<P extends Parameters, K extends keyof P> = { [N in K]?: NonNullable<ValueOf<P[N]>> };
 
-/** One request, as a route sees it. */
+/** One request to a route. */
 interface Call<P extends Parameters, B> extends Server {
-  /** The value of a parameter. @throws CrosstalkError `usage` */
+  /**
+   * Returns the value of a parameter.
+   *
+   * @throws CrosstalkError `usage`
+   */
   get: <K extends keyof P & string>(name: K) => ValueOf<P[K]>;
-  /** Those of these parameters that were given, and are not empty. */
+  /** Returns those of these parameters that were given, and are not empty. */
   said: <K extends keyof P & string>(...names: K[]) => K[];
-  /** Their values. @throws CrosstalkError `usage` */
+  /**
+   * Returns the values of those.
+   *
+   * @throws CrosstalkError `usage`
+   */
   given: <K extends keyof P & string>(...names: K[]) => Given<P, K>;
   body: B;
-  /** The body as it came, where the route reads none; at most its `limit`. @throws TooLarge */
+  /**
+   * Reads the raw body, for a route without a parser; at most its `limit`.
+   *
+   * @throws TooLarge
+   */
   bytes: () => Promise<Buffer>;
-  /** The same, piece by piece, where none of it need be kept. @throws TooLarge */
+  /**
+   * Reads the raw body piece by piece, without keeping it.
+   *
+   * @throws TooLarge
+   */
   each: (take: (chunk: Uint8Array) => void) => Promise<void>;
 }
 
-/** A method and a path, in which `{name}` stands for a part that is a parameter. */
+/** A method and a path, in which `{name}` stands for a parameter. */
 type Where = `${'GET' | 'POST'} /${string}`;
 
 interface Spec<P extends Parameters, B, A> {
-  /** The status of an answer that is not an error; 200 unless given. */
+  /** The status of a successful response; 200 by default. */
   status?: number;
-  /** The answer, if it is not JSON of one of the types in `api/`. */
+  /** The media type, unless the response is JSON of one of the types in `api/`. */
   media?: string;
-  /** They are read when `answer` asks for them, so it decides which error of a wrong request is reported first. */
+  /** Parsed when `answer` reads them, so it decides which error of a wrong request is reported first. */
   parameters?: P;
-  /** Bytes that the body may have, where it may be larger than a message. */
+  /** Maximum bytes of the body, if it may be larger than a message. */
   limit?: number;
-  /** Reads the body. @throws CrosstalkError `usage` */
+  /**
+   * Parses the body.
+   *
+   * @throws CrosstalkError `usage`
+   */
   body?: (value: unknown) => B;
   answer: (call: Call<P, B>) => Promise<A>;
 }
 
-/** A row of the table of routes, whatever its parameters and its answer. */
+/** A row of the table of routes, whatever its parameters and its response. */
 export interface Route {
   where: Where;
   limit?: number;
@@ -52,7 +72,7 @@ export interface Route {
 }
 
 /**
- * Adds to a route how it is served. What it returns keeps each literal and each comment in its type:
+ * Adds the handler to a route. The result keeps each literal and each comment in its type:
  * docs/openapi.js writes the document from that type.
  */
 export function route<
@@ -83,7 +103,7 @@ export function route<
   return { ...spec, where, serve };
 }
 
-/** The text of a parameter, as it came. */
+/** Returns the raw text of a parameter. */
 function saidIn(
   { req }: HttpCall,
   where: Where,

@@ -46,15 +46,15 @@ const USUAL_NOTES = 50;
 const MOST_CHANGES = 1000;
 const MOST_BEFORE = 2_147_483_647;
 
-/** The routes that show what is kept on the bus beside messages: skills, notes, and what starts work. */
+/** The routes that show the content of the bus other than messages: skills, notes, and automation. */
 const shelf = {
-  /** The skills, who takes each, and why one cannot be read */
+  /** The skills, the actors that take each, and the problems of those that cannot be read */
   skills: route('GET /api/skills', {
     answer: ({ parts }): Promise<WebSkills> => skillsPage(parts.context),
   }),
 
   /**
-   * One skill with its text and the files beside it
+   * One skill with its text and the files next to it
    * @fails 400 404
    */
   skill: route('GET /api/skills/{name}', {
@@ -65,7 +65,7 @@ const shelf = {
     answer: ({ get, parts }): Promise<WebSkillWhole> => skillPage(parts.context, get('name')),
   }),
 
-  /** The tasks that follow on answers and events */
+  /** The tasks that subscriptions create on answers and events */
   subscriptions: route('GET /api/subscriptions', {
     answer: ({ parts }): Promise<WebSubscriptions> => subscriptionsHere(parts.context),
   }),
@@ -76,7 +76,7 @@ const shelf = {
   }),
 
   /**
-   * Shared notes, newest first, or those that have some words, best first
+   * Shared notes, newest first, or those that contain some words, best first
    * @fails 400
    */
   memories: route('GET /api/memories', {
@@ -107,7 +107,7 @@ const shelf = {
   }),
 
   /**
-   * One shared note with its text, and what was done with it
+   * One shared note with its text, and its history
    * @fails 400 404 409 422
    */
   memory: route('GET /api/memories/{memory}', {
@@ -120,7 +120,7 @@ const shelf = {
   }),
 
   /**
-   * Who changed the shared notes, newest first
+   * The changes of the shared notes and their authors, newest first
    * @fails 400
    */
   memory_log: route('GET /api/memory-log', {
@@ -136,7 +136,7 @@ const shelf = {
 const USUAL_HOURS = 6;
 const MOST_LINES = 2_147_483_647;
 
-/** The routes that show who is there, and what happened when. */
+/** The routes that show the actors, the hosts and past events. */
 const overview = {
   /** The actors one can write to, and the hosts and tiers that serve them */
   actors: route('GET /api/actors', {
@@ -148,7 +148,7 @@ const overview = {
     },
   }),
 
-  /** The hosts, and when each was last heard of */
+  /** The hosts, and the time of each one's last sign of life */
   hosts: route('GET /api/hosts', {
     answer: async ({ parts }): Promise<WebHosts> => {
       const { hosts } = await parts.now.get();
@@ -156,7 +156,7 @@ const overview = {
     },
   }),
 
-  /** The messages that are sent when they are due, and what became of the last of each */
+  /** The messages that are sent when they are due, and the last outcome of each */
   schedules: route('GET /api/schedules', {
     answer: async ({ parts }): Promise<WebSchedules> => ({
       schedules: await schedulesHere(parts.context),
@@ -171,14 +171,14 @@ const overview = {
   }),
 
   /**
-   * What the runs of this machine have used, and those of others as far as their answers tell
+   * The usage of this machine's runs, and of others as far as their answers state it
    * @fails 400
    */
   cost: route('GET /api/cost', {
     parameters: {
       /** actor (the default), tier, host, channel, thread, schedule, subscription, skill, session or day */
       by: oneOf(COST_BY),
-      /** a date or so long ago: 2026-06-09, 2h, 3d, today (default: 30 days ago) */
+      /** a date or a time before now: 2026-06-09, 2h, 3d, today (default: 30 days ago) */
       since: moment,
     },
     answer: async ({ get, given, parts }): Promise<WebCost> =>
@@ -186,16 +186,16 @@ const overview = {
   }),
 
   /**
-   * What a run of this machine printed, as it prints it: its end, at most 256 KiB
+   * The output of a run of this machine, also while it runs: its end, at most 256 KiB
    *
-   * It may hold secrets that were printed, so a read-only window is not shown it.
+   * It may contain secrets that were printed, so a read-only window does not show it.
    * @fails 400 404 409
    */
   run_output: route('GET /api/runs/{id}/output', {
     parameters: {
       /** the id of the run */
       id: part,
-      /** `last` of an earlier answer: only what came then */
+      /** `last` of an earlier answer: only later lines */
       after: whole({ minimum: 0, maximum: MOST_LINES, default: 0 }),
     },
     answer: async ({ get, parts: { context, readOnly } }): Promise<WebRunOutput> => {
@@ -209,9 +209,9 @@ const overview = {
   }),
 
   /**
-   * What the branch of an answer changed, if this machine has it: at most 256 KiB, or 4000 lines
+   * The changes in the branch of an answer, if this machine has it: at most 256 KiB, or 4000 lines
    *
-   * It is not on the bus, so a read-only window is not shown it.
+   * It is not on the bus, so a read-only window does not show it.
    * @fails 400 404 409 422
    */
   branch: route('GET /api/branch', {
@@ -230,7 +230,7 @@ const overview = {
   }),
 
   /**
-   * What happened between two times: lanes, runs, messages, answer times, backlog
+   * The events between two times: lanes, runs, messages, answer times, backlog
    * @fails 400 404 409
    */
   flow: route('GET /api/flow', {
@@ -250,14 +250,14 @@ const overview = {
   }),
 };
 
-/** The most pages that may follow at the same time. */
+/** Maximum number of pages that may follow at the same time. */
 const MAX_STREAMS = 1000;
 
 /**
- * Every route by its name: those that the server answers, that /metrics counts and that
- * docs/openapi.json describes. The comments above a route and its parameters become their descriptions
- * there: a summary, further text after an empty line, the answer (`@returns`, if it is not what the summary
- * says), and the statuses of refusals that only some routes have (`@fails`).
+ * Every route by its name: those that the server answers, that /metrics counts and that docs/openapi.json
+ * describes. The comments above a route and its parameters become their descriptions there: a summary,
+ * further text after an empty line, the answer (`@returns`, if the summary does not describe it), and the
+ * statuses of refusals that only some routes have (`@fails`).
  */
 export const routes = {
   ...reading,
@@ -316,19 +316,16 @@ export const routes = {
   }),
 };
 
-/** A page that hears nothing for several times as long takes the server for silent. */
+/** Milliseconds between heartbeats; a page treats the server as silent after several times as long. */
 const STILL_HERE_MS = 5000;
-/**
- * A reader that accepts no data for this many heartbeats counts as gone, whatever its socket
- * reports.
- */
+/** Number of heartbeats after which a reader that accepts no data counts as gone, whatever its socket reports. */
 const PATIENCE = 12;
 const encoder = new TextEncoder();
 const PREAMBLE = encoder.encode('retry: 1000\n\n');
 const STILL_HERE = encoder.encode('event: still_here\ndata: {}\n\n');
 
 /**
- * The events for one page, from its last position on. Nothing is read in advance: the page takes
+ * Streams the events for one page, from its last position on. Nothing is read in advance: the page takes
  * the next event from the ring when its socket has room for one.
  *
  * @param lastId the last event that the page has seen

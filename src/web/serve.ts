@@ -25,12 +25,12 @@ export interface WebOptions {
   host: string;
   /** 0 for any free port. */
   port: number;
-  /** By default a random token. */
+  /** A random token by default. */
   token?: string;
-  /** What a tunnel or proxy shows the server as, such as `https://bus.example.org`. */
+  /** The address under which a tunnel or proxy exposes the server, such as `https://bus.example.org`. */
   publicUrl?: string;
   readOnly: boolean;
-  /** Decisions may be made on the page although other machines can reach it. */
+  /** Whether decisions may be made on the page although other machines can reach it. */
   allowApprove?: boolean;
   login: string;
   stop: AbortSignal;
@@ -43,7 +43,7 @@ export interface ServerAddress {
   token: string;
 }
 
-/** Milliseconds that connections are given to end. */
+/** Milliseconds until open connections are closed at the end. */
 const GRACE_MS = 500;
 /** Milliseconds for the last pushes; sent messages are safe even if they take longer. */
 const LAST_PUSH_MS = 5000;
@@ -54,9 +54,8 @@ const TOKEN = /^[A-Za-z0-9._~+/=-]+$/;
  * Serves the page and its API until `stop`.
  *
  * @param listening receives the address
- * @throws CrosstalkError `usage` for a token that is too short or missing or a public address that is
- *   none, `refused` when the port
- *   is taken or the address does not belong to this machine
+ * @throws CrosstalkError `usage` for a token that is too short or missing or an invalid public address,
+ *   `refused` when the port is taken or the address does not belong to this machine
  */
 export async function serveWeb(
   given: Context,
@@ -163,7 +162,7 @@ async function end(server: Server): Promise<void> {
   clearTimeout(timer);
 }
 
-/** All routes of the server. */
+/** Creates the app with all routes of the server. */
 export function makeApp(packages: typeof Packages, parts: Parts, access: WebAccess): Hono {
   const all = Object.values<Route>(routes).map(({ where, serve, limit }) => {
     const [method, path] = where.split(' ') as [string, string];
@@ -186,7 +185,8 @@ export function makeApp(packages: typeof Packages, parts: Parts, access: WebAcce
       if (!c.res.headers.has(name)) c.res.headers.set(name, value);
     metrics.count(c.req.method, c.req.path, c.res.status);
   });
-  // What follows is the same for everybody: where secrets are, compression would tell their length.
+  // These files are the same for everybody: with secrets in a response, compression would reveal their
+  // length.
   app.use('/assets/*', packages.compress());
   app.onError((error) => problemOf(error));
 
@@ -209,7 +209,7 @@ export function makeApp(packages: typeof Packages, parts: Parts, access: WebAcce
   return app;
 }
 
-/** A path of the table in the way of the router. */
+/** Converts a path of the table to the router's format. */
 function routed(path: string): string {
   return path.replace(/\{(\w+)\}/g, ':$1');
 }
@@ -220,7 +220,7 @@ function notFor(
   methods: readonly string[],
 ): Response {
   const allowed = methods.flatMap((one) =>
-    // Whoever asks only for the head of a stream would leave it open.
+    // A client that requests only the head of a stream would leave it open.
     one === 'GET' && !STREAMS.has(path) ? ['GET', 'HEAD'] : [one],
   );
   const words = `${path} is not for ${method}, but for ${allowed.join(' and ')}; see /api/openapi.json`;
@@ -240,14 +240,14 @@ const TYPES: Readonly<Record<string, string>> = {
   '.json': 'application/json; charset=utf-8',
   '.txt': 'text/plain; charset=utf-8',
 };
-/** Vite puts a hash of their content into the names of these files. */
+/** Pattern of the files whose names contain a hash of their content, added by Vite. */
 // eslint-disable-next-line regexp/no-super-linear-backtracking -- only sees names of our own files
 const HASHED = /^\/assets\/.*-[A-Za-z0-9_-]{8,}\.[a-z0-9]+$/;
 
-/** A path that cannot be a page, although it may be requested. */
+/** Pattern of a path that cannot be a page, although it may be requested. */
 const FILE = /^\/assets\/|^\/[^/]+\.[a-z0-9]+$/;
 
-/** The page's files as Vite wrote them. Only listed files are served, so no path leads outside. */
+/** The files of the page as Vite wrote them. Only listed files are served, so no path leads outside. */
 export class Files {
   readonly #folder: string;
   #listed: Map<string, string> | undefined;
@@ -256,7 +256,7 @@ export class Files {
     this.#folder = folder;
   }
 
-  /** The file at a path, otherwise the page itself, whose script decides what to show. */
+  /** Returns the file at a path, otherwise the page itself, whose script decides what to show. */
   async at(path: string): Promise<Response> {
     this.#listed ??= await list(this.#folder);
     const file = this.#listed.get(path);
@@ -284,7 +284,7 @@ async function serve(file: string, { forEver }: { forEver: boolean }): Promise<R
   return new Response(new Uint8Array(await readFile(file)), { headers });
 }
 
-/** The files of a folder, by their paths in a URL. */
+/** Lists the files of a folder, by their paths in a URL. */
 async function list(folder: string): Promise<Map<string, string>> {
   try {
     const entries = await readdir(folder, { recursive: true, withFileTypes: true });
@@ -314,7 +314,7 @@ const POLICY = [
   'trusted-types crosstalk',
 ].join('; ');
 
-/** The headers of every answer. Answers that set no other caching rule are never stored. */
+/** The headers of every response. Responses without another caching rule are never stored. */
 const HEADERS: Readonly<Record<string, string>> = {
   'content-security-policy': POLICY,
   'cache-control': 'no-store',

@@ -14,29 +14,29 @@ import type { Parts } from './parts.ts';
 import { FORGE_HEADERS } from './path.ts';
 import { route } from './route.ts';
 
-/** Events that wait for their push; then no more are taken. */
+/** Maximum number of events that wait for their push; more are refused. */
 const MOST_WAITING = 1000;
-/** Signatures of one request that are looked at; there are two while a secret is replaced. */
+/** Maximum number of signatures of one request; there are two while a secret is replaced. */
 const MOST_SIGNATURES = 5;
 const BEARER = /^Bearer +(\S+) *$/i;
 
-/** What a request shows to be let in. */
+/** The credentials of a request. */
 interface Credentials {
   authorization: string | undefined;
   signature: string | undefined;
 }
 
-/** The routes for whoever has no token of the server: they look themselves at who asks. */
+/** The routes for clients without the server's token: they authenticate requests themselves. */
 export const webhooks = {
   /**
-   * Says that something has happened, so that subscriptions to it give their tasks
+   * Publishes an event, so that subscriptions to it create their tasks
    *
-   * The body, of any type, is the payload: at most 1 MiB of text in UTF-8. Whoever asks shows the token of
-   * the server or the secret `event.<source>` of this machine as `Authorization: Bearer`, or signs the body
-   * with that secret, as GitHub does. A delivery that comes again counts once. More than 100 a second are
-   * refused with 429. No body is read of a request that shows neither a right token or secret nor a signature,
-   * and a signed one has to be there within 10 seconds, or is refused with 408.
-   * @returns What became of it; tasks are queued, and are pushed after that
+   * The body, of any type, is the payload: at most 1 MiB of text in UTF-8. The client sends the token of
+   * the server or the secret `event.<source>` of this machine as `Authorization: Bearer`, or signs the
+   * body with that secret, as GitHub does. A repeated delivery counts once. More than 100 a second are
+   * refused with 429. The body of a request without a valid token or secret or a signature is not read,
+   * and a signed one has to be complete within 10 seconds, or is refused with 408.
+   * @returns The outcome; tasks are queued, and are pushed after that
    * @fails 400 401 409
    */
   event: route('POST /api/events/{source}', {
@@ -51,7 +51,7 @@ export const webhooks = {
       'X-Hub-Signature-256': header,
       /** the id of the delivery; the same one counts once */
       'X-GitHub-Delivery': header,
-      /** the id of the delivery, where it is not GitHub that asks */
+      /** the id of the delivery, from a client other than GitHub */
       'Idempotency-Key': header,
     },
     answer: async ({ get, said, bytes, parts }): Promise<WebPublishedEvent> =>
@@ -65,9 +65,9 @@ export const webhooks = {
           throw new Refusal(
             problem('refused', 'too many events wait to be pushed; send it again later', 503),
           );
-        // An empty header is none, as everywhere here.
+        // An empty header counts as absent, as everywhere here.
         const given = said('X-GitHub-Delivery', 'Idempotency-Key').map((name) => get(name))[0];
-        // Without an id, what was signed is told apart by what it says.
+        // Without an id, a signed delivery is identified by its content.
         const digest = (): string => createHash('sha256').update(body).digest('hex');
         const id = given ?? (signature === undefined ? undefined : digest());
         const { context, pushes } = parts;
@@ -83,15 +83,15 @@ export const webhooks = {
   }),
 
   /**
-   * Tells the dispatcher of this machine to look now
+   * Makes the dispatcher of this machine poll now
    *
-   * A forge may ask as well, by a webhook for pushes: it signs the body with the secret `wake` of this
-   * machine, as GitHub, Gitea, Forgejo and GitLab do, or shows that secret as GitLab can. These wake the
-   * dispatcher once a second at most, and those that come earlier are answered with the next. More than 100 a
-   * second are refused with 429. No body is read of a request that shows neither a right token or secret nor
-   * a signature, and a signed one has to be there within 10 seconds, or is refused with 408; what a body says
-   * has no effect.
-   * @returns It looks
+   * A forge may do the same, by a webhook for pushes: it signs the body with the secret `wake` of this
+   * machine, as GitHub, Gitea, Forgejo and GitLab do, or sends that secret as GitLab can. These wake the
+   * dispatcher once a second at most, and earlier ones are answered with the next. More than 100 a second
+   * are refused with 429. The body of a request without a valid token or secret or a signature is not
+   * read, and a signed one has to be complete within 10 seconds, or is refused with 408; the content of a
+   * body has no effect.
+   * @returns It polls
    * @fails 404
    */
   wake: route('POST /api/wake', {
@@ -100,7 +100,7 @@ export const webhooks = {
       'X-Hub-Signature-256': header,
       /** the HMAC-SHA-256 of the body in hex, as Forgejo sends it */
       'X-Forgejo-Signature': header,
-      /** the same, as Gitea sends it */
+      /** the HMAC-SHA-256 of the body in hex, as Gitea sends it */
       'X-Gitea-Signature': header,
       /** `v1,` and the HMAC-SHA-256 in base64 of id, time and body, as GitLab sends it */
       'webhook-signature': header,
@@ -108,13 +108,13 @@ export const webhooks = {
       'webhook-id': header,
       /** the time that GitLab signs */
       'webhook-timestamp': header,
-      /** the secret itself, as GitLab shows it where it does not sign */
+      /** the secret itself, as GitLab sends it when it does not sign */
       'X-Gitlab-Token': header,
     },
     answer: async ({ get, each, parts }): Promise<WebWoken> => {
       const { context, webhookLimits, wakes } = parts;
       const look = (): Promise<number> => wake(context).then(({ pid }) => pid);
-      // Who shows none of them was let in by the token (request-guard.ts).
+      // A request without any of these headers was admitted by the token (request-guard.ts).
       if (FORGE_HEADERS.every((name) => get(name) === undefined)) return { pid: await look() };
       const secret = await secretsOf(context).get(WAKE);
       const refused = unauthorized(
@@ -134,7 +134,7 @@ export const webhooks = {
   }),
 };
 
-/** The secret with which forges sign what they tell of pushes. */
+/** Name of the secret with which forges sign push webhooks. */
 const WAKE = 'wake';
 
 type HeaderOf = (
@@ -142,7 +142,10 @@ type HeaderOf = (
 ) => string | undefined;
 type SignedByGitLab = 'webhook-id' | 'webhook-timestamp';
 
-/** What a forge has signed a request with: `hmac` is to be given its body. Undefined without a signature. */
+/**
+ * Prepares the verification of a forge's signature: `hmac` must receive the body. Undefined without a
+ * signature.
+ */
 function signatureOf(
   get: HeaderOf,
   secret: string,
@@ -167,8 +170,8 @@ function signatureOf(
 }
 
 /**
- * The body of a request that may tell of an event. It is read only for who shows the token or the secret,
- * or, where there is a secret, a signature.
+ * Reads the body of a request that may publish an event. It is read only for a request with the token or
+ * the secret, or, if there is a secret, with a signature.
  *
  * @throws Refusal
  */

@@ -9,16 +9,16 @@ import type { WebDecided, WebFile, WebRetried, WebSent, WebSessionEnded } from '
 import { decideRequest, header, part, sendRequest, uploadRequest } from './params.ts';
 import { route } from './route.ts';
 
-/** Bytes of the largest file that any clone may take, in base64, with its name. */
+/** Maximum bytes of an upload: the largest file that any clone may accept, in base64, with its name. */
 const MAX_UPLOAD = Math.ceil((HIGHEST_BYTES * 4) / 3) + 64 * 1024;
 
-/** The routes that change something. Who may call them is decided before (`request-guard.ts`). */
+/** The routes that change something. The permission to call them is checked before (`request-guard.ts`). */
 export const writing = {
   /**
    * Writes a message; answered as soon as it is safe on this machine’s disk
    *
-   * A request with an `Idempotency-Key` may be repeated within a day, also after the server was started
-   * anew: the message is sent once.
+   * A request with an `Idempotency-Key` may be repeated within a day, also after the server was
+   * restarted: the message is sent once.
    * @returns Queued; its results arrive as events
    * @fails 400 404 409
    * @example {"to":"concierge","body":"which tests are slow?"}
@@ -27,7 +27,7 @@ export const writing = {
     status: 202,
     body: sendRequest,
     parameters: {
-      /** a ULID of the sender’s making, new for each message, whose time becomes the message’s */
+      /** a ULID made by the sender, new for each message, whose time becomes the message’s */
       'Idempotency-Key': header,
     },
     answer: async ({ get, body, parts }): Promise<WebSent> => {
@@ -45,8 +45,8 @@ export const writing = {
   }),
 
   /**
-   * Keeps a file for a day, so that a message can bring it along
-   * @returns How a message names it
+   * Keeps a file for a day, so that a message can attach it
+   * @returns The reference to it for a message
    * @fails 400
    */
   upload: route('POST /api/files', {
@@ -57,12 +57,13 @@ export const writing = {
   }),
 
   /**
-   * Approves or denies what an actor proposes, exactly as it was shown
+   * Approves or denies an actor’s proposal, exactly as it was shown
    *
    * Refused unless the server is for this machine alone, or was started with `--allow-approve`.
    * @returns Queued; it counts once it is on the bus
    * @fails 400 404 409 422
-   * @example {"message":"2026/06/09/190000000Z-1f2e3d4c5b6a.md","decision":"approve","digest":"9f86d081…"}
+   * @example
+   *   {"message":"2026/06/09/190000000Z-1f2e3d4c5b6a.md","decision":"approve","digest":"9f86d081…"}
    */
   decide: route('POST /api/decide', {
     status: 202,
@@ -85,7 +86,7 @@ export const writing = {
 
   /**
    * Gives a dead letter another round of attempts; `all` for every one
-   * @returns What was released
+   * @returns The released letters
    * @fails 404 409
    */
   retry: route('POST /api/dead-letters/{id}/retry', {
@@ -100,8 +101,8 @@ export const writing = {
   }),
 
   /**
-   * Ends a process that is kept and has nothing to do; the next run of its thread begins anew
-   * @returns What was ended
+   * Ends an idle kept process; the next run of its thread starts a new one
+   * @returns The ended session
    * @fails 404 409
    */
   endSession: route('POST /api/sessions/{id}/end', {

@@ -4,21 +4,21 @@ import { formatSource, type Subscription } from '../../protocol/automation/subsc
 import { eventFile } from '../../protocol/layout.ts';
 
 /**
- * Where it is on record that an event with an id was published: whoever finds a file there leaves it
- * at that.
+ * Returns the path of the marker for a published event with an id: a host that finds a file there does
+ * not publish it again.
  */
 export function eventMarker(source: string, id: string): string {
   return markerAt(`${source}\n${id}`);
 }
 
 /**
- * Where it is on record that a subscription which fires only once has done so. One that says something
- * else is another one; a pause changes nothing.
+ * Returns the path of the marker for a subscription that fires only once. A subscription with another
+ * content has another marker; a pause changes nothing.
  */
 export function onceMarker(subscription: Subscription): string {
   const { name, source, to, channel, tier, match, body } = subscription;
   const said = JSON.stringify([name, formatSource(source), to, channel, tier, match, body]);
-  // No event can be called that, since its name has no blank: nobody can make one with this marker.
+  // No event can have this name, since event names have no blank: nobody can make one with this marker.
   return markerAt(`once only\n${said}`);
 }
 
@@ -27,8 +27,8 @@ function markerAt(text: string): string {
 }
 
 /**
- * A commit that is made only where a marker is not on the tip yet, and then brings it: of several such
- * commits, on whatever machines, one is made.
+ * Returns a commit that is made only when a marker is not on the tip yet, and then adds it: of several
+ * such commits, on any machines, one is made.
  *
  * @param content of the marker; one line for people
  */

@@ -7,7 +7,7 @@ import type { Transport } from '../../transport/transport.ts';
 
 /** A file of a folder with one setting in each, such as `local/schedules/`, at a commit. */
 export interface SettingFile<T> {
-  /** The stem of its name; of a file that cannot be read, any text. */
+  /** The stem of its name; for a file that cannot be read, any text. */
   name: string;
   path: string;
   oid: string;
@@ -19,16 +19,16 @@ export type ScheduleFile = SettingFile<Schedule>;
 /** The files of a commit, by name. */
 interface Found<T> {
   files: SettingFile<T>[];
-  /** How many files were passed over because there are too many. */
+  /** Number of files that were skipped because there are too many. */
   beyond: number;
 }
 export type FoundSchedules = Found<Schedule>;
 
-/** The most files of a folder: whoever can push can add any number of them. */
+/** Maximum number of files of a folder, as anyone who can push can add any number of them. */
 const MOST_FILES = 250;
 const FILE = /^([^/]+)\.md$/;
 
-/** Reads the files of a folder; what stayed the same since the last commit is not read again. */
+/** A reader of the files of a folder; a file unchanged since the last commit is not read again. */
 export class SettingFiles<T> {
   readonly #transport: Pick<Transport, 'list' | 'objects'>;
   readonly #folder: string;
@@ -47,10 +47,11 @@ export class SettingFiles<T> {
   }
 
   /**
-   * Every file at a commit, by name. Nothing but the folder is looked for where there is none; asked again for the same
-   * commit, nothing is read.
+   * Returns every file at a commit, by name. Without files only the folder is looked up; a second call
+   * for the same commit reads nothing.
    *
-   * @param known asked where there are too many: the names that come first, so that a flood displaces none
+   * @param known called when there are too many files: returns the names that come first, so that a flood
+   *   displaces none
    */
   async at(
     commit: string,
@@ -96,13 +97,13 @@ export class ScheduleFiles extends SettingFiles<Schedule> {
   }
 }
 
-/** Commits to some files that are looked through for when they were written. */
+/** Maximum number of commits to some files that are searched. */
 const MOST_COMMITS = 1000;
 
 /**
- * When files of the bus were last written to it, by path, in milliseconds since 1970 by the clock of whoever
- * did. Those are missing that were written before a time, or before a thousand commits to any of them.
- * History is walked through once for all files, and only as far back as that.
+ * Returns the last commit times of files of the bus, by path, in milliseconds since 1970 by the
+ * committer's clock. Files are missing that were written before a time, or before a thousand commits to
+ * any of them. History is walked once for all files, and only as far back as that.
  */
 export async function committedSince(
   transport: Pick<Transport, 'git'>,

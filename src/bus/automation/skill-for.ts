@@ -2,14 +2,14 @@ import { SKILL_FILE } from '../../protocol/files/skill.ts';
 import type { Transport } from '../../transport/transport.ts';
 import { skillAt, skillNames, type FoundSkill } from './skills.ts';
 
-/** The most skills that a line about a missing one names. */
+/** Maximum number of skills that a line about a missing one names. */
 const MAX_NAMED = 20;
 
-/** A skill that an actor is told, or why it is not. */
+/** A skill for an actor, or the reason why the actor does not receive it. */
 type SkillFor = Extract<FoundSkill, { kind: 'found' }> | { kind: 'untold'; problem: string };
 
 /**
- * What an actor is told at a commit for whom somebody asks for a skill.
+ * Finds a requested skill for an actor at a commit.
  *
  * @param only the skills that its profile allows; undefined for all
  */

@@ -10,15 +10,15 @@ import { isSkillName } from '../../protocol/text/skill-call.ts';
 import { shown } from '../../protocol/text/result.ts';
 import type { Transport } from '../../transport/transport.ts';
 
-/** What was found of a skill: it, with its folder, or why it cannot be read. */
+/** The result of looking up a skill: the skill with its folder, or the reason why it cannot be read. */
 export type FoundSkill =
   | { kind: 'found'; skill: Skill; folder: string }
   | { kind: 'broken'; folder: string; problem: string }
   | { kind: 'absent' };
 
 /**
- * A skill at a commit, the operator's before the one that came with Crosstalk. Where the operator's
- * own cannot be read, the other one does not stand in for it: it says something else.
+ * Reads a skill at a commit, the operator's before the one that came with Crosstalk. If the operator's
+ * own cannot be read, the other one does not replace it, as its content differs.
  */
 export async function skillAt(
   transport: Transport,
@@ -48,10 +48,14 @@ export async function skillAt(
   return { kind: 'broken', folder, problem: 'its content is missing from this clone' };
 }
 
-/** More skills are not listed. */
+/** Maximum number of skills that are listed. */
 export const MAX_SKILLS = 500;
 
-/** The names of the skills at a commit, in alphabetical order. @param parents the folders in which they are */
+/**
+ * Lists the names of the skills at a commit, in alphabetical order.
+ *
+ * @param parents the folders of skills
+ */
 export async function skillNames(
   transport: Transport,
   commit: string,
@@ -67,26 +71,26 @@ export async function skillNames(
   return [...names].sort().slice(0, MAX_SKILLS);
 }
 
-/** A file beside a SKILL.md; `name` is its path below the folder of the skill. */
+/** A file next to a SKILL.md; `name` is its path below the folder of the skill. */
 interface BesideFile {
   name: string;
   oid: string;
 }
 
-/** The files beside a SKILL.md, and what is left out, each as a name and the reason. */
+/** The files next to a SKILL.md, and those left out, each as a name and the reason. */
 export interface Beside {
   files: BesideFile[];
   left: string[];
 }
 
-/** What may stand beside a SKILL.md. */
+/** Limits of the files next to a SKILL.md. */
 export const BESIDE_LIMITS = { files: 100, depth: 4, bytes: 10 * 1024 * 1024 };
-/** More of what is left out is not named. */
+/** Maximum number of left-out files that are named. */
 const MAX_LEFT = 10;
 /** Plain names only: hidden ones are settings, and others differ from file system to file system. */
 const PLAIN = /^[A-Za-z0-9_][A-Za-z0-9._ -]{0,99}$/;
 
-/** Why a file or folder of this name is never laid; undefined when it may be. */
+/** Returns the reason why a file or folder of this name is never copied; undefined when it may be. */
 export function whyNotBeside(name: string): string | undefined {
   if (name.startsWith('.') || isAgentSetting(name, ''))
     return 'an agent CLI could take it for its settings';
@@ -97,8 +101,8 @@ export function whyNotBeside(name: string): string | undefined {
 }
 
 /**
- * Finds the files beside a SKILL.md. What an agent CLI might load by itself is left out wherever it
- * stands, as are symlinks, submodules, and whatever is beyond {@link BESIDE_LIMITS}.
+ * Finds the files next to a SKILL.md. Files that an agent CLI might load automatically are left out in
+ * every folder, as are symlinks, submodules, and everything beyond {@link BESIDE_LIMITS}.
  */
 export async function besideSkill(
   transport: Transport,

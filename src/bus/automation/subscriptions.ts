@@ -10,7 +10,7 @@ import { parsed, unreadable, type Parsed, shown } from '../../protocol/text/resu
 import type { Transport } from '../../transport/transport.ts';
 import { SettingFiles, type SettingFile } from './schedules.ts';
 
-/** A subscription that can be followed, with the comparison that its `match` asks for. */
+/** A subscription that can be followed, with the compiled comparison of its `match`. */
 export interface Subscribed extends Subscription {
   test?: Test;
 }
@@ -40,7 +40,7 @@ export async function readSubscription(text: string, name: string): Promise<Pars
   return 'problem' in made ? unreadable(made.problem) : parsed({ ...result.value, ...made });
 }
 
-/** The subscriptions whose comparison a text passes. Each takes its time, and other work goes on between. */
+/** Returns the subscriptions whose comparison matches a text. Each takes time, so other work runs in between. */
 export async function matched(
   subscriptions: readonly Subscribed[],
   text: string,
@@ -53,21 +53,21 @@ export async function matched(
   return passed;
 }
 
-/** Tells of a text whether it contains what was looked for. */
+/** A test of whether a text matches. */
 type Test = (text: string) => boolean;
 
-/** Characters of a text that a regular expression looks at, from its beginning. */
+/** Characters at the start of a text that a regular expression examines. */
 const MOST_TEXT = 65_536;
 /**
- * Instructions of a compiled expression: with the length of the text it bounds the time, to about half a
- * second.
+ * Maximum instructions of a compiled expression: with the length of the text it limits the time, to about
+ * half a second.
  */
 const MOST_STEPS = 500;
 
 /**
- * Prepares a comparison that takes a time linear in the text, whatever the expression is.
+ * Compiles a comparison that takes a time linear in the text, whatever the expression is.
  *
- * @returns what is wrong with the expression, for people, as `problem`
+ * @returns as `problem`, the error in the expression, for people
  */
 async function testOf(match: Match): Promise<{ test: Test } | { problem: string }> {
   if (match.kind === 'word') return { test: (text) => hasWord(text, match.word) };

@@ -10,7 +10,7 @@ export interface MemoryContent {
 }
 
 const kept = new Kept<MemoryContent>(8 * 1024 * 1024);
-/** Kept for each transport separately, because two may be open. */
+/** Separate for each transport, because two may be open. */
 const reading = new WeakMap<Transport, Map<string, Promise<MemoryContent>>>();
 
 /** Reads content as a memory by its object id, once for any number of files with that content. */

@@ -10,10 +10,10 @@ export type MemoryEntry = TreeEntry & { file: string };
 /** An entry with its content, unless the content was not read. */
 type ReadMemory = MemoryContent & { file: string };
 
-/** The number of files read at a time: enough to keep git busy, and few enough for memory. */
+/** Number of files read at a time: enough to keep git busy, and few enough for memory. */
 const CHUNK = 100;
 
-/** Every entry of `data/memories/` at a commit but hidden ones, in the order of their names. */
+/** Lists every entry of `data/memories/` at a commit except hidden ones, in the order of their names. */
 export async function filesOfMemories(transport: Transport, tip: string): Promise<MemoryEntry[]> {
   return (await transport.list(tip, [MEMORIES]))
     .map((entry) => ({ ...entry, file: entry.path.slice(MEMORIES.length + 1) }))
@@ -21,7 +21,7 @@ export async function filesOfMemories(transport: Transport, tip: string): Promis
 }
 
 /**
- * The content of entries, in their order. An entry of any kind leads to a reason, never to an
+ * Reads the content of entries, in their order. An entry of any kind leads to a reason, never to an
  * exception.
  */
 export async function* contentsOf(

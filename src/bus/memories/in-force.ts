@@ -10,7 +10,7 @@ import { Kept } from '../kept.ts';
 import { readMemory } from './content.ts';
 import { contentsOf, filesOfMemories, type MemoryEntry } from './files.ts';
 
-/** What of a note decides whether it is in force, and is named in a prompt. */
+/** The fields of a note that decide whether it is in force, and that a prompt shows. */
 type Head = Pick<
   Memory,
   'scope' | 'supersedes' | 'subject' | 'timestamp' | 'name' | 'kind' | 'change' | 'covers'
@@ -23,15 +23,15 @@ interface NoteInForce {
   head: Head;
 }
 
-/** Bytes of headers that stay in memory, for each of which there may be a megabyte of text. */
+/** Maximum bytes of cached headers, for each of which there may be a megabyte of text. */
 const HEADERS = 32 * 1024 * 1024;
 const heads = new Kept<{ head: Head | undefined }>(HEADERS);
-/** The notes in force that were found last, by the folder in which they are. */
+/** The notes in force of the last call, by the id of their folder. */
 const found = new WeakMap<Transport, { folder: string; notes: NoteInForce[] }>();
 
 /**
- * The notes in force at a commit, newest first by file name; files that cannot be read are none. As long as the
- * folder is the same, nothing but its id is read; afterwards only what is new.
+ * Returns the notes in force at a commit, newest first by file name; files that cannot be read are left
+ * out. While the folder is unchanged, only its id is read; afterwards only new files.
  */
 async function notesAt(transport: Transport, tip: string): Promise<NoteInForce[]> {
   const folder = (await transport.entriesAt(tip, [MEMORIES])).get(MEMORIES)?.oid;
@@ -44,7 +44,7 @@ async function notesAt(transport: Transport, tip: string): Promise<NoteInForce[]
   const notes = [...read.values()]
     .filter(({ file, head }) => !by.has(file) && head.change !== 'forget')
     .sort((a, b) => (a.file > b.file ? -1 : 1));
-  // The size of what is kept has to be bounded here too, as notes that were found hold their heads.
+  // The size of this cache has to be limited here too, as cached notes hold their heads.
   const size = notes.reduce((sum, { head }) => sum + sizeOf(head), 0);
   if (size <= HEADERS) found.set(transport, { folder, notes });
   return notes;
@@ -73,7 +73,10 @@ async function headsOf(
   return read;
 }
 
-/** A file of another name, or of another kind, is not read although its content was. */
+/**
+ * Returns the key of an entry. A file of another name, or of another type, may be unreadable although the
+ * same content was read.
+ */
 function keyOf({ file, mode, oid }: MemoryEntry): string {
   return `${oid} ${mode} ${file}`;
 }
@@ -82,11 +85,11 @@ function headOf({ scope, supersedes, subject, timestamp, name, kind, ...rest }: 
   const { change, covers } = rest;
   const head = { scope, supersedes, subject: subject.slice(0, MAX_SUBJECT), timestamp };
   const more = { name, kind, change, covers };
-  // A part of a text may keep the whole of it in memory; these are texts of their own.
+  // A substring may keep the whole text in memory; these are strings of their own.
   return JSON.parse(JSON.stringify({ ...head, ...more })) as Head;
 }
 
-/** Characters of a subject, of which a prompt shows no more than 300. */
+/** Maximum characters of a subject, of which a prompt shows no more than 300. */
 const MAX_SUBJECT = 1000;
 
 function sizeOf(head: Head | undefined): number {
@@ -96,8 +99,9 @@ function sizeOf(head: Head | undefined): number {
 }
 
 /**
- * The notes that a prompt names: those for the actor alone, then those for its channel, then those for all, the newest
- * first. Sums of threads are not among them: they stand where a thread is cut.
+ * Lists the notes that a prompt names: those for the actor alone, then those for its channel, then those
+ * for all, the newest first. Summaries of threads are not among them: the prompt shows them where a
+ * thread is cut.
  */
 export async function notesForPrompt(
   transport: Transport,
@@ -124,8 +128,9 @@ export async function notesForPrompt(
 }
 
 /**
- * The note that sums up most of these messages, and of several the newest; an empty list if there is none. What a
- * note says to cover is only compared here: whoever can push can say anything.
+ * Returns the note that summarizes most of these messages, and of several the newest; an empty list if
+ * there is none. The messages that a note claims to cover are only compared here: anyone who can push can
+ * claim anything.
  *
  * @param messages by their names in the channel `home`
  */

@@ -18,7 +18,7 @@ if (asked.length === 0) {
   // again.
   for (const [peer, task] of Object.entries(PEERS)) crosstalk('send', '--to', peer, task);
 } else {
-  // An answer has arrived: the thread shows whom this actor asked. Print nothing until all have
+  // An answer has arrived: the thread shows the actors that were asked. Print nothing until all have
   // answered.
   const refs = asked.map(([, , ref = '']) => ref);
   const replies = JSON.parse(crosstalk('replies', '--json', ...refs)) as {

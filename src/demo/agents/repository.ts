@@ -5,7 +5,7 @@ import { join } from 'node:path';
 /** The repository in which the demo was started. */
 export const repository = process.env['DEMO_REPOSITORY'] ?? process.cwd();
 
-/** What git prints, or undefined if the folder is not a repository. */
+/** Runs git and returns its output, or undefined if the folder is not a repository. */
 export function git(...args: string[]): string | undefined {
   try {
     return execFileSync('git', ['-C', repository, ...args], {
@@ -18,7 +18,7 @@ export function git(...args: string[]): string | undefined {
   }
 }
 
-/** The files of the repository, or of the folder if it is not a repository. */
+/** Lists the files of the repository, or of the folder if it is not a repository. */
 export function files(): string[] {
   const listed = git('ls-files', '-z');
   if (listed !== undefined) return listed.split('\0').filter((path) => path !== '');
@@ -30,7 +30,7 @@ export function files(): string[] {
   );
 }
 
-/** A file's bytes; empty when it cannot be read. */
+/** Reads a file's bytes; empty when it cannot be read. */
 export function content(path: string): Buffer {
   try {
     return readFileSync(join(repository, path));
@@ -39,12 +39,12 @@ export function content(path: string): Buffer {
   }
 }
 
-/** `3 files`, `1 file`. */
+/** Formats a count with its noun: `3 files`, `1 file`. */
 export function plural(count: number, noun: string): string {
   return `${String(count)} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-/** The largest entries first. */
+/** Returns the largest entries first. */
 export function largest(counts: ReadonlyMap<string, number>, most: number): [string, number][] {
   return [...counts].sort((a, b) => b[1] - a[1]).slice(0, most);
 }

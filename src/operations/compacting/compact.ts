@@ -18,29 +18,29 @@ import { withNamed } from '../memory/add.ts';
 import { readMemories } from '../memory/memories.ts';
 import { writeMemory, type AddedMemory } from '../memory/write.ts';
 
-/** A thread that is to be summed up, and by whom. */
+/** A thread to summarise, and the actor that does it. */
 interface CompactInput {
-  /** Any message of it. */
+  /** Any message of the thread. */
   message: string;
-  /** The actor that sums it up; by default the one that wrote last in it. */
+  /** The actor that summarises it; by default the one that wrote last in it. */
   by?: string;
   from?: string;
   login: string;
 }
 
-/** A thread, and what came of the question to sum it up. */
+/** A thread, and the result of the request to summarise it. */
 export interface Compacted {
   asked: Asked;
   /** The note, once there is an answer. */
   added?: AddedMemory;
-  /** How many messages it sums up, of how many. */
+  /** Number of messages that the note summarises, and of all messages in the thread. */
   covered: number;
   messages: number;
-  /** Whether these are all; a longer thread is not gathered whole. */
+  /** Whether these are all messages; a longer thread is not gathered completely. */
   complete: boolean;
 }
 
-/** The task for the actor, made of what is known of the thread. */
+/** The task for the actor, made from what is known of the thread. */
 interface Task {
   channel: string;
   root: string;
@@ -52,11 +52,12 @@ interface Task {
 }
 
 /**
- * Asks an actor to sum up a thread, waits for its answer, and keeps that as a note of the kind `archive`, which names the
- * messages that it covers and replaces the one that was made of this thread before (automation.md, "Memory"). It
- * happens only when somebody asks for it; the messages stay.
+ * Asks an actor to summarise a thread, waits for its answer, and stores it as a note of the kind
+ * `archive`, which names the messages that it covers and replaces the one that was made of this thread
+ * before (automation.md, "Memory"). It happens only on request; the messages stay.
  *
- * @throws CrosstalkError `usage` when nobody can be asked, `not_found` for a message that does not exist, and as {@link ask} does
+ * @throws CrosstalkError `usage` when nobody can be asked, `not_found` for a message that does not exist,
+ *   and as {@link ask} does
  */
 export async function compact(
   sender: Sender,
@@ -109,7 +110,11 @@ async function taskOf(context: Context, given: string, by: string | undefined): 
   return { channel, root, by: whom, body, covered, messages: messages.length, complete };
 }
 
-/** @throws CrosstalkError `usage` for what is not one actor: several would be paid for, and one be heard */
+/**
+ * Ensures that `by` is one actor: several would be paid for, and only one would be used.
+ *
+ * @throws CrosstalkError `usage` when it is not
+ */
 function assertOne(by: string | undefined): void {
   if (by === undefined) return;
   const address = parseAddress(by);
@@ -117,7 +122,7 @@ function assertOne(by: string | undefined): void {
   throw new CrosstalkError('usage', `--by is ${shown(by)}, expected one actor: name or name@host`);
 }
 
-/** The most digits of a message's suffix in the name of a note, which is as long as a name may be. */
+/** Maximum digits of a message's suffix in the name of a note, which is then as long as a name may be. */
 const MAX_DIGITS = 40;
 
 async function keep(

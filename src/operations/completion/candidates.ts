@@ -28,7 +28,7 @@ type Lookup = (context: Context, tip: string) => Promise<Found[]>;
 
 const MAX_MESSAGES = 20;
 const MAX_MEMORIES = 50;
-/** The most characters of a message's text, as one line has to hold all of it. */
+/** Maximum characters of a message's text, as it has to fit on one line. */
 const MAX_EXCERPT = 200;
 
 const LOOKUPS = {
@@ -110,8 +110,8 @@ const LOOKUPS = {
 } satisfies Record<string, Lookup>;
 
 /**
- * Values that a word of a command line can have, from what is known locally: this asks neither the
- * remote nor the search index, and prints nothing.
+ * Returns values that a word of a command line can have, from what is known locally: this asks neither
+ * the remote nor the search index, and prints nothing.
  *
  * @param transport the value of `--transport`
  * @throws CrosstalkError when there is no transport, or it cannot be read
@@ -136,7 +136,7 @@ export function liveCandidates(
   );
 }
 
-/** By name; by id if several channels share a name, or if it could be taken for an option. */
+/** Lists channels by name; by id if several channels share a name, or if it could be taken for an option. */
 async function channels({ reader }: Context, tip: string): Promise<Found[]> {
   const all = (await reader.channels(tip)).filter(({ archived }) => archived !== true);
   const isPlain = (name: string): boolean =>

@@ -7,15 +7,15 @@ import type { Sent } from '../sending/input.ts';
 import { reply, type ReplyInput, type ReplyOptions } from '../sending/reply.ts';
 import { decide, proposalAt } from './decide.ts';
 
-/** A decision, and the note that goes with it. */
+/** A decision, and the note that accompanies it. */
 interface Chosen {
   decision: Decision;
   note: string;
 }
 
 /**
- * The decision that a reply to a question for permission chooses, by the number or the text of an option
- * as that question shows them.
+ * Returns the decision that a reply to a question for permission chooses, by the number or the text of an
+ * option as that question shows them.
  *
  * @returns undefined for any other message, and for any other text
  * @throws CrosstalkError `usage` for an option that does not exist
@@ -35,10 +35,10 @@ export function chosenDecision(
 }
 
 /**
- * Replies to a message that was shown, or decides on it, where it asks for permission and the reply chooses
+ * Replies to a message that was shown, or decides on it when it asks for permission and the reply chooses
  * one of its options.
  *
- * @throws CrosstalkError as {@link reply} and {@link decide} do; `refused` where the question asks for
+ * @throws CrosstalkError as {@link reply} and {@link decide} do; `refused` when the question asks for
  *   something else by now
  */
 export async function answerShown(

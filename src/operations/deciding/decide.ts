@@ -22,59 +22,59 @@ import type { SendInput, Sent } from '../sending/input.ts';
 import { send, senderIn, type SendOptions } from '../sending/send.ts';
 import type { RunRecord } from '../../state/runs.ts';
 
-/** Who is asked to decide on what. */
+/** A request for a decision on a proposal. */
 export interface ProposalInput {
   /** The message, in any form in which one may be named. */
   message: string;
-  /** Who decides; by default whoever writes here. */
+  /** The name of the person who decides; by default the name under which this user writes. */
   from?: string;
   login: string;
 }
 
-/** What a person is shown of a proposal before they decide. */
+/** A proposal as it is shown to a person before they decide. */
 export interface ShownProposal {
   channel: string;
   relPath: string;
   /** The actor that proposes, and the alias of its host. */
   from: string;
   host?: string;
-  /** The name of who decides. */
+  /** The name of the person who decides. */
   approver: string;
-  /** What it proposes: a plan, or what else its actor says. Foreign text. */
+  /** The proposal: a plan, or any other text of its actor. Foreign text. */
   body: string;
   /** The tool call that waits for permission, if it is about one. */
   permission?: PermissionOnRecord;
-  /** What a decision is bound to: SHA-256 in hex of its place and its whole file. */
+  /** The digest that a decision is bound to: SHA-256 in hex of its place and its whole file. */
   digest: string;
-  /** What says that it decides on it, and counts for nothing as far as this machine knows. */
+  /** Messages that claim to decide on it, and do not count as far as this machine knows. */
   ignored: IgnoredDecision[];
 }
 
 /** A decision as its maker gives it, by any interface. */
 export interface DecideInput extends ProposalInput {
   decision: Decision;
-  /** Goes to the actor, or to whoever asked. */
+  /** A note for the actor, or for whoever asked. */
   note?: string;
-  /** The digest of what was shown; another text is not decided on. */
+  /** The digest of the text that was shown; no other text is decided on. */
   digest?: string;
   wait: boolean;
   allowSecret?: boolean;
 }
 
-/** What was decided, and the message that does it. */
+/** The decision that was made, and the message that carries it. */
 export interface Decided extends Sent {
   decision: Decision;
   proposal: ShownProposal;
 }
 
-/** What is written where no note is given. */
+/** The text to write when no note is given. */
 const WORDS: Record<Decision, string> = { approve: 'Approved.\n', deny: 'Denied.\n' };
 
 /**
- * Looks at a message on which somebody is asked to decide.
+ * Returns the proposal in a message on which a person is asked to decide.
  *
- * @throws CrosstalkError `usage` when it proposes nothing, or somebody else decides on it; `refused` when
- *   it was decided on, or taken back; as {@link findFile} does for its name
+ * @throws CrosstalkError `usage` when the message proposes nothing, or somebody else decides on it;
+ *   `refused` when it was decided on, or withdrawn; as {@link findFile} does for its name
  */
 export async function proposalAt(context: Context, input: ProposalInput): Promise<ShownProposal> {
   const approver = resolveFrom(context, input.from, input.login);
@@ -120,12 +120,12 @@ export async function proposalAt(context: Context, input: ProposalInput): Promis
 }
 
 /**
- * Decides on a proposal (work.md): a reply to it that carries the decision and is bound to its very text.
- * It is written by this process and never by a dispatcher: so it is signed with the key of whoever decides,
- * where one is configured, and on record as made on this machine.
+ * Decides on a proposal (work.md): writes a reply to it that carries the decision and is bound to its
+ * exact text. This process writes it and never a dispatcher: so it is signed with the key of the person
+ * who decides, when one is configured, and recorded as made on this machine.
  *
- * @throws CrosstalkError as {@link proposalAt} and {@link send} do; `refused` for a run, and for another text
- *   than was shown. Nothing is written then
+ * @throws CrosstalkError as {@link proposalAt} and {@link send} do; `refused` for a run, and for another
+ *   text than the one that was shown. Nothing is written then
  */
 export async function decide(
   context: Context,
@@ -156,7 +156,7 @@ export async function decide(
     const sent = await send(senderIn(context), said, {
       ...options,
       onDurable: (refs) => {
-        // From now on whoever decides too knows of it.
+        // From now on any other process that decides knows of it.
         void done();
         options.onDurable?.(refs);
       },
@@ -171,15 +171,15 @@ export async function decide(
   }
 }
 
-/** Milliseconds to wait for somebody else who decides on this machine. */
+/** Milliseconds to wait for another process that is deciding on this machine. */
 const WAIT_MS = 60_000;
 
 /**
- * Keeps other processes of this machine from deciding meanwhile, so that of two contrary words nobody is
- * told that both were taken.
+ * Prevents other processes of this machine from deciding in the meantime, so that of two contrary
+ * decisions only one is reported as accepted.
  *
- * @returns what ends that; it may be called twice
- * @throws CrosstalkError `refused` when somebody else does not end
+ * @returns a function that releases the lock; it may be called twice
+ * @throws CrosstalkError `refused` when another process does not finish in time
  */
 async function alone({ paths }: Context): Promise<() => Promise<void>> {
   const lock = await acquire(paths.root, 'deciding', { wait: WAIT_MS });
@@ -194,7 +194,10 @@ async function alone({ paths }: Context): Promise<() => Promise<void>> {
 
 type Asked = Parameters<Decisions['judge']>[1];
 
-/** What was decided, as far as this machine knows; what waits in the outbox here counts too. */
+/**
+ * Determines what was decided, as far as this machine knows; decisions that wait in the outbox here count
+ * too.
+ */
 async function judged(
   context: Context,
   proposal: Asked,
@@ -203,7 +206,7 @@ async function judged(
   const { transport, reader, verifier, decided } = context;
   const links = new ChannelLinks(transport, reader);
   const decisions = new Decisions({ transport, links, verifier, decided });
-  // First what is still on its way: it leaves the outbox only once the bus has it.
+  // Messages that are still on their way come first: they leave the outbox only once the bus has them.
   const queued = await queuedDecisions(context);
   const tip = await tipOf(context);
   const found = await decisions.judge(tip, proposal);
@@ -220,8 +223,9 @@ async function judged(
 }
 
 /**
- * On the machine that asked it is known what waits: a plan that was dropped, or done, is not decided on, and
- * neither is a text that somebody has put in its place. What is forged on the bus ends no waiting there.
+ * Ensures that a proposal still waits. The machine that asked knows what waits: a plan that was dropped,
+ * or completed, is not decided on, and neither is a text that somebody has put in its place. A forgery on
+ * the bus ends no waiting there.
  *
  * @param takenBack the message that says on the bus that nothing is to be decided any more
  * @throws CrosstalkError `refused`
@@ -252,9 +256,10 @@ function assertWaits(
 }
 
 /**
- * Where another machine has asked, a decision without a signature would be ignored there.
+ * Ensures that a decision is signed when another machine has asked: there an unsigned decision would be
+ * ignored.
  *
- * @throws CrosstalkError `refused` where nothing is signed here
+ * @throws CrosstalkError `refused` when nothing is signed here
  */
 function assertSigns(
   { transport }: Context,
@@ -269,14 +274,14 @@ function assertSigns(
   );
 }
 
-/** No process has more ancestors that are looked at. */
+/** Maximum number of ancestors of a process that are checked. */
 const MAX_ANCESTORS = 64;
 
 /**
- * Refuses whatever can be known to be done by a run: only a person decides (trust.md). Agent mode says so, a
- * dispatch in the surroundings, and on Linux the processes that have started this one, also where a run has
- * taken all variables away. A run outside of a sandbox that goes further, by a process that is nobody's
- * child for instance, acts with all the rights of the operator anyway.
+ * Refuses everything that is known to come from a run: only a person decides (trust.md). The signs are
+ * agent mode, a dispatch in the environment, and on Linux the processes that have started this one, even
+ * when a run has removed all variables. A run outside of a sandbox that goes further, for instance with a
+ * process that has no parent in the run, acts with all the rights of the operator anyway.
  *
  * @throws CrosstalkError `refused`
  */

@@ -22,7 +22,7 @@ import { installedAt, type Installed } from '../../service/installed.ts';
 
 export interface DispatchInput {
   host?: string;
-  /** The interval of polls in milliseconds; undefined for what this machine and the remote can bear. */
+  /** The interval of polls in milliseconds; undefined for one that this machine and the remote can bear. */
   interval?: number;
   grace: number;
   once: boolean;
@@ -31,10 +31,7 @@ export interface DispatchInput {
   log: Log;
   stop: AbortSignal;
   hurry: AbortSignal;
-  /**
-   * Whether a service manager keeps it running, so that it ends for a version that is installed
-   * later.
-   */
+  /** Whether a service manager restarts it, so that it ends for a version that is installed later. */
   supervised?: boolean;
   /** Whether the state directory may lie where other machines could use it. */
   sharedState?: boolean;
@@ -98,7 +95,7 @@ async function serveAlone(
   }
 }
 
-/** Prepares what runs and pushes need, and finishes or removes what a killed process has left. */
+/** Prepares what runs and pushes need, and finishes or removes what a killed process has left behind. */
 async function prepare(context: Context, { workspaces, worktrees }: DispatcherApp): Promise<void> {
   const { transport, outbox, paths } = context;
   await prepareBin(paths.bin, { state: paths.root, transport: transport.dir });
@@ -106,7 +103,7 @@ async function prepare(context: Context, { workspaces, worktrees }: DispatcherAp
   const records = await workspaces.folders();
   const { root, git } = paths;
   await knowSecrets(context);
-  // Opened now, and kept: later there may be no descriptor for it, and mail would be refused.
+  // Opened now and cached: later there may be no descriptor for it, and mail would be refused.
   await Store.at(root).write(() => undefined);
   await outbox.sweepFiles(context.now());
   const folders = namesOf(paths).full.map((name) => join(root, name));
@@ -115,18 +112,17 @@ async function prepare(context: Context, { workspaces, worktrees }: DispatcherAp
   await sweep(new Set([...kept, ...records, ...copies]), context.now());
 }
 
-/** Milliseconds; an installation whose files are younger than this may not be complete. */
+/** Milliseconds for which the files of an installation must be unchanged; a younger one may not be complete. */
 const SETTLED_MS = 2000;
-/** The least time between two looks, in milliseconds. */
+/** Minimum time between two looks, in milliseconds. */
 const LOOK_MS = 1000;
 
 /**
- * Notices that another version of this program was installed in the place from which this one was
+ * Detects that another version of this program was installed in the place from which this one was
  * started.
  *
- * It compares the files at the start with the current ones, so the version that is started next
- * finds nothing to replace. A version that cannot be started replaces nothing: the old one keeps
- * running.
+ * It compares the files at the start with the current ones, so the version that is started next finds
+ * nothing to replace. A version that cannot be started replaces nothing: the old one keeps running.
  */
 class Replacement {
   readonly #entry: string;
@@ -148,7 +144,7 @@ class Replacement {
     return new Replacement(entry, await installedAt(entry), run, log);
   }
 
-  /** The version to make room for, if it differs from this one, is complete and can be started. */
+  /** Returns the version to make room for, if it differs from this one, is complete and can be started. */
   async successor(now: number): Promise<string | undefined> {
     if (now - this.#looked < LOOK_MS) return undefined;
     this.#looked = now;

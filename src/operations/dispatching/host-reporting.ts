@@ -16,26 +16,26 @@ import type { Running } from '../../dispatcher/jobs.ts';
 import type { Deliveries } from '../../dispatcher/intake/deliveries.ts';
 import { type Context, isOff } from '../context.ts';
 
-/** The least time between two reports of a host, in milliseconds. */
+/** Minimum time between two reports of a host, in milliseconds. */
 const LEAST_MS = 10 * 60_000;
 
 /**
- * Reports how this host is, to those who look at the transport elsewhere. A report is never pushed alone:
- * it goes along with a push that is made anyway, where it says something new, at most every ten minutes, and
- * only where the transport has another host. What was said last is read from the bus, so a restart changes
- * nothing of that.
+ * Reports the state of this host to those who look at the transport elsewhere. A report is never pushed
+ * alone: it accompanies a push that is made anyway, when it says something new, at most every ten
+ * minutes, and only when the transport has another host. The last report is read from the bus, so a
+ * restart changes nothing.
  */
 export class HostReporting {
   readonly #context: Pick<Context, 'transport' | 'deadLetters' | 'now'>;
   readonly #deliveries: Pick<Deliveries, 'mailboxes'>;
   readonly #hosts: { readonly active: { alias: string } | undefined };
   readonly #running: () => readonly Running[];
-  /** When this process last looked whether there is something to report, in milliseconds. */
+  /** The time at which this process last checked whether there is something to report, in milliseconds. */
   #looked = -Infinity;
 
   /**
-   * @param hosts the host that is served, if one is
-   * @param running the runs under way
+   * @param hosts the host that is served, if there is one
+   * @param running the runs in progress
    */
   constructor(
     context: Pick<Context, 'transport' | 'deadLetters' | 'now'>,
@@ -49,7 +49,7 @@ export class HostReporting {
     this.#running = running;
   }
 
-  /** The report to push with some entries; undefined where none is due, or none can be made. */
+  /** Returns the report to push with some entries; undefined when none is due, or none can be made. */
   async beside(entries: readonly OutboxEntry[]): Promise<Commit | undefined> {
     const { transport, now } = this.#context;
     const alias = this.#hosts.active?.alias;
@@ -58,7 +58,8 @@ export class HostReporting {
       return undefined;
     if (isRecent(this.#looked, now())) return undefined;
     this.#looked = now().getTime();
-    // Nothing waits for a report: what keeps it from being made keeps nothing else from leaving.
+    // Nothing waits for a report: an error that prevents it must not prevent anything else from being
+    // pushed.
     return this.#report(alias, entries).catch(() => undefined);
   }
 
@@ -71,7 +72,7 @@ export class HostReporting {
     const at = now().toISOString();
     const state = await this.#state(entries, at);
     const said = there && parseHostReport(there);
-    // What has a time to come, as by a clock that was wrong, is replaced.
+    // A report with a time in the future, as from a wrong clock, is replaced.
     if (said !== undefined && Date.parse(said.at) <= Date.parse(at))
       if (isRecent(Date.parse(said.at), now()) || saysTheSame(said, state)) return undefined;
     return {
@@ -82,9 +83,9 @@ export class HostReporting {
     };
   }
 
-  /** How this host is once some entries are on the bus. */
+  /** Returns the state of this host once some entries are on the bus. */
   async #state(entries: readonly OutboxEntry[], now: string): Promise<HostState> {
-    // A letter that was retried goes once its answer is on the bus.
+    // The dead letter of a retried delivery disappears once its answer is on the bus.
     const retried = new Set(entries.map(({ delivery }) => delivery?.deadLetter));
     const letters = (await this.#context.deadLetters.all()).filter(
       ({ id, state }) => state !== 'cancelled' && !retried.has(id),
@@ -114,7 +115,7 @@ export class HostReporting {
   }
 }
 
-/** Mail by its first message; none where there is none. */
+/** Returns mail by its first message; none when there is no message. */
 function firstOf(
   { actor, channel, since }: { actor: string; channel: string; since: string },
   [relPath]: readonly string[],
@@ -122,7 +123,7 @@ function firstOf(
   return relPath === undefined ? [] : [{ actor, channel, relPath, since }];
 }
 
-/** Whether less than {@link LEAST_MS} has passed since a time; a time to come is none of ours. */
+/** Whether less than {@link LEAST_MS} has passed since a time; a time in the future does not count. */
 function isRecent(time: number, now: Date): boolean {
   const passed = now.getTime() - time;
   return passed >= 0 && passed < LEAST_MS;

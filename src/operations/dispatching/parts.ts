@@ -56,7 +56,7 @@ interface Choices {
   log: Log;
 }
 
-/** What a dispatcher works on besides what its context has. */
+/** Creates the app of a dispatcher: its context, and everything else that a dispatcher works with. */
 export function dispatcherApp(context: Context, log: Log): DispatcherApp {
   const { paths, env } = context;
   return {
@@ -140,7 +140,7 @@ export function dispatchingOf(context: Context, app: DispatcherApp, choices: Cho
   };
 }
 
-/** What turns messages into deliveries. */
+/** Creates the part that turns messages into deliveries. */
 function intakeOf(
   app: DispatcherApp,
   { fromNow }: Choices,

@@ -11,7 +11,7 @@ import type { HostReporting } from './host-reporting.ts';
 
 const WRITER_WAIT_MS = 10_000;
 
-/** The part that empties the outbox and settles the deliveries that the published messages answer. */
+/** Creates the part that empties the outbox and settles the deliveries that the published messages answer. */
 export function publisherOf(
   context: Context,
   deliveries: Deliveries,

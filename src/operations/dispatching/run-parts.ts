@@ -30,7 +30,7 @@ import { Runs } from '../../state/runs.ts';
 import { endWarmSession } from '../health/warm-sessions.ts';
 import { statesIn } from './serving.ts';
 
-/** What decides whether runs may start. */
+/** Creates the guards that decide whether runs may start. */
 export function guardsOf(app: DispatcherApp): Guards {
   const { transport, ledger, now } = app;
   const machine = (): string | undefined => transport.defaults.maxUsdPerDay;
@@ -38,13 +38,13 @@ export function guardsOf(app: DispatcherApp): Guards {
   return new Guards(app, budgets, new Refusals(app));
 }
 
-/** How many processes are kept where git config crosstalk.warmSessions does not say. */
+/** Number of warm processes unless git config crosstalk.warmSessions says otherwise. */
 const WARM_SESSIONS = 8;
-/** MiB that each may use where git config crosstalk.warmMemory does not say. */
+/** MiB that each may use unless git config crosstalk.warmMemory says otherwise. */
 const WARM_MEMORY = 2048;
 const MIB = 1024 * 1024;
 
-/** The sessions of agent CLIs that are kept. */
+/** Creates the sessions of agent CLIs that stay warm. */
 export function sessionsOf(app: DispatcherApp): Sessions {
   const { transport, paths, env, now } = app;
   const { defaults } = transport;
@@ -58,18 +58,18 @@ export function sessionsOf(app: DispatcherApp): Sessions {
   return new Sessions(new AgentSessions(paths.root), new WarmSessions(app, limits), now);
 }
 
-/** A whole number from a setting; undefined for anything else. */
+/** Parses a whole number from a setting; undefined for anything else. */
 function countIn(text: string | undefined): number | undefined {
   return text !== undefined && /^\d{1,6}$/.test(text.trim()) ? Number(text) : undefined;
 }
 
-/** What takes down what runs print. */
+/** Creates the part that records what runs print. */
 export function transcribingOf({ paths, now, transport }: App): Transcribing {
   const keep = (): number => keptFor(transport.defaults.keepTranscripts);
   return new Transcribing(new Transcripts(paths.transcripts), keep, now);
 }
 
-/** What asks people for permission in the middle of runs. */
+/** Creates the part that asks people for permission during runs. */
 export function permissionsOf(
   app: DispatcherApp,
   publisher: Publisher,
@@ -79,7 +79,7 @@ export function permissionsOf(
   return new Permissions(app, publisher, decisions);
 }
 
-/** The name under which the operator of this machine writes, as `send` finds it. */
+/** Returns the name under which the operator of this machine writes, as `send` determines it. */
 export function operatorOf(context: Context): string {
   try {
     return resolveFrom(context, undefined, userInfo().username);
@@ -88,7 +88,7 @@ export function operatorOf(context: Context): string {
   }
 }
 
-/** The part that determines which host is served. */
+/** Creates the part that determines which host is served. */
 export function hostFileOf(
   context: Context,
   { host, trustHostFile, log }: { host?: string; trustHostFile: boolean; log: Log },
@@ -99,7 +99,7 @@ export function hostFileOf(
 }
 
 /**
- * The processes of agent CLIs that this machine keeps for other transports of this user.
+ * Returns the processes of agent CLIs that this machine keeps for other transports of this user.
  *
  * @param home the folder of all transports' state
  * @param own the state directory of this transport

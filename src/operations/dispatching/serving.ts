@@ -4,12 +4,12 @@ import { isRecord } from '../../state/files.ts';
 import { loadHeartbeat, silenceLimit } from '../../state/heartbeat.ts';
 import { readJsonFile } from '../../state/registry.ts';
 
-/** The most clones that are looked at. */
+/** Maximum number of clones that are examined. */
 const MOST = 1000;
 
 /**
- * How many dispatchers of this user run on this machine, for whichever transports: those that have
- * reported in time. Where it cannot be found out, none is counted.
+ * Counts the dispatchers of this user that run on this machine, for any transports: those that have
+ * reported in time. A dispatcher whose state cannot be determined is not counted.
  *
  * @param home the folder of all transports' state
  * @param now milliseconds
@@ -21,7 +21,7 @@ export async function servingCount(home: string, now: number): Promise<number> {
 }
 
 /**
- * The state directories of this user's clones on this machine.
+ * Returns the state directories of this user's clones on this machine.
  *
  * @param home the folder of all transports' state
  */

@@ -6,24 +6,19 @@ import { isMemoryFile } from '../../protocol/files/memory.ts';
 import { Repeats, type FileChange } from '../../transport/transport.ts';
 import type { Context } from '../context.ts';
 
-/**
- * The reason given for a file whose content is not in this clone; it is looked for again each time.
- */
+/** The reason given for a file whose content is not in this clone; it is looked for again each time. */
 export const MISSING = 'its content is missing from this clone';
 
-/** The most files of one part. */
+/** Maximum number of files of one part. */
 const PART = 4000;
-/** The number of characters of messages after which a part ends; most parts have far fewer. */
+/** Characters of messages after which a part ends; most parts have far fewer. */
 const PART_TEXT = 16 * 1024 * 1024;
-/**
- * The least number of files read at the same time; few when they are large, as each may be a
- * megabyte.
- */
+/** Minimum number of files read at the same time; few when they are large, as each may be a megabyte. */
 const FEWEST = 8;
 const MOST = 128;
 const LARGE_TEXT = 1024 * 1024;
 
-/** Some of the requested files, with their content. */
+/** A part of the requested files, with their content. */
 export interface Part<T> {
   batch: IndexBatch;
   files: readonly T[];
@@ -31,10 +26,10 @@ export interface Part<T> {
 }
 
 /**
- * Reads files according to their places, for the index, one part at a time; no files result in one
- * empty part. Channels are read at `tip`.
+ * Reads files according to their places, for the index, one part at a time; no files result in one empty
+ * part. Channels are read at `tip`.
  *
- * @param isThere whether a file is to be read; if not, it is only counted in its part
+ * @param isThere whether to read a file; if not, it is only counted in its part
  */
 export async function* readInParts<T extends FileRef>(
   context: Context,
@@ -70,7 +65,7 @@ export async function* readInParts<T extends FileRef>(
 }
 
 /**
- * The effect of changes of the tree on the index, one part at a time: what was removed, and what is
+ * Reads the effect of changes of the tree on the index, one part at a time: what was removed, and what is
  * new.
  */
 export async function* readChanges(
@@ -134,7 +129,7 @@ function memoryFileOf(path: string): string | undefined {
 }
 
 const DAY = /^\d{4}\/\d{2}\/\d{2}$/;
-/** The number of entries that a folder is assumed to contain when it was listed before. */
+/** Number of entries that a folder is assumed to contain when it was listed before. */
 const REPEATED = 50;
 
 /** A folder of one day of one channel. */
@@ -145,7 +140,7 @@ export interface DayFolder {
 }
 
 /**
- * The day folders of all channels at a commit, newest first, without their contents; and every file
+ * Lists the day folders of all channels at a commit, newest first, without their contents; and every file
  * of `data/channels` and `data/memories` that is in none of them.
  */
 export async function dayFolders(

@@ -13,13 +13,13 @@ import { dayFolders, MISSING, readChanges, readInParts } from './files.ts';
 
 export interface IndexOptions {
   /**
-   * Milliseconds after which the index is used as far as it is built, newest messages first;
-   * without it, the index is used only once it is complete.
+   * Milliseconds after which the index is used even if it is not complete, newest messages first; without
+   * it, the index is used only once it is complete.
    */
   patience?: number;
 }
 
-/** The number of files that are read and written together. */
+/** Number of files that are read and written together. */
 const CHUNK = 4000;
 /** Milliseconds between reports to the operator about a long operation. */
 const SAY_AFTER_MS = 3000;
@@ -63,7 +63,7 @@ export interface Built {
   malformed: number;
 }
 
-/** Updates the index, or builds it anew. */
+/** Updates the index, or rebuilds it. */
 export async function buildIndex(context: Context, anew: boolean): Promise<Built> {
   await refreshOrNote(context);
   const { index: path } = context.paths;
@@ -108,7 +108,11 @@ function abandon(path: string, index: Index): void {
   index.abandon();
 }
 
-/** Updates the index to the tip; false when the time ran out. */
+/**
+ * Updates the index to the tip.
+ *
+ * @returns false when the time ran out
+ */
 async function bringUp(
   context: Context,
   index: Index,
@@ -155,7 +159,11 @@ class Update {
     return from === undefined ? false : this.#follow(from, tip);
   }
 
-  /** Builds the index from nothing, or continues to build it; false when the time ran out. */
+  /**
+   * Builds the index from scratch, or continues to build it.
+   *
+   * @returns false when the time ran out
+   */
   async #build(building: { tip: string; day: string }): Promise<boolean> {
     const { tip } = building;
     const { days, others } = await dayFolders(this.#context, tip);
@@ -183,7 +191,7 @@ class Update {
     return true;
   }
 
-  /** All files in a day's folder, including those in subfolders that somebody made in it. */
+  /** Returns all files in a day's folder, including those in subfolders that somebody created in it. */
   async #filesOf(tip: string, folder: string): Promise<FileRef[]> {
     const files: FileRef[] = [];
     for await (const some of this.#context.transport.walk(tip, folder))
@@ -249,7 +257,7 @@ class Update {
   }
 }
 
-/** Where an index is kept, and the folder for the lock of processes that write to it. */
+/** The place of an index, and the folder for the lock of processes that write to it. */
 interface IndexPlace {
   path: string;
   lock: string;
@@ -259,7 +267,7 @@ interface IndexPlace {
 const IN_MEMORY = ':memory:';
 
 /**
- * The place for an index when the state directory cannot be written: for a run, whose sandbox may
+ * Returns the place for an index when the state directory cannot be written: for a run, whose sandbox may
  * prevent that, its own directory, starting with a copy of the existing index; otherwise memory.
  */
 async function placeApart({ agentMode, paths }: Context): Promise<IndexPlace> {
@@ -272,8 +280,8 @@ async function placeApart({ agentMode, paths }: Context): Promise<IndexPlace> {
 }
 
 /**
- * The place for an index instead of one where it could not be read or written; undefined when the error is
- * another one, or there is nothing left to try. On a full disk it is memory, also for a run, whose
+ * Returns the place for an index instead of one where it could not be read or written; undefined for any
+ * other error, or when no place is left to try. On a full disk it is memory, also for a run, whose
  * directory is on the same disk.
  */
 async function placeInstead(
@@ -288,17 +296,17 @@ async function placeInstead(
   return { path: IN_MEMORY, lock: paths.root };
 }
 
-/** The commands that have been told; one makes an index more than once. */
+/** The commands that were notified; one command may create an index more than once. */
 const told = new WeakSet<Context['paths']>();
 
-/** Says once in a command that an index is made in memory. */
+/** Notes once per command that an index is created in memory. */
 function noteNotKept({ note, paths }: Context, path: string, error: unknown): void {
   if (told.has(paths)) return;
   told.add(paths);
   note(`the search index cannot be kept in ${path}: ${reasonOf(error)}`);
 }
 
-/** Copies an index while others may write to it; a copy during which it changed is discarded. */
+/** Copies an index while other processes may write to it; a copy during which it changed is discarded. */
 async function seed(from: string, to: string): Promise<void> {
   const before = await state(from);
   try {

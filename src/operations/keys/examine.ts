@@ -17,14 +17,14 @@ import { findFile, shownMessage } from '../reading/read.ts';
 import { readPlainFile } from '../../plain-file.ts';
 import { fingerprint, publicKeyOf } from '../../state/keys/ssh-keygen.ts';
 
-/** What is known of who wrote a message, with all that somebody else needs to verify it. */
+/** The verification of a message's writer, with everything that somebody else needs to verify it. */
 export interface Examined {
   channel: string;
   relPath: string;
   from: string;
-  /** Null where no key of that name is pinned here, so that nobody can say. */
+  /** Null when no key of that name is pinned here, so that it cannot be verified. */
   verified: boolean | null;
-  /** The fingerprint of the key by which it says it was signed; null where it carries no signature. */
+  /** Fingerprint of the key with which the message claims to be signed; null when it carries no signature. */
   signed_by: string | null;
   /** For `ssh-keygen -Y verify`: the exact text that is signed, and the signature. */
   payload?: string;
@@ -32,7 +32,7 @@ export interface Examined {
 }
 
 /**
- * Looks at the signature of one message.
+ * Examines the signature of one message.
  *
  * @throws CrosstalkError as {@link shownMessage} does
  */
@@ -54,7 +54,7 @@ export async function examine(context: Context, given: string): Promise<Examined
   };
 }
 
-/** Null for a signature of no key, or for another purpose. */
+/** Returns the fingerprint of a signature's key; null for a signature without a key, or for another purpose. */
 async function signerIn(context: Context, sig: string): Promise<string | null> {
   const signer = signerOf(sig);
   if (signer === undefined) return null;
@@ -74,10 +74,10 @@ async function keyIn(context: Context, signer: string): Promise<KnownKey | undef
 }
 
 /**
- * The key that a message says it was signed with, which nobody has vouched for.
+ * Returns the key with which a message claims to be signed, which nobody has vouched for.
  *
- * @param name who must have written the message
- * @returns undefined where no message is meant
+ * @param name the required writer of the message
+ * @returns undefined when no message is meant
  * @throws CrosstalkError `refused` for a message of somebody else, or one without a signature
  */
 export async function keyOfMessage(
@@ -106,7 +106,7 @@ export async function keyOfMessage(
   );
 }
 
-/** The type of a key is the first string in it. */
+/** Returns the type of a key: the first string in it. */
 function typeOf(key: string): string {
   const bytes = Buffer.from(key, 'base64');
   return bytes.length < 4 ? '' : bytes.subarray(4, 4 + bytes.readUInt32BE(0)).toString('latin1');
@@ -117,11 +117,11 @@ export interface KnownKey extends PublicKey {
   fingerprint: string;
 }
 
-/** Bytes of a file with a key. */
+/** Maximum bytes of a file with a key. */
 const MAX_FILE = 64 * 1024;
 const PRIVATE = /^-----BEGIN [A-Z ]*PRIVATE KEY-----/;
 
-/** A path as a person writes it: `~/` is the home folder. */
+/** Resolves a path as a person writes it: `~/` is the home folder. */
 export function pathOf({ env, cwd }: Pick<Context, 'env' | 'cwd'>, given: string): string {
   return given.startsWith('~/')
     ? join(env['HOME'] ?? homedir(), given.slice(2))
@@ -129,11 +129,11 @@ export function pathOf({ env, cwd }: Pick<Context, 'env' | 'cwd'>, given: string
 }
 
 /**
- * The public key that somebody names: the key itself, or a file that has it, or the private key
- * beside which it lies.
+ * Returns the public key that the user names: the key itself, a file that contains it, or the private key
+ * next to it.
  *
- * @throws CrosstalkError `usage` for what is none; `refused` for a file of the transport, which
- *   whoever can push can change
+ * @throws CrosstalkError `usage` when there is no key; `refused` for a file of the transport, which
+ *   anyone who can push can change
  */
 export async function namedKey(context: Context, given: string): Promise<KnownKey> {
   const key = publicKeyIn(given);
@@ -155,7 +155,7 @@ export async function namedKey(context: Context, given: string): Promise<KnownKe
   );
 }
 
-/** The public key of a file with a public or a private one; undefined where there is none. */
+/** Reads the public key from a file with a public or a private one; undefined when there is none. */
 export async function publicKeyAt(
   { env }: Pick<Context, 'env'>,
   path: string,
@@ -169,7 +169,11 @@ export async function publicKeyAt(
   return made.ok ? publicKeyIn(made.value) : undefined;
 }
 
-/** @throws CrosstalkError `refused` when `ssh-keygen` does not take it for a key */
+/**
+ * Returns a key with its fingerprint.
+ *
+ * @throws CrosstalkError `refused` when `ssh-keygen` does not accept the key
+ */
 export async function knownKey({ env }: Pick<Context, 'env'>, key: PublicKey): Promise<KnownKey> {
   const found = await fingerprint(`${key.type} ${key.key}`, env);
   if (found.ok) return { ...key, fingerprint: found.value };

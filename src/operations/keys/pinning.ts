@@ -14,35 +14,35 @@ import { makeFolder } from '../../folder.ts';
 import { makeKey, sign } from '../../state/keys/ssh-keygen.ts';
 import { signingKeyOf } from '../sending/signing.ts';
 
-/** A key that may be pinned, for somebody who is asked. */
+/** A key that may be pinned, for the user to confirm. */
 export interface Proposed {
   pin: Pin;
-  /** Fingerprints that are pinned for the name already. */
+  /** Fingerprints that are already pinned for the name. */
   others: string[];
-  /** Whether the key was taken from a message, which whoever can push may have written. */
+  /** Whether the key was taken from a message, which anyone who can push may have written. */
   isClaimed: boolean;
 }
 
-/** Whether a message may be meant: its path, or the beginning of its id. */
+/** Whether a text may mean a message: its path, or the beginning of its id. */
 function isReference(given: string): boolean {
   return /^[0-9a-f]{6,16}$/.test(given) || /^[\w/-]*\d{4}\/\d\d\/\d\d\/[\w-]+\.md$/.test(given);
 }
 
-/** The most keys on one machine. */
+/** Maximum number of keys on one machine. */
 const MOST_PINS = 1000;
-/** Characters of a comment that are kept. */
+/** Maximum characters of a comment that are stored. */
 const MAX_COMMENT = 100;
 
-/** The keys that are pinned on this machine, by name. */
+/** Returns the keys that are pinned on this machine, by name. */
 export async function pinned({ paths }: Context): Promise<Pin[]> {
   return (await loadPins(paths.pins)).sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
 /**
- * What would be pinned.
+ * Returns the key that would be pinned.
  *
  * @param given the public key, a file with it, or a message that the key has signed
- * @throws CrosstalkError `usage` for a name or a key that is none, `refused` for a file of the transport
+ * @throws CrosstalkError `usage` for an invalid name or key, `refused` for a file of the transport
  */
 export async function proposePin(context: Context, name: string, given: string): Promise<Proposed> {
   if (!isName(name) || name === EVERYONE)
@@ -66,7 +66,7 @@ export async function proposePin(context: Context, name: string, given: string):
   };
 }
 
-/** Pins a key; one that is pinned already stays as it is. */
+/** Pins a key; a key that is already pinned stays unchanged. */
 export function pin(context: Context, added: Pin): Promise<void> {
   return changePins(context.paths.pins, (pins) => {
     if (pins.length >= MOST_PINS)
@@ -80,9 +80,9 @@ export function pin(context: Context, added: Pin): Promise<void> {
 }
 
 /**
- * Signs with a key of one's own from now on, the one at the usual place if there is one, and pins it.
+ * Signs with the operator's own key from now on, the one at the usual place if there is one, and pins it.
  *
- * @returns under which name, and with which key
+ * @returns the name, and the key
  */
 export async function signAndPin(
   context: Context,
@@ -96,10 +96,10 @@ export async function signAndPin(
 }
 
 /**
- * Forgets the keys of a name, or one of them.
+ * Removes the keys of a name, or one of them.
  *
- * @param fingerprint of the one
- * @returns those that were forgotten
+ * @param fingerprint fingerprint of that one
+ * @returns the keys that were removed
  * @throws CrosstalkError `not_found` when there is no such key
  */
 export async function unpin(context: Context, name: string, fingerprint?: string): Promise<Pin[]> {
@@ -117,7 +117,7 @@ export async function unpin(context: Context, name: string, fingerprint?: string
   );
 }
 
-/** The dead letters that were turned away because no key of a name was pinned. */
+/** Returns the ids of the dead letters that were refused because no key of a name was pinned. */
 export async function turnedAway({ deadLetters }: Context, name: string): Promise<string[]> {
   const all = await deadLetters.all();
   return all.flatMap(({ id, reason, detail }) =>
@@ -131,11 +131,11 @@ export interface OwnKey {
   key: KnownKey;
 }
 
-/** Beside the other ssh keys, where sandboxes of agent CLIs hide it too. */
+/** Next to the other ssh keys, where sandboxes of agent CLIs hide it too. */
 const USUAL = '~/.ssh/crosstalk_ed25519';
 
 /**
- * The key of this clone; undefined where none is set.
+ * Returns the key of this clone; undefined when none is set.
  *
  * @throws CrosstalkError `refused` when its public key cannot be read
  */
@@ -145,7 +145,7 @@ export async function ownKey(context: Context): Promise<OwnKey | undefined> {
   return { path, key: await publicOf(context, path) };
 }
 
-/** Signs with the key at the usual place, if there is one that can sign without being asked. */
+/** Signs with the key at the usual place, if there is one that can sign without a prompt. */
 async function useUsualKey(context: Context): Promise<OwnKey | undefined> {
   const path = pathOf(context, USUAL);
   const isThere = (await publicKeyAt(context, path).catch(() => undefined)) !== undefined;
@@ -153,9 +153,9 @@ async function useUsualKey(context: Context): Promise<OwnKey | undefined> {
 }
 
 /**
- * Makes a key of type ed25519, without a passphrase, and signs with it from now on.
+ * Creates a key of type ed25519, without a passphrase, and signs with it from now on.
  *
- * @param given where; by default beside the other ssh keys
+ * @param given path of the key; by default next to the other ssh keys
  * @throws CrosstalkError `refused` when the file exists, or cannot be written
  */
 export async function createKey(context: Context, given: string, login: string): Promise<OwnKey> {
@@ -177,7 +177,7 @@ export async function createKey(context: Context, given: string, login: string):
 }
 
 /**
- * Signs with a key from now on, in this clone, once it has signed something on trial.
+ * Signs with a key from now on, in this clone, after a trial signature.
  *
  * @param given a private key, or a public one whose private key the agent has
  * @throws CrosstalkError `refused` when it cannot sign

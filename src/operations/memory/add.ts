@@ -18,19 +18,19 @@ import { writeMemory, type AddedMemory } from './write.ts';
 export interface MemoryInput {
   subject: string;
   body: string;
-  /** `global`, `actor:<name>`, or a channel in any form in which a channel may be named. */
+  /** `global`, `actor:<name>`, or a channel in any form of its name. */
   scope: string;
   /** The memories that this one replaces: file names, unique hex suffixes or names. */
   supersedes: readonly string[];
   alias: readonly string[];
-  /** It replaces what has this name in its scope. */
+  /** The name of the memory, which replaces others of this name in its scope. */
   name?: string;
   /** One of {@link MEMORY_KINDS}; `note` by default. */
   kind?: string;
-  /** The messages that it sums up, as `<channel id>/<relPath>`. */
+  /** The messages that it summarizes, as `<channel id>/<relPath>`. */
   covers?: readonly string[];
   from?: string;
-  /** A person lets it go whatever looks like a secret in it; a run cannot. */
+  /** Whether a person releases it although it seems to contain a secret; a run cannot. */
   allowSecret?: boolean;
   login: string;
 }
@@ -45,7 +45,7 @@ export async function addMemory(context: Context, input: MemoryInput): Promise<A
   const kind = assertInput(input);
   const { name, covers = [] } = input;
   const from = resolveFrom(context, input.from, input.login);
-  // What others have written under the name meanwhile is to be replaced too.
+  // Memories that others have written under the name in the meantime must be replaced too.
   if (name !== undefined) await refreshOrNote(context);
   const { scope, supersedes } = await withNews(context, async () => {
     const into = await resolveScope(context, input.scope);
@@ -68,7 +68,7 @@ export async function addMemory(context: Context, input: MemoryInput): Promise<A
   return writeMemory(context, memory, { at, by: from, allowSecret: input.allowSecret === true });
 }
 
-/** What reads like this is looked for as a suffix of a file name. */
+/** Pattern of texts that are looked up as a suffix of a file name. */
 const SUFFIX = /^[0-9a-f]{4,}$/;
 
 function assertInput({ subject, body, alias, name, kind = 'note' }: MemoryInput): MemoryKind {
@@ -109,8 +109,8 @@ function assertInput({ subject, body, alias, name, kind = 'note' }: MemoryInput)
 }
 
 /**
- * The remote is asked for news only if what is known locally does not suffice; the push builds on
- * its tip anyway.
+ * Repeats work after a fetch only if it fails with the local data; the push builds on the remote's tip
+ * anyway.
  */
 async function withNews<T>(context: Context, work: () => Promise<T>): Promise<T> {
   try {
@@ -122,7 +122,7 @@ async function withNews<T>(context: Context, work: () => Promise<T>): Promise<T>
   }
 }
 
-/** The file names of what a note replaces: what it names, and what has its name. */
+/** Returns the file names of the memories that a note replaces: those that it lists, and those of its name. */
 async function replaced(
   context: Context,
   { supersedes, name }: MemoryInput,
@@ -140,7 +140,7 @@ async function replaced(
 }
 
 /**
- * The file names of memories, and of those that have a name.
+ * Returns the file names of memories, and of those that have a name.
  *
  * @throws CrosstalkError `usage` when they are more than one memory may replace
  */

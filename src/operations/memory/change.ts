@@ -15,32 +15,33 @@ import {
 } from './memories.ts';
 import { writeMemory, type AddedMemory } from './write.ts';
 
-/** What is to be done to a note that is there. */
+/** The input of a change of an existing note. */
 export interface MemoryChangeInput {
   change: MemoryChange;
   /** Its file name, a unique hex suffix, or its name. */
   memory: string;
-  /** `forget`: why. */
+  /** `forget`: the reason. */
   reason?: string;
-  /** `alias`: the words under which it should be found too. */
+  /** `alias`: additional words under which it should be found. */
   words?: readonly string[];
   from?: string;
   allowSecret?: boolean;
   login: string;
 }
 
-/** What a change has written, and what it was done to. */
+/** The memory that a change has written, and the changed one. */
 export interface ChangedMemory extends AddedMemory {
-  /** The file name of the note that was forgotten, found under more words, or brought back. */
+  /** The file name of the note that was forgotten, found under more words, or restored. */
   of: string;
 }
 
 /**
- * Changes a note by writing another one that replaces it; no file is altered or removed, so that everything
- * can be seen, and taken back. A note that comes back, or is found under more words, keeps who wrote it and when.
+ * Changes a note by writing another one that replaces it; no file is altered or removed, so that every
+ * change is visible and can be undone. A note that is restored, or found under more words, keeps its
+ * writer and time.
  *
- * @throws CrosstalkError as {@link resolveMemory} does, `refused` where there is nothing to change,
- *   and `usage` for words under which nothing can be found; nothing is written then
+ * @throws CrosstalkError as {@link resolveMemory} does, `refused` when there is nothing to change, and
+ *   `usage` for words that cannot match anything; nothing is written then
  */
 export async function changeMemory(
   context: Context,
@@ -92,7 +93,7 @@ function inForce(
   );
 }
 
-/** The note to bring back; for one that only forgets, what it has forgotten. */
+/** Returns the note to restore; for one that only forgets, the forgotten note. */
 function lost({ memories }: Memories, given: StoredMemory): StoredMemory {
   if (isInForce(given))
     throw new CrosstalkError('refused', `${given.file} is in force already; nothing was written`);
@@ -106,7 +107,7 @@ function lost({ memories }: Memories, given: StoredMemory): StoredMemory {
   );
 }
 
-/** A subject may be as long as a file, and its end has to be written beside it. */
+/** Maximum characters of a subject, which may be as long as a file; its copy has to stay readable. */
 const MAX_SUBJECT = 300;
 
 function clip(subject: string): string {
@@ -135,7 +136,7 @@ function forgotten(
   };
 }
 
-/** The same note once more, in the place of what stands for it now. */
+/** Returns a copy of a note that replaces its present replacement. */
 async function copied(
   context: Context,
   all: Memories,
@@ -154,11 +155,12 @@ async function copied(
   if (change === 'restore') await assertOther(context, { old, memory }, end);
   const instead = change === 'alias' ? [old] : standsFor(context, old, end);
   const named = withNamed(all, instead, name === undefined ? undefined : { name, scope });
-  // What it covers, what is unknown and all the rest stay; what it had replaced stays replaced.
+  // Its covered messages, unknown fields and everything else stay; the notes that it had replaced stay
+  // replaced.
   return { ...memory, alias, change, changedBy: by, supersedes: named.slice(0, MAX_SUPERSEDED) };
 }
 
-/** What replaces a note in the end. */
+/** Returns the last one in the chain of a note's replacements. */
 function endOf({ memories }: Memories, old: StoredMemory): StoredMemory {
   const byFile = new Map(memories.map((one) => [one.file, one]));
   let end = old;
@@ -169,7 +171,7 @@ function endOf({ memories }: Memories, old: StoredMemory): StoredMemory {
   return end;
 }
 
-/** @throws CrosstalkError `refused` for a note that was brought back already, as a copy that is in force */
+/** @throws CrosstalkError `refused` for a note that was restored already, as a copy that is in force */
 async function assertOther(
   context: Context,
   { old, memory }: { old: StoredMemory; memory: Memory },
@@ -187,8 +189,8 @@ async function assertOther(
 }
 
 /**
- * What is in force instead of a note, unless that replaces others too: what two notes were merged into does
- * not go when one of them comes back.
+ * Returns the note in force instead of another one, unless that replaces others too: the merge of two
+ * notes stays when one of them is restored.
  */
 function standsFor(context: Context, old: StoredMemory, end: StoredMemory): StoredMemory[] {
   const { memory, file } = end;

@@ -14,9 +14,7 @@ import { deliver, deliverOrNote, type Delivered } from '../deliver.ts';
 import { memoryFiles, named, noteUnreadable, type UnreadableMemory } from './memories.ts';
 import { resolveFrom } from '../lookup/resolve.ts';
 
-/**
- * The most files of one commit of an import. COMMIT_BYTES limits it too, except for its last file.
- */
+/** Maximum number of files in one commit of an import. COMMIT_BYTES limits it too, except for its last file. */
 const COMMIT_FILES = 500;
 const COMMIT_BYTES = 16 * 1024 * 1024;
 
@@ -45,8 +43,7 @@ export async function exportMemories(context: Context, dir: string): Promise<Exp
         problems.push({ file, reason: memory.problems.join('; ') });
         continue;
       }
-      // The name is that of a memory, so it contains no slash; an existing file or link is not
-      // opened.
+      // The name is that of a memory, so it contains no slash; an existing file or link is not opened.
       const path = join(target, file);
       const handle = await open(path, 'wx', 0o644);
       written.push(path);
@@ -89,7 +86,7 @@ export interface Imported {
   dir: string;
   /** File names, oldest first. */
   imported: string[];
-  /** The number of files that already existed with the same bytes. */
+  /** Number of files that already existed with the same bytes. */
   skipped: number;
   delivered: Delivered;
 }
@@ -125,7 +122,7 @@ export async function importMemories(
       else await deliver(context, [commit], { wait: false });
     } catch (error) {
       if (!(error instanceof CrosstalkError) || error.code !== 'held') throw error;
-      // A secret in one commit is no reason to leave the others out.
+      // A secret in one commit does not prevent the others.
       held ??= error;
     }
   }
@@ -138,7 +135,7 @@ export async function importMemories(
   };
 }
 
-/** The memories of a folder by file name, in the order of their names. */
+/** Reads the memories of a folder by file name, in the order of their names. */
 async function readFolder(dir: string): Promise<Map<string, string>> {
   let names: string[];
   try {
@@ -166,7 +163,7 @@ async function readFolder(dir: string): Promise<Map<string, string>> {
   );
 }
 
-/** The text of one file; symlinks are not followed, and nothing beyond the limit is read. */
+/** Reads the text of one file; symlinks are not followed, and nothing beyond the limit is read. */
 async function readOne(dir: string, file: string): Promise<Parsed<string>> {
   if (!isMemoryFile(file)) return unreadable(`its name is not of the form ${MEMORY_FORM}`);
   const path = join(dir, file);
@@ -174,7 +171,7 @@ async function readOne(dir: string, file: string): Promise<Parsed<string>> {
     const seen = await lstat(path);
     if (seen.isSymbolicLink()) return unreadable('a symlink');
     if (!seen.isFile()) return unreadable(seen.isDirectory() ? 'a folder' : 'no ordinary file');
-    // If the file has become a link or a pipe meanwhile, it is not followed and not waited for.
+    // If the file has become a link or a pipe in the meantime, it is not followed and does not block.
     const handle = await open(
       path,
       constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK,

@@ -3,13 +3,13 @@ import { tipOf, type Context } from '../context.ts';
 import { queuedMemories, readMemories, type Memories } from './memories.ts';
 
 /**
- * The memories known locally, without their texts, kept as long as nothing changes: a server is asked for them
- * again and again, and reading ten thousand takes seconds.
+ * A cache of the memories known locally, without their texts, valid as long as nothing changes: a server
+ * needs them repeatedly, and reading ten thousand takes seconds.
  */
 export class KeptMemories {
   #kept: { key: string; memories: Promise<Memories> } | undefined;
 
-  /** @param context that of the server, in whatever copy */
+  /** @param context that of the server, or a copy of it */
   async get(context: Context): Promise<Memories> {
     const key = await keyOf(context);
     if (this.#kept?.key === key) return this.#kept.memories;
@@ -22,7 +22,7 @@ export class KeptMemories {
   }
 }
 
-/** The folder of the memories at the newest commit, and what waits in the outbox. */
+/** Returns the cache key: the folder of the memories at the newest commit, and those in the outbox. */
 async function keyOf(context: Context): Promise<string> {
   const [parent = ''] = MEMORIES.split('/');
   const folders = await context.transport.list(await tipOf(context), [parent]);

@@ -18,12 +18,12 @@ import { withIndex } from '../index/indexing.ts';
 import { resolveChannel } from '../lookup/resolve.ts';
 import { EXCERPT_BYTES, MAX_HITS, requireWords } from '../reading/search.ts';
 
-/** A memory with the name of the channel it applies to; null for `global` and `actor:<name>`. */
+/** A memory with the name of its channel; null for `global` and `actor:<name>`. */
 export interface ListedMemory extends StoredMemory {
   channel: string | null;
 }
 
-/** `global`, `actor:<name>`, or the id of a channel named in any form in which a channel may be named. */
+/** Resolves a scope: `global`, `actor:<name>`, or the id of a channel in any form of its name. */
 export async function resolveScope(context: Context, given: string): Promise<string> {
   const isScope: boolean = given === 'global' || isActorScope(given);
   if (isScope) return given;
@@ -36,10 +36,10 @@ export async function resolveScope(context: Context, given: string): Promise<str
 }
 
 /**
- * The memories, newest first, without bodies; files that cannot be read are noted.
+ * Lists the memories, newest first, without bodies; files that cannot be read are noted.
  *
- * @param input `scope`: only those of this channel or actor and the global ones, or only the global
- *   ones for `global`; `all`: also superseded and forgotten ones, and what has forgotten them
+ * @param input `scope`: only those of this channel or actor and the global ones, or only the global ones
+ *   for `global`; `all`: also superseded and forgotten ones, and those that forget them
  * @throws CrosstalkError `not_found` or `ambiguous` for the scope
  */
 export async function listMemories(
@@ -59,17 +59,17 @@ export async function listMemories(
   return chosen.map((one) => ({ ...one, channel: channelOf(one) }));
 }
 
-/** A memory with its body, and what is known locally about the memories it is linked to. */
+/** A memory with its body, and the locally known subjects of the memories it is linked to. */
 export interface ShownMemory extends ListedMemory {
   /**
-   * Subjects of the memories this one supersedes, in their order, and is superseded by; null when they
-   * are not known locally.
+   * Subjects of the memories that this one supersedes, in their order, and is superseded by; null when
+   * they are not known locally.
    */
   subjects: { supersedes: (string | null)[]; superseded_by: string | null };
 }
 
 /**
- * One memory with its body.
+ * Returns one memory with its body.
  *
  * @param given its file name or a unique hex suffix
  * @throws CrosstalkError as {@link resolveMemory}
@@ -79,7 +79,11 @@ export async function showMemory(context: Context, given: string): Promise<Shown
   return shownOf(context, await readMemories(context, { bodies: false }), given);
 }
 
-/** The same of memories that were read. @throws CrosstalkError as {@link resolveMemory} */
+/**
+ * Finds one memory with its body among those that were read.
+ *
+ * @throws CrosstalkError as {@link resolveMemory}
+ */
 export async function shownOf(
   context: Context,
   all: Memories,
@@ -99,7 +103,7 @@ export async function shownOf(
   };
 }
 
-/** A memory with its body. */
+/** Reads a memory with its body. */
 export async function wholeMemory(
   context: Context,
   { file, memory }: Pick<StoredMemory, 'file' | 'memory'>,
@@ -113,7 +117,7 @@ function subjectOf({ memories }: Memories, file: string | undefined): string | n
   return memories.find((one) => one.file === file)?.memory.subject ?? null;
 }
 
-/** The name of the channel to which a memory applies, or its id if the channel has no description. */
+/** Returns a function for the name of a memory's channel, or its id if the channel has no description. */
 export async function channelNames(
   context: Context,
   memories: readonly StoredMemory[],
@@ -129,8 +133,8 @@ export async function channelNames(
 }
 
 /**
- * Finds memories by their words, best first: subject and alias count more than the text, and of what fits
- * equally well the newer one comes first, except that decisions and references do not age.
+ * Finds memories by their words, best first: subject and alias count more than the text, and of equally
+ * good ones the newer one comes first, except that decisions and references do not age.
  *
  * @param input `scope` and `all` as for {@link listMemories}; `age`: whether age counts
  * @throws CrosstalkError `usage` for words that cannot match anything
@@ -168,7 +172,8 @@ async function bodiesOf(
 }
 
 /**
- * How well memories fit some words; undefined for those that do not have them, or are not among the best.
+ * Returns a function for the scores of memories for some words; undefined for those without the words, or
+ * not among the best.
  *
  * @param options `age`: whether age counts; it does by default
  * @throws CrosstalkError `usage` for words that cannot match anything

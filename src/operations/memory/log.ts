@@ -9,29 +9,30 @@ import {
   type StoredMemory,
 } from './memories.ts';
 
-/** What somebody has done by writing a memory. */
+/** The kind of change that a memory made. */
 type LoggedChange = 'added' | 'replaced' | 'forgot' | 'restored' | 'aliased';
 
-/** One change of the shared notes: a memory, with who wrote it when and why it counts or not. */
+/** One change of the shared notes: a memory, with its writer, its time and whether it is in force. */
 export interface LoggedMemory extends ListedMemory {
   /** ISO 8601 UTC. */
   at: string;
   by: string;
   what: LoggedChange;
   /**
-   * Whether it gave way to one of the same name that does not supersede it: both were written anew at the
+   * Whether another memory of the same name prevails without superseding it: both were written at the
    * same time, on two machines.
    */
   outnamed: boolean;
 }
 
-/** The most changes that are listed unless more are asked for. */
+/** Default maximum number of listed changes. */
 const USUAL = 50;
 
 /**
- * The changes of the shared notes, newest first, without texts.
+ * Lists the changes of the shared notes, newest first, without texts.
  *
- * @param input `memory`: only what is connected with this one, by replacing or by its name; `limit`: the most entries
+ * @param input `memory`: only memories connected with this one, by replacement or by its name; `limit`:
+ *   maximum number of entries
  * @throws CrosstalkError as {@link resolveMemory} does
  */
 export async function memoryLog(
@@ -44,7 +45,7 @@ export async function memoryLog(
   return logOf(context, all, { limit, ...(given !== undefined && { memory: given }) });
 }
 
-/** The same of memories that were read. */
+/** Lists the changes of memories that were read. */
 export async function logOf(
   context: Context,
   all: Memories,
@@ -76,7 +77,10 @@ function whatOf({ change, supersedes }: Memory): LoggedChange {
   return supersedes.length > 0 ? 'replaced' : 'added';
 }
 
-/** What one memory replaces and what replaces it, and so on, and those of its name; in the given order. */
+/**
+ * Returns the memories that one replaces or is replaced by, and so on, and those of its name; in the
+ * given order.
+ */
 function connected(memories: readonly StoredMemory[], start: StoredMemory): StoredMemory[] {
   const next = new Map<string, string[]>();
   const join = (a: string, b: string): void => {
@@ -91,7 +95,7 @@ function connected(memories: readonly StoredMemory[], start: StoredMemory): Stor
   };
   for (const { file, memory } of memories) {
     for (const old of memory.supersedes) join(file, old);
-    // No file is called like this, so it stands for the name.
+    // No file has such a name, so it stands for the name.
     if (memory.name !== undefined) join(file, `/${memory.scope}/${memory.name}`);
   }
   const found = new Set([start.file]);

@@ -14,7 +14,7 @@ import { shown, type Parsed } from '../../protocol/text/result.ts';
 import { tipOf, type Context } from '../context.ts';
 import { queuedFiles } from '../lookup/queued.ts';
 
-/** A memory, its place, and what replaces it. */
+/** A memory, its file, and its replacement. */
 export interface StoredMemory {
   /** Its file name in `data/memories/`. */
   file: string;
@@ -28,7 +28,7 @@ export interface StoredMemory {
   queued: boolean;
 }
 
-/** A file that cannot be read as a memory, and why. */
+/** A file that cannot be read as a memory, and the reason. */
 export interface UnreadableMemory {
   file: string;
   reason: string;
@@ -47,11 +47,11 @@ export interface Memories {
   unreadable: UnreadableMemory[];
 }
 
-/** The most unreadable files that one line names. */
+/** Maximum number of unreadable files that one line names. */
 const MAX_NAMED = 5;
 
 /**
- * Every file of `data/memories/` at the tip known locally, then those in the outbox, each in the
+ * Reads every file of `data/memories/` at the tip known locally, then those in the outbox, each in the
  * order of their names. A file with any content leads to a reason, never to an exception.
  *
  * @param wanted which files to read; all of them by default
@@ -61,7 +61,7 @@ export async function* memoryFiles(
   wanted: (file: string) => boolean = () => true,
 ): AsyncGenerator<MemoryFile> {
   const { transport } = context;
-  // Read the outbox first: an entry that leaves it meanwhile is then found at the tip.
+  // Read the outbox first: an entry that leaves it in the meantime is then found at the tip.
   const queued = await queuedMemories(context);
   const entries = (await filesOfMemories(transport, await tipOf(context))).filter(({ file }) =>
     wanted(file),
@@ -74,7 +74,7 @@ export async function* memoryFiles(
   }
 }
 
-/** The memories that wait in this machine's outbox, by file name. */
+/** Returns the memories that wait in this machine's outbox, by file name. */
 export async function queuedMemories(context: Context): Promise<Map<string, Uint8Array>> {
   const found = new Map<string, Uint8Array>();
   for (const { path, content } of await queuedFiles(context)) {
@@ -85,8 +85,8 @@ export async function queuedMemories(context: Context): Promise<Map<string, Uint
 }
 
 /**
- * All memories known locally, including superseded ones, newest first, and the files that are not
- * memories. The remote is not asked for news; call `refreshOrNote` first if that matters.
+ * Reads all memories known locally, including superseded ones, newest first, and the files that are not
+ * memories. There is no fetch; call `refreshOrNote` first if that matters.
  *
  * @param options `bodies`: false leaves every body empty, which saves memory
  */
@@ -120,7 +120,7 @@ export function noteUnreadable(context: Context, files: readonly UnreadableMemor
   context.note(`${many} in ${MEMORIES} cannot be read: ${named(files)}`);
 }
 
-/** The first few of the files, each with its problem. */
+/** Formats the first few of the files, each with its problem. */
 export function named(files: readonly UnreadableMemory[]): string {
   const listed = files
     .slice(0, MAX_NAMED)
@@ -133,17 +133,17 @@ function flat(text: string): string {
   return text.replace(/\p{Cc}+/gu, ' ').slice(0, 200);
 }
 
-/** Whether a note is read by those for whom it is: nothing replaces it, and it is not the end of others. */
+/** Whether a note is in force: nothing replaces it, and it does not only forget others. */
 export function isInForce({ superseded_by: by, memory }: StoredMemory): boolean {
   return by === null && memory.change !== 'forget';
 }
 
 /**
- * Finds a memory by its file name, with or without `data/memories/`, by a unique hex suffix of
- * at least 4 digits, or by the name under which it is in force, or else was forgotten.
+ * Finds a memory by its file name, with or without `data/memories/`, by a unique hex suffix of at least 4
+ * digits, or by the name under which it is in force, or else was forgotten.
  *
- * @throws CrosstalkError `not_found`, `ambiguous`, `invalid` for a file that is not a memory, or
- *   `usage` for what cannot be a memory's name
+ * @throws CrosstalkError `not_found`, `ambiguous`, `invalid` for a file that is not a memory, or `usage`
+ *   for a text that cannot be a memory's name
  */
 export function resolveMemory(
   { memories, unreadable: problems }: Memories,

@@ -19,10 +19,11 @@ export interface AddedMemory {
 }
 
 /**
- * Writes a memory in a commit of its own, under a name that nobody else has.
+ * Writes a memory in a commit of its own, under a unique name.
  *
- * @param by who writes it, which is the author of the commit
- * @throws CrosstalkError `usage` for one that is too large as a whole or above its text; nothing is written then
+ * @param by its writer, who is the author of the commit
+ * @throws CrosstalkError `usage` for one that is too large as a whole or above its text; nothing is
+ *   written then
  */
 export async function writeMemory(
   context: Context,
@@ -42,7 +43,7 @@ export async function writeMemory(
   return { file, memory, delivered: await deliverOrNote(context, [commit], { allowSecret }) };
 }
 
-/** Nobody could read what is larger, and what it was to replace would stay in force. */
+/** Refuses a note that nobody could read, as the notes that it should replace would stay in force. */
 function assertReadable(content: string): void {
   const size = Buffer.byteLength(content);
   if (size > MAX_MESSAGE_BYTES)

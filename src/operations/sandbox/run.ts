@@ -19,18 +19,18 @@ import { findClone } from '../../transport/clone/clone.ts';
 import { knownHost } from '../setup/approvals.ts';
 import type { Context } from '../context.ts';
 
-/** What is to run in a sandbox. */
+/** A command to run in a sandbox. */
 export interface SandboxInput {
   /** The command line, as words. */
   words: readonly string[];
-  /** The actor whose tier says what the sandbox is like; the usual one without it. */
+  /** The actor whose tier defines the sandbox; without it, the usual sandbox. */
   actor?: string;
   tier?: string;
 }
 
 const GRACE_MS = 5000;
 
-/** What is said of the sandbox on the terminal. */
+/** The notes about events of the sandbox on the terminal. */
 const SAID: Partial<Record<EventName, (fields: LogFields) => string>> = {
   sandbox_refused: ({ host }) => `the sandbox does not reach ${String(host)}`,
   repository_moved: ({ path }) => `the repository ${String(path)} is not where it was`,
@@ -39,12 +39,12 @@ const SAID: Partial<Record<EventName, (fields: LogFields) => string>> = {
 };
 
 /**
- * Runs a command on the terminal in the sandbox in which an actor's runs would be, with the current folder
+ * Runs a command on the terminal in the sandbox that an actor's runs would have, with the current folder
  * to work in.
  *
  * @returns its exit code
- * @throws CrosstalkError `refused` where no sandbox can be made, `not_found` for a tier without one, `usage` for
- *   a tier of no actor
+ * @throws CrosstalkError `refused` when no sandbox can be made, `not_found` for a tier without one,
+ *   `usage` for a tier without an actor
  */
 export async function runInSandbox(context: Context, input: SandboxInput): Promise<number> {
   const command = input.words.map(quoted).join(' ');
@@ -58,16 +58,17 @@ export async function runInSandbox(context: Context, input: SandboxInput): Promi
   });
 }
 
-/** Milliseconds for a program to say its version. */
+/** Milliseconds for a program to print its version. */
 const TRIAL_MS = 5000;
-/** Bytes of what it prints that are looked at. */
+/** Maximum bytes of its output that are read. */
 const TRIAL_BYTES = 64 * 1024;
 
 /**
- * Tries whether the program of a command starts in the usual sandbox: it is asked for its version, in an empty folder
- * and without the network.
+ * Tests whether the program of a command starts in the usual sandbox: it is asked for its version, in an
+ * empty folder and without the network.
  *
- * @returns why it does not start there, in one line; undefined where it does, or where that is not found out in time
+ * @returns the reason why it does not start there, in one line; undefined when it does, or when that
+ *   cannot be determined in time
  */
 export async function triedInSandbox(
   context: Context,
@@ -100,7 +101,7 @@ export async function triedInSandbox(
   }
 }
 
-/** Does some work with a command in a sandbox of this machine, which is made for it. */
+/** Executes work with a command in a sandbox of this machine, which is created for it. */
 async function inSandbox<T>(
   context: Context,
   what: { command: string; cwd: string; sandbox: Sandbox; actor: string },

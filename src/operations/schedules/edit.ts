@@ -18,25 +18,25 @@ import { resolveChannel, resolveFrom } from '../lookup/resolve.ts';
 import { knownHost } from '../setup/approvals.ts';
 import { findSchedule, upcomingOf } from './list.ts';
 
-/** What a new schedule says, as texts; what is undefined is left out of its file. */
+/** The content of a new schedule, as texts; undefined values are left out of its file. */
 export interface ScheduleInput {
   name: string;
   to: string;
   body: string;
-  /** The alias of the host that sends it; that of this machine if it is not given. */
+  /** The alias of the host that sends it; by default this machine's. */
   host?: string;
   /** Header fields under their names in the file. */
   fields: Readonly<Record<string, string | undefined>>;
-  /** Who gets the answers; whoever adds it if it is not given. */
+  /** The name that receives the answers; by default whoever adds the schedule. */
   from: string | undefined;
   login: string;
 }
 
-/** What was written, and what comes of it. */
+/** The file that was written, and its consequences. */
 export interface EditedSchedule {
   name: string;
   path: string;
-  /** When it is due next, ISO 8601 in UTC. */
+  /** The times of its next occurrences, as ISO 8601 in UTC. */
   upcoming: string[];
   delivered: Delivered;
 }
@@ -46,7 +46,7 @@ const UPCOMING = 3;
 /**
  * Writes a new schedule.
  *
- * @throws CrosstalkError `usage` for values that are none, and `exists` for a name that is taken
+ * @throws CrosstalkError `usage` for invalid values, and for a name that is taken
  */
 export async function addSchedule(context: Context, input: ScheduleInput): Promise<EditedSchedule> {
   const { name, to, body, login } = input;
@@ -93,8 +93,8 @@ export async function addSchedule(context: Context, input: ScheduleInput): Promi
 }
 
 /**
- * Pauses a schedule, or lets it go on: one line of its file. Occurrences of the time between are not
- * made up for.
+ * Pauses or resumes a schedule: changes one line of its file. Occurrences that passed during the pause
+ * are not made up for.
  *
  * @throws CrosstalkError `not_found`, and `refused` for a file that cannot be read
  */
@@ -117,7 +117,7 @@ export async function enableSchedule(
   return { name, path, upcoming: upcomingOf(context, parsed.value, UPCOMING), delivered };
 }
 
-/** The text of a file with its line `enabled`, and everything else as it was. */
+/** Returns the text of a file with its line `enabled` changed, and everything else unchanged. */
 function withEnabled(text: string, enabled: boolean): string {
   const line = `enabled: ${String(enabled)}`;
   const { end } = headerPlace(text) ?? { end: 0 };
@@ -128,7 +128,11 @@ function withEnabled(text: string, enabled: boolean): string {
   return changed + text.slice(end);
 }
 
-/** @throws CrosstalkError `not_found` */
+/**
+ * Removes a schedule.
+ *
+ * @throws CrosstalkError `not_found`
+ */
 export async function removeSchedule(
   context: Context,
   input: { name: string; login: string },
@@ -141,7 +145,7 @@ export async function removeSchedule(
 }
 
 /**
- * Sends what a schedule says now, from whatever machine, apart from its occurrences.
+ * Sends the message of a schedule now, from any machine, independently of its occurrences.
  *
  * @returns the message's place
  * @throws CrosstalkError `not_found`, and `refused` for a file that cannot be read
@@ -158,7 +162,8 @@ export async function runSchedule(
       `${escapeInvisible(path)} cannot be read: ${result.problems.join('; ')}`,
     );
   const channel = await resolveChannel(context, result.value.channel);
-  // Whoever asks for it now writes it, and no dispatcher: like any message of an operator it names no host.
+  // The operator who requests it now writes it, not a dispatcher: like any message of an operator it
+  // names no host.
   const message = scheduledMessage(result.value, context.now(), undefined);
   const { hostname, suffix } = context;
   const { relPath, commit } = outgoing(message, channel.id, hostname, suffix());
@@ -168,11 +173,14 @@ export async function runSchedule(
 
 interface Edit {
   path: string;
-  /** Undefined to remove it. */
+  /** The new text; undefined to remove the file. */
   text?: string;
   login: string;
   author?: string | undefined;
-  /** The object that was read at the path; null where there was none. Nobody else's change is overwritten. */
+  /**
+   * The object that was read at the path; null when there was none. A change by somebody else is never
+   * overwritten.
+   */
   was: string | null;
 }
 

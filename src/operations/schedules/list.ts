@@ -9,22 +9,22 @@ import { machineZone, noZone } from '../machine-zone.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
 import { namedFile } from '../lookup/naming.ts';
 
-/** A schedule as `schedule list` shows it. Printed under these names; times are ISO 8601 in UTC. */
+/** A schedule as `schedule list` shows it. It is printed under these names; times are ISO 8601 in UTC. */
 export interface ShownSchedule extends WebSchedule {
-  /** US dollars that the runs of its threads have used in the last 30 days; null if none are stated. */
+  /** US dollars that the runs of its threads have used in the last 30 days; null if no run states its cost. */
   cost_usd: number | null;
-  /** How many runs those were. */
+  /** Number of those runs. */
   runs: number;
 }
 
-/** A schedule with its file, for those who look at one. */
+/** A schedule with its file, as `schedule show` shows it. */
 export interface WholeSchedule extends ShownSchedule {
   text: string;
-  /** When it is due next, several times. */
+  /** The times of its next occurrences. */
   upcoming: string[];
 }
 
-/** Every schedule of the transport, by name. */
+/** Lists every schedule of the transport, by name. */
 export async function listSchedules(context: Context): Promise<ShownSchedule[]> {
   await refreshOrNote(context);
   const schedules = await schedulesHere(context);
@@ -32,7 +32,7 @@ export async function listSchedules(context: Context): Promise<ShownSchedule[]> 
   return schedules.map((one) => ({ ...one, ...bill(one.name) }));
 }
 
-/** Every schedule of the transport at the newest commit that is known here, by name. */
+/** Lists every schedule of the transport at the newest commit that is known here, by name. */
 export async function schedulesHere(context: Context): Promise<WebSchedule[]> {
   const { files } = await new ScheduleFiles(context.transport).at(await tipOf(context));
   if (files.length === 0) return [];
@@ -43,11 +43,11 @@ export async function schedulesHere(context: Context): Promise<WebSchedule[]> {
   return files.map((file) => shownOf(context, file, records.get(file.name), host?.alias));
 }
 
-/** How many of the next occurrences are shown. */
+/** Number of next occurrences that are shown. */
 const UPCOMING = 5;
 
 /**
- * One schedule, with its file and when it is due next.
+ * Returns one schedule, with its file and its next occurrences.
  *
  * @throws CrosstalkError `not_found`
  */
@@ -63,7 +63,11 @@ export async function showSchedule(context: Context, name: string): Promise<Whol
   return { ...shown, ...bill(name), text: file.text, upcoming };
 }
 
-/** @throws CrosstalkError `not_found` */
+/**
+ * Finds the file of a schedule.
+ *
+ * @throws CrosstalkError `not_found`
+ */
 export async function findSchedule(context: Context, name: string): Promise<ScheduleFile> {
   const { files } = await new ScheduleFiles(context.transport).at(await tipOf(context));
   return namedFile(files, 'schedule', name);
@@ -73,7 +77,7 @@ function recordsOf({ paths }: Context): ScheduleRecords {
   return new ScheduleRecords(paths.root);
 }
 
-/** When a schedule is due next, so many times; nothing for one that is paused. */
+/** Returns the times of the next occurrences of a schedule, at most `most`; none for a paused schedule. */
 export function upcomingOf({ now }: Context, schedule: Schedule, most: number): string[] {
   const zone = zoneOf(schedule, machineZone());
   if (!schedule.enabled || zone === undefined) return [];
@@ -86,7 +90,7 @@ export function upcomingOf({ now }: Context, schedule: Schedule, most: number): 
   return found;
 }
 
-/** What the threads of schedules have used, by name; nothing is read where there is no schedule. */
+/** Returns the costs of the threads of schedules, by name; nothing is read when there is no schedule. */
 async function billOf(
   context: Context,
   schedules: readonly WebSchedule[],
@@ -115,7 +119,7 @@ function shownOf(
     return { name, path, ...unknown, enabled: true, ...past, problems: result.problems };
   }
   const schedule = result.value;
-  // It goes by the zone of its host, which is known there.
+  // The schedule uses the timezone of its host, which is known there.
   const isElsewhere = zoneOf(schedule, undefined) === undefined && schedule.host !== here;
   const isWithout = !isElsewhere && zoneOf(schedule, machineZone()) === undefined;
   return {
@@ -147,7 +151,7 @@ const UNITS = [
   [1000, 's'],
 ] as const;
 
-/** A duration in the largest unit that divides it. */
+/** Formats a duration in the largest unit that divides it. */
 function durationText(ms: number): string {
   const [size, unit] = UNITS.find(([one]) => ms % one === 0) ?? [1, 'ms'];
   return `${String(ms / size)}${unit}`;

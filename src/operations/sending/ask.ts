@@ -13,24 +13,24 @@ import { reply, type ReplyInput } from './reply.ts';
 import { wait } from '../../wait.ts';
 
 /**
- * Where an interrupted question is: nowhere, and it never will be; with a dispatcher, which may send it;
- * or safe on disk, or on the bus.
+ * The state of an interrupted question: nowhere, and it never will be sent; with a dispatcher, which may
+ * send it; or safe on disk, or on the bus.
  */
 export type Reached = 'nowhere' | 'handed' | 'recorded';
 
-/** Milliseconds after which a write that hangs is not waited for any more. */
+/** Milliseconds to wait for a write that hangs. */
 const PATIENCE_MS = 2000;
 
 type Stage = 'nowhere' | 'handing' | 'handed' | 'recording' | 'recorded';
 
 /**
- * How far a question has got on its way, so that what is said of it once its asker is interrupted is true:
+ * The progress of a question, so that the message to its asker after an interrupt is true:
  *
- *     nowhere → handing → handed → recorded                    a dispatcher was asked, and has sent it
- *     nowhere → handing → nowhere → recording → recorded       there is none, so this process sends it
+ * nowhere → handing → handed → recorded                    a dispatcher was asked, and has sent it
+ * nowhere → handing → nowhere → recording → recorded       there is none, so this process sends it
  *
- * Once the signal is aborted, nothing leaves `nowhere`. What is between two certain stages then, a request
- * that is being written to a socket or an entry that is being written to the disk, is awaited.
+ * Once the signal is aborted, nothing leaves `nowhere`. A question between two certain stages then, as a
+ * request that is being written to a socket or an entry that is being written to disk, is awaited.
  */
 export class Way {
   readonly #signal: AbortSignal;
@@ -42,23 +42,26 @@ export class Way {
     this.#signal = signal;
   }
 
-  /** A dispatcher is asked, if there is one. */
+  /** Records that a dispatcher is asked, if there is one. */
   handing(): void {
     this.#move('handing');
   }
 
-  /** A dispatcher was asked. */
+  /** Records that a dispatcher was asked. */
   handed(): void {
     if (this.#at === 'handing') this.#move('handed');
   }
 
-  /** It is left to this process; a dispatcher that was asked, and has not answered, may send it all the same. */
+  /**
+   * Records that this process sends it; a dispatcher that was asked, and has not answered, may send it
+   * all the same.
+   */
   alone(): void {
     if (this.#at === 'handing') this.#move('nowhere');
   }
 
   /**
-   * It is about to be written to disk.
+   * Records that it is about to be written to disk.
    *
    * @throws the reason of the signal when that is aborted: nothing may be written any more
    */
@@ -67,12 +70,12 @@ export class Way {
     if (this.#at === 'nowhere') this.#move('recording');
   }
 
-  /** It is safe on disk, or on the bus. */
+  /** Records that it is safe on disk, or on the bus. */
   recorded(): void {
     this.#move('recorded');
   }
 
-  /** The sending has come to nothing. */
+  /** Records that sending has failed. */
   failed(error: unknown): void {
     if (!this.#isBetween) return;
     this.#failure = { error };
@@ -80,9 +83,9 @@ export class Way {
   }
 
   /**
-   * Where the question is, once its asker is interrupted.
+   * Returns the state of the question, once its asker is interrupted.
    *
-   * @throws what the sending failed of meanwhile, if it did
+   * @throws the error of the sending, if it failed in the meantime
    */
   async reached(): Promise<Reached> {
     if (this.#isBetween && this.#failure === undefined) {
@@ -103,7 +106,7 @@ export class Way {
   }
 }
 
-/** A question, and what became of it. */
+/** A question with its outcome. */
 export interface Asked {
   sent: Sent;
   ending: Ending;
@@ -111,17 +114,18 @@ export interface Asked {
 }
 
 /**
- * The milliseconds after its sending in which nothing is looked for but a plain answer: an actor that
- * answers so early would have to share the processor with what this process needs to look for more.
+ * Milliseconds after its sending in which only a plain answer is awaited: an actor that answers so early
+ * would have to share the processor with the modules that this process loads to look for more.
  */
 const AT_FIRST_MS = 500;
 
 /**
- * Sends a question and waits for its answer (talk.md). The transport is opened where this process sends it
- * itself, and where its dispatcher has not told of a plain answer after a moment.
+ * Sends a question and waits for its answer (talk.md). The transport is opened when this process sends it
+ * itself, and when its dispatcher has not reported a plain answer after a moment.
  *
- * @param limits `timeout`: milliseconds to wait once it is sent; `any`: whether the first answer is enough where several are asked;
- *   `atFirst`: see {@link AT_FIRST_MS}; `marks`, `attachments` as for {@link send}
+ * @param limits `timeout`: milliseconds to wait once it is sent; `any`: whether the first answer is
+ *   enough when several are asked; `atFirst`: see {@link AT_FIRST_MS}; `marks`, `attachments` as for
+ *   {@link send}
  * @throws CrosstalkError as {@link send} does; the reason of `signal` when that is aborted
  */
 export async function ask(
@@ -157,7 +161,7 @@ async function askOn(
   events: AskEvents,
 ): Promise<Asked> {
   const { timeout, signal, any = false, atFirst = AT_FIRST_MS, ...beside } = limits;
-  // What was begun before is with a dispatcher already.
+  // A request that was started before is with a dispatcher already.
   if (sender.begun === undefined) signal.throwIfAborted();
   let opened: (context: Context) => void = () => undefined;
   const opening = new Promise<Context>((resolve) => (opened = resolve));
@@ -189,7 +193,7 @@ async function askOn(
         way.recorded();
         onDurable?.(messages);
       },
-      // What follows the sending, as the checkout does, need not be awaited.
+      // The work after the sending, such as the checkout, need not be awaited.
       onSent: (sent) => {
         way.recorded();
         resolve(sent);
@@ -239,7 +243,7 @@ async function askOn(
   });
 }
 
-/** What was said to a question, which the asker is shown. */
+/** Returns the replies to a question, which the asker is shown. */
 function repliesIn({ ref: { channel }, replies }: Replied): ShownMessage[] {
   return replies.map((one) => ({ ...one, channel }));
 }
@@ -252,7 +256,7 @@ function questionIn({ channel, messages }: Sent): MessageRef {
   return { channel: first.channel ?? channel, relPath: first.relPath };
 }
 
-/** The result of some work, unless the signal is aborted first; the work goes on then. */
+/** Waits for some work, unless the signal is aborted first; the work continues then. */
 async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   signal.throwIfAborted();
   let abort: () => void = () => undefined;
@@ -269,38 +273,39 @@ async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<
   }
 }
 
-/** What happens between a question and its answer. */
+/** Callbacks for the events between a question and its answer. */
 export interface AskEvents {
   onDurable?: SendOptions['onDurable'];
-  /** Called when the asker is interrupted, before the asking ends, with where the question is. */
+  /** Called when the asker is interrupted, before the asking ends, with the state of the question. */
   onInterrupted?: (reached: Reached) => void;
   /** The question is on the bus, or safely queued. */
   onSent?: (question: MessageRef, sent: Sent) => void;
-  /** Something holds the answer up, in one line; each line comes once. */
+  /** A problem delays the answer, in one line; each line comes once. */
   heldUp?: (line: string) => void;
-  /** Called before each wait with what is known by then. */
+  /** Called before each wait with the question's present state. */
   waits?: (question: Replied) => void;
   /**
-   * A word on the way to the answer, which may be a question back.
+   * An interim message before the answer, which may be a question back.
    *
-   * @param answer replies to it; the actor goes on with the question then
-   * @param asker who has asked
+   * @param answer replies to it; the actor then continues with the question
+   * @param asker the asker
    */
   spoke?: (word: Located, answer: (body: string) => Promise<Sent>, asker: string) => void;
-  /** Replies to such a word in the place of {@link reply}. */
+  /** Replies to such a message instead of {@link reply}. */
   answerWith?: (context: Context, word: Message, input: ReplyInput) => Promise<Sent>;
   /**
-   * Called when nobody owes an answer any more: whether that is the end, or the asker has just replied to
-   * a question back.
+   * Called when nobody owes an answer any more: returns whether that is the end, or the asker has just
+   * replied to a question back.
    */
   isOver?: (question: Replied) => Promise<boolean>;
 }
 
 /**
- * Waits for the answer to a question, and passes on what is said until then.
+ * Waits for the answer to a question, and reports interim messages.
  *
- * @param asker who has asked, and replies to a question back
- * @param limits `wait` and `timeout` as for {@link replies}; `since`: a commit at which little or nothing was said to it
+ * @param asker the person who has asked, and replies to a question back
+ * @param limits `wait` and `timeout` as for {@link replies}; `since`: a commit at which there were no or
+ *   few replies to it
  */
 async function answered(
   context: Context,
@@ -344,10 +349,10 @@ async function answered(
   }
 }
 
-/** The most words on the way to an answer that are shown. */
+/** Maximum number of interim messages that are shown. */
 const MOST_WORDS = 20;
 
-/** The words of those who were asked: nobody else may ask back. */
+/** Returns the interim messages of those who were asked: nobody else may ask back. */
 function wordsOf(question: Replied | undefined): Located[] {
   if (question === undefined) return [];
   const names = new Set(question.question?.to.map(({ name }) => name));

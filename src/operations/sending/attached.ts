@@ -25,10 +25,10 @@ export interface Attachment {
 }
 
 /**
- * A file as it is sent.
+ * Creates the attachment of a file.
  *
  * @param name without folders
- * @throws CrosstalkError `usage` for a name that would deceive whoever reads it
+ * @throws CrosstalkError `usage` for a name that would deceive a reader
  */
 export function attachmentOf(name: string, bytes: Uint8Array): Attachment {
   assertName(name);
@@ -45,7 +45,7 @@ function assertName(name: string): void {
   );
 }
 
-/** Where the bytes of a file are until they are kept; undefined when they are not there. */
+/** A source of the bytes of a file until they are stored; undefined when they are missing. */
 export type BytesFor = (file: AttachedFile) => Promise<Uint8Array | undefined>;
 
 /** @throws CrosstalkError `usage` for files that are too many, too large or oddly named */
@@ -55,18 +55,18 @@ export function assertFiles({ transport }: Context, files: readonly AttachedFile
   if (problem !== undefined) throw new CrosstalkError('usage', `not attached: ${problem}`);
 }
 
-/** One at a time, so that no more than one file of all that arrives is in memory. */
+/** Files are stored one at a time, so that no more than one of all arriving files is in memory. */
 let turn: Promise<unknown> = Promise.resolve();
 
 /**
- * Keeps the files of a message beside the outbox, each verified, before the message is recorded. To do
- * it again changes nothing.
+ * Stores the files of a message next to the outbox, each verified, before the message is recorded.
+ * Repeating this changes nothing.
  *
  * @param id of the outbox entry
- * @param bytesFor undefined when another process of this machine has kept them already
- * @returns what the commit of the message adds
- * @throws CrosstalkError `usage` for bytes that are not those that the message names, `refused` when
- *   the disk does not take them
+ * @param bytesFor undefined when another process of this machine has stored them already
+ * @returns the blobs for the commit of the message
+ * @throws CrosstalkError `usage` for bytes that are not those that the message names, `refused` when they
+ *   cannot be written
  */
 export function keepFiles(
   { outbox, paths }: Pick<Context, 'outbox' | 'paths'>,
@@ -113,11 +113,12 @@ async function keep(
 }
 
 /**
- * The bytes of a file that a person attaches, as they are now. A symlink is followed to a regular file.
+ * Reads the bytes of a file that a person attaches, in its present state. A symlink is followed to a
+ * regular file.
  *
  * @param file may be relative to `cwd`
- * @param given `asked`: the option or command that names it, for errors; `limit`: the bytes it may have
- * @throws CrosstalkError `usage` for what is no regular file, or too large
+ * @param given `asked`: the option or command that names it, for errors; `limit`: maximum bytes
+ * @throws CrosstalkError `usage` for anything other than a regular file, or one that is too large
  */
 export async function bytesOnDisk(
   cwd: string,
@@ -130,7 +131,7 @@ export async function bytesOnDisk(
   const path = await realpath(resolve(cwd, file)).catch((error: unknown) => {
     throw refused(`cannot be read: ${reasonOf(error)}; name another`);
   });
-  // Opening a named pipe would wait until somebody writes into it.
+  // Opening a named pipe would block until somebody writes into it.
   const handle = await open(path, O_RDONLY | O_NONBLOCK).catch((error: unknown) => {
     throw refused(`cannot be read: ${reasonOf(error)}; name another`);
   });

@@ -7,13 +7,13 @@ import { Board } from '../waiting/board.ts';
 import type { SendInput, Sent } from './input.ts';
 import { send, senderIn, type SendOptions } from './send.ts';
 
-/** A cancellation as its sender gives it, by any interface. */
+/** The input of a cancellation, from any interface. */
 export interface CancelInput {
-  /** The message to take back, in any form in which one may be named. */
+  /** The message to cancel, in any form of its name. */
   message: string;
-  /** Why. */
+  /** The reason. */
   reason?: string | undefined;
-  /** Whether the tasks that others were given for it go on. */
+  /** Whether the tasks that others received for it continue. */
   only: boolean;
   /** Whether somebody else wrote it, and no host serves its addressees. */
   asOperator?: boolean;
@@ -22,19 +22,19 @@ export interface CancelInput {
   login: string;
 }
 
-/** What was taken back, and the message that does it; it may have been there `already`. */
+/** The cancelled message, and the message that cancels it; that may have existed `already`. */
 export interface Cancelled extends Sent {
-  /** The relPath of the message that was taken back. */
+  /** The relPath of the cancelled message. */
   cancelled: string;
   already?: true;
 }
 
 /**
- * Takes a message back (talk.md, "Cancelling"): what waits for it or runs for it is ended, here at once
- * and on other hosts when the bus has told them. An answer that is there stays, which is noted.
+ * Cancels a message (talk.md, "Cancelling"): mail that waits for it and runs for it are ended, here
+ * immediately and on other hosts when they see it on the bus. An existing answer stays, which is noted.
  *
- * @throws CrosstalkError `usage` when somebody else wrote it; as {@link send} does, and for the
- *   message's name; nothing is written then
+ * @throws CrosstalkError `usage` when somebody else wrote it; the errors of {@link send}, and of looking
+ *   up the message; nothing is written then
  */
 export async function cancel(
   context: Context,
@@ -45,7 +45,7 @@ export async function cancel(
   const { channel, relPath } = await findMessage(context, message);
   const earlier = await cancellationsHere(context, [{ channel, relPath }]).catch(() => []);
   const before = inForce(earlier.filter((one) => only || one.message.only !== true));
-  // A second one would do nothing that the first does not.
+  // A second cancellation would add nothing to the first.
   if (before !== undefined) return { ...alreadySent(channel, before), cancelled: relPath };
   const said: SendInput = {
     ...input,
@@ -56,7 +56,7 @@ export async function cancel(
     only,
   };
   const sent = await send(senderIn(context), said, options);
-  // It is cancelled by now, whatever this look meets.
+  // It is cancelled by now, even if this check fails.
   if (await isAnswered(context, { channel, relPath }).catch(() => false))
     context.note(
       `${relPath} was answered before; the answer stays, and only what goes on is ended`,

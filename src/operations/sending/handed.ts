@@ -17,17 +17,15 @@ export interface HandedInput extends SendInput {
   link?: DispatchLink;
 }
 
-/**
- * A `send` that one process passes to another, with everything that makes its outcome reproducible.
- */
+/** A `send` that one process delegates to another, with everything that makes its outcome reproducible. */
 export interface HandedSend extends Marks {
-  /** The absolute path of the transport for which it is meant. */
+  /** The absolute path of its transport. */
   dir: string;
   /** All input of the `send`: nothing is taken from the environment of either process. */
   input: HandedInput;
 }
 
-/** The input of a command, completed from its surroundings: the sender, the channel and the link. */
+/** Completes the input of a command from its surroundings: the sender, the channel and the link. */
 export function handedInput(surroundings: Surroundings, input: SendInput): HandedInput {
   const dispatch = dispatchOf(surroundings);
   const link = linkOf(dispatch);
@@ -41,12 +39,12 @@ export function handedInput(surroundings: Surroundings, input: SendInput): Hande
   };
 }
 
-/** What a message may say since talk.md; a dispatcher of 6.0.0 would leave it out, and say nothing. */
+/** Fields of a message since talk.md, which a dispatcher of 6.0.0 would leave out without an error. */
 const SINCE = ['reply', 'option', 'schema', 'cancels', 'only'] as const;
 
 /**
- * The name under which a `send` is handed over. One with anything of talk.md has a name that an older
- * dispatcher does not understand; the command then does the work itself.
+ * Returns the operation with which a `send` is delegated. One with a field of talk.md has an operation
+ * that an older dispatcher does not know; the command then does the work itself.
  */
 export function sendOp({ options = [], files = [], ...input }: SendInput): 'send' | 'send_talk' {
   const isPlain =
@@ -54,15 +52,12 @@ export function sendOp({ options = [], files = [], ...input }: SendInput): 'send
   return isPlain ? 'send' : 'send_talk';
 }
 
-/**
- * Whether a value is a request; it comes from a command of the same user, perhaps of another
- * version.
- */
+/** Whether a value is a request; it comes from a command of the same user, perhaps of another version. */
 export function isSendRequest(value: unknown): value is HandedSend {
   if (!isRecord(value) || !isRecord(value['input'])) return false;
   const { dir, id, at, seed, input } = value;
   if (input['link'] !== undefined && !isDispatchLink(input['link'])) return false;
-  // A decision is made in the process of whoever decides; one that is handed over is none.
+  // A decision is made in the process of the person who decides; a delegated one is not valid.
   if (input['decision'] !== undefined || input['decides'] !== undefined) return false;
   if (input['files'] !== undefined && filesIn(input['files']) === undefined) return false;
   return [dir, id, at, seed, input['to'], input['body'], input['login']].every(
@@ -98,7 +93,7 @@ const CODES: readonly string[] = [
 /**
  * Parses the answer to a `send` that arrived over a socket, without trusting its sender.
  *
- * @returns undefined for what is not an answer: the command then does the work itself
+ * @returns undefined for anything that is not an answer: the command then does the work itself
  */
 export function parseSendAnswer(value: unknown): SendAnswer | undefined {
   if (!isRecord(value)) return undefined;
@@ -154,28 +149,28 @@ export interface SendAnswer {
   notes: string[];
 }
 
-/** Milliseconds after which the dispatcher is not waited for any more. */
+/** Milliseconds to wait for the dispatcher. */
 export const ANSWER_LIMIT_MS = 30_000;
 
 /**
- * What the dispatcher says to a `send` that was passed on; `timeout` when it says nothing in time,
- * undefined when there is none, or when it leaves the work to the command.
+ * The dispatcher's answer to a delegated `send`; `timeout` when it does not answer in time, undefined
+ * when there is none, or when it leaves the work to the command.
  */
 export type Answered = SendAnswer | 'timeout' | undefined;
 
-/** A `send` for which a dispatcher was asked before the whole program was loaded. */
+/** A `send` that was delegated to a dispatcher before the whole program was loaded. */
 export interface Begun {
   marks: Marks;
-  /** What the dispatcher says; it is still awaited where it has something to do meanwhile. */
+  /** The dispatcher's answer; still a promise while other work can be done. */
   answer: Answered | Promise<Answered>;
   dispatcher: Listener['state'];
-  /** What is to be said if the command is interrupted from now on. */
+  /** The message to print if the command is interrupted from now on. */
   lastWord?: string;
-  /** Leaves interrupts to others. */
+  /** Stops handling interrupts. */
   letGo: () => void;
 }
 
-/** Where a dispatcher listens that could send something. */
+/** The place where a dispatcher may listen that could send something. */
 interface Listener {
   /** The absolute path of the transport. */
   dir: string;
@@ -183,9 +178,9 @@ interface Listener {
 }
 
 /**
- * The dispatcher of the transport that a command is about, which need not run.
+ * Returns the place of the dispatcher of a command's transport, which need not run.
  *
- * @throws CrosstalkError `not_found` where there is no transport
+ * @throws CrosstalkError `not_found` without a transport
  */
 export function listenerFor(
   surroundings: Surroundings,
@@ -196,7 +191,7 @@ export function listenerFor(
   return state && { dir, state };
 }
 
-/** Whether somebody may be listening there: the dispatcher, or one that was killed. */
+/** Whether there is a socket: of the dispatcher, or of one that was killed. */
 export function isHeard({ state }: Listener): boolean {
   return findEar(state.socket).kind === 'found';
 }
@@ -204,7 +199,7 @@ export function isHeard({ state }: Listener): boolean {
 /**
  * Asks a dispatcher to send a message.
  *
- * @param onAsked called once it was asked; the message is on its way then
+ * @param onAsked called once the request was written; the dispatcher may have the message by then
  */
 export async function askToSend(
   { dir, state }: Listener,
@@ -213,7 +208,7 @@ export async function askToSend(
 ): Promise<Answered> {
   const question = { op: sendOp(request.input), request: { ...request, dir } };
   let isNobody = false;
-  // A request that cannot be written calls back as well, when it is known that nobody is there.
+  // A request that cannot be written calls back as well, when it is known that there is no dispatcher.
   const onWritten = (): void => {
     setImmediate(() => {
       if (!isNobody) onAsked?.();

@@ -34,17 +34,17 @@ import type { Surroundings } from '../locate.ts';
 /** The work that a run may request of the dispatcher, by name. */
 export interface RunWork {
   send: HandedInput;
-  /** A `send` with anything that a dispatcher of an older version does not know; it refuses it. */
+  /** A `send` with fields that a dispatcher of an older version does not know and therefore refuses. */
   send_talk: HandedInput;
   channel: ChannelInput;
-  /** A `memory add` with nothing that a dispatcher of an older version does not know. */
+  /** A `memory add` without fields that a dispatcher of an older version does not know. */
   memory: Omit<MemoryInput, 'supersedes'> & { supersedes?: string };
-  /** Any other; an older one refuses it. */
+  /** Any other `memory add`; an older dispatcher refuses it. */
   memory_add: MemoryInput;
   memory_change: MemoryChangeInput;
-  /** To read what a sandbox hides. */
+  /** A command that reads files that a sandbox hides. */
   look: LookUpInput;
-  /** To put the files of a message into the drop folder, from where a run in a sandbox takes them. */
+  /** A request to put the files of a message into the drop folder, from where a run in a sandbox takes them. */
   files: { message: string };
 }
 
@@ -54,7 +54,10 @@ export interface RunRequest<K extends keyof RunWork = keyof RunWork> extends Mar
   input: RunWork[K];
 }
 
-/** How a dispatcher is asked to write a note: one of an older version has to understand it, or to refuse it. */
+/**
+ * Returns the request to write a note, which a dispatcher of an older version must either understand or
+ * refuse.
+ */
 export function memoryRequest(
   input: MemoryInput,
 ):
@@ -77,18 +80,17 @@ export interface RunAnswer {
 
 const SOCKET_LIMIT_MS = 30_000;
 const DROP_LIMIT_MS = 20_000;
-/** Milliseconds for reading, of which nothing is left to be done once nobody waits for it. */
+/** Milliseconds for reading, which is pointless once nobody waits for it. */
 const LOOK_UP_LIMIT_MS = 90_000;
 const LOOK_MS = 50;
 
 /**
- * Passes work to the dispatcher of the run: through the run's socket, which identifies the run, or,
- * if the CLI's sandbox does not allow sockets, as a file in the drop folder (trust.md §3). Neither
- * uses git or the network. Doing it twice has the same outcome.
+ * Delegates work to the dispatcher of the run: through the run's socket, which identifies the run, or, if
+ * the CLI's sandbox does not allow sockets, as a file in the drop folder (trust.md §3). Neither uses git
+ * or the network. Repeating the work has the same outcome.
  *
- * @returns undefined when nobody has answered: the request is in the drop folder and will be
- *   carried out
- * @throws CrosstalkError whatever the work threw
+ * @returns undefined when there was no answer: the request is in the drop folder and will be carried out
+ * @throws CrosstalkError the error of the work
  */
 export async function askDispatcher(
   runDir: string,
@@ -106,7 +108,7 @@ export async function askDispatcher(
 /**
  * Sends a message in a run.
  *
- * @returns undefined in a session as an actor, which sends as any command does
+ * @returns undefined in a session as an actor, which sends like any command
  * @throws CrosstalkError `usage` when nothing identifies the run, `refused` when the run has ended
  */
 export async function sendInRun(
@@ -136,12 +138,12 @@ export async function sendInRun(
   };
 }
 
-/** The error of a command in a run that has ended. */
+/** Builds the error of a command in a run that has ended. */
 export function runHasEnded(): CrosstalkError {
   return new CrosstalkError('refused', RUN_HAS_ENDED);
 }
 
-/** The error of a command in a run that cannot be identified. */
+/** Builds the error of a command in a run that cannot be identified. */
 export function noRun(): CrosstalkError {
   return new CrosstalkError(
     'usage',
@@ -156,8 +158,8 @@ async function askSocket(runDir: string, request: RunRequest): Promise<RunAnswer
 }
 
 /**
- * Puts the bytes of files into the drop folder, where the dispatcher takes them from, in whichever way
- * it is asked: it never reads a path that a run names.
+ * Writes the bytes of files into the drop folder, from where the dispatcher takes them for both kinds of
+ * requests: it never reads a path that a run names.
  */
 async function dropFiles(
   runDir: string,
@@ -238,7 +240,7 @@ export async function drop(
   while (performance.now() < deadline && gone?.aborted !== true) {
     const text = await readFile(join(folder, `${id}.answer.json`), 'utf8').catch(() => undefined);
     if (text !== undefined) return JSON.parse(text) as unknown;
-    // The run has ended meanwhile, and its end took over everything that was dropped before.
+    // The run has ended in the meantime, and at its end all earlier drops were taken.
     if (!(await isThere(folder))) return undefined;
     await sleep(LOOK_MS);
   }
@@ -262,19 +264,19 @@ function answerOf(value: unknown): RunAnswer | undefined {
     : undefined;
 }
 
-/** What the dispatcher says of the files of a message that it has put into the drop folder of a run. */
+/** The dispatcher's answer about the files of a message that it has put into the drop folder of a run. */
 interface Laid {
   relPath: string;
   files: readonly AttachedFile[];
-  /** Why a file is not there, by its place in the list. */
+  /** The reason why a file is missing, by its index in the list. */
   problems: Readonly<Record<string, string>>;
   /** As in {@link PutFiles}. */
   elsewhere: string[];
 }
 
 /**
- * Puts the files of a message where a run in a sandbox can take them, each verified. The dispatcher writes
- * to no path that a run names.
+ * Puts the files of a message, each verified, where a run in a sandbox can take them. The dispatcher
+ * writes to no path that a run names.
  *
  * @param gone aborted once nobody waits for them
  * @throws CrosstalkError as `shownMessage` does
@@ -301,12 +303,12 @@ export async function laidFiles(
 }
 
 /**
- * Puts the files of a message into a folder, in a run in a sandbox: the dispatcher hands them over, and this
- * process verifies and writes them.
+ * Puts the files of a message into a folder, in a run in a sandbox: the dispatcher provides them, and
+ * this process verifies and writes them.
  *
- * @param dir the folder, made if it does not exist
- * @throws CrosstalkError `usage` for a folder that cannot be made, `timed_out` when no dispatcher answers,
- *   and whatever the dispatcher threw
+ * @param dir the folder, created if necessary
+ * @throws CrosstalkError `usage` for a folder that cannot be created, `timed_out` when no dispatcher
+ *   answers, and the dispatcher's error
  */
 export async function takeLaidFiles(
   surroundings: Pick<Surroundings, 'agentMode' | 'cwd'> & { runDir: string },

@@ -5,9 +5,9 @@ import type { MessageRef } from '../../protocol/message-ref.ts';
 import type { Message } from '../../protocol/message.ts';
 import type { Delivered } from '../deliver.ts';
 
-/** A message as its sender gives it, by any interface; it is not changed on its way. */
+/** The input of a message, from any interface; it is passed on unchanged. */
 export interface SendInput {
-  /** May be empty in a reply, which goes to the writer of what it answers. */
+  /** The recipients; may be empty in a reply, which goes to the writer of the message that it answers. */
   to: string;
   body: string;
   channel?: string;
@@ -15,38 +15,41 @@ export interface SendInput {
   tier?: string;
   /** Whether it starts unrelated work, so that neither `re` nor `cause` is recorded. */
   isNew: boolean;
-  /** Which of the messages being processed it is about: a relPath, or the end of one. */
+  /** The one of the processed messages that it is about: a relPath, or the end of one. */
   for?: string;
-  /** The message to which it is a reply, as `<channel id>/<relPath>`; it goes to its channel. */
+  /** The message that it replies to, as `<channel id>/<relPath>`; it goes to that channel. */
   reply?: string;
   /** The number of the option of that message which it chooses. */
   option?: string;
   /** The answers from which its addressees may choose. */
   options?: readonly string[];
-  /** The JSON Schema that an answer has to fit, as JSON text. */
+  /** The JSON Schema that an answer has to match, as JSON text. */
   schema?: string;
-  /** The message that it takes back, as `<channel id>/<relPath>`; it goes to its addressees. */
+  /** The message that it cancels, as `<channel id>/<relPath>`; it goes to the same addressees. */
   cancels?: string;
-  /** With `cancels`: the tasks that others were given for it go on. */
+  /** With `cancels`: whether the tasks that others received for it continue. */
   only?: boolean;
-  /** With `cancels`: somebody else wrote it, and no host serves its addressees. */
+  /** With `cancels`: whether somebody else wrote it, and no host serves its addressees. */
   asOperator?: boolean;
-  /** The question for the work on which it is, as `<channel id>/<relPath>`, of its sender and in its channel. */
+  /**
+   * The question whose running work it is about, as `<channel id>/<relPath>`, from the same sender and in
+   * its channel.
+   */
   steers?: string;
-  /** What it decides on the message that it replies to; only the process of a person says that. */
+  /** The decision on the message that it replies to; only the process of a person sets it. */
   decision?: Decision;
-  /** With `decision`: the digest of what was proposed. */
+  /** With `decision`: the digest of the proposal. */
   decides?: string;
-  /** The files that go along; their bytes travel beside this. */
+  /** The attached files; their bytes are passed separately. */
   files?: AttachedFile[];
-  /** Whether its sender waits for the answers, and so may not be among those who are asked. */
+  /** Whether its sender waits for the answers, and so may not be among the recipients. */
   awaited?: boolean;
-  /** It goes to names that nobody serves, too, where it waits. */
+  /** Whether it may go to names that nobody serves, where it waits. */
   anyway?: boolean;
-  /** Names that nobody serves are refused, as they always are in a run. */
+  /** Whether names that nobody serves are refused, as they always are in a run. */
   strict?: boolean;
   wait: boolean;
-  /** A person lets it go whatever looks like a secret in it; a run cannot. */
+  /** Whether a person releases it although it seems to contain a secret; a run cannot. */
   allowSecret?: boolean;
   login: string;
 }
@@ -58,7 +61,7 @@ export interface Sent {
   /** `channel` is set if it differs: an answer goes to the channel in which its addressee asked. */
   messages: { relPath: string; channel?: string; to: string[]; re: string[]; cause: string[] }[];
   delivered: Delivered;
-  /** A commit at which nothing was said to it yet, if the dispatcher that sent it has told one. */
+  /** A commit without any reply to it yet, if the dispatcher that sent it has reported one. */
   since?: string;
 }
 

@@ -7,32 +7,32 @@ import { runBounded, type BoundedEnd } from '../../runner/bounded-program.ts';
 import { lookUpWords } from '../agent-mode.ts';
 import type { Context } from '../context.ts';
 
-/** A command line of `crosstalk` that reads, as a run in a sandbox asks for it. */
+/** A command line of `crosstalk` that reads, requested by a run in a sandbox. */
 export interface LookUpInput {
   /** The name of the command, its options as `--name=value`, `--`, and its arguments. */
   words: string[];
 }
 
-/** What the command printed, and its exit code. */
+/** The output of the command, and its exit code. */
 export interface LookedUp {
-  /** In base64, since it may be a file as it is in git. */
+  /** Standard output in base64, since it may be any file in git. */
   out: string;
   err: string;
   code: number;
 }
 
-/** Words of one command line, and bytes of all of them. */
+/** Maximum words of one command line, and maximum bytes of all of them. */
 const MOST_WORDS = 100;
 const MOST_BYTES = 64 * 1024;
-/** Bytes of what it prints; in base64 they fit into one line of a socket. */
+/** Maximum bytes of its output; in base64 they fit into one line of a socket. */
 const MOST_OUT = 4 * 1024 * 1024;
 const MOST_ERR = 64 * 1024;
-/** Commands that are carried out at the same time, for all runs of this machine and for one. */
+/** Maximum number of concurrent commands, for all runs of this machine and for one. */
 const AT_ONCE = 4;
 const AT_ONCE_IN_RUN = 2;
-/** Commands of one run that wait. */
+/** Maximum number of waiting commands of one run. */
 const MOST_WAITING = 20;
-/** Milliseconds for one command, once it is its turn. */
+/** Milliseconds for one command, from its start. */
 const LOOK_UP_MS = 60_000;
 
 interface Waiting {
@@ -41,10 +41,10 @@ interface Waiting {
 }
 
 /**
- * Carries out commands that read the transport for runs in a sandbox, which hides it from them. Each is
- * a process of its own, outside of the sandbox, in a mode in which it only reads (`agent-mode.ts`): it
- * costs the dispatcher nothing however long it searches, and nothing of it comes from the run but
- * the words of its command line.
+ * An executor of commands that read the transport for runs in a sandbox, which hides it from them. Each
+ * is a process of its own, outside of the sandbox, in a mode in which it only reads (`agent-mode.ts`): a
+ * long search does not block the dispatcher, and nothing of the process comes from the run except the
+ * words of its command line.
  */
 export class LookUps {
   readonly #environment: NodeJS.ProcessEnv;
@@ -55,7 +55,7 @@ export class LookUps {
 
   constructor({ env, paths, transport }: Pick<Context, 'env' | 'paths' | 'transport'>) {
     const environment = withoutOurs(env);
-    // As for the crosstalk on a run's PATH: they would make node load other code.
+    // As for the crosstalk on a run's PATH: these variables would make node load other code.
     for (const name of ['NODE_OPTIONS', 'NODE_PATH']) Reflect.deleteProperty(environment, name);
     this.#environment = environment;
     this.#state = paths.root;
@@ -89,7 +89,7 @@ export class LookUps {
     );
   }
 
-  /** Waits for a turn; commands of a run that has several under way let others go first. */
+  /** Waits for a slot; commands of a run with several active ones let others go first. */
   #turn(run: string, signal: AbortSignal): Promise<void> {
     if (this.#waiting.filter((one) => one.run === run).length >= MOST_WAITING)
       throw new CrosstalkError(
@@ -144,7 +144,7 @@ function commandLine(words: unknown): string[] {
   return line;
 }
 
-/** A part of what a command prints is never passed for the whole. */
+/** Returns the result of a command, with a message if its output is incomplete. */
 function toldOf(line: readonly string[], { code, out, err, ended }: BoundedEnd): LookedUp {
   const why = ended === undefined ? undefined : WHY[ended];
   const name = line

@@ -4,20 +4,20 @@ import type { Clock } from '../../clock.ts';
 
 /** The values that make the outcome of a piece of work reproducible. */
 export interface Marks {
-  /** Of the outbox entry; a newly created one is a ULID. */
+  /** Id of the outbox entry; a newly created one is a ULID. */
   id: string;
-  /** As ISO 8601 in UTC. */
+  /** Time, ISO 8601 in UTC. */
   at: string;
-  /** From a CSPRNG; the suffixes of the messages are derived from it. */
+  /** Seed from a CSPRNG, from which the suffixes of the messages are derived. */
   seed: string;
 }
 
-/** Marks for work that begins now. */
+/** Creates the values for work that starts now. */
 export function newMarks({ newId, now, secret }: Pick<Clock, 'newId' | 'now' | 'secret'>): Marks {
   return { id: newId(), at: now().toISOString(), seed: secret(16) };
 }
 
-/** The suffix of one message of a `send`: as random as the seed, and the same each time. */
+/** Derives the suffix of one message of a `send`: as random as the seed, and reproducible. */
 export function suffixOf(seed: string, serial: number): string {
   return createHash('sha256')
     .update(`${seed}/${String(serial)}`)
@@ -25,7 +25,7 @@ export function suffixOf(seed: string, serial: number): string {
     .slice(0, 12);
 }
 
-/** The relPath of the first message of a `send` in its channel. */
+/** Returns the relPath of the first message of a `send` in its channel. */
 export function firstPath({ at, seed }: Marks): string {
   return relPathAt(new Date(at), suffixOf(seed, 0));
 }

@@ -22,18 +22,17 @@ import { withoutOurs } from '../../dispatcher/run/environment.ts';
 import { type SendAnswer, isSendRequest, type HandedInput } from './handed.ts';
 
 /**
- * Carries out a `send` in this process, which is a dispatcher or has found none: prepares the
- * messages, records them, and publishes them. Doing it twice with the same marks has the same
- * outcome.
+ * Carries out a `send` in this process, which is a dispatcher or has found none: prepares the messages,
+ * records them, and publishes them. Repeating it with the same marks has the same outcome.
  *
- * @param options `bytesFor`: where the bytes of attached files are, unless they are kept under this id
- *   already; `unanswered`: why no dispatcher is asked to push now (one that took too long
- *   continues with it); `onRecording`: called just before it is written to disk, nothing of which happens
- *   when this throws; `onDurable`: called once it is safe on disk; `sign`: given only by the process
- *   of whoever writes, so that a dispatcher never signs what a run says
- * @throws CrosstalkError `usage` for invalid input, `not_found` for a name that nobody serves, in a run or with
- *   `strict`; nothing is written then. `held` for a secret: it is
- *   in the outbox, and counts as nothing that a run has sent
+ * @param options `bytesFor`: reads the bytes of attached files, unless they are stored under this id
+ *   already; `unanswered`: the reason why no dispatcher is asked to push now (one that timed out
+ *   continues with it); `onRecording`: called just before it is written to disk, which does not happen
+ *   when this throws; `onDurable`: called once it is safe on disk; `sign`: set only in the process of the
+ *   writer, so that a dispatcher never signs a run's message
+ * @throws CrosstalkError `usage` for invalid input, `not_found` for a name that nobody serves, in a run
+ *   or with `strict`; nothing is written then. `held` for a secret: it is in the outbox, but does not
+ *   count as sent by a run
  */
 export async function perform(
   context: Context,
@@ -50,10 +49,10 @@ export async function perform(
   const news = new RemoteNews(context);
   const prepared = await prepare(context, input, marks, news);
   const { channel, from, dispatch, messages } = (await options.sign?.(prepared)) ?? prepared;
-  // Who serves the addressees matters only for a warning, so it is looked up during the push.
+  // The hosts of the addressees matter only for a warning, so they are looked up during the push.
   const { addressees, others } = toBeServed(prepared);
   const asked = { addressees: others, tier: input.tier };
-  // Of what a run sends it is known already.
+  // For a message of a run this is known already.
   const isKnown = dispatch !== undefined && input.anyway !== true;
   let looking: ReturnType<typeof surprisesOf> | undefined;
   const look = (): ReturnType<typeof surprisesOf> =>
@@ -93,10 +92,10 @@ export async function perform(
   };
 }
 
-/** The addressees of which a sender expects that a host serves them; an answer may go to a person. */
+/** Returns the addressees that a sender expects a host to serve; an answer may go to a person. */
 function mustBeServed({ re, asks, to }: Message): Address[] {
   if (re.length === 0) return to;
-  // What a dispatcher wrote has a host, so its writer is an actor.
+  // A message by a dispatcher has a host, so its writer is an actor.
   return asks === true ? to.filter(({ host }) => host !== undefined) : [];
 }
 
@@ -105,7 +104,10 @@ function toBeServed({ from, messages }: Prepared): Record<'addressees' | 'others
   return { addressees, others: addressees.filter(({ name }) => name !== from) };
 }
 
-/** What is to be sent. In a run, what goes where nobody answers is no part of its work, which would wait for it. */
+/**
+ * Prepares the messages. In a run, a message to a name that nobody serves is not part of its work, which
+ * would wait for it.
+ */
 async function prepare(
   context: Context,
   input: SendInput,
@@ -124,7 +126,7 @@ async function prepare(
   return prepareMessages(context, apart, marks, news);
 }
 
-/** The files leave with the first of the messages that name them, in one push with all. */
+/** Adds the files to the first of the messages that name them; all messages are in one push. */
 function withBlobs(commits: Commit[], blobs: Blob[]): Commit[] {
   return commits.map((commit, at) =>
     at > 0 || blobs.length === 0 ? commit : { ...commit, blobs },
@@ -135,8 +137,8 @@ const NOTE_TRIES = 10;
 const NOTE_WAIT_MS = 500;
 
 /**
- * Adds a message to the list of what a run has sent. The message is in the outbox by then and will be
- * published, so a disk that fails for a moment must not make the agent believe that it was not sent.
+ * Adds a message to the list of those that a run has sent. The message is in the outbox by then and will
+ * be published, so a disk that fails for a moment must not make the agent believe that it was not sent.
  */
 async function noteSent(
   { runs, note }: Context,
@@ -159,13 +161,13 @@ async function noteSent(
 }
 
 /**
- * Refuses what goes to a name under which nobody answers: no host serves it, and it is no person, who has
- * written before. A run, or a person at a terminal, would wait for it in vain, and so would whoever asked.
+ * Refuses a message to a name under which nobody answers: no host serves it, and no person has written
+ * under it. A run, or a person at a terminal, would wait in vain, and so would the original asker.
  *
- * @param anyway it goes there all the same
+ * @param anyway whether it is sent all the same
  * @returns whether somebody can answer
- * @throws CrosstalkError `not_found`, with the name that was probably meant; `usage` for a message that goes anyway to
- *   some, and that others can answer
+ * @throws CrosstalkError `not_found`, with the probable name; `usage` with `anyway` for a message that
+ *   some of its recipients can answer
  */
 async function assertServed(
   context: Context,
@@ -211,11 +213,11 @@ async function refusal(context: Context, address: Address): Promise<CrosstalkErr
 }
 
 /**
- * Carries out a `send` that was passed on, inside the dispatcher; see {@link handOver}.
+ * Carries out a delegated `send`, inside the dispatcher; see {@link handOver}.
  *
  * @param publish the dispatcher's own publisher
- * @returns undefined for a request that is meant for another transport, and for one that its sender has
- *   to sign: the key is a person's, and so is its agent; the command then does the work itself
+ * @returns undefined for a request for another transport, and for one that its sender has to sign: the
+ *   key and its agent belong to a person; the command then does the work itself
  */
 export async function serveSend(
   context: Context,
@@ -239,7 +241,7 @@ export async function serveSend(
     const sent = await perform(theirs, input, request);
     return { sent, notes, ...(since !== undefined && { since }) };
   } catch (error) {
-    // Whoever asks has files of its own to open, and does it itself.
+    // The requesting process can open files of its own, and does it itself.
     if (/\bE[MN]FILE\b/.test(reasonOf(error))) return undefined;
     const code = error instanceof CrosstalkError ? error.code : 'internal';
     return { error: { code, message: reasonOf(error) }, notes };
@@ -247,8 +249,8 @@ export async function serveSend(
 }
 
 /**
- * The current value of `git config crosstalk.from`, as a dispatcher lives long. The clone's settings are
- * read again, also for the channel of a message that names none.
+ * Returns the current value of `git config crosstalk.from`, as a dispatcher lives long. The clone's
+ * settings are read again, also for the default channel of a message.
  */
 async function configuredSender(
   { transport }: Context,

@@ -9,16 +9,16 @@ import { drop, noRun, runHasEnded } from './in-run.ts';
 import { newMarks } from './marks.ts';
 import type { AgentMode } from '../agent-mode.ts';
 
-/** Milliseconds; the dispatcher ends the wait long before. */
+/** Maximum milliseconds of a wait; the dispatcher ends it long before. */
 const LONGEST_MS = 2 ** 31 - 1;
 
 /**
- * Asks the dispatcher of a run whether a tool may be used, and waits until a person has decided, or nobody
- * has in time: through the run's socket, or through its drop folder where there is no socket. A question
- * that may have reached the dispatcher is not asked again in another way.
+ * Asks the dispatcher of a run whether a tool may be used, and waits until a person has decided, or the
+ * time is over: through the run's socket, or through its drop folder when there is no socket. A request
+ * that may have reached the dispatcher is not repeated in the other way.
  *
- * @param gone ends the wait; the dispatcher then takes the question back, if it came by the socket
- * @throws CrosstalkError `usage` outside of a run; `refused` when the run has ended, or the dispatcher
+ * @param gone ends the wait; the dispatcher then withdraws the request, if it came by the socket
+ * @throws CrosstalkError `usage` outside of a run; `refused` when the run or the dispatcher has ended
  */
 export async function askPermission(
   mode: AgentMode | undefined,

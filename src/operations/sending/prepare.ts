@@ -99,8 +99,8 @@ export async function prepareMessages(
 }
 
 /**
- * What a message has that is for the work on a question: without `re` it is a task to whoever knows no more, and
- * `cause` has it in the thread of that question.
+ * Returns the fields of a message about the running work on a question: without `re` it is a task for a
+ * host of an older version, and `cause` puts it into the thread of that question.
  */
 function steersBy(
   ref: string,
@@ -117,7 +117,7 @@ function steersBy(
   return { steers: place.relPath, cause: [place.relPath] };
 }
 
-/** The input with its schema as a message carries it; a schema that nothing could fit is refused. */
+/** Returns the input with its schema in the form of a message; a schema that nothing can match is refused. */
 async function withSchema(input: SendInput): Promise<SendInput> {
   if (input.schema === undefined) return input;
   const { schemaText } = await import('../../runner/schema.ts');
@@ -138,8 +138,8 @@ function recipients({ dispatch }: Context, input: SendInput, target?: Target): A
 }
 
 /**
- * A plain reply to a question for permission permits nothing, and would start a run. One to a plan may be
- * meant, and is planned for; whoever decides is told that it decides nothing.
+ * Refuses a plain reply to a request for permission: it permits nothing, and would start a run. A reply
+ * to a plan may be intended, and is planned for; its sender receives a note that it is not a decision.
  */
 function assertDecided(
   { dispatch, note }: Context,
@@ -160,7 +160,7 @@ function assertDecided(
     note(`this reply decides nothing on ${relPath}; decide with: ${how}`);
 }
 
-/** Whoever asks and waits would wait for ever for an answer of their own. */
+/** Refuses a question to oneself: the asker would wait for their own answer for ever. */
 function assertOthers(to: readonly Address[], from: string): void {
   if (to.every(({ name }) => name !== from)) return;
   throw new CrosstalkError(
@@ -200,7 +200,7 @@ async function channelOf(
   }
 }
 
-/** @throws CrosstalkError `refused` for a channel in which nothing new is begun */
+/** @throws CrosstalkError `refused` for a channel in which nothing new is started */
 function assertOpen({ id, name, archived }: Channel): void {
   if (archived === true)
     throw new CrosstalkError(
@@ -209,7 +209,7 @@ function assertOpen({ id, name, archived }: Channel): void {
     );
 }
 
-/** A message that no dispatcher could read must not count as sent. */
+/** Refuses a message that no dispatcher could read: it must not count as sent. */
 function assertSize(message: Message): void {
   const bytes = Buffer.from(formatMessage(message));
   const size = bytes.byteLength;
@@ -229,11 +229,11 @@ function assertSize(message: Message): void {
 
 const OID = /^[0-9a-f]{40}([0-9a-f]{24})?$/;
 
-/** The part of the sender's dispatch that concerns the message. */
+/** The part of the sender's dispatch that the message depends on. */
 interface Linked {
   id?: string;
   host?: string;
-  /** The messages being processed that the message is about. */
+  /** The processed messages that the message is about. */
   triggers: Located[];
   /** The id of their channel. */
   home: string;
@@ -249,13 +249,13 @@ interface Linked {
 }
 
 /**
- * Determines how the dispatch in which a `send` is made links its messages.
+ * Determines the links of a `send` in a dispatch.
  *
  * @param channel id of the channel it is for
- * @param target the message to which it is a reply
+ * @param target the message that it replies to
  *
- * @throws CrosstalkError `usage` when `for` names none of the messages being processed, or several;
- *   in a run, when `target` is none of those that led to it
+ * @throws CrosstalkError `usage` when `for` names none of the processed messages, or several; in a run,
+ *   when `target` is none of those that led to it
  */
 async function linked(
   context: Context,
@@ -284,19 +284,19 @@ async function linked(
   };
 }
 
-/** Links a reply that is written outside a run to the message that it answers, and to nothing else. */
+/** Links a reply written outside a run to the message that it answers, and to nothing else. */
 async function answering(context: Context, target: Target): Promise<Linked> {
   const { channel, relPath, message } = target;
   const triggers = [{ relPath, message }];
   const behind = await context.reader.chain(await tipOf(context), channel, triggers);
-  // It may wait in the outbox, which the reader does not know.
+  // The target may wait in the outbox, which the reader does not know.
   const lookup: Lookup = (ref) => (ref === relPath ? message : behind(ref));
   return { triggers, home: channel, follows: false, lookup };
 }
 
 /**
- * A run replies to what it processes, and to what led to that: an answer to anything else would be
- * one that nobody in this thread waits for.
+ * Finds the target of a run's reply among the messages that it processes and those that led to them:
+ * nobody in this thread would wait for an answer to any other.
  */
 function inChain({ channel, relPath }: Target, home: string, chain: readonly Located[]): Located {
   const ref = refFrom(home, channel, relPath);
@@ -309,15 +309,15 @@ function inChain({ channel, relPath }: Target, home: string, chain: readonly Loc
 }
 
 /**
- * The commit at which the processed messages are read: the one the run received, since they may
- * have left the bus meanwhile, because history was set back or files were removed.
+ * Returns the commit at which the processed messages are read: the one that the run received, since they
+ * may have left the bus in the meantime, because history was set back or files were removed.
  */
 async function readAt(context: Context, tip = ''): Promise<string> {
   const isHere = OID.test(tip) && (await context.transport.objects.read(`${tip}^{commit}`));
   return isHere ? tip : tipOf(context);
 }
 
-/** The messages being processed that it is about: all of them, or the one that is named. */
+/** Returns the processed messages that it is about: all of them, or the named one. */
 function processed(
   { triggers = [] }: DispatchLink,
   { isNew, for: about }: SendInput,
@@ -341,8 +341,8 @@ function stem(path: string): string {
 /**
  * Creates the message of a cancellation. A run has no such message (trust.md §3).
  *
- * @throws CrosstalkError `usage` when somebody else wrote the message, unless an operator takes back what no host
- *   serves
+ * @throws CrosstalkError `usage` when somebody else wrote the message, unless an operator cancels one
+ *   that no host serves
  */
 async function prepareCancel(
   context: Context,
@@ -379,7 +379,7 @@ async function prepareCancel(
   };
 }
 
-/** Refuses to take back in place of its writer what somebody serves, or has in an inbox. */
+/** Refuses to cancel, in place of its writer, a message that somebody serves, or has in an inbox. */
 async function assertNobodys(context: Context, relPath: string, { to }: Message): Promise<void> {
   const why = await whoHas(context, to);
   if (why === undefined) return;

@@ -15,16 +15,16 @@ import { queuedIn } from '../tracing/gather.ts';
 import type { SendInput, Sent } from './input.ts';
 import { send, senderIn, type SendOptions } from './send.ts';
 
-/** A reply as its sender gives it, by any interface. */
+/** The input of a reply, from any interface. */
 export interface ReplyInput extends Omit<SendInput, 'to' | 'channel' | 'reply'> {
-  /** The message that it answers, in any form in which one may be named. */
+  /** The message that it answers, in any form of its name. */
   message: string;
 }
 
 export interface ReplyOptions extends SendOptions {
   /**
-   * Decides whether a second answer to one question is meant; without it, and where it says no, the
-   * answer is refused.
+   * Decides whether a second answer to one question is intended; without it, or when it returns false,
+   * the answer is refused.
    *
    * @param earlier relPath of the first
    */
@@ -32,11 +32,11 @@ export interface ReplyOptions extends SendOptions {
 }
 
 /**
- * Replies to a message: to its writer at its host, in its channel, with `re` it (talk.md). The one
- * rule and the walk of protocol.md §4 do the rest.
+ * Replies to a message: to its writer at its host, in its channel, with `re` it (talk.md). The rule and
+ * the walk of protocol.md §4 determine everything else.
  *
- * @throws CrosstalkError as {@link send} does, for the message's name, and {@link AnsweredBefore}; nothing
- *   is written then
+ * @throws CrosstalkError as {@link send} does, for the message's name, and {@link AnsweredBefore};
+ *   nothing is written then
  */
 export async function reply(
   context: Context,
@@ -60,7 +60,7 @@ export async function reply(
   return sent;
 }
 
-/** The refusal of a second answer to one question: whoever asked would be woken by it again. */
+/** The refusal of a second answer to one question, which would wake the asker again. */
 export class AnsweredBefore extends CrosstalkError {
   constructor(relPath: string, earlier: string) {
     super(
@@ -70,7 +70,10 @@ export class AnsweredBefore extends CrosstalkError {
   }
 }
 
-/** The message by which a message was taken back, as far as is known here; what a run says is its own business. */
+/**
+ * Returns the message that cancelled a message, as far as it is known here; not for a run, which does not
+ * check this.
+ */
 async function takenBackIn(context: Context, ref: MessageRef): Promise<string | undefined> {
   if (isOfRun(context)) return undefined;
   return cancellationsHere(context, [ref]).then(
@@ -83,7 +86,10 @@ function isOfRun({ agentMode, dispatch }: Context): boolean {
   return agentMode !== undefined || dispatch.id !== undefined;
 }
 
-/** The earlier answer of a writer to a question, as far as is known here; what a run says is its own business. */
+/**
+ * Returns the earlier answer of a writer to a question, as far as it is known here; not for a run, which
+ * does not check this.
+ */
 async function answeredBefore(
   context: Context,
   { channel, relPath }: MessageRef,
@@ -100,7 +106,7 @@ async function answeredBefore(
     const answers = [...(await find({ channel, relPath }, 're')), ...queued].filter(isTheirs);
     for (const answer of answers) {
       const about = await find({ channel, relPath: answer.relPath }, 're');
-      // What was taken back has answered nothing.
+      // A cancelled answer has answered nothing.
       if (cancelOf(answer, [...about, ...queued], { isNobodys: false }) === undefined)
         return answer.relPath;
     }

@@ -31,30 +31,30 @@ import { holderOf } from '../../state/lock.ts';
 import { servedBy } from '../lookup/people.ts';
 import { findServed } from '../setup/hosts.ts';
 
-/** The sender: what is known of it before a transport is open, and how to open one. */
+/** The sender: its data from before a transport is open, and the function that opens one. */
 export interface Sender {
   surroundings: Surroundings;
   /** Folder of the transport, if one is named. */
   transport?: string;
   /** Receives notes for the operator, one line each. */
   note: (line: string) => void;
-  /** Opens the transport for some work; not called when a dispatcher takes the message over. */
+  /** Opens the transport for some work; not called when a dispatcher does the work. */
   open: <T>(work: (context: Context) => Promise<T>) => Promise<T>;
   /**
-   * What a dispatcher of this machine takes over: the complete message, or only the push of a
-   * message recorded here, for senders that must learn of it before.
+   * The part that is delegated to a dispatcher of this machine: the complete message, or only the push of
+   * a message recorded here, for senders that must learn of it before.
    */
   hands: 'whole' | 'recorded';
-  /** What was begun of this one message before. */
+  /** The delegation of this message that was started before. */
   begun?: Begun;
 }
 
 export interface SendOptions {
-  /** Given if the message's path has to be known in advance. */
+  /** Set if the message's path has to be known in advance. */
   marks?: Marks;
-  /** The files that go along. */
+  /** The attached files. */
   attachments?: readonly Attachment[];
-  /** Called once a dispatcher was asked to take it over; it is on its way then. */
+  /** Called once a dispatcher was asked to send it; it may be on its way then. */
   onAsked?: (dispatcher: DispatcherPlace) => void;
   /** Called just before this process writes it to disk, if it does; nothing is sent when this throws. */
   onRecording?: () => void;
@@ -64,7 +64,7 @@ export interface SendOptions {
   onSent?: (sent: Sent) => void;
 }
 
-/** The sender of a process that has already opened its transport. */
+/** Returns the sender of a process that has already opened its transport. */
 export function senderIn(context: Context, hands: Sender['hands'] = 'whole'): Sender {
   return {
     surroundings: context,
@@ -77,10 +77,10 @@ export function senderIn(context: Context, hands: Sender['hands'] = 'whole'): Se
 
 /**
  * Sends a message (protocol.md §4). Every message is sent through this function: by commands, MCP
- * clients, the chat and the page. In a run it goes to the dispatcher's desk for the run; otherwise
- * to the dispatcher of this machine, which already has everything it needs; without a dispatcher it
- * is sent from here, and then the checkout is updated and the objects are packed, since no other
- * process does that. In every case {@link perform} does the work.
+ * clients, the chat and the page. In a run it goes to the dispatcher's endpoint for the run; otherwise to
+ * the dispatcher of this machine, which has everything loaded; without a dispatcher it is sent from here,
+ * and then the checkout is updated and the objects are packed, since no other process does that. In every
+ * case {@link perform} does the work.
  *
  * @throws CrosstalkError `usage` for invalid input; nothing is written then
  */
@@ -103,7 +103,7 @@ export async function send(
     onSent?.(taken);
     return taken;
   }
-  // A message that a dispatcher takes over needs nothing of what this loads.
+  // A delegated message needs none of the modules that this loads.
   return sender.open(async (context) => {
     const { perform } = await import('./perform.ts');
     const sent = await perform(context, input, marks, {
@@ -128,7 +128,7 @@ export async function send(
   });
 }
 
-/** Why it is not known whether the dispatcher, which was asked, has sent something. */
+/** Returns the message that it is unknown whether the dispatcher, which was asked, has sent something. */
 async function unanswered({ paths }: Context): Promise<string> {
   const { holderOf } = await import('../../state/lock.ts');
   const holder = await holderOf(paths.root, 'dispatcher').catch(() => undefined);
@@ -140,7 +140,7 @@ function isSealed(context: Context, { decision }: SendInput): boolean {
   return decision !== undefined || isSigning(context);
 }
 
-/** Signs, and puts on record that a person has decided; what does that is needed by few. */
+/** Signs the messages, and records a person's decision; the module for this is rarely needed. */
 async function sealed(
   context: Context,
   { decision }: SendInput,
@@ -154,8 +154,8 @@ async function sealed(
 }
 
 /**
- * Whether what is said here is signed (decision 42): a person's words are, where a key is configured;
- * those of a run, or of a session as an actor, are not.
+ * Whether messages from here are signed (decision 42): a person's are, if a key is configured; those of a
+ * run, or of a session as an actor, are not.
  */
 function isSigning({ transport, agentMode, dispatch }: Context): boolean {
   const { signingKey = '' } = transport.defaults;
@@ -164,7 +164,7 @@ function isSigning({ transport, agentMode, dispatch }: Context): boolean {
 
 const NOT_YET = Promise.resolve('not yet' as const);
 
-/** The answer of the dispatcher that took the message over; `timeout` when it has not answered. */
+/** Returns the answer of the dispatcher that the message was delegated to; `timeout` when it has not answered. */
 async function takenOver(
   { surroundings, transport, note, hands, begun }: Sender,
   input: SendInput,
@@ -173,10 +173,10 @@ async function takenOver(
   onAsked: SendOptions['onAsked'],
 ): Promise<Sent | 'timeout' | undefined> {
   if (hands === 'recorded' || input.decision !== undefined) return undefined;
-  // A dispatcher of an older version would send it without saying what it is for.
+  // A dispatcher of an older version would send it without this field.
   if (input.steers !== undefined) return undefined;
   if (begun !== undefined) {
-    // Where nobody was there to be asked, that is known by now.
+    // If there was no dispatcher to ask, that is known by now.
     const early = await Promise.race([begun.answer, NOT_YET]);
     if (early === undefined) return undefined;
     onAsked?.(begun.dispatcher);
@@ -193,26 +193,26 @@ async function takenOver(
   return handOver(surroundings, transport, request, attachments, heard);
 }
 
-/** What the sender learns meanwhile. */
+/** Callbacks of the sender during a delegation. */
 interface Heard {
   /** Receives notes for the operator, one line each. */
   note: (line: string) => void;
-  /** Called once the dispatcher was asked; the message is on its way then. */
+  /** Called once the dispatcher was asked; the message may be on its way then. */
   onAsked?: (dispatcher: DispatcherPlace) => void;
 }
 
 /**
- * Passes a `send` to the dispatcher of this machine, which already has everything it needs, so that
- * the command itself starts no git and reads nothing.
+ * Delegates a `send` to the dispatcher of this machine, which has everything loaded, so that the command
+ * itself starts no git and reads nothing.
  *
- * The bytes of attached files are kept beside the outbox first, under the id of its entry, where the
- * dispatcher finds them: a socket is no place for megabytes, and a path could change meanwhile.
+ * The bytes of attached files are stored next to the outbox first, under the id of its entry, where the
+ * dispatcher finds them: they are too large for a socket, and a path could change in the meantime.
  *
- * Nothing is lost or duplicated if the dispatcher dies meanwhile: the command then does the same
- * itself, under the same ids, and what was already published is recognised by its path.
+ * Nothing is lost or duplicated if the dispatcher dies in the meantime: the command then does the same
+ * itself, under the same ids, and published files are recognised by their paths.
  *
  * @returns undefined when no dispatcher could be asked, `timeout` when it did not answer in time
- * @throws CrosstalkError whatever the dispatcher's `send` threw
+ * @throws CrosstalkError the error of the dispatcher's `send`
  */
 async function handOver(
   surroundings: Surroundings,
@@ -230,7 +230,7 @@ async function handOver(
     await keepFor(kept, request.id, attachments);
   }
   const answer = await askToSend(listener, request, () => onAsked?.(listener.state));
-  // A dispatcher that is late may need them yet, and what is held waits for a person with its files.
+  // A late dispatcher may still need them, and a held message waits for a person with its files.
   const isKept =
     answer === 'timeout' || answer?.sent !== undefined || answer?.error?.code === 'held';
   if (kept !== undefined && !isKept) await (await sideFilesIn(kept)).remove(request.id);
@@ -238,9 +238,9 @@ async function handOver(
 }
 
 /**
- * What became of a `send` that was passed on, as {@link handOver} returns it.
+ * Returns the outcome of a delegated `send`, as {@link handOver} does.
  *
- * @throws CrosstalkError whatever the dispatcher's `send` threw
+ * @throws CrosstalkError the error of the dispatcher's `send`
  */
 function outcomeOf(answer: Answered, note: (line: string) => void): Sent | 'timeout' | undefined {
   if (answer === undefined || answer === 'timeout') return answer;
@@ -258,36 +258,36 @@ async function keepFor(
   for (const { file, bytes } of attachments) await files.put(id, file.sha256, bytes);
 }
 
-/** Loaded only for a message with files: a command that hands its message over needs little else. */
+/** Loads the store only for a message with files, as a command that delegates its message needs little else. */
 async function sideFilesIn(root: string): Promise<SideFiles> {
   const { SideFiles } = await import('../../state/side-files.ts');
   return new SideFiles(root);
 }
 
-/** Where the dispatcher listens to which a message was handed over, and what else is beside it. */
+/** The paths of the dispatcher that a message was delegated to: its socket, and files next to it. */
 export interface DispatcherPlace {
   socket: string;
   /** The file of the pinned keys. */
   pins: string;
-  /** The file of what was seen by whom. */
+  /** The file with the messages that people have seen. */
   seen: string;
 }
 
 /**
- * Waits a moment for a plain answer to a question that the dispatcher has just sent. The dispatcher tells
- * of it as soon as the remote has it, so that this process need not open the transport beside those who
- * answer (docs/decisions/0057).
+ * Waits a moment for a plain answer to a question that the dispatcher has just sent. The dispatcher
+ * reports it as soon as the remote has it, so that this process need not open the transport while the
+ * actors work (docs/decisions/0057).
  *
  * @param limits `timeout`: milliseconds
- * @returns undefined where there is none in that time, or one that takes a closer look: whoever waits
- *   then looks for itself
+ * @returns undefined when there is none in that time, or one that needs the full check: the caller then
+ *   looks it up itself
  */
 export async function earlyAnswer(
   state: Omit<DispatcherPlace, 'seen'>,
   ref: MessageRef,
   { timeout, signal }: { timeout: number; signal: AbortSignal },
 ): Promise<Replied | undefined> {
-  // Who pins keys is told whether the answer is signed.
+  // With pinned keys, the signature of the answer has to be verified.
   const pinned = await lstat(state.pins).catch((error: unknown) => !hasCode(error, 'ENOENT'));
   if (pinned !== false) return undefined;
   const request = { op: 'reply', channel: ref.channel, relPath: ref.relPath } as const;
@@ -307,7 +307,7 @@ export async function earlyAnswer(
   };
 }
 
-/** Parses what the dispatcher tells of a reply, without trusting it. */
+/** Parses the dispatcher's report of a reply, without trusting it. */
 function parseReply(value: unknown): EarlyReply | undefined {
   if (!isRecord(value)) return undefined;
   const { relPath, from, to, timestamp, re, body } = value;
@@ -332,8 +332,8 @@ function isAddress(value: unknown): value is Address {
 }
 
 /**
- * Says that a message waits because this machine would serve an addressee and no dispatcher runs here.
- * It is sent by then, so that a failure to find this out is no error.
+ * Notes that a message waits because this machine would serve an addressee and no dispatcher runs here.
+ * It is sent by then, so a failure to find this out is not an error.
  */
 async function noteIdle(context: Context, sent: Sent): Promise<void> {
   const alias = await idleHost(context, sent).catch(() => undefined);

@@ -19,7 +19,7 @@ import type { LookUps } from './look-up.ts';
 import { suffixOf, type Marks } from './marks.ts';
 import { perform } from './perform.ts';
 
-/** What the dispatcher's own part of it needs. */
+/** The dispatcher's own parts for requests of runs. */
 interface ServingRuns {
   publish: (id: string) => Promise<PublishOutcome>;
   lookUps: LookUps;
@@ -31,12 +31,12 @@ const SEED = /^[0-9a-f]{16,64}$/;
 const SKEW_MS = 60_000;
 
 /**
- * Carries out a request of a run inside the dispatcher (trust.md §3). The request may come from a
- * model that was manipulated, through a file: the sender, the place and the subject are taken from
- * the dispatcher's own record, and the request is strictly validated.
+ * Carries out a request of a run inside the dispatcher (trust.md §3). The request may come from a model
+ * that was manipulated, through a file: the sender, the place and the subject are taken from the
+ * dispatcher's own record, and the request is strictly validated.
  *
- * The bytes of files come with the request, and are verified when they are kept: a run sends what it
- * can read itself, and no path that it names is opened.
+ * The bytes of files come with the request, and are verified when they are stored: a run sends files that
+ * it can read itself, and no path that it names is opened.
  */
 export async function serveRun(
   context: Context,
@@ -50,7 +50,7 @@ export async function serveRun(
   try {
     const { kind, input, ...given } = requestOf(request);
     if (kind === 'look' || kind === 'files') {
-      // What is read is asked for again if it is lost.
+      // A lost request to read is repeated by the run.
       durable();
       const asked = { id: given.id, input };
       return { result: await lookedUp(context, lookUps, run, { kind, ...asked }, handling), notes };
@@ -90,13 +90,13 @@ function lookedUp(
   );
 }
 
-/** The dispatch in the dispatcher's own record; what the run claims about it is ignored. */
+/** Returns the dispatch from the dispatcher's own record; the run's claims about it are ignored. */
 function dispatchOf({ id, actor, host, channel, messages, tip }: RunFacts): Dispatch {
   return { id, actor, host, channel, triggers: messages, ...(tip !== undefined && { tip }) };
 }
 
 /**
- * The marks of a request, as far as they are the run's own: it cannot name an outbox entry of
+ * Returns the marks of a request, as far as the run may choose them: it cannot name an outbox entry of
  * another sender, and the time is one at which the run existed.
  */
 function marksOf(context: Context, run: RunFacts, { id, at, seed }: Marks): Marks {
@@ -106,7 +106,7 @@ function marksOf(context: Context, run: RunFacts, { id, at, seed }: Marks): Mark
   return { id: `${id}-${run.id}`, at: new Date(plausible ? time : now).toISOString(), seed };
 }
 
-/** A clock and names that are the same each time a request is carried out. */
+/** Returns a clock and names that are the same each time a request is carried out. */
 function reproducible({ id, at, seed }: Marks): Pick<Context, 'now' | 'suffix' | 'newId'> {
   let serial = 0;
   return {
@@ -209,7 +209,7 @@ function requestOf(value: unknown): Asked {
   throw new CrosstalkError('usage', 'this is no request of a run; use crosstalk send');
 }
 
-/** What it was for was taken back since the request came. */
+/** Refuses a request of a run whose task was cancelled since the request came. */
 function assertNotTakenBack({ cancel }: RunFacts): void {
   if (cancel?.aborted === true) throw new CrosstalkError('refused', RUN_HAS_ENDED);
 }

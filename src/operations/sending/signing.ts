@@ -12,9 +12,9 @@ import { queuedFiles } from '../lookup/queued.ts';
 import type { Prepared } from './input.ts';
 
 /**
- * The file of the key that the clone's setting names.
+ * Returns the file of the key that the clone's setting names.
  *
- * @throws CrosstalkError `refused` for a setting that names no file
+ * @throws CrosstalkError `refused` for a setting that does not name a file
  */
 export function signingKeyOf({ transport, env }: Pick<Context, 'transport' | 'env'>): string {
   const { signingKey: given = '' } = transport.defaults;
@@ -27,9 +27,9 @@ export function signingKeyOf({ transport, env }: Pick<Context, 'transport' | 'en
 }
 
 /**
- * The messages of a `send` with the signature of whoever gives it (decision 42).
+ * Signs the messages of a `send` with its sender's key (decision 42).
  *
- * @throws CrosstalkError `refused` when it cannot be signed; nothing is written then
+ * @throws CrosstalkError `refused` when a message cannot be signed; nothing is written then
  */
 export async function signed(context: Context, prepared: Prepared): Promise<Prepared> {
   const key = signingKeyOf(context);
@@ -87,8 +87,8 @@ async function signedText(
 }
 
 /**
- * The same message, if it was signed before: a send that is done again has the same outcome, and not
- * every kind of key makes the same signature twice.
+ * Returns the same message, if it was signed before: a repeated send has the same outcome, and not every
+ * kind of key makes the same signature twice.
  */
 async function signedBefore(
   context: Context,

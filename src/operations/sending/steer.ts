@@ -22,24 +22,24 @@ import { withIndex } from '../index/indexing.ts';
 import type { SendInput, Sent } from './input.ts';
 import { send, senderIn, type Sender, type SendOptions } from './send.ts';
 
-/** A message for work under way as its sender gives it, by any interface. */
+/** The input of a message for running work, from any interface. */
 export interface SteerInput extends SendInput {
-  /** The question for the work on which it is, in any form in which one may be named; else the only open one. */
+  /** The question that is worked on, in any form of its name; by default the only open one. */
   about?: string | undefined;
 }
 
-/** What is said once it is sent: what will happen cannot be known here. */
+/** The text shown after sending, as the effect cannot be known here. */
 export const WHAT_HAPPENS =
   'if a run is at work on it, its agent is told this now, or begins again with both; otherwise this is the next message of that thread. What happened says: crosstalk explain';
 
-/** The most questions that an error names. */
+/** Maximum number of questions that an error names. */
 const MOST_NAMED = 5;
 
 /**
- * Sends a message for the work on an open question (warm.md, "Steering"), which only whoever asked that question
- * may do, to an actor whose tier keeps its process.
+ * Sends a message for the work on an open question (warm.md, "Steering"), which only the asker of that
+ * question may do, to an actor whose tier keeps its process.
  *
- * @throws CrosstalkError `usage` where nothing could be told anything, with the reason; as {@link send} does;
+ * @throws CrosstalkError `usage` when no run could receive it, with the reason; as {@link send} does;
  *   nothing is written then
  */
 export async function steer(
@@ -93,7 +93,7 @@ function oneActor(given: string): Address {
   );
 }
 
-/** The question that is named, if it is open and the sender's. */
+/** Finds the named question, if it is open and the sender's. */
 async function openAt(context: Context, about: string, { from, to }: Meant): Promise<Question> {
   const ref = await findMessage(context, about);
   const { message } = await readMessage(context, `${ref.channel}/${ref.relPath}`);
@@ -124,7 +124,7 @@ function stateOf(state: string): string {
   return state === 'REPLIED' ? 'answered' : state.toLowerCase();
 }
 
-/** The only open question of the sender to the actor in a channel. */
+/** Finds the only open question of the sender to the actor in a channel. */
 async function onlyOpen(
   context: Context,
   { from, to, channel: given }: Meant & { channel: string | undefined },
@@ -151,7 +151,10 @@ async function onlyOpen(
   );
 }
 
-/** Of so many messages to an actor, the newest, the open ones are found; an older one can be named. */
+/**
+ * Maximum number of messages to an actor, the newest, among which open ones are searched; an older one
+ * can be named.
+ */
 const MOST_LOOKED_AT = 200;
 
 async function openIn(context: Context, channel: string, { from, to }: Meant): Promise<Question[]> {
@@ -183,7 +186,7 @@ function isOfOther({ from, host, cancels }: Message, sender: string): boolean {
   return from !== sender || host !== undefined || cancels !== undefined;
 }
 
-/** The host files of those who serve the actor; refuses one that nobody serves, with the name that was probably meant. */
+/** Returns the host files that serve the actor; refuses an actor that nobody serves, with the probable name. */
 async function servingOf(context: Context, to: Address): Promise<HostFile[]> {
   const entries = await hostsOf(context);
   const hosts = entries.flatMap(({ result }) => (result.ok ? [result.value] : []));
@@ -198,7 +201,7 @@ async function servingOf(context: Context, to: Address): Promise<HostFile[]> {
   );
 }
 
-/** Refuses what no tier could take in, by the host files of those who serve the actor. */
+/** Refuses a message that no tier could receive, by the host files that serve the actor. */
 function assertKept(serving: readonly HostFile[], to: Address, { message }: Question): void {
   const tiers = serving.map(({ alias, actors }) => ({
     alias,

@@ -10,13 +10,13 @@ import type { Context } from '../context.ts';
 import { readMessage } from '../reading/read.ts';
 import type { SendInput } from './input.ts';
 
-/** The message to which another one is a reply, and its channel. */
+/** The message that another one replies to, and its channel. */
 export interface Target extends Located {
   channel: string;
 }
 
 /**
- * Reads the message to which a message is a reply; it may wait in the outbox here.
+ * Reads the message that a message replies to; it may wait in the outbox here.
  *
  * @returns undefined if it is not a reply
  * @throws CrosstalkError `usage` when it is one's own, `not_found` or `invalid` when it cannot be read
@@ -38,15 +38,15 @@ export async function targetOf(
   return { channel: channel.id, relPath, message };
 }
 
-/** Whom a reply goes to: the writer of what it answers, on its host (talk.md). */
+/** Returns the recipient of a reply: the writer of the message that it answers, on its host (talk.md). */
 export function writerOf({ message }: Target): Address {
   const { from: name, host } = message;
   return host === undefined ? { name } : { name, host };
 }
 
 /**
- * The text of a message: what was given, or the chosen option of the message that it answers, of
- * which the sender is told.
+ * Returns the text of a message: the given one, or the chosen option of the message that it answers,
+ * which is noted.
  *
  * @throws CrosstalkError `usage` for an option that does not exist
  */
@@ -67,8 +67,9 @@ export function textOf(
 }
 
 /**
- * The message with what it says of itself as a question: the options it offers, the form of its
- * answer, and whether it asks anew in an old thread, as a reply to a final answer does that is written outside a run (talk.md).
+ * Returns the message with its fields as a question: the options that it offers, the form of its answer,
+ * and whether it asks again in an old thread, as a reply to a final answer does that is written outside a
+ * run (talk.md).
  */
 export function asQuestion(
   message: Message,

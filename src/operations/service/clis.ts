@@ -34,7 +34,7 @@ export function findClis(
 }
 
 /**
- * The path of a program as `/bin/sh` finds it in an environment.
+ * Returns the path of a program as `/bin/sh` finds it in an environment.
  *
  * @param cwd the folder in which the shell runs
  * @returns undefined when the shell does not find it

@@ -9,11 +9,11 @@ import type { Context } from '../context.ts';
 import type { Machine } from './machine.ts';
 import { theService } from './target.ts';
 
-/** Milliseconds that a service may take to serve, or to end. */
+/** Milliseconds that a service may take to start serving, or to end. */
 const PATIENCE_MS = 60_000;
 const LOOK_MS = 100;
 
-/** The current state of a service, according to the service manager. */
+/** Returns the current state of a service, according to the service manager. */
 export async function serviceState(machine: Machine, target: Target): Promise<ServiceState> {
   const answer = await machine.run(question(target));
   return stateOf(target.kind, answer.code === 0 ? answer.stdout : undefined);
@@ -22,7 +22,7 @@ export async function serviceState(machine: Machine, target: Target): Promise<Se
 /**
  * Executes steps of the service manager one after another.
  *
- * @throws CrosstalkError `refused` with its message
+ * @throws CrosstalkError `refused` with the manager's message
  */
 export async function take(
   machine: Machine,
@@ -51,7 +51,11 @@ function refused(machine: Machine, argv: readonly string[], said: string): Cross
   return new CrosstalkError('refused', `${line}: ${reason || 'failed'}; ${todo}`);
 }
 
-/** Waits until a condition is true; false when it does not become true in time. */
+/**
+ * Waits until a condition is true.
+ *
+ * @returns false when it does not become true in time
+ */
 async function settled(
   signal: AbortSignal | undefined,
   probe: () => Promise<boolean>,
@@ -90,7 +94,7 @@ export async function untilServing(
   );
 }
 
-/** Where a service manager stores what a program prints before it has its own log. */
+/** Returns the place where a service manager stores what a program prints before the program has its own log. */
 function logOf({ kind, name }: Target): string {
   if (kind === 'launchd') return 'the file service.err beside the log';
   return `journalctl ${kind === 'systemd-user' ? '--user ' : ''}-u ${name}`;
@@ -111,7 +115,11 @@ export async function startService(
   return { ...target, ...(await untilServing(context, machine, target, signal)) };
 }
 
-/** @throws CrosstalkError `locked` when a dispatcher runs that was started in another way */
+/**
+ * Ensures that no dispatcher runs here that was started in another way.
+ *
+ * @throws CrosstalkError `locked` when one does
+ */
 async function refuseSecond({ paths }: Context, { name }: Target): Promise<void> {
   const holder = await holderOf(paths.root, 'dispatcher');
   if (holder === undefined) return;
@@ -132,7 +140,7 @@ export async function stopService(
   return { ...target, ...(await serviceState(machine, target)) };
 }
 
-/** What was removed, and what was kept. */
+/** The result of an uninstallation: what was removed, and what was kept. */
 export interface Uninstalled {
   name: string;
   removed: string[];

@@ -21,7 +21,7 @@ export interface Installation {
   reason?: string;
 }
 
-/** Carries out a plan: writes the files, enables the service, and starts it unless told not to. */
+/** Executes a plan: writes the files, enables the service, and starts it unless the input says otherwise. */
 export async function install(
   context: Context,
   machine: Machine,
@@ -46,7 +46,10 @@ export async function install(
   return { ...made, state: await untilServing(context, machine, target, signal) };
 }
 
-/** Two dispatchers of one clone would only block each other. */
+/**
+ * Returns the reason not to start the service when a dispatcher that it did not start runs already: two
+ * dispatchers of one clone would only block each other.
+ */
 async function startedOtherwise(
   { paths }: Context,
   machine: Machine,

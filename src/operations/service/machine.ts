@@ -4,7 +4,8 @@ import { binPath } from '../../package.ts';
 import { runnerIn, type CommandRunner } from '../../service/run.ts';
 
 /**
- * What the installation of a service depends on, beside the transport; tests pass their own values.
+ * The properties of the machine, besides the transport, on which the installation of a service depends;
+ * tests pass their own values.
  */
 export interface Machine {
   platform: NodeJS.Platform;
@@ -20,7 +21,7 @@ export interface Machine {
   entry: string;
 }
 
-/** The machine on which this process runs. */
+/** Returns the machine on which this process runs. */
 export async function thisMachine(env: NodeJS.ProcessEnv): Promise<Machine> {
   return {
     platform: process.platform,
@@ -32,15 +33,15 @@ export async function thisMachine(env: NodeJS.ProcessEnv): Promise<Machine> {
   };
 }
 
-/** The entry file of this program, by the name with which it was called if that leads to it. */
+/** Returns the entry file of this program, by the name with which it was called if that name leads to it. */
 export function entryPath(env: NodeJS.ProcessEnv): Promise<string> {
   const [, called = ''] = process.argv;
   return lasting(binPath(), ['crosstalk', 'ct'], env, called);
 }
 
 /**
- * A path of a file that still leads to it after an upgrade: package managers keep each version in
- * its own folder, and move a link on the PATH.
+ * Returns a path of a file that still leads to the file after an upgrade: package managers keep each
+ * version in its own folder, and move a link on the PATH.
  */
 async function lasting(
   file: string,

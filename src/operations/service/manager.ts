@@ -11,7 +11,7 @@ export interface Manager {
 }
 
 /**
- * The service manager of this machine; undefined if there is no supported one.
+ * Returns the service manager of this machine; undefined if there is no supported one.
  *
  * @param system whether to use systemd's manager of the whole machine instead of the user's
  * @throws CrosstalkError `refused` when it cannot be reached
@@ -43,8 +43,8 @@ export async function managerOf(machine: Machine, system: boolean): Promise<Mana
 }
 
 /**
- * Whether a service of this user can be installed that lasts: not where no manager is in reach, nor from the
- * folder of npx, which is emptied.
+ * Whether a lasting service of this user can be installed: not when no manager is in reach, nor from the
+ * folder of npx, which npx empties.
  */
 export async function lasts(machine: Machine): Promise<boolean> {
   if (machine.entry.includes('_npx')) return false;

@@ -44,11 +44,11 @@ export interface PlannedFile {
   mode: number;
   /** The content to write, which may contain secrets. */
   content: string;
-  /** The content without secrets, for people. */
+  /** The content without secrets, to show to people. */
   shown: string;
 }
 
-/** Everything an installation will do, before any of it is done. */
+/** The plan of an installation: everything that it will do, before any of it is done. */
 export type InstallPlan =
   | { kind: 'plain'; advice: string }
   | {
@@ -147,7 +147,11 @@ async function hostOf(
   return { alias: found.file.alias, actors };
 }
 
-/** @returns services of this clone with another name, such as that of a former alias */
+/**
+ * Finds the services that stand in the way of this one.
+ *
+ * @returns services of this clone with another name, such as that of a former alias
+ */
 async function inTheWay(
   context: Context,
   machine: Machine,
@@ -183,7 +187,7 @@ async function captureHere({ env, paths }: Context, names: readonly string[]): P
   );
 }
 
-/** A PATH whose entries outlive this shell, without relative and duplicate ones. */
+/** Returns a PATH whose entries outlive this shell, without relative and duplicate entries. */
 async function lastingPath(path: string, ours: readonly string[]): Promise<string> {
   const folders = path.split(delimiter).filter((one) => one.startsWith('/') && !ours.includes(one));
   const lasting = folders.map((folder) =>
@@ -239,7 +243,7 @@ async function warningsOf(
   ];
 }
 
-/** The steps as commands that one could type. */
+/** Formats the steps as commands that a user could type. */
 export function typed(steps: readonly ManagerCall[]): string[] {
   return steps.map(({ argv }) => argv.map(shellWord).join(' '));
 }

@@ -11,7 +11,7 @@ import { serviceState } from './control.ts';
 import type { Machine } from './machine.ts';
 import { programsOf, theService, userOf, type InstalledService } from './target.ts';
 
-/** How the dispatcher ended that ran before the current one, or that ran last. */
+/** The end of the last dispatcher that ran before the current one, or of the last one that ran. */
 interface LastEnd {
   /** The time of its last line in the log, as ISO 8601 in UTC. */
   at: string;
@@ -25,19 +25,21 @@ export interface ServiceStatus extends ServiceState {
   /** The user as whom agent CLIs run, for a service of the system. */
   user: string | null;
   transport: string;
-  /** Since when the dispatcher serves, as ISO 8601 in UTC; null when it does not. */
+  /** The time at which the dispatcher started to serve, as ISO 8601 in UTC; null when it does not serve. */
   since: string | null;
   last_end: LastEnd | null;
   version: { running: string | null; installed: string };
   log: string;
   environment: { file: string; captured_at: string | null; variables: string[] };
-  /** Whether the user's services continue after logout; null where that does not apply. */
+  /** Whether the user's services continue after logout; null when that does not apply. */
   linger: boolean | null;
   problems: string[];
 }
 
 /**
- * The complete state of this clone's service. @throws CrosstalkError `not_found` when there is none
+ * Returns the complete state of this clone's service.
+ *
+ * @throws CrosstalkError `not_found` when there is none
  */
 export async function serviceStatus(context: Context, machine: Machine): Promise<ServiceStatus> {
   const found = await theService(context, machine);
@@ -102,7 +104,7 @@ function stateProblems({ state, enabled, exit_code: code }: ServiceState): strin
   ];
 }
 
-/** Checks the files it runs, which an upgrade of Node or of Crosstalk may have moved. */
+/** Checks the files that the service runs, which an upgrade of Node or of Crosstalk may have moved. */
 async function programProblems(found: InstalledService): Promise<string[]> {
   const problems: string[] = [];
   for (const path of programsOf(found)) {
@@ -124,7 +126,7 @@ async function lingers({ env }: Context, { run }: Machine): Promise<boolean | nu
   return stdout.trim() === 'Linger=yes';
 }
 
-/** What the log shows about the end of the run before the last start. */
+/** Returns what the log shows about the end of the run before the last start. */
 async function lastEnd(log: string): Promise<LastEnd | undefined> {
   const ends = ['dispatcher_started', 'dispatcher_stopped', 'dispatcher_replaced'];
   // The log is read backwards: the line before a start is the last line of the previous run.

@@ -13,7 +13,7 @@ import type { Target } from '../../service/steps.ts';
 import type { Context } from '../context.ts';
 import type { Machine } from './machine.ts';
 
-/** The service managers of a platform and where each keeps its files. */
+/** Returns the service managers of a platform and the folder in which each keeps its files. */
 function folders(
   { env }: Pick<Context, 'env'>,
   { platform, systemUnits }: Machine,
@@ -29,7 +29,7 @@ function folders(
   ];
 }
 
-/** The place of a service of this kind and name, whether it exists or not. */
+/** Returns the place of a service of this kind and name, whether it exists or not. */
 export function targetOf(
   context: Pick<Context, 'env'>,
   machine: Machine,
@@ -45,7 +45,10 @@ export function targetOf(
   };
 }
 
-/** Over ssh there is no graphical session to which a service could belong. */
+/**
+ * Returns the domain of launchd for this user. Over ssh there is no graphical session to which a service
+ * could belong.
+ */
 function domainOf(env: NodeJS.ProcessEnv, uid: number): string {
   return `${(env['SSH_CONNECTION'] ?? '') === '' ? 'gui' : 'user'}/${String(uid)}`;
 }
@@ -57,7 +60,7 @@ export interface InstalledService extends Target {
 }
 
 /**
- * The services of a transport on this machine, from the existing files: those of this clone, and
+ * Finds the services of a transport on this machine from the existing files: those of this clone, and
  * those of others.
  */
 export async function findServices(
@@ -81,7 +84,7 @@ export async function findServices(
 }
 
 /**
- * The service of this clone.
+ * Returns the service of this clone.
  *
  * @throws CrosstalkError `not_found` when there is none, `ambiguous` when there are several
  */
@@ -100,12 +103,12 @@ export async function theService(context: Context, machine: Machine): Promise<In
   );
 }
 
-/** The user as whom it runs according to its file; null for services of the user. */
+/** Returns the user as whom a service runs according to its file; null for services of the user. */
 export function userOf({ text }: InstalledService): string | null {
   return /^User=(.*)$/m.exec(text)?.[1] ?? null;
 }
 
-/** The program and the entry file that a service starts. */
+/** Returns the program and the entry file that a service starts. */
 export function programsOf({ kind, text }: InstalledService): string[] {
   // The label, the shell, -c, the script, $0 and the environment come first.
   if (kind === 'launchd') return plistStrings(text).slice(6, 8);

@@ -8,7 +8,7 @@ export interface ServiceUser {
   user: string;
   uid: number;
   gid: number;
-  /** As after a login: with the user's PATH and HOME, not root's. */
+  /** The environment after a login: with the user's PATH and HOME, not root's. */
   env: NodeJS.ProcessEnv;
 }
 
@@ -23,7 +23,7 @@ export async function isForAnother(
 }
 
 /**
- * The user of a service of the system, and the environment of their login.
+ * Determines the user of a service of the system, and the environment of their login.
  *
  * @param name the user's name; by default the caller of sudo
  * @throws CrosstalkError `usage` for root, and when no user is known

@@ -4,14 +4,14 @@ import type { Context } from '../context.ts';
 
 export type { ChatMemory };
 
-/** Milliseconds in which changes are collected into one write, while somebody types. */
+/** Milliseconds during which changes are collected into one write while the user types. */
 const GATHER_MS = 300;
 
 type Change = (memory: ChatMemory) => void;
 
 /**
- * What a chat stores. Each write starts from the current content of the file, so that several chats
- * at the same time keep each other's lines.
+ * The stored memory of a chat. Each write starts from the current content of the file, so that several
+ * concurrent chats preserve each other's lines.
  */
 export class Remembered {
   readonly #context: Pick<Context, 'paths' | 'note'>;

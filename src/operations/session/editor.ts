@@ -5,8 +5,8 @@ import { runPlain } from '../../runner/plain-session.ts';
 const GRACE_MS = 5000;
 
 /**
- * Runs `$VISUAL`, `$EDITOR` or vi on a file, on this terminal, until it ends. As with git, a shell
- * splits what the variable says.
+ * Runs `$VISUAL`, `$EDITOR` or vi on a file, on this terminal, until it ends. As with git, a shell splits
+ * the value of the variable.
  *
  * @throws CrosstalkError `refused` when the editor fails or cannot be started
  */

@@ -29,7 +29,7 @@ import { Workspaces } from '../../state/workspaces.ts';
 import { Worktrees } from '../../state/worktrees.ts';
 
 /**
- * An interactive session as an actor: its CLI without the headless flags, with PROTOCOL.md and the
+ * Opens an interactive session as an actor: its CLI without the headless flags, with PROTOCOL.md and the
  * actor's profile. A changed command is held, as it is in a dispatcher (protocol.md §6).
  *
  * @returns the exit code of the CLI
@@ -71,8 +71,8 @@ export async function openActor(
 }
 
 /**
- * Commands for runs name the run's directory, which a session lacks; codex does not accept an empty
- * one.
+ * Returns values for the variables of a run's directories that a command names: a session has no such
+ * directory, and codex does not accept an empty value.
  */
 function standIns(command: string, dir: string): NodeJS.ProcessEnv {
   const named = ['CROSSTALK_RUN_DIR', 'CROSSTALK_STATE_DIR'].filter((name) =>
@@ -81,7 +81,7 @@ function standIns(command: string, dir: string): NodeJS.ProcessEnv {
   return Object.fromEntries(named.map((name) => [name, dir]));
 }
 
-/** The approved tier in which a session runs. */
+/** Returns the approved tier in which a session runs. */
 async function approvedTier(
   context: Context,
   { actor, tier: wanted, host }: { actor: string; tier?: string; host?: string },
@@ -121,9 +121,8 @@ async function approvedTier(
 }
 
 /**
- * A session of the operator's own agent CLI in operator mode, never as an actor. The CLI is chosen
- * by `--agent`, `CROSSTALK_AGENT`, `git config crosstalk.agent`, or the first known one on the
- * PATH.
+ * Opens a session of the operator's own agent CLI in operator mode, never as an actor. The CLI is chosen
+ * by `--agent`, `CROSSTALK_AGENT`, `git config crosstalk.agent`, or the first known one on the PATH.
  *
  * @returns the exit code of the CLI
  */
@@ -150,8 +149,8 @@ export async function attachOperator(
 }
 
 /**
- * The agent CLI of an operator: as it was said; otherwise the first that this machine serves, else the
- * first known one, which is on the PATH.
+ * Selects the agent CLI of an operator: the configured one; otherwise the first one on the PATH that this
+ * machine serves, or else the first known one on the PATH.
  */
 async function chosenAgent(context: Context, agent: string | undefined): Promise<string> {
   const { env, transport, note } = context;
@@ -172,14 +171,17 @@ async function chosenAgent(context: Context, agent: string | undefined): Promise
   );
 }
 
-/** The known agent CLIs that approved commands of this machine start, in their order. */
+/** Returns the known agent CLIs that approved commands of this machine start, in the order of the commands. */
 async function servedAgents(context: Context): Promise<string[]> {
   const { host } = await knownHost(context, undefined);
   const tiers = [...(host?.inForce.values() ?? [])].flat();
   return tiers.flatMap(({ cli }) => agentOf(cli)?.name ?? []);
 }
 
-/** The environment of an operator, who acts for nobody else, wherever this was started. */
+/**
+ * Returns the environment of an operator, who acts for nobody else, regardless of where the session was
+ * started.
+ */
 async function operatorEnv(context: Context): Promise<NodeJS.ProcessEnv> {
   const env = withoutDispatch(context.env);
   const from = nonEmpty(env['CROSSTALK_FROM']);
@@ -191,12 +193,13 @@ async function operatorEnv(context: Context): Promise<NodeJS.ProcessEnv> {
 }
 
 /**
- * Where a session with an actor works: where its runs do. As it belongs to no thread, it has a workspace,
- * or a copy of the repository, that all sessions with the actor share.
+ * Executes work in the folder in which a session with an actor works: the same as for its runs. As the
+ * session belongs to no thread, it has a workspace, or a copy of the repository, that all sessions with
+ * the actor share.
  *
- * @param work what is done there, with the variables that keep git in its place
- * @throws CrosstalkError `invalid` where nothing may run, `git_failed`, `refused`, also for a tier with a
- *   sandbox: it is never opened without one
+ * @param work the work to do there; receives the variables that keep git in its place
+ * @throws CrosstalkError `invalid` when nothing may run there, `git_failed`, `refused`, also for a tier
+ *   with a sandbox: it is never opened without one
  */
 async function inPlaceOf<T>(
   context: Context,
@@ -244,7 +247,10 @@ async function inPlaceOf<T>(
 
 const GRACE_MS = 5000;
 
-/** Runs the command before the first session on the terminal, where the operator sees it. */
+/**
+ * Returns a function that runs the command before the first session on the terminal, where the operator
+ * sees it.
+ */
 function prepare(env: NodeJS.ProcessEnv): Parameters<typeof openWorktree>[2] {
   return async (command, dir) => {
     const ended = await runPlain(

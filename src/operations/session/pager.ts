@@ -7,15 +7,15 @@ import { firstOnPath } from '../path.ts';
 /** Milliseconds between a signal that ends this program and the end of the pager. */
 const GRACE_MS = 2000;
 const USUAL = 'less';
-/** How less behaves unless the user says otherwise: colours, no waiting where one screen suffices. */
+/** Options of less unless the user sets others: colours, and no waiting when one screen suffices. */
 const LESS = 'FRX';
 
 /**
- * Shows a long text on this terminal with `$PAGER`, otherwise with less. As with git, a shell splits
- * what the variable says, and `cat` or nothing means that no pager is wanted.
+ * Shows a long text on this terminal with `$PAGER`, otherwise with less. As with git, a shell splits the
+ * value of the variable, and `cat` or an empty value means that no pager is wanted.
  *
- * @param name of the text, which pagers show
- * @returns false where it was not shown
+ * @param name name of the text, which pagers show
+ * @returns false when the text was not shown
  */
 export async function runPager(
   { env, cwd }: { env: NodeJS.ProcessEnv; cwd: string },

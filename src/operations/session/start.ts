@@ -26,13 +26,13 @@ export interface InteractiveSession {
   command: string;
   /** The instructions. */
   text: string;
-  /** The variables that the CLI receives beside those of every session. */
+  /** The variables that the CLI receives in addition to those of every session. */
   env: NodeJS.ProcessEnv;
-  /** The name whose messages are announced while it runs. */
+  /** The name whose messages are announced while the session runs. */
   recipient: string;
-  /** What to do where it cannot be started. */
+  /** The advice to give when the CLI cannot be started. */
   otherwise: string;
-  /** The folder in which it works. */
+  /** The working directory of the session. */
   cwd: string;
   /** The folder of the `crosstalk` on its PATH; see {@link prepareBin}. */
   bin: string;
@@ -42,9 +42,9 @@ export interface InteractiveSession {
 const GRACE_MS = 5000;
 
 /**
- * Runs an agent CLI as an interactive session: on a pseudo-terminal if there is a terminal,
- * otherwise on the standard streams. It also finds its instructions in a file, which
- * `CROSSTALK_INSTRUCTIONS` names.
+ * Runs an agent CLI as an interactive session: on a pseudo-terminal if there is a terminal, otherwise on
+ * the standard streams. The CLI also finds its instructions in a file, which `CROSSTALK_INSTRUCTIONS`
+ * names.
  *
  * @returns the exit code of the CLI
  * @throws CrosstalkError `not_found` when it cannot be started
@@ -100,7 +100,7 @@ type Way = (typeof WAYS)[number];
 const MAX_BODY = 140;
 
 /**
- * The ways in which a session announces messages: `CROSSTALK_NOTIFY` is `off`, or a list of
+ * Returns the ways in which a session announces messages: `CROSSTALK_NOTIFY` is `off`, or a list of
  * `title`, `bell` and `desktop`, separated by commas; all of them by default.
  *
  * @throws CrosstalkError `usage` for any other value
@@ -119,8 +119,8 @@ export function waysOf(env: NodeJS.ProcessEnv): ReadonlySet<Way> {
 }
 
 /**
- * Announces the messages for `name` that arrive from now on during a session, in the ways that the
- * environment selects.
+ * Returns a function that announces the messages for `name` that arrive from now on during a session, in
+ * the ways that the environment selects.
  *
  * @throws CrosstalkError `usage` for `CROSSTALK_NOTIFY`
  */
@@ -156,10 +156,10 @@ async function desktopHere(env: NodeJS.ProcessEnv): Promise<Desktop> {
 }
 
 /**
- * The text of a notification: who wrote the messages, whether one of them asks something, and how
- * the last one begins, before which one that asks goes.
+ * Returns the text of a notification: who wrote the messages, whether one of them asks something, and the
+ * start of the last message, or of the last one that asks something.
  *
- * @param name for whom they came
+ * @param name the recipient of the messages
  */
 export function wording(messages: readonly Message[], name: string): Notification {
   const from = (some: readonly Message[]): string =>
@@ -178,7 +178,7 @@ export function wording(messages: readonly Message[], name: string): Notificatio
   };
 }
 
-/** Text of other people on one line, without characters that a terminal or a desktop would act on. */
+/** Returns foreign text on one line, without characters that a terminal or a desktop would act on. */
 function plain(text: string, most: number): string {
   const flat = Array.from(
     text
@@ -189,10 +189,10 @@ function plain(text: string, most: number): string {
   return flat.length > most ? `${flat.slice(0, most - 1).join('')}…` : flat.join('');
 }
 
-/** Milliseconds to the next look after a failure; doubled after each further one. */
+/** Milliseconds until the next attempt after a failure; doubled after each further failure. */
 const FIRST_PAUSE_MS = 1000;
 const LONGEST_PAUSE_MS = 60_000;
-/** The most references of a message that are followed. */
+/** Maximum number of references of a message that are followed. */
 const MAX_RE = 50;
 
 /**

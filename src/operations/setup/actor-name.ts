@@ -9,7 +9,7 @@ import { tipOf, type Context } from '../context.ts';
 import { isPerson } from '../lookup/people.ts';
 import { knownActors } from './actors.ts';
 
-/** @throws CrosstalkError `usage` for what no new actor can be called */
+/** @throws CrosstalkError `usage` for an invalid name of a new actor */
 export function assertActorName(name: string): void {
   if (!isName(name))
     throw new CrosstalkError(
@@ -26,10 +26,10 @@ export function assertActorName(name: string): void {
 }
 
 /**
- * Refuses an actor that is called as a person, whose mail would wake it, and tells of one whose name differs in upper
- * and lower case alone from that of another actor, or from that of whoever writes here.
+ * Refuses an actor with the name of a person, whose mail would wake it, and notes one whose name differs
+ * only in upper and lower case from that of another actor, or of the writer.
  *
- * @param writer who writes in this clone
+ * @param writer the person who writes in this clone
  * @throws CrosstalkError `refused`
  */
 export async function assertNoPerson(
@@ -50,7 +50,7 @@ export async function assertNoPerson(
   if (twin !== undefined) context.note(twin);
 }
 
-/** @throws CrosstalkError `refused` for somebody who would write under the name of an actor that is here */
+/** @throws CrosstalkError `refused` for a person who would write under the name of an actor here */
 export async function assertNoActor(context: Context, writer: string): Promise<void> {
   const actors = (await knownActors(context)).filter(({ hosts }) => hosts.length > 0);
   if (actors.some((actor) => actor.name === writer))

@@ -9,28 +9,28 @@ import { knownHost } from './approvals.ts';
 import { findThisHost } from './hosts.ts';
 import { secretsOf } from './secrets.ts';
 
-/** An MCP server of an actor, as this machine sees it. */
+/** An MCP server of an actor, with its state on this machine. */
 export interface ShownServer {
   name: string;
   /**
-   * `approved`: its runs are given it as the profile says. `held`: what the profile says waits for
-   * approval. `removed`: the profile names it no more, and it stays in force until that is approved.
+   * `approved`: its runs receive it as in the profile. `held`: the profile's version waits for approval.
+   * `removed`: the profile does not name it any more, and it stays in force until that is approved.
    * `not_served`: no run on this machine.
    */
   state: 'approved' | 'held' | 'removed' | 'not_served';
-  /** By which the change that waits is approved. */
+  /** The digest with which the waiting change is approved. */
   digest?: string;
-  /** Secrets that it needs and that this machine does not keep. */
+  /** Secrets that it needs and that this machine does not have. */
   missing: string[];
 }
 
-/** A tier in which an actor is not given its servers. */
+/** A tier in which an actor does not receive its servers. */
 export interface WithoutServers {
   tier: string;
   why: string;
 }
 
-/** The MCP servers of an actor: those of its profile, and those that are in force here besides. */
+/** Lists the MCP servers of an actor: those of its profile, and others that are in force here. */
 export async function shownServers(
   context: Context,
   actor: string,
@@ -63,13 +63,13 @@ export async function shownServers(
 }
 
 /**
- * Approves the servers of a profile that the operator has just written on this machine. One that stood
+ * Approves the servers of a profile that the operator has just written on this machine. A server that was
  * there before, under the same name, and was never approved was written by somebody else, whatever the
- * operator has changed of it: then the set waits.
+ * operator has changed in it: then the set waits.
  *
- * @param before those of the profile as it was; undefined for one that could not be read, of which anything
- *   may be by somebody else
- * @returns whether they are in force here now; undefined where nothing had to be approved
+ * @param before those of the earlier profile; undefined for one that could not be read, any part of which
+ *   may be somebody else's
+ * @returns whether they are in force here now; undefined when nothing had to be approved
  */
 export async function approveWrittenServers(
   context: Context,

@@ -20,18 +20,18 @@ export interface ActorInfo {
   hosts: {
     alias: string;
     tiers: string[];
-    /** One of them keeps its process, and takes more words while it works. */
+    /** Whether one of them keeps its process, and receives more messages while it works. */
     warm?: true;
-    /** Whether the machine is there, where a bell tells of it. */
+    /** Whether the machine is alive, if a bell reports it. */
     live?: boolean;
-    /** Seconds since it was heard by the bell; null when it never was. */
+    /** Seconds since its last report by the bell; null when there was none. */
     heard_s?: number | null;
   }[];
   /** The only skills that it takes; absent for all. */
   skills?: string[];
 }
 
-/** Every actor that a host declares or that has a profile of its own; see {@link knownActors}. */
+/** Lists every actor that a host declares or that has a profile of its own; see {@link knownActors}. */
 export async function listActors(context: Context): Promise<ActorInfo[]> {
   await refreshOrNote(context);
   const actors = await knownActors(context);
@@ -47,8 +47,8 @@ export async function listActors(context: Context): Promise<ActorInfo[]> {
 }
 
 /**
- * The same actors as known locally, without asking the remote. A profile that came with Crosstalk is nobody as long as no
- * host serves it.
+ * Lists the same actors as known locally, without asking the remote. A profile that came with Crosstalk
+ * counts only once a host serves it.
  */
 export async function knownActors(context: Context): Promise<ActorInfo[]> {
   const tip = await tipOf(context);
@@ -88,13 +88,13 @@ export async function knownActors(context: Context): Promise<ActorInfo[]> {
   });
 }
 
-/** Profiles that were read before, without the instructions for the actor. */
+/** Cached profiles, without the instructions for the actor. */
 const kept = new Kept<Said>(4 * 1024 * 1024);
-/** What is kept of a profile. */
+/** The cached part of a profile. */
 type Said = Pick<Profile, 'name' | 'description' | 'skills'>;
-/** The most actors that an error names. */
+/** Maximum number of actors that an error names. */
 const MAX_NAMED = 50;
-/** The number of files read at a time. */
+/** Number of files read at a time. */
 const CHUNK = 100;
 
 /**
@@ -130,7 +130,7 @@ async function readProfile(
   return kept.keep(oid, { name, description, ...(skills && { skills }) }, bytes);
 }
 
-/** One actor with its system prompt; also one that came with Crosstalk, and that nobody serves. */
+/** Returns one actor with its system prompt; also one that came with Crosstalk, and that nobody serves. */
 export async function showActor(
   context: Context,
   name: string,
@@ -157,7 +157,7 @@ export async function profileOf(context: Context, name: string): Promise<Profile
   return profileInForce(context, await tipOf(context), name);
 }
 
-/** The text of a new profile. */
+/** Returns the text of a new profile. */
 export function profileText(name: string, description = `The actor ${name}.`): string {
   return formatDocument({ name, description }, `You are **${name}**. ${description}\n`);
 }

@@ -32,13 +32,13 @@ export interface AddActorInput extends SandboxChoice {
   /** A command line, or the name of a known agent CLI. */
   cli: string;
   tier: string;
-  /** Where it works; by default in a workspace for each thread. */
+  /** The working directory; by default a workspace for each thread. */
   workdir?: string;
-  /** The repository of which each thread gets a copy. */
+  /** The repository that each thread gets a copy of. */
   worktree?: string;
   description?: string;
   host?: string;
-  /** An actor whose profile a new one repeats, if it has one. */
+  /** An actor whose profile is copied for the new one, if it has one. */
   like?: string;
   login: string;
   /** Asks whether a tier that this machine serves, or a description, may be replaced; without it, it is. */
@@ -46,21 +46,22 @@ export interface AddActorInput extends SandboxChoice {
 }
 
 export interface AddedActor {
-  /** The new profile to fill in; absent where there was one. */
+  /** The new profile to fill in; absent if there was one. */
   path: string | undefined;
   host: string;
   cli: string;
   sandbox?: 'default';
-  /** What this tier was before, if this machine served it. */
+  /** The earlier options of this tier, if this machine served it. */
   replaced?: ApprovedOptions;
 }
 
 /**
  * Adds an actor to this host: writes its command into the host file, approves that command on this
- * machine, and writes a profile to fill in if there is none, or its new description into the one that there is. Other options of a tier that is there
- * already stay, unless somebody else has proposed a change of it, which must not come into force.
+ * machine, and writes a profile to fill in if there is none, or its new description into the existing
+ * one. Other options of an existing tier stay, unless somebody else has proposed a change of it, which
+ * must not come into force.
  *
- * @throws CrosstalkError `refused` when what is there is not to be replaced
+ * @throws CrosstalkError `refused` when an existing tier must not be replaced
  */
 export async function addActor(context: Context, input: AddActorInput): Promise<AddedActor> {
   const { name, tier } = input;
@@ -106,13 +107,13 @@ export async function addActor(context: Context, input: AddActorInput): Promise<
   return { path, host: alias, cli, ...kept, ...(was !== undefined && { replaced: was }) };
 }
 
-/** Whether all that a host serves is for those whose keys are pinned on it, as in a project. */
+/** Whether all tiers of a host serve only those whose keys are pinned on it, as in a project. */
 function servesPinned({ file }: ThisHost): boolean {
   const tiers = [...file.actors.values()].flat();
   return tiers.length > 0 && tiers.every(({ onlyFrom }) => onlyFrom?.includes(PINNED) === true);
 }
 
-/** Plans the change of the host file, and asks about what it replaces. */
+/** Plans the change of the host file, and asks about the options that it replaces. */
 async function replacing(
   context: Context,
   host: ThisHost,
@@ -141,7 +142,7 @@ async function replacing(
       { ...(was && is), ...(said && { description: said.is }) },
     ];
     const shown = canonical([from, to]);
-    // Somebody may have changed the file while the question was open: then it is asked again.
+    // If somebody has changed the file while the question was open, it is asked again.
     if (canonical(from) === canonical(to) || shown === agreed || mayReplace === undefined)
       return { ...plan, was, is, profile: said?.text };
     if (!(await mayReplace(from, to)))
@@ -153,7 +154,7 @@ async function replacing(
   }
 }
 
-/** The profile of an actor with another description, where one is given; undefined where nothing changes. */
+/** Returns the profile of an actor with another description, if one is given; undefined when nothing changes. */
 async function redescribed(
   context: Context,
   { name, description: is }: AddActorInput,
@@ -210,17 +211,17 @@ async function addProfile(
   return path;
 }
 
-/** The most hands that are added at once. */
+/** Maximum number of parallel actors that are added at once. */
 const MAX_HANDS = 50;
 
 /**
- * The names of parallel hands on this machine: `worker-1`, `worker-2` and so on. A name that two hosts
- * serve is run on both, so those of other hosts are passed over; those of this machine are taken
- * again, so that the same command twice adds nothing.
+ * Returns the names of parallel actors on this machine: `worker-1`, `worker-2` and so on. A name that two
+ * hosts serve runs on both, so those of other hosts are skipped; those of this machine are used again, so
+ * that repeating the command adds nothing.
  *
  * @param hand `count` as it was typed
- * @throws CrosstalkError `usage` for a count that is not a number from 1 to 50, and for an actor that this machine
- *   serves under that very name
+ * @throws CrosstalkError `usage` for a count that is not a number from 1 to 50, and for an actor that
+ *   this machine serves under that very name
  */
 export async function namesOfHands(
   context: Context,
@@ -251,7 +252,7 @@ export async function namesOfHands(
   return names;
 }
 
-/** The profile at a path, for an actor with another name. */
+/** Returns the profile at a path, for an actor with another name. */
 async function profileLike(context: Context, path: string, name: string): Promise<string> {
   const text = (await wholeText(context, await tipOf(context), path)) ?? '';
   const document = parseDocumentText(text);

@@ -13,14 +13,14 @@ import { refusalOf } from '../../agents/refusal.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { loginFiles } from '../../agents/account.ts';
 
-/** The size of `{}` and a line feed: some CLIs create the file before anybody logs in. */
+/** Bytes of `{}` and a line feed: some CLIs create the file before anybody logs in. */
 const EMPTY_BYTES = 3;
 
-/** What of a known agent CLI is seen without running it. */
+/** The state of a known agent CLI, as far as it is visible without running it. */
 export interface AgentState {
   agent: AgentCli;
   isInstalled: boolean;
-  /** What shows that it is logged in; undefined when that is not known. */
+  /** The evidence that it is logged in; undefined when that is not known. */
   loggedInBy: string | undefined;
 }
 
@@ -35,12 +35,12 @@ export async function lookAtAgents(env: NodeJS.ProcessEnv): Promise<AgentState[]
   );
 }
 
-/** The command that installs a known agent CLI. */
+/** Returns the command that installs a known agent CLI. */
 export function installing(agent: AgentCli): string {
   return `npm install --global ${agent.package}`;
 }
 
-/** The path of a program on a PATH. */
+/** Finds the path of a program on a PATH. */
 export async function programOf(name: string, path: string): Promise<string | undefined> {
   for (const folder of path.split(delimiter).filter((one) => one !== '')) {
     const program = join(folder, name);
@@ -53,7 +53,7 @@ export async function programOf(name: string, path: string): Promise<string | un
   return undefined;
 }
 
-/** What shows that it is logged in: a variable, or a file that a login writes. */
+/** Returns the evidence that it is logged in: a variable, or a file that a login writes. */
 async function loginOf(agent: AgentCli, env: NodeJS.ProcessEnv): Promise<string | undefined> {
   const key = agent.account.keys.find((name) => (env[name] ?? '') !== '');
   if (key !== undefined) return key;
@@ -78,11 +78,11 @@ export interface AgentReport {
   version: string | null;
   /** The package it belongs to, otherwise the file to which the program's path resolves. */
   from: string | null;
-  /** What shows that it is logged in, if anything does; null when that is not known. */
+  /** The evidence that it is logged in; null when that is not known. */
   logged_in_by: string | null;
-  /** Whether its runs may each be `fresh`, or `resume` a session, or keep it `warm` (`session` of a tier). */
+  /** The values of a tier's `session` that it supports: `fresh`, `resume` and `warm`. */
   sessions: string[];
-  /** The program by which its process is kept, where it needs one; `path` is null if it is not on the PATH. */
+  /** The program that keeps its process, if it needs one; `path` is null if it is not on the PATH. */
   adapter: { name: string; install: string; path: string | null } | null;
   /** The command to install it, or to log in. */
   install: string;
@@ -91,7 +91,10 @@ export interface AgentReport {
   run: AgentRun | null;
 }
 
-/** `until` (ISO 8601 in UTC) is the time at which the CLI says that it will work again. */
+/**
+ * The outcome of a trial run; `until` (ISO 8601 in UTC) is the time at which the CLI says that it will
+ * work again.
+ */
 type AgentRun =
   | { result: 'works'; answer: string; seconds: number }
   | { result: 'rate_limited' | 'out_of_credit'; said: string; until: string | null }
@@ -102,7 +105,7 @@ interface AgentsInput {
   env: NodeJS.ProcessEnv;
   /** The names of the CLIs to examine; empty for all. */
   names: readonly string[];
-  /** Milliseconds that a run with a one-word prompt may take; without it no run is made. */
+  /** Milliseconds for a run with a one-word prompt; without it there is no run. */
   run?: number;
   now: () => Date;
   signal: AbortSignal;
@@ -116,8 +119,8 @@ const GRACE_MS = 2000;
 const MAX_OUTPUT = 64 * 1024;
 
 /**
- * Examines the agent CLIs of this machine. Runs their `--version` if no package contains it, and
- * their headless command on a one-word prompt only on request.
+ * Examines the agent CLIs of this machine. Runs their `--version` if no package contains it, and their
+ * headless command with a one-word prompt only on request.
  *
  * @throws CrosstalkError `usage` for an unknown name
  */
@@ -181,7 +184,7 @@ function tried(agent: AgentCli, input: AgentsInput, limit: number): ReturnType<t
   return tryOut(agent, input, limit);
 }
 
-/** The npm package to which a file belongs. */
+/** Finds the npm package that a file belongs to. */
 async function packageOf(file: string): Promise<{ name: string; version: string } | undefined> {
   if (!file.includes('/node_modules/')) return undefined;
   for (let folder = dirname(file); !folder.endsWith('node_modules'); folder = dirname(folder)) {
@@ -209,7 +212,7 @@ async function versionOf(path: string, input: AgentsInput): Promise<string | und
   return /(?<!\d)\d+\.\d+(?:\.\d+)?[\w.+-]*/.exec(result.stdout.slice(0, 1000))?.[0];
 }
 
-/** Runs the headless command of the table on a one-word prompt, in an empty folder. */
+/** Runs the headless command of the table with a one-word prompt, in an empty folder. */
 async function tryOut(agent: AgentCli, input: AgentsInput, timeout: number): Promise<AgentRun> {
   const result = await inFolder((folder) =>
     invoke(processRunner, {
@@ -243,7 +246,7 @@ function settings(
   const own = Object.entries(env).filter(([name]) => !name.startsWith('CROSSTALK_'));
   return {
     cwd: folder,
-    // The folder into which the commands of the table let their CLI write.
+    // The folder that the commands of the table allow their CLI to write to.
     env: { ...Object.fromEntries(own), CROSSTALK_RUN_DIR: folder },
     grace: GRACE_MS,
     maxOutput: MAX_OUTPUT,

@@ -20,7 +20,7 @@ import { refreshOrNote, type Context } from '../context.ts';
 import { findServed, findThisHost } from './hosts.ts';
 import { approvedSlot, type TierSlot } from './starter-files.ts';
 
-/** The data with which this clone judges approvals. */
+/** Returns the data with which this clone judges approvals. */
 export function approvingIn({ transport, paths, env }: Context): Approving {
   return { transport, approvals: paths.approvals, home: env['HOME'] ?? '' };
 }
@@ -32,21 +32,21 @@ async function profilesAt({ transport, paths, now, view }: Context): Promise<Pro
 
 /** A host file with the changes to it, and to the clone's settings, that are held. */
 export interface HostShown {
-  /** Undefined when this machine has no host file; `problem` says why. */
+  /** Undefined when this machine has no host file; `problem` gives the reason. */
   host: { alias: string; path: string; file: HostFile; inForce: Map<string, Tier[]> } | undefined;
   problem?: string;
   /** The alias that this machine serves, if known: without its file, its messages wait. */
   served?: string;
   /** Paths of other files that claim to be this machine's; they have no effect. */
   others: string[];
-  /** False while nothing of the host file is approved here: a start on a terminal asks about it all. */
+  /** False while nothing of the host file is approved here: a start on a terminal asks about all of it. */
   started: boolean;
   held: HeldChange[];
-  /** The MCP servers of an actor that are in force here; absent without a host file. */
+  /** Returns the MCP servers of an actor that are in force here; absent without a host file. */
   servers?: (actor: string) => readonly McpServer[];
 }
 
-/** This machine's host file and everything that waits for approval, as known locally. */
+/** Returns this machine's host file and all changes that wait for approval, as known locally. */
 export async function knownHost(context: Context, alias: string | undefined): Promise<HostShown> {
   const approving = approvingIn(context);
   const { found, served } = await findServed(context, alias);
@@ -75,7 +75,7 @@ export async function knownHost(context: Context, alias: string | undefined): Pr
 }
 
 /**
- * The same after asking the remote.
+ * Returns the same after a fetch.
  *
  * @throws CrosstalkError `not_found` when there is neither a host file nor a held change
  */
@@ -88,12 +88,12 @@ export async function showHost(context: Context, alias: string | undefined): Pro
 }
 
 /**
- * Approves exactly the changes with these digests, all or none, as known locally: nothing is
- * fetched, so a digest stands for what was shown (trust.md §2). Notifies the dispatcher.
+ * Approves exactly the changes with these digests, all or none, as known locally: nothing is fetched, so
+ * a digest stands for the change that was shown (trust.md §2). Notifies the dispatcher.
  *
- * @returns what was approved
- * @throws CrosstalkError `not_found` for a digest of no held change, `refused` for a change that
- *   cannot be approved
+ * @returns the approved changes
+ * @throws CrosstalkError `not_found` for a digest of no held change, `refused` for a change that cannot
+ *   be approved
  */
 export async function approve(
   context: Context,
@@ -123,7 +123,10 @@ export async function approve(
   return chosen;
 }
 
-/** @throws CrosstalkError `not_found` for a digest of no held change, `refused` for what cannot be approved */
+/**
+ * @throws CrosstalkError `not_found` for a digest of no held change, `refused` for a change that cannot
+ *   be approved
+ */
 export function chooseFrom(
   held: readonly HeldChange[],
   digest: string,
@@ -169,7 +172,7 @@ export async function approveWritten(
 }
 
 /**
- * Changes what is approved of one host file, as the operator has just written it on this machine.
+ * Changes the approvals for one host file, as the operator has just written it on this machine.
  *
  * @param joins whether this clone serves that host from now on
  */
@@ -186,10 +189,10 @@ async function changeApprovals(
 }
 
 /**
- * Changes what is approved before what is approved is written, and changes it back where that is held, as it
- * looks like a secret: what is on the bus must stay in force.
+ * Changes the approvals before the approved file is written, and restores them if the file is held
+ * because it seems to contain a secret: the version on the bus must stay in force.
  *
- * @throws CrosstalkError what `write` throws
+ * @throws CrosstalkError the error of `write`
  */
 export async function writeApproved(
   context: Context,
@@ -223,21 +226,21 @@ export async function requireOutside(
     );
 }
 
-/** A version of a host file, and the commit that made it, by its own words. */
+/** A version of a host file, with the author and time of its commit. */
 interface HostVersion {
   commit: string;
   by: string;
   /** ISO 8601. */
   at: string;
   text: string;
-  /** Undefined where it cannot be read. */
+  /** Undefined when it cannot be read. */
   file: HostFile | undefined;
 }
 
-/** The most versions that are looked at: whoever can push can make any number. */
+/** Maximum number of versions that are examined, as anyone who can push can make any number. */
 const MOST = 200;
 
-/** The versions of a host file in the history of a commit, newest first. */
+/** Lists the versions of a host file in the history of a commit, newest first. */
 export async function* versionsOf(
   { transport }: Context,
   tip: string,
@@ -253,7 +256,7 @@ export async function* versionsOf(
   }
 }
 
-/** Some held changes, each with the commit that brought what it proposes, where the history of the host file has it. */
+/** Adds to held changes the commit that made each proposal, if the history of the host file has it. */
 async function withOrigins(
   context: Context,
   { path, file, tip }: { path: string; file: HostFile; tip: string },
@@ -276,12 +279,12 @@ async function withOrigins(
   });
 }
 
-/** Whether a change stands in the host file: a setting is in the clone, and MCP servers are in a profile. */
+/** Whether a change is in the host file: a setting is in the clone, and MCP servers are in a profile. */
 export function isOfFile({ kind }: HeldChange): boolean {
   return kind === 'tier' || kind === 'default';
 }
 
-/** What a change is about, as a host file has it. */
+/** Returns the part of a host file that a change is about. */
 function partOf({ actors }: HostFile, { kind, actor = '', tier }: HeldChange): string {
   const tiers = actors.get(actor) ?? [];
   if (kind === 'default') return canonical(tiers[0]?.name);

@@ -22,9 +22,10 @@ import {
 import { clockOf } from '../clock.ts';
 
 /**
- * Makes a new transport in a folder that exists, and pushes it where it has a remote.
+ * Creates a new transport in an existing folder, and pushes it if it has a remote.
  *
- * @param how `isThere`: the folder is a clone of the empty remote; `project`: its bus is at the remote of a project, as this branch or ref
+ * @param how `isThere`: the folder is a clone of the empty remote; `project`: its bus is at the remote of
+ *   a project, as this branch or ref
  */
 export async function create(
   surroundings: Surroundings,
@@ -100,7 +101,7 @@ export async function bringInto(
   const { now } = clockOf(surroundings);
   try {
     const failure = await transport.bring();
-    // One fetch brings all files; reading them one by one would take a connection each.
+    // One fetch gets all files; reading them one by one would take a connection each.
     if (failure === undefined) await new Checkout(transport, now).follow();
     return failure;
   } finally {

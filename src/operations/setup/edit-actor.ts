@@ -11,16 +11,16 @@ import { resolveFrom } from '../lookup/resolve.ts';
 import { approveWrittenServers } from './actor-servers.ts';
 import { profileText, showActor } from './actors.ts';
 
-/** A profile as it is on the bus, to be edited. */
+/** A profile from the bus, to be edited. */
 export interface EditedProfile {
-  /** Where the edited one is written: the operator's own profile, not the one that came with us. */
+  /** Path for the edited profile: the operator's own, not the one that came with Crosstalk. */
   path: string;
   text: string;
 }
 
 /**
- * The profile of an actor as a text to edit: the operator's own, otherwise the one that comes with
- * this version, otherwise a new one.
+ * Returns the profile of an actor as a text to edit: the operator's own, otherwise the one that comes
+ * with this version, otherwise a new one.
  *
  * @throws CrosstalkError `not_found` for an actor that has no profile and that no host serves
  */
@@ -35,7 +35,7 @@ export async function profileToEdit(context: Context, name: string): Promise<Edi
   return { path: own, text: profileText(name, description === '' ? undefined : description) };
 }
 
-/** A text without a header as the body of a profile, which keeps its own; any other text as it is. */
+/** Adds a profile's header to a text without one; any other text is unchanged. */
 function withHeaderOf(profile: string, text: string): string {
   const header = headerPlace(profile);
   const begin = text.startsWith(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK.length : 0;
@@ -44,11 +44,11 @@ function withHeaderOf(profile: string, text: string): string {
 }
 
 /**
- * Puts an edited profile on the bus, or, where no header is given, what the actor is told.
+ * Publishes an edited profile, or, without a header, the actor's instructions.
  *
  * @param input `before`: the text that was edited, which must still be the one on the bus
- * @returns where it is, and whether anything had to be written
- * @throws CrosstalkError `usage` for a text that is no profile of this actor, `refused` when somebody
+ * @returns its path, and whether anything had to be written
+ * @throws CrosstalkError `usage` for a text that is not a profile of this actor, `refused` when somebody
  *   else has changed it since
  */
 export async function editProfile(

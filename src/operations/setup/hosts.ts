@@ -14,7 +14,7 @@ import { deliverOrNote } from '../deliver.ts';
 export type ThisHost = Extract<FoundHost, { kind: 'found' }>;
 
 /**
- * This machine's host file as known locally: by alias, otherwise the one that the dispatcher on
+ * Finds this machine's host file as known locally: by alias, otherwise the one that the dispatcher on
  * this machine serves, otherwise the one that this clone served before, otherwise by hostname.
  */
 export async function findThisHost(
@@ -25,8 +25,8 @@ export async function findThisHost(
 }
 
 /**
- * The same, with the alias by which it was looked up; without an alias this machine need not serve
- * anybody.
+ * Finds the host file, and returns the alias by which it was looked up; without an alias this machine
+ * need not serve anybody.
  */
 export async function findServed(
   context: Context,
@@ -47,7 +47,7 @@ export async function findServed(
 }
 
 /**
- * This machine's host file, after asking the remote.
+ * Finds this machine's host file, after a fetch.
  *
  * @throws CrosstalkError `not_found` when there is none, or several
  */
@@ -61,7 +61,7 @@ export async function thisHost(context: Context, alias: string | undefined): Pro
 /** One host file of the transport. */
 export interface ListedHost {
   path: string;
-  /** Null for a file that cannot be read; `problem` says why. */
+  /** Null for a file that cannot be read; `problem` gives the reason. */
   alias: string | null;
   hostname: string | null;
   actors: string[];
@@ -70,7 +70,7 @@ export interface ListedHost {
   is_this: boolean;
 }
 
-/** All host files, after asking the remote. */
+/** Lists all host files, after a fetch. */
 export async function listHosts(context: Context): Promise<ListedHost[]> {
   await refreshOrNote(context);
   const found = await findThisHost(context, undefined);
@@ -90,7 +90,7 @@ export async function listHosts(context: Context): Promise<ListedHost[]> {
 }
 
 /**
- * The text of a host file with a change of its header; comments and the body stay as they are. Every
+ * Returns the text of a host file with a changed header; comments and the body stay unchanged. Every
  * scalar is a text, as when the file is read: `007` stays `007`.
  *
  * @throws CrosstalkError `refused` for a header with anchors: one place in it may stand for several
@@ -114,10 +114,10 @@ export function withHeader(text: string, change: (header: Document) => void): st
 const WAIT_MS = 60_000;
 
 /**
- * Changes this machine's host file while no other command does, which would write over this change what it has read
- * before.
+ * Runs a change of this machine's host file while no other command changes it, so that none overwrites
+ * another's change.
  *
- * @throws CrosstalkError `refused` when another one does not end
+ * @throws CrosstalkError `refused` when another one does not finish
  */
 export async function changingHost<T>({ paths }: Context, work: () => Promise<T>): Promise<T> {
   const lock = await acquire(paths.root, 'host-file', { wait: WAIT_MS });

@@ -30,11 +30,11 @@ const RUNS = /^core\.(?:sshcommand|askpass)$|^credential\..*helper$/;
 type Settings = TierSlot & { actor: string; from?: string };
 
 /**
- * Makes the bus of a project at the project's own remote, or joins the one that is there. Of the project itself
- * nothing is written.
+ * Creates the bus of a project at the project's own remote, or joins the one that is there. Nothing is
+ * written into the project itself.
  *
- * @param made what was found out and chosen so far; the folder of the clone exists and is empty
- * @throws CrosstalkError `refused` where the remote may not or does not carry it
+ * @param made the earlier findings and choices; the folder of the clone exists and is empty
+ * @throws CrosstalkError `refused` when the remote may not or does not carry it
  */
 export async function inProject(
   surroundings: Surroundings,
@@ -62,7 +62,8 @@ export async function inProject(
       `there is no bus at ${redact(url ?? '')} that could be joined; without --join one is made at the project's own remote`,
     );
   const inside = { ...rest, settings: project.settings };
-  // Before the first push: after an end in between, the bus is found here, and not joined as another machine.
+  // This comes before the first push: after a crash in between, the bus is found here, and not joined as
+  // another machine.
   const link = async (): Promise<void> => {
     await linkProject(stateHome(surroundings.env), project.commonDir, await realpath(dir));
   };
@@ -102,7 +103,7 @@ export async function inProject(
     }).catch(async (error: unknown) => {
       const reason = error instanceof CrosstalkError ? error.data['ref_refused'] : undefined;
       if (typeof reason !== 'string' || input.askBranch === undefined) throw error;
-      // Before the question, which somebody may break off: this process then ends at once.
+      // This comes before the question, which somebody may interrupt: this process then ends immediately.
       await rm(dir, { recursive: true, force: true });
       if (!(await input.askBranch(reason))) throw error;
       await makeFolder(dir, 0o700);
@@ -137,7 +138,7 @@ async function stateOf({ env }: Surroundings, { url, top, settings }: ProjectPla
   );
 }
 
-/** Where the actor works: in a copy of the project for each thread, unless something else is said. */
+/** Determines the place of the actor's work: a copy of the project for each thread by default. */
 function placeIn(
   surroundings: Surroundings,
   input: InitInput,
@@ -152,7 +153,10 @@ function placeIn(
   );
 }
 
-/** A sandbox where this machine can make one, unless it is declined: whoever can push to a project may be many. */
+/**
+ * Chooses a sandbox if this machine can make one, unless it is declined: many people may be able to push
+ * to a project.
+ */
 async function sandboxIn(
   surroundings: Surroundings,
   input: InitInput,
@@ -162,7 +166,7 @@ async function sandboxIn(
   return (await fitsSandbox(surroundings, cli)) ? { sandbox: 'default' } : {};
 }
 
-/** Says who can read and who can ask, before anything is pushed. */
+/** Notes who can read and who can ask, before anything is pushed. */
 function sayWho({ isOpen, note }: InitInput, { url }: ProjectPlan): void {
   if (url === undefined) return;
   note(`everybody who can read ${redact(url)} can read the bus`);
@@ -174,9 +178,9 @@ function sayWho({ isOpen, note }: InitInput, { url }: ProjectPlan): void {
 }
 
 /**
- * The first push of a bus.
+ * Makes the first push of a bus.
  *
- * @throws CrosstalkError `git_failed`, with `ref_refused` where the remote does not take such a ref
+ * @throws CrosstalkError `git_failed`, with `ref_refused` when the remote does not accept such a ref
  */
 async function firstPush({ transport }: Context, ref: string | undefined): Promise<boolean> {
   const failure = await transport.pushTip('anew');
@@ -197,7 +201,7 @@ async function firstPush({ transport }: Context, ref: string | undefined): Promi
   );
 }
 
-/** How the bus is found at the project's remote: by its ref, by its branch, or not at all. */
+/** Determines the bus at the project's remote: its ref, its branch, or none. */
 function busAt(
   state: Exclude<RemoteState, { kind: 'failed' }> | undefined,
   { asBranch }: Pick<InitInput, 'asBranch'>,
@@ -210,7 +214,7 @@ function busAt(
 /**
  * Makes sure that a project's remote may carry a new bus, before anything is pushed to it.
  *
- * @throws CrosstalkError `refused` where everybody can read it
+ * @throws CrosstalkError `refused` when everybody can read it
  */
 async function assertMayCarry(
   { env }: Surroundings,
@@ -243,7 +247,7 @@ async function assertMayBeRead(
   );
 }
 
-/** Says of a bus that is joined that everybody can read it by now, if that is so. */
+/** Notes that everybody can read a bus that is joined, if that is so. */
 async function sayIfPublic(
   { env }: Surroundings,
   { url }: Pick<ProjectPlan, 'url'>,
@@ -257,8 +261,8 @@ async function sayIfPublic(
 }
 
 /**
- * Makes sure that the bus which was just cloned belongs to this remote: a fork or a mirror carries a copy, where old
- * questions would be answered a second time. It must not be the one that the project has, either.
+ * Makes sure that the bus just cloned belongs to this remote: a fork or a mirror carries a copy, in which
+ * old questions would be answered a second time. Nor may it be the one that the project already has.
  *
  * @throws CrosstalkError `refused`
  */
@@ -293,7 +297,7 @@ async function assertOriginal(
   }
 }
 
-/** The id of the transport in a clone; undefined where it has none. */
+/** Returns the id of the transport in a clone; undefined without one. */
 async function idOf(clone: string, env: NodeJS.ProcessEnv): Promise<string | undefined> {
   const { transport } = await openTransport(clone, env);
   try {
@@ -304,7 +308,7 @@ async function idOf(clone: string, env: NodeJS.ProcessEnv): Promise<string | und
   }
 }
 
-/** The reason of an error when the remote does not take such a ref, rather than nothing at all. */
+/** Whether a failure means that the remote does not accept such a ref, rather than no push at all. */
 function refusesRef(kind: string): boolean {
   return kind === 'rejected' || kind === 'other' || kind === 'refused';
 }

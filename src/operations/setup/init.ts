@@ -34,8 +34,8 @@ import { chooseWriter } from './writer.ts';
 const FALLBACK = 'claude';
 
 /**
- * Creates a transport: new and local, new with an empty remote, or in a project at the project's own remote.
- * Joins the one that is at the remote, or of which the folder is a clone, from another machine.
+ * Creates a transport: new and local, new with an empty remote, or in a project at the project's own
+ * remote. Joins an existing one at the remote, or of which the folder is a clone, from another machine.
  *
  * @throws CrosstalkError `refused` for a folder that is not empty; nothing is written then
  */
@@ -109,7 +109,7 @@ async function initHere(
 
 type Chosen = TierSlot & { actor: string; from?: string };
 
-/** Who writes here, which actor it serves, and which CLI runs that. */
+/** Chooses the writer here, the served actor, and its CLI. */
 async function chooseNames(
   surroundings: Surroundings,
   input: InitInput,
@@ -121,14 +121,14 @@ async function chooseNames(
   return { ...cli, actor, ...(from !== undefined && { from }) };
 }
 
-/** The same, with where the actor works, and in what. */
+/** Chooses the same, with the actor's working directory and sandbox. */
 async function choose(surroundings: Surroundings, input: InitInput, dir: string): Promise<Chosen> {
   const names = await chooseNames(surroundings, input);
   const place = await choosePlace(surroundings, input, dir);
   return { ...names, ...place, ...(await chooseSandbox(surroundings, input, names.cli)) };
 }
 
-/** Whether a folder is a clone of a transport in which this machine has served nobody yet. */
+/** Whether a folder is a clone of a transport in which this machine has not served anybody yet. */
 async function isUnserved(
   surroundings: Surroundings,
   dir: string,
@@ -144,7 +144,10 @@ function atTop(dir: string, name: string): boolean {
   return atPath(join(dir, name), { follow: true }) !== undefined;
 }
 
-/** The remote of a clone of an empty repository, in which the transport is made; undefined for another folder. */
+/**
+ * Returns the remote of a clone of an empty repository, in which the transport is created; undefined for
+ * another folder.
+ */
 async function emptyClone(
   { env }: Surroundings,
   { remote }: InitInput,
@@ -164,7 +167,7 @@ async function emptyClone(
   return { url: place, branch: head.replace('refs/heads/', ''), isSha256: state.isSha256 };
 }
 
-/** @throws CrosstalkError `refused` for a clone of a repository that is used for something else */
+/** @throws CrosstalkError `refused` for a clone of a repository with another purpose */
 async function assertTransport({ env }: Surroundings, dir: string, remote: string): Promise<void> {
   const { transport } = await openTransport(dir, env, { isMade: true });
   try {
@@ -214,8 +217,8 @@ function remoteUrl(remote: string, cwd: string): string {
 }
 
 /**
- * `--cli`, or the headless command of a known agent if it is named; otherwise that of the first
- * known agent on the PATH.
+ * Chooses the command: `--cli`, or the headless command of a known agent if it is named; otherwise that
+ * of the first known agent on the PATH.
  */
 async function chooseCli(
   { env, cwd }: Surroundings,
@@ -237,7 +240,7 @@ async function chooseCli(
   return { cli: headlessCommand(FALLBACK) };
 }
 
-/** The nearest folder above that exists, without symlinks. */
+/** Finds the nearest existing folder above, without symlinks. */
 async function realParent(dir: string): Promise<string> {
   for (let at = dirname(dir); ; at = dirname(at)) {
     const real = await realpath(at).catch(() => undefined);
@@ -246,7 +249,7 @@ async function realParent(dir: string): Promise<string> {
 }
 
 /**
- * Makes sure that a new transport has room: a folder that does not exist or is empty, outside of any
+ * Makes sure that a new transport has a place: a folder that does not exist or is empty, outside of any
  * other transport.
  *
  * @throws CrosstalkError `refused`
@@ -287,7 +290,7 @@ async function assertRoom(dir: string): Promise<void> {
   }
 }
 
-/** Says of an error of the system that it keeps a transport from being made here. */
+/** Converts a system error to one that says that no transport can be created here. */
 function unusable(dir: string, error: unknown): unknown {
   const { syscall } = error as { syscall?: unknown };
   if (error instanceof CrosstalkError || typeof syscall !== 'string') return error;

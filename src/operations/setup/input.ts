@@ -1,7 +1,7 @@
 import type { SandboxChoice, WorkdirInput } from './workdir-option.ts';
 import type { WriterInput } from './writer.ts';
 
-/** The first actor and the first channel, unless others are named. */
+/** Default names of the first actor and the first channel. */
 export const DEFAULTS = { actor: 'concierge', channel: 'general' };
 
 export interface InitInput extends WorkdirInput, WriterInput, SandboxChoice {
@@ -12,28 +12,32 @@ export interface InitInput extends WorkdirInput, WriterInput, SandboxChoice {
   /** A command line, or the name of a known agent CLI. */
   cli?: string;
   channel?: string;
-  /** When joining: how many days of messages the checkout shows, as `7d`. */
+  /** When joining: number of days of messages that the checkout shows, as `7d`. */
   window?: string;
-  /** In empty folders, one for each thread, also in a project. */
+  /** Whether the actor works in empty folders, one for each thread, also in a project. */
   hasNoPlace?: boolean;
-  /** In a project: the address of the bus that is joined, whatever place it says it was made for. */
+  /** In a project: the address of the bus to join, even if it was created for another place. */
   join?: string;
-  /** In a project: everybody may read the bus. */
+  /** In a project: whether everybody may read the bus. */
   isPublic?: boolean;
-  /** In a project: whoever can push to its remote may ask, rather than those whose keys are pinned here. */
+  /**
+   * In a project: whether anyone who can push to its remote may ask, rather than only those whose keys
+   * are pinned here.
+   */
   isOpen?: boolean;
-  /** In a project: the bus is a branch of its remote, since that takes no other ref. */
+  /** In a project: whether the bus is a branch of its remote, because that accepts no other ref. */
   asBranch?: boolean;
-  /** Has whoever sets this up sign what they write in a clone, with a key that is pinned here. */
+  /** Sets up signing for this person in a clone, with a key that is pinned here. */
   sign?: (transport: string) => Promise<void>;
-  /** Asks which of several remotes is to carry the bus. */
+  /** Asks which of several remotes should carry the bus. */
   askRemote?: (remotes: readonly string[]) => Promise<string>;
-  /** Has the name of a repository typed that everybody can read; whether it was. */
+  /** Asks a person to type the name of a repository that everybody can read; returns whether they did. */
   askPublic?: (name: string) => Promise<boolean>;
-  /** Asks whether the bus may be a branch, where the remote takes no other ref for a reason. */
+  /** Asks whether the bus may be a branch, when the remote refuses another ref for a reason. */
   askBranch?: (reason: string) => Promise<boolean>;
   /**
-   * Asks a person for what was not given, once it is known that there is room, and before anything is made.
+   * Asks a person for missing options, once it is known that there is a place, and before anything is
+   * created.
    *
    * @param dir the folder of the transport
    */
@@ -42,7 +46,7 @@ export interface InitInput extends WorkdirInput, WriterInput, SandboxChoice {
   note: (line: string) => void;
 }
 
-/** What a person is asked for by {@link InitInput.converse}, as the options that say the same. */
+/** The answers to {@link InitInput.converse}, as the equivalent options. */
 export interface Answers extends WorkdirInput, WriterInput {
   cli?: string;
   wantsSandbox?: boolean;
@@ -52,19 +56,19 @@ export interface Initialised {
   dir: string;
   alias: string;
   actor: string;
-  /** Who writes in this clone, if that was recorded in it. */
+  /** The writer in this clone, if it was recorded there. */
   from?: string;
   cli: string;
-  /** The folder where it works, if that is not a workspace. */
+  /** The working directory, if it is not a workspace. */
   workdir?: string;
-  /** The repository of which each thread gets a copy. */
+  /** The repository that each thread gets a copy of. */
   worktree?: string;
   sandbox?: 'default';
   /** The name of the channel that was created; undefined when a joined transport already has one. */
   channel?: string;
   joined: boolean;
   pushed: boolean;
-  /** Where the bus is, if that is a project's own remote. */
+  /** The place of the bus, if that is a project's own remote. */
   project?: {
     top: string;
     /** The remote's address without a password; absent without a remote. */

@@ -26,7 +26,7 @@ export async function join(
   input: InitInput & TierSlot & { actor: string; dir: string },
 ): Promise<Initialised> {
   return withContext(surroundings, { transport: input.dir, note: input.note }, async (context) => {
-    // Before anybody pushes another one: what is signed here names it.
+    // This comes before anybody pushes another identity, as signatures made here include it.
     await context.transport.identity();
     const writer = resolveFrom(context, input.from, input.login);
     await assertNoPerson(context, { name: input.actor, writer });
@@ -69,7 +69,7 @@ export async function join(
 }
 
 /**
- * A free alias; the hostname is only used if no other host file claims it, as both would be
+ * Chooses a free alias; the hostname is only used if no other host file claims it, as both would be
  * ambiguous otherwise.
  */
 async function identity(

@@ -3,7 +3,7 @@ import { commandLine, programToFind } from '../../agents/command-line.ts';
 import { didYouMean } from '../../protocol/text/nearest.ts';
 import { canStart } from '../path.ts';
 
-/** The program of a command line, if it cannot be started here. */
+/** Returns the program of a command line, if it cannot be started here. */
 export async function missingProgram(
   { env, cwd }: { env: NodeJS.ProcessEnv; cwd: string },
   cli: string,
@@ -13,7 +13,7 @@ export async function missingProgram(
   return program;
 }
 
-/** Says that the program of a command line cannot be started here, with the known agent it may mean. */
+/** Notes that the program of a command line cannot be started here, with the known agent it may mean. */
 export async function noteMissingProgram(
   { env, cwd, note }: { env: NodeJS.ProcessEnv; cwd: string; note: (line: string) => void },
   cli: string,

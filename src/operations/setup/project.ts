@@ -16,37 +16,37 @@ import { transportAround, type Surroundings } from '../locate.ts';
 import { projectsAround, type Project } from '../project.ts';
 import type { InitInput } from './input.ts';
 
-/** The project's own remote as the place of its bus, before anything is made. */
+/** A plan for the bus at the project's own remote, before anything is created. */
 export interface ProjectPlan {
-  /** Its folder. */
+  /** The top of its work tree. */
   top: string;
   commonDir: string;
-  /** Where the clone of the bus goes. */
+  /** The path for the clone of the bus. */
   clone: string;
-  /** The remote's address, as git has it after its own rewriting; undefined without a remote. */
+  /** The remote's address, after git's own rewriting; undefined without a remote. */
   url?: string;
-  /** By which settings the project reaches it. */
+  /** The settings with which the project reaches it. */
   settings: InProject['settings'];
-  /** The repository of which each thread gets a copy; undefined where it has no commit. */
+  /** The repository that each thread gets a copy of; undefined without a commit. */
   worktree?: string;
-  /** The clone of the project's bus until now, in whose stead another bus is joined. */
+  /** The clone of the project's earlier bus, which another bus replaces. */
   before?: string;
-  /** Lets the next `init` in a project begin. */
+  /** Releases the lock, so that the next `init` in a project can start. */
   release: () => Promise<void>;
 }
 
-/** The setting of a clone that says where it pushes, if that is elsewhere than where it fetches. */
+/** The setting of a clone for its push URL, if that differs from its fetch URL. */
 export const PUSH_URL = 'remote.origin.pushurl';
 
-/** What of the project's configuration says how its remote is reached, and who commits. */
+/** Settings of the project by which its remote is reached, and its committer. */
 const HOW =
   /^(?:core\.(?:sshcommand|askpass)|ssh\.variant|user\.(?:name|email)|(?:credential|https?)\..*)$/;
 
 /**
- * The project around the working directory whose own remote is to carry the bus.
+ * Plans the bus of the project around the working directory, at the project's own remote.
  *
- * @returns undefined outside of one, in a transport, and where a folder or another remote was named
- * @throws CrosstalkError `refused` where its bus is here already, `usage` where it has several remotes
+ * @returns undefined outside of a project, in a transport, and when a folder or another remote was named
+ * @throws CrosstalkError `refused` when its bus is here already, `usage` when it has several remotes
  */
 export async function planProject(
   { env, cwd }: Surroundings,
@@ -56,7 +56,7 @@ export async function planProject(
   const [project] = projectsAround(env, cwd);
   if (project === undefined) return undefined;
   const { top, commonDir } = project;
-  // Whoever keeps their home folder in git does not mean that by each folder in it.
+  // A home folder in git does not make each folder in it a project.
   if (
     top === (await realpath(env['HOME'] ?? homedir()).catch(() => '')) &&
     top !== (await realpath(cwd))
@@ -71,7 +71,8 @@ export async function planProject(
     ...new Set(all.flatMap(([name]) => /^remote\.(.+)\.url$/.exec(name)?.[1] ?? [])),
   ];
   if (input.remote !== undefined && !remotes.includes(input.remote)) return undefined;
-  // A clone of an empty repository becomes a transport of its own; what was only begun here is a project.
+  // A clone of an empty repository becomes a transport of its own; a repository created here without a
+  // commit is a project.
   const isEmpty = (await readdir(top)).every((entry) => entry === '.git');
   if (remotes.length > 0 && isEmpty && !(await hasCommit(top))) return undefined;
   const name = input.join === undefined ? await chooseRemote(remotes, input) : undefined;
@@ -107,7 +108,8 @@ export async function planProject(
 }
 
 /**
- * Makes sure that git itself would work in a project: what another user's configuration says is run for nobody else.
+ * Makes sure that git itself would work in a project: git refuses to run commands of another user's
+ * configuration.
  *
  * @throws CrosstalkError `refused`
  */
@@ -124,9 +126,10 @@ async function assertTrusted(git: Git): Promise<void> {
 const WAIT_MS = 60_000;
 
 /**
- * Waits until no other `init` makes the bus of a project: two would make one clone, and each remove that of the other.
+ * Waits until no other `init` creates the bus of a project: two would make one clone, and each remove
+ * that of the other.
  *
- * @throws CrosstalkError `refused` when the other one does not end
+ * @throws CrosstalkError `refused` when the other one does not finish
  */
 async function turnOf(env: NodeJS.ProcessEnv): Promise<() => Promise<void>> {
   const lock = await acquire(projectsIn(stateHome(env)), 'init', { wait: WAIT_MS });
@@ -138,11 +141,11 @@ async function turnOf(env: NodeJS.ProcessEnv): Promise<() => Promise<void>> {
 }
 
 /**
- * Makes sure that a project has no bus on this machine yet. The bus of a clone that was at the same path before is
- * used again.
+ * Makes sure that a project has no bus on this machine yet. The bus of a clone that was at the same path
+ * before is used again.
  *
- * @returns the clone that it has, where another bus is to be joined
- * @throws CrosstalkError `refused` where it has one
+ * @returns the clone that it has, when another bus is to be joined
+ * @throws CrosstalkError `refused` when it has one
  */
 async function assertNew(
   env: NodeJS.ProcessEnv,
@@ -165,7 +168,7 @@ async function assertNew(
   throw new CrosstalkError('refused', `the bus of ${top} is here already${where}`);
 }
 
-/** A folder that is not there yet: one may be left of a project that was at the same path before. */
+/** Returns a folder that does not exist yet: one may be left of a project that was at the same path before. */
 async function freeFolder(wanted: string): Promise<string> {
   let folder = wanted;
   for (let n = 2; (await readdir(folder).catch(() => [])).length > 0; n++)
@@ -173,7 +176,7 @@ async function freeFolder(wanted: string): Promise<string> {
   return folder;
 }
 
-/** Of linked work trees, the first one. */
+/** Returns the main one of linked work trees. */
 function topOf(commonDir: string, top: string): string {
   return basename(commonDir) === '.git' ? dirname(commonDir) : top;
 }
@@ -198,13 +201,13 @@ async function chooseRemote(
   );
 }
 
-/** The address of a remote as git rewrites it; asking for it runs nothing. */
+/** Returns the address of a remote after git's own rewriting; this runs no command. */
 async function addressOf(git: Git, name: string): Promise<string> {
   const said = await git.must(['ls-remote', '--get-url', '--', name]);
   return said.toString('utf8').trim();
 }
 
-/** The address to which git pushes, likewise. */
+/** Returns the address to which git pushes, after git's own rewriting. */
 async function pushAddressOf(git: Git, name: string): Promise<string> {
   const said = await git.must(['remote', 'get-url', '--push', '--', name]);
   return said.toString('utf8').trim();
@@ -214,13 +217,13 @@ function placed(address: string, top: string): string {
   return /^\w+:\/\//.test(address) || /^[^/]+:/.test(address) ? address : resolve(top, address);
 }
 
-/** A name for files and questions, by the last part of a path. */
+/** Returns a name for files and questions, from the last part of a path. */
 export function plainName(top: string): string {
   const name = basename(top).replace(/[^A-Za-z0-9._-]+/g, '-');
   return /^[A-Za-z0-9]/.test(name) ? name.slice(0, 64) : 'project';
 }
 
-/** Where the clones of buses are kept, which their projects do not see. */
+/** Returns the folder for the clones of buses, which their projects do not see. */
 function dataHome(env: NodeJS.ProcessEnv): string {
   const base = env['XDG_DATA_HOME'] ?? '';
   const home = env['HOME'] ?? homedir();

@@ -12,16 +12,16 @@ import { wholeText } from '../whole-text.ts';
 import { chooseFrom, knownHost, isOfFile, versionsOf } from './approvals.ts';
 import { thisHost, withHeader, writeHostFile, type ThisHost } from './hosts.ts';
 
-/** What a host file contains of a tier: its command, or its options. */
+/** The value of a tier in a host file: its command, or its options. */
 type Slot = unknown;
 
 /**
- * Refuses held changes of this machine's host file: what is approved stands in it again, as its newest version in the
- * history had it, and what was never approved is taken out.
+ * Rejects held changes of this machine's host file: approved tiers are restored as in their newest
+ * version in the history, and tiers that were never approved are removed.
  *
- * @returns what was refused
- * @throws CrosstalkError `not_found` for a digest of no held change, `refused` for a change that is not in the host
- *   file, and where no version has what is approved
+ * @returns the rejected changes
+ * @throws CrosstalkError `not_found` for a digest of no held change, `refused` for a change that is not
+ *   in the host file, and when no version has the approved tier
  */
 export async function reject(
   context: Context,
@@ -52,7 +52,10 @@ function elsewhere({ kind, name, actor = '' }: HeldChange): CrosstalkError {
   return new CrosstalkError('refused', `${nameText(name)} ${how}; nothing was changed`);
 }
 
-/** What is approved of a tier that a change is about, as the host file had it; undefined where nothing is. */
+/**
+ * Returns the approved value of a change's tier, from the history of the host file; undefined when none
+ * is approved.
+ */
 async function approvedSlot(
   context: Context,
   { path, file: { alias } }: ThisHost,
@@ -79,7 +82,7 @@ async function approvedSlot(
   );
 }
 
-/** @param slot what is approved; undefined for a tier that never was */
+/** @param slot the approved value; undefined for a tier that was never approved */
 function putBack(
   header: Document,
   { kind, actor = '', tier, approved = '' }: HeldChange,

@@ -6,21 +6,21 @@ import { resolveFrom } from '../lookup/resolve.ts';
 import { servedBy } from '../lookup/people.ts';
 import { removeActor } from './set-actor.ts';
 
-/** What was removed, and what is left of the actor. */
+/** The removed parts and the remaining parts of an actor. */
 export interface GoneActor {
   host: string;
-  /** The tiers that were removed, and those that this host still has. */
+  /** The removed tiers, and those that this host still has. */
   tiers: string[];
   left: string[];
   /** The other hosts that serve it. */
   servedBy: string[];
-  /** Its own profile: where it is, or where it was until `last`, the commit that has it. Null where there is none. */
+  /** Its own profile: its path, and `last`, the last commit with it, if it was removed. Null without one. */
   profile: { path: string; last?: string } | null;
 }
 
 /**
- * Takes an actor, or one of its tiers, off this machine, as {@link removeActor} does, and its own profile off the bus
- * once no host serves it.
+ * Removes an actor, or one of its tiers, from this machine, as {@link removeActor} does, and its own
+ * profile from the bus once no host serves it.
  *
  * @throws CrosstalkError as {@link removeActor} does
  */
@@ -37,7 +37,7 @@ export async function removeWithProfile(
   const entry = (await context.transport.entriesAt(last, [path])).get(path);
   const done = { ...gone, servedBy: others };
   if (entry === undefined) return { ...done, profile: null };
-  // What a host file that cannot be read serves is not known.
+  // The actors in a host file that cannot be read are not known.
   if (gone.left.length + others.length + unreadable.length > 0)
     return { ...done, profile: { path } };
   const from = resolveFrom(context, undefined, input.login);

@@ -10,9 +10,9 @@ export function secretsOf({ paths }: Context): Secrets {
 }
 
 /**
- * Keeps a secret on this machine; one of that name is replaced.
+ * Stores a secret on this machine, replacing one of the same name.
  *
- * @param value as it was typed or piped in; one line break at its end is no part of it
+ * @param value as it was typed or piped in; one line break at its end is not part of it
  * @throws CrosstalkError `usage`, without the value
  */
 export async function setSecret(context: Context, name: string, value: string): Promise<void> {
@@ -34,7 +34,7 @@ export async function setSecret(context: Context, name: string, value: string): 
   await secretsOf(context).set(name, secret);
 }
 
-/** Lets the screen know what this machine keeps, so that it leaves in no message. */
+/** Adds the secrets of this machine to the screen, so that no message can contain them. */
 export async function knowSecrets(context: Context): Promise<void> {
   const store = secretsOf(context);
   for (const name of await store.names()) {

@@ -24,16 +24,16 @@ import { newestBy } from '../../index/nobody.ts';
 import { ASKER } from '../../protocol/files/tier-gate.ts';
 import { withIndex } from '../index/indexing.ts';
 
-/** Which actor, and which of its tiers, on which of the hosts that this machine may be. */
+/** An actor, one of its tiers, and a host that this machine may be. */
 interface Named {
   name: string;
-  /** The default one if absent. */
+  /** The default tier if absent. */
   tier?: string;
   host?: string;
   login: string;
 }
 
-/** What changed; times are in milliseconds. */
+/** The changed tier; times are in milliseconds. */
 export interface ChangedActor {
   host: string;
   tier: string;
@@ -42,12 +42,11 @@ export interface ChangedActor {
 }
 
 /**
- * Changes options of an actor's tier in this machine's host file, and approves the tier as it then is.
+ * Changes options of an actor's tier in this machine's host file, and approves the changed tier.
  *
  * @param settings such as `count=2`, named as in the host file; without a value the default applies
- * @throws CrosstalkError `not_found` for an actor or a tier that this machine does not serve, `usage`
- *   for an option that does not exist or a value that it cannot have, `refused` while another change
- *   of the tier is held
+ * @throws CrosstalkError `not_found` for an actor or a tier that this machine does not serve, `usage` for
+ *   an option that does not exist or an invalid value, `refused` while another change of the tier is held
  */
 export async function setActor(
   context: Context,
@@ -61,7 +60,7 @@ export async function setActor(
   const of = { name: input.name, tier: named.name };
   const { content, before, now } = await changeTier(context, host, of, settings);
   const isHeld = before === undefined || !(await isInForce(context, input, before));
-  // What is in force may be written back over what is held.
+  // A tier in force may overwrite a held change.
   if (isHeld && !(await isInForce(context, input, now)))
     throw await heldProblem(context, input, named.name);
   requireKeepable(now);
@@ -80,11 +79,11 @@ export async function setActor(
 }
 
 /**
- * The text of a host file with options of a tier changed; the tier is added if it is not there.
+ * Returns the text of a host file with changed options of a tier, which is added if necessary.
  *
  * @param how `anew`: no option of the tier stays
- * @returns the tier before, as it is in the text that was changed, and now
- * @throws CrosstalkError `usage` for a value that an option cannot have
+ * @returns the tier before, as in the unchanged text, and now
+ * @throws CrosstalkError `usage` for an invalid value
  */
 export async function changeTier(
   context: Context,
@@ -111,10 +110,10 @@ export async function changeTier(
 }
 
 /**
- * Takes an actor, or one of its tiers, out of this machine's host file, and forgets its approval; also
- * that of an actor which somebody else has taken out of the file.
+ * Removes an actor, or one of its tiers, from this machine's host file, with its approval; also the
+ * approval of an actor that somebody else has removed from the file.
  *
- * @returns the tiers that were removed, and those that are left
+ * @returns the removed tiers, and the remaining ones
  * @throws CrosstalkError `not_found` for an actor or a tier that this machine does not serve
  */
 export async function removeActor(
@@ -155,7 +154,7 @@ async function approvedTiers({ paths }: Context, alias: string, name: string): P
   return Object.hasOwn(approved, name) ? Object.keys(approved[name]?.tiers ?? {}) : [];
 }
 
-/** Whether a tier, as the host file has it, is what runs here: nothing of it waits for approval. */
+/** Whether a tier of the host file is in force here, so that no part of it waits for approval. */
 export async function isInForce(
   context: Context,
   { name, host: alias }: Pick<Named, 'name' | 'host'>,
@@ -166,7 +165,10 @@ export async function isInForce(
   return running !== undefined && canonical(optionsOf(running)) === canonical(optionsOf(tier));
 }
 
-/** What somebody else proposed for a tier must not come into force along with a change of one option. */
+/**
+ * Builds the error for a held change of the tier: a proposal by somebody else must not come into force
+ * along with a change of one option.
+ */
 async function heldProblem(
   context: Context,
   { name, host }: Named,
@@ -181,7 +183,7 @@ async function heldProblem(
   );
 }
 
-/** The node of a header, which keeps its comments, instead of its value. */
+/** Returns the node of a header, which keeps its comments, instead of its value. */
 function nodeAt(header: Document, path: readonly string[]): unknown {
   const keepScalar = true;
   return header.getIn(path, keepScalar);
@@ -223,20 +225,20 @@ function tierNamed(file: HostFile, named: Pick<Named, 'name' | 'tier'>): Tier {
   );
 }
 
-/** The setting as it is written, after what the machine itself says about it. */
+/** Returns the setting in the form for the file, after checks on this machine. */
 async function checked(context: Context, setting: Setting): Promise<Setting> {
   const [option, value] = setting;
   if ((option !== 'workdir' && option !== 'worktree') || value === '') return setting;
   return [option, await chosenWorkdir(context, value, context.transport.dir, option)];
 }
 
-/** @throws CrosstalkError `usage` for a budget of what a command does not state */
+/** @throws CrosstalkError `usage` for a budget of a value that the command does not report */
 function requireKeepable(tier: Tier): void {
   const problem = unkept(tier);
   if (problem !== undefined) throw new CrosstalkError('usage', `${problem}; nothing was changed`);
 }
 
-/** Warns about somebody who is to decide, and of whom nothing shows that there is such a person. */
+/** Warns about a person who is to decide, and who has not written here yet. */
 async function noteSilent(
   context: Context,
   settings: readonly (readonly [option: string, value: string])[],

@@ -10,18 +10,18 @@ import { packageRoot } from '../../package.ts';
 import type { ApprovedOptions } from '../../protocol/approval/record.ts';
 import { USUAL_SANDBOX } from '../../protocol/files/tier-sandbox.ts';
 
-/** What a host file contains about a tier: its command, and where it works if not in a workspace. */
+/** The options of a tier in a host file: its command, and its working directory if that is not a workspace. */
 export interface TierSlot {
   cli: string;
   workdir?: string;
-  /** The repository of which each thread gets a copy. */
+  /** The repository that each thread gets a copy of. */
   worktree?: string;
   sandbox?: 'default';
-  /** Whose tasks it serves, as host files name them; everybody's without it. */
+  /** The senders that it serves, in the form of host files; everybody by default. */
   onlyFrom?: readonly string[];
 }
 
-/** The slot of an input that may contain more. */
+/** Picks the slot from an input that may contain more. */
 export function slotIn({ cli, workdir, worktree, sandbox, onlyFrom }: TierSlot): TierSlot {
   return {
     cli,
@@ -32,14 +32,14 @@ export function slotIn({ cli, workdir, worktree, sandbox, onlyFrom }: TierSlot):
   };
 }
 
-/** The slot as it is written to a file: a command alone is a plain string. */
+/** Returns the form of a slot in a file: a command alone is a plain string. */
 function slotOf(slot: TierSlot): string | Record<string, string> {
   const { cli, onlyFrom, ...place } = slotIn(slot);
   const options = { ...place, ...(onlyFrom !== undefined && { only_from: onlyFrom.join(', ') }) };
   return Object.keys(options).length === 0 ? cli : { cli, ...options };
 }
 
-/** The slot as it is approved. */
+/** Returns the form of a slot in the approvals. */
 export function approvedSlot({ sandbox, onlyFrom, ...slot }: TierSlot): ApprovedOptions {
   return {
     ...slot,
@@ -48,14 +48,14 @@ export function approvedSlot({ sandbox, onlyFrom, ...slot }: TierSlot): Approved
   };
 }
 
-/** The profile of an actor that the template does not contain. */
+/** Returns the profile of an actor that the template does not contain. */
 export function newActor(actor: string, existing: readonly { path: string }[]): TemplateFile[] {
   const [local, upstream] = profileFiles(actor);
   const known = existing.some(({ path }) => path === local || path === upstream);
   return known ? [] : [{ path: local, content: profileText(actor) }];
 }
 
-/** The file by which a new transport says which one it is, and where it was made. */
+/** Returns the file with the identity of a new transport, and the place where it was created. */
 export function newIdentity(
   remote: string | undefined,
   dir: string,
@@ -64,7 +64,7 @@ export function newIdentity(
   return { path: IDENTITY_FILE, content: `${newId()} ${placeOfRemote(remote, dir)}\n` };
 }
 
-/** The `CHANNEL.md` of a new channel with a random id. */
+/** Returns the `CHANNEL.md` of a new channel with a random id. */
 export function newChannel(
   name: string,
   createdBy: string,
@@ -77,7 +77,10 @@ export function newChannel(
   };
 }
 
-/** A host file that serves one actor. `machine` is left out when another host file claims it. */
+/**
+ * Returns the text of a host file that serves one actor. `machine` is left out when another host file
+ * claims it.
+ */
 export function hostText(
   alias: string,
   machine: string | undefined,
@@ -101,7 +104,7 @@ export interface TemplateFile {
 /** npm leaves `.gitignore` files out of packages, so the template's has another name. */
 const RENAMED: Record<string, string> = { gitignore: '.gitignore' };
 
-/** The files of a new transport, or those below one of its folders. */
+/** Reads the files of a new transport, or those below one of its folders. */
 export async function templateFiles(folder = ''): Promise<TemplateFile[]> {
   const root = join(packageRoot(), 'template');
   const entries = await readdir(join(root, folder), { recursive: true, withFileTypes: true });

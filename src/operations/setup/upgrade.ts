@@ -15,7 +15,7 @@ export interface Upgrade {
   published: boolean;
 }
 
-/** Replaces `upstream/` with this version's template; `check` only reports what would change. */
+/** Replaces `upstream/` with this version's template; `check` only reports the changes. */
 export async function upgrade(
   context: Context,
   input: { check: boolean; login: string },

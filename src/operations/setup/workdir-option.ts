@@ -13,15 +13,15 @@ import { findBackend } from '../../runner/sandbox/bubblewrap.ts';
 
 /** The options of `init` about the working directory of its actor. */
 export interface WorkdirInput {
-  /** Where the actor works; by default in a workspace for each thread. */
+  /** The working directory; by default a workspace for each thread. */
   workdir?: string;
-  /** The repository of which each thread gets a copy to work in. */
+  /** The repository that each thread gets a copy of to work in. */
   worktree?: string;
 }
 
 /**
- * A working directory, or a repository of which threads get copies, as the host file will contain it: as it
- * was given if it is below `~`, otherwise absolute.
+ * Returns a working directory, or a repository that threads get copies of, in the form for the host file:
+ * unchanged if it is below `~`, otherwise absolute.
  *
  * @param transport the folder of the checkout, which may not exist yet
  * @throws CrosstalkError `usage` for a directory in which no run could work
@@ -49,8 +49,8 @@ export async function chosenWorkdir(
 }
 
 /**
- * The git repository around the working directory of which each thread can get a copy; undefined where there is
- * none, or it has no commit yet.
+ * Finds the git repository around the working directory that threads can get copies of; undefined without
+ * one, or without a commit in it.
  */
 export async function repositoryHere(
   surroundings: Surroundings,
@@ -68,7 +68,7 @@ export async function repositoryHere(
 }
 
 /**
- * Where an actor works, by `--workdir` or `--worktree`.
+ * Chooses the place of an actor's work, by `--workdir` or `--worktree`.
  *
  * @throws CrosstalkError `usage` for a directory in which no run could work, or for both
  */
@@ -88,20 +88,21 @@ export async function choosePlace(
   return {};
 }
 
-/** Whether a new actor is kept in a sandbox. */
+/** The options about a sandbox for a new actor. */
 export interface SandboxChoice {
-  /** As given on the command line; without it there is none. */
+  /** The choice on the command line; without it there is no sandbox. */
   wantsSandbox?: boolean;
-  /** Called where nothing is given, and this machine could keep the actor in one. */
+  /** Called without a choice, if this machine could make a sandbox for the actor. */
   suggestSandbox?: () => void;
 }
 
 /**
- * Whether the runs of a new actor are kept in the usual sandbox. It is suggested where this machine can
- * make one and the CLI is known, so that it works in one with its login and its model's hosts; but a
- * sandbox takes the network from an agent, so nobody gets one who has not asked for it.
+ * Decides whether the runs of a new actor are in the usual sandbox. It is suggested if this machine can
+ * make one and the CLI is known, so that it works there with its login and its model's hosts; but a
+ * sandbox takes the network from an agent, so nobody gets one without a request.
  *
- * @throws CrosstalkError `refused` when it was asked for, and this machine can make none, or none that shows the CLI
+ * @throws CrosstalkError `refused` when it was requested, and this machine can make none, or none that
+ *   shows the CLI
  */
 export async function chooseSandbox(
   surroundings: Pick<Surroundings, 'env' | 'cwd'>,
@@ -139,7 +140,7 @@ export async function fitsSandbox(
   return backend.ok && (await hiddenProgram({ command: cli, env, cwd })) === undefined;
 }
 
-/** How the runs of an actor are put into a sandbox later, and what that means, in one line. */
+/** Describes in one line the command that puts an actor's runs into a sandbox later, and its effect. */
 export function sandboxSuggestion(actor: string): string {
   return `To keep its runs from your keys, logins and files, and from the network but for its model: crosstalk actor set ${actor} sandbox=default`;
 }

@@ -7,23 +7,23 @@ import { withoutTrailing } from '../../protocol/text/quoted.ts';
 import { Git } from '../../transport/git/git.ts';
 import type { Surroundings } from '../locate.ts';
 
-/** Logins that say nothing about who sits there; two people who have one would share a mailbox. */
+/** Logins that do not identify a person; two people with such a login would share a mailbox. */
 const GENERIC =
   /^(?:admin|administrator|azureuser|centos|cloud-user|codespace|coder|debian|docker|ec2-user|fedora|git|gitpod|guest|jenkins|node|nobody|opc|pi|root|runner|test|ubuntu|user|vagrant|vscode|www-data)$/i;
 
-/** The options of `init` about who writes in the new clone. */
+/** The options of `init` about the writer in the new clone. */
 export interface WriterInput {
-  /** The name that the person goes by. */
+  /** The name of the person. */
   from?: string;
 }
 
 /**
- * Who writes in a new clone: `--from`, otherwise whoever the surroundings name.
+ * Chooses the writer in a new clone: `--from`, otherwise the one in the surroundings.
  *
- * @param input `inProject`: git's name of the person is taken instead of a login that says nothing, since a key is
- *   pinned under the name
- * @returns undefined where the clone needs no name: the environment or the user's own git
- *   configuration says one, or the login does
+ * @param input `inProject`: git's name of the person is used instead of a login that does not identify
+ *   them, since a key is pinned under the name
+ * @returns undefined when the clone needs no name: the environment, the user's own git configuration or
+ *   the login gives one
  * @throws CrosstalkError `usage` for a `--from` under which nobody can write
  */
 export async function chooseWriter(
@@ -54,7 +54,7 @@ export async function chooseWriter(
 }
 
 /**
- * Who writes in a new clone as far as the surroundings tell.
+ * Determines the writer in a new clone from the surroundings.
  *
  * @returns `said`: the name in the environment or in the user's git configuration; `proposal`: git's
  *   `user.name` as a name on the bus, otherwise the login
@@ -71,14 +71,14 @@ export async function writerHere(
   return { said, proposal: isFit ? known : (toName(login) ?? 'operator') };
 }
 
-/** Whether a login says so little that two people who go by it would share a mailbox. */
+/** Whether two people with the same login would share a mailbox, because it does not identify a person. */
 export function isShared(login: string): boolean {
   return GENERIC.test(login);
 }
 
 type Others = Pick<Parameters<typeof chooseWriter>[1], 'actor' | 'note'>;
 
-/** @throws CrosstalkError `refused` for somebody who writes under the name of the actor */
+/** @throws CrosstalkError `refused` for a person who writes under the name of the actor */
 function assertOther(name: string, others: Others): void {
   const { actor } = others;
   if (name === actor)
@@ -94,7 +94,7 @@ function noteTwin(name: string, { actor, note }: Others): void {
   if (twin !== undefined) note(twin);
 }
 
-/** Why a person cannot go by a name beside an actor; undefined where they can. */
+/** Returns the reason why a person cannot have a name besides an actor; undefined for a valid one. */
 export function nameProblem(name: string, actor: string): string | undefined {
   if (!isName(name))
     return `${shown(name)} is not a name (letters, digits, . _ -, at most 64, a letter or digit first); choose another`;
@@ -104,7 +104,7 @@ export function nameProblem(name: string, actor: string): string | undefined {
   return undefined;
 }
 
-/** A person's full name as a name on the bus: `Zoë Müller` as `zoe-muller`. */
+/** Converts a person's full name to a name on the bus: `Zoë Müller` to `zoe-muller`. */
 function nameFrom(text: string): string | undefined {
   const plain = text.normalize('NFKD').replace(/\p{M}+/gu, '');
   const name = toName(plain.trim().toLowerCase());

@@ -18,14 +18,14 @@ import { refreshOrNote, tipOf, type Context } from '../context.ts';
 import { deliverOrNote, type Delivered } from '../deliver.ts';
 import { resolveFrom } from '../lookup/resolve.ts';
 
-/** A skill that was put on the bus. */
+/** A skill that was added to the bus. */
 export interface AddedSkill {
   name: string;
-  /** Where its SKILL.md is in the transport. */
+  /** Path of its SKILL.md in the transport. */
   path: string;
-  /** The files beside it. */
+  /** The files next to its SKILL.md. */
   files: string[];
-  /** What stands in the folder and was left out, each with the reason. */
+  /** The entries of the folder that were left out, each with the reason. */
   left: string[];
   delivered: Delivered;
 }
@@ -38,11 +38,12 @@ interface Folder {
 }
 
 /**
- * Puts a skill from a folder of this machine into `local/skills/`, in place of one of the same name
- * there, in a commit of its own.
+ * Puts a skill from a folder of this machine into `local/skills/`, replacing a skill of the same name
+ * there, in a separate commit.
  *
- * @param input `dir`: a folder with a SKILL.md; `allowSecret`: let it go whatever looks like a secret
- * @throws CrosstalkError `usage` for a folder that is no skill; nothing is written then
+ * @param input `dir`: a folder with a SKILL.md; `allowSecret`: publishes it even if it looks like a
+ *   secret
+ * @throws CrosstalkError `usage` for a folder that is not a skill; nothing is written then
  */
 export async function addSkill(
   context: Context,
@@ -86,7 +87,10 @@ function refused(dir: string, why: string): CrosstalkError {
   return new CrosstalkError('usage', `${shown(dir)} ${why}`);
 }
 
-/** The name is what SKILL.md says, whatever the folder is called on this machine. */
+/**
+ * Reads a SKILL.md. The name of the skill is the one in SKILL.md, whatever the folder is called on this
+ * machine.
+ */
 async function readSkill(dir: string, given: string): Promise<{ name: string; text: string }> {
   const found = await readPlainFile(join(dir, SKILL_FILE), MAX_SKILL_BYTES, { whole: true });
   if (found.kind === 'absent')
@@ -104,7 +108,7 @@ async function readSkill(dir: string, given: string): Promise<{ name: string; te
   return { name, text: found.text };
 }
 
-/** Reads what stands beside a SKILL.md; symlinks are not followed. */
+/** Reads the files next to a SKILL.md; symlinks are not followed. */
 async function readBeside(dir: string, below: string, into: Folder, given: string): Promise<void> {
   const depth = below.split('/').length;
   for (const name of (await readdir(join(dir, below))).sort()) {

@@ -25,11 +25,11 @@ import { knownActors, profileOf, showActor } from '../setup/actors.ts';
 import { secretsOf, knowSecrets } from '../setup/secrets.ts';
 import { saidSecrets } from '../../protocol/text/secrets.ts';
 
-/** Bytes of a file with an actor. */
+/** Maximum bytes of a file with an actor. */
 const MOST_BYTES = 16 * 1024 * 1024;
 
 /**
- * An actor to give away. Skills that came with Crosstalk stay out: whoever gets it has them.
+ * Exports an actor. Skills that came with Crosstalk are left out: the recipient has them.
  *
  * @throws CrosstalkError `not_found` for an unknown actor, `refused` for one without a readable profile
  */
@@ -39,7 +39,7 @@ export async function exportActor(context: Context, name: string): Promise<Expor
   const tip = await tipOf(context);
   const text = path === null ? undefined : await wholeText(context, tip, path);
   const read = text === undefined ? undefined : parseProfile(text, name);
-  // One that is in force instead of another is not the one that somebody means to give away.
+  // A profile that is in force instead of another is not the one that the user means to export.
   const { problem } = await profileOf(context, name);
   if (text === undefined || read?.ok !== true || problem !== undefined)
     throw new CrosstalkError(
@@ -85,26 +85,25 @@ async function exported(
   return { name, files: [main, ...beside] };
 }
 
-/** What became of an imported actor. */
+/** The result of importing an actor. */
 export interface ImportedActor {
   name: string;
   path: string;
   skills: string[];
-  /** Its MCP servers, which are in force nowhere before they are approved there. */
+  /** Its MCP servers, which are in force nowhere until they are approved there. */
   mcps: string[];
-  /** Secrets that they need and that this machine does not keep. */
+  /** The secrets that they need and that this machine does not store. */
   missing: string[];
   delivered: Delivered;
 }
 
 /**
- * Puts an actor that somebody gave away on the bus. Nothing of it is approved: who wrote the file is
- * unknown.
+ * Puts an exported actor on the bus. Nothing of it is approved: the author of the file is unknown.
  *
- * @param input `file`: its path, or `text`: what is in it; `name`: under which it is to go; `replace`: an actor or skill of that
- *   name may be replaced
- * @throws CrosstalkError `usage` for a file that is no actor, `refused` where something is in its place;
- *   nothing is written then
+ * @param input `file`: its path, or `text`: its content; `name`: the name under which to import it;
+ *   `replace`: an actor or skill of that name may be replaced
+ * @throws CrosstalkError `usage` for a file that is not an actor, `refused` when something is in its
+ *   place; nothing is written then
  */
 export async function importActor(
   context: Context,
@@ -163,7 +162,11 @@ export async function importActor(
   };
 }
 
-/** Nothing takes the place of what is there unasked, also not of what came with Crosstalk. */
+/**
+ * Ensures that an import without `replace` replaces nothing that exists, including what came with Crosstalk.
+ *
+ * @throws CrosstalkError `refused` when something exists
+ */
 async function assertFree(
   context: Context,
   tip: string,
@@ -212,10 +215,10 @@ function renamed(actor: ReadActor, name: string | undefined): ReadActor {
   return { ...actor, name, profile, parsed: parsed.value };
 }
 
-/** How variables, headers and options are called whose values are secret. */
+/** The names of variables, headers and options whose values are secret. */
 const SECRET_NAME = /key|token|secret|passw|auth|credential|cookie/i;
 
-/** Notes what in an actor that is given away looks like a secret; whoever gives it away decides. */
+/** Notes everything in an exported actor that looks like a secret; the user decides whether to give it away. */
 async function noteSecrets(
   context: Context,
   { name, profile, skills }: Pick<ExportedActor, 'name' | 'profile' | 'skills'>,
@@ -242,7 +245,7 @@ async function noteSecrets(
     context.note(`what is given away looks like a secret: ${saidSecrets(found)}`);
 }
 
-/** The names of variables, headers and options that look as if their values were secret. */
+/** Returns the names of variables, headers and options that look as if their values were secret. */
 function literalsIn(server: McpServer): string[] {
   const texts = 'command' in server ? server.env : server.headers;
   const named = Object.entries(texts)

@@ -5,38 +5,38 @@ import { didYouMean } from '../../protocol/text/nearest.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
 
-/** A skill of a transport, as it is listed. */
+/** A skill of a transport, as `skill list` shows it. */
 export interface SkillInfo {
   name: string;
-  /** Empty for one that cannot be read. */
+  /** The description; empty for a skill that cannot be read. */
   description: string;
-  /** Where its SKILL.md is in the transport. */
+  /** Path of its SKILL.md in the transport. */
   path: string;
-  /** Why it cannot be read; null for one that can. */
+  /** The reason why it cannot be read; null for a skill that can be read. */
   problem: string | null;
 }
 
-/** A skill with its text and what stands beside it. */
+/** A skill with its text and the files next to it. */
 export interface ShownSkill extends SkillInfo {
   body: string;
-  /** Files that a run gets in its directory, by their paths below the folder of the skill. */
+  /** Files that a run receives in its directory, by their paths below the folder of the skill. */
   files: string[];
-  /** What it does not get, each with the reason. */
+  /** Files that a run does not receive, each with the reason. */
   left: string[];
 }
 
-/** Every skill of the transport; also those that cannot be read. */
+/** Lists every skill of the transport, including those that cannot be read. */
 export async function listSkills(context: Context): Promise<SkillInfo[]> {
   await refreshOrNote(context);
   return knownSkills(context);
 }
 
-/** The names of all skills known locally, also of those that cannot be read. */
+/** Returns the names of all skills known locally, including those that cannot be read. */
 export async function namesOfSkills(context: Context): Promise<string[]> {
   return skillNames(context.transport, await tipOf(context));
 }
 
-/** The same skills as known locally, without asking the remote. */
+/** Lists the same skills as known locally, without asking the remote. */
 export async function knownSkills(context: Context): Promise<SkillInfo[]> {
   const { transport } = context;
   const tip = await tipOf(context);
@@ -55,7 +55,7 @@ export async function knownSkills(context: Context): Promise<SkillInfo[]> {
 }
 
 /**
- * One skill with its text.
+ * Returns one skill with its text.
  *
  * @throws CrosstalkError `not_found` for a name that no skill has, `refused` for one that cannot be read
  */
@@ -74,7 +74,11 @@ export async function showSkill(context: Context, name: string): Promise<ShownSk
   return { ...info, body: found.skill.body, files: files.map((file) => file.name).sort(), left };
 }
 
-/** @throws CrosstalkError `not_found` for a name that none of some skills has */
+/**
+ * Returns the skill of a name.
+ *
+ * @throws CrosstalkError `not_found` when none of the skills has this name
+ */
 export function namedSkill(all: readonly SkillInfo[], name: string): SkillInfo {
   const info = all.find((one) => one.name === name);
   if (info === undefined) {

@@ -15,19 +15,19 @@ import { noteUnserved, senderOfAdded } from '../lookup/people.ts';
 import { resolveChannel, resolveFrom } from '../lookup/resolve.ts';
 import { findSubscription } from './list.ts';
 
-/** What a new subscription says, as texts; what is undefined is left out of its file. */
+/** The content of a new subscription, as texts; undefined values are left out of its file. */
 export interface SubscriptionInput {
   name: string;
-  /** What the task says before the payload; it may be empty. */
+  /** The text of the task before the payload; it may be empty. */
   body: string;
   /** Header fields under their names in the file. */
   fields: Readonly<Record<string, string | undefined>>;
-  /** Who gets the answers; whoever adds it if it is not given. */
+  /** The name that receives the answers; by default whoever adds the subscription. */
   from: string | undefined;
   login: string;
 }
 
-/** What was written. */
+/** The file that was written. */
 export interface EditedSubscription {
   name: string;
   path: string;
@@ -37,7 +37,7 @@ export interface EditedSubscription {
 /**
  * Writes a new subscription.
  *
- * @throws CrosstalkError `usage` for values that are none, and for a name that is taken
+ * @throws CrosstalkError `usage` for invalid values, and for a name that is taken
  */
 export async function addSubscription(
   context: Context,
@@ -70,7 +70,7 @@ export async function addSubscription(
 }
 
 /**
- * Pauses a subscription, or lets it go on: one line of its file.
+ * Pauses or resumes a subscription: changes one line of its file.
  *
  * @throws CrosstalkError `not_found`, and `refused` for a file that cannot be read
  */
@@ -94,7 +94,11 @@ export async function enableSubscription(
   return { name, path, delivered };
 }
 
-/** @throws CrosstalkError `not_found` */
+/**
+ * Removes a subscription.
+ *
+ * @throws CrosstalkError `not_found`
+ */
 export async function removeSubscription(
   context: Context,
   { name, login }: { name: string; login: string },
@@ -107,11 +111,14 @@ export async function removeSubscription(
 interface Edit {
   name: string;
   path: string;
-  /** Undefined to remove it. */
+  /** The new text; undefined to remove the file. */
   text?: string;
   login: string;
   author?: string | undefined;
-  /** The object that was read there; null where nothing was. Nobody else's change is overwritten. */
+  /**
+   * The object that was read at the path; null when there was none. A change by somebody else is never
+   * overwritten.
+   */
   was: string | null;
 }
 

@@ -15,30 +15,30 @@ import { refreshOrNote, tipOf, type Context } from '../context.ts';
 import { publish, recordEntry } from '../deliver.ts';
 import { defaultChannelOf } from '../lookup/resolve.ts';
 
-/** Something that has happened. */
+/** An event that has happened. */
 export interface EventInput {
   /** Its name, as subscriptions have it in `source: event:<name>`. */
   source: string;
-  /** At most 1 MiB. */
+  /** The payload; at most 1 MiB. */
   payload: string;
-  /** Whoever publishes the same event of the same source again gives the same id. */
+  /** The id of the event; publishing the same event of the same source again uses the same id. */
   id?: string | undefined;
 }
 
 export type { WebPublishedEvent as PublishedEvent };
 
-/** Characters of an id. */
+/** Maximum characters of an id. */
 const MOST_ID = 200;
-/** The most tasks that one event may give. */
+/** Maximum number of tasks that one event may create. */
 const MOST = 50;
 
 /**
- * Gives the tasks of the subscriptions to an event. With an id, all of them are written with a file that
- * must not be on the tip, so that the same event from two machines is one.
+ * Creates the tasks of the subscriptions to an event. With an id, all of them are written with a file
+ * that must not exist on the tip, so that the same event from two machines counts once.
  *
  * @param options `wait`: false returns as soon as they are durable; `push` has to publish the outbox
  *   entry
- * @throws CrosstalkError `usage`, `held` for a payload that holds a secret, `refused` where nothing can be
+ * @throws CrosstalkError `usage`, `held` for a payload that holds a secret, `refused` when nothing can be
  *   written
  */
 export async function publishEvent(
@@ -106,7 +106,7 @@ function assertEvent({ source, payload, id }: EventInput): void {
     );
 }
 
-/** The subscriptions to an event that can be followed; those that cannot are noted. */
+/** Returns the subscriptions to an event that can be followed; those that cannot are noted. */
 async function wantedBy(
   context: Context,
   tip: string,
@@ -147,7 +147,7 @@ async function taskFor(
   return { task: { subscription: name, channel, relPath }, commit };
 }
 
-/** Those of some tasks that were published: another machine may have been first. */
+/** Returns those of some tasks that were published: another machine may have been first. */
 async function onBus(context: Context, tasks: readonly WebEventTask[]): Promise<WebEventTask[]> {
   const tip = (await context.transport.tip()) ?? '';
   const found = await Promise.all(

@@ -12,7 +12,7 @@ export interface WholeSubscription extends WebSubscription {
   text: string;
 }
 
-/** Every subscription of the transport, by name. */
+/** Lists every subscription of the transport, by name. */
 export async function listSubscriptions(context: Context): Promise<WebSubscription[]> {
   await refreshOrNote(context);
   const { subscriptions, beyond } = await subscriptionsHere(context);
@@ -21,7 +21,7 @@ export async function listSubscriptions(context: Context): Promise<WebSubscripti
   return subscriptions;
 }
 
-/** The same at the newest commit that is known here. */
+/** Lists the same at the newest commit that is known here. */
 export async function subscriptionsHere(context: Context): Promise<WebSubscriptions> {
   const tip = await tipOf(context);
   const { files, beyond } = await new SubscriptionFiles(context.transport).at(tip);
@@ -31,14 +31,22 @@ export async function subscriptionsHere(context: Context): Promise<WebSubscripti
   };
 }
 
-/** @throws CrosstalkError `not_found` */
+/**
+ * Returns a subscription with its file.
+ *
+ * @throws CrosstalkError `not_found`
+ */
 export async function showSubscription(context: Context, name: string): Promise<WholeSubscription> {
   await refreshOrNote(context);
   const file = await findSubscription(context, name);
   return { ...(await shownOf(context, await tipOf(context), file)), text: file.text };
 }
 
-/** @throws CrosstalkError `not_found` */
+/**
+ * Finds the file of a subscription.
+ *
+ * @throws CrosstalkError `not_found`
+ */
 export async function findSubscription(context: Context, name: string): Promise<SubscriptionFile> {
   const { files } = await new SubscriptionFiles(context.transport).at(await tipOf(context));
   return namedFile(files, 'subscription', name);

@@ -35,13 +35,13 @@ export interface Archived extends ArchivePlan {
   tip?: string;
 }
 
-/** The most times that the plan is repeated because the bus has changed meanwhile. */
+/** Maximum number of attempts: the plan is repeated when the bus has changed in the meantime. */
 const MAX_TRIES = 5;
 
 /**
- * Moves old conversations from the bus into a bundle that contains the whole history so far, and
- * begins a new history without them. The bundle is written and verified before the bus is changed,
- * and the bus is changed only if its tip is still the end of the bundle.
+ * Moves old conversations from the bus into a bundle that contains the whole history so far, and starts a
+ * new history without them. The bundle is written and verified before the bus is changed, and the bus is
+ * changed only if its tip is still the end of the bundle.
  *
  * @throws CrosstalkError `usage` for an invalid day or file, `refused` when the remote refuses
  */
@@ -125,7 +125,7 @@ function isOfBus({ path, type }: TreeEntry): boolean {
   return type === 'blob' && /^(message|channel)$/.test(placeOf(path).kind);
 }
 
-/** The files that messages of an archive name and the bus lacks, as they were archived. */
+/** Returns the files that messages of an archive name and the bus lacks, as they were archived. */
 async function attachedTo(
   { transport, reader }: Context,
   messages: readonly TreeEntry[],
@@ -177,7 +177,7 @@ function dayFrom(text: string, now: Date): string {
   return text.replaceAll('-', '/');
 }
 
-/** The path of the bundle: a new file in an existing folder outside the transport. */
+/** Returns the path of the bundle: a new file in an existing folder outside the transport. */
 async function freshFile(context: Context, given: string | undefined): Promise<string> {
   const refuse = (problem: string): never => {
     throw new CrosstalkError('usage', problem);
@@ -204,7 +204,7 @@ async function isFile(path: string): Promise<boolean> {
 /** The number of files read at a time. */
 const CHUNK = 500;
 
-/** Which messages of a bus are archived and which stay. */
+/** A plan of the messages of a bus that are archived and of those that stay. */
 interface ArchivePlan {
   channels: { id: string; name: string; archived: number; waiting: number; kept: number }[];
   archived: number;
@@ -228,7 +228,7 @@ interface Crossing {
 }
 
 /**
- * Plans what is archived and what stays, channel by channel: memory holds the headers of one
+ * Plans which messages are archived and which stay, channel by channel: memory holds the headers of one
  * channel.
  */
 async function planAt(
@@ -281,7 +281,7 @@ async function planAt(
   return { plan: { channels, ...counts, files: files.length }, removed };
 }
 
-/** Those of some attached files that are on the bus, by their paths. */
+/** Returns those of some attached files that are on the bus, by their paths. */
 async function transportFiles(
   { transport }: Context,
   tip: string,
@@ -302,7 +302,7 @@ function crossingsOf(channel: string, located: Located): Crossing[] {
   );
 }
 
-/** The messages at both ends of crossings, and the answers to those they lead to. */
+/** Returns the messages at both ends of crossings, and the answers to those they lead to. */
 async function aroundCrossings(
   crossings: readonly Crossing[],
   read: (channel: string) => Promise<Located[]>,
@@ -323,8 +323,9 @@ async function aroundCrossings(
 }
 
 /**
- * A conversation that leads from one channel into another is archived as a whole as well: while one
- * end of a crossing stays, so does the other. Only channels with crossings are divided again.
+ * Keeps conversations that cross channels together: while one end of a crossing stays, so does the other.
+ * A conversation that leads from one channel into another is therefore archived as a whole as well. Only
+ * channels with crossings are divided again.
  *
  * @param divide divides a channel, and returns which of its messages stay
  */
@@ -356,7 +357,7 @@ async function followCrossings(
 }
 
 /**
- * The messages of a channel in path order, with names relative to it and without bodies. Files that
+ * Reads the messages of a channel in path order, with names relative to it and without bodies. Files that
  * are not messages stay where they are.
  */
 async function headersOf(context: Context, tip: string, channel: string): Promise<Located[]> {

@@ -8,7 +8,7 @@ import type { Context } from '../context.ts';
 
 export type { DeadLetter };
 
-/** All dead letters of this machine, oldest first. */
+/** Lists all dead letters of this machine, oldest first. */
 export function listDeadLetters({ deadLetters }: Context): Promise<DeadLetter[]> {
   return deadLetters.all();
 }
@@ -44,7 +44,7 @@ export async function findDeadLetter({ deadLetters }: Context, id: string): Prom
   return only;
 }
 
-/** The fewest digits of a message's suffix that name it. */
+/** Minimum digits of a message's suffix that identify the message. */
 const LEAST_DIGITS = 4;
 
 function holds({ channel, messages }: DeadLetter, given: string): boolean {
@@ -60,9 +60,9 @@ function holds({ channel, messages }: DeadLetter, given: string): boolean {
 /**
  * Releases dead letters for another round of attempts and wakes the dispatcher.
  *
- * @param id an id, or `all`, which leaves out what was cancelled
+ * @param id an id, or `all`, which leaves out cancelled letters
  * @returns the released letters, and whether a running dispatcher was woken
- * @throws CrosstalkError `usage` for what was cancelled: it would be cancelled again
+ * @throws CrosstalkError `usage` for a cancelled letter: it would be cancelled again
  */
 export async function retryDeadLetters(
   context: Context,
@@ -76,7 +76,8 @@ export async function retryDeadLetters(
       'usage',
       `${only.id} was cancelled, and stays so; send the message again, or forget it with: crosstalk dlq --drop ${only.id}`,
     );
-  // Looked at in the step that releases them: one that was answered meanwhile must not come back.
+  // Checked in the step that releases them: a letter that was answered in the meantime must not come
+  // back.
   const released = await deadLetters.write((items) =>
     letters.flatMap(({ id }) => {
       const letter = items.get(id);

@@ -8,10 +8,10 @@ import type { Context } from '../context.ts';
 import { publish, type Delivered } from '../deliver.ts';
 
 /**
- * Lets held entries go as they are, and publishes them.
+ * Releases held entries without changes, and publishes them.
  *
  * @param id an id, the beginning or end of one, or `all`
- * @returns each with what became of it
+ * @returns each with the result of its delivery
  * @throws CrosstalkError `not_found` or `ambiguous`
  */
 export async function releaseHeldSecrets(
@@ -28,10 +28,11 @@ export async function releaseHeldSecrets(
 }
 
 /**
- * Forgets held entries. Who waits for an answer that is dropped is told that there is none: its delivery
- * becomes a dead letter, which `crosstalk dlq --retry` runs again.
+ * Drops held entries. A sender that waits for a dropped answer is notified that there is none: its
+ * delivery becomes a dead letter, which `crosstalk dlq --retry` runs again.
  *
- * Crash order: the dead letter, under the id of the entry → the entry is removed. Whoever is killed in between drops the entry again, with the same outcome.
+ * Crash order: the dead letter, under the id of the entry → the entry is removed. After a crash in
+ * between, the entry is dropped again, with the same outcome.
  *
  * @throws CrosstalkError `not_found` or `ambiguous`
  */
@@ -69,7 +70,7 @@ async function named({ outbox }: Context, given: string): Promise<HeldEntry[]> {
   return [only];
 }
 
-/** The dead letter of an answer that is dropped; undefined for what settles nothing. */
+/** Returns the dead letter of an answer that is dropped; undefined for an entry that settles nothing. */
 function letterOf({ id, delivery, held }: HeldEntry, now: Date): DeadLetter | undefined {
   if (delivery === undefined) return undefined;
   const at = now.toISOString();

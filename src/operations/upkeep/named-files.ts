@@ -1,7 +1,7 @@
 import type { Split } from '../../protocol/epoch.ts';
 import type { Located } from '../../protocol/message.ts';
 
-/** Which messages of a bus name which attached files: several may name the same. */
+/** The attached files that the messages of a bus name; several messages may name the same file. */
 export class NamedFiles {
   readonly #named: { channel: string; relPath: string; sha256s: string[] }[] = [];
 
@@ -12,7 +12,7 @@ export class NamedFiles {
     }
   }
 
-  /** The files that messages name which have ended, and none that stays. */
+  /** Returns the files that only ended messages name, and no message that stays. */
   onlyIn(splits: ReadonlyMap<string, Split>): string[] {
     const ended = new Map([...splits].map(([id, split]) => [id, new Set(split.ended)]));
     const leaving = new Set<string>();

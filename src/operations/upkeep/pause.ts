@@ -5,14 +5,14 @@ import type { Context } from '../context.ts';
 import { releaseHeld, type HeldAgent } from '../health/held-agents.ts';
 import { resolveFrom } from '../lookup/resolve.ts';
 
-/** Keeps this machine's dispatcher from starting runs until `resume`; current runs continue. */
+/** Prevents this machine's dispatcher from starting runs until `resume`; current runs continue. */
 export async function pause(context: Context, login: string): Promise<Pause> {
   const made = { since: context.now().toISOString(), by: resolveFrom(context, undefined, login) };
   return (await new Pauses(context.paths.root).change((found) => found ?? made)) ?? made;
 }
 
 /**
- * Ends a pause, lets held agent CLIs be tried, and wakes the dispatcher.
+ * Ends a pause, releases held agent CLIs for another attempt, and wakes the dispatcher.
  *
  * @returns the pause that was in force, if any, and the holds that are tried again
  */
@@ -26,9 +26,10 @@ export async function resume(
 }
 
 /**
- * Lets the mail of an actor run that waits for a budget, whatever it costs, and wakes the dispatcher.
+ * Permits runs for the mail of an actor that waits for a budget, whatever they cost, and wakes the
+ * dispatcher.
  *
- * @returns what waited
+ * @returns the mail that waited
  */
 export async function resumeFor(context: Context, actor: string): Promise<BudgetHold[]> {
   const { held } = await new BudgetHolds(context.paths.root).load();

@@ -3,7 +3,7 @@ import { CrosstalkError } from '../../errors.ts';
 import type { Context } from '../context.ts';
 
 /**
- * Tells the running dispatcher to look for news now.
+ * Requests the running dispatcher to look for news now.
  *
  * @throws CrosstalkError `not_found` when none is running on this machine
  */

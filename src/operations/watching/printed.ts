@@ -3,13 +3,14 @@ import type { DeadLetter } from '../../state/dead-letters.ts';
 import { Transcripts } from '../../state/transcripts/transcripts.ts';
 import type { Context } from '../context.ts';
 
-/** The most characters of it, from the end. */
+/** Maximum characters of the output, from its end. */
 const MOST_CHARACTERS = 4000;
 
 /**
- * The end of what the last run of a dead letter printed on stdout, or what its model said, by its transcript.
+ * Returns the end of what the last run of a dead letter printed on stdout, or of what its model said,
+ * from its transcript.
  *
- * @returns undefined where no run of it is on record here
+ * @returns undefined when no run of it is on record here
  */
 export async function printedFor(
   { paths }: Context,

@@ -16,12 +16,12 @@ import { readMessage, type ReadMessage } from '../reading/read.ts';
 import { knownHost } from '../setup/approvals.ts';
 import { isSettled } from '../tracing/facts.ts';
 
-/** What is seen of the runs of this machine. */
+/** An observation of the runs of this machine. */
 export type Seen =
-  /** A run that goes on, or one that has ended and is shown from its beginning. */
+  /** A run in progress, or one that has ended and is shown from its beginning. */
   | { kind: 'run'; run: TranscriptHead; live: boolean }
   | { kind: 'line'; run: TranscriptHead; line: TranscriptLine }
-  /** It ended, and its transcript does not say how: its dispatcher died. */
+  /** The run ended, and its transcript does not say how: its dispatcher died. */
   | { kind: 'cut'; run: TranscriptHead }
   /** Nothing is there yet. */
   | { kind: 'waits'; next: string; dispatcher: boolean };
@@ -29,25 +29,25 @@ export type Seen =
 export interface WatchInput {
   /** An actor, or a message. */
   what?: string;
-  /** Whether to go on with the next runs. */
+  /** Whether to continue with the next runs. */
   follow: boolean;
   signal: AbortSignal;
 }
 
 /** Milliseconds between two looks. */
 const LOOK_MS = 100;
-/** Milliseconds after which a run that has no transcript will have none. */
+/** Milliseconds after which a run that has no transcript will not get one. */
 const BEGUN_MS = 5000;
-/** Looks without news after which it is asked whether a run still goes on. */
+/** Number of looks without news after which to check whether a run is still in progress. */
 const PATIENCE = 5;
 
 /**
- * What the runs of this machine print, as they print it (work.md, "Watching"): those under way, or the
- * next one; it ends with them, unless it follows. It only reads files, so it costs nothing where nobody
- * watches, and shows what was printed also when the dispatcher was killed.
+ * Yields what the runs of this machine print, as they print it (work.md, "Watching"): those in progress,
+ * or the next one; it ends with them, unless it follows. It only reads files, so it costs nothing when
+ * nobody watches, and also shows what was printed after the dispatcher was killed.
  *
- * @throws CrosstalkError `not_found` for what is no actor of this machine and no message, or for a message
- *   of which no run is on record and none will come
+ * @throws CrosstalkError `not_found` when the input is neither an actor of this machine nor a message, or
+ *   for a message of which no run is on record and none will come
  */
 export async function* watch(context: Context, input: WatchInput): AsyncGenerator<Seen> {
   const { signal, follow } = input;
@@ -86,7 +86,7 @@ interface Open {
   id: string;
   reader: TranscriptReader;
   isTold: boolean;
-  /** Looks since the last news. */
+  /** Number of looks since the last news. */
   quiet: number;
   isOver: boolean;
 }
@@ -95,7 +95,7 @@ function opened(transcripts: Transcripts, id: string): Open {
   return { id, reader: transcripts.reader(id), isTold: false, quiet: 0, isOver: false };
 }
 
-/** The runs under way; of a message with none the last run of each actor. */
+/** Returns the runs in progress; for a message without one, the last run of each actor. */
 async function first(
   context: Context,
   transcripts: Transcripts,
@@ -113,7 +113,7 @@ async function first(
     if (under.includes(id)) live.push(id);
     else ended.set(head.actor, id);
   }
-  // A transcript is begun a moment after the record.
+  // A transcript starts a moment after the record.
   const edge = new Date(context.now().getTime() - BEGUN_MS).toISOString();
   const untold = records.filter(({ id, since = '' }) => since < edge && !ids.includes(id)).length;
   if (untold > 0)
@@ -123,7 +123,7 @@ async function first(
   return (live.length > 0 ? live : [...ended.values()]).map((id) => opened(transcripts, id));
 }
 
-/** The runs that have begun since. */
+/** Returns the runs that have started since. */
 async function arrived(
   transcripts: Transcripts,
   { isIt }: Sought,
@@ -142,7 +142,7 @@ async function arrived(
 }
 
 async function* look(context: Context, one: Open): AsyncGenerator<Seen> {
-  // Asked before the look: what is written until it is over is seen by it.
+  // Checked before the look: the look sees everything that is written until the run is over.
   const isAsked = !one.isTold || one.quiet >= PATIENCE;
   const isLive = !isAsked || (await isUnderWay(context, one.id));
   const lines = await one.reader.look();
@@ -162,22 +162,22 @@ async function* look(context: Context, one: Open): AsyncGenerator<Seen> {
   yield { kind: 'cut', run: head };
 }
 
-/** Whose runs are watched. */
+/** The runs that the user wants to watch. */
 interface Sought {
   isIt: (run: TranscriptHead) => boolean;
-  /** Whether it is one message, of which a run that has ended is shown as well. */
+  /** Whether they are the runs of one message, of which a run that has ended is shown as well. */
   isMessage: boolean;
-  /** What is said where there is no run: that one is waited for, or why none will come. */
+  /** The text to show when there is no run: the run that is waited for, or why none will come. */
   waitsFor: { next: string } | { nothing: string };
 }
 
-/** What a message may be named by; everything else is the name of an actor. */
+/** The forms in which a message may be named; everything else is the name of an actor. */
 const MESSAGE = /\/|^[0-9a-fA-F]{4,64}$/;
-/** The most actors that an error names. */
+/** Maximum number of actors that an error names. */
 const MAX_NAMED = 8;
 
 /**
- * What somebody wants to watch: an actor of this machine, a message, or whatever runs.
+ * Determines what the user wants to watch: an actor of this machine, a message, or any run.
  *
  * @param given the actor's name, or the message in any form in which one may be named
  * @throws CrosstalkError `not_found` for a name that is neither
@@ -198,7 +198,7 @@ async function soughtBy(context: Context, given: string | undefined): Promise<So
   return ofMessage(context, message, { alias: host?.alias ?? '', actors });
 }
 
-/** The runs for a message; for an answer those of its writer for what it answers. */
+/** Returns the runs for a message; for an answer, also those of its writer for the messages that it answers. */
 async function ofMessage(
   context: Context,
   { channel: { id }, relPath, message }: ReadMessage,

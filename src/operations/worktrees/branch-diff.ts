@@ -14,7 +14,7 @@ import type { Context } from '../context.ts';
 import { readMessage, type ReadMessage } from '../reading/read.ts';
 import { knownHost } from '../setup/approvals.ts';
 
-/** The most bytes, and the most lines, of a patch on the page. */
+/** Maximum bytes, and maximum lines, of a patch on the page. */
 const MOST = 256 * 1024;
 const MOST_LINES = 4000;
 
@@ -22,12 +22,12 @@ const MOST_LINES = 4000;
 type Found = Patch & { place: string };
 
 /**
- * What the branch of an answer changed, from the repository of this machine or the copy of it. What the
- * answer says of its branch is a claim: only branches of threads are looked at, in the repositories that
- * an operator has approved for its writer, and only commits that are on them.
+ * Returns the changes of the branch of an answer, from the repository of this machine or its copy. What
+ * the answer says about its branch is a claim: only branches of threads are read, in the repositories
+ * that an operator has approved for its writer, and only commits that are on them.
  *
- * @throws CrosstalkError `not_found` where the message tells of no branch, or this machine does not have
- *   it; `resolveMessage`'s
+ * @throws CrosstalkError `not_found` when the message names no branch, or this machine does not have it;
+ *   and as `resolveMessage` does
  */
 export async function branchDiff(context: Context, given: string): Promise<WebBranchDiff> {
   const read = await readMessage(context, given);
@@ -49,7 +49,10 @@ export async function branchDiff(context: Context, given: string): Promise<WebBr
   };
 }
 
-/** Looks in the copies in which the writer works in this channel, and where they were fetched to. */
+/**
+ * Looks in the copies in which the writer works in this channel, and in the repositories into which they
+ * were fetched.
+ */
 async function inCopies(
   { env, paths }: Context,
   { channel, message }: ReadMessage,
@@ -73,7 +76,7 @@ async function inCopies(
   return undefined;
 }
 
-/** Looks in the approved repositories of its writer: a copy may be gone, and its branch is there. */
+/** Looks in the approved repositories of its writer: a copy may be gone while its branch is in the repository. */
 async function inRepositories(
   context: Context,
   { message }: ReadMessage,
@@ -101,7 +104,10 @@ async function inRepositories(
   return undefined;
 }
 
-/** What cannot be looked at does not have the branch. */
+/**
+ * Returns the patch of a commit if it is on the branch. A repository that cannot be read does not have
+ * the branch.
+ */
 async function onBranch(
   env: NodeJS.ProcessEnv,
   parts: Parameters<typeof diffOnBranch>[1],
@@ -119,7 +125,7 @@ async function onBranch(
   }
 }
 
-/** A line in which everything can be seen: nothing in it changes the direction, or hides. */
+/** Returns a line in which everything is visible: nothing in it changes the direction of the text, or hides. */
 function drawn(line: string): string {
   return line.split('\t').map(escapeInvisible).join('\t');
 }

@@ -11,7 +11,7 @@ import { usedDirs, type ListedWorktree } from './list.ts';
 
 /**
  * Finds a copy by `<thread>/<name>`, by its thread or its branch, or by a message: the first one of the
- * thread, or an answer that tells of the branch.
+ * thread, or an answer that names the branch.
  *
  * @throws CrosstalkError `not_found` or `ambiguous`
  */
@@ -54,21 +54,25 @@ async function ofMessage(
   return branch === undefined ? [] : all.filter(({ record }) => record.branch === branch);
 }
 
-/** One copy, with what is in it. */
+/** Returns one copy, with its content. */
 export async function showWorktree(context: Context, given: string): Promise<ListedWorktree> {
   const worktree = await findWorktree(context, given);
   const inUse = (await usedDirs(context)).has(worktree.dir);
   return lookAtWorktree(context.env, worktree, { inUse });
 }
 
-/** What the commits of a copy changed, as a patch. */
+/** The changes by the commits of a copy, as a patch. */
 export interface WorktreeDiff extends ListedWorktree {
   patch: string;
-  /** Whether it is longer than what is shown. */
+  /** Whether the patch is longer than what is shown. */
   cut: boolean;
 }
 
-/** @throws CrosstalkError `not_found`, `ambiguous`, `refused` for a copy that cannot be looked at */
+/**
+ * Returns the changes of a copy.
+ *
+ * @throws CrosstalkError `not_found`, `ambiguous`, `refused` for a copy that cannot be read
+ */
 export async function diffWorktree(context: Context, given: string): Promise<WorktreeDiff> {
   const listed = await showWorktree(context, given);
   const { dir, branch, base, commit, source, problem } = listed;

@@ -4,7 +4,7 @@ import type { Context } from '../context.ts';
 
 export type { ListedWorktree };
 
-/** The copies of this machine, by thread. */
+/** Lists the copies of this machine, by thread. */
 export async function listWorktrees(context: Context): Promise<ListedWorktree[]> {
   const all = await new Worktrees(context.paths.worktrees).all();
   const used = await usedDirs(context);
@@ -14,7 +14,7 @@ export async function listWorktrees(context: Context): Promise<ListedWorktree[]>
   return listed;
 }
 
-/** The working directories of the runs of this machine. */
+/** Returns the working directories of the runs of this machine. */
 export async function usedDirs({ runs }: Context): Promise<Set<string>> {
   const going = (await runs.leftovers()).filter(({ alive }) => alive);
   return new Set(going.flatMap(({ workdir }) => workdir ?? []));

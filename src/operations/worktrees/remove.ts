@@ -8,10 +8,10 @@ import { usedDirs, type ListedWorktree } from './list.ts';
 export { whatIsLost };
 
 /**
- * Removes a copy. What a thread has committed stays on its branch in the repository, where the thread goes
- * on if there is more to do.
+ * Removes a copy. The commits of a thread stay on its branch in the repository, where the thread
+ * continues if there is more to do.
  *
- * @param input `force`: also one with which something would be lost
+ * @param input `force`: also removes a copy with which something would be lost
  * @throws CrosstalkError `not_found`, `ambiguous`, `refused`
  */
 export async function removeWorktree(

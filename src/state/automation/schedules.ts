@@ -1,27 +1,27 @@
 import { Cell } from '../../store/rows.ts';
 import { Seal } from '../../store/seal.ts';
 
-/** What became of an occurrence: sent, or why not. */
+/** The outcome of an occurrence: sent, or the reason why not. */
 export type Occurred = 'sent' | 'missed' | 'unanswered' | 'refused';
 
-/** What a machine remembers of a schedule. Stored under these names; times are ISO 8601 in UTC. */
+/** This machine's record of a schedule. Stored under these names; times are ISO 8601 in UTC. */
 export interface ScheduleRecord {
   /** The text of the file that is in force. */
   text: string;
-  /** Since when that text is on the bus, by the clock of this machine: nothing is due before. */
+  /** First time that text was seen on the bus, by the clock of this machine: nothing is due before. */
   since: string;
-  /** When its file was last written to the bus, by the clock of whoever did that. */
+  /** Time of the last commit of its file, by the clock of the committer. */
   committed: string;
-  /** When this machine took it over. */
+  /** Time when this machine took the schedule over. */
   taken: string;
-  /** The last occurrence that was dealt with, as sent or not. */
+  /** The last occurrence that was handled, sent or not. */
   last?: string;
   outcome?: Occurred;
   /** The last message that was sent, as `<channel id>/<relPath>`. */
   sent?: string;
 }
 
-/** What this machine remembers of the schedules that it fires, in the state directory. */
+/** Records of the schedules that this machine fires, in the state directory. */
 export class ScheduleRecords {
   readonly #records: Cell<Record<string, ScheduleRecord>>;
   readonly #names: Seal;
@@ -32,7 +32,7 @@ export class ScheduleRecords {
     this.#names = new Seal(root, 'occurrence');
   }
 
-  /** By name; where none is known, occurrences are found on the bus again. */
+  /** Loads the records by name; without a record, occurrences are looked up on the bus again. */
   async load(): Promise<Map<string, ScheduleRecord>> {
     return new Map(Object.entries((await this.#records.get()) ?? {}));
   }
@@ -42,8 +42,8 @@ export class ScheduleRecords {
   }
 
   /**
-   * The suffix of the name of an occurrence's message. It is the same whenever and by whatever process of
-   * this machine it is made, also with a state that was restored, and nobody else can take it before.
+   * Returns the suffix for the message of an occurrence. It is the same at any time and for any process
+   * of this machine, also after a restore of its state, and nobody else can use it before.
    *
    * @param due ISO 8601 in UTC
    */

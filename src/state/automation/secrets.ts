@@ -7,14 +7,14 @@ import { isName } from '../../protocol/names.ts';
 import { writeDurably } from '../files.ts';
 
 const FOLDER = 'secrets';
-/** Bytes of a secret: a key of any kind has room. */
+/** Maximum bytes of a secret, enough for a key of any kind. */
 export const MOST_SECRET = 64 * 1024;
-/** What a process that was killed while it wrote has left. */
+/** Pattern of the unfinished file of a process that was killed while writing. */
 const UNFINISHED = /\.\d+\.\d+\.tmp$/;
 
 /**
- * What an operator tells this machine alone: a file of mode 0600 for each, in the state directory. They
- * are on no bus, in no log and on no command line.
+ * Secrets that an operator gives to this machine alone: a file of mode 0600 for each, in the state
+ * directory. They are on no bus, in no log and on no command line.
  */
 export class Secrets {
   readonly #folder: string;
@@ -25,9 +25,10 @@ export class Secrets {
   }
 
   /**
-   * @param name any text; what is no name is no secret
-   * @returns undefined also for what cannot be read, as a folder or a pipe in its place, and for an empty
-   *   file, as a full disk or a copy may leave: whoever is let in by a secret of no characters is anybody
+   * @param name any text; a text that is not a name has no secret
+   * @returns undefined also for a file that cannot be read, such as a folder or a pipe in its place, and
+   *   for an empty file, as a full disk or a copy may leave: a secret of no characters would admit
+   *   anybody
    */
   async get(name: string): Promise<string | undefined> {
     if (!isName(name)) return undefined;
@@ -35,7 +36,7 @@ export class Secrets {
     return file.kind === 'text' && file.text !== '' ? file.text : undefined;
   }
 
-  /** The names among these of which there is no value here. */
+  /** Returns those of some names that have no value here. */
   async missing(names: readonly string[]): Promise<string[]> {
     const missing: string[] = [];
     for (const name of names) if ((await this.get(name)) === undefined) missing.push(name);
@@ -54,7 +55,7 @@ export class Secrets {
     return was;
   }
 
-  /** The names alone, in order. */
+  /** Lists the names, in order. */
   async names(): Promise<string[]> {
     const all = await readdir(this.#folder).catch((error: unknown) => {
       if (hasCode(error, 'ENOENT')) return [];

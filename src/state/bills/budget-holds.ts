@@ -7,31 +7,31 @@ export interface BudgetHold {
   channel: string;
   /** Its relPath. */
   message: string;
-  /** Whether a day's budget is spent, which ends with the day, or that of a thread. */
+  /** Whether the budget of a day, which is renewed with the day, or that of a thread is spent. */
   reason: 'budget' | 'thread_budget';
-  /** Which budget, how much it is, and how much is spent, in words. */
+  /** Text that names the budget, its amount and its spent part. */
   said: string;
   since: string;
-  /** The budgets that were in force, in a form to compare. */
+  /** The budgets that were in force, in a form for comparison. */
   budgets?: string;
-  /** When the mail goes on without anybody's action. */
+  /** Time when the mail continues automatically. */
   until: string;
-  /** The dead letter that is to be retried, if the message has one. */
+  /** The dead letter to be retried, if the message has one. */
   letter?: string;
 }
 
-/** What a machine remembers of spent budgets. */
+/** This machine's record of spent budgets. */
 export interface BudgetRecord {
   held: BudgetHold[];
-  /** By actor and question, when the asker was told. */
+  /** Times when the asker was notified, by actor and question. */
   told: Record<string, string>;
-  /** By actor and message, when an operator let it pass. */
+  /** Times when an operator released a message, by actor and message. */
   passed: Record<string, string>;
 }
 
 const KEPT_MS = 30 * 86_400_000;
 
-/** The mail that waits for budgets, which only the dispatcher writes. */
+/** The mail that waits for budgets; only the dispatcher writes it. */
 export class BudgetHolds {
   readonly #record: Cell<BudgetRecord>;
 
@@ -53,7 +53,7 @@ export class BudgetHolds {
   }
 }
 
-/** Until when an operator lets an actor's mail pass whatever it costs. */
+/** Times until which an operator has released an actor's mail regardless of its cost. */
 export class BudgetPasses {
   readonly #rows: Rows<{ id: string; until: string }>;
 
@@ -62,13 +62,14 @@ export class BudgetPasses {
     this.#rows = new Rows(root, 'budget-pass');
   }
 
-  /** Actor → ISO 8601 UTC. */
+  /** Loads the times (ISO 8601 UTC) by actor. */
   async load(): Promise<Map<string, string>> {
     return new Map((await this.#rows.all()).map(({ id, until }) => [id, until]));
   }
 
   /**
-   * Lets the mail of an actor pass that waits for a budget now, also if the clock was set back since it waits.
+   * Releases the mail of an actor that waits for a budget now, also if the clock was set back since it
+   * waits.
    *
    * @param waiting that mail
    */

@@ -6,27 +6,27 @@ import { addUsage, type UsageSum } from '../../protocol/usage.ts';
 import { writeWhole } from '../files.ts';
 import { linesIn, type Ledger, type LedgerLine } from './ledger.ts';
 
-/** The runs of one day (UTC) that have something in common, together. */
+/** The sum of the runs of one day (UTC) in a group. */
 export interface DaySum extends UsageSum {
   day: string;
   runs: number;
   failed: number;
-  /** Runs whose CLI stated no usage, or ended before it had stated all of it. */
+  /** Number of runs whose CLI reported no usage, or ended before it had reported all of it. */
   unstated: number;
   /** Milliseconds. */
   ms: number;
 }
 
-/** A run, as far as sums are concerned. */
+/** The part of a run that sums need. */
 export type Summed = Omit<LedgerLine, 'id' | 'reason'>;
 
-/** What the runs of a sum have in common: where they were made, their thread, or for what they are counted. */
+/** The common property of the runs in a group: their place, thread, skills, subscription or session kind. */
 export type SumsBy = 'place' | 'thread' | 'skill' | 'subscription' | 'session';
 
 /**
- * The place is the actor, tier, host and channel; the thread is its channel and first message. A run that was told
- * several skills is counted once, for all of them together; one of none has an empty text,
- * and so has one whose tier keeps no sessions.
+ * Functions that return the group of a run. The place is the actor, tier, host and channel; the thread is
+ * its channel and first message. A run with several skills is counted once, for all of them together; the
+ * text is empty for a run without skills, and for one whose tier keeps no sessions.
  */
 const COMMON: Record<SumsBy, (run: Summed) => string[]> = {
   place: ({ actor, tier, host, channel }) => [actor, tier, host, channel],
@@ -36,7 +36,7 @@ const COMMON: Record<SumsBy, (run: Summed) => string[]> = {
   session: ({ session = '' }) => [session],
 };
 
-/** What the files are called in which sums are kept, after their month. */
+/** Names of the files with sums, after their month. */
 const FILES: Record<SumsBy, string> = {
   place: 'sums',
   thread: 'threads',
@@ -45,13 +45,13 @@ const FILES: Record<SumsBy, string> = {
   session: 'kinds',
 };
 
-/** Runs that have the same in common, day by day. */
+/** A group of runs, with a sum for each day. */
 export interface Group {
   common: string[];
   days: DaySum[];
 }
 
-/** Sums that grow run by run. */
+/** Sums that are updated run by run. */
 export class Sums {
   readonly #by: SumsBy;
   readonly #groups: Map<string, Group>;
@@ -68,7 +68,7 @@ export class Sums {
     const group = this.#groups.get(key) ?? { common, days: [] };
     this.#groups.set(key, group);
     const day = run.at.slice(0, 10);
-    // Most runs are of the latest day that there is.
+    // Most runs belong to the latest day.
     let sum = group.days.findLast((one) => one.day === day);
     if (sum === undefined) group.days.push((sum = { day, ...NO_RUNS }));
     const { ended, ms, usage, presumed } = run;
@@ -85,43 +85,46 @@ export class Sums {
   }
 }
 
-/** Names and paths hold no NUL; JSON would take longer than everything else that is done with a run. */
+/**
+ * Returns the key of a group. Names and paths contain no NUL; JSON would take longer than all other work
+ * on a run.
+ */
 function keyOf(common: readonly string[]): string {
   return common.join('\0');
 }
 
 const NO_RUNS = { runs: 0, failed: 0, unstated: 0, ms: 0, input: 0, cached: 0, output: 0 };
 
-/** What is kept of a month: the sums of the first so many bytes of its file. */
+/** The cached sums of a month, for the first bytes of its file. */
 interface Kept {
   bytes: number;
-  /** What these bytes end with, by which another file under the same name is told apart. */
+  /** The last of these bytes, which distinguish this file from another one of the same name. */
   end: string;
   groups: Group[];
 }
 
 const NOTHING: Kept = { bytes: 0, end: '', groups: [] };
-/** So many bytes of lines are read again each time; past it, what is kept is brought up to date. */
+/** Maximum bytes of lines that are read again each time; above it, the cache is updated. */
 const MAX_TAIL = 128 * 1024;
-/** The end of what was summed up holds an id, which no other run has. */
+/** Bytes kept of the end of the summed part, enough to contain the id of a run, which is unique. */
 const END = 1024;
 const NEWLINE = 10;
 
-/** The sums of each month, oldest first. */
+/** Returns the sums of each month, oldest first. */
 export async function sumsOf(ledger: Ledger, by: SumsBy): Promise<Map<string, Group[]>> {
   const sums = new Map<string, Group[]>();
   for (const month of await ledger.months()) sums.set(month, await monthSums(ledger, month, by));
   return sums;
 }
 
-/** The sums of a month. A month has any number of runs, so those that were read are kept as sums. */
+/** Returns the sums of a month. A month has any number of runs, so the sums of those already read are cached. */
 async function monthSums(ledger: Ledger, month: string, by: SumsBy): Promise<Group[]> {
   const path = join(ledger.folder, `${month}.jsonl`);
   const keptPath = join(ledger.folder, `${month}.${FILES[by]}`);
   let kept = await readKept(keptPath);
   let tail = await readFrom(path, kept.bytes - kept.end.length);
   if (tail.subarray(0, kept.end.length).toString('latin1') !== kept.end) {
-    // It was restored, or is another one.
+    // The ledger was restored, or is another one.
     kept = NOTHING;
     tail = await readFrom(path, 0);
   }
@@ -133,13 +136,13 @@ async function monthSums(ledger: Ledger, month: string, by: SumsBy): Promise<Gro
   if (fresh.length > MAX_TAIL) {
     const end = fresh.subarray(-END).toString('latin1');
     const text = keptText({ bytes: kept.bytes + fresh.length, end, groups });
-    // They can be made again at any time, so a disk that does not take them costs nothing else.
+    // The cache can be rebuilt at any time, so a full disk costs nothing else.
     await writeWhole(keptPath, text).catch(() => undefined);
   }
   return groups;
 }
 
-/** The bytes of a file from a position on; none where there is no file, or it ends before. */
+/** Reads the bytes of a file from a position on; none when there is no file, or it ends before. */
 async function readFrom(path: string, position: number): Promise<Buffer> {
   try {
     const file = await open(path);
@@ -156,13 +159,13 @@ async function readFrom(path: string, position: number): Promise<Buffer> {
   }
 }
 
-/** A day of a group in its file, which may hold a hundred thousand of them. */
+/** The stored form of a day's sum, kept short as a file may hold a hundred thousand of them. */
 type StoredDay = [string, number, number, number, number, number, number, number, number?];
 
-/** How sums are written; sums in an older form are made anew. */
+/** Version of the stored form; sums in an older form are rebuilt. */
 const FORM = 'sums 2';
 
-/** What is kept, below a line with its digest, so that what is damaged is found out. */
+/** Formats the cache, below a line with its digest that reveals damage. */
 function keptText({ bytes, end, groups }: Kept): string {
   const rows = groups.map(({ common, days }) => [
     common,
@@ -175,7 +178,7 @@ function keptText({ bytes, end, groups }: Kept): string {
   return `${digestOf(text)}\n${text}`;
 }
 
-/** What is kept in a file; nothing if it is not there, damaged or in another form. */
+/** Reads the cache in a file; an empty one if it is missing, damaged or in another form. */
 async function readKept(path: string): Promise<Kept> {
   const content = await readFile(path, 'utf8').catch(() => '');
   const line = content.indexOf('\n');

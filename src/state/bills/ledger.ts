@@ -9,12 +9,12 @@ import { isRecord, isTime } from '../files.ts';
 import type { SessionKind } from '../../protocol/files/tier-session.ts';
 import type { Handed, Usage } from '../../protocol/usage.ts';
 
-/** How a run ended: `interrupted` when its dispatcher died. */
+/** The end of a run: `interrupted` when its dispatcher died. */
 export type RunEnding = 'answered' | 'silent' | 'failed' | 'stopped' | 'refused' | 'interrupted';
 
-/** One run, as the bill has it (bills.md). Stored and shown under these names. */
+/** One run in the ledger (bills.md). Stored and shown under these names. */
 export interface LedgerLine extends CountedFor {
-  /** When it began, in ISO form, UTC. */
+  /** Start of the run, ISO 8601 UTC. */
   at: string;
   /** The dispatch id, a ULID. */
   id: string;
@@ -27,29 +27,32 @@ export interface LedgerLine extends CountedFor {
   ended: RunEnding;
   /** The code of a failure. */
   reason?: string;
-  /** The known agent CLI whose output was read; of any other command nothing is known. */
+  /** The known agent CLI whose output was read; absent for any other command. */
   agent?: string;
-  /** Whether it went on with a session; absent where its tier keeps none. */
+  /** Whether the run continued a session; absent when its tier keeps none. */
   session?: SessionKind;
   /** Milliseconds. */
   ms: number;
-  /** Absent when its CLI states none. */
+  /** Absent when its CLI reports none. */
   usage?: Usage;
-  /** What it was handed; absent where no budget was in force. */
+  /** The amount reserved for the run; absent when no budget was in force. */
   handed?: Handed;
-  /** Set where it ended before it stated all that it used: it counts as what it was handed, if that is more. */
+  /**
+   * Set when the run ended before it reported all its usage: then it counts as the reserved amount, if
+   * that is more.
+   */
   presumed?: true;
 }
 
 const MONTH = /^(\d{4}-\d{2})\.jsonl$/;
 
 /**
- * Every run of this machine, a file for each month. A run that is made again after a crash was paid
- * twice, and has two lines.
+ * Every run of this machine, a file for each month. A run repeated after a crash was paid twice, and has
+ * two lines.
  */
 export class Ledger {
   readonly folder: string;
-  /** `line`: a run was added, whether or not the disk takes it. */
+  /** `line`: a run was added, whether or not it could be written. */
   readonly events = new Emitter<{ line: [LedgerLine] }>();
   #latest: string | undefined;
   #unwritten: LedgerLine[] = [];
@@ -60,17 +63,21 @@ export class Ledger {
   }
 
   /**
-   * Adds a line. A disk that is full must not hold up an answer, so what it does not take is kept and
+   * Adds a line. A full disk must not delay an answer, so a line that cannot be written is kept and
    * written by the next {@link flush}, or with the next line.
    *
-   * @throws what kept the line from the disk
+   * @throws the error that prevented the write
    */
   add(line: LedgerLine): Promise<void> {
     this.events.emit('line', line);
     return this.#write(line);
   }
 
-  /** Writes what the disk did not take before; @throws what keeps it from the disk. */
+  /**
+   * Writes the lines that could not be written before.
+   *
+   * @throws the error that prevents the write
+   */
   flush(): Promise<void> {
     return this.#unwritten.length === 0 ? this.#writing : this.#write();
   }
@@ -80,7 +87,7 @@ export class Ledger {
       if (line !== undefined) this.#unwritten.push(line);
       await makeFolder(this.folder, 0o700);
       for (let [first] = this.#unwritten; first !== undefined; [first] = this.#unwritten) {
-        // What was cut off before must not spoil this one.
+        // A line that was cut off before must not spoil this one.
         const text = `\n${JSON.stringify(first)}\n`;
         await appendFile(this.#path(await this.#monthFor(first)), text, { mode: 0o600 });
         this.#unwritten.shift();
@@ -91,7 +98,7 @@ export class Ledger {
     return written;
   }
 
-  /** The month of a line; after the clock was set back, the last one of which there are lines. */
+  /** Returns the month of a line; after the clock was set back, the last month that has lines. */
   async #monthFor({ at }: LedgerLine): Promise<string> {
     const month = at.slice(0, 7);
     this.#latest ??= (await this.months()).at(-1) ?? month;
@@ -99,29 +106,29 @@ export class Ledger {
     return this.#latest;
   }
 
-  /** The lines that the disk has not taken. */
+  /** The lines that could not be written yet. */
   get unwritten(): readonly LedgerLine[] {
     return this.#unwritten;
   }
 
-  /** Whether a run that began at this time has its line. */
+  /** Whether a run that started at this time has its line. */
   async has(id: string, at: string): Promise<boolean> {
     for (const month of await this.months())
       if (month >= at.slice(0, 7) && (await this.text(month)).includes(`"id":"${id}"`)) return true;
     return false;
   }
 
-  /** The months of which there are lines, such as `2026-11`, oldest first. */
+  /** Lists the months that have lines, such as `2026-11`, oldest first. */
   async months(): Promise<string[]> {
     const names = await readdir(this.folder).catch((error: unknown) => {
-      // A ledger that cannot be read is not an empty one: a budget would take it for unspent.
+      // A ledger that cannot be read is not an empty one: a budget would count as unspent.
       if (hasCode(error, 'ENOENT')) return [];
       throw error;
     });
     return names.flatMap((name) => MONTH.exec(name)?.[1] ?? []).sort();
   }
 
-  /** The lines of a month, as they are on disk. */
+  /** Reads the lines of a month, as they are on disk. */
   async text(month: string): Promise<string> {
     try {
       return await readFile(this.#path(month), 'utf8');
@@ -132,8 +139,8 @@ export class Ledger {
   }
 
   /**
-   * The lines in the file of a month that are of one day (UTC). A month has many, so only those are
-   * parsed that stand between the first one of the day and the last one.
+   * Returns the lines of one day (UTC) in the file of a month. A month has many, so only those between
+   * the first and the last one of the day are parsed.
    */
   async linesOf(month: string, day: string): Promise<LedgerLine[]> {
     const content = await readFile(this.#path(month));
@@ -150,7 +157,7 @@ export class Ledger {
   }
 }
 
-/** The runs in a text of the ledger; a line that a crash cut off, or that is none of ours, is passed over. */
+/** Parses the runs in a text of the ledger; skips lines that a crash cut off, or that are not ours. */
 export function linesIn(text: string): LedgerLine[] {
   return text.split('\n').flatMap((line) => {
     if (line === '') return [];
@@ -164,7 +171,7 @@ export function linesIn(text: string): LedgerLine[] {
 
 const NAMES = ['id', 'actor', 'host', 'channel', 'tier', 'ended'] as const;
 
-/** Budgets and sums are made of these lines, so one that is damaged must not spoil all the others. */
+/** Validates a line. Budgets and sums are computed from lines, so a damaged one must not spoil all the others. */
 function lineIn(value: unknown): LedgerLine | undefined {
   if (!isRecord(value)) return undefined;
   const { at, ms, thread, usage, handed } = value;
@@ -176,7 +183,7 @@ function lineIn(value: unknown): LedgerLine | undefined {
     typeof thread['channel'] === 'string' &&
     typeof thread['relPath'] === 'string';
   if (!isWhole) return undefined;
-  // The run was made, whatever is left of what it stated.
+  // The run took place, however much of its reported usage is valid.
   const run = { ...value } as unknown as LedgerLine;
   if (usage !== undefined && !isUsage(usage)) delete run.usage;
   if (!isHanded(handed)) delete run.handed;

@@ -7,28 +7,27 @@ import { isRecord, writeSealed } from '../files.ts';
 import { acquire } from '../lock.ts';
 import { Seal } from '../../store/seal.ts';
 
-/** A key by which this machine knows the words of a name (trust.md). */
+/** A key by which this machine verifies the messages of a name (trust.md). */
 export interface Pin {
   name: string;
   /** An OpenSSH public key: its type, and the key in base64. */
   key: string;
-  /** As `ssh-keygen -l` prints it, such as `SHA256:…`. */
+  /** Its fingerprint, as `ssh-keygen -l` prints it, such as `SHA256:…`. */
   fingerprint: string;
-  /** What its owner wrote beside it. */
+  /** The owner's comment on the key. */
   comment: string;
-  /** When it was pinned, as ISO 8601 in UTC. */
+  /** Time of pinning, ISO 8601 in UTC. */
   at: string;
 }
 
-/** Milliseconds another process may take to write its pins. */
+/** Milliseconds to wait for another process that writes its pins. */
 const WAIT_MS = 10_000;
 
 /**
- * The keys that are pinned on this machine, which never come from the transport; none where there is no
- * file.
+ * Reads the keys pinned on this machine, which never come from the transport; none without a file.
  *
- * @throws CrosstalkError `invalid` for a file that cannot be read: whoever could damage it must not
- *   become anybody by that
+ * @throws CrosstalkError `invalid` for a file that cannot be read: damaging it must not be a way to
+ *   impersonate anybody
  */
 export async function loadPins(path: string): Promise<Pin[]> {
   let text: string;
@@ -72,8 +71,8 @@ function broken(path: string, why: string): CrosstalkError {
 /**
  * Changes the pinned keys, one process at a time.
  *
- * @throws CrosstalkError `locked` when another process writes them and does not end, and as
- *   {@link loadPins} does
+ * @throws CrosstalkError `locked` when another process does not finish writing them, and the errors of
+ *   {@link loadPins}
  */
 export async function changePins(
   path: string,

@@ -5,18 +5,18 @@ import { join } from 'node:path';
 import { armored, NAMESPACE, signatureIn } from '../../protocol/signed.ts';
 import { withPipes } from '../../with-pipes.ts';
 
-/** Milliseconds: somebody may have to touch a security key, or to agree in the agent. */
+/** Milliseconds for signing: somebody may have to touch a security key, or to confirm in the agent. */
 const SIGN_LIMIT_MS = 60_000;
 const LIMIT_MS = 10_000;
-/** The most bytes of output that are kept. */
+/** Maximum characters of output that are kept. */
 const MAX_OUTPUT = 64 * 1024;
 
-/** What a call of `ssh-keygen` came to; `missing` where there is no such program. */
+/** The outcome of a call of `ssh-keygen`; `missing` when there is no such program. */
 type Ended = { code: number | null; stdout: string; stderr: string } | 'missing' | 'late';
 
 /**
  * Runs `ssh-keygen`, which does all of the cryptography. It has no terminal: it would ask for a
- * passphrase behind the screen of a chat, or where nobody sees it.
+ * passphrase behind the screen of a chat, or where nobody sees the question.
  */
 function run(
   args: readonly string[],
@@ -56,17 +56,17 @@ function endGroup(pid: number | undefined): void {
   try {
     if (pid !== undefined) process.kill(-pid, 'SIGKILL');
   } catch {
-    // It ended on its own in the meantime.
+    // The process ended on its own in the meantime.
   }
 }
 
-/** Something that was done, or why it was not, in words that follow a colon. */
+/** The value of an operation, or the reason why it failed, as text that follows a colon. */
 export type Attempt<T> = { ok: true; value: T } | { ok: false; why: string };
 
 const MISSING = 'there is no ssh-keygen on the PATH; install OpenSSH';
 
 /**
- * Signs a text with the key in a file: a private one, or a public one whose private key an agent has.
+ * Signs a text with the key in a file: a private one, or a public one whose private key is in an agent.
  *
  * @returns the signature in base64
  */
@@ -85,7 +85,7 @@ export async function sign(
     : { ok: true, value };
 }
 
-/** Whether a signature over a text was made by a public key; an error where nobody can say. */
+/** Verifies that a signature over a text was made by a public key; fails when that cannot be determined. */
 export async function verify(
   { payload, sig, key, name }: { payload: string; sig: string; key: string; name: string },
   env: NodeJS.ProcessEnv,
@@ -97,7 +97,7 @@ export async function verify(
     await writeFile(signature, armored(sig), { mode: 0o600 });
     const args = ['-Y', 'verify', '-f', allowed, '-I', name, '-n', NAMESPACE, '-s', signature];
     const ended = await run(args, payload, { env });
-    // A signature that is none, or is another's, ends it with 255.
+    // An invalid signature, or one of another key, ends it with 255.
     if (typeof ended === 'object' && ended.code !== null)
       return { ok: true, value: ended.code === 0 };
     const said = outcome(ended, LIMIT_MS);
@@ -107,14 +107,14 @@ export async function verify(
   }
 }
 
-/** A line of an `allowed_signers` file, by which a name's signatures are verified. */
+/** Formats a line of an `allowed_signers` file, by which a name's signatures are verified. */
 function allowedSigner(name: string, key: string): string {
   return `${name} namespaces="${NAMESPACE}" ${key}\n`;
 }
 
 const FINGERPRINT = /^\d+ (SHA256:[A-Za-z0-9+/]{43}) /;
 
-/** The fingerprint of a public key, as `ssh-keygen -l` prints it. */
+/** Returns the fingerprint of a public key, as `ssh-keygen -l` prints it. */
 export async function fingerprint(key: string, env: NodeJS.ProcessEnv): Promise<Attempt<string>> {
   const said = outcome(await run(['-l', '-E', 'sha256', '-f', '-'], `${key}\n`, { env }), LIMIT_MS);
   if (!said.ok) return said;
@@ -134,7 +134,7 @@ export async function makeKey(
   return outcome(await run(args, '', { env }), LIMIT_MS);
 }
 
-/** The public key of a private key in a file. */
+/** Returns the public key of a private key in a file. */
 export async function publicKeyOf(file: string, env: NodeJS.ProcessEnv): Promise<Attempt<string>> {
   return outcome(await run(['-y', '-P', '', '-f', file], '', { env }), LIMIT_MS);
 }

@@ -1,22 +1,22 @@
 import { Lines } from '../../store/lines.ts';
 import { Seal } from '../../store/seal.ts';
 
-/** The verdicts that are remembered. */
+/** Maximum number of verdicts that are remembered. */
 const MOST = 80_000;
 
-/** A file at its place, and the key by which it says it was signed. */
+/** A file at its place, and the key by which it claims to be signed. */
 export interface Question {
-  /** Where it is, with the identity of its transport. */
+  /** Its path, with the identity of its transport. */
   place: string;
-  /** Of git. */
+  /** The object id in git. */
   oid: string;
   /** The public key, in base64. */
   key: string;
 }
 
 /**
- * What `ssh-keygen` has said of files, so that it is asked once. An object's id stands for its bytes,
- * so a verdict holds as long as the file exists, whoever is pinned by then.
+ * The results of `ssh-keygen` for files, so that each is verified once. An object's id stands for its
+ * bytes, so a verdict holds as long as the file exists, whoever is pinned by then.
  */
 export class Verdicts {
   readonly #lines: Lines<{ of: string }>;
@@ -34,7 +34,7 @@ export class Verdicts {
     return [true, false].find((good) => known.has(this.#nameOf({ ...question, good })));
   }
 
-  /** Keeps verdicts; where the disk does not take them, they are found again. */
+  /** Stores verdicts; if they cannot be written, they are computed again later. */
   async add(found: readonly (Question & { good: boolean })[]): Promise<void> {
     const named = found.map((one) => ({ of: this.#nameOf(one) }));
     const known = await (this.#known ??= this.#load());
@@ -47,7 +47,7 @@ export class Verdicts {
     return new Set(lines.map(({ of }) => of));
   }
 
-  /** The name of a verdict: nobody without the key makes one. */
+  /** Returns the name of a verdict, which nobody can make without the key. */
   #nameOf({ place, oid, key, good }: Question & { good: boolean }): string {
     return this.#seal.name(place, oid, key, String(good));
   }

@@ -12,12 +12,12 @@ import type { Gate } from '../gates.ts';
 import type { Outbox, OutboxEntry } from '../outbox.ts';
 import type { Settled } from '../settled.ts';
 
-/** Bytes of an outcome: several answers of 1 MiB, of which each byte takes six in JSON. */
+/** Maximum bytes of an outcome: several answers of 1 MiB, in which each byte takes six in JSON. */
 const MOST = 256 * 1024 * 1024;
 
 /**
- * Where an outcome goes that the state does not take, in this order: the state directory, of which only the database
- * may refuse it, the runtime directory, the temporary folder.
+ * Returns the folders for an outcome that the database does not accept, in this order: the state
+ * directory, since the database alone may refuse it, the runtime directory, the temporary folder.
  */
 function placesFor(root: string, environment: NodeJS.ProcessEnv): string[] {
   const { XDG_RUNTIME_DIR: runtime = '', TMPDIR: temporary = '' } = environment;
@@ -27,8 +27,8 @@ function placesFor(root: string, environment: NodeJS.ProcessEnv): string[] {
 }
 
 /**
- * Outcomes that could not be put on record until their dispatcher had to end, by the dispatch id of their run. They
- * are sealed as rows are: one counts because this machine wrote it, wherever it lies.
+ * Outcomes that could not be recorded before their dispatcher had to end, by the dispatch id of their
+ * run. They are sealed like rows: one is valid because this machine wrote it, in whatever folder.
  */
 export class KeptOutcomes {
   readonly #folders: string[];
@@ -40,7 +40,7 @@ export class KeptOutcomes {
     this.#seal = new Seal(root, 'outcome');
   }
 
-  /** Writes an outcome to the first place that takes it, durably; undefined where none does. */
+  /** Writes an outcome durably to the first folder that accepts it; undefined when none does. */
   async keep(id: string, outcome: Outcome): Promise<string | undefined> {
     for (const folder of this.#folders) {
       const path = fileOf(folder, id);
@@ -49,7 +49,7 @@ export class KeptOutcomes {
         await writeSealed(path, outcome, this.#seal, id);
         return path;
       } catch {
-        // The next one may take it.
+        // The next one may accept it.
       }
     }
     return undefined;
@@ -75,15 +75,15 @@ function fileOf(folder: string, id: string): string {
   return join(folder, `${id}.json`);
 }
 
-/** What is put on record first of a run that has come to its end: from then on it is not made again. */
+/** The first record of a run that has ended: from then on it is not repeated. */
 export type Outcome =
   | { answer: OutboxEntry }
   | { plan: Gate }
   | { failure: DeadLetter[] }
-  /** `letter` is the id of the dead letter of which it was a retry. */
+  /** `letter` is the id of the dead letter that it was a retry of. */
   | { silence: { actor: string; channel: string; messages: string[] }; letter?: string };
 
-/** Puts an outcome on record; to do it again changes nothing. */
+/** Records an outcome; repeating this changes nothing. */
 export async function putOutcome(
   {
     outbox,

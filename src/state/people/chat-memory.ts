@@ -1,6 +1,6 @@
 import { isRecord, readJson, writeWhole } from '../files.ts';
 
-/** What a chat stores from one session to the next. */
+/** State that a chat keeps from one session to the next. */
 export interface ChatMemory {
   /** The sent texts, the oldest first. */
   history: string[];
@@ -12,7 +12,7 @@ export interface ChatMemory {
 
 const MAX_HISTORY = 500;
 
-/** Reads the file; what cannot be read counts as empty. */
+/** Reads the file; a file that cannot be read counts as empty. */
 export async function loadChatMemory(path: string): Promise<ChatMemory> {
   const { value } = (await readJson(path)) ?? {};
   if (!isRecord(value)) return { history: [], drafts: {}, seen: {} };

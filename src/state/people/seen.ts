@@ -1,13 +1,13 @@
 import { messageKey, type MessageRef } from '../../protocol/message-ref.ts';
 import { isRecord, readJson, writeWhole } from '../files.ts';
 
-/** The most messages on record for one person; beyond them the oldest half is folded into marks. */
+/** Maximum number of messages on record for one person; above it the oldest half is merged into marks. */
 const MOST_SEEN = 2000;
 
-/** By id of a channel: everything there up to this relPath counts as seen. */
+/** Map from the id of a channel to the relPath up to which everything counts as seen. */
 type Marks = Map<string, string>;
 
-/** What one person has seen. */
+/** The messages that one person has seen. */
 interface SeenBy {
   marks: Marks;
   /** Keys of messages, oldest first. */
@@ -15,9 +15,9 @@ interface SeenBy {
 }
 
 /**
- * What was seen on this machine, a row for each person and message: shown whole, or marked. Of what was on the
- * bus when the record was begun, whatever is older than a person's last word there counts as seen by them. It
- * tells nobody else anything.
+ * The record of the messages seen on this machine, for each person: shown whole, or marked. Of the
+ * messages that were on the bus when the record was started, those older than a person's last message
+ * there count as seen by them. The record is never sent to anybody.
  */
 export class Seen {
   readonly #path: string;
@@ -33,7 +33,7 @@ export class Seen {
   /**
    * Reads the record.
    *
-   * @returns undefined for one that is not there, or cannot be read
+   * @returns undefined for a record that is missing, or cannot be read
    */
   static async load(path: string): Promise<Seen | undefined> {
     const { value } = (await readJson(path)) ?? {};
@@ -46,17 +46,21 @@ export class Seen {
     return new Seen(path, marksIn(value['begun']), new Map(people));
   }
 
-  /** A record that begins now. @param begun the newest relPath of each channel */
+  /**
+   * Starts a record.
+   *
+   * @param begun the newest relPath of each channel
+   */
   static begin(path: string, begun: Marks): Seen {
     return new Seen(path, begun, new Map());
   }
 
-  /** The mark of a channel for a person; empty where there is none. */
+  /** Returns the mark of a channel for a person; empty without one. */
   markOf(name: string, channel: string): string {
     return this.#people.get(name)?.marks.get(channel) ?? '';
   }
 
-  /** The newest message of a channel when the record was begun; empty for a channel that is newer. */
+  /** Returns the newest message of a channel when the record was started; empty for a newer channel. */
   begunAt(channel: string): string {
     return this.#begun.get(channel) ?? '';
   }
@@ -102,7 +106,7 @@ function fromEntries(entries: readonly unknown[][]): Record<string, unknown> {
   return Object.fromEntries(entries as [string, unknown][]);
 }
 
-/** The relPath in the key of a message. */
+/** Returns the relPath in the key of a message. */
 function pathIn(key: string): string {
   return key.slice(key.indexOf('/') + 1);
 }

@@ -2,10 +2,10 @@ import { constants } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
 
 /**
- * Opens a folder below another one, on Linux, where a run may have put a symlink in the place of any folder on
- * the way: then there is none.
+ * Opens a folder below another one, on Linux, where a run may have put a symlink in the place of any
+ * folder on the way: then the result is undefined.
  *
- * @param folder not reachable by a run itself
+ * @param folder a folder that a run itself cannot reach
  */
 export async function folderBelow(
   folder: string,
@@ -20,12 +20,12 @@ export async function folderBelow(
   return handle;
 }
 
-/** As {@link folderBelow}, in a folder that is open. */
+/** Opens a folder in an open folder, like {@link folderBelow}. */
 export function folderIn(above: FileHandle, name: string): Promise<FileHandle | undefined> {
   return directory(`${pathOf(above)}/${name}`);
 }
 
-/** A path that leads to what is open, wherever it has been moved to. */
+/** Returns a path to an open file or folder, wherever it has been moved to. */
 export function pathOf({ fd }: FileHandle): string {
   return `/proc/self/fd/${String(fd)}`;
 }

@@ -1,19 +1,19 @@
 import { readFile, stat, statfs } from 'node:fs/promises';
 
 /**
- * What a folder lies on: `kept`, a file system whose locks the kernel itself keeps for all of its processes;
+ * The file system of a folder: `kept`, one whose locks the kernel itself keeps for all of its processes;
  * `shared`, one that other machines may use at the same time; `unknown`, any other.
  */
 export type FileSystem = { kind: 'kept' | 'unknown' } | { kind: 'shared'; name: string };
 
-/** What Linux says of a folder, and of what is mounted. */
+/** The source of Linux's data on a folder and on the mounts. */
 interface Said {
   type: (folder: string) => Promise<number>;
   device: (folder: string) => Promise<number>;
   mounts: () => Promise<string>;
 }
 
-/** File systems by the numbers of statfs(2): ext2 to ext4, overlay, tmpfs, XFS, Btrfs, ZFS, F2FS. */
+/** Local file systems by the numbers of statfs(2): ext2 to ext4, overlay, tmpfs, XFS, Btrfs, ZFS, F2FS. */
 const KEPT = new Set([
   0xef53, 0x794c7630, 0x01021994, 0x58465342, 0x9123683e, 0x2fc12fc1, 0xf2f52010,
 ]);
@@ -29,7 +29,7 @@ const SHARED: Readonly<Record<number, string>> = {
   0x6b414653: 'AFS',
   0x786f4256: 'a shared folder of VirtualBox',
 };
-/** The number of all that a program serves; the table of mounts tells them apart. */
+/** The number of all file systems served by a program; the table of mounts distinguishes them. */
 const FUSE = 0x65735546;
 const SHARED_FUSE =
   /^(?:virtiofs|fuse\.(?:ceph|gcsfuse|glusterfs|grpcfuse|juicefs|osxfs|rclone|s3fs|sshfs|vmhgfs-fuse))$/;
@@ -40,7 +40,7 @@ const SYSTEM: Said = {
   mounts: () => readFile('/proc/self/mountinfo', 'utf8'),
 };
 
-/** What a folder lies on, as far as its locks are concerned. Only Linux has numbers that can be relied on. */
+/** Determines the file system of a folder, as far as its locks depend on it. Only Linux has reliable numbers. */
 export async function fileSystemAt(folder: string, said = SYSTEM): Promise<FileSystem> {
   if (process.platform !== 'linux') return { kind: 'unknown' };
   try {
@@ -54,7 +54,7 @@ export async function fileSystemAt(folder: string, said = SYSTEM): Promise<FileS
   }
 }
 
-/** The type of what is mounted from a device, from the lines of /proc/self/mountinfo. */
+/** Returns the type of the mount of a device, from the lines of /proc/self/mountinfo. */
 function mountedAs(mounts: string, device: number): string {
   const major = (device >>> 8) & 0xfff;
   const minor = (device & 0xff) | ((device >>> 12) & 0xfff00);

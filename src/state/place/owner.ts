@@ -5,21 +5,21 @@ import { CrosstalkError } from '../../errors.ts';
 import { foreignContent, type Foreign, type StateNames } from './private.ts';
 
 /**
- * Whose the places of the state are. What is approved in a state directory runs as this user, and
- * whoever owns the folder around it can put another one in its place (trust.md §5). So the directory has to
- * be this user's, and the folder this user's or root's.
+ * The owners of the places of the state. An approval in a state directory makes commands run as this
+ * user, and whoever owns the folder around it can put another one in its place (trust.md §5). So the
+ * directory has to be this user's, and the folder this user's or root's.
  */
 
-/** The variable by which another place can be named. */
+/** The variable that can name another place. */
 type Variable = 'CROSSTALK_STATE_DIR' | 'XDG_STATE_HOME';
 
 const ROOT = 0;
 
 /**
- * Checks a state directory, and the folder that it is in. What is not there yet passes: it will be made by
- * this user. Nothing is checked where the system has no users.
+ * Checks a state directory, and the folder that contains it. A missing one passes: it will be made by
+ * this user. Nothing is checked when the system has no users.
  *
- * @throws CrosstalkError `refused` where one of them belongs to another user
+ * @throws CrosstalkError `refused` when one of them belongs to another user
  */
 export function assertOwnState(root: string, variable: Variable): void {
   const found = foreignOwner(root, 'own') ?? foreignOwner(dirname(root), 'root');
@@ -27,10 +27,10 @@ export function assertOwnState(root: string, variable: Variable): void {
 }
 
 /**
- * Checks the folder of all transports' state, which holds what is known of each clone, and the folder that it
- * is in.
+ * Checks the folder of all transports' state, which holds the record of each clone, and the folder that
+ * contains it.
  *
- * @throws CrosstalkError `refused` where one of them belongs to another user
+ * @throws CrosstalkError `refused` when one of them belongs to another user
  */
 export function assertOwnHome(home: string): void {
   const found = foreignOwner(home, 'root') ?? foreignOwner(dirname(home), 'root');
@@ -39,9 +39,10 @@ export function assertOwnHome(home: string): void {
 }
 
 /**
- * Checks what is in a state directory that others may write to: what is approved there runs as this user.
+ * Checks the content of a state directory that others may write to, since an approval there makes
+ * commands run as this user.
  *
- * @throws CrosstalkError `refused` where another user has put something of ours there
+ * @throws CrosstalkError `refused` when another user has put something of ours there
  */
 export async function assertOwnContent(
   root: string,
@@ -53,9 +54,9 @@ export async function assertOwnContent(
 }
 
 /**
- * The other user who owns a place or, where it is a symlink, what it leads to.
+ * Returns the other user who owns a place or, for a symlink, its target.
  *
- * @param allow `root` where it may be root's as well
+ * @param allow `root` when it may be root's as well
  * @returns undefined too when there is nothing
  */
 function foreignOwner(path: string, allow: 'own' | 'root'): Foreign | undefined {
@@ -65,7 +66,7 @@ function foreignOwner(path: string, allow: 'own' | 'root'): Foreign | undefined 
     uid !== self && !(isRootFine && uid === ROOT);
   const there = atPath(path, { follow: false });
   if (there === undefined) return undefined;
-  // What a symlink of root's leads to is root's decision.
+  // The target of root's symlink is root's decision.
   if (isForeign(there, allow === 'root' || there.isSymbolicLink())) return { path, uid: there.uid };
   const target = atPath(path, { follow: true });
   return target !== undefined && isForeign(target, allow === 'root')

@@ -4,25 +4,25 @@ import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { atPath } from '../../at-path.ts';
 
-/** Rights of the group and of others. */
+/** Permissions of the group and of others. */
 const OTHERS = 0o077;
 const OTHERS_WRITE = 0o022;
 
-/** This process's user; undefined where the system has none. */
+/** Returns this process's user; undefined when the system has none. */
 function self(): number | undefined {
   return process.getuid?.();
 }
 
-/** Whether a file is this user's. */
+/** Whether a file belongs to this user. */
 export function isOwn(found: Pick<Stats, 'uid'>): boolean {
   return found.uid === (self() ?? found.uid);
 }
 
 /**
- * Why somebody else may control a folder or socket (trust.md §5); undefined when nobody else can. A
- * symlink is not followed: whoever made it decides where it leads.
+ * Returns the reason why somebody else may control a folder or socket (trust.md §5); undefined when
+ * nobody else can. A symlink is not followed: whoever made it decides its target.
  *
- * @param allow `read` where others may look into it
+ * @param allow `read` when others may read its content
  * @returns undefined too when there is nothing at `path`
  */
 export function foreignHand(
@@ -40,25 +40,23 @@ export function foreignHand(
     : `${path} is open to other users (mode ${(found.mode & 0o777).toString(8)})`;
 }
 
-/** What a state directory holds. */
+/** The names in a state directory. */
 export interface StateNames {
-  /** Names of its files; what is written beside them begins with such a name and a dot or a dash. */
+  /** Names of its files; a file next to one of them has its name, followed by a dot or a dash, at its start. */
   files: readonly string[];
-  /** Folders that hold nothing but files of ours. */
+  /** Folders that contain only our files. */
   full: readonly string[];
-  /** Folders that hold also what others made. */
+  /** Folders that also contain what others made. */
   shared: readonly string[];
 }
 
-/**
- * Folders that are everybody's, or hold other things as well, whatever CROSSTALK_STATE_DIR says.
- */
+/** Folders that belong to everybody, or contain other things as well, even if CROSSTALK_STATE_DIR names them. */
 const COMMON = new Set(['/', '/tmp', '/var/tmp', '/dev/shm', '/run', tmpdir(), homedir()]);
 
 /**
- * Takes the rights of other users away from a state directory that was made with such rights, by
- * hand or by an older version: from what is in it, and from the folder itself unless it holds other
- * things than ours. What belongs to somebody else stays as it is.
+ * Removes the permissions of other users from a state directory that was made with such permissions, by
+ * hand or by an older version: from its content, and from the folder itself unless it contains other
+ * things than ours. Files of another owner stay as they are.
  */
 export async function tighten(root: string, names: StateNames): Promise<void> {
   const found = await lstat(root).catch(() => undefined);
@@ -75,7 +73,7 @@ export async function tighten(root: string, names: StateNames): Promise<void> {
   if (!isOthersToo) await close(root);
 }
 
-/** Something that is another user's. */
+/** A path that belongs to another user. */
 export interface Foreign {
   path: string;
   uid: number;
@@ -84,9 +82,9 @@ export interface Foreign {
 const ROOT = 0;
 
 /**
- * What another user may have put into a state directory while that was open to others, under whatever name. What
- * a user who may become anybody has made there counts as ours. A socket is left to whoever speaks to it; see
- * {@link foreignHand}.
+ * Finds a file that another user may have put into a state directory while that was open to others, under
+ * any name. Root's files count as ours, since root may become anybody. Sockets are checked when they are
+ * used; see {@link foreignHand}.
  *
  * @param shared names of folders whose content is not ours alone
  */
@@ -111,16 +109,16 @@ async function foreignAt(path: string): Promise<Foreign | undefined> {
   return { path, uid: found.uid };
 }
 
-/** Whether a folder may be written to by others; a symlink is not followed. */
+/** Whether others may write to a folder; a symlink is not followed. */
 async function mayOthersWrite(folder: string): Promise<boolean> {
   const found = await lstat(folder).catch(() => undefined);
   return found?.isDirectory() === true && (found.mode & OTHERS_WRITE) !== 0;
 }
 
-/** What a process holds while it does something alone. */
+/** Names of lock files. */
 const LOCK = /^[a-z]+\.(?:lock|guard)(?:\.|$)/;
 
-/** Whether a name in a state directory is one of ours: with anything else in it, the folder is not ours alone. */
+/** Whether a name in a state directory is one of ours: with any other one in it, the folder is not ours alone. */
 function isOneOf(name: string, { files, full, shared }: StateNames): boolean {
   if (LOCK.test(name) || full.includes(name) || shared.includes(name)) return true;
   return files.some(
@@ -130,7 +128,7 @@ function isOneOf(name: string, { files, full, shared }: StateNames): boolean {
   );
 }
 
-/** Takes the rights of others away from all that is in a folder; no symlink is followed. */
+/** Removes the permissions of others from everything in a folder; no symlink is followed. */
 async function closeAll(folder: string): Promise<void> {
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
   for (const entry of entries) {
@@ -140,13 +138,13 @@ async function closeAll(folder: string): Promise<void> {
   }
 }
 
-/** Takes the rights of others away from a file or folder of ours. */
+/** Removes the permissions of others from a file or folder of ours. */
 async function close(path: string): Promise<void> {
   const mode = await openMode(path);
   if (mode !== undefined) await chmod(path, mode & 0o777 & ~OTHERS).catch(() => undefined);
 }
 
-/** The mode of a file or folder of ours that others have rights to. */
+/** Returns the mode of a file or folder of ours that others have permissions for. */
 async function openMode(path: string): Promise<number | undefined> {
   const found = await lstat(path).catch(() => undefined);
   if (found === undefined || found.isSymbolicLink() || !isOwn(found)) return undefined;

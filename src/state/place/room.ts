@@ -1,15 +1,15 @@
 import { statfs } from 'node:fs/promises';
 import { lackOf } from '../../store/store.ts';
 
-/** The bytes that a run needs: an answer of 1 MiB, escaped as JSON, and what else is written meanwhile. */
+/** Bytes that a run needs: an answer of 1 MiB, escaped as JSON, and everything else written in the meantime. */
 export const ROOM_OF_RUN = 8 * 1024 * 1024;
 
-/** How much room a disk has: none, no inode for another file, less than a run needs, or enough. */
+/** The free space of a disk: none, no inode for another file, less than a run needs, or enough. */
 export type Room = 'none' | 'no_inodes' | 'little' | 'enough';
 
 /**
- * How much room the disk of a folder has. Nothing is written to find out: whoever watches the folder would
- * be called each time.
+ * Determines the free space of a folder's disk. Nothing is written for this, as that would trigger every
+ * watcher of the folder.
  */
 export async function roomAt(folder: string): Promise<Room> {
   const found = await statfs(folder).catch(() => undefined);

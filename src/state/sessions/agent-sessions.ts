@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Usage } from '../../protocol/usage.ts';
 import { Rows } from '../../store/rows.ts';
 
-/** For whom a session is: no two actors and no two threads ever share one. */
+/** The owner of a session: no two actors and no two threads ever share one. */
 export interface SessionOwner {
   actor: string;
   /** The id of the channel of the thread's first message. */
@@ -11,41 +11,44 @@ export interface SessionOwner {
   root: string;
 }
 
-/** A session of an agent CLI, which the next run of an actor in a thread can go on with. */
+/** A session of an agent CLI, which the next run of an actor in a thread can continue. */
 export interface AgentSession extends SessionOwner {
-  /** By which CLI, and the id that it has there. */
+  /** The CLI, and the id of the session there. */
   agent: string;
   session: string;
   tier: string;
-  /** A digest of what a run depends on; another one ends the session. */
+  /** A digest of everything that a run depends on; a different one ends the session. */
   made: string;
-  /** How many runs it has had. */
+  /** Number of its runs. */
   turns: number;
   /** The messages that it was shown or has written, each as `<channel id>/<relPath>`. */
   known: string[];
-  /** The last message that it was given, as one of these. */
+  /** The last message that it received, as one of these. */
   last: string;
-  /** Digests of what else it was told, by what that is. */
+  /** Digests of its other inputs, by their kind. */
   told: Record<string, string>;
-  /** What all of its runs used, if its CLI states only that. */
+  /** Total usage of its runs, if its CLI reports only that. */
   total?: Usage;
-  /** How full its context is, in tokens, if it says that. */
+  /** Use of its context, in tokens, if it reports that. */
   context?: { used: number; size: number };
-  /** When its last run ended, ISO 8601 UTC. */
+  /** End of its last run, ISO 8601 UTC. */
   used: string;
-  /** The run that is under way in it, or in which a dispatcher died: what it knows by now is not known. */
+  /**
+   * The run that is active in it, or during which a dispatcher died: the present knowledge of the session
+   * is unknown then.
+   */
   under?: string;
 }
 
 type Stored = AgentSession & { id: string };
 
 /**
- * The sessions of agent CLIs (warm.md). Their ids come from here alone. A session
- * is one run's at a time.
+ * The sessions of agent CLIs (warm.md). Their ids come only from here. A session belongs to one run at a
+ * time.
  *
- * Crash order: before a run goes on with a session, the record says so (`under`); once the outcome of the run
- * is on disk, the record says what the session knows now. A record that still names a run is that of a
- * dispatcher that died meanwhile, and its session is never gone on with.
+ * Crash order: before a run continues a session, the record names the run (`under`); once the outcome of
+ * the run is on disk, the record lists what the session knows now. A record that still names a run
+ * belongs to a dispatcher that died in between, and its session is never continued.
  */
 export class AgentSessions {
   readonly #records: Rows<Stored>;
@@ -56,7 +59,7 @@ export class AgentSessions {
     this.#records = new Rows(root, 'agent-session');
   }
 
-  /** Takes the place of an owner until {@link leave}; false while a run of it is under way. */
+  /** Claims an owner's session until {@link leave}; false while a run of it is active. */
   claim(owner: SessionOwner): boolean {
     const id = idOf(owner);
     if (this.#busy.has(id)) return false;
@@ -68,7 +71,7 @@ export class AgentSessions {
     this.#busy.delete(idOf(owner));
   }
 
-  /** The session of an owner, if there is one that can be gone on with. */
+  /** Returns the session of an owner, if there is one that can be continued. */
   async of(owner: SessionOwner): Promise<AgentSession | undefined> {
     const found = await this.#records.get(idOf(owner));
     if (found === undefined || found.under !== undefined) return undefined;
@@ -77,7 +80,7 @@ export class AgentSessions {
     return isIts ? found : undefined;
   }
 
-  /** Writes down a session as it is now. */
+  /** Stores the present state of a session. */
   async put(session: AgentSession): Promise<void> {
     await this.#records.put({ ...session, id: idOf(session) });
   }
@@ -87,12 +90,12 @@ export class AgentSessions {
     await this.#records.remove(idOf(owner));
   }
 
-  /** All sessions that can be gone on with. */
+  /** Lists all sessions that can be continued. */
   async all(): Promise<AgentSession[]> {
     return (await this.#records.all()).filter(({ under }) => under === undefined);
   }
 
-  /** Ends the sessions that no run has gone on with since a time. */
+  /** Ends the sessions that no run has continued since a time. */
   async sweep(edge: Date): Promise<void> {
     for (const found of await this.#records.all()) {
       const isOld = Date.parse(found.used) < edge.getTime();

@@ -4,28 +4,28 @@ import type { SessionOwner } from './agent-sessions.ts';
 
 /** A process of an agent CLI that is kept between the turns of a session. */
 export interface KeptProcess extends SessionOwner {
-  /** The id of the session, a ULID; its directory has its name. */
+  /** The id of the session, a ULID, after which its directory is named. */
   id: string;
   /** The CLI. */
   agent: string;
   tier: string;
   /** The leader of its process group. */
   process: ProcessIdentity;
-  /** When it was started, ISO 8601 UTC. */
+  /** Time of its start, ISO 8601 UTC. */
   since: string;
-  /** When its last turn ended, or it was started. */
+  /** End of its last turn, or its start. */
   used: string;
-  /** How many turns it has had. */
+  /** Number of its turns. */
   turns: number;
-  /** How full its context is, in tokens, if it says that. */
+  /** Use of its context, in tokens, if it reports that. */
   context?: { used: number; size: number };
 }
 
 /**
  * The processes that a dispatcher keeps, those that have ended included (warm.md).
  *
- * Crash order: a process is on record before it may begin; the record is removed once the process has ended. So
- * whatever a dispatcher that died has kept is found by the next start, which ends it.
+ * Crash order: a process is on record before it may start working; the record is removed once the process
+ * has ended. So the next start finds all processes that a dead dispatcher has kept, and ends them.
  */
 export class KeptProcesses extends Rows<KeptProcess> {
   /** @param root the state directory */
@@ -33,7 +33,7 @@ export class KeptProcesses extends Rows<KeptProcess> {
     super(root, 'kept-process');
   }
 
-  /** Those that are alive. */
+  /** Lists the processes that are alive. */
   async alive(): Promise<KeptProcess[]> {
     const found = await this.all();
     const live = await Promise.all(found.map(({ process }) => isAlive(process)));

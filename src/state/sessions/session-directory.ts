@@ -4,13 +4,13 @@ import { bury, clearGraveyard } from '../removal.ts';
 import { GONE, layBatch, makeRunDirectory, runDirectory, SEALED } from '../run-directory.ts';
 import { layWhole } from './lay-whole.ts';
 
-/** What stays in the directory of a session between its turns: its way to the network, and its MCP servers. */
+/** Names that stay in the directory of a session between its turns: its network socket, and its MCP servers. */
 const STAYS = /^(?:n|mcp-.*\.sh)$/;
 
 /**
- * Prepares the directory of a session for a turn, as that of a run; it is made for the first one.
+ * Prepares the directory of a session for a turn, like that of a run; the first turn creates it.
  *
- * @param isOpen whether it is there
+ * @param isOpen whether it exists
  */
 export async function makeTurnDirectory(
   folder: string,
@@ -25,8 +25,8 @@ export async function makeTurnDirectory(
 }
 
 /**
- * Clears the directory of a session after a turn: whatever that has put there goes. The folder itself stays
- * the same one, as a sandbox would not see another.
+ * Clears the directory of a session after a turn: everything that the turn has put there is removed. The
+ * folder itself stays the same one, as a sandbox would not see another.
  */
 export async function clearSessionDirectory(dir: string): Promise<void> {
   const gone = `${dir}${GONE}`;

@@ -3,7 +3,7 @@ import type { UsageSum } from '../../protocol/usage.ts';
 import type { RunEnding } from '../bills/ledger.ts';
 import { isRecord } from '../files.ts';
 
-/** What a transcript begins with, in each of its files. */
+/** The first line of a transcript, in each of its files. */
 export interface TranscriptHead {
   kind: 'run';
   /** The dispatch id, a ULID. */
@@ -15,39 +15,39 @@ export interface TranscriptHead {
   tier: string;
   /** The relPaths of the messages that it answers, at most 100. */
   messages: string[];
-  /** When it began, in ISO form. */
+  /** Start of the run, ISO 8601 UTC. */
   since: string;
 }
 
-/** What a run did. Text in it is cleaned (`runner/printed.ts`). */
+/** An event of a run. Text in it is cleaned (`runner/printed.ts`). */
 export type Happened =
   /**
-   * What its command printed on stdout (`out`) and stderr (`err`), of which a piece need not end with a
-   * line; or, where the CLI tells it in JSON, what the model said, and why something failed.
+   * Output of its command on stdout (`out`) and stderr (`err`), in pieces that need not end with a line;
+   * or, when the CLI prints JSON, text of the model, and the reason of a failure.
    */
   | { kind: 'out' | 'err' | 'says' | 'fails'; text: string }
-  /** A tool that was called, and with what, in one line. */
+  /** A tool call with its arguments, in one line. */
   | { kind: 'tool'; text: string }
-  /** What it has used so far. */
+  /** The usage so far. */
   | { kind: 'used'; usage: UsageSum }
-  /** So much was left out here; undefined if it is not known how much. */
+  /** The bytes left out here; undefined if their number is not known. */
   | { kind: 'gap'; bytes?: number }
   | { kind: 'end'; ended: RunEnding; reason?: string };
 
 /** A line of a transcript. Stored and shown under these names. */
 export type TranscriptLine = {
-  /** Counted from 1, so that a reader knows whether something is missing. */
+  /** The number of the line, from 1, so that a reader knows whether something is missing. */
   n: number;
-  /** When it was taken down, in ISO form. */
+  /** Time of the record, ISO 8601 UTC. */
   at: string;
 } & Happened;
 
-/** The beginning of a file: `before` is the size of all that happened before it, in bytes. */
+/** The first line of a file: `before` is the size of all earlier events, in bytes. */
 export type FileHead = TranscriptHead & { before: number };
 
 const TEXT = new Set(['out', 'err', 'says', 'fails', 'tool']);
 
-/** A line of a file; undefined for one that a full disk or a crash has cut off. */
+/** Parses a line of a file; undefined for one that a full disk or a crash has cut off. */
 export function transcriptLine(text: string): FileHead | TranscriptLine | undefined {
   let value: unknown;
   try {

@@ -3,19 +3,19 @@ import { hasCode } from '../../errors.ts';
 import { logFile } from '../rotating-log.ts';
 import { transcriptLine, type TranscriptHead, type TranscriptLine } from './lines.ts';
 
-/** Bytes that are read of a file at most: it has fewer. */
+/** Maximum bytes that are read of a file, which has fewer. */
 const MAX_READ = 1024 * 1024;
 const NEWLINE = 10;
 
 /**
- * Reads a transcript, also while it is written. The file stays open between two looks, so what was
- * written before it was put aside, or removed, is read as well.
+ * A reader of a transcript, also while it is written. The file stays open between two reads, so that the
+ * rest of a file that was rotated or removed is read as well.
  */
 export class TranscriptReader {
   readonly #path: string;
   #file: FileHandle | undefined;
   #position = 0;
-  /** The beginning of a line that is not complete. */
+  /** The start of an incomplete line. */
   #begun: Buffer = Buffer.alloc(0);
   #last = 0;
   head: TranscriptHead | undefined;
@@ -27,9 +27,9 @@ export class TranscriptReader {
   }
 
   /**
-   * What has come since the last look; where something in between is gone, there is a gap.
+   * Reads the lines added since the last read; a gap line stands for missing ones.
    *
-   * @throws Error if the file is there and cannot be read
+   * @throws Error if the file exists and cannot be read
    */
   async look(): Promise<TranscriptLine[]> {
     const found: TranscriptLine[] = [];

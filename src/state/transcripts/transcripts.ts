@@ -13,7 +13,7 @@ const RUN_ID = /^[0-9A-HJKMNP-TV-Z]{26}$/;
 const KEPT_MS = 7 * 86_400_000;
 
 /**
- * How long transcripts are kept, in milliseconds.
+ * Returns the milliseconds for which transcripts are kept.
  *
  * @param configured `git config crosstalk.keepTranscripts`; ignored unless it is a duration
  */
@@ -21,14 +21,14 @@ export function keptFor(configured: string | undefined): number {
   return parseDuration(configured?.trim() ?? '') ?? KEPT_MS;
 }
 
-/** Whether a text can be the id of a run; anything else is never part of a path. */
+/** Whether a text can be the id of a run; any other text is never part of a path. */
 export function isRunId(text: string): boolean {
   return RUN_ID.test(text);
 }
 
 /**
- * What the runs of this machine printed, a transcript for each. They belong to its user alone, and
- * nothing of them is ever sent anywhere.
+ * The output of this machine's runs, a transcript for each. They belong to its user alone, and no part of
+ * them is ever sent anywhere.
  */
 export class Transcripts {
   readonly #folder: string;
@@ -38,19 +38,19 @@ export class Transcripts {
   }
 
   /**
-   * Begins a transcript; where the disk does not take it, there is none. It takes two calls of the system,
-   * and no turn of the loop: a run waits for this.
+   * Starts a transcript; none is kept when the disk is full. This takes two system calls, and no turn of
+   * the event loop, as a run waits for it.
    */
   begin(head: TranscriptHead): TranscriptFile {
     try {
       mkdirSync(this.#folder, { mode: 0o700 });
     } catch {
-      // It is there, or nothing can be taken down.
+      // The folder exists, or nothing can be recorded.
     }
     return new TranscriptFile(this.#path(head.id), head);
   }
 
-  /** The ids of the runs of which there is a transcript, oldest first. */
+  /** Lists the ids of the runs with a transcript, oldest first. */
   async ids(): Promise<string[]> {
     const names = await readdir(this.#folder).catch(() => []);
     const ids = names.flatMap((name) => FILE.exec(name)?.[1] ?? []);
@@ -62,7 +62,7 @@ export class Transcripts {
     return new TranscriptReader(this.#path(id), after);
   }
 
-  /** How a transcript begins; undefined where it cannot be read, or is not written yet. */
+  /** Reads the head of a transcript; undefined when it cannot be read, or is not written yet. */
   async head(id: string): Promise<TranscriptHead | undefined> {
     for (const n of [0, 1]) {
       const text = await beginningOf(logFile(this.#path(id), n)).catch(() => '');
@@ -72,21 +72,21 @@ export class Transcripts {
     return undefined;
   }
 
-  /** Removes a transcript at once; what cannot be removed now is removed by a sweep. */
+  /** Removes a transcript synchronously; if it cannot be removed now, a sweep removes it. */
   remove(id: string): void {
     for (const n of [0, 1]) {
       try {
         rmSync(logFile(this.#path(id), n), { force: true });
       } catch {
-        // Its folder may not be written to.
+        // Its folder may be read-only.
       }
     }
   }
 
   /**
-   * Removes the transcripts of runs that began before a time.
+   * Removes the transcripts of runs that started before a time.
    *
-   * @param isUnderWay keeps that of a run which is not over
+   * @param isUnderWay whether a run is still active, so that its transcript is kept
    */
   async removeBefore(edge: Date, isUnderWay: (id: string) => boolean): Promise<void> {
     for (const name of await readdir(this.#folder).catch(() => [])) {
@@ -101,7 +101,10 @@ export class Transcripts {
   }
 }
 
-/** A dispatch id is a ULID, which begins with the time; one of another age is of none. */
+/**
+ * Returns the start of a run from its dispatch id, a ULID, which starts with the time; 0 for an id in
+ * another form.
+ */
 function begunAt(id: string): number {
   try {
     return decodeTime(id);
@@ -110,7 +113,7 @@ function begunAt(id: string): number {
   }
 }
 
-/** Bytes in which the first line of a file ends. */
+/** Maximum bytes up to the end of the first line of a file. */
 const MAX_HEAD = 16 * 1024;
 
 async function beginningOf(path: string): Promise<string> {
@@ -123,27 +126,27 @@ async function beginningOf(path: string): Promise<string> {
   }
 }
 
-/** Bytes of one of the two files of a transcript: 256 KiB together. */
+/** Maximum bytes of one of the two files of a transcript: 256 KiB together. */
 const MAX_FILE = 128 * 1024;
-/** Characters of text in one line; a longer text becomes several lines. */
+/** Maximum characters of text in one line; a longer text becomes several lines. */
 const MAX_TEXT = 8 * 1024;
 const MAX_MESSAGES = 100;
-/** The first of the two code units of a character. */
+/** Pattern of the first of the two code units of a character. */
 const HALF = /[\uD800-\uDBFF]$/;
 
 /**
- * The transcript of a run that is under way, as a file that others may read at the same time. When it
- * is half full it is put aside, in the place of the one before, and another is begun: so the end of what
- * happened is there at any time, whenever this process is killed, and a reader misses nothing that it
- * reads in time. Each file begins with the head of the transcript.
+ * The transcript of an active run, as a file that others may read at the same time. When it is half full
+ * it is rotated: it replaces the file before, and another is started. So the latest events are there at
+ * any time, even if this process is killed, and a reader that keeps up misses nothing. Each file starts
+ * with the head of the transcript.
  *
- * Nothing depends on it: what the disk does not take is lost, and the next line tries again.
+ * Nothing depends on it: a line that cannot be written is lost, and the next one tries again.
  */
 export class TranscriptFile {
   readonly #open: () => RotatingLog | undefined;
   #log: RotatingLog | undefined;
   #n = 0;
-  /** The bytes of all that happened, also of what was left out before it was written. */
+  /** Bytes of all events so far, including those that were left out before they were written. */
   #happened = 0;
 
   constructor(path: string, { messages, ...head }: TranscriptHead) {
@@ -156,7 +159,7 @@ export class TranscriptFile {
           head: () => `${JSON.stringify({ ...named, before: this.#happened })}\n`,
         });
       } catch {
-        // The disk is full, or its folder may not be written to: the transcript begins later, or never.
+        // The disk is full, or its folder is read-only: the transcript starts later, or never.
         return undefined;
       }
     };
@@ -184,7 +187,7 @@ function inPieces(one: Happened): Happened[] {
   const pieces: Happened[] = [];
   for (let at = 0; at < one.text.length;) {
     const most = one.text.slice(at, at + MAX_TEXT);
-    // A character of two code units stays whole.
+    // A character of two code units must not be split.
     const text = at + MAX_TEXT < one.text.length && HALF.test(most) ? most.slice(0, -1) : most;
     pieces.push({ ...one, text });
     at += text.length;
@@ -192,7 +195,7 @@ function inPieces(one: Happened): Happened[] {
   return pieces;
 }
 
-/** How much one thing is that happened: when its line is gone, so much is said to be left out. */
+/** Returns the size of one event, which is reported as left out when its line is lost. */
 function bytesOf(one: Happened, line: string): number {
   if (one.kind === 'gap') return one.bytes ?? 0;
   return Buffer.byteLength('text' in one ? one.text : line);

@@ -6,27 +6,27 @@ import type { Showing } from './showing.ts';
 import { readFolder } from '../objects/tree.ts';
 import { compareTrees, FOLDER_MODE, type FileChange } from '../objects/walk.ts';
 
-/** How many files a checkout may hold. */
+/** Maximum number of files that a checkout may hold. */
 export const MOST_FILES = 1_000_000;
 const LESS = 'show less with: crosstalk sync --window 7d';
 
-/** Why a checkout cannot hold what is on the bus. */
+/** The reason why a checkout cannot hold the content of the bus. */
 export interface NotHeld {
   ok: false;
   reason: string;
 }
 
-/** Says that so many files were counted. */
+/** Returns the refusal of a checkout whose counted files exceed the limit. */
 export function tooMany(): NotHeld {
   return { ok: false, reason: `it would hold more than ${String(MOST_FILES)} files; ${LESS}` };
 }
 
-/** Some of them would be removed: how many would stay was not counted. */
+/** Returns the refusal of a move that removes files too, so that the number of remaining ones is unknown. */
 function tooManyChange(): NotHeld {
   return { ok: false, reason: `more than ${String(MOST_FILES)} files would change in it; ${LESS}` };
 }
 
-/** What differs in the paths shown; or why that is more than a checkout may hold. */
+/** Returns the differences in the paths shown, or the reason why they are more than a checkout may hold. */
 export async function changesIn(
   { git }: Pick<Repository, 'git'>,
   objects: Objects,
@@ -40,7 +40,7 @@ export async function changesIn(
     changesInside(git, objects, from, to, folders),
   ]);
   if (!inside.ok) return inside;
-  // A folder or a submodule of that name was not shown: what arrives there is new.
+  // A folder or a submodule of that name was not shown, so the file that arrives there is new.
   const blobs = (before ?? []).filter(({ type }) => type === 'blob');
   const known = new Map(blobs.map(({ path, oid, mode }) => [path, `${mode} ${oid}`]));
   const changed = (after ?? [])
@@ -52,7 +52,7 @@ export async function changesIn(
   return { ok: true, changes: [...changed, ...inside.changes] };
 }
 
-/** What differs below some folders. */
+/** Returns the differences below some folders. */
 async function changesInside(
   git: Git,
   objects: Objects,
@@ -71,7 +71,7 @@ async function changesInside(
   for await (const some of compareTrees(git, objects, steps, use)) {
     for (const change of some) {
       if (change.mode !== FOLDER_MODE) changes.push(change);
-      // A deep one that is removed no longer troubles anybody.
+      // A deep folder that is removed is no longer a problem.
       else if (change.status !== 'D' || change.unread !== undefined) return notEntered(change);
     }
     if (changes.length > MOST_FILES)
@@ -80,7 +80,7 @@ async function changesInside(
   return { ok: true, changes };
 }
 
-/** Why a folder that is shown was not entered. */
+/** Returns the reason why a shown folder was not entered. */
 function notEntered({ path, unread }: FileChange): NotHeld {
   if (unread === undefined) return { ok: false, reason: deepReason(path) };
   return {

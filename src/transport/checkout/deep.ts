@@ -5,29 +5,29 @@ import type { Objects } from '../objects/objects.ts';
 import { FOLDER_MODE } from '../objects/walk.ts';
 
 /**
- * How many folders may be nested in each other. A transport needs seven (protocol.md §1), and no file
- * system has paths of more than about two thousand. Git calls itself for each folder on the way down,
- * and dies where its stack ends: git 2.39 between three and four thousand folders deep with the usual
- * eight megabytes, and newer ones refuse more than two thousand. Two hundred take half a megabyte.
+ * Maximum depth of nested folders. A transport needs seven (protocol.md §1), and no file system has paths
+ * of more than about two thousand. Git calls itself for each folder on the way down, and crashes when its
+ * stack is full: git 2.39 between three and four thousand folders deep with the usual eight megabytes,
+ * and newer ones refuse more than two thousand. Two hundred take half a megabyte.
  */
 export const MOST_DEEP = 200;
 
-/** How much of a path is named: as far as a folder in a channel. */
+/** Number of folders of a path that messages name: as far as a folder in a channel. */
 const NAMED_FOLDERS = 4;
 const NAMED_LENGTH = 300;
 
-/** Says where folders are nested deeper than {@link MOST_DEEP}. */
+/** Returns the message that names a folder nested deeper than {@link MOST_DEEP}. */
 export function deepReason(path: string): string {
   return `folders are nested more than ${String(MOST_DEEP)} deep, too deep for git: ${named(path)}; the checkout goes on once they are removed from the bus`;
 }
 
-/** The beginning of a path that somebody may have made very long. */
+/** Shortens a path for a message, as somebody may have made it very long. */
 export function named(path: string): string {
   const beginning = escapeInvisible(path.split('/', NAMED_FOLDERS).join('/'));
   return beginning.length > NAMED_LENGTH ? `${beginning.slice(0, NAMED_LENGTH)}...` : beginning;
 }
 
-/** A folder that is not as it was: `from` is the folder that it replaces. */
+/** A changed folder: `from` is the folder that it replaces. */
 interface Found {
   path: string;
   from: string | undefined;
@@ -35,11 +35,11 @@ interface Found {
 }
 
 /**
- * The first folder that is new at a commit, or changed, and nested too deep. Git reads the folders that
- * a checkout does not show as well, therefore these are looked at here; those that it shows are walked
- * for their size. Between two commits of an ordinary transport hardly any other folder differs. They are
- * looked at level by level, a folder once in each and read once, however a tree is made: one that
- * stands at several places of a level is as deep at each.
+ * Finds the first folder that is new at a commit, or changed, and nested too deep. Git reads the folders
+ * that a checkout does not show as well, therefore these are looked at here; those that it shows are
+ * walked for their size. Between two commits of an ordinary transport hardly any other folder differs.
+ * They are looked at level by level, a folder once in each and read once, however a tree is made: one
+ * that stands at several places of a level is as deep at each.
  *
  * @param from a commit that git has brought the checkout to; undefined where there is none yet
  * @param shown the folders that are passed over
@@ -72,7 +72,7 @@ export async function deepFolder(
   return undefined;
 }
 
-/** The folders in a folder that are not as they were; their paths are their names. */
+/** Returns the changed folders in a folder; their paths are their names. */
 async function foldersIn(git: Git, objects: Objects, { from, to }: Found): Promise<Found[]> {
   const found = await differences(git, objects, from, to);
   const folders: Found[] = [];

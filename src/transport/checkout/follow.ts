@@ -33,19 +33,19 @@ import {
 } from './staging.ts';
 import { inTheWayReason, shownBy, statusOf } from './status.ts';
 
-/** How often it is planned anew, where the operator's git was at work meanwhile. */
+/** Maximum number of plans, when the operator's git keeps changing the clone in between. */
 const MOST_TRIES = 3;
 
 /**
- * Brings the checkout to a commit of the bus so that people and agents can read files there, when it
- * is on the transport's branch and clean; otherwise leaves it exactly as it is (invariant 1). It shows
- * only the paths of a transport, as plain files, and does not grow past a bound (trust.md §1). What is
- * in the place of a file of git in the clone holds up the checkout, but not the mail.
+ * Brings the checkout to a commit of the bus so that people and agents can read files there, when it is
+ * on the transport's branch and clean; otherwise leaves it exactly as it is (invariant 1). It shows only
+ * the paths of a transport, as plain files, and does not grow past a bound (trust.md §1). Anything odd in
+ * the place of one of git's files in the clone stops the checkout, but not the mail.
  *
- * When the history before `tip` was archived or rewritten, the checkout goes over to the history
- * that is on the bus now, unless it has commits that never were on the bus.
+ * When the history before `tip` was archived or rewritten, the checkout switches to the history that is
+ * on the bus now, unless it has commits that never were on the bus.
  *
- * @param folders those that are shown; undefined for all that may be shown
+ * @param folders the folders shown; undefined for all that may be shown
  */
 export async function follow(
   repository: Repository,
@@ -79,12 +79,11 @@ export async function follow(
 }
 
 /**
- * Moves the checkout as it was planned, in this order: git stages a new index and the files that
- * arrive; where nothing of the operator's is in the way, the move is put on record, what is to be
- * removed is removed, and the files are renamed into the checkout; the branch follows, and the index
- * last. A process that is killed in between leaves files, a branch and an index that are each as they
- * were or as they are to be, and so does a disk without room: the same move, made again, takes them
- * for what they are.
+ * Carries out a planned move of the checkout, in this order: git stages a new index and the files that
+ * arrive; where nothing of the operator's is in the way, the move is recorded, obsolete files are
+ * removed, and the new files are renamed into the checkout; the branch follows, and the index last. A
+ * process that is killed in between leaves files, a branch and an index that are each in their old or in
+ * their new state, and so does a full disk: the same move, repeated, recognises both states.
  */
 async function carryOut(repository: Repository, plan: Plan): Promise<CheckoutState | undefined> {
   const { tip, start, showing, isKnown, measured } = plan;
@@ -114,7 +113,7 @@ async function carryOut(repository: Repository, plan: Plan): Promise<CheckoutSta
 /**
  * Moves the files and the branch.
  *
- * @returns true; or why nothing was moved, undefined where the plan no longer holds
+ * @returns true; or the reason why nothing was moved; undefined when the plan no longer holds
  */
 async function moveFiles(
   repository: Repository,
@@ -125,7 +124,7 @@ async function moveFiles(
   const { tip, head, start, showing, record, folders, measured } = plan;
   if (staging.stamp !== (await fileStamp(join(clone.gitDir, 'index')))) return undefined;
   if (!(await stillHolds(repository, plan))) return undefined;
-  // Those that may be executable or links, or that have been there and may have been either.
+  // Files that may be executable or links, or whose old versions may have been either.
   const unusual = [...measured.files, ...measured.changes].filter(
     ({ mode, status }) => status !== 'D' && (mode !== '100644' || status !== 'A'),
   );
@@ -159,15 +158,15 @@ async function moveFiles(
 }
 
 const SUBMODULE = '160000';
-/** An entry of the index as git lists it; a lower-case letter stands for what is assumed unchanged. */
+/** An entry of the index as git lists it; a lower-case tag marks a file assumed unchanged. */
 const LISTED = /^(\S) \d+ ([0-9a-f]+) \d\t(.+)$/s;
 
 /**
- * The files of the bus that are in the checkout and not to stay there as they are. Where somebody
- * else may have moved it, the index tells which of them are not to be shown. It also tells which
- * files the operator has told git to assume unchanged: `git status` says nothing of those.
+ * Returns the files of the bus in the checkout that are to be replaced or removed. Where somebody else
+ * may have moved the checkout, the index tells which of its files are not to be shown. It also tells
+ * which files the operator has told git to assume unchanged: `git status` does not list those.
  *
- * @returns why the checkout is left, if so
+ * @returns a string with the reason when the checkout must be left as it is
  */
 async function oldFiles(
   repository: Repository,

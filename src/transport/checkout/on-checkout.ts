@@ -10,11 +10,11 @@ import { findPipe, knownPipe } from './pipes.ts';
 import type { Repository } from '../clone/handle.ts';
 
 /**
- * Git on the operator's index and work tree, with our own configuration: no hook, no filter, no
- * file system monitor of the clone (trust.md §1).
+ * Runs git on the operator's index and work tree, with our own configuration: no hook, no filter, no file
+ * system monitor of the clone (trust.md §1).
  *
  * @param showing undefined for a checkout that shows everything
- * @param place another index and another work tree than those of the clone
+ * @param place the index and work tree; by default those of the clone
  */
 export async function onCheckout(
   { git, clone, gitDir }: Repository,
@@ -26,7 +26,7 @@ export async function onCheckout(
   const sparse = [
     `core.sparseCheckout=${String(showing !== undefined)}`,
     `core.sparseCheckoutCone=${String(cone)}`,
-    // Folders that the index holds as one are not taken apart for new patterns.
+    // Folders that the index holds as one entry are not expanded for new patterns.
     `index.sparse=${String(cone && showing?.changes !== true)}`,
   ].flatMap((setting) => ['-c', setting]);
   const odd = await isPlain(place.index).then(() => knownPipe(clone.dir, gitDir), reasonOf);
@@ -35,8 +35,7 @@ export async function onCheckout(
     env: {
       GIT_WORK_TREE: place.tree,
       GIT_INDEX_FILE: place.index,
-      // A file that was made plain is a changed file to git until `status` has recorded that it is
-      // not.
+      // Git sees a file that was made plain as changed until `status` has recorded that it is not.
       GIT_OPTIONAL_LOCKS: '1',
     },
   });
@@ -47,7 +46,7 @@ export async function onCheckout(
   return pipe === undefined ? outcome : refused(pipe);
 }
 
-/** The failure of a git that has not said why; see `isAnswer`. */
+/** Builds the failure of a git that gave no reason; see `isAnswer`. */
 function silent(
   command: string,
   { code, failure }: { code: number | null; failure: Failure },
@@ -59,23 +58,23 @@ function silent(
   return { ...failure, reason: `git ${command} ${how}` };
 }
 
-/** The result of a git that was not started. */
+/** Builds the result of a git that was not started. */
 function refused(reason: string): GitOutcome {
   const nothing = { stdout: Buffer.alloc(0), stderr: reason };
   return { ok: false, ...nothing, code: null, failure: { kind: 'other', reason } };
 }
 
-/** The file that says what the checkout shows: our own file, not that of the clone. */
+/** Returns the path of the file with the patterns of the checkout: our own file, not that of the clone. */
 export function patternFile({ gitDir }: Repository): string {
   return join(gitDir, 'info', 'sparse-checkout');
 }
 
-/** What the checkout was last told to show; empty while it was told nothing. */
+/** Reads the patterns of what the checkout shows; empty before any were set. */
 export function readPatterns(repository: Repository): Promise<string> {
   return readFile(patternFile(repository), 'utf8').catch(() => '');
 }
 
-/** A tree without entries, for a checkout that has no commit yet. */
+/** Writes an empty tree, for a checkout that has no commit yet. */
 export async function emptyTree({ git }: Repository): Promise<string> {
   const made = await git.must(['hash-object', '-w', '-t', 'tree', '--stdin'], { input: '' });
   return made.toString('utf8').trim();
@@ -90,11 +89,10 @@ function indexOf({ clone }: Repository): { index: string; lock: string } {
 }
 
 /**
- * Works on the checkout while no git writes its index, by git's own lock, which names our git
- * directory.
+ * Works on the checkout while no git writes its index, by git's own lock, which names our git directory.
  *
  * @param work returns the file that takes the place of the index, if any
- * @returns why the lock was not to be had, if so
+ * @returns the reason when the lock could not be taken
  */
 export async function whileLocked(
   repository: Repository,
@@ -120,7 +118,7 @@ export async function whileLocked(
   return undefined;
 }
 
-/** Makes a lock, or leaves none: on a full disk it would be an empty one, which is nobody's. */
+/** Makes a lock, or leaves none: on a full disk it would be an empty one, which belongs to nobody. */
 function makeLock(lock: string, owner: string): void {
   const made = openSync(lock, 'wx', 0o644);
   try {
@@ -133,10 +131,7 @@ function makeLock(lock: string, owner: string): void {
   }
 }
 
-/**
- * Takes away the lock that a killed process of ours has left: only one of them works on a checkout at
- * a time.
- */
+/** Removes the lock left by a killed process of ours: only one of them works on a checkout at a time. */
 export async function removeOwnLock(repository: Repository): Promise<void> {
   const { lock } = indexOf(repository);
   if ((await smallText(lock)) === repository.gitDir) rmSync(lock, { force: true });

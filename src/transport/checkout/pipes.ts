@@ -5,16 +5,16 @@ import { SHOWN_FOLDERS } from '../../protocol/layout.ts';
 import { replace } from '../clone/own-git.ts';
 
 /**
- * Git reads files of the checkout by their names, such as `.gitattributes` in any folder, and a run
- * may be able to put a named pipe there, for which git waits until git is ended. Looking for a pipe
- * before each git call would cost more than the call; so a pipe is looked for once a git has waited
- * in vain, and remembered until it is gone.
+ * Git reads files of the checkout by their names, such as `.gitattributes` in any folder, and a run may
+ * be able to put a named pipe there, for which git waits until it is killed. Looking for a pipe before
+ * each git call would cost more than the call; so the search runs only once a git has timed out, and the
+ * pipe is remembered until it is gone.
  */
 
-/** Entries of folders that are looked at; a checkout holds no more than a million files. */
+/** Maximum entries of folders that are examined; a checkout holds no more than a million files. */
 const MOST_ENTRIES = 2_000_000;
 
-/** Says which pipe git has waited for before, if it is still there. */
+/** Returns the reason for the pipe that git waited for before, if that is still there. */
 export async function knownPipe(dir: string, gitDir: string): Promise<string | undefined> {
   const path = await readFile(pipeFile(gitDir), 'utf8').catch(() => undefined);
   if (path === undefined) return undefined;
@@ -24,12 +24,12 @@ export async function knownPipe(dir: string, gitDir: string): Promise<string | u
   return undefined;
 }
 
-/** Looks for a pipe that git may have waited for, and says which it is. */
+/** Searches for a pipe that git may have waited for, and returns the reason that names it. */
 export async function findPipe(dir: string, gitDir: string): Promise<string | undefined> {
   const ahead = ['', 'data', ...SHOWN_FOLDERS];
   let entries = 0;
   for (let folder = ahead.pop(); folder !== undefined; folder = ahead.pop()) {
-    // Git does not look into folders that are not shown, and they may be large.
+    // Git does not enter folders that are not shown, and they may be large.
     const isEntered = folder !== '' && folder !== 'data';
     for await (const entry of (await opendir(join(dir, folder)).catch(() => undefined)) ?? []) {
       const path = join(folder, entry.name);

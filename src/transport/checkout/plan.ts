@@ -13,37 +13,37 @@ import { measure, type Measured } from './size.ts';
 import { holds } from './staging.ts';
 import { inTheWayReason, shownBy, statusOf, type Changed } from './status.ts';
 
-/** What became of the checkout; `left` says why it was not touched. */
+/** The state of the checkout after an update; `left` gives the reason why it was not touched. */
 export type CheckoutState = { state: 'current' | 'forwarded' } | { state: 'left'; reason: string };
 
-/** The state of a checkout that was not updated, and the reason. */
+/** Returns the state of a checkout that was not updated, with the reason. */
 export const left = (reason: string): CheckoutState => ({ state: 'left', reason });
 
-/** What is asked of the epochs of a bus. */
+/** The epochs of a bus, as far as a checkout needs them. */
 export interface Epochs {
   /** Whether a commit is in a history of the bus that `tip` has left behind. */
   isLeftBehind: (commit: string, tip: string) => Promise<boolean>;
 }
 
-/** How a checkout is going to be brought to a commit. Nothing of it is done yet. */
+/** A planned move of the checkout to a commit, of which nothing has been carried out yet. */
 export interface Plan {
   tip: string;
-  /** The commit that its branch is at; undefined for a branch without one. */
+  /** The commit that its branch names; undefined for a branch without one. */
   head: string | undefined;
-  /** The commit that its index is at: another one where a process was killed before it wrote that. */
+  /** The commit of its index: another one when a process was killed before it wrote the index. */
   start: string | undefined;
   folders: readonly string[] | undefined;
   showing: Showing;
-  /** Undefined where it never was brought along here. */
+  /** Undefined when the checkout was never updated here. */
   record: CheckoutRecord | undefined;
-  /** The patterns of what it shows now. */
+  /** The patterns of what the checkout shows now. */
   before: string;
-  /** Whether it is as the record says; else somebody else has moved it, or what it shows changes. */
+  /** Whether it is as recorded; otherwise somebody else has moved it, or its patterns change. */
   isKnown: boolean;
-  /** Files that git finds changed, and that keep it from nothing. */
+  /** Files that git finds changed, and that do not prevent the move. */
   changed: readonly Changed[];
   measured: Extract<Measured, { ok: true }>;
-  /** Whether it goes over to another history. */
+  /** Whether it switches to another history. */
   isElsewhere: boolean;
 }
 
@@ -58,10 +58,10 @@ const UNDER_WAY = [
 ];
 
 /**
- * Finds out how the checkout can be brought to `tip`, without changing anything.
+ * Plans how to bring the checkout to `tip`, without changing anything.
  *
- * @param folders those that are shown; undefined for all that may be shown
- * @returns the state of a checkout that is not to be moved
+ * @param folders the folders shown; undefined for all that may be shown
+ * @returns the plan, or the state of a checkout that must not be moved
  */
 export async function planMove(
   repository: Repository,
@@ -101,7 +101,7 @@ export async function planMove(
   const measured = await measure(repository, objects, start, tip, showing, known);
   if (!measured.ok) return left(measured.reason);
   const { changes, files } = measured;
-  // By a path that has lost some of its bytes, one can neither tell what is there nor make it plain.
+  // A path that has lost some of its bytes can neither be compared nor be made a plain file.
   const odd = [...changes, ...files].find(
     ({ path, status }) => status !== 'D' && path.includes('\ufffd'),
   );
@@ -120,26 +120,26 @@ export async function planMove(
   };
 }
 
-/** Whether nothing has begun in the clone since a plan was made, and its branch is as it was. */
+/** Whether no operation has started in the clone since a plan was made, and its branch is unchanged. */
 export async function stillHolds(repository: Repository, { head }: Plan): Promise<boolean> {
   if (!(await isOnBranch(repository)) || (await underWay(repository)) !== undefined) return false;
   return (await readRef(repository.clone, 'HEAD')) === head;
 }
 
-/** What says that something of the operator's is under way in the clone; undefined where nothing does. */
+/** Returns the file that shows an unfinished operation of the operator in the clone; undefined without one. */
 async function underWay({ clone }: Repository): Promise<string | undefined> {
   const found = await Promise.all(UNDER_WAY.map((name) => exists(join(clone.gitDir, name))));
   return UNDER_WAY.find((_, at) => found[at]);
 }
 
 /**
- * Why files of the checkout keep it from being moved, if they do. They do not where they hold what
- * arrives there, as a process that was killed leaves them; and where it is an operator's own file that
- * has the path of one which the checkout does not show. Git takes that for a change of it as soon as
- * such a file is pushed.
+ * Returns the reason why files of the operator prevent the move; undefined without one. A file does not
+ * prevent it when it has the content that arrives there, as a killed process leaves it, nor when it is an
+ * operator's own file at a path that the checkout does not show. Git reports such a file as a change as
+ * soon as a file of that path is pushed.
  *
  * @param patterns of what it shows
- * @param changed those that git finds changed, or does not know
+ * @param changed files that git finds changed, or does not know
  */
 async function operators(
   { clone }: Repository,

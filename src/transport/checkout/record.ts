@@ -3,18 +3,18 @@ import { join } from 'node:path';
 import { replace } from '../clone/own-git.ts';
 import type { Repository } from '../clone/handle.ts';
 
-/** The state in which the checkout was left here; a checkout is brought along from there. */
+/** The state in which the checkout was left here, from which the next update starts. */
 export interface CheckoutRecord {
-  /** What it holds; a size is at most this. */
+  /** Number of files in it. Both numbers are upper limits. */
   files: number;
   bytes: number;
-  /** The commit that it was brought to; empty where its size is not known. */
+  /** The commit of its last update; empty when its size is not known. */
   commit: string;
   /** The patterns of what it shows. */
   patterns: string;
   /**
-   * A move that was begun. Files of the checkout, its branch and its index may have made it already, and it is made
-   * again until it is complete.
+   * A move that was started. Files of the checkout, its branch and its index may have made it already; it
+   * is repeated until it is complete.
    */
   to?: { from?: string | undefined; commit: string; folders?: readonly string[] | undefined };
 }
@@ -23,7 +23,7 @@ function recordFile({ gitDir }: Repository): string {
   return join(gitDir, 'checkout.json');
 }
 
-/** The record of the checkout; undefined without one that can be read. */
+/** Reads the record of the checkout; undefined without one that can be read. */
 export async function loadRecord(repository: Repository): Promise<CheckoutRecord | undefined> {
   try {
     const text = await readFile(recordFile(repository), 'utf8');
@@ -34,7 +34,6 @@ export async function loadRecord(repository: Repository): Promise<CheckoutRecord
   }
 }
 
-/** Writes the record of the checkout. */
 export function saveRecord(repository: Repository, record: CheckoutRecord): Promise<void> {
   return replace(recordFile(repository), `${JSON.stringify(record)}\n`);
 }

@@ -2,7 +2,7 @@ import { HIDDEN_FOLDERS, SHOWN_FILES, SHOWN_FOLDERS } from '../../protocol/layou
 import type { Objects } from '../objects/objects.ts';
 import { readFolder, type TreeEntry } from '../objects/tree.ts';
 
-/** What a checkout shows of a commit, as git's sparse checkout is told (trust.md §1). */
+/** The part of a commit that a checkout shows, in the terms of git's sparse checkout (trust.md §1). */
 export interface Showing {
   /** The text of `info/sparse-checkout`. */
   patterns: string;
@@ -10,18 +10,18 @@ export interface Showing {
   cone: boolean;
   /** Paths of the commit that are never shown; a folder stands for all below it. */
   foreign: string[];
-  /** The files shown beside the folders. */
+  /** The files shown next to the folders. */
   files: readonly string[];
   folders: readonly string[];
 }
 
-/** How many foreign paths are named. */
+/** Maximum number of foreign paths that are named. */
 const MAX_NAMED = 100;
 
 /**
- * What the checkout shows of a commit: the files and folders that belong to a transport.
+ * Determines what the checkout shows of a commit: the files and folders that belong to a transport.
  *
- * @param folders those of these folders that are shown, where not all of them are
+ * @param folders the folders shown; by default all that belong to a transport
  */
 export async function showingOf(
   objects: Objects,
@@ -36,7 +36,7 @@ export async function showingOf(
   const foreign = entries.filter(
     ({ path, type }) => type !== 'tree' || !HIDDEN_FOLDERS.includes(path),
   );
-  // With whole folders git shows the files beside them as well.
+  // With whole folders git also shows the files next to them.
   const cone =
     root !== undefined && data !== undefined && foreign.every(({ type }) => type === 'tree');
   const files = SHOWN_FILES.filter((name) =>
@@ -63,8 +63,8 @@ function plainPatterns(files: readonly string[], folders: readonly string[]): st
 }
 
 /**
- * The patterns in the form that git itself writes: parents with their files, then folders with all
- * below them.
+ * Returns the patterns in the form that git itself writes: parents with their files, then folders with
+ * all below them.
  */
 function conePatterns(folders: readonly string[]): string {
   const parents = new Set<string>();

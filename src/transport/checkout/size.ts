@@ -6,13 +6,13 @@ import type { Repository } from '../clone/handle.ts';
 import type { Showing } from './showing.ts';
 import type { FileChange } from '../objects/walk.ts';
 
-/** The bytes that a checkout may hold; past them it stays where it is. A window (`crosstalk.window`) shows less. */
+/** Maximum bytes of a checkout; beyond them it is not moved. A window (`crosstalk.window`) shows less. */
 const MOST_BYTES = 256 * 1024 * 1024;
 
-/** How many sizes are asked for through the open process; more of them get a process of their own. */
+/** Maximum number of sizes read through the open git process; more of them get a process of their own. */
 const FEW = 20;
 
-/** A size of a checkout. */
+/** The size of a checkout. */
 export interface Size {
   files: number;
   bytes: number;
@@ -21,21 +21,21 @@ export interface Size {
 export type Measured =
   | {
       ok: true;
-      /** All that changes in what is shown. */
+      /** All changes in the shown part. */
       changes: FileChange[];
-      /** All that is shown, where that was looked at. */
+      /** All shown files, where they were examined. */
       files: FileChange[];
       size: Size;
     }
   | NotHeld;
 
 /**
- * Whether the checkout may be brought from one commit to another: the size of what it would hold is
- * computed before a byte is written, because a small push can stand for any number of files.
+ * Decides whether the checkout may be brought from one commit to another: the size of what it would hold
+ * is computed before a byte is written, because a small push can stand for any number of files.
  *
  * @param from undefined for a checkout that holds nothing yet
- * @param known what it holds at `from`; undefined when all of it has to be looked at, because it
- *   shows something else from now on, or because somebody else has brought it there
+ * @param known the size at `from`; undefined when everything has to be measured, because the patterns
+ *   change, or because somebody else has moved the checkout
  */
 export async function measure(
   repository: Repository,
@@ -53,7 +53,7 @@ export async function measure(
   let size = known && (await sum(repository, objects, known, changes));
   let files: FileChange[] = [];
   if (size === undefined || isOver(size)) {
-    // What is removed was not counted.
+    // Removed files were not subtracted, so the exact size is computed.
     const all = await changesIn(repository, objects, undefined, to, showing);
     if (!all.ok) return all;
     files = all.changes;
@@ -75,7 +75,7 @@ function isOver({ files, bytes }: Size): boolean {
   return files > MOST_FILES || bytes > MOST_BYTES;
 }
 
-/** The most that the checkout may hold with some changes: what is removed is not counted. */
+/** Returns the maximum size of the checkout after some changes: removed files are not subtracted. */
 async function sum(
   repository: Repository,
   objects: Objects,

@@ -9,18 +9,18 @@ import type { Repository } from '../clone/handle.ts';
 import { showingOf } from './showing.ts';
 import { prepareClone } from './sparse.ts';
 
-/** Marks the commit at which index and work tree still are when they could not follow. */
+/** Ref of the commit at which index and work tree still are when they could not follow. */
 const BEHIND = 'refs/crosstalk/behind';
 const LOCK_TRIES = 10;
 const LOCK_WAIT_MS = 100;
 
 /**
- * Solo mode moves the branch that may be checked out. Index and work tree follow from `from` to
- * `to` by a two-tree merge, which keeps local changes; left behind, the operator's next commit
- * would delete the mail. Elsewhere than on that branch nothing is touched.
+ * Updates index and work tree from `from` to `to` after solo mode has moved the branch that may be checked
+ * out. A two-tree merge keeps local changes; without the update, the operator's next commit would delete
+ * the mail. On any other branch nothing is touched.
  *
- * When they cannot follow (another git holds the index for longer than a moment), the commit at
- * which they are is remembered, and {@link catchUp} or the next message makes them follow.
+ * When they cannot follow (another git holds the index for longer than a moment), the commit at which
+ * they are is remembered, and {@link catchUp} or the next message updates them.
  */
 export async function followBranch(
   repository: Repository,
@@ -50,9 +50,9 @@ export async function followBranch(
 }
 
 /**
- * Solo mode: brings a checkout along that could not follow; `current` when it never fell behind.
+ * Updates a checkout in solo mode that could not follow; `current` when it never fell behind.
  *
- * @param folders those that are shown; undefined for everything: all of it was written here
+ * @param folders the folders shown; undefined for everything, as all of it was written here
  */
 export async function catchUp(
   repository: Repository,

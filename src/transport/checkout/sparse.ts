@@ -7,14 +7,14 @@ import type { Repository } from '../clone/handle.ts';
 import type { Showing } from './showing.ts';
 
 /**
- * Tells the operator's own git what the checkout shows, so that a `git pull` there does not write
- * other files. These are settings of the clone that git for the bus does not read. Where one of the
- * files is reached through a symlink, the clone is not told: whoever made that says what is
- * overwritten.
+ * Configures the operator's own git with the patterns of the checkout, so that a `git pull` there does
+ * not write other files. These are settings of the clone that git for the bus does not read. Where one of
+ * the files is reached through a symlink, the clone is not configured: whoever made the link decides what
+ * would be overwritten.
  *
  * @param showing undefined for everything
- * @param first whether it is the first time: then it is also told that files are plain here, so
- *   that `git status` finds no change in a link or an executable file that arrived as a plain one
+ * @param first whether it is the first time: then the clone is also configured for plain files, so that
+ *   `git status` finds no change in a link or an executable file that arrived as a plain one
  */
 export async function prepareClone(
   { git, clone }: Repository,

@@ -26,18 +26,18 @@ import type { GitOutcome } from '../git/git.ts';
 import type { FileChange } from '../objects/walk.ts';
 import { onCheckout } from './on-checkout.ts';
 
-/** A checkout in the making: git writes a new index, and the files that arrive, into a folder of their own. */
+/** A staged checkout: git writes a new index, and the files that arrive, into a folder of their own. */
 export interface Staging {
   index: string;
   tree: string;
-  /** Changes whenever the index of the clone is written, of which this is the successor. */
+  /** Stamp of the clone's index that this one replaces; it changes with every write. */
   stamp: string;
 }
 
 /**
- * Lets git bring a copy of the index from one commit to another. To git the copy belongs to a work
- * tree in which no file is: it writes those that change or arrive there, and compares none. All of it
- * is in the git directory of the clone, so that a file of it need only be renamed.
+ * Has git bring a copy of the index from one commit to another. For git the copy belongs to an empty work
+ * tree: it writes the files that change or arrive there, and compares none. All of it is in the git
+ * directory of the clone, so that a file of it need only be renamed.
  */
 export async function stage(
   repository: Repository,
@@ -58,24 +58,24 @@ export async function stage(
   return { ...(await onCheckout(repository, args, showing, staging)), staging };
 }
 
-/** Removes what was staged. */
+/** Removes the staged files. */
 export function clearStaging({ tree, index }: Staging): void {
   for (const path of [tree, index, `${index}.lock`, `${tree}.link`])
     rmSync(path, { recursive: true, force: true });
 }
 
-/** What may be overwritten in a checkout, because it is what the bus had there. */
+/** Files that may be overwritten in a checkout, because they are the bus's own. */
 export interface Old {
-  /** Files in whose place others arrive. */
+  /** Files that are replaced by others. */
   replaced: ReadonlySet<string>;
   /** Files, and folders of submodules, that are removed. */
   gone: ReadonlySet<string>;
 }
 
 /**
- * The paths of what is to be renamed into the checkout: files, and folders that are new as a whole;
- * or the first that is in the way, and is not of the bus: at the path itself, in the place of a
- * folder on the way to it, or in a folder that becomes a file.
+ * Lists the paths to be renamed into the checkout: files, and folders that are new as a whole; or returns
+ * the first obstacle that is not of the bus: at the path itself, in the place of a folder on the way to
+ * it, or in a folder that becomes a file.
  */
 export function arrivals(
   staging: Staging,
@@ -104,7 +104,7 @@ export function arrivals(
   return { ok: true, paths };
 }
 
-/** The first file below a folder that is not going to be removed. */
+/** Finds the first file below a folder that is not going to be removed. */
 function firstInside(dir: string, folder: string, gone: ReadonlySet<string>): string | undefined {
   for (const entry of readdirSync(join(dir, folder), { withFileTypes: true })) {
     const path = join(folder, entry.name);
@@ -121,10 +121,10 @@ function isSame(staged: string, file: string): boolean {
   return readFileSync(staged).equals(readFileSync(file));
 }
 
-/** Paths that are worked at before whatever else waits in this process. */
+/** Number of paths handled before other work of this process gets a turn. */
 const AT_A_TIME = 200;
 
-/** Changes whenever a file is written or replaced; undefined where nothing is. */
+/** Returns a stamp that changes whenever a file is written or replaced; undefined without a file. */
 export function stampOf(file: string): string | undefined {
   try {
     const there = lstatSync(file, { bigint: true });
@@ -134,7 +134,10 @@ export function stampOf(file: string): string | undefined {
   }
 }
 
-/** The stamps of what may be overwritten: taken before git is asked whether the operator changed it. */
+/**
+ * Returns the stamps of the files that may be overwritten: taken before git checks whether the operator
+ * changed them.
+ */
 export function stampsOf(
   dir: string,
   { replaced, gone }: Old,
@@ -143,10 +146,10 @@ export function stampsOf(
 }
 
 /**
- * Brings into the checkout what was staged. Each file is the old one or the new one at any moment.
- * Nothing is removed through a symlink, and no file that is not the one which was `seen`.
+ * Moves the staged files into the checkout. Each file is the old one or the new one at any moment.
+ * Nothing is removed through a symlink, nor any file whose stamp is not the one in `seen`.
  *
- * @returns false where the operator has made or changed one of the files meanwhile
+ * @returns false when the operator has made or changed one of the files in the meantime
  */
 export async function moveIn(
   { tree }: Staging,
@@ -197,7 +200,7 @@ function put(staged: string, target: string): void {
   }
 }
 
-/** Removes a file, or the folder of a submodule, and the folders above it that are empty then. */
+/** Removes a file, or the folder of a submodule, and the folders above it that are then empty. */
 function remove(dir: string, path: string): void {
   const file = join(dir, path);
   const there = atPath(file, { follow: false });
@@ -207,11 +210,11 @@ function remove(dir: string, path: string): void {
   try {
     for (; folder !== dir; folder = dirname(folder)) rmdirSync(folder);
   } catch {
-    // Something is in it.
+    // The folder is not empty.
   }
 }
 
-/** Removes a folder in which nothing but folders is. */
+/** Removes a folder that contains nothing but folders. */
 function removeEmpty(folder: string): void {
   for (const name of readdirSync(folder)) removeEmpty(join(folder, name));
   rmdirSync(folder);
@@ -225,11 +228,11 @@ function isWithin(dir: string, path: string): boolean {
 }
 
 /**
- * Makes plain files of what was staged, or is in a checkout: no executable bit, and in the place of
- * a symlink the text of the link, as git writes it with core.symlinks=false (trust.md §1). 6.0.0
- * and a plain `git clone` have written both.
+ * Makes staged or checked-out files plain: no executable bit, and in the place of a symlink the text of
+ * the link, as git writes it with core.symlinks=false (trust.md §1). 6.0.0 and a plain `git clone` have
+ * written both.
  *
- * @param files what is on the bus at these paths; a link with another text is not what arrived
+ * @param files the files of the bus at these paths; a link with another text is not what arrived
  */
 export function makePlain(
   { tree }: Staging,

@@ -4,7 +4,7 @@ import { onCheckout, readPatterns } from './on-checkout.ts';
 import { replace } from '../clone/own-git.ts';
 import type { Repository } from '../clone/handle.ts';
 
-/** A file that git finds changed: `git status` explains the letters. */
+/** A file that git finds changed; `git status` explains the letters. */
 export interface Changed {
   staged: string;
   unstaged: string;
@@ -13,13 +13,13 @@ export interface Changed {
 
 export type CheckoutStatus = { ok: true; changed: Changed[] } | { ok: false; reason: string };
 
-/** The files that were changed in the checkout since a commit, apart from those that git does not know. */
+/** Returns the files changed in the checkout since a commit, without untracked ones. */
 export async function statusOf(
   repository: Repository,
   head: string | undefined,
 ): Promise<CheckoutStatus> {
   if (head === undefined) return { ok: true, changed: [] };
-  // Status compares with HEAD, and only our own may be asked.
+  // Status compares with HEAD, and only our own HEAD may be read.
   await replace(join(repository.gitDir, 'HEAD'), `${head}\n`);
   const cone = isCone(await readPatterns(repository));
   const args = [
@@ -39,7 +39,7 @@ export async function statusOf(
   return { ok: true, changed };
 }
 
-/** Says which file of the operator's is in the place where a file of the bus is to be written. */
+/** Returns the reason that names an operator's file in the place of a file of the bus. */
 export function inTheWayReason(path: string): string {
   return `a file that is not on the bus is in the way: ${escapeInvisible(path)}`;
 }
@@ -49,7 +49,7 @@ export function isCone(patterns: string): boolean {
   return patterns.startsWith('/*\n');
 }
 
-/** Tells whether our patterns show a path; without patterns all paths are shown. */
+/** Returns a test of whether our patterns show a path; without patterns all paths are shown. */
 export function shownBy(patterns: string): (path: string) => boolean {
   if (patterns === '') return () => true;
   const lines = new Set(patterns.split('\n'));

@@ -5,13 +5,13 @@ import type { Clone } from './clone.ts';
 /** A setting as git's configuration holds it: its full name and one value. */
 export type Setting = readonly [name: string, value: string];
 
-/** How a remote is reached: what may be on a command line, and what may not. */
+/** The address of a remote, split into the part that may be on a command line and the part that may not. */
 export interface Access {
   /** Without a password; a path of this machine is absolute. */
   url: string;
   /** The user of the URL. */
   username?: string;
-  /** The password of the URL, which belongs into a file that is ours alone. */
+  /** The password of the URL, which belongs in a file that only we can read. */
   password?: string;
 }
 
@@ -23,9 +23,9 @@ function isUrl(remote: string): boolean {
 }
 
 /**
- * Takes a remote's address apart.
+ * Splits a remote's address into its parts.
  *
- * @param dir where a relative path starts
+ * @param dir the folder that a relative path starts from
  */
 export function accessOf(remote: string, dir: string): Access {
   if (!isUrl(remote)) return { url: isAbsolute(remote) ? remote : resolve(dir, remote) };
@@ -47,13 +47,13 @@ const DEFAULT_PORTS = new Map([
   ['git', '9418'],
 ]);
 
-/** The parts of an address; a path of this machine has no server. */
+/** Splits an address into server and path; a path of this machine has no server. */
 export function takenApart(url: string): { server?: string; path: string } {
   const scheme = /^([a-z][\w+.-]*):\/\//i.exec(url)?.[1]?.toLowerCase();
   const rest = scheme === undefined ? url : url.slice(scheme.length + '://'.length);
   const end = rest.indexOf(scheme === undefined ? ':' : '/');
   if (scheme === undefined && (end < 0 || rest.startsWith('/'))) return { path: url };
-  // As git reads it, a name in the place of a host begins the path.
+  // As git reads it, a name in the place of a host is the start of the path.
   if (scheme === 'file') return { path: `/${rest}` };
   const authority = end < 0 ? rest : rest.slice(0, end);
   const at = authority.lastIndexOf('@');
@@ -67,12 +67,15 @@ export function takenApart(url: string): { server?: string; path: string } {
   const server = `${user && `${user}@`}${host.endsWith(port) ? host.slice(0, -port.length) : host}`;
   if (scheme !== undefined) return { server, path: end < 0 ? '' : rest.slice(end) };
   const path = rest.slice(end + 1);
-  // Elsewhere than at a forge it begins at the home of that user.
+  // Except at a forge, the path starts at that user's home.
   const isAtHome = named !== 'git' && !/^[/~]/.test(path);
   return { server, path: `/${isAtHome ? '~/' : ''}${path}` };
 }
 
-/** Why a remote is never used, or undefined: transports of git that run a command (trust.md §1). */
+/**
+ * Returns the reason why a remote is never used, or undefined: some transports of git run a command
+ * (trust.md §1).
+ */
 export function refusedRemote(remote: string): string | undefined {
   if (/^(ext|fd)::/i.test(remote)) return 'it runs a command or takes over a file';
   if (remote.startsWith('-') || /^\w+:\/\/-/.test(remote)) return 'it begins like an option';
@@ -80,7 +83,7 @@ export function refusedRemote(remote: string): string | undefined {
 }
 
 /**
- * The settings by which git reaches a remote without its password on any command line.
+ * Returns the settings by which git reaches a remote without its password on any command line.
  *
  * @param file holds the credentials, in the format of git's credential helpers
  */
@@ -88,8 +91,8 @@ export function accessSettings({ url, username, password }: Access, file: string
   if (username === undefined) return [];
   if (password === undefined) return [[`credential.${url}.username`, username]];
   const path = `'${file.replaceAll("'", `'\\''`)}'`;
-  // The empty helper removes those that would be asked first. Git's own helper for files cannot be
-  // used: it forgets a password that was refused once.
+  // The empty helper removes the helpers configured before it. Git's own helper for files cannot be used:
+  // it forgets a password that was refused once.
   const helper = `!f() { test "$1" = get && cat ${path}; }; f`;
   return [
     [`credential.${url}.helper`, ''],
@@ -97,7 +100,7 @@ export function accessSettings({ url, username, password }: Access, file: string
   ];
 }
 
-/** The credentials in the format of git's credential helpers; undefined when there are none. */
+/** Formats the credentials for git's credential helpers; undefined when there are none. */
 export function credentialsText({ username, password }: Access): string | undefined {
   if (username === undefined || password === undefined) return undefined;
   const plain = (text: string): string => text.replace(/[\0\r\n]/g, '');
@@ -113,8 +116,8 @@ function decoded(text: string): string {
 }
 
 /**
- * A clone that has remotes, none of them called origin, is not taken for a clone without a remote:
- * what it sends would stay on this machine (protocol.md §5).
+ * Refuses a clone that has remotes, but none called origin: taken for a clone without a remote, it would
+ * keep everything that it sends on this machine (protocol.md §5).
  *
  * @throws CrosstalkError `refused`
  */

@@ -8,30 +8,31 @@ import type { Objects } from '../objects/objects.ts';
 import { BRANCH_OF_PROJECT, remoteRefOf, type Repository, loadRecord } from './handle.ts';
 import { noteMove, readRef, writeRef, type RefPlace } from './refs.ts';
 
-/** The id of what says nothing of itself, as transports of plain 6.0 do. */
+/** The id of a transport that states none, as transports of plain 6.0 do. */
 const NONE = '-';
 
-/** Our tracking branch of the remote. */
+/** Returns the name of our tracking branch of the remote. */
 export function tracking(branch: string): string {
   return `refs/remotes/origin/${branch}`;
 }
 
-/** What our tracking branch names; undefined before anything was fetched. */
+/** Reads the object that our tracking branch names; undefined before the first fetch. */
 export function trackedHere(repository: Repository): Promise<string | undefined> {
   return readRef(ownRefs(repository), tracking(repository.branch));
 }
 
-/** Where the refs of our own git directory are. */
+/** Returns the place of the refs in our own git directory. */
 export function ownRefs({ dir, gitDir }: Pick<Repository, 'dir' | 'gitDir'>): RefPlace {
   return { dir, gitDir, commonDir: gitDir, isPrivate: true };
 }
 
 /**
- * Moves our tracking branch to what was fetched beside it: a history that was rewritten or archived, or the first
- * one that this clone gets. Where another bus was put in the place of ours, as after `git push --mirror` and somebody's
- * `init`, the branch stays where it is: its mail is for others, and ours would be nowhere any more.
+ * Moves our tracking branch to what was fetched next to it: a history that was rewritten or archived, or
+ * the first one that this clone gets. Where another bus was put in the place of ours, as after `git push
+ * --mirror` and somebody's `init`, the branch stays where it is: that bus's mail is for others, and ours
+ * would be lost.
  *
- * @returns the failure, if any: `another_bus` with the commit at which that is
+ * @returns the failure, if any: `another_bus` with the commit of that bus
  */
 export async function followFetched(
   repository: Repository,
@@ -40,10 +41,10 @@ export async function followFetched(
 ): Promise<Failure | undefined> {
   const { gitDir } = repository;
   const named = await objects.read('FETCH_HEAD');
-  // Git leaves it also where the remote had nothing.
+  // Git leaves the file also when the remote had nothing.
   await rm(join(gitDir, 'FETCH_HEAD'), { force: true });
   if (!isFetched) return undefined;
-  // Another process fetches at this moment.
+  // Another process is fetching at this moment.
   if (named === undefined) return { kind: 'contention', reason: 'FETCH_HEAD is being written' };
   const { oid: fetched } = named;
   const before = await trackedHere(repository);
@@ -55,11 +56,12 @@ export async function followFetched(
 }
 
 /**
- * Looks at where git has moved our tracking branch, and puts it back where that is not to be followed: git compares
- * only commits, and lets anything else, such as a tag, take the place of one, and a commit the place of that.
+ * Checks the object to which git has moved our tracking branch, and moves the branch back if that must
+ * not be followed: git compares only commits; it replaces a commit by anything else, such as a tag, and
+ * the other way round.
  *
  * @param before what the branch named before the fetch
- * @returns the failure, if any: `another_bus` with the object at which that is
+ * @returns the failure, if any: `another_bus` with the object that the branch was moved to
  */
 export async function followMoved(
   repository: Repository,
@@ -76,7 +78,7 @@ export async function followMoved(
   return failure;
 }
 
-/** The commit of the bus before a fetch: the one of our tracking branch, or else of the clone's branch. */
+/** Returns the commit of the bus before a fetch: that of our tracking branch, or else of the clone's branch. */
 async function stoodAt(
   { clone, branch }: Repository,
   objects: Objects,
@@ -85,7 +87,7 @@ async function stoodAt(
   return (await isCommit(objects, before)) ? before : readRef(clone, `refs/heads/${branch}`);
 }
 
-/** Why what a fetch has brought is not followed, if it is not. */
+/** Returns the failure when a fetched history must not be followed. */
 async function look(
   repository: Repository,
   objects: Objects,
@@ -96,7 +98,7 @@ async function look(
   return had === undefined ? undefined : replaced(repository, had, fetched);
 }
 
-/** Whether a ref of ours, as it was read, names a commit, as far as can be told. */
+/** Whether a ref of ours, as it was read, names a commit, as far as is known. */
 async function isCommit(objects: Objects, oid: string | undefined): Promise<boolean> {
   if (oid === undefined) return false;
   const found = await objects.read(oid);
@@ -112,7 +114,7 @@ async function moveTracking(
   const [own, name] = [ownRefs(repository), tracking(repository.branch)];
   const moved = await writeRef(own, name, to, from ?? '');
   if (!moved.ok) return { kind: moved.contention ? 'contention' : 'other', reason: moved.reason };
-  // As git would have noted it.
+  // The log entry is the one that git would have written.
   await noteMove(own, name, from ?? '0'.repeat(to.length), to, why);
   return undefined;
 }
@@ -126,7 +128,7 @@ function noCommit(repository: Repository, oid: string): Failure {
   };
 }
 
-/** Why a commit is not followed: it does not go on from what was here, and belongs to another bus. */
+/** Returns the failure for a commit that does not continue the history here and belongs to another bus. */
 async function replaced(
   repository: Repository,
   had: string,
@@ -153,16 +155,16 @@ async function replaced(
   };
 }
 
-/** The id that a transport has at a commit; `-` where it has none, undefined where it cannot be read. */
+/** Reads the id of the transport at a commit; `-` where it has none, undefined where it cannot be read. */
 async function idAt({ git }: Repository, commit: string): Promise<string | undefined> {
   const file = `${commit}:${IDENTITY_FILE}`;
-  // In a partial clone, what is not here yet comes from the remote.
+  // In a partial clone, a file that is not here yet comes from the remote.
   const read = await git.run(['cat-file', 'blob', file], { network: true, most: 4096 });
   if (read.ok) return identityIn(read.stdout.toString('utf8'))?.id ?? NONE;
   return / does not exist in | but not in /.test(read.stderr) ? NONE : undefined;
 }
 
-/** An id with the day on which it was made, which its first characters tell. */
+/** Formats an id with the day on which it was made, which its first characters encode. */
 function told(id: string): string {
   if (id === NONE) return 'one without an identity';
   try {

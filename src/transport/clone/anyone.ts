@@ -4,21 +4,22 @@ import { join } from 'node:path';
 import { Git } from '../git/git.ts';
 import { accessOf } from './access.ts';
 
-/** Seconds that a remote is given to answer somebody without a login. */
+/** Seconds that a remote has to answer somebody without a login. */
 const PATIENCE = '20';
 
-/** What a remote tells somebody without a login. */
+/** The answer of a remote to somebody without a login. */
 export type ForAnyone =
   | { kind: 'answers'; address: string }
   | { kind: 'refuses' }
-  /** It could not be asked, so that nobody knows. */
+  /** The remote could not be asked, so the answer is not known. */
   | { kind: 'unknown'; reason: string };
 
 /**
- * Asks a remote for its branches without any credentials: as https where it is reached by ssh, since a forge
- * answers there whoever may read. No key, password, helper or setting of the user has a say in it.
+ * Asks a remote for its branches without any credentials: as https where it is reached by ssh, since that
+ * is where a forge answers everybody who may read. No key, password, helper or setting of the user has
+ * any effect.
  *
- * @param url as git has it after its own rewriting
+ * @param url after git's own rewriting
  */
 export async function askAsAnyone(url: string, environment: NodeJS.ProcessEnv): Promise<ForAnyone> {
   const address = openAddress(url);
@@ -47,7 +48,7 @@ export async function askAsAnyone(url: string, environment: NodeJS.ProcessEnv): 
   }
 }
 
-/** The address by which everybody would read a remote; undefined for a path of this machine. */
+/** Returns the address by which everybody would read a remote; undefined for a path of this machine. */
 function openAddress(url: string): string | undefined {
   const plain = accessOf(url, '/').url;
   if (/^(?:https?|git):\/\//i.test(plain)) return plain;

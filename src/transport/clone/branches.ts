@@ -9,20 +9,20 @@ import { pushCommit } from './remote.ts';
 import { remoteRefOf, type Repository } from './handle.ts';
 
 /**
- * The ref that is the bus at a project's own remote. It is no branch and no tag, so that clones, fetches and
- * lists of branches pass it over.
+ * The ref that is the bus at a project's own remote. It is neither a branch nor a tag, so that clones,
+ * fetches and lists of branches ignore it.
  */
 export const PROJECT_REF = 'refs/crosstalk/bus';
 
-/** A branch that is being renamed is there under neither name for a moment. */
+/** Milliseconds until a branch that is being renamed is certainly visible: for a moment neither name exists. */
 const RENAMING_MS = 1000;
 
 /**
- * Makes the branch on a remote that has no branch at all: an empty remote that a transport is
- * given, or a remote that lost everything. A remote with other branches has the bus under another
- * name, or lost it, and a second bus beside the first helps nobody (protocol.md §5).
+ * Creates the branch on a remote that has no branch at all: the empty remote of a new transport, or a
+ * remote that lost everything. A remote with other branches has the bus under another name, or lost it,
+ * and a second bus beside the first helps nobody (protocol.md §5).
  *
- * @param isGone the remote had the branch: it is asked twice whether it has no branch at all
+ * @param isGone whether the remote had the branch: then it is asked twice whether it has no branch at all
  */
 export async function makeBranch(
   repository: Repository,
@@ -51,7 +51,10 @@ export async function makeBranch(
   };
 }
 
-/** Another clone's `git push --mirror`, or a forge's mirror, removes every ref that it has not. */
+/**
+ * Builds the failure for a removed ref: another clone's `git push --mirror`, or a forge's mirror, removes
+ * every ref that it does not have.
+ */
 function goneFrom(ref: string): Failure {
   return {
     kind: 'no_branch',
@@ -60,9 +63,9 @@ function goneFrom(ref: string): Failure {
 }
 
 /**
- * Puts the bus in the place of another one, whose history stays on the remote under {@link keptRef}.
+ * Replaces another bus by this one; the other's history stays on the remote under {@link keptRef}.
  *
- * @param over the commit at which that one was seen, and is to be still
+ * @param over the commit at which the other bus was seen, and must still be
  * @returns the failure, if any
  */
 export async function pushOver(
@@ -75,16 +78,16 @@ export async function pushOver(
   return failure ?? pushCommit(repository, commit, { expected: over });
 }
 
-/** Where a bus is kept that was seen at a commit of a ref, and is replaced there. */
+/** Returns the ref that keeps a replaced bus, by the commit at which it was seen. */
 export function keptRef(ref: string, commit: string): string {
   return `${ref}-replaced-${commit.slice(0, 12)}`;
 }
 
 /**
- * The branch that is the bus, where nobody has said which: the remote's default branch, else its
+ * Chooses the branch that is the bus, where none is configured: the remote's default branch, else its
  * only branch, else the branch checked out here.
  *
- * The choice is kept for good, so nothing is chosen when a git call did not answer.
+ * The choice is permanent, so nothing is chosen when a git call did not answer.
  *
  * @param remote its URL; undefined in solo mode
  * @throws CrosstalkError `git_failed` when git did not answer, or only a guess would be left
@@ -101,7 +104,7 @@ export async function chooseBranch(
   return known.branch ?? (await askRemote(git, known.tracked)) ?? local();
 }
 
-/** The default branch as the clone knows it, and how many of the remote's branches it knows. */
+/** Reads the default branch from the clone, and the number of the remote's branches that it knows. */
 async function knownDefault(
   git: Git,
   clone: Clone,
@@ -121,10 +124,7 @@ async function knownDefault(
   return { branch: head === '' ? only : head, tracked: refs.length };
 }
 
-/**
- * @param tracked how many branches the remote is known to have: of several none is chosen by a
- *   guess
- */
+/** @param tracked number of known branches of the remote: among several, none is chosen by a guess */
 async function askRemote(git: Git, tracked: number): Promise<string | undefined> {
   const refs = await remoteRefs(git, 'origin');
   if (refs.ok) return refs.head ?? (refs.branches.length === 1 ? refs.branches[0] : undefined);
@@ -133,8 +133,8 @@ async function askRemote(git: Git, tracked: number): Promise<string | undefined>
 }
 
 /**
- * How a trace shows the object format that the remote names and git confirms, on a line of its own
- * or among other words.
+ * The object format in a trace that the remote names and git confirms, on a line of its own or among
+ * other words.
  */
 const SHA256 = /[<>] (?:.* )?object-format=sha256(?: |$)/m;
 
@@ -146,16 +146,16 @@ export type RemoteRefs =
       /** The commit at which {@link PROJECT_REF} is; undefined without that ref. */
       bus: string | undefined;
       isSha256: boolean;
-      /** Whether it only serves files, as a web server does that knows nothing of git. */
+      /** Whether the remote only serves files, like a web server without git. */
       isDumb: boolean;
     }
-  /** `answered`: false when git was killed or ran out of time, so that it says nothing of the remote. */
+  /** `answered`: false when git was killed or timed out, so that nothing is known of the remote. */
   | { ok: false; failure: Failure; answered: boolean };
 
 /**
- * The branches of a remote and which of them is its default; works before anything was fetched.
+ * Lists the branches of a remote and its default branch; works before the first fetch.
  *
- * @param trace a file to be made, by which also a remote without any branch tells its object format
+ * @param trace a file to be created, from which the object format of a remote without branches is read
  */
 export async function remoteRefs(git: Git, remote: string, trace?: string): Promise<RemoteRefs> {
   const outcome = await git.run(

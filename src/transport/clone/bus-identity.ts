@@ -10,16 +10,17 @@ import { knownTip } from './remote.ts';
 import type { SettingChange } from './settings.ts';
 
 /**
- * Which transport this is, for what is signed in it (decision 42): the id that `init` made, and the place of
- * the repository. The id stands in the transport, where whoever can push may write another one, that of
- * another transport above all. So the place is the one by which this machine reaches it, and both are
- * recorded when it joins; what the transport says otherwise is held like a changed setting.
+ * The identity of a transport, which signatures cover (decision 42): the id that `init` made, and the
+ * place of the repository. The id is a file of the transport, where anyone who can push may write another
+ * one, in particular that of another transport. So the place is the address by which this machine reaches
+ * it, and both are recorded when it joins; a different identity in the transport is held like a changed
+ * setting.
  */
 
-/** Bytes of a machine's id, with room for another form of it. */
+/** Maximum bytes of a machine's id, with room for another form of it. */
 const MAX_MACHINE_ID = 1024;
 
-/** A name for this machine that its paths carry: a digest, since the id itself is not for others to see. */
+/** Returns a name for this machine to put before its paths: a digest, since the id itself must stay private. */
 function thisMachine(): string {
   const found = plainFileAt('/etc/machine-id', MAX_MACHINE_ID);
   const id = found.kind === 'text' ? found.text.trim() : '';
@@ -27,13 +28,14 @@ function thisMachine(): string {
 }
 
 /**
- * The place of a repository, the same for all spellings of its address and without any password:
- * `machine:/path` for a path, which leads elsewhere on every other machine, or `host/path`. The user of an ssh address is part of it unless it is `git`, as forges have
- * it, since paths may begin at that user's home.
+ * Returns the place of a repository, the same for all spellings of its address and without any password:
+ * `machine:/path` for a path, which leads elsewhere on every other machine, or `host/path`. The user of
+ * an ssh address is part of it unless it is `git`, as forges have it, since paths may begin at that
+ * user's home.
  *
- * @param remote undefined where there is none
- * @param dir where a relative path starts
- * @param machine whose paths these are
+ * @param remote undefined without a remote
+ * @param dir the folder that a relative path starts from
+ * @param machine the machine of these paths
  */
 export function placeOfRemote(
   remote: string | undefined,
@@ -49,12 +51,12 @@ export function placeOfRemote(
   return plain.replace(/[^\x21-\x7e]|%/gu, encodeURIComponent);
 }
 
-/** What the transport says of itself at its tip; undefined where it says nothing. */
+/** Reads the identity that the transport states at its tip; undefined where it states none. */
 async function saidAt(objects: Objects, tip: string): Promise<ReturnType<typeof identityIn>> {
   return identityIn((await objects.text(tip, IDENTITY_FILE)) ?? '');
 }
 
-/** The identity in force; recorded the first time that anything of the transport is known here. */
+/** Returns the identity in force, and records it as soon as any commit of the transport is known here. */
 export async function identityOf(repository: Repository, objects: Objects): Promise<string> {
   if (repository.identity !== undefined) return repository.identity;
   const { origin, dir } = repository;
@@ -67,7 +69,7 @@ export async function identityOf(repository: Repository, objects: Objects): Prom
   return identity;
 }
 
-/** What the transport says of itself otherwise than what is in force here. */
+/** Returns the change when the transport states another identity than the one in force here. */
 export async function identityChange(
   repository: Repository,
   objects: Objects,

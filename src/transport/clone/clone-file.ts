@@ -6,40 +6,34 @@ import { CrosstalkError } from '../../errors.ts';
 import { readPlainFile, tooLarge } from '../../plain-file.ts';
 
 /**
- * The files of the clone's git directory. A run may be able to write them, so each is looked at
- * before it is read, by us or by a git that we start: a named pipe would make us wait for ever, and
- * a file of many gigabytes fill the memory. Symlinks are followed, as git does.
+ * Files of the clone's git directory. A run may be able to write them, so each is checked before it is
+ * read, by us or by a git that we start: a named pipe would block us for ever, and a file of many
+ * gigabytes would fill the memory. Symlinks are followed, as git does.
  */
 
-/**
- * The size limit of a ref, of HEAD, or of the file that says where a git directory is: a path and a
- * few characters.
- */
+/** Maximum bytes of a ref, of HEAD, or of the file that names a git directory: a path and a few characters. */
 const SMALL = 8 * 1024;
 const MAX_PACKED_REFS = 64 * 1024 * 1024;
 const MAX_CONFIG = 1024 * 1024;
 const MAX_LIST = 4 * 1024 * 1024;
-/**
- * How many folders with borrowed objects are followed: a clone borrows from one or two, and each
- * may name others.
- */
+/** Maximum number of folders with borrowed objects: a clone borrows from one or two, and each may name others. */
 const MAX_ALTERNATES = 100;
 
 /**
- * The text of a small file of a clone; empty when there is none.
+ * Reads a small file of a clone; empty without one.
  *
- * @throws CrosstalkError `git_failed` when something else than a plain file is there
+ * @throws CrosstalkError `git_failed` when something other than a plain file is there
  */
 export function smallText(path: string): Promise<string> {
   return textIn(path, SMALL).then((text) => text ?? '');
 }
 
-/** The text of `packed-refs` of a clone; empty when there is none. */
+/** Reads `packed-refs` of a clone; empty without one. */
 export function packedText(commonDir: string): Promise<string> {
   return textIn(join(commonDir, 'packed-refs'), MAX_PACKED_REFS).then((text) => text ?? '');
 }
 
-/** The lines of one of the longer lists of a clone; undefined when there is none. */
+/** Reads one of the longer lists of a clone; undefined without one. */
 export function listText(path: string): Promise<string | undefined> {
   return textIn(path, MAX_LIST);
 }
@@ -66,12 +60,12 @@ export async function exists(path: string): Promise<boolean> {
   );
 }
 
-/** Whether a symlink is at a path, through which nothing of ours is written. */
+/** Whether a symlink is at a path; we write nothing through symlinks. */
 export function isLink(path: string): boolean {
   return atPath(path, { follow: false })?.isSymbolicLink() === true;
 }
 
-/** The first of the folders on the way to a file of a git directory that is a symlink. */
+/** Returns the first folder on the way to a file of a git directory that is a symlink. */
 export function linkOnTheWay(gitDir: string, name: string): string | undefined {
   const folders = dirname(name).split('/');
   for (let depth = 1; depth <= folders.length; depth++) {
@@ -82,8 +76,8 @@ export function linkOnTheWay(gitDir: string, name: string): string | undefined {
 }
 
 /**
- * Makes sure that git may read a clone's objects, by checking the files that say which other
- * folders have some.
+ * Makes sure that git may read a clone's objects, by checking the files that name other folders with
+ * objects.
  *
  * @throws CrosstalkError `git_failed`
  */
@@ -93,7 +87,7 @@ export async function checkAlternates(objectsDir: string): Promise<void> {
     const path = join(folder, 'info', 'alternates');
     const lines = (await smallText(path)).split('\n');
     for (const line of lines.filter((one) => one !== '' && !one.startsWith('#'))) {
-      // Git takes a path in quotes apart by rules of its own.
+      // Git parses a path in quotes by rules of its own.
       if (line.startsWith('"')) throw odd(path, 'names a folder in quotes');
       folders.add(resolve(folder, line));
     }
@@ -102,8 +96,9 @@ export async function checkAlternates(objectsDir: string): Promise<void> {
 }
 
 /**
- * @throws CrosstalkError `git_failed` when this is not a configuration that git may be allowed to
- *   read
+ * Refuses a configuration that git must not read.
+ *
+ * @throws CrosstalkError `git_failed`
  */
 export function checkConfig(path: string, found: Pick<Stats, 'isFile'> & { size: bigint }): void {
   if (!found.isFile()) throw odd(path, 'is no plain file');

@@ -4,11 +4,11 @@ import { dirname, join, resolve } from 'node:path';
 import { CrosstalkError } from '../../errors.ts';
 import { checkAlternates, checkConfig, isPlain, smallText } from './clone-file.ts';
 
-/** Where an operator's clone of a transport keeps its parts; this is found without asking git. */
+/** The parts of an operator's clone of a transport, which are found without asking git. */
 export interface Clone {
   /** Absolute path of the work tree, symlinks resolved. */
   dir: string;
-  /** The git directory of this work tree: HEAD, index, what is under way. */
+  /** The git directory of this work tree: HEAD, index, unfinished operations. */
   gitDir: string;
   /** The git directory that linked work trees share: configuration, branches, objects. */
   commonDir: string;
@@ -16,11 +16,11 @@ export interface Clone {
 }
 
 /**
- * Finds the clone that a folder belongs to. No git runs for it: git would read the configuration of
- * the clone, which a run may have written (trust.md §1).
+ * Finds the clone that a folder belongs to. No git runs for it: git would read the configuration of the
+ * clone, which a run may have written (trust.md §1).
  *
- * @throws CrosstalkError `not_found` when the folder is in no git repository, `git_failed` when
- *   something else than a plain file is in the place of a file that says where the parts are
+ * @throws CrosstalkError `not_found` when the folder is in no git repository, `git_failed` when something
+ *   other than a plain file is in the place of a file that names the parts
  */
 export async function findClone(folder: string): Promise<Clone> {
   const start = await realpath(resolve(folder)).catch(() => resolve(folder));
@@ -40,7 +40,7 @@ export async function findClone(folder: string): Promise<Clone> {
 async function gitDirIn(dir: string): Promise<string | undefined> {
   const plain = join(dir, '.git');
   if (await isGitDir(plain)) return plain;
-  // A linked work tree has a file that says where its git directory is.
+  // A linked work tree has a file that names its git directory.
   const named = /^gitdir: (.*)$/m.exec(await smallText(plain))?.[1]?.trim() ?? '';
   if (named === '') return undefined;
   const gitDir = resolve(dir, named);
@@ -58,7 +58,8 @@ function isGitDir(path: string): Promise<boolean> {
 }
 
 /**
- * What changes whenever the configuration of a clone is written; it cannot be set back by hand.
+ * Returns a stamp that changes whenever the configuration of a clone is written; it cannot be set back by
+ * hand.
  *
  * @throws CrosstalkError `git_failed` when git could not read the clone without waiting for ever
  */
@@ -72,9 +73,9 @@ export async function configStamp({ gitDir, commonDir, objectsDir }: Clone): Pro
 }
 
 /**
- * What changes whenever a file is written or replaced; `-` while there is none.
+ * Returns a stamp that changes whenever a file is written or replaced; `-` without a file.
  *
- * @param check is given what is there, and throws where the file must not be used
+ * @param check receives the file's status, and throws when the file must not be used
  */
 export async function fileStamp(
   path: string,

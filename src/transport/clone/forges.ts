@@ -1,6 +1,6 @@
 import { takenApart } from './access.ts';
 
-/** How much a remote host should be asked for; absent where it sets no limit. */
+/** The limits that a remote host sets for requests; absent where it sets none. */
 export interface RemoteLimits {
   host: string;
   pushesPerMinute?: number;
@@ -8,7 +8,7 @@ export interface RemoteLimits {
 }
 
 /**
- * What forges ask for, per repository. GitHub: at most 6 pushes a minute and 15 reads a second
+ * The limits that forges ask for, per repository. GitHub: at most 6 pushes a minute and 15 reads a second
  * (its documentation on repository limits).
  */
 const FORGES: Record<string, Omit<RemoteLimits, 'host'>> = {
@@ -17,8 +17,8 @@ const FORGES: Record<string, Omit<RemoteLimits, 'host'>> = {
 };
 
 /**
- * The limits of the remote at a URL: what git's configuration says (`crosstalk.pushesPerMinute`,
- * `crosstalk.readsPerSecond`; 0 for none), else what its forge asks for; undefined for none.
+ * Returns the limits of the remote at a URL: those of git's configuration (`crosstalk.pushesPerMinute`,
+ * `crosstalk.readsPerSecond`; 0 for none), else those of its forge; undefined for none.
  */
 export function remoteLimits(
   origin: string | undefined,
@@ -43,13 +43,13 @@ function configured(text: string | undefined): number | undefined {
   return text !== undefined && Number.isInteger(value) && value >= 0 ? value : undefined;
 }
 
-/** The host in a git URL, lower case; undefined for a path of this machine. */
+/** Returns the host in a git URL, in lower case; undefined for a path of this machine. */
 function hostOf(origin: string): string | undefined {
   const { server } = takenApart(origin);
   return server === undefined ? undefined : safe(server.replace(/^.*@|:\d+$/g, ''));
 }
 
-/** The host becomes the name of a folder. */
+/** Replaces characters that a folder name must not have, since the host becomes one. */
 function safe(host: string): string {
   return host.replace(/[^a-z0-9.-]/g, '_').replace(/^\.+/, '_');
 }

@@ -5,18 +5,18 @@ import type { Git } from '../git/git.ts';
 import { replace } from './own-git.ts';
 import type { SettingChange, Recording } from './settings.ts';
 
-/** What belongs to `crosstalk.bell`, by the end of its name. */
+/** Settings of `crosstalk.bell`, by the end of their names. */
 export const OF_BELL = ['name', 'credentials', 'ca', 'cert', 'key'] as const;
 
 /** The name under which a change of the transport's identity is held. */
 export const IDENTITY = 'transport.identity';
 
-/** The branch that is the bus at a project's own remote, where that takes no other ref. */
+/** The branch that is the bus at a project's own remote, when that accepts no other ref. */
 export const BRANCH_OF_PROJECT = 'crosstalk-bus';
 
 /**
- * A transport as git for the bus sees it: our own git directory, the operator's clone beside it, and
- * what is in force of that clone's settings.
+ * A transport as git for the bus sees it: our own git directory, the operator's clone beside it, and the
+ * settings of that clone that are in force.
  */
 export interface Repository extends RecordFile {
   git: Git;
@@ -25,60 +25,57 @@ export interface Repository extends RecordFile {
   dir: string;
   /** Our own git directory. */
   gitDir: string;
-  /** Where the program may write objects itself; absent in a repository with rules of its own. */
+  /** The folder in which the program may write objects itself; absent in a repository with rules of its own. */
   objectsDir?: string;
-  /** Which transport it is, once that is recorded; see `identityOf`. */
+  /** The identity of the transport, once recorded; see `identityOf`. */
   identity?: string;
   /** The remote's URL without a password; absent in solo mode. */
   origin?: string;
-  /** `user.name` and `user.email`, or the stated default. */
+  /** `user.name` and `user.email`, or the documented default. */
   committer: { name: string; email: string };
   /** `crosstalk.from`, the default sender. */
   from?: string;
-  /** `crosstalk.channel`, the channel of what names none. */
+  /** `crosstalk.channel`, the default channel. */
   channel?: string;
   /** `crosstalk.agent`, the operator's own agent CLI. */
   agent?: string;
   /** Whether its objects are named by SHA-256, in 64 digits. */
   isSha256?: boolean;
-  /** Whether objects may be missing from the clone, and are fetched when they are read. */
+  /** Whether objects may be missing from the clone, and are fetched on demand. */
   partial?: boolean;
-  /** `crosstalk.window`: how many days of messages the checkout shows. */
+  /** `crosstalk.window`: number of days of messages that the checkout shows. */
   window?: string;
-  /** `crosstalk.maxFileBytes`: how large an attached file may be. */
+  /** `crosstalk.maxFileBytes`: maximum bytes of an attached file. */
   maxFileBytes?: string;
-  /** `crosstalk.maxUsdPerDay`: what the runs of this machine may cost in a day. */
+  /** `crosstalk.maxUsdPerDay`: maximum cost of this machine's runs in a day. */
   maxUsdPerDay?: string;
-  /** `crosstalk.signingKey`: the key with which a person's messages are signed. */
+  /** `crosstalk.signingKey`: the key that signs a person's messages. */
   signingKey?: string;
-  /** `crosstalk.keepTranscripts`: for how long it is kept what runs printed. */
+  /** `crosstalk.keepTranscripts`: time for which the output of runs is kept. */
   keepTranscripts?: string;
-  /** `crosstalk.warmSessions`: how many processes of agent CLIs are kept. */
+  /** `crosstalk.warmSessions`: number of agent processes that are kept. */
   warmSessions?: string;
-  /** `crosstalk.warmMemory`: how much memory each of them may use. */
+  /** `crosstalk.warmMemory`: maximum memory of each of them. */
   warmMemory?: string;
-  /** `crosstalk.scanSecrets`: whether what leaves is searched for secrets. */
+  /** `crosstalk.scanSecrets`: whether outgoing messages are searched for secrets. */
   scanSecrets?: string;
-  /** `crosstalk.shareStatus`: whether this machine says on the bus what runs, waits and failed on it. */
+  /** `crosstalk.shareStatus`: whether this machine reports on the bus what runs, waits and failed on it. */
   shareStatus?: string;
-  /** `crosstalk.bell`, and `crosstalk.bellName` and so on; `bell/settings.ts` reads them. */
+  /** `crosstalk.bell`, and `crosstalk.bellName` and so on; read by `bell/settings.ts`. */
   bell?: { servers: string } & Partial<Record<(typeof OF_BELL)[number], string>>;
-  /** What the remote should be asked for at most. */
+  /** Limits for requests to the remote. */
   limits?: RemoteLimits;
   /** The branch that is the bus; where `ref` is set, the name of the local branch that follows it. */
   branch: string;
   /** The full name of the remote's ref that is the bus, where that is not the branch. */
   ref?: string;
-  /**
-   * What the clone's configuration says differently from the record; it is held until it is
-   * accepted.
-   */
+  /** Settings of the clone that differ from the record; they are held until they are accepted. */
   changes: SettingChange[];
-  /** Changes whenever the clone's configuration is written. */
+  /** A stamp that changes whenever the clone's configuration is written. */
   stamp: string;
 }
 
-/** What the clone, or its user, has set for commands and runs. */
+/** The defaults for commands and runs that the clone, or its user, has set. */
 export type CloneDefaults = Pick<
   Repository,
   | 'from'
@@ -94,12 +91,12 @@ export type CloneDefaults = Pick<
   | 'warmMemory'
 >;
 
-/** The remote's ref that carries the bus: `refs/heads/<branch>`, unless another one is set. */
+/** Returns the remote's ref that carries the bus: `refs/heads/<branch>`, unless another one is set. */
 export function remoteRefOf({ branch, ref }: Pick<Repository, 'branch' | 'ref'>): string {
   return ref ?? `refs/heads/${branch}`;
 }
 
-/** The file that keeps what was recorded of a clone, and by which it counts as written by this machine. */
+/** The file with the record of a clone, and the seal that shows that this machine wrote it. */
 export interface RecordFile {
   record: string;
   seal: {
@@ -108,7 +105,7 @@ export interface RecordFile {
   };
 }
 
-/** The recorded settings in a file; undefined without one that this machine wrote. */
+/** Reads the recorded settings; undefined without a file that this machine wrote. */
 export async function loadRecord({ record, seal }: RecordFile): Promise<Recording | undefined> {
   try {
     const text = seal.open('', await readFile(record, 'utf8'));
@@ -119,7 +116,10 @@ export async function loadRecord({ record, seal }: RecordFile): Promise<Recordin
   }
 }
 
-/** Complete at any moment and safe on disk: a record that is lost is not made anew without asking. */
+/**
+ * Writes the record, complete at any moment and synced to disk: a lost record is not made anew without
+ * asking.
+ */
 export async function saveRecord({ record, seal }: RecordFile, value: Recording): Promise<void> {
   await replace(record, seal.close('', value), { safe: true });
 }

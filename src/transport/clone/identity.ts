@@ -6,9 +6,9 @@ import { Git } from '../git/git.ts';
 import { withoutTrailing } from '../../protocol/text/quoted.ts';
 
 /**
- * What the state of a transport is called at first (protocol.md §1): from the origin's URL without
- * credentials, or from the repository's path when there is no origin. From then on its name is the
- * id that the clone keeps (trust.md §2).
+ * Returns the first name of a transport's state (protocol.md §1): from the origin's URL without
+ * credentials, or from the repository's path without an origin. Later its name is the id that the clone
+ * keeps (trust.md §2).
  */
 export function transportId(repository: { origin?: string; dir: string }): string {
   const source =
@@ -27,12 +27,11 @@ export function transportId(repository: { origin?: string; dir: string }): strin
 }
 
 /**
- * The names that the state of a clone without an id may have: by its remote, and by the name from
+ * Returns the names that the state of a clone without an id may have: by its remote, and by the name from
  * before it had a remote.
  */
 export async function stateNames(clone: Clone, environment: NodeJS.ProcessEnv): Promise<string[]> {
-  // Git would read the configuration without checking what kind of file it is, so it is checked
-  // here first.
+  // Git would read the configuration without checking what kind of file it is, so it is checked first.
   await configStamp(clone);
   const asked = await new Git(clone.dir, environment).run(
     ['config', '--get', 'remote.origin.url'],

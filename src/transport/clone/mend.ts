@@ -9,16 +9,16 @@ import { OID } from './refs.ts';
 import { fetchBranch, type Fetched } from './remote.ts';
 import type { Repository } from './handle.ts';
 
-/** What the mark says once objects were removed, until the remote has sent them again. */
+/** Content of the mark once objects were removed, until the remote has sent them again. */
 const REMOVED = 'removed\n';
 
-/** The outcome of a fetch, and how many damaged objects were removed before it. */
+/** The outcome of a fetch, with the number of damaged objects that were removed before it. */
 export type Mended = Fetched & { mended?: number };
 
 /**
- * Fetches the bus. Where git has met a damaged object since the last fetch, such as a power failure leaves
- * of one that was not written out yet, the damaged ones are removed before, and the remote sends all that it
- * has: git takes what it has a name of for whole, and would never ask for it again.
+ * Fetches the bus. If git has met a damaged object since the last fetch, for example one that a power
+ * failure left half written, the damaged ones are removed first, and the remote sends everything: git
+ * assumes that each object with a known name is intact, and would never request it again.
  */
 export async function fetchMending(
   repository: Repository,
@@ -34,19 +34,19 @@ export async function fetchMending(
   const mended =
     objectsDir === undefined ? 0 : await removeDamaged(objectsDir, mark).catch(() => 0);
   if ((lstatSync(mark, { throwIfNoEntry: false })?.size ?? 0) === 0) {
-    // Nothing that could be mended: the next one that git meets is looked for again.
+    // There was nothing to repair: the search is repeated for the next one that git meets.
     rmSync(mark, { force: true });
     return fetchBranch(repository, objects, signal);
   }
   let fetched = await fetchBranch(repository, objects, signal, 'all');
   if (fetched.ok) rmSync(mark, { force: true });
-  // A git older than 2.36 cannot ask for all: whoever needs what is missing is told that it cannot be read.
+  // A git older than 2.36 cannot request everything: reading a missing object then reports the error.
   else if (/unknown option .refetch/.test(fetched.failure.reason))
     fetched = await fetchBranch(repository, objects, signal);
   return { ...fetched, ...(mended > 0 && { mended }) };
 }
 
-/** Removes the damaged ones, and marks before that something is missing now; returns how many. */
+/** Removes the damaged objects, after marking that something is missing; returns their number. */
 async function removeDamaged(objectsDir: string, mark: string): Promise<number> {
   const damaged = await damagedIn(objectsDir);
   if (damaged.length > 0) writeFileSync(mark, REMOVED);
@@ -54,7 +54,7 @@ async function removeDamaged(objectsDir: string, mark: string): Promise<number> 
   return damaged.length;
 }
 
-/** The files of the loose objects whose content is not what they are named by. */
+/** Lists the files of the loose objects whose content does not match their names. */
 async function damagedIn(objectsDir: string): Promise<string[]> {
   const damaged: string[] = [];
   for (const folder of readdirSync(objectsDir)) {
@@ -71,14 +71,14 @@ async function damagedIn(objectsDir: string): Promise<string[]> {
 
 async function isWhole(path: string, oid: string): Promise<boolean> {
   const found = lstatSync(path, { throwIfNoEntry: false });
-  // What is gone by now, or is no file, is left to git.
+  // An object that is gone by now, or not a file, is left to git.
   if (found?.isFile() !== true) return true;
   const hash = createHash(oid.length === 64 ? 'sha256' : 'sha1');
   try {
     await pipeline(createReadStream(path), createInflate(), hash);
     return hash.digest('hex') === oid;
   } catch (error) {
-    // A disk that cannot be read now may be read later.
+    // A disk that cannot be read now may be readable later.
     return (error as NodeJS.ErrnoException).code?.startsWith('Z_') !== true;
   }
 }

@@ -4,8 +4,8 @@ import type { Repository } from './handle.ts';
 
 /**
  * Calls `moved` when our own tracking branch may have moved, until `over` is aborted. Where the system
- * does not tell, as on some file systems or when it watches as much as it may, nothing is called:
- * whoever waits has to look now and then as well.
+ * cannot notify, as on some file systems or at its limit of watches, nothing is called: the caller has to
+ * poll as well.
  */
 export function watchTracked(
   { gitDir, branch, origin }: Pick<Repository, 'gitDir' | 'branch' | 'origin'>,
@@ -20,6 +20,6 @@ export function watchTracked(
     });
     watcher.on('error', () => undefined);
   } catch {
-    // It is looked at all the same.
+    // The caller polls in any case.
   }
 }

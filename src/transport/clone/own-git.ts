@@ -9,8 +9,8 @@ import { movesSince } from './ref-log.ts';
 import { OID, readRef } from './refs.ts';
 
 /**
- * Git's settings for the bus that do not depend on the clone. The directory is bare: a work tree is
- * named in the calls that need one.
+ * Settings of git for the bus that do not depend on the clone. The directory is bare: the calls that need
+ * a work tree name one.
  */
 const FIXED: readonly Setting[] = [
   ['core.bare', 'true'],
@@ -20,12 +20,12 @@ const FIXED: readonly Setting[] = [
   ['core.fsmonitor', 'false'],
   ['core.untrackedcache', 'false'],
   ['core.logallrefupdates', 'true'],
-  // What arrives is a plain file in the checkout, whatever mode it has.
+  // Every arriving file is a plain one in the checkout, whatever its mode.
   ['core.filemode', 'false'],
   ['core.symlinks', 'false'],
   ['core.autocrlf', 'false'],
   ['core.attributesfile', '/dev/null'],
-  // What a machine ignores is overwritten by git without a word.
+  // Git overwrites ignored files without a warning.
   ['core.excludesfile', '/dev/null'],
   // An operator may have a file of their own where the bus has one that is not shown: git would
   // otherwise remove it.
@@ -38,30 +38,30 @@ const FIXED: readonly Setting[] = [
 ];
 
 /**
- * The end of our configuration, by which a complete file is recognised. It names no branch that is
- * fetched: a push would move our tracking branch because of that, even back; see `notePushed`.
+ * The end of our configuration, by which a complete file is recognised. It configures no branch to fetch:
+ * a push would then move our tracking branch, even back; see `notePushed`.
  */
 const LAST: Setting = ['remote.origin.tagopt', '--no-tags'];
 
-/** It wins over every .gitattributes: no filter, no encoding, no change of line ends. */
+/** Attributes that override every .gitattributes: no filter, no encoding, no change of line ends. */
 const ATTRIBUTES = '* -text !eol !crlf -filter -ident -working-tree-encoding\n';
 
 const MAX_OWN_FILE = 4 * 1024 * 1024;
 
-/** Where the parts of our own git directory are. */
+/** The paths of our own git directory. */
 export interface OwnGit {
   /** The git directory that git for the bus runs with. */
   gitDir: string;
-  /** The credentials of the remote's URL. */
+  /** The file with the credentials of the remote's URL. */
   credentials: string;
 }
 
-/** The own git directory in a folder, with the credentials that are stored there. */
+/** Returns the own git directory in a folder, with the credentials that are stored there. */
 export function ownGitAt(folder: string): OwnGit {
   return { gitDir: folder, credentials: credentialsIn(folder) };
 }
 
-/** What git accepts as HEAD. */
+/** Values of HEAD that git accepts. */
 const HEAD = /^(ref: refs\/\S+|[0-9a-f]{40}([0-9a-f]{24})?)\n$/;
 const CREDENTIALS = /^username=.*\npassword=.*\n$/;
 
@@ -87,15 +87,15 @@ export async function isMade({ gitDir, credentials }: OwnGit): Promise<boolean> 
   );
 }
 
-/** A file of our own git directory; empty when there is none that may be read. */
+/** Reads a file of our own git directory; empty without one that may be read. */
 async function ownText(path: string): Promise<string> {
   const found = await readPlainFile(path, MAX_OWN_FILE);
   return found.kind === 'text' ? found.text : '';
 }
 
 /**
- * Makes our own git directory, or writes its configuration anew. Objects stay in the clone; refs
- * start as the clone has them.
+ * Creates our own git directory, or rewrites its configuration. Objects stay in the clone; refs start as
+ * in the clone.
  *
  * @param recorded the settings of the clone that are in force
  * @param branch the bus, once it is known
@@ -130,9 +130,9 @@ async function seed(gitDir: string, clone: Clone, ref: string): Promise<void> {
 }
 
 /**
- * Repairs a ref of ours that names a missing object: it is set back to what its log says last, so
- * that the next fetch need not bring everything, or removed where that object is missing too. HEAD
- * is written whenever it is needed.
+ * Repairs a ref of ours that names a missing object: it is set back to the last entry of its log, so that
+ * the next fetch need not transfer everything, or removed when that object is missing too. HEAD is
+ * written whenever it is needed.
  */
 export async function mendRef(
   { gitDir, branch }: { gitDir: string; branch: string },
@@ -149,15 +149,15 @@ function headOn(branch: string): string {
   return `ref: refs/heads/${branch}\n`;
 }
 
-/** The last commit that the log of a ref of ours names. */
+/** Returns the last commit in the log of a ref of ours. */
 async function loggedTip(gitDir: string, ref: string): Promise<string | undefined> {
   const { moves } = await movesSince(join(gitDir, 'logs', ref));
   return moves.findLast(({ to }) => OID.test(to) && !/^0+$/.test(to))?.to;
 }
 
 /**
- * A shallow clone says where its history is cut in a file of its git directory; ours has to agree.
- * Where git could not read that file, ours stays as it is.
+ * Copies the boundary of a shallow clone's history from its git directory to ours, as both have to agree.
+ * When git could not read that file, ours is unchanged.
  */
 export async function followShallow({ gitDir }: OwnGit, { commonDir }: Clone): Promise<void> {
   const ours = join(gitDir, 'shallow');
@@ -172,10 +172,7 @@ export async function followShallow({ gitDir }: OwnGit, { commonDir }: Clone): P
   else await replace(ours, there);
 }
 
-/**
- * The settings as our directory needs them, without passwords and without paths that depend on the
- * clone.
- */
+/** Returns the settings for our directory, without passwords and without paths that depend on the clone. */
 async function forOwn(
   { credentials }: OwnGit,
   clone: Clone,
@@ -198,19 +195,19 @@ async function forOwn(
   return settings;
 }
 
-/** The text of a configuration file with this setting and nothing else. */
+/** Returns the text of a configuration file with these settings and nothing else. */
 function configText(settings: readonly Setting[], recorded: readonly Setting[]): string {
   const needsExtensions = recorded.some(([name]) => name.startsWith('extensions.'));
   const version: Setting = ['core.repositoryformatversion', needsExtensions ? '1' : '0'];
   return configEntries([version, ...settings]);
 }
 
-/** Settings as the text of a configuration file. */
+/** Formats settings as the text of a configuration file. */
 export function configEntries(settings: readonly Setting[]): string {
   return settings.map(entry).join('');
 }
 
-/** The file that holds the credentials of a remote's URL, in a folder of ours. */
+/** Returns the file with the credentials of a remote's URL, in a folder of ours. */
 export function credentialsIn(folder: string): string {
   return join(folder, 'credentials');
 }
@@ -235,16 +232,16 @@ function quoted(text: string): string {
 let serial = 0;
 
 /**
- * Writes a file that is complete at any moment, because another git may be reading it.
+ * Replaces a file so that it is complete at any moment, because another git may be reading it.
  *
- * @param options `safe`: it is on disk before it takes the place of the one before
+ * @param options `safe`: the new file is on disk before it replaces the old one
  */
 export async function replace(path: string, text: string, { safe = false } = {}): Promise<void> {
   const temporary = `${path}.${String(process.pid)}.${String(serial++)}.tmp`;
   const file = await open(temporary, 'w', 0o600);
   try {
     await file.writeFile(text);
-    // The option `flush` is only known to Node from 20.10 on.
+    // Only Node from 20.10 on knows the option `flush`.
     if (safe) await file.sync();
   } finally {
     await file.close();

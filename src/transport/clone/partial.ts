@@ -1,12 +1,12 @@
 import type { Repository } from './handle.ts';
 
-/** Objects asked for in one fetch. */
+/** Maximum number of objects in one fetch. */
 const CHUNK = 10_000;
 
 /**
- * In a partial clone, fetches the objects that are still missing, many with one fetch: read one by
- * one, each object would take a connection of its own. Elsewhere it does nothing. What cannot be
- * fetched is missing when it is read.
+ * Fetches the objects that a partial clone still lacks, many with one fetch: read one by one, each object
+ * would take a separate connection. In other clones it does nothing. An object that cannot be fetched is
+ * missing when it is read.
  */
 export async function prefetch(
   { git, partial }: Repository,

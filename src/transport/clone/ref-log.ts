@@ -10,7 +10,7 @@ export interface RefMove {
   why: 'forced' | 'pushed' | 'other';
 }
 
-/** So much of the end of a log is read: some thousand moves. */
+/** Maximum bytes read from the end of a log: some thousand moves. */
 const MAX_LOG = 1024 * 1024;
 const MOVE = /^([0-9a-f]{40,64}) ([0-9a-f]{40,64}) [^\t]*> (\d+) [^\t]*\t(.*)$/;
 
@@ -23,7 +23,7 @@ function parse(text: string): RefMove[] {
   });
 }
 
-/** A log from some position on, or only its end, as it grows for ever; with the position where it ends. */
+/** Reads a log from a position on, or only its end, as it grows for ever; returns the position of its end too. */
 async function readFrom(log: string, at: number): Promise<{ text: string; end: number }> {
   const file = await open(log).catch(() => undefined);
   if (file === undefined) return { text: '', end: 0 };
@@ -39,26 +39,29 @@ async function readFrom(log: string, at: number): Promise<{ text: string; end: n
 }
 
 /**
- * The commits that a ref was moved away from by force: the history that ended with them was on the bus, and is
- * not in the history of what came next.
+ * Returns the commits that a ref was moved away from by force: the history that ended with them was on
+ * the bus, and is not in the history of what came next.
  */
 export function leftBehind(moves: readonly RefMove[]): string[] {
   return [...new Set(moves.flatMap(({ from, why }) => (why === 'forced' ? [from] : [])))];
 }
 
-/** What a ref was moved to by force from `commit`, the last time; undefined if it never was. */
+/** Returns the commit that a ref was last moved to by force from `commit`; undefined if it never was. */
 export function replacedBy(moves: readonly RefMove[], commit: string): string | undefined {
   return moves.findLast(({ from, why }) => why === 'forced' && from === commit)?.to;
 }
 
-/** Where in a log somebody has stopped reading. */
+/** The position at which a reader of a log has stopped. */
 export interface LogPlace {
   log: string;
   /** Bytes. */
   at: number;
 }
 
-/** The moves of a ref since a position in its log, oldest first; without a position in this log, all of them. */
+/**
+ * Reads the moves of a ref since a position in its log, oldest first; without a position in this log, all
+ * of them.
+ */
 export async function movesSince(
   log: string,
   place?: LogPlace,
@@ -77,7 +80,7 @@ function endAt(log: string): Promise<number> {
   );
 }
 
-/** The commits that a ref was at before it was first at `commit`. */
+/** Returns the commits that a ref named before it first named `commit`. */
 export function stoodBefore(moves: readonly RefMove[], commit: string): Set<string> {
   const first = moves.findIndex(({ to }) => to === commit);
   return new Set(moves.slice(0, Math.max(first, 0)).map(({ to }) => to));

@@ -21,32 +21,33 @@ import { randomOfSystem } from '../../random.ts';
 import type { Clone } from './clone.ts';
 import { linkOnTheWay, packedText, smallText } from './clone-file.ts';
 
-/** The name of an object, in any format. */
+/** Pattern of an object's name, in any format. */
 export const OID = /^[0-9a-f]{40}([0-9a-f]{24})?$/;
 const MAX_LINKS = 5;
 
-/** Where the refs of a repository are: of the operator's clone, or of our own git directory. */
+/** The place of a repository's refs: in the operator's clone, or in our own git directory. */
 export type RefPlace = Pick<Clone, 'dir' | 'gitDir' | 'commonDir'> & {
-  /** Whether only its owner may read what is written there, whatever the umask is. */
+  /** Whether only the owner may read new files there, whatever the umask is. */
   isPrivate?: boolean;
 };
 
-/** The one step that may take its time: a disk is waited for. */
+/** The one asynchronous step, as it waits for the disk. */
 const synced = promisify(fsync);
 
 const LOCK_TRIES = 10;
 const LOCK_WAIT_MS = 50;
 /**
- * Git holds the lock of a ref for milliseconds; one this old belongs to a git that was killed, if it is there
- * after half a second still. A git that slept through a suspend with us has done with it by then.
+ * Milliseconds after which the lock of a ref is stale. Git holds one for milliseconds; an older one that
+ * is still there after half a second belongs to a git that was killed. A git that was suspended together
+ * with us has released it by then.
  */
 const STALE_LOCK_MS = 10_000;
 
 /**
- * The commit that a ref of the operator's clone names; undefined when there is none. Read from its
- * files, as git lays them out, because a git started in the clone obeys what the clone says.
+ * Reads the commit that a ref of the operator's clone names; undefined when there is none. It is read
+ * from git's files, because a git started in the clone obeys the clone's configuration.
  *
- * @throws CrosstalkError `git_failed` when something else than a plain file stands there
+ * @throws CrosstalkError `git_failed` when something other than a plain file is there
  */
 export async function readRef(clone: RefPlace, name: string): Promise<string | undefined> {
   let wanted = name;
@@ -59,9 +60,7 @@ export async function readRef(clone: RefPlace, name: string): Promise<string | u
   return undefined;
 }
 
-/**
- * The branch that HEAD of the clone is on, such as `refs/heads/main`; undefined when it is on none.
- */
+/** Returns the branch that HEAD of the clone names, such as `refs/heads/main`; undefined when it names none. */
 export async function headOf({ gitDir }: Clone): Promise<string | undefined> {
   const text = (await smallText(join(gitDir, 'HEAD'))).trim();
   return text.startsWith('ref: refs/') ? text.slice('ref: '.length) : undefined;
@@ -74,14 +73,14 @@ async function packedRef({ commonDir }: RefPlace, name: string): Promise<string 
   return OID.test(oid) ? oid : undefined;
 }
 
-/** What became of {@link writeRef}: another git may hold the ref, or have moved it. */
+/** The outcome of {@link writeRef}: another git may hold the lock, or have moved the ref. */
 export type RefWritten = { ok: true } | { ok: false; reason: string; contention: boolean };
 
 /**
- * Moves a ref of the operator's clone, in git's own way of locking it but without git, so that no
- * hook of the clone runs.
+ * Moves a ref of the operator's clone, in git's own way of locking it but without git, so that no hook of
+ * the clone runs.
  *
- * @param from the commit that the ref has to name now; undefined for any commit, empty for none
+ * @param from the commit that the ref must name now; undefined for any commit, empty for none
  */
 export async function writeRef(
   clone: RefPlace,
@@ -103,7 +102,7 @@ export async function writeRef(
     const taken = await takeLock(lock, clone.isPrivate);
     if (taken === 'locked') {
       const isGone = tries >= LOCK_TRIES && (await removeStaleLock(lock));
-      // One more try for a lock that has just been taken away.
+      // One more try for a lock that has just been removed.
       if (tries > LOCK_TRIES || (tries === LOCK_TRIES && !isGone))
         return failed(`${lock} exists: another git holds it`, { contention: true });
       if (!isGone) await sleep(LOCK_WAIT_MS);
@@ -117,7 +116,7 @@ export async function writeRef(
         return failed(`${name} has moved on in ${clone.dir}`, { contention: true });
       writeFileSync(taken, `${to}\n`);
       await synced(taken);
-      // An empty folder of a branch that was deleted may be in the way.
+      // An empty folder of a deleted branch may be in the way.
       removeEmpty(path);
       if (!isOf(taken, lock)) {
         kept = false;
@@ -127,7 +126,7 @@ export async function writeRef(
       kept = false;
       return { ok: true };
     } catch (error) {
-      // Without its lock: another process took it in this moment for the one that was too old.
+      // ENOENT: another process has just removed our lock, taking it for the stale one.
       return failed(`${name} cannot be written: ${reasonOf(error)}`, {
         contention: hasCode(error, 'ENOENT'),
       });
@@ -139,9 +138,9 @@ export async function writeRef(
 }
 
 /**
- * Keeps what a branch of the clone named before in its reflog, where the operator's own git finds
- * it: for a move that leaves a history. Where something else is in the place of git's file, nothing
- * is kept.
+ * Writes a move to the reflog of a branch, where the operator's own git finds the old commit: for a move
+ * to another history. When something other than a plain file is in the place of the log, nothing is
+ * written.
  */
 export async function noteMove(
   { commonDir, isPrivate }: RefPlace,
@@ -160,17 +159,20 @@ export async function noteMove(
   try {
     const modes = modesOf(isPrivate);
     await makeFolder(dirname(join(commonDir, log)), modes.folder);
-    // With this flag a named pipe is opened at once, or not at all.
+    // With this flag the open call of a named pipe returns or fails at once.
     file = openSync(join(commonDir, log), flags, modes.file);
     if (fstatSync(file).isFile()) appendFileSync(file, line);
   } catch {
-    // The move is made; git's own log of it is a courtesy.
+    // The move is made; git's own log of it is optional.
   } finally {
     if (file !== undefined) closeSync(file);
   }
 }
 
-/** The open lock file, `locked` when somebody else has it, or why it cannot be made. */
+/**
+ * Takes a lock: returns the open file, `locked` when another process has it, or the reason why it cannot
+ * be made.
+ */
 async function takeLock(lock: string, isPrivate?: boolean): Promise<number | string> {
   const modes = modesOf(isPrivate);
   try {
@@ -190,24 +192,24 @@ function isOf(taken: number, lock: string): boolean {
   return atPath(lock, { follow: true })?.ino === fstatSync(taken).ino;
 }
 
-/** Removes a folder with nothing in it. */
+/** Removes a folder if it is empty. */
 function removeEmpty(folder: string): void {
   try {
     rmdirSync(folder);
   } catch {
-    // Nothing is there, as usual, or something that stays.
+    // Usually nothing is there; a folder with content stays.
   }
 }
 
 /**
- * Takes away the lock of a ref if the git that made it was killed; returns whether it is gone. One process at a time
- * does so, and looks again first: what it takes away cannot be a new lock of another one.
+ * Removes the lock of a ref if the git that made it was killed; returns whether it is gone. One process
+ * at a time does so, and checks again first, so that it cannot remove a new lock of another process.
  *
- * @param oldest milliseconds after which nobody holds it any more
+ * @param oldest milliseconds after which no process holds it any more
  */
 export async function removeStaleLock(lock: string, oldest = STALE_LOCK_MS): Promise<boolean> {
   if (!(await isStale(lock, oldest))) return false;
-  // Git takes no file of such a name for a ref.
+  // Git does not take a file of such a name for a ref.
   const alone = `${lock.slice(0, -'.lock'.length)}.stale.lock`;
   if (await isStale(alone, STALE_LOCK_MS)) await rm(alone, { force: true });
   const taken = await takeLock(alone);
@@ -215,7 +217,7 @@ export async function removeStaleLock(lock: string, oldest = STALE_LOCK_MS): Pro
   closeSync(taken);
   try {
     if (!(await isStale(lock, oldest))) return false;
-    // What is no file there, as a folder that somebody made, is in nobody's way under another name.
+    // Anything other than a file, such as a folder that somebody made, stays under another name.
     const aside = `${lock.slice(0, -'.lock'.length)}.${randomOfSystem(4).toString('hex')}.lock`;
     await rename(lock, aside);
     await rm(aside, { force: true }).catch(() => rmdir(aside).catch(() => undefined));
@@ -228,7 +230,7 @@ export async function removeStaleLock(lock: string, oldest = STALE_LOCK_MS): Pro
   }
 }
 
-/** Whether a lock is too old, or from a time that has not come: then the clock was ahead when it was made. */
+/** Whether a lock is too old, or dated in the future, which means that the clock was ahead when it was made. */
 async function isStale(lock: string, oldest: number): Promise<boolean> {
   const { mtimeMs } = await lstat(lock).catch(() => ({ mtimeMs: Date.now() }));
   return Math.abs(Date.now() - mtimeMs) > oldest;

@@ -11,8 +11,8 @@ import { remoteRefOf, type Repository } from './handle.ts';
 export type Fetched = { ok: true } | { ok: false; failure: Failure };
 
 /**
- * The bus's tip as this machine knows it: our own tracking branch of the remote, or the branch of
- * the clone in solo mode. For a remote that has nothing yet, it is what the clone has.
+ * Returns the bus's tip as known to this machine: our own tracking branch of the remote, or the branch of
+ * the clone in solo mode and while the remote has nothing yet.
  */
 export async function knownTip(
   { clone, origin, branch }: Repository,
@@ -24,7 +24,7 @@ export async function knownTip(
   return local === undefined ? undefined : (await objects.read(`${local}^{commit}`))?.oid;
 }
 
-/** What our own tracking branch of the remote names; undefined before anything was fetched. */
+/** Returns the commit that our own tracking branch of the remote names; undefined before the first fetch. */
 export async function trackedTip(
   { branch }: Pick<Repository, 'branch'>,
   objects: Objects,
@@ -33,8 +33,8 @@ export async function trackedTip(
 }
 
 /**
- * Lets the clone know which commit our tracking branch is at, so that the operator's own git sees
- * it and keeps its objects. Mail does not wait for it.
+ * Copies the commit of our tracking branch to the clone, so that the operator's own git sees it and keeps
+ * its objects. Mail does not wait for it.
  */
 export async function mirror({ clone, branch }: Repository, tip: string): Promise<void> {
   const name = tracking(branch);
@@ -43,12 +43,12 @@ export async function mirror({ clone, branch }: Repository, tip: string): Promis
 }
 
 /**
- * Moves our own tracking branch to what was just pushed, and lets the clone know. Git's push would
- * move the branch whatever it names by then: another process of this clone may have fetched what
- * was pushed on top, and a branch that goes back looks like a history that was rewritten. So the
- * branch is moved only if it still names what it named before the push.
+ * Moves our own tracking branch, and that of the clone, to the commit just pushed. Git's push would move
+ * the branch whatever it names by then: another process of this clone may have fetched later pushes, and
+ * a branch that goes back looks like a rewritten history. So the branch is moved only if it still names
+ * the commit from before the push.
  *
- * @param before what it named; undefined when there was none
+ * @param before the commit that it named; undefined when there was none
  */
 export async function notePushed(
   repository: Repository,
@@ -70,12 +70,13 @@ const FETCH_TRIES = 8;
 const FETCH_WAIT_MS = 40;
 
 /**
- * One fetch of one explicit ref: what an idle poll costs (invariant 5). Another process of this
- * clone may fetch at the same moment; whoever loses that race for the ref tries again. So does a
- * process that finds a ref of ours damaged, as a power failure may leave it, once the ref is out of
- * the way. Git moves our branch only forward; what does not go on from it is fetched beside it, and looked at first.
+ * Fetches one explicit ref, with one fetch: the cost of an idle poll (invariant 5). Another process of
+ * this clone may fetch at the same moment; whoever loses that race for the ref tries again. So does a
+ * process that finds a ref of ours damaged, as a power failure may leave it, once the ref is out of the
+ * way. Git moves our branch only forward; a history that does not continue it is fetched next to it, and
+ * checked first.
  *
- * @param what `all` has the remote send what is here already, too
+ * @param what with `all` the remote also sends objects that are here already
  */
 export async function fetchBranch(
   repository: Repository,
@@ -102,7 +103,7 @@ export async function fetchBranch(
     if (failure === undefined) return { ok: true };
     const damaged = damagedRefs(outcome.stderr, branch);
     const mayHelp = damaged.length > 0 || failure.kind === 'contention';
-    // Git's own code for a branch that it does not move; it says nothing where it is to be quiet.
+    // Git's own exit code for a branch that it does not move; with --quiet it prints nothing.
     const isRefused = !outcome.ok && outcome.code === 1 && into === 'branch' && !mayHelp;
     if (isRefused) into = 'beside';
     if (isRefused) continue;
@@ -113,15 +114,14 @@ export async function fetchBranch(
   }
 }
 
-/** Whether a transfer is tried for as long as it makes progress. */
+/** The pace of a transfer: `slowly` lets it run for as long as it makes progress. */
 type Pace = 'usual' | 'slowly';
 
 /**
- * A fetch or a push. If it runs out of time it is tried once more, for as long as it makes
- * progress: on a slow link what is waiting may take longer than any limit, and would start from
- * zero for ever.
+ * Runs a fetch or a push. If it times out it is retried once, for as long as it makes progress: on a slow
+ * link the transfer may take longer than any limit, and would start from zero for ever.
  *
- * @param args what git is called with; `slowly`: git has to tell how far it is
+ * @param args returns git's arguments; with `slowly`, git has to report its progress
  */
 async function transfer(
   git: Git,
@@ -134,10 +134,10 @@ async function transfer(
   return git.run(args('slowly'), { ...options, progress: true });
 }
 
-/** Where a fetch puts what it brings: onto our tracking branch, if that goes on to it or `anew`, or into FETCH_HEAD. */
+/** The target of a fetch: our tracking branch, if that moves forward or `anew`, or FETCH_HEAD. */
 type Into = 'branch' | 'anew' | 'beside';
 
-/** The arguments of a fetch of the bus, and of nothing else. */
+/** Returns the arguments of a fetch of the bus, and of nothing else. */
 function fetching(
   bus: Pick<Repository, 'branch' | 'ref'>,
   { filter, into }: { filter: readonly string[]; into: Into },
@@ -146,7 +146,7 @@ function fetching(
   const ref = remoteRefOf(bus);
   const moved = `${into === 'anew' ? '+' : ''}${ref}:${tracking(bus.branch)}`;
   return [
-    // Git tells how many bytes have come only when it keeps them as one pack.
+    // Git reports the received bytes only when it keeps them as one pack.
     ...(pace === 'slowly' ? ['-c', 'fetch.unpackLimit=1'] : []),
     'fetch',
     pace === 'slowly' ? '--progress' : '--quiet',
@@ -161,8 +161,8 @@ function fetching(
 }
 
 /**
- * Those of our refs of which git says that they name a missing object. What a remote prints can
- * name no other refs.
+ * Returns those of our refs that git reports as naming a missing object. The remote's output can name no
+ * other refs.
  */
 function damagedRefs(stderr: string, branch: string): string[] {
   const named = stderr.matchAll(/(?:bad object|broken(?: ref)?) (HEAD|refs\/\S+)$/gm);
@@ -172,10 +172,10 @@ function damagedRefs(stderr: string, branch: string): string[] {
   );
 }
 
-/** A clone of a large transport takes its time. */
+/** Milliseconds for the first fetch, as a clone of a large transport takes long. */
 const CLONE_LIMIT_MS = 30 * 60_000;
 
-/** The first fetch of a clone: all commits and trees, and no file. The failure, if any. */
+/** Runs the first fetch of a clone: all commits and trees, and no file. Returns the failure, if any. */
 export async function bring(
   repository: Repository,
   objects: Objects,
@@ -190,11 +190,11 @@ export async function bring(
 }
 
 /**
- * Pushes a commit of this clone onto the remote's ref, or only tries whether it could be pushed.
+ * Pushes a commit of this clone onto the remote's ref, or only tests whether it could be pushed.
  *
- * @param options `expected`: the commit that the branch must be at; empty for a branch that must
- *   not exist yet; `isDense`: git need not try to make smaller what is pushed; `isNear`: neither that nor to
- *   look for what of it is like something else, since the remote is on this machine
+ * @param options `expected`: the commit that the branch must be at; empty for a branch that must not
+ *   exist yet; `isDense`: git need not compress the pushed objects; `isNear`: git need neither compress
+ *   nor delta them, since the remote is on this machine
  */
 export async function pushCommit(
   { git, ...bus }: Pick<Repository, 'git' | 'branch' | 'ref'>,
@@ -232,15 +232,15 @@ export async function pushCommit(
   return { ...failure, reason };
 }
 
-/** A lock of our own tracking branch is held for milliseconds; this old, it is of a git that was killed. */
+/** Milliseconds after which the lock of our own tracking branch belongs to a git that was killed. */
 const LOCK_MS = 5000;
 const WAKING_MS = 500;
 const LOOK_MS = 40;
 
 /**
- * Waits until the lock that was in the way of a fetch is gone, or takes it away once it is too old.
+ * Waits until the lock that blocked a fetch is gone, or removes it once it is too old.
  *
- * @param stderr what git said of it
+ * @param stderr git's output about it
  */
 async function passLock(
   stderr: string,
@@ -252,7 +252,7 @@ async function passLock(
   const begun = performance.now();
   const until = begun + LOCK_MS + 1000;
   while (existsSync(path) && performance.now() < until && signal?.aborted !== true) {
-    // A git that slept through a suspend with us ends now.
+    // A git that was suspended together with us ends within this time.
     const isDone = performance.now() > begun + WAKING_MS;
     if (isDone && (await removeStaleLock(path, LOCK_MS))) return;
     await sleep(LOOK_MS);

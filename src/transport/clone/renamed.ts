@@ -6,13 +6,12 @@ import { mergeBase } from '../objects/lineage.ts';
 import { readRef, writeRef } from './refs.ts';
 
 /**
- * Gives our tracking branch of a new name the commit and the log of the old name's, as renaming a
- * branch does: the next fetch then shows what is missing there, as if the branch had kept its name.
- * Without this, nobody would notice what a branch has lost that was set back before its new name
- * was followed.
+ * Copies the commit and the log of our tracking branch to its new name, as renaming a branch does: the
+ * next fetch then shows what is missing there, as if the branch had kept its name. Without this, nobody
+ * would notice what a branch has lost when it was set back before its new name was followed.
  *
- * A branch that was followed before and has nothing in common with the other is another bus: it
- * keeps what is known of itself.
+ * A branch that was followed before and shares no history with the old one is another bus: it keeps its
+ * own commit and log.
  *
  * @param gitDir our own git directory
  */
@@ -25,14 +24,13 @@ export async function carryOver(git: Git, gitDir: string, from: string, to: stri
   const tip = await readRef(own, before);
   if (tip === undefined) return;
   const known = await readRef(own, after);
-  // A branch that cannot be compared, because it is damaged, loses nothing by taking what the other
-  // one knows.
+  // A damaged branch, which cannot be compared, loses nothing by taking the other's commit and log.
   const isAnother = async (oid: string): Promise<boolean> =>
     (await mergeBase(git, oid, tip).catch(() => oid)) === undefined;
   if (known !== undefined && (await isAnother(known))) return;
   const log = join(gitDir, 'logs', after);
   await makeFolder(dirname(log), 0o700);
-  // The branch without its log is as good as a clone that was just made.
+  // A branch without its log is equivalent to a new clone.
   await copyFile(join(gitDir, 'logs', before), log).catch(() => undefined);
   await writeRef(own, after, tip);
 }

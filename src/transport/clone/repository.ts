@@ -30,7 +30,7 @@ import {
 
 const DEFAULT_COMMITTER = { name: 'crosstalk', email: 'crosstalk@crosstalk.local' };
 
-/** What a transport is opened with. */
+/** Options for opening a transport. */
 export interface OpenOptions extends RecordFile {
   clone: Clone;
   environment: NodeJS.ProcessEnv;
@@ -40,17 +40,17 @@ export interface OpenOptions extends RecordFile {
   fresh: boolean;
 }
 
-/** What is in force, with our own git directory ready for use. */
+/** The record in force, with our own git directory ready for use. */
 interface Prepared {
   git: Git;
   record: Recording;
 }
 
 /**
- * Reads what was recorded of the clone. The first time, and when the clone's configuration was
- * written since, that configuration is read as well.
+ * Reads the record of the clone. The first time, and when the clone's configuration was written since,
+ * that configuration is read as well.
  *
- * @param known the git that the transport is open with already
+ * @param known the git of an already open transport
  * @throws CrosstalkError `git_failed` when it cannot be read
  */
 export async function prepare(opening: OpenOptions, known?: Git): Promise<Prepared> {
@@ -66,9 +66,9 @@ export async function prepare(opening: OpenOptions, known?: Git): Promise<Prepar
   ]);
   if (recorded?.seen.stamp === stamp && made) return { git, record: recorded };
   const record = await recordAnew(opening, git, own, recorded, stamp, made);
-  // The first time there was no directory yet to put it into.
+  // The first time the directory did not exist yet.
   await followShallow(own, clone).catch(() => undefined);
-  // A run that may only read goes on without keeping what it has read.
+  // A run with read-only access continues without saving the record.
   await saveRecord(opening, record).catch((error: unknown) => {
     if (recorded === undefined) throw error;
   });
@@ -78,7 +78,7 @@ export async function prepare(opening: OpenOptions, known?: Git): Promise<Prepar
 /**
  * Puts changes of the clone's settings in force, exactly as they were shown.
  *
- * @throws CrosstalkError `refused` for a remote that git would run a command for
+ * @throws CrosstalkError `refused` for a remote for which git would run a command
  */
 export async function acceptChanges(
   opening: OpenOptions,
@@ -99,7 +99,7 @@ export async function acceptChanges(
     await carryOver(git, gitDir, from, to);
   }
   await writeOwnGit(ownGitAt(own), clone, recorded, to);
-  // The clone is read again, and compared with what is in force now.
+  // The empty stamp has the clone read again, and compared with the settings now in force.
   await saveRecord(opening, {
     ...record,
     ...(identity && { identity }),
@@ -135,14 +135,14 @@ function branchOf({ recorded }: Recording): string | undefined {
   return valueOf(recorded, 'crosstalk.branch');
 }
 
-/** Opens what {@link prepare} has made ready. */
+/** Opens a transport that {@link prepare} has made ready. */
 export async function openRepository(
   { clone, environment, own, record: beside, seal }: OpenOptions,
   { git, record }: Prepared,
 ): Promise<Repository> {
   const settings = new Map<string, string>();
   const listed = await listOwn(git).catch(async () => {
-    // Damaged where a look at it does not tell; what is in force is on record.
+    // The file is damaged in a way that the check does not find; the settings in force are in the record.
     await writeOwnGit(ownGitAt(own), clone, record.recorded, branchOf(record));
     return listOwn(git);
   });
@@ -182,18 +182,18 @@ export async function openRepository(
   };
 }
 
-/** Settings that are taken as they are, by their names after `crosstalk.`. */
+/** Settings that are used unchanged, by their names after `crosstalk.`. */
 const NAMED = [
   ...['from', 'channel', 'agent', 'window', 'maxFileBytes', 'maxUsdPerDay', 'signingKey'],
   ...['keepTranscripts', 'scanSecrets', 'shareStatus', 'warmSessions', 'warmMemory'],
 ] as const;
 
-/** A ref as `crosstalk.ref` names it; undefined for what is no full name of one. */
+/** Parses `crosstalk.ref`; undefined unless it is the full name of a ref. */
 function refIn(value: string | undefined): string | undefined {
   return value !== undefined && /^refs(?:\/[A-Za-z0-9][\w-]*)+$/.test(value) ? value : undefined;
 }
 
-/** What is set of the bell; undefined where there is none. */
+/** Returns the settings of the bell; undefined without one. */
 function bellIn(settings: ReadonlyMap<string, string>): Repository['bell'] {
   const servers = settings.get('crosstalk.bell');
   if (servers === undefined) return undefined;
@@ -215,7 +215,7 @@ function committerOf(
   };
 }
 
-/** Every setting in force in our own git directory, with its scope. */
+/** Lists every setting in force in our own git directory, with its scope. */
 async function listOwn(git: Git): Promise<Scoped[]> {
   const listed = await git.must(['config', '--list', '-z', '--show-scope']);
   return parseScoped(listed.toString('utf8'));

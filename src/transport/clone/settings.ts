@@ -4,27 +4,27 @@ import type { Clone } from './clone.ts';
 import type { Git } from '../git/git.ts';
 
 /**
- * A value of the clone's configuration that git for the bus works by (a URL, an ssh command, a
- * credential helper, …) and that is no longer what was recorded when this machine joined. The
- * recorded value stays in force until the change is accepted (trust.md §1).
+ * A changed value of the clone's configuration that git for the bus depends on (a URL, an ssh command, a
+ * credential helper, …): it differs from the record made when this machine joined. The recorded value
+ * stays in force until the change is accepted (trust.md §1).
  */
 export interface SettingChange {
-  /** As git names it, such as `remote.origin.url`. */
+  /** Git's name, such as `remote.origin.url`. */
   name: string;
   /** The values in force, in order; absent when there was none. */
   recorded?: string[];
-  /** The values the clone's configuration has now; absent when there is none any more. */
+  /** The values now in the clone's configuration; absent when there is none any more. */
   proposed?: string[];
 }
 
-/** What is kept of the clone's configuration: one file in the state directory. */
+/** The record of the clone's configuration: one file in the state directory. */
 export interface Recording {
   version: 1;
-  /** Which transport it is; see `identityOf`. */
+  /** The identity of the transport; see `identityOf`. */
   identity?: string;
   /** In force, in git's order. */
   recorded: Setting[];
-  /** The configuration as it was read last. */
+  /** The configuration when it was last read. */
   seen: {
     stamp: string;
     /** `crosstalk.…` settings that an operator may change at any time. */
@@ -34,8 +34,9 @@ export interface Recording {
 }
 
 /**
- * What is recorded: where the remote and the bell are, how they are reached, who commits, and what is
- * run. Other settings of the clone have no effect on git for the bus.
+ * Settings that are recorded: the addresses of the remote and the bell, the way to reach them, the
+ * committer, and the commands that are run. Other settings of the clone have no effect on git for the
+ * bus.
  */
 const RECORDED = new RegExp(
   [
@@ -52,13 +53,13 @@ const RECORDED = new RegExp(
 const HARMLESS =
   /^(remote\.origin\.(url|promisor|partialclonefilter)|user\.|extensions\.|crosstalk\.(branch|ref)$)/;
 
-/** A setting with the configuration file it comes from, as git sorts them. */
+/** A setting with git's name for the configuration file it comes from. */
 export interface Scoped {
   scope: string;
   setting: Setting;
 }
 
-/** The settings of a `git config --list -z --show-scope`. */
+/** Parses the output of `git config --list -z --show-scope`. */
 export function parseScoped(text: string): Scoped[] {
   const fields = text.split('\0');
   const found: Scoped[] = [];
@@ -72,8 +73,8 @@ export function parseScoped(text: string): Scoped[] {
 }
 
 /**
- * What the clone says and git in our own directory would not see: the clone's own settings, and
- * those settings of the user that are included only for this folder.
+ * Returns the settings of the clone that git in our own directory would not see: the clone's own, and
+ * those of the user that are included only for this folder.
  */
 export function ofClone(theirs: readonly Scoped[], ours: readonly Scoped[]): Setting[] {
   const known = new Set(
@@ -87,14 +88,14 @@ export function ofClone(theirs: readonly Scoped[], ours: readonly Scoped[]): Set
     .map(({ setting }) => setting);
 }
 
-/** The settings that are recorded, and those that are in force as they are. */
+/** Separates the settings that are recorded from those that apply as they are. */
 function sorted(settings: readonly Setting[]): { recorded: Setting[]; live: Setting[] } {
   const recorded = settings.filter(([name]) => RECORDED.test(name));
   const live = settings.filter(([name]) => name.startsWith('crosstalk.') && !RECORDED.test(name));
   return { recorded, live };
 }
 
-/** In which settings two lists differ; the order among the values of one name counts. */
+/** Returns the settings in which two lists differ; the order among the values of one name counts. */
 function differences(recorded: readonly Setting[], proposed: readonly Setting[]): SettingChange[] {
   const names = [...new Set([...recorded, ...proposed].map(([name]) => name))].sort();
   return names.flatMap((name) => {
@@ -110,7 +111,7 @@ function differences(recorded: readonly Setting[], proposed: readonly Setting[])
   });
 }
 
-/** The value of a setting; git goes by the last one. */
+/** Returns the value of a setting; as in git, the last one counts. */
 export function valueOf(settings: readonly Setting[], wanted: string): string | undefined {
   return valuesOf(settings, wanted).at(-1);
 }
@@ -119,7 +120,7 @@ function valuesOf(settings: readonly Setting[], wanted: string): string[] {
   return settings.filter(([name]) => name === wanted).map(([, value]) => value);
 }
 
-/** The recorded settings once these changes, and nothing else, are in force. */
+/** Returns the recorded settings with these changes, and nothing else, put in force. */
 export function accepted(
   recorded: readonly Setting[],
   changes: readonly SettingChange[],
@@ -134,16 +135,16 @@ export function accepted(
 }
 
 /**
- * The configuration of the clone, with all it includes. Listing it runs nothing.
+ * Reads the configuration of the clone, with all its includes. Listing it runs no command.
  *
- * @throws CrosstalkError `git_failed` when it cannot be read: a clone is never taken for one
- *   without a remote because of that (protocol.md §5); `refused` when its branches are not files
+ * @throws CrosstalkError `git_failed` when it cannot be read: such a clone is never treated as one
+ *   without a remote (protocol.md §5); `refused` when its branches are not files
  */
 export async function readClone(git: Git, clone: Clone): Promise<Scoped[]> {
   const listed = await git.run(['config', '--list', '-z', '--show-scope'], {
     env: { GIT_DIR: clone.gitDir },
   });
-  // Where git does not know the clone's format, it goes on without the clone's own settings.
+  // When git does not know the clone's format, it ignores the clone's own settings.
   const unknown = /(?:unknown repository extension|Expected git repo version)[^]*/.exec(
     listed.stderr,
   )?.[0];
@@ -168,10 +169,10 @@ function otherRefs({ dir }: Clone, format: string): CrosstalkError {
 }
 
 /**
- * The first record of a clone.
+ * Makes the first record of a clone.
  *
- * @param fresh false when this clone had a record that is gone: then what could run a command waits
- *   to be accepted
+ * @param fresh false when this clone had a record that is gone: then settings that could run a command
+ *   wait to be accepted
  */
 export function firstRecord(
   stamp: string,
@@ -188,7 +189,7 @@ export function firstRecord(
   };
 }
 
-/** @throws CrosstalkError `refused` for a remote that git would run a command for */
+/** @throws CrosstalkError `refused` for a remote for which git would run a command */
 export function assertUsable(settings: readonly Setting[]): void {
   for (const [name, value] of settings) {
     const why = /^remote\.origin\.(url|pushurl)$/.test(name) ? refusedRemote(value) : undefined;
@@ -200,7 +201,7 @@ export function assertUsable(settings: readonly Setting[]): void {
   }
 }
 
-/** The record, updated to what the clone says now. */
+/** Updates the record to the clone's current settings. */
 export function seenAgain(
   record: Recording,
   stamp: string,
@@ -212,7 +213,8 @@ export function seenAgain(
     seen: {
       stamp,
       live,
-      // A clone need not say which branch is the bus: then the branch was found out, and stays.
+      // A clone need not name the branch of the bus: then the recorded branch was determined
+      // automatically, and stays.
       changes: differences(record.recorded, recorded).filter(
         ({ name, proposed }) => name !== 'crosstalk.branch' || proposed !== undefined,
       ),

@@ -10,7 +10,7 @@ import { remoteRefs } from './branches.ts';
 import { BRANCH_OF_PROJECT } from './handle.ts';
 import { assertUsable } from './settings.ts';
 
-/** What is at a URL from which a transport is to be made. */
+/** The state of a URL from which a transport is to be made. */
 export type RemoteState =
   | ({ kind: 'empty'; branch: string | undefined } & Found)
   | ({ kind: 'branches'; branch: string } & Found)
@@ -19,18 +19,18 @@ export type RemoteState =
 interface Found {
   /** The commit of a project's bus; undefined where the remote has none. */
   bus: string | undefined;
-  /** Whether it has a bus in the branch for remotes that take no such ref. */
+  /** Whether its bus is in the branch for remotes that accept no such ref. */
   hasBusBranch: boolean;
   isSha256: boolean;
   isDumb: boolean;
 }
 
 /**
- * Looks at a remote before anything is written; `branch` is its default, if it tells one. A
- * password in the URL is kept in a file meanwhile, and is on no command line.
+ * Inspects a remote before anything is written; `branch` is its default, if it names one. A password in
+ * the URL is kept in a temporary file, and is on no command line.
  *
- * @param how settings by which it is reached
- * @throws CrosstalkError `refused` for a remote that git would run a command for
+ * @param how settings by which the remote is reached
+ * @throws CrosstalkError `refused` for a remote for which git would run a command
  */
 export async function inspectRemote(
   url: string,
@@ -68,7 +68,8 @@ export async function inspectRemote(
 }
 
 /**
- * Settings for a git that has no configuration file of ours; nobody else can read its environment.
+ * Returns settings as environment variables for a git without a configuration file of ours; nobody else
+ * can read its environment.
  */
 function asVariables(
   settings: readonly Setting[],
@@ -85,10 +86,10 @@ function asVariables(
   };
 }
 
-/** What a clone calls its branch when the remote did not say: an old protocol, as over a plain sshd. */
+/** Name of a clone's branch when the remote did not name one: an old protocol, as over a plain sshd. */
 const UNKNOWN_BRANCH = 'crosstalk-unknown';
 
-/** The branch an empty remote expects; only a clone is told (git's `unborn` capability). */
+/** Returns the default branch of an empty remote, which only a clone receives (git's `unborn` capability). */
 async function unbornBranch(git: Git, url: string, scratch: string): Promise<string | undefined> {
   const folder = join(scratch, 'empty.git');
   const named = `init.defaultBranch=${UNKNOWN_BRANCH}`;
@@ -103,32 +104,32 @@ async function unbornBranch(git: Git, url: string, scratch: string): Promise<str
 
 /** A bus at the remote of a project. */
 export interface InProject {
-  /** Its ref there, where it is no branch. */
+  /** Its ref there, unless it is a branch. */
   ref?: string;
   /** The settings by which the project reaches that remote. */
   settings: readonly Setting[];
 }
 
-/** A repository that is to be made for a transport. */
+/** A repository to be created for a transport. */
 interface NewRepository {
   branch: string;
-  /** Where it is fetched from and pushed to, and which objects that takes. */
+  /** The remote for fetches and pushes, and its object format. */
   remote?: { url: string; isSha256: boolean };
   project?: InProject | undefined;
-  /** Who writes in it. */
+  /** The default sender. */
   from?: string | undefined;
-  /** How many days of messages its checkout shows. */
+  /** Number of days of messages that its checkout shows. */
   window?: string | undefined;
 }
 
-/** A setting with its value, which may be none. */
+/** A setting with its value, or undefined for none. */
 type Wanted = readonly [name: string, value: string | undefined];
 
 /**
- * Makes an empty clone of a transport in a folder: its commits are brought by the transport once it
- * is open (see `Transport.bring`).
+ * Creates an empty clone of a transport in a folder: its commits are fetched once the transport is open
+ * (see `Transport.bring`).
  *
- * @param cwd where it is made, since the folder need not be there yet
+ * @param cwd an existing folder to run git in, since `dir` may not exist yet
  */
 export async function makeClone(
   wanted: NewRepository & { remote: { url: string; isSha256: boolean; isDumb: boolean } },
@@ -137,7 +138,8 @@ export async function makeClone(
   environment: NodeJS.ProcessEnv,
 ): Promise<void> {
   await initialise(wanted, dir, cwd, environment);
-  // From a remote without filters git asks for what it lacks by a git that asks for it likewise, and so on for ever.
+  // With a remote without filters, git would request missing objects through a git that requests them the
+  // same way, without end.
   const partial: readonly Wanted[] = wanted.remote.isDumb
     ? []
     : [
@@ -148,7 +150,8 @@ export async function makeClone(
 }
 
 /**
- * Makes an empty repository for a new transport, which begins once the transport is open (see `Transport.begin`).
+ * Creates an empty repository for a new transport, whose first commit is made once the transport is open
+ * (see `Transport.begin`).
  *
  * @param how `isThere`: the folder is a clone of the empty remote already
  */
@@ -163,7 +166,7 @@ export async function makeRepository(
   await configure(dir, repository, []);
 }
 
-/** A remote takes only objects of its own format, whatever the user's default is. */
+/** Runs `git init` with the remote's object format: a remote accepts no other, whatever the user's default is. */
 async function initialise(
   { branch, remote }: NewRepository,
   dir: string,
@@ -175,7 +178,7 @@ async function initialise(
   await new Git(cwd, environment).must(['init', ...how, '--', dir]);
 }
 
-/** Adds to a new repository's configuration, in its file: a URL may hold a password. */
+/** Adds to a new repository's configuration, in its file and not on a command line: a URL may hold a password. */
 async function configure(
   dir: string,
   { branch, remote, project, from, window }: NewRepository,
@@ -205,7 +208,7 @@ async function configure(
   await appendFile(file, configEntries(settings));
 }
 
-/** The branch name git would give a new repository, `main` when it has no opinion. */
+/** Returns git's branch name for a new repository; `main` when none is configured. */
 export async function defaultBranch(environment: NodeJS.ProcessEnv): Promise<string> {
   const configured = await setUpGit(tmpdir(), environment)
     .raw(['config', '--get', 'init.defaultBranch'])

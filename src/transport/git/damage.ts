@@ -1,7 +1,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** What git says when it meets an object of the clone that is not what it was. */
+/** Messages of git about an object of the clone that is damaged. */
 const DAMAGED = new RegExp(
   `^(?:fatal|error): (?:${[
     String.raw`loose object \w+ .* is corrupt`,
@@ -16,22 +16,22 @@ const DAMAGED = new RegExp(
   'm',
 );
 
-/** The file in our own git directory that says that git has met a damaged object. */
+/** Returns the mark in our own git directory of a damaged object that git has met. */
 export function markOf(gitDir: string): string {
   return join(gitDir, 'damaged');
 }
 
-/** Whether git has met a damaged object that nobody has looked for since. */
+/** Whether git has met a damaged object that nobody has searched for since. */
 export function hasMet(gitDir: string): boolean {
   return existsSync(markOf(gitDir));
 }
 
-/** Takes note of what git has said when it failed; the next fetch of any process looks for what is damaged. */
+/** Marks damage that the output of a failed git reports; the next fetch of any process searches for it. */
 export function noteDamage(gitDir: string, said: string): void {
   if (!DAMAGED.test(said) || hasMet(gitDir)) return;
   try {
     writeFileSync(markOf(gitDir), '', { flag: 'wx', mode: 0o600 });
   } catch {
-    // On a full disk it is met again.
+    // On a full disk git will meet it again.
   }
 }

@@ -25,35 +25,36 @@ const FOREIGN: readonly string[] = [
 
 /**
  * Whether a variable binds git to the repository whose hook or alias started us: one of `git rev-parse
- * --local-env-vars`, or its like.
+ * --local-env-vars`, or a similar one.
  */
 export function bindsGit(name: string): boolean {
   return FOREIGN.includes(name) || name === 'GIT_CONFIG_COUNT' || name === 'GIT_NO_REPLACE_OBJECTS';
 }
 
 /**
- * Settings of glibc's allocator for a git that does its work here and ends. With each object that git makes smaller it asks for
- * a quarter of a megabyte and gives it back, and glibc would give that back to the system every time: a
- * thousand messages take git 65 ms so and 19 ms without. These are the values that glibc comes to by itself once a program has
- * freed a large block. Another allocator knows nothing of them.
+ * Settings of glibc's allocator for a git that works locally and ends. For each object that it
+ * compresses, git allocates a quarter of a megabyte and frees it, and glibc would return that to the
+ * system every time: a thousand messages take git 65 ms that way and 19 ms without. These are the values
+ * that glibc reaches automatically once a program has freed a large block. Another allocator ignores
+ * them.
  */
 export const KEEPING_MEMORY = {
   MALLOC_TRIM_THRESHOLD_: String(64 << 20),
   MALLOC_MMAP_THRESHOLD_: String(32 << 20),
 };
 
-/** Where git for the bus works: our own git directory, with the objects of the operator's clone. */
+/** The directories of git for the bus: our own git directory, with the objects of the operator's clone. */
 export interface GitPlace {
   gitDir: string;
   objectsDir: string;
 }
 
 /**
- * The environment of every git process for the bus.
+ * Returns the environment of every git process for the bus.
  *
- * @param environment our own, in which the `GIT_*` settings of the user (ssh, askpass,
- *   certificates) count
- * @param place our own git directory; without one git works where it is started
+ * @param environment our own, from which the user's `GIT_*` settings (ssh, askpass, certificates) are
+ *   kept
+ * @param place our own git directory; without one git works in the folder where it is started
  */
 export function gitEnvironment(
   environment: NodeJS.ProcessEnv,
@@ -74,7 +75,8 @@ export function gitEnvironment(
 }
 
 /**
- * The milliseconds of a number of seconds in the environment; undefined when it is not a number.
+ * Converts a number of seconds in the environment to milliseconds; undefined when it is not a positive
+ * number.
  */
 export function secondsOf(value: string | undefined): number | undefined {
   const seconds = Number(value);

@@ -1,6 +1,6 @@
 import { withoutCredentials } from '../../credentials.ts';
 
-/** Why a git call did not do what was asked, as far as cases must be told apart. */
+/** Kinds of failures of a git call, as far as callers distinguish them. */
 const KINDS = [
   'behind',
   'contention',
@@ -25,18 +25,18 @@ const KINDS = [
 
 type FailureKind = (typeof KINDS)[number];
 
-/** The kind that another process names; `other` for a word that we do not know. */
+/** Returns the kind with the name that another process gives; `other` for an unknown name. */
 export function failureKind(text: string): FailureKind {
   return KINDS.find((kind) => kind === text) ?? 'other';
 }
 
 export interface Failure {
   kind: FailureKind;
-  /** What git said, on one line, without credentials. */
+  /** Output of git, on one line, without credentials. */
   reason: string;
-  /** The lock that was in git's way, as it was named. */
+  /** The path of the lock that blocked git, as git named it. */
   lock?: string;
-  /** The commit at which another bus stands in the place of this one. */
+  /** The commit of another bus in the place of this one. */
   commit?: string;
 }
 
@@ -44,7 +44,7 @@ export interface Failure {
 const TABLE: readonly (readonly [FailureKind, RegExp])[] = [
   ['behind', /\[rejected\]|non-fast-forward|fetch first|stale info/],
   ['no_space', /No space left on device|Disk quota exceeded|Out of diskspace/],
-  // A forge or a proxy in front of it limits how much one push may bring.
+  // A forge or a proxy in front of it limits the size of one push.
   [
     'too_large',
     /HTTP 413|error: 413|Request Entity Too Large|Payload Too Large|pack exceeds maximum allowed size|exceeds .{0,40}(size|file) limit|GH001:/i,
@@ -73,13 +73,13 @@ const TABLE: readonly (readonly [FailureKind, RegExp])[] = [
   ['not_a_repository', /not a git repository/],
 ];
 
-/** What git says when the machine has no room for it, whatever it was asked. */
+/** Messages of git when the machine is out of resources, whatever the command. */
 const NO_ROOM =
   /Out of memory|Cannot allocate memory|Too many open files|Resource temporarily unavailable|unable to create (a )?thread|cannot fork|unable to (start|fork)/i;
 
 /**
- * Whether the way in which git ended is an answer to what it was asked: it is not when git was
- * killed, had no room to work, or gave up without a word.
+ * Whether git's exit is an answer to its command: it is not when git was killed, was out of resources, or
+ * gave up without output.
  *
  * @param code its exit code; null when a signal ended it
  */
@@ -87,7 +87,7 @@ export function isAnswer(code: number | null, stderr: string): boolean {
   return code !== null && !(code >= 128 && stderr.trim() === '') && !NO_ROOM.test(stderr);
 }
 
-/** Names the failure behind what git printed; the one place that reads git's stderr. */
+/** Determines the failure from git's output; the only place that reads git's stderr. */
 export function classify(output: string): Failure {
   const kind = TABLE.find(([, pattern]) => pattern.test(output))?.[0] ?? 'other';
   const lock = /Unable to create '([^'\n]{1,300}\.lock)': File exists/.exec(output)?.[1];
@@ -96,7 +96,7 @@ export function classify(output: string): Failure {
   return { kind, reason, ...(lock !== undefined && { lock }) };
 }
 
-/** How forges refuse commits that nobody has signed. */
+/** Messages of forges that refuse unsigned commits. */
 const WANTS_SIGNED =
   /(?:verified|valid) signature|must be signed|unsigned commit|not signed|signed commits/i;
 const UNSIGNED =
@@ -106,12 +106,15 @@ const TELLING =
   /^(fatal|error|remote|ssh|!)|Permission denied|Host key|Connection |Could not resolve|--add safe\.directory /;
 
 const MOST = 400;
-/** Of what is longer: a remote says at the beginning what it refuses, and at the end why. */
+/**
+ * Characters kept of the start of a long output: a remote names the refusal at the start, and the reason
+ * at the end.
+ */
 const FIRST = 150;
 
 /**
- * The telling lines of git's output on one line: no hints but the one without which nothing goes on, no
- * credentials, and of more than 400 characters the beginning and the end.
+ * Returns the relevant lines of git's output on one line: no hints except the one that is needed to
+ * continue, no credentials, and of more than 400 characters the start and the end.
  */
 export function summary(output: string): string {
   const lines = withoutCredentials(output)
@@ -124,7 +127,7 @@ export function summary(output: string): string {
 }
 
 /**
- * Removes user names and passwords from URLs, where the result must stay as 6.0.0 made it; see
+ * Removes user names and passwords from URLs, where the result must be the same as in 6.0.0; see
  * `credentials.ts`.
  */
 export function redact(text: string): string {

@@ -9,7 +9,7 @@ import { gitEnvironment, KEEPING_MEMORY, secondsOf, type GitPlace } from './envi
 import { TimeLimit, withoutSteps } from './time-limit.ts';
 import { withPipes } from '../../with-pipes.ts';
 
-/** Exit codes are results; only a git that could not be started at all is told apart. */
+/** The outcome of a git call: exit codes are results, and only a failed start is a case of its own. */
 export type GitOutcome =
   | { ok: true; stdout: Buffer; stderr: string }
   | {
@@ -17,39 +17,36 @@ export type GitOutcome =
       stdout: Buffer;
       stderr: string;
       failure: Failure;
-      /** Null when it ran out of time, or ended in a way that answers nothing; see {@link isAnswer}. */
+      /** Null when git timed out, or ended in a way that is not an answer; see {@link isAnswer}. */
       code: number | null;
     };
 
 export interface GitOptions {
   input?: string | Buffer;
   signal?: AbortSignal;
-  /** Milliseconds; past them the process group is ended. */
+  /** Milliseconds until the process group is ended. */
   timeout?: number;
-  /** The call talks to the remote, which has another time limit. */
+  /** Whether the call contacts the remote, which has another time limit. */
   network?: boolean;
-  /**
-   * The call was told to report its progress: the limit applies to each step; see {@link
-   * TimeLimit}.
-   */
+  /** Whether git reports its progress: then the limit applies to each step; see {@link TimeLimit}. */
   progress?: boolean;
-  /** The bytes of output after which it is ended; what it said until then is its result. */
+  /** Maximum bytes of output; beyond them git is ended, and the output until then is the result. */
   most?: number;
   env?: Record<string, string>;
 }
 
 const LOCAL_LIMIT = 60_000;
 const NETWORK_LIMIT = 120_000;
-/** An http transfer slower than this many bytes a second, for this many seconds, is given up. */
+/** Limits below which an http transfer is given up: bytes a second, and seconds for which it is slower. */
 const LOW_SPEED = ['http.lowSpeedLimit=100', 'http.lowSpeedTime=20'];
 
-/** Set for every call: no automatic packing in the way, no colour, no pager. */
+/** Settings for every call: no automatic packing in between, no colour, no pager. */
 const SETTINGS = [
   'gc.auto=0',
   'maintenance.auto=false',
   'core.quotePath=false',
   'advice.graftFileDeprecated=false',
-  // What the user's own configuration demands of every push would hold up mail for ever.
+  // Requirements of the user's own configuration for every push would block mail for ever.
   'push.gpgSign=false',
   'push.pushOption=',
   ...LOW_SPEED,
@@ -74,8 +71,8 @@ export class Git {
   #batchSsh = false;
 
   /**
-   * @param dir the operator's clone, or where a set-up command runs
-   * @param place our own git directory; without one git works where `dir` is
+   * @param dir the operator's clone, or the folder of a set-up command
+   * @param place our own git directory; without one git works in `dir`
    */
   constructor(dir: string, environment: NodeJS.ProcessEnv, place?: GitPlace) {
     this.dir = dir;
@@ -87,25 +84,25 @@ export class Git {
     this.#env = gitEnvironment(environment, place);
   }
 
-  /** Git in another folder, with the repository that is there. */
+  /** Returns a git for another folder, with the repository there. */
   elsewhere(dir: string): Git {
     return new Git(dir, this.#environment);
   }
 
   /**
-   * Milliseconds in which a git process that stays open has to answer: in a partial clone, reading
-   * an object may take a fetch.
+   * Milliseconds in which an open git process has to answer: in a partial clone, reading an object may
+   * take a fetch.
    */
   get patience(): number {
     return Math.max(this.#localLimit, this.#networkLimit);
   }
 
-  /** How many git processes were started: a tick reports what it cost. */
+  /** Number of git processes started, which a tick reports as its cost. */
   get started(): number {
     return this.#started;
   }
 
-  /** Gives ssh its batch mode unless the user configured a command of their own. */
+  /** Switches ssh to its batch mode unless the user configured a command of their own. */
   useBatchSsh({ configured }: { configured: boolean }): void {
     if (
       !configured &&
@@ -118,11 +115,11 @@ export class Git {
   }
 
   /**
-   * Lets git's ssh connections share one, whose socket is in `folder`: a later call saves the time it
-   * takes to connect. Not where the user configured an ssh command of their own.
+   * Makes git's ssh calls share one connection, whose socket is in `folder`: a later call saves the time
+   * to connect. This does nothing when the user configured an ssh command of their own.
    *
-   * @param open makes the shared connection and keeps it for a minute after each use; else one that
-   *   is there is used
+   * @param open whether to open the shared connection and keep it for a minute after each use; otherwise
+   *   only an existing one is used
    */
   shareConnections(folder: string, open: boolean): void {
     if (!this.#batchSsh) return;
@@ -131,7 +128,7 @@ export class Git {
     this.#env['GIT_SSH_COMMAND'] = `${BATCH_SSH} ${master} -o ControlPath=${path}`;
   }
 
-  /** Ends the connections that {@link shareConnections} has opened. */
+  /** Closes the connections that {@link shareConnections} has opened. */
   async closeConnections(folder: string): Promise<void> {
     for (const name of await readdir(folder).catch(() => [])) {
       if (!/^[0-9a-f]{40}$/.test(name)) continue;
@@ -139,7 +136,7 @@ export class Git {
       const child = spawn('ssh', options, { env: this.#env, stdio: 'ignore' });
       await ended(child);
     }
-    // The folder is removed only when nothing else is in it.
+    // The folder is removed only when it is empty otherwise.
     for (const path of [folder, dirname(folder)]) await rmdir(path).catch(() => undefined);
   }
 
@@ -147,7 +144,7 @@ export class Git {
   async run(args: readonly string[], options: GitOptions = {}): Promise<GitOutcome> {
     const { signal, network = false, progress = false, most = Infinity } = options;
     throwIfAborted(signal);
-    // What talks to a remote starts hooks, helpers and ssh, which may go on for long.
+    // A call that contacts a remote starts hooks, helpers and ssh, which may run for long.
     const env = { ...(network ? {} : KEEPING_MEMORY), ...this.#env, ...options.env };
     const child = this.#spawn(args, env);
     const stdout: Buffer[] = [];
@@ -191,14 +188,14 @@ export class Git {
     return { ok: false, stdout: out, stderr: err, failure, code: answered ? code : null };
   }
 
-  /** Like {@link run}, for calls that fail only when something is broken. */
+  /** Runs git as {@link run} does, for calls that fail only when something is broken. */
   async must(args: readonly string[], options: GitOptions = {}): Promise<Buffer> {
     const outcome = await this.run(args, options);
     if (outcome.ok) return outcome.stdout;
     throw failed(this.dir, commandIn(args), outcome.failure);
   }
 
-  /** What a git that failed has said; see {@link noteDamage}. */
+  /** Records the output of a git that failed; see {@link noteDamage}. */
   heard(said: string): void {
     if (this.#cwd !== this.dir) noteDamage(this.#cwd, said);
   }
@@ -213,8 +210,8 @@ export class Git {
   }
 
   /**
-   * Each git has a process group of its own: whoever ends an agent CLI with all it started must not
-   * hit a git in the middle of moving a ref, which would leave its lock behind for ever.
+   * Starts git in a process group of its own: ending an agent CLI with all its processes must not hit a
+   * git in the middle of moving a ref, which would leave its lock behind for ever.
    */
   #spawn(args: readonly string[], env: NodeJS.ProcessEnv): ChildProcessWithoutNullStreams {
     this.#started++;
@@ -230,12 +227,12 @@ export class Git {
   }
 }
 
-/** The command among its arguments, which may begin with settings. */
+/** Finds the command in git's arguments, which may start with settings. */
 function commandIn(args: readonly string[]): string {
   return args.find((arg, at) => !arg.startsWith('-') && args[at - 1] !== '-c') ?? '';
 }
 
-/** What a git command that should not have failed is reported as. */
+/** Builds the error for a git command that should not have failed. */
 export function failed(dir: string, command: string, { kind, reason }: Failure): CrosstalkError {
   return new CrosstalkError(
     'git_failed',
@@ -250,7 +247,7 @@ function throwIfAborted(signal: AbortSignal | undefined): void {
 
 const KILL_AFTER_MS = 2000;
 
-/** Waits until a process and its output are over; `startError` of one that could not be started. */
+/** Waits until a process and its output have ended; `startError` is set when it could not be started. */
 function ended(child: ChildProcess): Promise<{ code: number | null; startError?: Error }> {
   return new Promise((resolve) => {
     child.once('error', (startError) => {
@@ -262,7 +259,7 @@ function ended(child: ChildProcess): Promise<{ code: number | null; startError?:
   });
 }
 
-/** TERM, on which git takes its lock files back, then KILL; the whole group, so ssh ends with it. */
+/** Ends a process group, so that ssh ends with git: TERM, on which git removes its lock files, then KILL. */
 function end(child: ChildProcess): void {
   signal(child, 'SIGTERM');
   setTimeout(() => {
@@ -278,20 +275,20 @@ function signal(child: ChildProcess, name: NodeJS.Signals): void {
   }
 }
 
-/** What git says of a disk without room. */
+/** Messages of git about a full disk. */
 const NO_ROOM =
   /No space left on device|Disk quota exceeded|unable to write (?:loose object )?file/i;
-/** What git calls what it has not finished. */
+/** Names that git gives to unfinished files. */
 const UNFINISHED = /^(?:tmp_(?:obj|pack|idx|rev)_|\.tmp-)/;
 
 /**
- * Removes what a git that found no room has left half written: it removes nothing itself, and each further
- * try would take more of the room that somebody makes. What another git is writing there at the moment
- * finds no room either.
+ * Removes the half-written files of a git that met a full disk: git does not remove them, and each
+ * further try would fill more of the space that somebody frees. Files that another git is writing there
+ * at the moment cannot be completed either.
  *
  * @param objectsDir of the repository it worked in; undefined for none of ours
- * @param said what it has printed; nothing is done unless it found no room
- * @param since when it was started, in milliseconds since 1970
+ * @param said its output; nothing is removed unless it reports a full disk
+ * @param since its start, in milliseconds since 1970
  */
 function removeLeftovers(objectsDir: string | undefined, said: string, since: number): void {
   if (objectsDir === undefined || !NO_ROOM.test(said)) return;
@@ -314,6 +311,6 @@ function removeSince(path: string, since: number): void {
     // The clock of the file system is coarser than ours.
     if (statSync(path).mtimeMs >= since - 20) rmSync(path, { force: true });
   } catch {
-    // It is gone, or stays.
+    // The file is gone, or cannot be removed.
   }
 }

@@ -1,14 +1,15 @@
 import { simpleGit, type SimpleGit } from 'simple-git';
 import { gitEnvironment } from './environment.ts';
 
-/** What a question of set-up needs of the environment; of the rest simple-git refuses what names a program. */
+/** Variables that a set-up command needs; simple-git refuses others that name a program. */
 const NEEDED = /^(?:PATH|HOME|XDG_CONFIG_HOME|LC_ALL|GIT_CONFIG_\w+)$/;
-/** Milliseconds that git may take in all, as for our own local calls. */
+/** Milliseconds for git in all, as for our own local calls. */
 const LIMIT = 60_000;
 
 /**
- * Git by simple-git, for questions of set-up, with the time limit of our own calls, no hooks, and no variable that
- * leads elsewhere or names a program; never in a repository that a run can write (docs/decisions/0025).
+ * Creates a simple-git for set-up commands, with the time limit of our own calls, no hooks, and no
+ * variable that leads elsewhere or names a program; never in a repository that a run can write
+ * (docs/decisions/0025).
  *
  * @param dir a folder that exists
  */
@@ -20,7 +21,7 @@ export function setUpGit(dir: string, environment: NodeJS.ProcessEnv): SimpleGit
     baseDir: dir,
     abort: AbortSignal.timeout(LIMIT),
     config: ['core.hooksPath=/dev/null'],
-    // The user's own variables say where their settings are.
+    // The user's own variables name the files of their settings.
     unsafe: {
       allowUnsafeConfigEnvCount: true,
       allowUnsafeConfigPaths: true,

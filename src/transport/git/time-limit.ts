@@ -1,20 +1,20 @@
-/** A transfer that goes on is let go on; what never ends is ended all the same. */
+/** Milliseconds after which a transfer is ended even if it makes progress. */
 const TRANSFER_LIMIT = 2 * 60 * 60_000;
-/** How long the first sign of a transfer may take. */
+/** Milliseconds until the first progress report of a transfer. */
 const FIRST_STEP_LIMIT = 30_000;
 /**
- * From one sign to the next it may take this many times the limit: what was written last is still on
- * its way from the buffers of this machine.
+ * Multiple of the limit allowed between two progress reports: the data written last is still on its way
+ * from the buffers of this machine.
  */
 const STEP_LIMITS = 5;
-/** What git itself says of a transfer that moves; a remote's own lines begin otherwise. */
+/** Git's own progress reports of a moving transfer; a remote's own lines start differently. */
 const STEP = /(?:^|[\r\n])(?:Receiving objects|Resolving deltas|Writing objects):/;
 
-/** How long a git process may take. */
+/** The time limit of a git process. */
 export class TimeLimit {
   readonly #limit: number;
   readonly #progress: boolean;
-  /** When the process was started, in milliseconds since 1970. */
+  /** Start of the process, in milliseconds since 1970. */
   readonly begun = Date.now();
   readonly #last = performance.now() + TRANSFER_LIMIT;
   readonly #end: () => void;
@@ -23,8 +23,8 @@ export class TimeLimit {
 
   /**
    * @param limit milliseconds
-   * @param progress git reports its progress: the limit applies to each step of it, and to its
-   *   first sign
+   * @param progress whether git reports its progress: then the limit applies to each step, and to the
+   *   first report
    * @param end called when the limit is passed
    */
   constructor(limit: number, progress: boolean, end: () => void) {
@@ -39,7 +39,7 @@ export class TimeLimit {
     return this.#passed;
   }
 
-  /** Takes in what git has said. */
+  /** Receives git's output, and extends the limit when it reports progress. */
   heard(stderr: Buffer): void {
     if (!this.#progress || this.#passed || !STEP.test(stderr.toString('latin1'))) return;
     clearTimeout(this.#timer);
@@ -47,7 +47,7 @@ export class TimeLimit {
     this.#timer = this.#start(Math.min(STEP_LIMITS * this.#limit, left));
   }
 
-  /** The process has ended. */
+  /** Stops the timer, as the process has ended. */
   over(): void {
     clearTimeout(this.#timer);
   }
@@ -63,7 +63,7 @@ export class TimeLimit {
 const STEPS =
   /^(?:remote: )?(?:Enumerating|Counting|Compressing|Receiving|Writing|Unpacking) objects:|^(?:remote: )?(?:Resolving deltas|Total|Delta compression)/;
 
-/** What git said besides how far it was. */
+/** Removes progress reports from git's output. */
 export function withoutSteps(stderr: string): string {
   const lines = stderr.split(/[\r\n]/);
   return lines.filter((line) => line !== '' && !STEPS.test(line)).join('\n');

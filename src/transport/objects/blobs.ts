@@ -3,23 +3,23 @@ import { Objects } from './objects.ts';
 import { fieldsOf } from './stream.ts';
 import type { Git } from '../git/git.ts';
 
-/** A file of any size at a commit, or why it cannot be had. */
+/** A file of any size at a commit, or the reason why it cannot be read. */
 export type FoundBlob = { path: string } & (
   | { kind: 'here'; oid: string; bytes: Buffer }
-  /** Its size is not the one that is expected, so nothing of it was read. */
+  /** Its size differs from the expected one, so nothing of it was read. */
   | { kind: 'other_size'; size: number }
   | { kind: 'absent' }
-  /** It stands there, but its bytes are not in this clone. */
+  /** The entry exists, but its bytes are not in this clone. */
   | { kind: 'missing' }
   | { kind: 'no_file' }
 );
 
 /**
- * Reads files whose size is known beforehand, one after the other: however small the compressed bytes
- * of a larger one are, none of it is unpacked.
+ * Reads files whose size is known beforehand, one after the other: however small the compressed bytes of
+ * a larger one are, none of it is unpacked.
  *
- * @param wanted by path, the bytes that each is expected to have
- * @param prefetch fetches what a partial clone lacks
+ * @param wanted by path, the expected number of bytes
+ * @param prefetch fetches objects missing from a partial clone
  */
 export async function* readBlobs(
   git: Git,
@@ -54,7 +54,7 @@ export async function* readBlobs(
   }
 }
 
-/** What stands at paths, by the folders that they are in. */
+/** Returns the entries at paths, read by their folders. */
 export async function entriesAt(
   git: Git,
   objects: Objects,
@@ -65,7 +65,7 @@ export async function entriesAt(
   const found = new Map<string, TreeEntry>();
   for (const folder of new Set(paths.map((path) => path.slice(0, path.lastIndexOf('/'))))) {
     const inFolder = paths.filter((path) => path.startsWith(`${folder}/`));
-    // A folder that is too large to be read is asked about nothing but these.
+    // Of a folder that is too large to be read, only these paths are requested.
     const entries =
       (await readFolder(objects, commit, folder)) ?? (await listPaths(git, commit, inFolder));
     for (const entry of entries) if (wanted.has(entry.path)) found.set(entry.path, entry);
@@ -73,16 +73,16 @@ export async function entriesAt(
   return found;
 }
 
-/** What the files in folders of a folder weigh. */
+/** The number and size of the files in folders of a folder. */
 export interface Weight {
   files: number;
-  /** Bytes; undefined in a partial clone, where they would have to be fetched to be weighed. */
+  /** Bytes; undefined in a partial clone, where the files would have to be fetched to be measured. */
   bytes?: number;
 }
 
 /**
- * Counts the files in the folders of a folder, and no deeper: whoever can push may nest any number of
- * folders.
+ * Counts the files in the folders of a folder, and no deeper, since anyone who can push may nest any
+ * number of folders.
  */
 export async function weigh(
   git: Git,
@@ -107,7 +107,7 @@ export async function weigh(
   return isPartial ? { files: weight.files } : weight;
 }
 
-/** Folders that one process is asked about. */
+/** Maximum number of folders given to one process. */
 const MANY_FOLDERS = 256;
 
 async function sizesOf(git: Git, oids: readonly string[]): Promise<Map<string, number>> {

@@ -3,29 +3,29 @@ import { type GitObject, type Objects, unreadable } from './objects.ts';
 import { fieldsOf } from './stream.ts';
 import { parseTree, type Tree } from './tree-object.ts';
 
-/** What a name in a folder stands for; the mode in six digits. */
+/** The object that a name in a folder refers to; the mode has six digits. */
 export interface Side {
   mode: string;
   oid: string;
 }
 
-/** A name in one of two folders, or in both where it stands for different things. */
+/** A name in one of two folders, or in both with different objects. */
 export interface Pair {
   name: string;
   from?: Side;
   to?: Side;
 }
 
-/** What two folders differ in, and whether there is a folder of either name at all. */
+/** The differences of two folders, or the reason for none: a folder is too large, or neither exists. */
 export type Differences =
   { kind: 'pairs'; pairs: AsyncGenerator<Pair[]> } | { kind: 'too_large' | 'none' };
 
-/** A folder with more than two million files; nobody has that many messages in a day. */
+/** Maximum bytes of a folder: more than two million files; nobody has that many messages in a day. */
 const MAX_FOLDER_BYTES = 128 * 1024 * 1024;
 
 /**
- * Reads what the entries of two folders differ in, without entering the folders in them: git compares
- * whole trees before it prints the first line, however many paths a hostile one has.
+ * Compares the entries of two folders, without entering the folders in them: git compares whole trees
+ * before it prints the first line, however many paths a hostile one has.
  *
  * @param from an object id, or a name such as `<commit>:<path>`; undefined for an empty folder
  * @throws CrosstalkError `git_failed` for a folder that is named by its id and cannot be read
@@ -57,7 +57,7 @@ async function readFolder(
   if (name === undefined) return undefined;
   const object = await objects.read(name);
   if (object?.type === 'tree') return object;
-  // A path of a commit may lead nowhere; an object that a tree names has to be there.
+  // A path of a commit may not exist; an object that a tree names has to.
   if (name.includes(':')) return undefined;
   throw unreadable(git.dir, name);
 }
@@ -85,13 +85,13 @@ async function* compared(before: Tree, after: Tree): AsyncGenerator<Pair[]> {
   yield pairs;
 }
 
-/** The tree with nothing in it, which git knows in every repository, by the length of its name. */
+/** The empty tree, which git knows in every repository, by the length of its name. */
 const EMPTY_TREE = new Map([
   [40, '4b825dc642cb6eb9a060e54bf8d69288fbee4904'],
   [64, '6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321'],
 ]);
 
-/** The same for folders that are too large to be kept in memory. */
+/** Compares folders that are too large to be kept in memory. */
 async function* streamed(
   git: Git,
   before: GitObject | undefined,

@@ -2,15 +2,15 @@ import type { Git } from '../git/git.ts';
 import type { Objects } from './objects.ts';
 import { compareTrees, FOLDER_MODE, type FileChange, type FolderUse } from './walk.ts';
 
-/** Folders that one git process looks through: what fits a command line. */
+/** Maximum number of folders for one git process, to fit a command line. */
 const MANY = 1000;
 
 /**
- * The files below a folder at a commit that contain a string, in path order. Callers look into the
- * files, because more files may be named than contain it.
+ * Finds the files below a folder at a commit that contain a string, in path order. Callers check the
+ * files, because the result may hold more than the matching ones.
  *
- * Git is given folders one by one, and told not to go deeper: below a commit it would look at every
- * path, and a hostile tree has billions.
+ * Git receives the folders one by one, and must not go deeper: below a commit it would visit every path,
+ * and a hostile tree has billions.
  */
 export async function filesContaining(
   git: Git,
@@ -30,14 +30,14 @@ export async function filesContaining(
     const trees = folders.slice(at, at + MANY).map((path) => `${commit}:${path}`);
     const flags = ['-l', '-z', '-F', '--max-depth=0', '--full-name'];
     const outcome = await git.run(['grep', ...flags, '-e', string, ...trees]);
-    // git grep ends with 1 and says nothing when nothing matches. It ends at a corrupt object, or
-    // is killed: then every file may be one that contains the string.
+    // git grep ends with 1 and no output when nothing matches. It also ends at a corrupt object, or is
+    // killed: then any file may contain the string.
     if (!outcome.ok && (outcome.code === null || outcome.stderr !== ''))
       return files.map(({ path }) => path);
     for (const name of outcome.stdout.toString('utf8').split('\0')) {
       if (!name.startsWith(`${commit}:`)) continue;
       const path = name.slice(commit.length + 1);
-      // Depending on git's version, a slash or a colon is between folder and file.
+      // Depending on git's version, a slash or a colon separates folder and file.
       found.add(path).add(path.replace(':', '/'));
     }
   }

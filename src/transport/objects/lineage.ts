@@ -1,7 +1,7 @@
 import { failed, type Git } from '../git/git.ts';
 import type { GitObject, Objects } from './objects.ts';
 
-/** The commit from which two histories went apart; undefined where they have nothing in common. */
+/** Finds the commit from which two histories diverged; undefined when they have no common commit. */
 export async function mergeBase(git: Git, one: string, other: string): Promise<string | undefined> {
   const found = await git.run(['merge-base', one, other]);
   if (found.ok) return found.stdout.toString('utf8').trim();
@@ -12,8 +12,7 @@ export async function mergeBase(git: Git, one: string, other: string): Promise<s
 /**
  * Whether one commit belongs to the history of another; both are known here.
  *
- * @throws CrosstalkError `git_failed` when git could not say: a call without an answer does not
- *   count as "no"
+ * @throws CrosstalkError `git_failed` when git gave no answer, which does not count as "no"
  */
 export async function isAncestor(git: Git, commit: string, tip: string): Promise<boolean> {
   const asked = await git.run(['merge-base', '--is-ancestor', commit, tip]);
@@ -21,12 +20,12 @@ export async function isAncestor(git: Git, commit: string, tip: string): Promise
   throw failed(git.dir, 'merge-base', asked.failure);
 }
 
-/** So many commits are read before git is asked: the last ones are mostly meant. */
+/** Number of commits read before git is asked: usually the last ones are meant. */
 const NEAR = 16;
 
 /**
- * Those of some commits that are not among the last few that lead to `tip`, of which the first parents
- * are followed. To read these takes no process.
+ * Returns those of some commits that are not among the last few on the line of first parents of `tip`.
+ * Reading these takes no process.
  */
 export async function notNear(
   objects: Objects,
@@ -38,7 +37,7 @@ export async function notNear(
   let next: string | undefined = tip;
   for (let step = 0; step < NEAR && next !== undefined && left.size > 0; step++) {
     const object: GitObject | undefined = await objects.read(next);
-    // The oldest commits of a shallow clone name parents that it has not got.
+    // The oldest commits of a shallow clone name parents that are not in it.
     if (object?.type !== 'commit') break;
     left.delete(next);
     next = parentIn(object);
@@ -46,20 +45,20 @@ export async function notNear(
   return [...left];
 }
 
-/** The first parent of a commit, from the second line of its object. */
+/** Reads the first parent of a commit, from the second line of its object. */
 function parentIn(object: GitObject): string | undefined {
   const text = object.content?.toString('latin1', 0, 256) ?? '';
   return /^tree [0-9a-f]+\nparent ([0-9a-f]+)\n/.exec(text)?.[1];
 }
 
-/** Those of some commits of this clone from which no other of them goes on. */
+/** Returns those of some commits of this clone that are not ancestors of another of them. */
 export async function heads(git: Git, commits: readonly string[]): Promise<string[]> {
   if (commits.length < 2) return [...commits];
   const found = await git.must(['merge-base', '--independent', ...commits]);
   return found.toString('utf8').trim().split('\n');
 }
 
-/** So many commits are listed at first, and then so many times more, until some are old enough. */
+/** Number of commits listed first, and the factor by which it grows until some are old enough. */
 const FIRST_LOOK = 256;
 const LOOK_FURTHER = 16;
 
@@ -93,7 +92,7 @@ export async function before(
   }
 }
 
-/** Whether any of some files is there at a commit. */
+/** Whether any of some files exists at a commit. */
 export async function hasAny(
   objects: Objects,
   commit: string,

@@ -17,7 +17,7 @@ export class Objects {
   readonly #limit: number;
   #batch: Batch | undefined;
   #reads = 0;
-  /** Of processes that were closed or have ended. */
+  /** Bytes of processes that were closed or have ended. */
   #bytes = 0;
 
   /** @param limit bytes above which an object's content is skipped */
@@ -30,7 +30,7 @@ export class Objects {
     return this.#reads;
   }
 
-  /** Bytes of content that were asked for, whether they were kept or skipped. */
+  /** Bytes of content requested so far, whether kept or skipped. */
   get bytes(): number {
     return this.#bytes + (this.#batch?.bytes ?? 0);
   }
@@ -38,14 +38,14 @@ export class Objects {
   /**
    * Reads an object by id, or by a name such as `<commit>:<path>`; undefined when there is none.
    *
-   * @throws CrosstalkError `git_failed` when git could not say, or a folder on the way cannot be read:
-   *   to git that looks as if nothing were in it
+   * @throws CrosstalkError `git_failed` when git gave no answer, or a folder on the way cannot be read,
+   *   which git treats like an empty one
    */
   async read(name: string): Promise<GitObject | undefined> {
     if (name.includes('\n')) return undefined;
     const object = await this.#request(name);
     if (object !== undefined || !name.includes(':')) return object;
-    // What git says of damage comes another way than its answers, and may come later by a turn.
+    // Git reports damage on stderr, which may arrive one turn of the event loop after the answer.
     await immediate();
     const unread = this.#git.hasMetDamage
       ? await unreadFolder((one) => this.#request(one), name)
@@ -62,9 +62,9 @@ export class Objects {
   }
 
   /**
-   * The ids of many objects by name, without their content, by a process of its own.
+   * Returns the ids of many objects by name, without their content, by a process of its own.
    *
-   * @returns in the order of the names; undefined where there is none
+   * @returns in the order of the names; undefined for a missing object
    */
   async ids(names: readonly string[]): Promise<(string | undefined)[]> {
     const input = names.map((name) => `${name.includes('\n') ? '' : name}\n`).join('');
@@ -82,7 +82,7 @@ export class Objects {
     (this.#batch ??= this.#start()).ask(request);
   }
 
-  /** The text of a file at a commit; undefined when there is none or it is too large. */
+  /** Reads the text of a file at a commit; undefined when there is none or it is too large. */
   async text(commit: string, path: string): Promise<string | undefined> {
     const object = await this.read(`${commit}:${path}`);
     return object?.type === 'blob' ? object.content?.toString('utf8') : undefined;
@@ -108,11 +108,11 @@ export class Objects {
   }
 
   /**
-   * What a process left unanswered when it ended is asked again. Git dies of an object that is
-   * corrupt: the first request it owes is the suspect, and there is no such object if it happens
-   * twice. A process that was killed twice says nothing of any object.
+   * Repeats the requests that a process left unanswered when it ended. Git crashes on a corrupt object:
+   * the first open request is the suspect, and counts as missing if that happens twice. A process that
+   * was killed twice proves nothing about any object.
    *
-   * @param why it ended, when that was for no object
+   * @param why the reason for its end, when that was not an object
    */
   #again(waiting: Request[], why: string | undefined): void {
     const [suspect, ...others] = waiting;
@@ -136,17 +136,17 @@ interface GitObject {
 
 interface Request {
   name: string;
-  /** How many processes ended while this one was the first they had to answer. */
+  /** Number of processes that ended while this request was their first unanswered one. */
   deaths: number;
   resolve: (object: GitObject | undefined) => void;
   reject: (error: Error) => void;
 }
 
-/** Signals by which git ends itself over what it reads. */
+/** Signals with which git crashes on its input. */
 const FAULTS = new Set(['SIGSEGV', 'SIGBUS', 'SIGABRT', 'SIGILL', 'SIGFPE']);
 const MOST_SAID = 10_000;
 
-/** What is being received: the rest of one object. */
+/** The object being received, with its remaining bytes. */
 interface Incoming {
   object: GitObject;
   left: number;
@@ -154,8 +154,8 @@ interface Incoming {
 }
 
 /**
- * One `cat-file --batch` with what was asked of it: answers come in the order of the requests. All that is known
- * of a process is here, so that nothing of one that ends can be taken for another's.
+ * One `cat-file --batch` with its requests, which are answered in order. All state of a process is here,
+ * so that nothing of an ended one can be mistaken for another's.
  */
 class Batch {
   readonly #git: Git;
@@ -164,16 +164,17 @@ class Batch {
   #waiting: Request[] = [];
   #incoming: Incoming | undefined;
   #buffer: Buffer[] = [];
-  /** The end of what the process has said besides its answers. */
+  /** The end of the process's stderr. */
   #said = '';
-  /** Ends a process that owes an answer and says nothing. */
+  /** The timer that ends a process whose answer is overdue. */
   #patience: NodeJS.Timeout | undefined;
-  /** Bytes of content that were answered. */
+  /** Bytes of content in answers. */
   bytes = 0;
 
   /**
    * @param limit bytes above which an object's content is skipped
-   * @param over called once it has ended, with what it owes, and why it ended if that was for no object
+   * @param over called once it has ended, with its open requests, and the reason for its end if that was
+   *   not an object
    */
   constructor(git: Git, limit: number, over: (owed: Request[], why: string | undefined) => void) {
     this.#git = git;
@@ -214,7 +215,7 @@ class Batch {
     stdin.write(`${request.name}\n`);
   }
 
-  /** Asks nothing more: it answers what it owes, and ends. */
+  /** Closes the input: the process answers its open requests, and ends. */
   close(): void {
     const child = this.#child;
     if (this.#waiting.length === 0) clearTimeout(this.#patience);
@@ -224,7 +225,7 @@ class Batch {
     for (const stream of [child.stdout, child.stderr] as (Socket | undefined)[]) stream?.unref();
   }
 
-  /** Waits for the next piece of what it owes, if anything, as long as git may take. */
+  /** Restarts the timeout for the next piece of an open answer, if there is one. */
   #await(): void {
     clearTimeout(this.#patience);
     if (this.#waiting.length === 0) return;
@@ -283,14 +284,14 @@ class Batch {
   }
 }
 
-/** What is read of a folder; its content is left out where it is too large to be kept in memory. */
+/** A reader of folders; the content is absent when it is too large to be kept in memory. */
 type Read = (name: string) => Promise<{ oid: string; content: Buffer | undefined } | undefined>;
 
 /**
- * The folder on the way to a path that is in its parent and cannot be read, because it is damaged or missing
- * in the clone; undefined when the path really leads nowhere.
+ * Finds the folder on the way to a path that is listed in its parent but cannot be read, because it is
+ * damaged or missing in the clone; undefined when the path really does not exist.
  *
- * @param read one object by a name without a path
+ * @param read reads one object by a name without a path
  * @param name `<commit>:<path>`
  */
 async function unreadFolder(read: Read, name: string): Promise<string | undefined> {
@@ -300,7 +301,7 @@ async function unreadFolder(read: Read, name: string): Promise<string | undefine
   if (folder === undefined)
     return (await read(commit)) === undefined ? undefined : `${commit}^{tree}`;
   for (const part of name.slice(colon + 1).split('/')) {
-    // One that is too large to be kept in memory was looked through by git.
+    // A folder too large to be kept in memory was searched by git itself.
     if (folder.content === undefined) return undefined;
     const entries = parseTree(folder.content, folder.oid.length / 2);
     const entry = entries.get(Buffer.from(part, 'utf8').toString('latin1'));
@@ -312,7 +313,7 @@ async function unreadFolder(read: Read, name: string): Promise<string | undefine
   return undefined;
 }
 
-/** What is said of a folder that has to be there. */
+/** Builds the error for a folder that must exist. */
 export function unreadable(dir: string, folder: string): CrosstalkError {
   return new CrosstalkError(
     'git_failed',
@@ -320,7 +321,7 @@ export function unreadable(dir: string, folder: string): CrosstalkError {
   );
 }
 
-/** What is said when git ends without an answer. */
+/** Builds the error for a git that ends without an answer. */
 function broken(dir: string, why: string): CrosstalkError {
   return new CrosstalkError(
     'git_failed',

@@ -4,16 +4,16 @@ import type { Objects } from './objects.ts';
 import { fieldsOf } from './stream.ts';
 import { compareTrees, type FolderUse } from './walk.ts';
 
-/** How many commits are compared with what was before them; for more, git lists their objects. */
+/** Maximum number of commits that are compared with their parents; for more, git lists their objects. */
 const FEW = 32;
 const LINE_BREAK = 10;
 
 /**
- * Paths of files in the order in which history added them, as far as that can be told. This costs a
+ * Returns paths of files in the order in which history added them, as far as it is known. This costs a
  * walk from `since` (or the root), so it is used only when a batch holds several messages.
  *
- * `git log` with paths is not used: what is a message's file now may have been a folder of any size
- * in between, and git would go through all of it.
+ * `git log` with paths is not used: the path of a message's file may have been a folder of any size in
+ * between, and git would walk all of it.
  *
  * @throws CrosstalkError `git_failed` when git was killed or ran out of time
  */
@@ -46,7 +46,7 @@ export async function commitOrder(
     }
   } catch (error) {
     if (error instanceof CrosstalkError && error.data['kind'] === 'no_answer') throw error;
-    // Something is missing here: what is left keeps the order of its paths.
+    // An object is missing here: the remaining files keep the order of their paths.
   }
   return [...found];
 }

@@ -1,18 +1,16 @@
-/** Entries that may be read again in folders that stand at several places, in one channel and in all. */
+/** Maximum entries read again in folders that occur at several places, in one channel and in all. */
 const EACH = 200;
 const ALL = 200_000;
-/** Folders that share a part of what may be repeated: those of one channel. */
+/** Length of the common path of folders that share a limit: those of one channel. */
 const DEPTH = 3;
 
 /**
- * Keeps a walk through a tree in proportion to what had to be pushed for it. The same folder can be
- * in any number of places at the price of one name for each, and ten such folders nested make
- * billions of paths out of a kilobyte. Day folders of a transport are all different, because their
- * files are. Some copies made by hand are followed; after that, a folder that was seen before is
- * only reported.
+ * A limit that keeps a walk through a tree in proportion to the bytes pushed for it. The same folder can
+ * occur at any number of places at the cost of one name for each, and ten such nested folders make
+ * billions of paths out of a kilobyte. Day folders of a transport are all different, because their files
+ * are. Some copies made by hand are followed; after that, a folder that was seen before is only reported.
  *
- * What may be repeated is counted for each channel, so that copies in one channel do not hide what
- * is new in another.
+ * Repeats are counted for each channel, so that copies in one channel do not hide new files in another.
  */
 export class Repeats {
   readonly #seen = new Set<string>();
@@ -20,10 +18,10 @@ export class Repeats {
   #all = ALL;
 
   /**
-   * Whether a folder may be read.
+   * Decides whether a folder may be read.
    *
-   * @param oids of the folder; with two of them, those it is compared between
-   * @returns `again` when {@link charge} has to be told what it held
+   * @param oids of the folder; for a comparison, of both its sides
+   * @returns `again` when {@link charge} must be called with the number of its entries
    */
   look(path: string, oids: readonly (string | undefined)[]): 'fresh' | 'again' | 'enough' {
     const named = oids.filter((oid) => oid !== undefined);

@@ -1,18 +1,16 @@
 import { classify, isAnswer } from '../git/failure.ts';
 import { failed, type Git } from '../git/git.ts';
 
-/**
- * Fields handed over at a time: few enough to keep in memory, and to let other work have its turn.
- */
+/** Number of fields passed on at a time: few enough for memory, and to give other work a turn. */
 const MANY = 10_000;
 
 /**
- * The fields of a git command's output as they come: git waits while they are not taken, and ends
- * when no more are.
+ * Yields the fields of a git command's output as they arrive: git waits while they are not consumed, and
+ * is ended when the consumer stops.
  *
  * @param separator the byte that ends a field
- * @throws CrosstalkError `git_failed` when git fails, or says nothing for longer than it may; with the
- *   kind `no_answer` when that says nothing of what was asked
+ * @throws CrosstalkError `git_failed` when git fails or times out; with the kind `no_answer` when that is
+ *   not an answer to the command
  */
 export async function* fieldsOf(
   git: Git,

@@ -1,18 +1,18 @@
-/** What a name in a tree stands for; the mode as git writes it, `40000` for a folder. */
+/** The object that a name in a tree refers to; the mode is as git writes it, `40000` for a folder. */
 interface TreeObjectEntry {
   mode: string;
   oid: string;
 }
-/** File name, its bytes as latin1 so that any come back as they were, to what it names. */
+/** Map from file names, their bytes as latin1 so that they are all preserved, to their objects. */
 export type Tree = Map<string, TreeObjectEntry>;
 
 /** The mode of a folder in a tree object, where git writes no leading zero. */
 export const FOLDER = '40000';
-/** That of a file. */
+/** The mode of a file. */
 export const FILE = '100644';
 
 /**
- * A tree object: for each entry mode, space, name, NUL and the id as bytes.
+ * Parses a tree object: for each entry mode, space, name, NUL and the id as bytes.
  *
  * @throws Error for bytes that are not a tree; git accepts no such object
  */
@@ -33,14 +33,14 @@ export function parseTree(content: Buffer, idBytes: number): Tree {
   return tree;
 }
 
-/** Git sorts a tree by bytes, a folder as if its name ended in a slash. */
+/** Formats a tree object. Git sorts a tree by bytes, a folder as if its name ended in a slash. */
 export function formatTree(tree: Tree): Buffer {
   const sorted = [...tree].map(([name, entry]) => ({
     key: entry.mode === FOLDER ? `${name}/` : name,
     name,
     entry,
   }));
-  // Strings of latin1 compare as their bytes do.
+  // Latin1 strings compare like their bytes.
   sorted.sort((a, b) => (a.key < b.key ? -1 : 1));
   return Buffer.concat(
     sorted.flatMap(({ name, entry }) => [

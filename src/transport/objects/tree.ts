@@ -10,7 +10,7 @@ export interface TreeEntry {
   type: string;
 }
 
-/** Changes between two commits, some at a time; see {@link compareTrees}. */
+/** Lists the changes between two commits, some at a time; see {@link compareTrees}. */
 export function changesBetween(
   git: Git,
   objects: Objects,
@@ -26,7 +26,7 @@ export function changesBetween(
 
 /** An entry that a walk found. */
 export interface WalkedEntry extends TreeEntry {
-  /** Why a folder where files of ours could be was not entered. */
+  /** The reason why a folder that may contain files of ours was not entered. */
   unread?: string;
 }
 
@@ -37,8 +37,8 @@ function typeOf(mode: string): string {
 }
 
 /**
- * The entries of one folder at a commit through the open process; none for a folder that does not
- * exist, undefined for one too large to be read so.
+ * Reads the entries of one folder at a commit through the open process; none for a folder that does not
+ * exist, undefined for one that is too large for that.
  */
 export async function readFolder(
   objects: Objects,
@@ -57,8 +57,8 @@ export async function readFolder(
 }
 
 /**
- * The files below a folder at a commit, some at a time in path order: however many there are in all,
- * memory holds a few thousand. A folder that is not entered is among them; see {@link compareTrees}.
+ * Lists the files below a folder at a commit, some at a time in path order: whatever their total number,
+ * memory holds a few thousand. A folder that is not entered is listed too; see {@link compareTrees}.
  */
 export async function* walkFolder(
   git: Git,
@@ -80,7 +80,7 @@ export async function* walkFolder(
 }
 
 /**
- * Entries of folders at a commit, in path order; none for a folder that does not exist. Folders
+ * Lists the entries of folders at a commit, in path order; none for a folder that does not exist. Folders
  * among the entries are not entered.
  */
 export async function listTree(
@@ -96,7 +96,7 @@ export async function listTree(
   );
 }
 
-/** What stands at some paths; for a path that ends with a slash, what is in that folder. */
+/** Lists the entries at some paths; for a path that ends with a slash, the entries in that folder. */
 export async function listPaths(
   git: Git,
   commit: string,
@@ -114,10 +114,10 @@ export async function listPaths(
     });
 }
 
-/** Paths that one process is asked about. */
+/** Maximum number of paths given to one process. */
 const MANY_PATHS = 500;
 
-/** Those of some paths that exist at a commit; only the folders on the way to them are read. */
+/** Returns those of some paths that exist at a commit; only the folders on the way to them are read. */
 export async function standing(
   git: Git,
   commit: string,

@@ -10,11 +10,11 @@ export interface FileChange {
   /** `100644` and the like; `120000` is a symlink, `160000` a submodule, `040000` a folder. */
   mode: string;
   status: 'A' | 'M' | 'D' | 'T';
-  /** Why a folder where files of ours could be was not entered. */
+  /** The reason why a folder that may contain files of ours was not entered. */
   unread?: string;
 }
 
-/** What is done with a folder: gone into, named as if it were a file, or passed over. */
+/** The use of a folder in a walk: entered, listed as if it were a file, or skipped. */
 export type FolderUse = (path: string) => 'enter' | 'name' | 'skip';
 
 /** The mode of a folder as git prints it. */
@@ -22,7 +22,7 @@ export const FOLDER_MODE = '040000';
 const REPEATED = 'the same folder stands at too many places';
 const TOO_LARGE = 'a folder larger than 128 MiB';
 
-/** Where a comparison begins, and where it goes on: a folder, and what it is called on each side. */
+/** A step of a comparison: a folder, and its name on each side. */
 export interface WalkStep {
   path: string;
   from: string | undefined;
@@ -37,14 +37,13 @@ interface Walk {
 }
 
 /**
- * What differs between two trees, some at a time, the files of a folder before what is in its
- * folders. Git is never asked to compare whole trees: it holds every path of them before it prints
- * the first, and a kilobyte of nested folders has billions. Here a folder is entered only where
- * `use` says that a file of a transport can be, and a folder that is in many places is not entered
- * at all of them ({@link Repeats}): the cost follows the objects that were pushed. Renames count as
- * removed and added.
+ * Lists the differences of two trees, some at a time, the files of a folder before the content of its
+ * folders. Git never compares whole trees for us: it collects every path before it prints the first, and
+ * a kilobyte of nested folders has billions. Here a folder is entered only where `use` allows a file of a
+ * transport, and a folder that occurs at many places is not entered at all of them ({@link Repeats}): the
+ * cost follows the objects that were pushed. Renames count as removed and added.
  *
- * @param steps names of folders; a path that is not there counts as empty
+ * @param steps names of folders; a missing path counts as empty
  * @throws CrosstalkError `git_failed` when an object is missing
  */
 export async function* compareTrees(
@@ -58,7 +57,7 @@ export async function* compareTrees(
   for (let step = ahead.pop(); step !== undefined; step = ahead.pop()) {
     const inner: WalkStep[] = [];
     yield* changesIn(walk, step, inner);
-    // They are added one by one, because a call has room for a limited number of arguments.
+    // They are added one by one, because a call accepts a limited number of arguments.
     for (const next of inner.reverse()) ahead.push(next);
   }
 }
@@ -91,7 +90,7 @@ function unreadFolder({ path, from, to }: WalkStep, unread: string): FileChange 
   return { path, oid: to ?? from ?? '', mode: FOLDER_MODE, status, unread };
 }
 
-/** The changes that a name stands for; folders that are to be entered are added to `inner`. */
+/** Returns the changes of a name; folders to be entered are added to `inner`. */
 function changesOf(use: FolderUse, folder: string, pair: Pair, inner: WalkStep[]): FileChange[] {
   const path = folder === '' ? pair.name : `${folder}/${pair.name}`;
   const [oldFile, oldFolder] = kinds(pair.from);

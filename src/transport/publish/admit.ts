@@ -4,25 +4,23 @@ import type { Objects } from '../objects/objects.ts';
 import { readFolder } from '../objects/tree.ts';
 import { blobId, hashOf } from './loose-object.ts';
 
-/** An entry that is not published, because of what is on the tip. */
+/** An entry that is not published, because of files on the tip. */
 export interface Refused {
-  /** Its place in what was to be published. */
+  /** Its index in the entries to be published. */
   entry: number;
   path: string;
-  /** What is wrong with it, for people. */
+  /** The problem with it, for people. */
   reason: string;
 }
 
-/**
- * From this many files of a commit on, the names in a folder are read to tell which files are new.
- */
+/** Number of files in a commit from which on the names in a folder are read to find the new ones. */
 const FEW_FILES = 10;
 
 /**
- * What of some entries is to be built on a tip: those commits whose files are not there yet, of the
- * entries that may be published on it. An entry is refused whole when a requirement of one of its
- * commits does not hold, on the tip or after an entry before it, unless that commit is optional: then
- * it alone is left out. A commit whose files are on the tip already, to the byte, requires nothing more.
+ * Selects the commits to be built on a tip: those whose files are not there yet, of the entries that may
+ * be published on it. An entry is refused whole when a requirement of one of its commits does not hold,
+ * on the tip or after an entry before it, unless that commit is optional: then only that commit is left
+ * out. The requirements of a commit whose files are on the tip already, byte for byte, are not checked.
  */
 export async function admit(
   objects: Objects,
@@ -79,7 +77,7 @@ function unmetReason({ path: name, oid }: Requirement, there: string | null): st
     : `${path} was changed on the bus since it was read`;
 }
 
-/** What is at paths of a tip, and what will be there by the commits that are built on it. */
+/** The files at paths of a tip, together with those of the commits to be built on it. */
 class Standing {
   readonly #objects: Objects;
   readonly #tip: string | undefined;
@@ -93,7 +91,7 @@ class Standing {
     this.#tip = tip;
   }
 
-  /** Takes note of a commit that is going to be built. */
+  /** Records a commit that is going to be built. */
   write({ files, blobs = [], clear }: Commit): void {
     if (clear !== undefined) {
       this.#cleared.push(`${clear}/`);
@@ -104,14 +102,13 @@ class Standing {
     for (const { path, oid = '' } of blobs) this.#blobs.set(path, oid);
   }
 
-  /** Whether a commit has nothing to do: all its files are there, to the byte. */
+  /** Whether all files of a commit are there already, byte for byte, so that it has nothing to do. */
   async hasAll({ files, blobs = [], clear }: Commit): Promise<boolean> {
     if (clear !== undefined) return false;
-    // Whatever else is at the path of an attached file is replaced: its name says what belongs there.
+    // Any other content at the path of an attached file is replaced: its name states the expected content.
     for (const blob of blobs) if (!(await this.#hasBlob(blob))) return false;
     const isLong = files.length > FEW_FILES;
-    // Most often all or none of the files are there: the names tell this without a look at
-    // contents.
+    // Usually all or none of the files are there: the names show this without reading contents.
     for (const { path } of files) if (isLong && !(await this.#mayStand(path))) return false;
     const there = await Promise.all(
       files.map(async ({ path, content }) => (await this.#text(path)) === content),
@@ -119,12 +116,12 @@ class Standing {
     return !there.includes(false);
   }
 
-  /** The id of what is at a path; null when nothing is. */
+  /** Returns the id of the object at a path; null when there is none. */
   async oidAt(path: string): Promise<string | null> {
     const written = this.#written.get(path);
     if (written !== undefined) return blobId(hashOf(this.#tip ?? ''), Buffer.from(written));
     if (this.#tip === undefined || this.#isCleared(path)) return null;
-    // For many files that must be new, the names in their folder tell whether they are.
+    // For many files that must be new, the names in their folder show whether they are.
     if (this.#folders.has(folderOf(path)) && !(await this.#mayStand(path))) return null;
     return (await this.#objects.read(`${this.#tip}:${path}`))?.oid ?? null;
   }
@@ -145,7 +142,7 @@ class Standing {
     return this.#objects.text(this.#tip, path);
   }
 
-  /** Whether a file may be at a path, by the names in its folder, each folder read once. */
+  /** Whether a file may exist at a path, by the names in its folder, each folder read once. */
   async #mayStand(path: string): Promise<boolean> {
     const folder = folderOf(path);
     const tip = this.#tip;

@@ -3,13 +3,13 @@ import type { Blob } from '../../protocol/commit.ts';
 import type { Repository } from '../clone/handle.ts';
 import { isDense, type Entries } from './publish.ts';
 
-/** The bytes of a file that is to be published; undefined when they are not there, or altered. */
+/** A source of the bytes of a file to be published; undefined when they are missing or altered. */
 export type BytesOf = (blob: Blob) => Promise<Buffer | undefined>;
 
 /**
- * Gives git the bytes that entries name, one file at a time, so that no more than one is in memory.
- * Nothing refers to them until a commit does. A file whose bytes cannot be had keeps having no name
- * in git, and its entry is refused.
+ * Writes the attached files of entries into git, one file at a time, so that no more than one is in
+ * memory. Nothing refers to them until a commit does. A file whose bytes cannot be read remains without
+ * an object id, and its entry is refused.
  */
 export async function inGit(
   repository: Repository,
@@ -35,7 +35,7 @@ export async function inGit(
 async function written({ git }: Repository, blob: Blob, bytesOf: BytesOf): Promise<Blob> {
   const bytes = await bytesOf(blob);
   if (bytes === undefined) return blob;
-  // Git compresses it when it packs it for the push; what is here is packed by the next maintenance.
+  // Git compresses the file when it packs it for the push; the local object is packed by the next maintenance.
   const out = await git.must(['-c', 'core.looseCompression=0', 'hash-object', '-w', '--stdin'], {
     input: bytes,
   });

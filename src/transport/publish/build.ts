@@ -7,18 +7,18 @@ import { hashOf, writeObject } from './loose-object.ts';
 
 let serial = 0;
 
-/** Asks the builders of forges to pass a commit over: they look at every branch of a project. */
+/** Adds the mark that makes the CI of forges skip a commit: it runs for every branch of a project. */
 function withoutCi(commit: Commit): Commit {
   return { ...commit, subject: `[skip ci] ${commit.subject}` };
 }
 
-/** More files than this are left to fast-import, which packs what it writes. */
+/** Maximum number of files written as loose objects; more are left to fast-import, which packs them. */
 const MAX_LOOSE_FILES = 4;
 
 /**
  * Writes commits one on another, the first on `tip`, without index or checkout.
  *
- * @returns the last one's id
+ * @returns the id of the last one
  */
 export async function build(
   repository: Repository,
@@ -34,7 +34,7 @@ export async function build(
   );
   const few = files <= MAX_LOOSE_FILES && commits.every(({ clear }) => clear === undefined);
   if (few && tip !== undefined && objectsDir !== undefined) {
-    // What this cannot do, git does, or says why it cannot be done.
+    // If this fails, git does it, or gives the reason why it cannot be done.
     const oid = await writeLoose(objectsDir, objects, tip, commits, committer).catch(
       () => undefined,
     );
@@ -46,12 +46,12 @@ export async function build(
 }
 
 /**
- * Writes commits by `fast-import`, which reads of the trees what lies on the way to what it changes.
+ * Writes commits by `fast-import`, which reads only the trees on the way to the changed files.
  *
- * @param commands its commands, of which each commit goes to `ref` and has a mark, counted from 1
- * @param last the mark of the last one
- * @param timeout milliseconds, where it may take longer than git commands do
- * @returns the last one's id
+ * @param commands its commands, in which each commit goes to `ref` and has a mark, counted from 1
+ * @param last the mark of the last commit
+ * @param timeout milliseconds, when it may take longer than other git commands
+ * @returns the id of the last commit
  */
 export async function fastImport(
   repository: Repository,
@@ -59,10 +59,10 @@ export async function fastImport(
   last: number,
   timeout?: number,
 ): Promise<{ ok: true; oid: string } | { ok: false; failure: Failure }> {
-  // fast-import wants a ref to build on. The ref belongs to this attempt alone, so no lock of a
-  // dead process is in its way, and it is reset before it is written.
+  // fast-import needs a ref to build on. The ref belongs to this attempt alone, so no lock of a dead
+  // process can block it, and it is reset before it is written.
   const ref = `refs/crosstalk/staging-${String(process.pid)}-${String(serial++)}`;
-  // What git calls a ref's value when there is none.
+  // Git's value for a ref that does not exist.
   const none = '0'.repeat(repository.isSha256 === true ? 64 : 40);
   const end = `get-mark :${String(last)}\nreset ${ref}\nfrom ${none}\n\ndone\n`;
   const outcome = await repository.git.run(
@@ -98,23 +98,23 @@ function importCommand(
   ].join('');
 }
 
-/** Text as a command of `fast-import` takes it. */
+/** Formats text for a command of `fast-import`. */
 export function data(text: string): string {
   return `data ${String(Buffer.byteLength(text))}\n${text}\n`;
 }
 
 /**
- * Writes commits as loose objects from this process: for the few of a quiet moment, where starting
- * `fast-import` would take several times as long as its work. Git reads them like its own. The
- * dozen small files are written synchronously: waiting for each would take longer.
+ * Writes commits as loose objects in this process: for the few commits of a quiet period, when starting
+ * `fast-import` would take several times as long as its work. Git reads them like its own. The dozen
+ * small files are written synchronously: waiting for each would take longer.
  *
- * Objects are named by their content and appear whole, by rename; ones that nothing comes to refer
- * to are git's to prune.
+ * Objects are named by their content and appear complete, by rename; git prunes those that nothing refers
+ * to in the end.
  *
  * @param objectsDir the repository's object folder
  * @param tip the commit to build on; its trees are read through the open git process
  * @returns the last commit's id
- * @throws Error when a tree cannot be read or the disk does not take an object
+ * @throws Error when a tree cannot be read or an object cannot be written
  */
 async function writeLoose(
   objectsDir: string,
@@ -150,7 +150,7 @@ class Writer {
   readonly #dir: string;
   readonly #objects: Objects;
   readonly #hash: string;
-  /** Those written so far, by their names. */
+  /** The trees written so far, by their ids. */
   readonly #trees = new Map<string, Tree>();
 
   constructor(dir: string, objects: Objects, hash: string) {
@@ -159,7 +159,7 @@ class Writer {
     this.#hash = hash;
   }
 
-  /** The tree that is like `folder` but for a file at a path inside it. */
+  /** Writes a copy of `folder` with a file at a path inside it, and returns its id. */
   async place(
     folder: string | undefined,
     [name = '', ...rest]: string[],

@@ -15,30 +15,33 @@ import type { Repository } from '../clone/handle.ts';
 import { moveSolo } from './solo.ts';
 import type { TreeEntry } from '../objects/tree.ts';
 
-/** In the root of an epoch's history: the commit that the history before it ended with. */
+/** Trailer in the root of an epoch's history: the last commit of the history before it. */
 const ARCHIVED = 'Crosstalk-Archived';
-/** In a commit that brings files of an earlier epoch back. */
+/** Trailer in a commit that restores files of an earlier epoch. */
 const RESTORED = 'Crosstalk-Restored';
 
-/** The id of a commit, except the id that stands for no commit. */
+/** Pattern of a commit's id, except the id that stands for no commit. */
 const OID = /^(?!0+$)[0-9a-f]{40}([0-9a-f]{24})?$/;
 
-/** An operator restores an archive now and then; anybody can claim to have done so in each commit. */
+/**
+ * Maximum number of restores that are read: an operator restores an archive now and then, but anyone can
+ * claim to have done so in each commit.
+ */
 const MAX_RESTORED = 100;
 
-/** Milliseconds for a git command that goes through a whole history. */
+/** Milliseconds for a git command that walks a whole history. */
 const LONG = { timeout: 3_600_000 };
 
 /** Hexadecimal digits of an id in a repository of the usual object format. */
 const SHA1_LENGTH = 40;
 
-/** The bundle's checksum, beside the first of them. */
+/** Trailer with the bundle's checksum, next to {@link ARCHIVED}. */
 const CHECKSUM = 'Crosstalk-Bundle-SHA256';
 
 /**
- * Epochs of a transport: a bundle keeps the whole history so far, and a new root goes on with the
- * files that are still wanted. Hosts recognise such a root by what it says, so that to them the
- * history goes on.
+ * Epochs of a transport: a bundle keeps the whole history so far, and a new root commit continues with
+ * the files that are still needed. Hosts recognise such a root by its trailers, so that for them the
+ * history continues.
  */
 export class Epochs {
   readonly #repository: Repository;
@@ -50,9 +53,9 @@ export class Epochs {
   }
 
   /**
-   * Whether a commit known here belongs to a history that an epoch of `tip` has archived: to what the
-   * epoch says that it follows, where that is known here, or to a history with another beginning. One
-   * that began with the epoch itself was rewritten since.
+   * Whether a commit known here belongs to a history that an epoch of `tip` has archived: to the history
+   * that the epoch names, if that is known here, or else to a history with another root. A history with
+   * the epoch's own root was rewritten since.
    */
   async succeeds(commit: string, tip: string): Promise<boolean> {
     const archived = await this.archivedBy(tip);
@@ -67,9 +70,9 @@ export class Epochs {
   }
 
   /**
-   * Whether all of the history of `commit` was on the bus, although `tip` does not go on from it:
-   * then nothing is lost by leaving it. Either somebody has rewritten the history, or an epoch of
-   * `tip` has archived it.
+   * Whether all of the history of `commit` was on the bus, although `tip` does not continue it: then
+   * nothing is lost by leaving it. Either somebody has rewritten the history, or an epoch of `tip` has
+   * archived it.
    */
   async isLeftBehind(commit: string, tip: string): Promise<boolean> {
     if (await this.#wasOnBus(commit)) return true;
@@ -79,10 +82,7 @@ export class Epochs {
     return (await git.run(['merge-base', '--is-ancestor', commit, archived])).ok;
   }
 
-  /**
-   * Whether a commit was on the bus, according to the commits that our own tracking branch has been
-   * at.
-   */
+  /** Whether a commit was on the bus, according to the commits that our own tracking branch has named. */
   async #wasOnBus(commit: string): Promise<boolean> {
     const { git, gitDir, branch } = this.#repository;
     const log = join(gitDir, 'logs', 'refs', 'remotes', 'origin', branch);
@@ -98,7 +98,7 @@ export class Epochs {
     return never.ok && never.stdout.length === 0;
   }
 
-  /** The commit with which, as the history of `tip` says, the history before it ended. */
+  /** Returns the last commit of the archived history, as the root of `tip` names it. */
   async archivedBy(tip: string): Promise<string | undefined> {
     const format = `--format=%(trailers:key=${ARCHIVED},valueonly)`;
     const { git } = this.#repository;
@@ -106,19 +106,18 @@ export class Epochs {
     return /^[0-9a-f]{40,64}$/m.exec(said.toString('utf8'))?.[0];
   }
 
-  /** Commits between two points that have brought files back from an archive, the newest of them. */
+  /** Lists commits between two points that have restored files from an archive; only the newest ones. */
   async restoredBy(from: string, to: string): Promise<string[]> {
     const { git } = this.#repository;
     const format = `--format=%H %(trailers:key=${RESTORED},valueonly,separator=%x20)`;
-    // A call without an answer does not count as "none": what came back from an archive would be
-    // delivered again.
+    // A call without an answer does not count as "none": restored files would be delivered again.
     const merges = await git.must(['log', '--merges', format, `${from}..${to}`]);
     const found = merges.toString('utf8').matchAll(/^([0-9a-f]{40,64}) [0-9a-f]{40}/gm);
     return Array.from(found, ([, merge = '']) => merge).slice(0, MAX_RESTORED);
   }
 
   /**
-   * Writes the whole history up to a commit into a bundle, and clones that bundle to see that it is
+   * Writes the whole history up to a commit into a bundle, and clones that bundle to verify that it is
    * complete.
    *
    * @returns the bundle's SHA-256
@@ -135,7 +134,7 @@ export class Epochs {
     }
     const scratch = await mkdtemp(join(tmpdir(), 'crosstalk-archive-'));
     try {
-      // This is a repository whose only branch is the bus, with the objects of this one.
+      // A repository whose only branch is the bus, with the objects of this one.
       const view = join(scratch, 'view.git');
       const format = tip.length > SHA1_LENGTH ? ['--object-format=sha256'] : [];
       await git.elsewhere(scratch).must(['init', '--quiet', '--bare', ...format, view]);
@@ -160,10 +159,10 @@ export class Epochs {
   }
 
   /**
-   * Replaces the history on the bus by one commit without parents that holds the files of `tip` but
-   * for `removed`. Nothing happens when the bus has moved on from `tip`.
+   * Replaces the history on the bus by one commit without parents that holds the files of `tip` except
+   * `removed`. Nothing happens when the bus is no longer at `tip`.
    *
-   * @param text what the commit says, in front of what this adds
+   * @param text the message of the commit, before the trailers added here
    */
   async begin(
     tip: string,
@@ -181,7 +180,7 @@ export class Epochs {
   /**
    * Fetches the history in a bundle.
    *
-   * @returns the commit it ends with
+   * @returns its last commit
    */
   async open(file: string): Promise<string> {
     const { git } = this.#repository;
@@ -195,7 +194,7 @@ export class Epochs {
     }
     const ref = `refs/crosstalk/archives/${oid}`;
     await git.must(['fetch', '--quiet', '--no-tags', file, `+${oid}:${ref}`], LONG).catch(() =>
-      // Bundles of older versions of git have to be asked by name.
+      // Older versions of git can fetch from bundles only by name.
       git.must(['fetch', '--quiet', '--no-tags', file, `+HEAD:${ref}`], LONG),
     );
     // The operator's own git must not remove these objects as unused.
@@ -203,7 +202,7 @@ export class Epochs {
     return oid;
   }
 
-  /** Puts files of an archived history back, with a commit that joins that history to the present. */
+  /** Restores files of an archived history, with a commit that joins that history to the present. */
   async restore(
     tip: string,
     archived: string,
@@ -219,8 +218,8 @@ export class Epochs {
   }
 
   /**
-   * A commit with the tree of `tip`, changed. There is no index, which would hold every path: a
-   * kilobyte of nested folders has billions. Folders in which nothing changes are not even read.
+   * Writes a commit with the changed tree of `tip`. There is no index, which would hold every path: a
+   * kilobyte of nested folders has billions. Folders without changes are not even read.
    *
    * @param changes commands of `fast-import`
    * @throws CrosstalkError `git_failed`
@@ -261,9 +260,9 @@ export class Epochs {
   }
 
   /**
-   * Whether the remote has taken a push although the answer to it was lost.
+   * Whether the remote has accepted a push although its answer was lost.
    *
-   * @throws CrosstalkError `git_failed` with the kind `no_answer` when this cannot be told
+   * @throws CrosstalkError `git_failed` with the kind `no_answer` when this cannot be determined
    */
   async #isTaken(to: string, failure: Failure): Promise<boolean> {
     if (REFUSED.has(failure.kind)) return false;
@@ -281,16 +280,16 @@ export class Epochs {
   }
 }
 
-/** Whether the remote has said that it did not take a push. */
+/** Failures with which the remote has certainly not accepted a push. */
 const REFUSED = new Set(['behind', 'contention', 'rejected', 'too_large', 'auth']);
 
-/** A path as `fast-import` takes it, whatever is in it. */
+/** Quotes any path for `fast-import`. */
 function quoted(path: string): string {
   const bytes = path.replace(/["\\]/g, String.raw`\$&`).replaceAll('\n', String.raw`\n`);
   return `"${bytes}"`;
 }
 
-/** Old trees have files with modes that git takes for one of these. */
+/** Converts the file modes in old trees to those that git treats them as. */
 function knownMode(mode: string): string {
   if (!mode.startsWith('100')) return mode;
   return (Number.parseInt(mode, 8) & 0o100) === 0 ? '100644' : '100755';

@@ -5,27 +5,27 @@ import { deflateSync, inflateSync } from 'node:zlib';
 
 let serial = 0;
 
-/** The hash by which a repository names its objects, told by any id of it. */
+/** Returns the hash function of a repository's object names, given any id of it. */
 export function hashOf(id: string): 'sha1' | 'sha256' {
   return id.length === 64 ? 'sha256' : 'sha1';
 }
 
-/** What git hashes and keeps: the content behind a line of its type and its size. */
+/** Returns the bytes that git hashes and stores: the content after a line with its type and size. */
 function stored(type: string, content: Buffer): Buffer {
   return Buffer.concat([Buffer.from(`${type} ${String(content.length)}\0`), content]);
 }
 
-/** The id of a file's content. */
+/** Computes the id of a file's content. */
 export function blobId(hash: string, content: Buffer): string {
   return createHash(hash).update(stored('blob', content)).digest('hex');
 }
 
 /**
- * Writes an object into a folder of loose objects, unless it is there.
- * Little is made smaller: git does so when it packs.
+ * Writes an object into a folder of loose objects, unless it exists. It is compressed little, as git
+ * compresses when it packs.
  *
  * @returns its id
- * @throws Error when the disk does not take it
+ * @throws Error when it cannot be written
  */
 export function writeObject(
   dir: string,
@@ -38,7 +38,7 @@ export function writeObject(
   const folder = join(dir, oid.slice(0, 2));
   const path = join(folder, oid.slice(2));
   if (isThere(path, store)) return oid;
-  // Git recognises a file with this name as left half written, and prunes it.
+  // Git recognises a file with this name as half written, and prunes it.
   const temporary = join(folder, `tmp_obj_${String(process.pid)}_${String(serial++)}`);
   try {
     mkdirSync(folder, { recursive: true });
@@ -54,7 +54,7 @@ export function writeObject(
   return oid;
 }
 
-/** Whether an object is there as it should be: one that a power failure has emptied or filled with zeros is not. */
+/** Whether an intact object is there: not one that a power failure has emptied or filled with zeros. */
 function isThere(path: string, store: Buffer): boolean {
   if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) return false;
   try {

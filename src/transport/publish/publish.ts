@@ -12,40 +12,44 @@ export type Published =
   | { ok: true; tip: string; commits: number; attempts: number; refused: readonly Refused[] }
   | { ok: false; failure: Failure; attempts: number };
 
-/** Commits that stand and fall together, in the order in which they are to be made. */
+/** Entries of commits, in the order in which they are to be made; each entry is published whole or not at all. */
 export type Entries = readonly (readonly Commit[])[];
 
 export interface PublishOptions {
   signal?: AbortSignal | undefined;
-  /** Why nothing may be built on a tip; this is asked for each tip before building on it. */
+  /** Returns the reason why nothing may be built on a tip; called for each tip before building on it. */
   refuses?: (tip: string) => Promise<string | undefined>;
-  /** Turns at pushing, among those who would otherwise reject one another. */
+  /** Turns at pushing, among processes that would otherwise reject one another. */
   turns?: Turns | undefined;
-  /** Waits until the remote may be asked again, after a lost race. */
+  /** Waits until the remote may be contacted again, after a lost race. */
   permit?: ((kind: 'push' | 'read') => Promise<void>) | undefined;
   /** Called with each commit that is about to be pushed. */
   onPushing?: ((tip: string) => void) | undefined;
-  /** Called with the commits of a push that the remote has taken, before this machine has a note of that. */
+  /**
+   * Called with the commits of a push that the remote has accepted, before anything is recorded on this
+   * machine.
+   */
   onTaken?: ((commits: readonly Commit[]) => void) | undefined;
-  /** In the time of the machine, unless another one is given. */
+  /** Waits by the machine's clock, unless another one is given. */
   wait?: Wait | undefined;
   /** Numbers from 0 to 1, for the wait after a lost race. */
   random?: (() => number) | undefined;
   /**
-   * A commit that is made after the others, and never without one of them: it must not matter whether it is on
-   * the bus. It counts in no result, and a push that may have been refused for it is tried again without it.
+   * A commit that is made after the others, and never without one of them: it must not matter whether it
+   * is on the bus. It counts in no result, and a push that may have been refused because of it is retried
+   * without it.
    */
   beside?: Commit | undefined;
-  /** Where the bytes of attached files are until git has them. */
+  /** Reads the bytes of attached files until git has them. */
   bytesOf?: ((blob: Blob) => Promise<Buffer | undefined>) | undefined;
 }
 
-/** What is asked of whoever coordinates. */
+/** The interface of the coordinator of turns. */
 export interface Turns {
   lostRace: () => void;
   /**
-   * Waits for a turn at pushing these, or until somebody has pushed them along with other entries;
-   * no longer than until `signal` is aborted.
+   * Waits for a turn at pushing these, or until another process has pushed them along with its entries;
+   * at the latest until `signal` is aborted.
    */
   take: (
     commits: readonly Commit[],
@@ -57,32 +61,34 @@ interface Turn {
   kind: 'turn';
   /** The commit that the branch was at after the last turn. */
   tip: string | undefined;
-  /** What others wait to push. */
+  /** Entries that others wait to push. */
   along: { ticket: string; commits: Commit[] }[];
   end: (tip?: string, taken?: readonly string[]) => Promise<void>;
 }
 
-/** A publish that lost this many races gives up; its entries stay in the outbox. */
+/** Maximum number of lost races of one publish; its entries then stay in the outbox. */
 export const MAX_ATTEMPTS = 20;
-/** One that found a lock at the remote this often: locks are held for milliseconds, and this one may stay. */
+/**
+ * Maximum number of encounters with a lock at the remote: locks are held for milliseconds, so this one
+ * may be stale.
+ */
 const MAX_LOCKED = 6;
 const MAX_BACKOFF_MS = 1000;
-/** Failures that may be due to what is pushed. */
+/** Failures whose cause may be the pushed content. */
 const MAY_BE_CONTENT: ReadonlySet<Failure['kind']> = new Set(['rejected', 'too_large', 'other']);
-/** Files of one push among which git's search for what is alike takes longer than the rest of the push. */
+/** Number of files in one push from which on git's delta search takes longer than the rest of the push. */
 const MUCH = 500;
 
 /**
- * Puts commits on the remote with one push, without index or checkout (protocol.md §10).
+ * Publishes commits on the remote with one push, without index or checkout (protocol.md §10).
  *
- * Each attempt builds them on the newest tip we know, then one push moves the branch. A rejected
- * push means somebody was faster: wait for a turn, or without one a random moment, fetch, build
- * again. Commits whose files are on the tip already are left out, so repeating a publish whose
- * answer was lost writes nothing twice.
+ * Each attempt builds them on the newest known tip, then one push moves the branch. A rejected push means
+ * that somebody was faster: wait for a turn, or without one a random time, fetch, build again. Commits
+ * whose files are on the tip already are left out, so repeating a publish whose answer was lost writes
+ * nothing twice.
  *
- * @param entries commits that stand and fall together: an entry is published whole, is on the tip
- *   already, or is refused whole, when a requirement of one of its commits does not hold there; see
- *   {@link Upstream.admit}
+ * @param entries groups of commits: an entry is published whole, is on the tip already, or is refused
+ *   whole, when a requirement of one of its commits does not hold there; see {@link Upstream.admit}
  */
 export async function publish(
   upstream: Upstream,
@@ -91,19 +97,20 @@ export async function publish(
 ): Promise<Published> {
   const turns = upstream.isShared ? options.turns : undefined;
   const parts = { upstream, entries, options };
-  // A push that was refused may have been refused for what it took along: the next one goes alone.
+  // A refused push may have been refused because of what it took along: the next one contains our entries
+  // alone.
   let alone = false;
   let locked = 0;
   for (let attempt = 1; ; attempt++) {
     if (attempt > 1) {
-      // Not within a turn, for which others wait.
+      // This wait is outside a turn, for which others wait.
       if (locked > 0) await backOff(attempt, options);
       await options.permit?.('read');
       await options.permit?.('push');
     }
     const taken = await turns?.take(entries.flat(), options.signal);
     if (taken?.kind === 'done') {
-      // The branch may have been set back since: what is on the bus is what can be seen there.
+      // The branch may have been set back since: only the fetched branch shows what is on the bus.
       const fetched = await upstream.fetch(options.signal);
       if (!fetched.ok) return { ...fetched, attempts: attempt - 1 };
       const commits = entries.flat().length;
@@ -125,7 +132,7 @@ export async function publish(
   }
 }
 
-/** Whether nothing of some entries is left to be done on the bus as it is known here. */
+/** Whether the bus, as known here, already has all of some entries. */
 async function isThere(upstream: Upstream, entries: Entries): Promise<boolean> {
   const { missing, refused } = await upstream.admit(await upstream.tip(), entries);
   return missing.length + refused.length === 0;
@@ -136,13 +143,13 @@ type Tried =
   | {
       ok: false;
       failure: Failure;
-      /** Whether a push was tried; it was not when fetching the news had failed already. */
+      /** Whether a push was tried; it was not when the fetch before it had failed. */
       pushed: boolean;
-      /** Whether it held what others wait to push, or what may be left out, and may have failed for that. */
+      /** Whether it contained entries of others, or the optional commit, and may have failed because of them. */
       along: boolean;
     };
 
-/** One attempt within a turn, which ends with it whatever happens. */
+/** Makes one attempt within a turn, which ends with it in any case. */
 async function inTurn(
   parts: { upstream: Upstream; entries: Entries; options: PublishOptions },
   attempt: number,
@@ -175,7 +182,7 @@ async function inTurn(
   }
 }
 
-/** Fetches when others are known to have pushed: after a lost race, or by what the last turn left. */
+/** Fetches when others are known to have pushed: after a lost race, or according to the last turn. */
 async function catchUpWith(
   upstream: Upstream,
   lostRace: boolean,
@@ -193,9 +200,9 @@ async function catchUpWith(
 }
 
 /**
- * Milliseconds to wait after a lost race, before an attempt that has no turn.
+ * Milliseconds to wait after a lost race, before an attempt without a turn.
  *
- * @param attempt which one comes next: 2 after the first lost race
+ * @param attempt number of the next attempt: 2 after the first lost race
  * @param random from 0 to 1
  */
 export function backOffMs(attempt: number, random: number): number {
@@ -239,15 +246,15 @@ async function tryOnce(
 
 const deflated = promisify(deflate);
 
-/** Bytes of which a few pieces tell whether compression would make them smaller. */
+/** Bytes of a file from which on a few samples show whether compression would make it smaller. */
 const LARGE = 1 << 18;
 const PIECE = 1 << 14;
-/** Bytes that may travel uncompressed for the sake of what would not become smaller. */
+/** Maximum bytes that are sent uncompressed together with incompressible files. */
 const LIGHT = 1 << 16;
 
 /**
- * Whether git need not try to compress what is pushed: nearly all of it are files that would not become
- * smaller, such as pictures and archives. To try takes longer than the rest of such a push.
+ * Whether git need not try to compress a push: nearly all of it are incompressible files, such as
+ * pictures and archives. Trying takes longer than the rest of such a push.
  */
 function isAllDense(commits: readonly Commit[]): boolean {
   let [dense, other] = [0, 0];
@@ -260,7 +267,7 @@ function isAllDense(commits: readonly Commit[]): boolean {
   return dense > 0 && other <= LIGHT;
 }
 
-/** Whether compression would make bytes no smaller that are many enough for it to matter. */
+/** Whether a file is incompressible and large enough for that to matter. */
 export async function isDense(bytes: Buffer): Promise<boolean> {
   if (bytes.length < LARGE) return false;
   const places = [0, bytes.length / 2, bytes.length - PIECE].map(Math.floor);

@@ -9,8 +9,8 @@ import { followBranch } from '../checkout/solo-checkout.ts';
 import { build } from './build.ts';
 
 /**
- * Solo mode: the branch of the operator's clone is the bus. The branch moves if it is still at
- * `from`, and the checkout follows.
+ * Moves the bus in solo mode, where it is the branch of the operator's clone, if that is still at `from`;
+ * the checkout follows.
  *
  * @returns the failure, if any
  */
@@ -27,8 +27,8 @@ export async function moveSolo(
 }
 
 /**
- * Begins a new transport: its first commit is made as all others are, and its checkout is written, with our own git
- * directory. So no setting of the machine has a say in what belongs to it: files to be ignored, filters, encodings,
+ * Starts a new transport: its first commit is made like all others, and its checkout is written, with our
+ * own git directory. So no setting of the machine affects its content: ignored files, filters, encodings,
  * hooks.
  *
  * @throws CrosstalkError `git_failed`

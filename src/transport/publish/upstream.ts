@@ -16,15 +16,15 @@ import { build } from './build.ts';
 import { Epochs } from './epoch.ts';
 import { moveSolo } from './solo.ts';
 
-/** The branch that is the bus, as a publish reaches it: by git, or in a simulation. */
+/** The branch that is the bus, as a publish uses it: by git, or in a simulation. */
 export interface Upstream {
-  /** Whether others may move the branch: it is on a remote. */
+  /** Whether others may move the branch, because it is on a remote. */
   readonly isShared: boolean;
   /** The tip as known here, without asking the remote; undefined in an empty transport. */
   tip: () => Promise<string | undefined>;
-  /** Asks the remote for its tip. */
+  /** Fetches the remote's tip. */
   fetch: (signal: AbortSignal | undefined) => Promise<Fetched>;
-  /** Makes the branch at a commit on a remote that has no branch at all; the failure, if any. */
+  /** Creates the branch at a commit on a remote that has no branch at all; returns the failure, if any. */
   make: (tip: string, signal: AbortSignal | undefined) => Promise<Failure | undefined>;
   /** See {@link admit}. */
   admit: (
@@ -36,7 +36,7 @@ export interface Upstream {
     tip: string | undefined,
     commits: readonly Commit[],
   ) => Promise<{ ok: true; oid: string } | { ok: false; failure: Failure }>;
-  /** Moves the branch, if it is still at `from`; the failure, if any. */
+  /** Moves the branch, if it is still at `from`; returns the failure, if any. */
   move: (
     from: string | undefined,
     to: string,
@@ -46,15 +46,15 @@ export interface Upstream {
 
 interface MoveOptions {
   signal?: AbortSignal | undefined;
-  /** Whether what is pushed would not become smaller by compression. */
+  /** Whether the pushed content is incompressible. */
   isDense?: boolean;
-  /** Whether it is so much that it takes long to search it for what is alike. */
+  /** Whether git's delta search would take long for this many files. */
   isMuch?: boolean;
-  /** Called once a remote has moved the branch, before anything here says so. */
+  /** Called once a remote has moved the branch, before anything is recorded here. */
   onTaken?: () => void;
 }
 
-/** The bus of a repository: the branch on its remote, or in solo mode the local one. */
+/** Returns the bus of a repository: the branch on its remote, or in solo mode the local one. */
 export function upstreamOf(repository: Repository, objects: Objects): Upstream {
   return {
     isShared: repository.origin !== undefined,
@@ -73,12 +73,12 @@ export function upstreamOf(repository: Repository, objects: Objects): Upstream {
   };
 }
 
-/** A commit that is so much older than the tip, in milliseconds, may have been there. */
+/** Milliseconds by which a commit must be older than the tip to be checked for removal. */
 const WAITED_MS = 60_000;
 
 /**
- * Leaves out what has been on the bus and was removed or archived since: an outbox that was restored from a backup
- * still holds what it had published.
+ * Leaves out commits that have been on the bus and were removed or archived since: an outbox restored
+ * from a backup still holds the entries that it had published.
  */
 async function withoutRemoved(
   repository: Repository,
@@ -99,7 +99,7 @@ async function withoutRemoved(
   if (fresh.length === 0) return commits;
   const first = Math.min(...waited.map(({ at }) => Date.parse(at))) - WAITED_MS;
   const since = `--since=${new Date(first).toISOString()}`;
-  // What an archive has taken off is in the history that it names.
+  // The history that an archive names holds the files that it removed.
   const tips = [tip, (await new Epochs(repository, objects).archivedBy(tip)) ?? tip];
   const form = ['--format=', '--name-only', '--diff-filter=AD', '--no-renames', '-z'];
   const log = ['log', '--ignore-missing', ...form, since, ...tips, '--', ...fresh];
@@ -109,7 +109,7 @@ async function withoutRemoved(
   );
 }
 
-/** Moves the bus to `to`: a push, or in solo mode the local branch; the failure, if any. */
+/** Moves the bus to `to`: a push, or in solo mode the local branch; returns the failure, if any. */
 async function move(
   repository: Repository,
   objects: Objects,
@@ -119,13 +119,12 @@ async function move(
 ): Promise<Failure | undefined> {
   const { origin } = repository;
   if (origin === undefined) return moveSolo(repository, from, to);
-  // Over a network, what the search saves is worth its time.
+  // Over a network, the delta search saves more time than it takes.
   const isNear = isMuch && /^(?:\/|file:)/.test(origin);
   const tracked = await trackedTip(repository, objects);
-  // The branch must be at the commit on which these were built: we do not repair a branch that was
-  // set back or renamed. It must never be compared with the commit that it is known to be at by
-  // now: another process of this clone may have fetched since, and the push would take what it
-  // brought off the bus.
+  // The branch must be at the commit on which these were built: we do not repair a branch that was set
+  // back or renamed. It must never be compared with the newest known commit: another process of this
+  // clone may have fetched since, and the push would remove those commits from the bus.
   const failure =
     tracked !== undefined
       ? await pushCommit(repository, to, { signal, isDense, isNear, expected: from ?? '' })

@@ -1,23 +1,23 @@
 import type { Git } from '../git/git.ts';
 
-/** Bytes of differences that are read; a branch with more is not searched. */
+/** Maximum bytes of differences that are read; a branch with more is not searched. */
 const MOST = 64 * 1024 * 1024;
 
-/** A text that commits bring along, and the file it stands in. */
+/** A text that commits add, and its file. */
 export interface Added {
   path: string;
   content: string;
 }
 
 /**
- * What the commits of a branch bring along to where some are already, commit by commit: their authors and
- * messages, and the lines that they add to files, also to those that a later commit removes. What they
- * remove is left out, as it was there before.
+ * Returns the texts that the commits of a branch add to a place with some of them, commit by commit:
+ * their authors and messages, and the lines that they add to files, including lines that a later commit
+ * removes. Lines that they remove are left out, as they were there before.
  *
- * @param git of ours, with the objects of the repository
- * @param commit the last of them
- * @param known commits that are left out with all before them; the repository need not have them
- * @returns undefined where there is more than is read
+ * @param git our own git, with the objects of the repository
+ * @param commit the last commit
+ * @param known commits that are left out with their ancestors; the repository need not have them
+ * @returns undefined when there is more than {@link MOST}
  * @throws CrosstalkError `git_failed`
  */
 export async function addedBy(
@@ -30,7 +30,7 @@ export async function addedBy(
     [
       ...['log', '--patch', '-c', '--unified=0', '--text', '--no-renames', '--no-color'],
       ...['--no-ext-diff', '--no-textconv', '--no-show-signature', '--no-notes', '--no-mailmap'],
-      // Indented, so that no line of a message can be taken for one of a difference.
+      // Indented, so that no line of a message can be mistaken for one of a difference.
       '--format=%w(0,1,1)%an <%ae>%n%cn <%ce>%n%B',
       ...['--ignore-missing', '--stdin'],
     ],
@@ -54,7 +54,10 @@ function addedIn(log: string): Added[] {
   return parts.map(({ path, lines }) => ({ path, content: readable(lines.join('\n')) }));
 }
 
-/** What PowerShell and others write in UTF-16 has a null between each two letters. */
+/**
+ * Adds a version without NULs to text that has some: PowerShell and others write UTF-16, in which a NUL
+ * follows each ASCII letter.
+ */
 function readable(text: string): string {
   return text.includes('\0') ? `${text}\n${text.replaceAll('\0', '')}` : text;
 }

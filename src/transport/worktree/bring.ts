@@ -9,28 +9,28 @@ import type { Git } from '../git/git.ts';
 import { branchInTheWay, checkedOutAt } from './source.ts';
 import { gitFor, ownGitOf, partsOf, tipOfTree, type Tree } from './tree.ts';
 
-/** Where the branch of a copy is by now. */
+/** The fetched branch of a copy. */
 export interface Brought {
   commit: string;
-  /** Files that differ between this commit and the one with which the branch began. */
+  /** Number of files that differ between this commit and the base of the branch. */
   changed: number;
-  /** Why the branch of the original does not name it, although its objects are there. */
+  /** The reason why the branch of the original does not name it, although its objects are there. */
   held?: string;
 }
 
-/** A pack with no more objects becomes files of their own, as git's fetch has it. */
+/** Limits of a pack that is unpacked into loose objects, as in git's fetch. */
 const FEW_OBJECTS = 100;
 const SMALL_PACK = 16 * 1024 * 1024;
 const PACKING = 'pack-';
 const HOUR_MS = 3_600_000;
 
 /**
- * Brings the branch of a copy into the repository it was made of, as `refs/heads/<branch>`. No git runs
- * with the configuration or the hooks of either, and what arrives is checked as if a stranger had sent
- * it. Nothing else of the original is touched.
+ * Fetches the branch of a copy into its original repository, as `refs/heads/<branch>`. No git runs with
+ * the configuration or the hooks of either, and the objects are checked as if a stranger had sent them.
+ * Nothing else of the original is touched.
  *
- * @param last the commit that was brought before
- * @throws CrosstalkError `git_failed` when it cannot be brought
+ * @param last the commit that was fetched before
+ * @throws CrosstalkError `git_failed` when it cannot be fetched
  */
 export async function bringBranch(
   environment: NodeJS.ProcessEnv,
@@ -49,9 +49,7 @@ export async function bringBranch(
   return { commit, changed, ...(held !== undefined && { held }) };
 }
 
-/**
- * What is in a copy whose branch could not be brought; undefined where that is not known, or there is nothing.
- */
+/** Describes the branch of a copy that could not be fetched; undefined when it is not known or has no commits. */
 export async function leftBehind(
   environment: NodeJS.ProcessEnv,
   source: Clone,
@@ -64,7 +62,7 @@ export async function leftBehind(
     const git = await gitFor(environment, tree, { source, objects });
     return { commit, changed: await changedFiles(git, tree.base, commit) };
   } catch {
-    // What the run said must not be lost for it.
+    // The answer of the run must not be lost because of this.
     return undefined;
   }
 }
@@ -99,15 +97,15 @@ async function transfer(
   }
 }
 
-/** Packs that a process has left which was killed; nobody else brings the branch of this copy now. */
+/** Removes packs left by a killed process; no other process fetches the branch of this copy now. */
 async function removeOlder(folder: string): Promise<void> {
   for (const name of await readdir(folder))
     if (name.startsWith(PACKING)) await rm(join(folder, name), { recursive: true, force: true });
 }
 
 /**
- * Takes a pack in that nobody has checked: the index that came with it is not used, and nothing is written
- * into the repository before all of it has proved sound.
+ * Receives an unchecked pack: the index that came with it is not used, and nothing is written into the
+ * repository before the whole pack has been verified.
  */
 async function receive(
   source: Clone,
@@ -125,7 +123,7 @@ async function receive(
     return;
   }
   const folder = join(source.objectsDir, 'pack');
-  // Git looks for a pack once its index is there.
+  // Git uses a pack once its index is there, so the index is copied last.
   for (const file of [pack, index]) {
     const temporary = join(folder, `tmp_${basename(file)}`);
     await copyFile(file, temporary);
@@ -158,7 +156,7 @@ async function changedFiles(git: Git, base: string, commit: string): Promise<num
 
 /**
  * Moves the branch in the original, unless somebody works on it, or it has commits that would be lost;
- * why not, if so. A crash may have moved it without a note of that.
+ * returns the reason when it was not moved. A crash may have moved it before without recording that.
  */
 async function moveBranch(
   source: Clone,
@@ -189,11 +187,14 @@ async function moveBranch(
   return undefined;
 }
 
-/** Longer than the lock of a git that was killed is left to it; only threads have branches of this name. */
+/**
+ * Number of tries, half a second apart: the lock of a killed git outlasts them and is left alone, as only
+ * threads have branches of this name.
+ */
 const LOCKED_TRIES = 20;
 const LOCKED_WAIT_MS = 500;
 
-/** Moves a branch as soon as nobody holds its lock, unless it was moved meanwhile. */
+/** Moves a branch as soon as its lock is free, unless it was moved in the meantime. */
 async function movedInTime(
   source: Clone,
   ref: string,

@@ -10,29 +10,29 @@ import { CrosstalkError, hasCode } from '../../errors.ts';
 import { exists, smallText, listText, packedText } from '../clone/clone-file.ts';
 import { NOT_IN_FILES } from './source.ts';
 
-/** What is in a copy by now. */
+/** The state of a copy. */
 export interface Looked {
   /** The last commit of its branch. */
   commit: string;
-  /** Commits since the branch began. */
+  /** Number of commits since the base of the branch. */
   commits: number;
   /** Whether the repository has all commits of the branch. */
   fetched: boolean;
-  /** Files that are changed or new, and in no commit. */
+  /** Number of files that are changed or new, and in no commit. */
   uncommitted: number;
-  /** What leads to other commits that the repository does not have: branches, `tags/<tag>`, `stash`, `HEAD`. */
+  /** Refs of other commits that the repository does not have: branches, `tags/<tag>`, `stash`, `HEAD`. */
   others?: string[];
-  /** Repositories in the copy with something of their own: their folders, relative to it. */
+  /** Repositories in the copy with content of their own: their folders, relative to it. */
   repositories?: string[];
-  /** What is checked out, if that is not its branch. */
+  /** The checked-out branch, if that is not its own. */
   elsewhere?: string;
 }
 
 /**
- * Looks at a copy.
+ * Inspects a copy.
  *
- * @param last the commit that was brought into the repository before
- * @throws CrosstalkError `git_failed` for one that is not what git has made
+ * @param last the commit that was fetched into the repository before
+ * @throws CrosstalkError `git_failed` for a copy that is not as git makes it
  */
 export async function lookAtTree(
   environment: NodeJS.ProcessEnv,
@@ -61,7 +61,7 @@ export async function lookAtTree(
   };
 }
 
-/** What of the unfetched refs of a copy is not its branch, as people call it. */
+/** Returns the names of the unfetched refs of a copy other than its branch, as people write them. */
 export function othersOf(
   unfetched: ReadonlyMap<string, string>,
   { branch }: Tree,
@@ -72,20 +72,23 @@ export function othersOf(
     .map(([name]) => name.replace(/^refs\/(?:heads\/)?/, ''));
 }
 
-/** The most bytes of a difference that are kept. */
+/** Maximum bytes of a difference that are kept. */
 const MAX_DIFF = 8 * 1024 * 1024;
-/** Larger files are told to differ, not how: a comparison takes many times their size in memory. */
+/**
+ * Size of a file above which git only reports that it differs: a comparison takes many times its size in
+ * memory.
+ */
 const LARGE_FILE = '16m';
 
-/** What the commits of a branch changed. */
+/** The changes that the commits of a branch made. */
 export interface Patch {
   patch: string;
-  /** Whether it is longer than what is kept. */
+  /** Whether the patch is longer than the limit. */
   isCut: boolean;
 }
 
 /**
- * What the commits of a branch changed, as a patch.
+ * Returns the changes that the commits of a branch made, as a patch.
  *
  * @param commit the last of them, in the objects of the copy
  */
@@ -100,10 +103,10 @@ export async function diffOfTree(
 }
 
 /**
- * The same for one commit of a branch that may have moved on since.
+ * Returns the patch up to one commit of a branch that may have moved on since.
  *
- * @param at `objects`: where its objects are; `tip`: where the branch is by now; `most`: bytes
- * @returns undefined where the branch does not lead from its base to that commit and on to its tip
+ * @param at `objects`: the clone with its objects; `tip`: the present commit of the branch; `most`: bytes
+ * @returns undefined when the branch does not lead from its base through that commit to its tip
  * @throws CrosstalkError `git_failed` when an object is missing
  */
 export async function diffOnBranch(
@@ -135,13 +138,13 @@ async function patchOf(git: Git, base: string, commit: string, most: number): Pr
   return { patch: patch.subarray(0, most).toString('utf8'), isCut: patch.length > most };
 }
 
-/** A copy with more entries is not searched, and so never removed without being told to. */
+/** Maximum number of entries of a copy; one with more is not searched, and so never removed automatically. */
 const MOST_ENTRIES = 3_000_000;
 
 /**
- * The repositories in a copy that have something of their own, or cannot be looked at: submodules and what else was
- * cloned or begun in it, also in folders that are ignored, and linked work trees. A commit counts unless one of
- * their remotes has it.
+ * Lists the repositories in a copy that have content of their own, or cannot be inspected: submodules and
+ * others that were cloned or created in it, also in ignored folders, and linked work trees. A commit
+ * counts unless one of their remotes has it.
  *
  * @returns their folders, relative to the copy
  */
@@ -171,7 +174,11 @@ async function ownRepositories(
   return [...found].sort();
 }
 
-/** What is in a repository that cannot be looked at counts. @throws what is no failure of git */
+/**
+ * Counts a repository that cannot be inspected as one with content.
+ *
+ * @throws any error that is not a failure of git
+ */
 function isUnknown(error: unknown): true {
   if (error instanceof CrosstalkError) return true;
   throw error;
@@ -197,7 +204,7 @@ async function hasOwn(
   }
 }
 
-/** The folders below a copy in which there is a repository. */
+/** Lists the folders below a copy that contain a repository. */
 async function placesIn(top: string): Promise<string[]> {
   const found: string[] = [];
   const folders = [top];
@@ -212,7 +219,7 @@ async function placesIn(top: string): Promise<string[]> {
   return found.filter((folder) => folder !== top);
 }
 
-/** The git directories of submodules, also of those that have no files now. */
+/** Lists the git directories of submodules, also of those without files at present. */
 async function modulesIn(folder: string): Promise<string[]> {
   const entries = await entriesOf(folder);
   if (entries.some(({ name }) => name === 'HEAD')) return [folder];
@@ -225,7 +232,7 @@ function bareAt(gitDir: string): Clone {
   return { dir: gitDir, gitDir, commonDir: gitDir, objectsDir: join(gitDir, 'objects') };
 }
 
-/** Linked work trees that are elsewhere: without their repository they would be of no use. */
+/** Lists linked work trees outside the copy, which would be of no use without their repository. */
 async function linkedOutside(top: string, commonDir: string): Promise<string[]> {
   const found: string[] = [];
   for (const { name } of await entriesOf(join(commonDir, 'worktrees'))) {
@@ -245,15 +252,15 @@ async function entriesOf(folder: string) {
   }
 }
 
-/** Refs that name what another repository has, or had; of a copy only those of the repository it was made of do. */
+/** Refs that name commits which another repository has, or had; in a copy only those of its original do. */
 const OF_OTHERS = 'refs/remotes/';
 const OF_SOURCE = `${OF_OTHERS}origin/`;
 
 /**
- * The refs of a copy with commits that are nowhere else, by name, with what each names: branches, tags, stashes,
- * notes, and what is checked out, also in a linked work tree.
+ * Returns the refs of a copy with commits that are nowhere else, by name, with their commits: branches,
+ * tags, stashes, notes, and the checked-out commit, also in a linked work tree.
  *
- * @param last the commit that was brought into the repository before
+ * @param last the commit that was fetched into the repository before
  */
 export async function unfetchedIn(
   environment: NodeJS.ProcessEnv,
@@ -264,16 +271,16 @@ export async function unfetchedIn(
   const copy = await partsOf(tree);
   const git = await gitFor(environment, tree, { source, objects: copy });
   const known = [...(await refsBelow(source, 'refs')).values(), tree.base, last ?? tree.base];
-  // A branch of the repository may have gone on from what is in the copy.
+  // A branch of the repository may continue commits of the copy.
   const env = { GIT_ALTERNATE_OBJECT_DIRECTORIES: JSON.stringify(source.objectsDir) };
   return ownOf(git, copy, known, { env, others: OF_SOURCE });
 }
 
 /**
- * The refs of a repository that lead to something which no other one is known to have.
+ * Returns the refs of a repository that lead to objects which no other one is known to have.
  *
- * @param git of ours, with the objects of that repository
- * @param known commits that another one has, with all before them
+ * @param git our own git, with the objects of that repository
+ * @param known commits that another one has, with their ancestors
  */
 async function ownOf(
   git: Git,
@@ -288,7 +295,7 @@ async function ownOf(
     if (elsewhere.has(oid) || name.startsWith(OF_OTHERS)) tips.delete(name);
   if (tips.size === 0) return tips;
   const input = [...tips.values(), ...[...elsewhere].map((oid) => `^${oid}`), ''].join('\n');
-  // Of tags and the like the object that they name counts as well as the commits.
+  // For tags and similar refs, the object that they name counts as well as the commits.
   const listed = await git.must(
     ['rev-list', '--objects', '--filter=tree:0', '--ignore-missing', '--stdin'],
     { env, input },
@@ -302,10 +309,10 @@ async function ownOf(
   return new Map([...tips].filter(([, oid]) => own.has(oid)));
 }
 
-/** What git sets aside until a rebase or a merge has ended. */
+/** Files of stashes that git makes until a rebase or a merge has ended. */
 const SET_ASIDE = ['rebase-merge/autostash', 'rebase-apply/autostash', 'MERGE_AUTOSTASH'];
 
-/** Whatever a repository leads to its objects by; of its stashes all, of other refs not what they named before. */
+/** Collects all refs of a repository: all entries of its stash, but no earlier values of other refs. */
 async function tipsOf(clone: Clone): Promise<Map<string, string>> {
   const { dir, commonDir } = clone;
   if ((await headOf(clone)) === NOT_IN_FILES) throw odd(join(dir, '.git', 'HEAD'));
@@ -322,14 +329,14 @@ async function tipsOf(clone: Clone): Promise<Map<string, string>> {
   return tips;
 }
 
-/** A remote with more branches and tags is known by so many of them. */
+/** Maximum number of branches and tags by which a remote is known. */
 const MOST_REFS = 20_000;
 
 /**
- * Commits that are at a remote of a repository: what it has now, and what its branches had when they were
- * fetched last. A repository need not have all of them.
+ * Lists commits that a remote of a repository has: those of its refs now, and those of its branches when
+ * they were last fetched. The repository need not have all of them.
  *
- * @param git of ours, whose `origin` is that remote
+ * @param git our own git, whose `origin` is that remote
  * @throws CrosstalkError `git_failed` when the remote does not answer
  */
 export async function commitsAt(
@@ -349,13 +356,14 @@ export async function commitsAt(
     .slice(0, MOST_REFS);
 }
 
-/** A repository with more refs in files of their own is not read. */
+/** Maximum number of refs in files of their own; a repository with more is not read. */
 const MOST_FILES = 1_000_000;
 
 /**
- * The refs of a repository below a prefix, with what each names; read from its files, as {@link readRef} does.
+ * Reads the refs of a repository below a prefix, with their objects, from its files, as {@link readRef}
+ * does.
  *
- * @throws CrosstalkError `git_failed` where there is something else than refs, or too many
+ * @throws CrosstalkError `git_failed` for anything other than refs, or too many of them
  */
 async function refsBelow(clone: Clone, prefix: string): Promise<Map<string, string>> {
   const found = new Map<string, string>();

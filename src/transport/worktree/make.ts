@@ -14,20 +14,20 @@ import { ownGitOf, partsOf, type Tree } from './tree.ts';
 import { accessOf, refusedRemote, type Setting } from '../clone/access.ts';
 import { parseScoped, readClone, valueOf } from '../clone/settings.ts';
 
-/** What `git push` in a copy says: only the program moves branches of the original. */
+/** Push URL of a copy, which a failed `git push` shows: only the program moves branches of the original. */
 const NO_PUSH = 'commits-here-are-fetched-after-the-run';
 const HOUR_MS = 3_600_000;
-/** What a copy is called until it is complete, before what tells attempts apart. */
+/** Suffix of a copy's name until it is complete; an id of the attempt follows it. */
 const MAKING = '.making';
 
 /** The copy to be made. */
 interface Making {
-  /** Who works in it. */
+  /** The actor who works in it. */
   actor: string;
-  /** Where it will be; nothing is there yet. */
+  /** Its future path; nothing is there yet. */
   dir: string;
   branch: string;
-  /** A branch, a tag or a remote branch; by default what is checked out in the original. */
+  /** A branch, a tag or a remote branch; by default the one checked out in the original. */
   from?: string | undefined;
 }
 
@@ -37,7 +37,7 @@ interface Making {
  * The objects are copied, not linked: whoever can write a linked file in the copy would change the
  * original. Borrowing them would let a `gc` in the original break the copy.
  *
- * @throws CrosstalkError `invalid` when there is nothing to begin with, `git_failed` when git fails
+ * @throws CrosstalkError `invalid` when there is no commit to start from, `git_failed` when git fails
  */
 export async function makeTree(
   environment: NodeJS.ProcessEnv,
@@ -46,8 +46,8 @@ export async function makeTree(
   signal: AbortSignal,
 ): Promise<Tree> {
   const start = await startOf(source, from);
-  // Its name is used once: a git that outlived the process that started it may still be at work in that of
-  // another attempt, and removes what it has made when it fails.
+  // The name is used once: a git that outlived the process that started it may still be working in the
+  // folder of another attempt, and removes its files when it fails.
   const making = `${dir}${MAKING}${randomUUID()}`;
   await removeTree({ dir });
   try {
@@ -74,9 +74,9 @@ export async function makeTree(
 }
 
 /**
- * Copies the repository as files, which is fast and does nothing in it. A `gc` at the same time may take away
- * files before they are copied, and git does not always notice: it adds and removes packs whenever it does
- * so, and then the repository is asked for its objects instead.
+ * Copies the repository as files, which is fast and changes nothing in it. A concurrent `gc` may remove
+ * files before they are copied, and git does not always notice: but `gc` then also adds and removes
+ * packs, and in that case the objects are fetched from the repository instead.
  */
 async function copy(source: Clone, git: Git, to: string, signal: AbortSignal): Promise<void> {
   const clone = (...how: string[]): string[] => [
@@ -103,7 +103,11 @@ async function packsOf({ objectsDir }: Clone): Promise<string> {
     .join(' ');
 }
 
-/** A step of making a copy. @throws CrosstalkError `git_failed` */
+/**
+ * Runs a step of making a copy.
+ *
+ * @throws CrosstalkError `git_failed`
+ */
 async function step(
   source: Clone,
   git: Git,
@@ -115,7 +119,7 @@ async function step(
   return outcome;
 }
 
-/** It names the repository: of the copy nothing is left. */
+/** Builds the error, which names the repository, as nothing is left of the copy. */
 function noCopy(source: Clone, git: Git, { kind, reason }: Failure): CrosstalkError {
   return new CrosstalkError(
     'git_failed',
@@ -131,15 +135,15 @@ function noCopy(source: Clone, git: Git, { kind, reason }: Failure): CrosstalkEr
   }
 }
 
-/** What git says of a file that it could not write to its end. */
+/** Messages of git about a file that it could not write completely. */
 const NOT_WRITTEN = /^error: unable to (?:write|create|open) /m;
 
 /**
- * Makes sure that all files are there. Git ends a checkout well although it could not write some, because a
- * partial clone does not have them or the disk is full. A run would take them for deleted or changed, and
- * commit that.
+ * Makes sure that all files are there. Git ends a checkout successfully although it could not write some,
+ * because a partial clone does not have them or the disk is full. A run would treat them as deleted or
+ * changed, and commit that.
  *
- * @param said what git said of the checkout
+ * @param said git's output of the checkout
  */
 async function checkWhole(
   source: Clone,
@@ -151,7 +155,7 @@ async function checkWhole(
   const paths = listed.stdout.toString('utf8').split('\0').slice(0, -1);
   const [first] = paths;
   const { kind, reason } = classify(said);
-  // Git does not say why: that is in the number of an error that it leaves out.
+  // Git does not print the reason, as it leaves the number of the error out.
   if (kind === 'no_space' || NOT_WRITTEN.test(said))
     throw noCopy(source, inside, { kind: 'no_space', reason });
   if (first === undefined) return;
@@ -176,11 +180,11 @@ export async function removeTree({ dir }: Pick<Tree, 'dir'>): Promise<void> {
 const NOBODY = 'crosstalk.local';
 
 /**
- * The settings by which a new copy commits, and finds its submodules, as the repository does. Of its settings
- * nothing else is taken over: these hold a name or an address, and none of them is ever executed.
+ * Returns the settings with which a new copy commits, and finds its submodules, like the repository. No
+ * other setting of it is copied: these hold a name or an address, and none of them is ever executed.
  *
  * @param inside git in the copy, before any run has worked there
- * @param actor who works in it: commits bear its name where the repository would refuse to commit
+ * @param actor who works in it: commits have its name when the repository would refuse to commit
  */
 async function settingsAsIn(
   environment: NodeJS.ProcessEnv,
@@ -199,7 +203,8 @@ async function settingsAsIn(
   return [
     ...settings('user', who),
     ...(isOther ? settings('author', author) : []),
-    // A signature would be the operator's, and the program that makes it may ask for a passphrase that nobody types.
+    // A signature would be the operator's, and the program that makes it may ask for a passphrase that
+    // nobody can type.
     ...['commit.gpgsign', 'tag.gpgsign', 'tag.forcesignannotated'].map((name): Setting => [
       name,
       'false',
@@ -220,7 +225,10 @@ function settings(section: string, { name, email }: Ident): Setting[] {
   ];
 }
 
-/** Whom git would name in a commit in a repository; undefined where it would refuse to commit. This executes nothing. */
+/**
+ * Returns the identity that git would put into a commit in a repository; undefined when it would refuse
+ * to commit. This executes nothing.
+ */
 async function identOf(
   git: Git,
   { gitDir }: Clone,
@@ -233,8 +241,8 @@ async function identOf(
 }
 
 /**
- * The addresses of the submodules of a copy that git would find otherwise than in the repository: those relative to
- * its remote, and those that it has been told itself. They hold no password.
+ * Returns the addresses of the submodules of a copy that git would resolve differently than in the
+ * repository: those relative to its remote, and those configured in it. They hold no password.
  */
 async function submoduleAddresses(git: Git, source: Clone, inside: Git): Promise<Setting[]> {
   const path = join(inside.dir, '.gitmodules');
@@ -264,7 +272,10 @@ async function submoduleAddresses(git: Git, source: Clone, inside: Git): Promise
   );
 }
 
-/** An address relative to another one, as git takes it (gitmodules(5)); undefined for one that is not relative. */
+/**
+ * Resolves an address relative to another one, like git (gitmodules(5)); undefined for one that is not
+ * relative.
+ */
 function relativeTo(base: string, url: string): string | undefined {
   if (!/^\.\.?\//.test(url)) return undefined;
   let [at, rest, between] = [base.replace(/\/$/, ''), url, '/'];

@@ -8,10 +8,10 @@ import { Git } from '../git/git.ts';
 import { gitFor, type Tree } from './tree.ts';
 
 /**
- * Git of ours whose `origin` is a remote of the repository that a copy was made of. Of that repository's
- * configuration nothing but the address of the remote is used.
+ * Creates a git of ours whose `origin` is a remote of the repository that a copy was made of. Of that
+ * repository's configuration only the address of the remote is used.
  *
- * @throws CrosstalkError `git_failed` for a remote that has no address, or one that is not used
+ * @throws CrosstalkError `git_failed` for a remote that has no address, or a refused one
  */
 export async function gitForRemote(
   environment: NodeJS.ProcessEnv,
@@ -33,8 +33,8 @@ export async function gitForRemote(
  * Pushes a branch to a remote under the same name.
  *
  * @param git see {@link gitForRemote}
- * @param to `commit`: in the objects of that repository; `last`: what was pushed there before, which is the
- *   only thing that may be overwritten
+ * @param to `commit`: in the objects of that repository; `last`: the commit pushed there before, the only
+ *   one that may be overwritten
  * @throws CrosstalkError `git_failed` when it cannot be pushed
  */
 export async function pushBranch(

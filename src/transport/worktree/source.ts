@@ -7,10 +7,10 @@ import { headOf, OID, readRef } from '../clone/refs.ts';
 import { packedText, smallText } from '../clone/clone-file.ts';
 
 /**
- * The repository of which threads get copies. Nothing in it is executed to find it.
+ * Finds the repository that threads get copies of. Nothing in it is executed for this.
  *
- * @throws CrosstalkError `invalid` for a folder that is not the top of a git repository, or one whose branches
- *   are not in files
+ * @throws CrosstalkError `invalid` for a folder that is not the top of a git repository, or one whose
+ *   branches are not in files
  */
 export async function findSource(path: string): Promise<Clone> {
   const found = await findClone(path).catch((error: unknown) => {
@@ -33,10 +33,10 @@ export async function findSource(path: string): Promise<Clone> {
   return found;
 }
 
-/** Where HEAD leads in a repository that keeps its branches in a format other than files. */
+/** Value of HEAD in a repository that keeps its branches in a format other than files. */
 export const NOT_IN_FILES = 'refs/heads/.invalid';
 
-/** What copies of a repository are called, after its folder. */
+/** Returns the name for copies of a repository, after its folder. */
 export function nameOf({ dir }: Clone): string {
   const name = basename(dir)
     .replace(/\.git$/, '')
@@ -45,9 +45,9 @@ export function nameOf({ dir }: Clone): string {
 }
 
 /**
- * The commit, or the tag, with which a copy begins.
+ * Finds the commit, or the tag, that a copy starts from.
  *
- * @param from a branch, a tag or a remote branch; by default what is checked out
+ * @param from a branch, a tag or a remote branch; by default the checked-out one
  * @throws CrosstalkError `invalid` when there is none
  */
 export async function startOf(source: Clone, from: string | undefined): Promise<string> {
@@ -72,14 +72,14 @@ function namesFor(from: string | undefined): string[] {
   return ['refs/heads/', 'refs/tags/', 'refs/remotes/'].map((prefix) => `${prefix}${from}`);
 }
 
-/** The last commit of a branch of a repository; undefined where there is none. */
+/** Returns the last commit of a branch of a repository; undefined without one. */
 export function branchTip(source: Clone, branch: string): Promise<string | undefined> {
   return readRef(source, `refs/heads/${branch}`);
 }
 
 /**
- * The branch of a repository that leaves no room for another one, if there is such a branch: with `a` there
- * can be no `a/b`, and the other way round. Git looks at both its files and the list of packed branches.
+ * Finds the branch of a repository that excludes another one, if there is one: with `a` there can be no
+ * `a/b`, and the other way round. Both its files and the list of packed branches are checked, as in git.
  */
 export async function branchInTheWay(source: Clone, ref: string): Promise<string | undefined> {
   const parts = ref.split('/');
@@ -92,7 +92,10 @@ export async function branchInTheWay(source: Clone, ref: string): Promise<string
   return at < 0 ? undefined : packed.slice(at + 1).split('\n', 1)[0];
 }
 
-/** Which work tree of a repository has a branch checked out, or is rebasing or bisecting it, if any is. */
+/**
+ * Finds the work tree of a repository that has a branch checked out, or is rebasing or bisecting it, if
+ * there is one.
+ */
 export async function checkedOutAt(source: Clone, ref: string): Promise<string | undefined> {
   const { commonDir } = source;
   const main = { ...source, gitDir: commonDir };
@@ -106,7 +109,10 @@ export async function checkedOutAt(source: Clone, ref: string): Promise<string |
   return undefined;
 }
 
-/** Where git notes which branch it will move when a rebase has ended; HEAD is on none meanwhile. */
+/**
+ * Files in which git notes the branch that it will move at the end of a rebase; HEAD names none in the
+ * meantime.
+ */
 const REBASED = ['rebase-merge/head-name', 'rebase-apply/head-name'];
 
 async function isAtWork(clone: Clone, ref: string): Promise<boolean> {

@@ -8,30 +8,30 @@ import type { Setting } from '../clone/access.ts';
 import { readRef } from '../clone/refs.ts';
 
 /**
- * The copy of a repository in which the runs of one thread work (work.md). A run may write everything
- * in it, its git directory included. So git of ours never runs with that directory: it runs with one of
- * our own beside it, which has our configuration, and with the objects of the copy (trust.md §1).
+ * The copy of a repository in which the runs of one thread work (work.md). A run may write everything in
+ * it, its git directory included. So our git never runs with that directory: it runs with one of our own
+ * next to it, which has our configuration, and with the objects of the copy (trust.md §1).
  */
 export interface Tree {
-  /** Absolute, without symlinks. */
+  /** Absolute path, without symlinks. */
   dir: string;
   branch: string;
-  /** The commit with which the branch began. */
+  /** The commit from which the branch started. */
   base: string;
 }
 
-/** Where git of ours keeps what it needs to look at a copy. */
+/** Returns our own git directory for a copy. */
 export function ownGitOf({ dir }: Pick<Tree, 'dir'>): string {
   return `${dir}.git`;
 }
 
-/** The parts of a copy, if they are what git makes: real folders, whose objects are all their own. */
+/** Returns the parts of a copy, if they are as git makes them: real folders, whose objects are all their own. */
 export function partsOf({ dir }: Pick<Tree, 'dir'>): Promise<Clone> {
   const gitDir = join(dir, '.git');
   return soundParts({ dir, gitDir, commonDir: gitDir, objectsDir: join(gitDir, 'objects') });
 }
 
-/** The parts of a repository that a run may have made, on the same conditions. */
+/** Checks the parts of a repository that a run may have made, on the same conditions. */
 export async function soundParts(clone: Clone): Promise<Clone> {
   const { dir, gitDir, commonDir, objectsDir } = clone;
   for (const path of [
@@ -55,8 +55,9 @@ export async function soundParts(clone: Clone): Promise<Clone> {
 }
 
 /**
- * Git opens whatever has the name of an object: a named pipe would keep it waiting, and a symlink would bring
- * in what the run itself may not be able to read.
+ * Refuses anything but files and folders among the objects. Git opens whatever has the name of an object:
+ * a named pipe would block it, and a symlink would bring in files that the run itself may not be able to
+ * read.
  */
 async function checkObjects(objectsDir: string): Promise<void> {
   const folders = [objectsDir];
@@ -68,7 +69,7 @@ async function checkObjects(objectsDir: string): Promise<void> {
     }
 }
 
-/** What a run may have put there. */
+/** Builds the error for something odd that a run may have put at a path. */
 export function odd(path: string): CrosstalkError {
   return new CrosstalkError(
     'git_failed',
@@ -76,7 +77,7 @@ export function odd(path: string): CrosstalkError {
   );
 }
 
-/** The last commit of the branch of a copy. */
+/** Returns the last commit of the branch of a copy. */
 export async function tipOfTree(tree: Tree): Promise<string> {
   const tip = await readRef(await partsOf(tree), `refs/heads/${tree.branch}`);
   if (tip === undefined)
@@ -88,10 +89,9 @@ export async function tipOfTree(tree: Tree): Promise<string> {
 }
 
 /**
- * Git of ours for a copy: with the objects of the copy, or with those of the repository it was made
- * of.
+ * Creates our git for a copy: with the objects of the copy, or with those of its original repository.
  *
- * @param settings besides ours, such as where a remote is
+ * @param settings in addition to ours, such as the address of a remote
  */
 export async function gitFor(
   environment: NodeJS.ProcessEnv,

@@ -12,12 +12,12 @@ import type { Git } from '../git/git.ts';
 import { odd, ownGitOf, type Tree } from './tree.ts';
 
 /**
- * Counts what is in no commit, by the index of a work tree. Filters are off, so a file that passes one
- * counts once it was touched. Marks of the index that hide changes are taken off a copy of it.
+ * Counts changes that are in no commit, by the index of a work tree. Filters are off, so a file with a
+ * filter counts once it was touched. Marks that hide changes are removed from a copy of the index.
  *
- * @param tree whose git directory of ours `git` works with
- * @param clone whose work tree it is
- * @param head the commit that is checked out; undefined where there is none yet
+ * @param tree the copy whose own git directory `git` uses
+ * @param clone the clone of the work tree
+ * @param head the commit that is checked out; undefined without one
  */
 export async function uncommitted(
   git: Git,
@@ -52,7 +52,7 @@ export async function uncommitted(
       ),
     );
     const changes = listed.toString('latin1').split('\0').slice(0, -1);
-    // What is not there is not lost.
+    // A hidden file that is not there is not lost.
     const files = changes.filter((one) => !(one.startsWith(' D ') && hidden.has(one.slice(3))));
     return files.length + (modules.size > 0 ? await movedIn(git, env, dir, { modules, head }) : 0);
   } finally {
@@ -62,13 +62,13 @@ export async function uncommitted(
 
 const MOST_SETTINGS = 1024 * 1024;
 
-/** Whether the mode of a file counts, as git found out when it made the repository. */
+/** Whether the modes of files count, as git determined when it made the repository. */
 async function hasModes(commonDir: string): Promise<boolean> {
   const found = await readPlainFile(join(commonDir, 'config'), MOST_SETTINGS);
   return found.kind !== 'text' || !/\bfilemode *= *false\b/i.test(found.text);
 }
 
-/** The paths of an index that are marked so that git does not look at them, and its submodules with their commits. */
+/** Returns the paths of an index that are marked to be ignored by git, and its submodules with their commits. */
 async function entriesIn(git: Git, env: Record<string, string>) {
   const [hidden, modules] = [new Set<string>(), new Map<string, string>()];
   const listed = await git.must(['ls-files', '-v', '-s', '-z'], { env });
@@ -82,8 +82,8 @@ async function entriesIn(git: Git, env: Record<string, string>) {
 }
 
 /**
- * Counts the submodules whose commit is recorded in no commit, or which are none but have files. Git would run with their
- * git directories to say so.
+ * Counts the submodules whose commit is recorded in no commit, and folders of submodules that have files
+ * but are not repositories. Git's own check would run with their git directories.
  */
 async function movedIn(
   git: Git,
@@ -116,23 +116,24 @@ async function isMoved(folder: string, oid: string): Promise<boolean> {
   return found?.dir !== folder || (await readRef(found, 'HEAD')) !== oid;
 }
 
-/** Lets our own git directory know which commit is checked out. */
+/** Sets the checked-out commit in our own git directory. */
 async function setBranch(tree: Tree, commit: string): Promise<void> {
   const path = join(ownGitOf(tree), 'refs', 'heads', tree.branch);
   await makeFolder(dirname(path), 0o700);
   await replace(path, `${commit}\n`);
 }
 
-/** What git opens in the folders of a work tree, whatever it is. */
+/** Files that git opens in the folders of a work tree, whatever their type. */
 const RULES = new Set(['.gitignore', '.gitattributes', '.gitmodules']);
-/** Milliseconds after which it is asked what git waits for; most copies are looked at in less. */
+/** Milliseconds after which the search for a blocking file starts; most copies are inspected in less. */
 const PATIENCE_MS = 1000;
-/** A copy with more entries is not searched to its end; git has its time limit. */
+/** Maximum number of entries searched in a copy; after that, git's own time limit applies. */
 const MOST_ENTRIES = 300_000;
 
 /**
- * Lets git look at the files of a copy. A run may have put a named pipe where git reads rules, and git would
- * wait for it until its time is over; it is searched for only when git takes long, as it takes time.
+ * Runs a git that inspects the files of a copy. A run may have put a named pipe in the place of a rules
+ * file, on which git would block until its timeout; the search for it takes time, so it starts only when
+ * git takes long.
  *
  * @throws CrosstalkError `git_failed`, which names the pipe
  */
@@ -156,7 +157,7 @@ async function notWaiting<T>(dir: string, git: (signal: AbortSignal) => Promise<
   }
 }
 
-/** The first rules in a work tree that are no file, nor lead to one. */
+/** Finds the first rules file in a work tree that neither is a file nor leads to one. */
 async function oddRules(top: string, signal: AbortSignal): Promise<string | undefined> {
   const folders = [top];
   let entries = 0;
