@@ -7,7 +7,7 @@ const SECRET = /token|secret|passw|pwd|auth|key|credential|signature|sig=|jwt|se
 const BEFORE_WORD = /[\s/'"`<>()[\]{}=,;]/;
 /** The `host:path` of an ssh address, after `@`. */
 const HOST = /[A-Za-z0-9.-]+:(?=\S)/y;
-/** How many characters of the path after such a host are examined. */
+/** Number of characters of the path after such a host that are examined. */
 const PATH_LOOK = 200;
 
 /**

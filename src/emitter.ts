@@ -11,7 +11,9 @@ export class Emitter<Events extends { [Name in keyof Events]: unknown[] }> {
   readonly #listeners = new Map<keyof Events, Listener[]>();
   readonly #failed: (error: unknown) => void;
 
-  /** @param failed receives what a listener throws; by default it becomes a warning of the process */
+  /**
+   * @param failed receives the error that a listener throws; by default it becomes a warning of the process
+   */
   constructor(failed: (error: unknown) => void = warn) {
     this.#failed = failed;
   }
