@@ -36,7 +36,7 @@ const ESCAPES: Record<string, string> = {
 };
 
 /**
- * Reads the statements of a TOML text, in their order.
+ * Parses the statements of a TOML text, in their order.
  *
  * @throws CrosstalkError `invalid` with the line that cannot be read
  */
