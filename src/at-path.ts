@@ -5,9 +5,7 @@ import { lstatSync, statSync, type Stats } from 'node:fs';
  * time that loading and awaiting `node:fs/promises` would (docs/decisions/0058).
  */
 
-/**
- * Returns the stats of a path itself, or of the target of a symlink; undefined also if it cannot be examined.
- */
+/** Returns the stats of a path itself, or of the target of a symlink; undefined also if it cannot be examined. */
 export function atPath(path: string, { follow }: { follow: boolean }): Stats | undefined {
   try {
     return (follow ? statSync : lstatSync)(path, { throwIfNoEntry: false });

@@ -78,10 +78,7 @@ function withoutSshUsers(text: string): string {
 /** The variable with the token that a browser needs for `crosstalk web`. */
 const WEB_TOKEN = 'CROSSTALK_WEB_TOKEN';
 
-/**
- * The environment for programs that this process starts: editors, agent CLIs and git do not need
- * the token.
- */
+/** Returns the environment for programs that this process starts: editors, agent CLIs and git do not need the token. */
 export function withoutWebToken(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(environment).filter(([name]) => name !== WEB_TOKEN));
 }

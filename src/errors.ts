@@ -39,7 +39,7 @@ export class CrosstalkError extends Error {
   }
 }
 
-/** The message of any value that was thrown, on one line, without credentials. */
+/** Returns the message of any value that was thrown, on one line, without credentials. */
 export function reasonOf(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
   const lines = text.split('\n').map((line) => line.trim());

@@ -3,8 +3,8 @@ import { dirname, resolve } from 'node:path';
 import { hasCode } from './errors.ts';
 
 /**
- * Creates a folder and its missing parents; an existing folder is left as it is. Node's own `recursive` never
- * ends below a folder like /proc, which exists and says of a new entry that there is no such file.
+ * Creates a folder and its missing parents; an existing folder is left as it is. Node's own `recursive` never ends
+ * below a folder like /proc, which exists and says of a new entry that there is no such file.
  *
  * @param mode of the new folders, before the umask
  * @returns the first folder that was created; undefined if none was missing

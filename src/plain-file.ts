@@ -32,9 +32,9 @@ interface Reading {
 }
 
 /**
- * Reads a file that others may have written, so that its content can neither make us wait nor fill our
- * memory: a named pipe, a device and a file beyond the limit are `odd`. A folder counts as absent. It is read
- * synchronously, which takes less time than awaiting each step.
+ * Reads a file that others may have written, so that its content can neither make us wait nor fill our memory: a named
+ * pipe, a device and a file beyond the limit are `odd`. A folder counts as absent. It is read synchronously, which
+ * takes less time than awaiting each step.
  *
  * @param limit bytes
  */
@@ -110,9 +110,9 @@ const GUARD_MS = 2000;
 const GUARD_WAIT_MS = 5;
 
 /**
- * Gives a complete file a name that is not taken: of several processes one succeeds, and no reader sees a
- * partial file. This is one step of link(2). Where a file system has no hard links, or the system refuses
- * them, one process at a time checks and renames: the one that created a folder beside the name.
+ * Gives a complete file a name that is not taken: of several processes one succeeds, and no reader sees a partial file.
+ * This is one step of link(2). Where a file system has no hard links, or the system refuses them, one process at a time
+ * checks and renames: the one that created a folder beside the name.
  *
  * @returns false if the name is taken
  * @throws the error of the system
@@ -135,9 +135,7 @@ export function putNew(whole: string, path: string): boolean {
   }
 }
 
-/**
- * Creates the guard folder. Others hold it only for a moment; a synchronous caller has to block until then.
- */
+/** Creates the guard folder. Others hold it only for a moment; a synchronous caller has to block until then. */
 function takeGuard(guard: string): void {
   let [seen, since] = ['', 0];
   for (;;) {

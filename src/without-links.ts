@@ -18,8 +18,8 @@ export interface OpenFolder {
 }
 
 /**
- * Opens a folder by its real path, component by component: a symlink that replaces one of them is an error.
- * Where the system has no path for an open folder, as on macOS, only the last component is guarded.
+ * Opens a folder by its real path, component by component: a symlink that replaces one of them is an error. Where the
+ * system has no path for an open folder, as on macOS, only the last component is guarded.
  *
  * @param options `make`: creates missing folders; `shownAs`: its path, for people
  * @throws the error of the system

@@ -11,9 +11,7 @@ export interface AgentAccount {
   folder?: string;
 }
 
-/**
- * Determines the account of a command that starts a known agent CLI, also after assignments, `exec` or `env`.
- */
+/** Determines the account of a command that starts a known agent CLI, also after assignments, `exec` or `env`. */
 export function accountOf(command: string): AgentAccount | undefined {
   const { start } = commandLine(command);
   const agent = start && knownAgent(start.name);

@@ -74,9 +74,8 @@ const PLACES: Readonly<Record<string, AddressPlaces>> = {
 const MOST_FOUND = 200;
 
 /**
- * Returns the hosts of a CLI's model that its operator has set, with their ports. An address counts if it is
- * in a field that is made for it; an address of this machine counts there too, as that of a model that runs
- * here.
+ * Returns the hosts of a CLI's model that its operator has set, with their ports. An address counts if it is in a field
+ * that is made for it; an address of this machine counts there too, as that of a model that runs here.
  *
  * @param read returns the text of a file of the operator's, by its path relative to HOME, or an absolute path
  */

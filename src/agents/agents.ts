@@ -228,8 +228,7 @@ export function agentOf(command: string): AgentCli | undefined {
 }
 
 /**
- * Returns the command line for a host file: that of the known agent CLI if `given` is the name of one, else
- * `given`.
+ * Returns the command line for a host file: that of the known agent CLI if `given` is the name of one, else `given`.
  */
 export function headlessCommand(given: string): string {
   return knownAgent(given.trim())?.headless ?? given;

@@ -8,10 +8,7 @@ const STEERING = /\u001b\[[0-9;?]*[A-Za-z]|\p{Cc}|[\u061c\u200e\u200f\u202a-\u20
 /** A path of any length between the significant words of gemini's output. */
 const REPORT = / Full report available at: \S+/;
 
-/**
- * Cleans a line that an agent CLI printed: removes control characters, and all but {@link MAX_SAID}
- * characters.
- */
+/** Cleans a line that an agent CLI printed: removes control characters, and cuts it to {@link MAX_SAID} characters. */
 export function cleanLine(line: string): string {
   return line
     .slice(0, 4 * MAX_SAID)

@@ -209,9 +209,8 @@ export function isOfShell({ value }: Word): boolean {
 }
 
 /**
- * Returns the program that a line starts, in a form that can be looked up on a PATH or by its path; undefined
- * when only a shell can tell which program it is, when the line starts no program, and when the line sets a
- * PATH of its own.
+ * Returns the program that a line starts, in a form that can be looked up on a PATH or by its path; undefined when only
+ * a shell can tell which program it is, when the line starts no program, and when the line sets a PATH of its own.
  *
  * @param home the folder that `~` and `$HOME` stand for, if it is known
  */

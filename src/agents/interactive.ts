@@ -73,8 +73,8 @@ const LONGEST_ARGUMENT = 120 * 1024;
 const PROGRAM = /^[\w./~-]+$/;
 
 /**
- * Converts a command line of a host file, or one an operator gave, into its start on a terminal: a known CLI
- * without its headless flags and with its instructions, and any other command unchanged.
+ * Converts a command line of a host file, or one an operator gave, into its start on a terminal: a known CLI without
+ * its headless flags and with its instructions, and any other command unchanged.
  *
  * @param text the instructions; never part of a command line
  * @param file a file with the same instructions, for those too long for an argument

@@ -25,8 +25,8 @@ const YEAR_MS = 366 * 24 * 3_600_000;
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z$/;
 
 /**
- * Returns the operator's login with the tokens that a run has renewed in its copy, and nothing else from the
- * copy. The operator's own changes since then stay.
+ * Returns the operator's login with the tokens that a run has renewed in its copy, and nothing else from the copy. The
+ * operator's own changes since then stay.
  *
  * @param given the login from which the copy was made
  * @param now milliseconds

@@ -29,8 +29,8 @@ const FIRST_LINES = 4;
 const MAX_WHOLE = 8000;
 
 /**
- * Finds the error of a failed run of a known agent CLI that could not work as it is configured. A pure
- * function; the output is treated as hostile, as in `refusalOf`.
+ * Finds the error of a failed run of a known agent CLI that could not work as it is configured. A pure function; the
+ * output is treated as hostile, as in `refusalOf`.
  *
  * @returns the error, on one line and without control characters
  */

@@ -85,10 +85,7 @@ function* pieces(command: string, depth: number): Iterable<string> {
   if (!whole || MORE_LINES.test(command)) yield* command.split(/[\s"'`;|&<>()=:,]+/);
 }
 
-/**
- * Returns the script that a word is, or contains, because of the option that precedes it or that it begins
- * with.
- */
+/** Returns the script that a word is, or contains, because of the option that precedes it or that it begins with. */
 function scriptAt(words: readonly Word[], at: number): string | undefined {
   const text = words[at]?.text ?? '';
   const before = words[at - 1]?.text === '--' ? words[at - 2] : words[at - 1];

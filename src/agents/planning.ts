@@ -18,9 +18,8 @@ interface PlanningMode {
 const NONE = /(?!)/;
 
 /**
- * Planning modes that were verified by running each CLI (test/agents/FACTS.md, "Planning"), also with
- * settings of the operator that allow everything. gemini is missing: whatever its settings allow is allowed
- * in its plan mode too.
+ * Planning modes that were verified by running each CLI (test/agents/FACTS.md, "Planning"), also with settings of the
+ * operator that allow everything. gemini is missing: whatever its settings allow is allowed in its plan mode too.
  */
 const MODES: Readonly<Record<string, PlanningMode>> = {
   // Its settings' permissions hold in its plan mode too, unless they are denied.
@@ -54,9 +53,8 @@ const MODES: Readonly<Record<string, PlanningMode>> = {
 export const PLANNING_AGENTS: readonly string[] = Object.keys(MODES);
 
 /**
- * Returns the command line with which a known agent CLI plans and changes nothing: permissions of the given
- * one are removed, and its planning mode is chosen. Only a plain call is changed, whose words are known
- * without a shell.
+ * Returns the command line with which a known agent CLI plans and changes nothing: permissions of the given one are
+ * removed, and its planning mode is chosen. Only a plain call is changed, whose words are known without a shell.
  *
  * @param command as the operator approved it
  * @returns undefined if no such line is known

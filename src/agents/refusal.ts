@@ -32,9 +32,8 @@ export interface FailedRun {
 const MAX_WHOLE = 4000;
 
 /**
- * Recognizes the refusal of a failed run of a known agent CLI. A pure function. All output is treated as
- * hostile, because a model can write whatever a CLI would, so only the lines that the table names are
- * examined.
+ * Recognizes the refusal of a failed run of a known agent CLI. A pure function. All output is treated as hostile,
+ * because a model can write whatever a CLI would, so only the lines that the table names are examined.
  *
  * @param now the time, and `zone` the IANA time zone, to which reported times are relative
  */
@@ -92,9 +91,9 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
 /**
- * Returns the time of the next run, which finds out whether the CLI works again. A reported time is believed;
- * if it has proved wrong, and if none was reported, the wait grows. The files of a login may not show it (a
- * key chain, a variable), so one run tries again from time to time as well.
+ * Returns the time of the next run, which finds out whether the CLI works again. A reported time is believed; if it has
+ * proved wrong, and if none was reported, the wait grows. The files of a login may not show it (a key chain, a
+ * variable), so one run tries again from time to time as well.
  *
  * @param refusals the number of refusals in a row, including this one
  */

@@ -7,10 +7,9 @@ const JUST_PASSED_MS = 10 * 60_000;
 const DAY_MS = 24 * 3_600_000;
 
 /**
- * Parses the time at which a CLI reports that it will work again: an ISO time, seconds since the epoch, a
- * duration ("try again in 5 minutes 30s", "retry-after: 60"), or a clock time with or without date and zone
- * ("resets Nov 24, 3pm (Europe/Berlin)"). At most {@link LONGEST_MS} away; undefined when no time is
- * reported, or one that has passed.
+ * Parses the time at which a CLI reports that it will work again: an ISO time, seconds since the epoch, a duration
+ * ("try again in 5 minutes 30s", "retry-after: 60"), or a clock time with or without date and zone ("resets Nov 24, 3pm
+ * (Europe/Berlin)"). At most {@link LONGEST_MS} away; undefined when no time is reported, or one that has passed.
  *
  * @param zone the IANA time zone of clock times without a zone
  */
@@ -103,10 +102,7 @@ function onTheClock(text: string, now: Date, zone: string): Date | undefined {
   return on(today.year, today.month, today.day + ahead + (weekday < 0 ? 1 : 7));
 }
 
-/**
- * Returns the time of day: midnight when only a day is reported; undefined when the numbers are not a valid
- * time.
- */
+/** Returns the time of day: midnight when only a day is reported; undefined when the numbers are not a valid time. */
 function timeOfDay(
   found: Record<string, string | undefined>,
 ): { hour: number; minute: number } | undefined {

@@ -11,8 +11,8 @@ const PATTERNS: Record<string, RegExp> = {
 };
 
 /**
- * Finds the error of a failed run of a known agent CLI whose prompt was too long. A pure function; the output
- * is treated as hostile, as in `refusalOf`.
+ * Finds the error of a failed run of a known agent CLI whose prompt was too long. A pure function; the output is
+ * treated as hostile, as in `refusalOf`.
  *
  * @returns the error, on one line and without control characters
  */

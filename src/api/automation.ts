@@ -7,9 +7,7 @@ export interface WebSkill {
   description: string;
   /** Path of its SKILL.md in the transport. */
   path: string;
-  /**
-   * Whether it is the operators' own, and takes precedence over one of that name which came with Crosstalk.
-   */
+  /** Whether it is the operators' own, and takes precedence over one of that name which came with Crosstalk. */
   replaces_upstream: boolean;
   /** Reason why it cannot be read; null for one that can. */
   problem: string | null;
@@ -49,9 +47,7 @@ export interface WebSubscription {
   /** The alias of the host on which it fires; null for the host of the event. */
   host: string | null;
   once: boolean;
-  /**
-   * Whether it is recorded as fired, after which it never fires again; anybody who can push can record that.
-   */
+  /** Whether it is recorded as fired, after which it never fires again; anybody who can push can record that. */
   fired: boolean;
   enabled: boolean;
   /** Errors in the file; with any of them it does not fire. */

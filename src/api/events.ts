@@ -28,7 +28,7 @@ export interface WebError {
       | 'too_large'
       | 'read_only'
       | 'internal';
-    /** For people: what failed, where, the value that was seen, and what to do next. */
+    /** Text for people: what failed, where, the value that was seen, and what to do next. */
     message: string;
   };
 }

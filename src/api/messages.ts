@@ -104,7 +104,7 @@ export interface WebMessagePage {
   event_id: string;
 }
 
-/** One channel of the tree. */
+/** A channel of the tree. */
 export interface WebChannel {
   id: string;
   name: string;
@@ -136,13 +136,11 @@ export interface WebState {
   detail: string | null;
   /** Seconds between the message and its answer. */
   took_s: number | null;
-  /** Since when it runs, or why it failed or waits, and until when; null if nothing more is known. */
+  /** Start of the run, or reason of the failure or the wait, with its end; null if nothing more is known. */
   delay: WebDelay | null;
   /** The other host that has the dead letter, if a notice of it says that it failed there. */
   failed_on?: string;
-  /**
-   * Reason why nobody reads it at the moment: no host serves the name, or no dispatcher runs on this machine.
-   */
+  /** Reason why nobody reads it at the moment: no host serves the name, or no dispatcher runs on this machine. */
   held_up?: string;
   /** Latest news of other hosts that serve the actor, such as `last heard from laptop 5 min ago`. */
   heard?: string;
@@ -161,8 +159,7 @@ export interface WebThreadNode {
   /** Kind of a message that only looks like an answer: an interim message, or the notice of a failure. */
   mark: 'interim' | 'failure' | 'cancel' | null;
   /**
-   * Effect of a cancellation; `late`: it came after the answer, which stays; `none`: its writer may not
-   * cancel that.
+   * Effect of a cancellation; `late`: it came after the answer, which stays; `none`: its writer may not cancel that.
    */
   force?: 'cancels' | 'late' | 'none';
   /** Whether it asks somebody to decide. */
@@ -231,8 +228,7 @@ export interface WebSearch {
 }
 
 /**
- * Usage of an answer's run, if its agent CLI states that: tokens without those of the cache, US dollars,
- * milliseconds.
+ * Usage of an answer's run, if its agent CLI states that: tokens without those of the cache, US dollars, milliseconds.
  */
 interface WebUsage {
   model?: string;

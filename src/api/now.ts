@@ -68,9 +68,8 @@ export interface WebWaiting extends MessageRef {
   /** Seconds since it was written. */
   age_s: number;
   /**
-   * `held`: the actor could run, but may not at the moment; `failing`: it is retried automatically; `failed`:
-   * it was given up; `parked`: its thread is too deep. The mail of other machines is `waiting` whatever they
-   * do with it.
+   * `held`: the actor could run, but may not at the moment; `failing`: it is retried automatically; `failed`: it was
+   * given up; `parked`: its thread is too deep. The mail of other machines is `waiting` whatever they do with it.
    */
   state: 'waiting' | 'held' | 'running' | 'failing' | 'failed' | 'parked';
   delay: WebDelay | null;
@@ -273,10 +272,7 @@ export interface WebHostWord {
 export interface WebDelay {
   /** Time when the run started, the last attempt failed, or the mail was first held; null if unknown. */
   since: Time | null;
-  /**
-   * Time when it continues, or is retried, without anybody's action; null if it needs an action, and for a
-   * run.
-   */
+  /** Time when it continues, or is retried, without anybody's action; null if it needs an action, and for a run. */
   until: Time | null;
   /**
    * Reason why it is held or failed: `paused`, `max_runs_per_hour`, `rate_limited`, `out_of_credit`,

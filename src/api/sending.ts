@@ -13,8 +13,7 @@ export interface WebSendRequest {
   /** relPath of the message that this cancels, in the channel; `to` is empty then. */
   cancels?: string;
   /**
-   * relPath of an open question of the sender, in the channel: this adds to it while the one actor in `to`
-   * works on it.
+   * relPath of an open question of the sender, in the channel: this adds to it while the one actor in `to` works on it.
    */
   about?: string;
   /** Number of the chosen answer, of those which that message offers. */

@@ -25,10 +25,7 @@ const MOST_NAMES = 100;
 const VERSION = /^\d{1,6}\.\d{1,6}\.\d{1,6}(?:[-+][0-9A-Za-z.+-]{1,32})?$/;
 /** Longest interval that may be sent, in seconds: a dispatcher may be set to fetch once a day. */
 const LONGEST_SAID_S = 86_400;
-/**
- * Longest interval that is believed, in seconds: a machine is shown as live for three times as long after a
- * beat.
- */
+/** Longest interval that is believed, in seconds: a machine is shown as live for three times as long after a beat. */
 const LONGEST_EVERY_S = 3600;
 const MOST_HELD = 10_000;
 

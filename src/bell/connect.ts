@@ -12,8 +12,8 @@ const CONNECT_MS = 5000;
 const PING_MS = 10_000;
 
 /**
- * Connects to one of the servers of a bell. Only servers from the settings are contacted: a server cannot
- * send us to others.
+ * Connects to one of the servers of a bell. Only servers from the settings are contacted: a server cannot send us to
+ * others.
  *
  * @param settings `echo`: whether our own publications come back to us
  * @throws CrosstalkError `refused` with the remedy
@@ -58,8 +58,8 @@ export async function connectBell(
 }
 
 /**
- * Resolves when the server refuses to let us publish, which means that it is configured wrongly, or when the
- * connection ends.
+ * Resolves when the server refuses to let us publish, which means that it is configured wrongly, or when the connection
+ * ends.
  *
  * @returns the reason
  */
@@ -141,10 +141,9 @@ interface Peeking {
 const guarded = new WeakSet<object>();
 
 /**
- * Bounds the harm a server can do through the library, which trusts it: the library concatenates an endless
- * first line again at each packet, keeps a connection that it gave up, and, after input that it cannot parse,
- * prints it and stops reading while the connection goes on to fill the memory. A server that does any of this
- * loses the connection.
+ * Bounds the harm a server can do through the library, which trusts it: the library concatenates an endless first line
+ * again at each packet, keeps a connection that it gave up, and, after input that it cannot parse, prints it and stops
+ * reading while the connection goes on to fill the memory. A server that does any of this loses the connection.
  */
 function guardConnections({ ProtocolHandler }: typeof packages): void {
   const prototype = ProtocolHandler.prototype as unknown as Preparing;

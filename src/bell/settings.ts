@@ -110,10 +110,7 @@ function subjectOf(name: string): string {
   return `crosstalk.${digest.slice(0, 32)}`;
 }
 
-/**
- * Returns a remote's URL without the parts that differ between the machines that use it: scheme, user and
- * port.
- */
+/** Returns a remote's URL without the parts that differ between the machines that use it: scheme, user and port. */
 export function plainOrigin(origin: string): string {
   const [, host = '', path = ''] =
     /^[A-Za-z][\w+.-]*:\/\/(?:[^@/]*@)?(\[[^\]]+\]|[^/:]*)(?::\d+)?(\/.*)?$/.exec(origin) ??

@@ -11,8 +11,8 @@ const MOST_QUESTIONS = 2000;
 const MOST_LINKS = 1000;
 
 /**
- * Finds the messages of a channel to a name, directly or to all, the newest first, without those of a
- * schedule or a subscription, which are news for nobody.
+ * Finds the messages of a channel to a name, directly or to all, the newest first, without those of a schedule or a
+ * subscription, which are news for nobody.
  *
  * @param after only those with a greater relPath; may be empty
  */
@@ -34,10 +34,7 @@ export function addressedIn(
   return rows.map(relPathIn);
 }
 
-/**
- * Finds the newest message that a name has written in a channel up to a relPath; `otherwise` if none is
- * newer.
- */
+/** Finds the newest message that a name has written in a channel up to a relPath; `otherwise` if none is newer. */
 export function lastWritten(
   { database }: Index,
   { channel, name, upTo }: { channel: string; name: string; upTo: string },

@@ -67,7 +67,6 @@ export class Index {
     });
   }
 
-  /** Empties the index, so that it is like a new one. */
   clear(): void {
     this.database.transaction(() => {
       for (const table of ['channels', 'names', 'messages', 'links', 'malformed'])
@@ -144,10 +143,7 @@ export class Index {
     return rows.map(relPathIn).sort();
   }
 
-  /**
-   * Finds the messages whose hex suffix begins with a prefix, including malformed ones; at most `limit` of
-   * each.
-   */
+  /** Finds the messages whose hex suffix begins with a prefix, including malformed ones; at most `limit` of each. */
   withSuffix(prefix: string, limit: number): MessageRef[] {
     return this.database
       .all(
@@ -208,24 +204,20 @@ export class Index {
   }
 }
 
-/**
- * Version of the schema. It has to change with every change of the tables below or of what is written to
- * them.
- */
+/** Version of the schema. It has to change with every change of the tables below or of what is written to them. */
 const VERSION = 6;
 
 /**
- * The `id` of a message grows as messages arrive, and counts down while older ones are added: so the newest
- * come first without sorting, and neighbours have neighbouring ids, which keeps the lists of `texts` small.
- * Links name their target by a hash, so code that follows a link checks the message.
+ * The `id` of a message grows as messages arrive, and counts down while older ones are added: so the newest come first
+ * without sorting, and neighbours have neighbouring ids, which keeps the lists of `texts` small. Links name their
+ * target by a hash, so code that follows a link checks the message.
  *
- * `texts` contains only the words that `apart` separates; the text itself is in git. Its column `tags` has
- * one word for the channel, one for the sender, one for each addressee, `q` for a message that may ask them
- * something, `p` for one that asks for a decision, and `x` for one that takes a message back, so that filters
- * are a part of the search. The words of the first column take the least space.
+ * `texts` contains only the words that `apart` separates; the text itself is in git. Its column `tags` has one word for
+ * the channel, one for the sender, one for each addressee, `q` for a message that may ask them something, `p` for one
+ * that asks for a decision, and `x` for one that cancels a message, so that filters are a part of the search. The words
+ * of the first column take the least space.
  *
- * Notes are few and short, so `notes` has words without their English endings: a search for `release` finds
- * `releases`.
+ * Notes are few and short, so `notes` has words without their English endings: a search for `release` finds `releases`.
  */
 const TABLES = `
 CREATE TABLE facts (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;

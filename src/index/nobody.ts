@@ -46,8 +46,8 @@ export function newestBy(
 }
 
 /**
- * Finds the names with messages to which nobody has reacted. A message that asks for a decision waits for a
- * person, who may never have written before, and one that was taken back waits for nobody.
+ * Finds the names with messages to which nobody has reacted. A message that asks for a decision waits for a person, who
+ * may never have written before, and one that was cancelled waits for nobody.
  *
  * @param skip names that are not examined
  * @param since relPath; names whose newest message is older are left out

@@ -18,8 +18,7 @@ export function rankOf(database: Database, channel: string, relPath: string): nu
 }
 
 /**
- * Returns the relPaths of a channel's messages in the order of time, oldest first, without the first `skip`
- * of them.
+ * Returns the relPaths of a channel's messages in the order of time, oldest first, without the first `skip` of them.
  */
 export function slice(database: Database, channel: string, skip: number, limit: number): string[] {
   return database

@@ -19,10 +19,9 @@ const FUNCTION_WORDS = new Set(
 const TOGETHER = 3;
 
 /**
- * Finds files of memories by their words, each with its score, in no order: a larger one is better, and none
- * is negative; scores are comparable within one search only. A note need not have all the words. A note of a
- * thousand words does not rank before a short one merely because it has them: BM25 counts a word less in a
- * longer text.
+ * Finds files of memories by their words, each with its score, in no order: a larger one is better, and none is
+ * negative; scores are comparable within one search only. A note need not have all the words. A note of a thousand
+ * words does not rank before a short one merely because it has them: BM25 counts a word less in a longer text.
  */
 export function searchNotes(database: Database, words: string): Map<string, number> {
   const terms = telling(partsOf(words));

@@ -5,7 +5,7 @@ import type { Message } from '../protocol/message.ts';
 
 /** The word in `tags` of a message that may ask its addressees something. */
 export const MAY_ASK = 'q';
-/** The word of a message that takes another one back. */
+/** The word of a message that cancels another one. */
 export const TAKES_BACK = 'x';
 /** The word of a message that asks for a decision. */
 export const PROPOSES = 'p';

@@ -51,7 +51,7 @@ interface Counted {
   last: string;
 }
 
-/** Writes batches within a transaction of the caller. Writing a batch twice changes nothing. */
+/** A writer of batches within a transaction of the caller. Writing a batch twice changes nothing. */
 export class IndexWriter {
   readonly #database: Database;
   readonly #names = new Map<string, number>();

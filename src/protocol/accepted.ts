@@ -11,12 +11,11 @@ const MAX_MESSAGES = 2000;
 export type Descent = { ok: true; chain: Located[]; roots: Located[] } | { ok: false; why: string };
 
 /**
- * Collects all messages from which a delivery descends by `re` and `cause`, and among them those that descend
- * from nothing, which started its thread. A link is a claim of the message's pusher: it counts only if the
- * message's writer took part in the linked one ({@link involves}).
+ * Collects all messages from which a delivery descends by `re` and `cause`, and among them those that descend from
+ * nothing, which started its thread. A link is a claim of the message's pusher: it counts only if the message's writer
+ * took part in the linked one ({@link involves}).
  *
- * @param isOwn whether a name is that of an actor of this machine, which knows the messages that the actor
- * has written
+ * @param isOwn whether a name is that of an actor of this machine, which knows the messages that the actor has written
  */
 export function descentOf(
   delivered: Located,
@@ -126,9 +125,9 @@ export interface Known {
 }
 
 /**
- * Returns the reason why a tier that serves only some names does not accept a task: each message that started
- * its thread has to be signed by one of them, and no message behind it may claim a pinned name, or that of an
- * actor of this machine, without proof.
+ * Returns the reason why a tier that serves only some names does not accept a task: each message that started its
+ * thread has to be signed by one of them, and no message behind it may claim a pinned name, or that of an actor of this
+ * machine, without proof.
  *
  * @returns undefined if it is accepted
  */

@@ -25,10 +25,9 @@ export interface Activation {
 }
 
 /**
- * Applies the rule of activation (protocol.md §3): a message wakes its addressee if it has no `re:`, or if
- * any `re:` names a message the addressee sent. `@host` limits who is addressed and is ignored when senders
- * are compared. A reply that decides on a proposal is for the dispatcher, and a proposal is for a person
- * (work.md).
+ * Applies the rule of activation (protocol.md §3): a message wakes its addressee if it has no `re:`, or if any `re:`
+ * names a message the addressee sent. `@host` limits who is addressed and is ignored when senders are compared. A reply
+ * that decides on a proposal is for the dispatcher, and a proposal is for a person (work.md).
  */
 export function activation(
   message: Pick<Message, 'from' | 'to' | 'type' | 're' | 'decision' | 'proposal'>,

@@ -2,7 +2,7 @@ import { isName, isSender } from './names.ts';
 import { parsed, shown, unreadable, type Parsed } from './text/result.ts';
 
 /**
- * One addressee: a name or a sender’s name, or everybody (`all`), either one optionally limited to
+ * An addressee: a name or a sender’s name, or everybody (`all`), either one optionally limited to
  * one host (protocol.md §7).
  */
 export interface Address {
@@ -21,7 +21,6 @@ export function parseAddress(text: string): Parsed<Address> {
   return parsed(host === undefined ? { name } : { name, host });
 }
 
-/** Returns the problem of a text that is not an address. */
 function addressProblem(text: string): string {
   return `${shown(text)} is not an address: expected name or name@host`;
 }

@@ -76,10 +76,7 @@ export function isFileName(value: unknown): value is string {
   );
 }
 
-/**
- * Returns the reason why the files of a message cannot be sent, with what to do instead; undefined when they
- * can.
- */
+/** Returns the reason why the files of a message cannot be sent, with what to do instead; undefined when they can. */
 export function filesProblem(
   files: readonly AttachedFile[],
   limits: FileLimits,
@@ -94,7 +91,6 @@ export function filesProblem(
   return undefined;
 }
 
-/** Returns the reason why a file of this size is refused. */
 function tooLarge(name: string, bytes: number, { file }: FileLimits): string {
   return `${JSON.stringify(name)} has ${apart(bytes, file)}, more than ${apart(file, bytes)}; every clone keeps a file for ever, so put large ones elsewhere and send where they are, or raise the limit of this clone: git config crosstalk.maxFileBytes ${String(bytes)}`;
 }
@@ -125,9 +121,8 @@ const RESERVED =
   /^(?:con|prn|aux|nul|com[\d\u00b9\u00b2\u00b3]|lpt[\d\u00b9\u00b2\u00b3])(?:\.|$)/i;
 
 /**
- * Returns the name under which a run receives a file: its number, and of its name only letters and digits of
- * any script, points and dashes. So it is not a path, not hidden, not an option and not the name of another
- * file.
+ * Returns the name under which a run receives a file: its number, and of its name only letters and digits of any
+ * script, points and dashes. So it is not a path, not hidden, not an option and not the name of another file.
  *
  * @param number counted from 1
  */
@@ -137,10 +132,9 @@ export function harmlessName(number: number, name: string): string {
 }
 
 /**
- * Returns the names under which the files of a message are stored on a person's disk: the names their senders
- * gave them, in any script, but never a path, a hidden name, an option, a device, or a name with invisible
- * characters. Names that a file system might confuse, and those that must not be used unchanged, begin with
- * their number.
+ * Returns the names under which the files of a message are stored on a person's disk: the names their senders gave
+ * them, in any script, but never a path, a hidden name, an option, a device, or a name with invisible characters. Names
+ * that a file system might confuse, and those that must not be used unchanged, begin with their number.
  *
  * @param isTaken whether a program would use a file of this name as its own
  */

@@ -10,11 +10,11 @@ export const CANCELLED = 'cancelled';
 export const NO_REASON = 'Cancelled.';
 
 /**
- * Composes the message that cancels another one (talk.md, "Cancelling"). It goes to the same addressees, and
- * `re` names the cancelled message, so that a plain 6.0 host does not take it for a task.
+ * Composes the message that cancels another one (talk.md, "Cancelling"). It goes to the same addressees, and `re` names
+ * the cancelled message, so that a plain 6.0 host does not take it for a task.
  *
- * @param only whether the tasks that its addressees gave to others for it continue; `asOperator`: somebody
- * else wrote the cancelled message
+ * @param only whether the tasks that its addressees gave to others for it continue; `asOperator`: somebody else wrote
+ *   the cancelled message
  */
 export function cancelMessage(
   target: { relPath: string; message: Pick<Message, 'to'> },
@@ -64,8 +64,8 @@ export function isByOperator(
  * Finds the message that cancelled another one.
  *
  * @param naming the messages that name it in `re`
- * @param isNobodys whether it is neither for an actor that a host serves nor for a person: then an operator
- * may have cancelled it
+ * @param isNobodys whether it is neither for an actor that a host serves nor for a person: then an operator may have
+ *   cancelled it
  */
 export function cancelOf<T extends Located>(
   { relPath, message }: Located,
@@ -85,8 +85,8 @@ export function isFor({ type, to, from }: Message, actor: string, host: string):
 }
 
 /**
- * Collects the messages that an actor need not work on any more: those that their writers cancelled, and
- * those that its dispatcher has reported as cancelled.
+ * Collects the messages that an actor need not work on any more: those that their writers cancelled, and those that its
+ * dispatcher has reported as cancelled.
  *
  * @param channel the messages of a thread, as they are seen from one channel
  */

@@ -11,10 +11,7 @@ export type Lookup = (ref: string) => Message | undefined;
 /** Most steps for which a chain is followed (protocol.md §4). */
 export const MAX_STEPS = 64;
 
-/**
- * Whether a message is a new question: one without `re:`, or a reply that asks anew in an old thread
- * (talk.md).
- */
+/** Whether a message is a new question: one without `re:`, or a reply that asks anew in an old thread (talk.md). */
 export function isQuestion({ re, asks }: Pick<Message, 're' | 'asks'>): boolean {
   return re.length === 0 || asks === true;
 }
@@ -112,8 +109,8 @@ export function openQuestionsOfBatch(
 }
 
 /**
- * Selects the open questions that still need an answer: one that has its final answer is left out as long as
- * others remain (protocol.md §4).
+ * Selects the open questions that still need an answer: one that has its final answer is left out as long as others
+ * remain (protocol.md §4).
  *
  * @param answered paths of the messages that the actor has answered on its host
  */
@@ -162,9 +159,8 @@ export function depthOf(triggers: readonly Located[], lookup: Lookup): number {
 }
 
 /**
- * Finds the messages that a message to `addressee` answers when it is sent while `triggers` are processed:
- * the nearest messages of the chain that the addressee sent. If there are none, it is a new task (protocol.md
- * §4).
+ * Finds the messages that a message to `addressee` answers when it is sent while `triggers` are processed: the nearest
+ * messages of the chain that the addressee sent. If there are none, it is a new task (protocol.md §4).
  *
  * @param isEligible for a message that may only go to some channels: whether it may name this one
  */
@@ -206,8 +202,7 @@ export interface Links {
 }
 
 /**
- * Returns the links of a message for one channel that is written while messages of another channel may be
- * processed.
+ * Returns the links of a message for one channel that is written while messages of another channel may be processed.
  *
  * @param re names in `home` of messages of `target`
  * @param cause names in `home` of the messages being processed
@@ -230,9 +225,7 @@ export function linksIn(
   };
 }
 
-/**
- * Returns the last of some names that fit into a header, since they are longer than names inside a channel.
- */
+/** Returns the last of some names that fit into a header, since they are longer than names inside a channel. */
 function fitting(refs: readonly string[], room: number): string[] {
   const fit: string[] = [];
   let bytes = 0;
@@ -258,9 +251,9 @@ function withOrigins(channel: string, cause: Ref[], origin?: readonly Ref[]): Re
 }
 
 /**
- * Returns a message of `channel` as it is seen from `home`: every message it names has the name relative to
- * `home`, and messages of other channels that were being processed are among its causes, so that code which
- * follows `re` and `cause` follows them too. Applying it twice changes nothing.
+ * Returns a message of `channel` as it is seen from `home`: every message it names has the name relative to `home`, and
+ * messages of other channels that were being processed are among its causes, so that code which follows `re` and
+ * `cause` follows them too. Applying it twice changes nothing.
  *
  * @param located a message whose names are relative to `channel`
  */

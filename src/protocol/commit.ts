@@ -34,9 +34,6 @@ export interface Commit {
   clear?: string;
   /** Checked at every attempt, on the tip on which the attempt builds. */
   requires?: readonly Requirement[];
-  /**
-   * Set if the commit is left out when a requirement does not hold; the commits to be published with it are
-   * not.
-   */
+  /** Set if the commit is left out when a requirement does not hold; the commits to be published with it are not. */
   optional?: true;
 }

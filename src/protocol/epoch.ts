@@ -11,19 +11,13 @@ export interface ServedActor {
   actor: string;
 }
 
-/**
- * The result of dividing a channel: the part that may leave the checkout and the history, and the part that
- * stays.
- */
+/** The result of dividing a channel: the part that may leave the checkout and the history, and the part that stays. */
 export interface Split {
   /** relPaths of conversations that ended before the day. */
   ended: string[];
   /** Messages before the day that still have to be answered. */
   waiting: string[];
-  /**
-   * Number of messages that stay: those of the day and later, those that wait, and the rest of their
-   * conversations.
-   */
+  /** Number of messages that stay: those of the day and later, those that wait, and the rest of their conversations. */
   kept: number;
 }
 

@@ -6,19 +6,16 @@ import { askersOf, senderAddress, type AnswerPlan } from './reply.ts';
 import { reasonInWords } from './text/words.ts';
 import { threadRoot } from './thread.ts';
 
-/**
- * Most notices of a chain that go to every asker; after them only the asker of its first question receives
- * one.
- */
+/** Most notices of a chain that go to every asker; after them only the asker of its first question receives one. */
 const NOTICES_TO_ASKERS = 2;
 /** Most notices in one chain for an actor that started the thread, so that it rests. */
 const MOST_NOTICES_TO_ACTORS = 6;
 
 /**
- * Determines who receives the notice that a delivery failed, and for which questions (talk.md, "Bad news");
- * nobody if no question is open. The notice goes to the receivers of the answer. An asker that asks again
- * after each notice would receive them for ever: from the third notice in a chain of causes on, the only
- * receiver is a person who asks, or else the asker of the thread's first question.
+ * Determines who receives the notice that a delivery failed, and for which questions (talk.md, "Bad news"); nobody if
+ * no question is open. The notice goes to the receivers of the answer. An asker that asks again after each notice would
+ * receive them for ever: from the third notice in a chain of causes on, the only receiver is a person who asks, or else
+ * the asker of the thread's first question.
  *
  * @param answered paths of the messages that the actor has answered
  */

@@ -5,13 +5,12 @@ import { byTime, placeOfRef } from './reference.ts';
 import type { AnswerPlan } from './reply.ts';
 
 /**
- * Marks a run's output as an interim message if a peer that was asked for the same question still owes its
- * part (talk.md, "Interim answers"). A person receives it; for an asker that is an actor the text names the
- * actor's own task, so that it wakes, and costs, nobody.
+ * Marks a run's output as an interim message if a peer that was asked for the same question still owes its part
+ * (talk.md, "Interim answers"). A person receives it; for an asker that is an actor the text names the actor's own
+ * task, so that it wakes, and costs, nobody.
  *
  * @param plans the messages that the text answers
- * @param answered paths of the messages that the actor has answered: an addition to an answer is not an
- * interim message
+ * @param answered paths of the messages that the actor has answered: an addition to an answer is not an interim message
  * @param channel the messages of the thread, including those the run itself has sent
  * @param canAnswer whether anybody can give an owed answer
  */
@@ -56,8 +55,8 @@ export function awaitsAsker(
 }
 
 /**
- * Returns the last text that was printed as an interim message, if there will be no other: nobody owes the
- * actor anything any more.
+ * Returns the last text that was printed as an interim message, if there will be no other: nobody owes the actor
+ * anything any more.
  *
  * @param plan the questions of one asker that are still open
  */

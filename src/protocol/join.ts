@@ -34,10 +34,10 @@ export interface PartialAnswers {
 }
 
 /**
- * Returns the barrier at which the answers of peers wait, when their actor is to be woken once for all of
- * them; undefined when they may be delivered. They wait as long as a peer that was asked for the same open
- * questions owes an answer. The notice of a failure counts as that peer's answer, an interim message does
- * not, and nothing is owed for a task that was cancelled.
+ * Returns the barrier at which the answers of peers wait, when their actor is to be woken once for all of them;
+ * undefined when they may be delivered. They wait as long as a peer that was asked for the same open questions owes an
+ * answer. The notice of a failure counts as that peer's answer, an interim message does not, and nothing is owed for a
+ * task that was cancelled.
  *
  * @param seenAt returns when this machine first saw one of the waiting messages, by relPath: milliseconds
  * @param timeout milliseconds after the first one arrived

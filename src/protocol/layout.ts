@@ -40,9 +40,7 @@ export const memoryFile = (file: string): string => `${MEMORIES}/${file}`;
 export const scheduleFile = (name: string): string => `${SCHEDULES}/${name}.md`;
 export const subscriptionFile = (name: string): string => `${SUBSCRIPTIONS}/${name}.md`;
 export const hostFile = (alias: string): string => `${HOSTS}/${alias}.md`;
-/**
- * Returns the paths at which an actor's profile may be; the operator's own has precedence (protocol.md §1).
- */
+/** Returns the paths at which an actor's profile may be; the operator's own has precedence (protocol.md §1). */
 export const profileFiles = (name: string): [local: string, upstream: string] => [
   `local/actors/${name}.md`,
   `upstream/actors/${name}.md`,

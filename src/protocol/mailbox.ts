@@ -11,11 +11,9 @@ export interface Delivery extends Located {
    * again once no other answer is due.
    */
   rest?: boolean;
-  /**
-   * Set if it was handled before, while its question was missing: nothing runs if the question is answered.
-   */
+  /** Set if it was handled before, while its question was missing: nothing runs if the question is answered. */
   dealt?: true;
-  /** Set if its content is missing from this clone, so that it is not known whom it wakes. */
+  /** Set if its content is missing from this clone, so that its actors are not known. */
   unread?: true;
 }
 
@@ -106,11 +104,10 @@ class Box {
 /**
  * The mailboxes of one dispatcher: the pending and running deliveries per actor and channel.
  *
- * A delivery is `pending` until a batch takes it, `running` until its outcome is recorded, and then it
- * leaves. If its content is missing, when it is found or when it is to be delivered, it is
- * `awaiting_content`, and after that `pending`, or it leaves. The cursor of a mailbox is the start of the
- * scan that found its oldest unsettled delivery, so it never passes one; if there is none, the cursor is the
- * last scanned commit.
+ * A delivery is `pending` until a batch takes it, `running` until its outcome is recorded, and then it leaves. If its
+ * content is missing, when it is found or when it is to be delivered, it is `awaiting_content`, and after that
+ * `pending`, or it leaves. The cursor of a mailbox is the start of the scan that found its oldest unsettled delivery,
+ * so it never passes one; if there is none, the cursor is the last scanned commit.
  */
 export class Mailboxes {
   readonly #boxes = new Map<string, Box>();
@@ -138,8 +135,8 @@ export class Mailboxes {
   }
 
   /**
-   * Adds deliveries that have to be repeated, whatever their outcome was; one with a recorded outcome is
-   * delivered once that is published. No scan after a restart finds them, so the cursor requests a full scan.
+   * Adds deliveries that have to be repeated, whatever their outcome was; one with a recorded outcome is delivered once
+   * that is published. No scan after a restart finds them, so the cursor requests a full scan.
    *
    * @param stateOf as for {@link addScan}: `running` for deliveries with a recorded outcome
    */
@@ -213,9 +210,8 @@ export class Mailboxes {
   }
 
   /**
-   * Returns the cursors of an actor (protocol.md §5), by channel: the commit after which every unsettled
-   * delivery was added; empty as long as the first scan is not settled. In other channels it is {@link
-   * scanned}.
+   * Returns the cursors of an actor (protocol.md §5), by channel: the commit after which every unsettled delivery was
+   * added; empty as long as the first scan is not settled. In other channels it is {@link scanned}.
    */
   cursors(actor: string): Record<string, string> {
     const cursors: Record<string, string> = {};

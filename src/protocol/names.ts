@@ -2,10 +2,7 @@ const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const REL_PATH = /^(\d{4})\/(\d{2})\/(\d{2})\/(\d{9})Z-([0-9a-fA-F]{8,64})\.md$/;
 
-/**
- * Whether a text is the logical name of an actor or operator without a tier, or a host's alias (protocol.md
- * §2).
- */
+/** Whether a text is the logical name of an actor or operator without a tier, or a host's alias (protocol.md §2). */
 export function isName(text: unknown): text is string {
   return typeof text === 'string' && NAME.test(text);
 }

@@ -22,10 +22,7 @@ export function isAnswer(message: Pick<Message, 'interim' | 'failed' | 'cancels'
   return markOf(message) === null;
 }
 
-/**
- * Kind of a message that only looks like an answer: an interim message, the notice of a failure, or a
- * cancellation.
- */
+/** Kind of a message that only looks like an answer: an interim message, the notice of a failure, or a cancellation. */
 export type Mark = 'interim' | 'failure' | 'cancel' | null;
 
 /** Returns the mark of a message; null for an ordinary one. */

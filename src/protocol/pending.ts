@@ -4,16 +4,15 @@ import { isAnswer } from './owed.ts';
 import type { Located, Message } from './message.ts';
 
 /**
- * Selects the waking messages of an actor that are still unanswered (protocol.md §5, first scan): those that
- * no message of the actor names in `re` or `cause`. A waking reply whose open questions were all answered
- * afterwards counts as answered too: the actor gave no answer to a part, and answered once it had the rest.
- * Interim messages settle nothing (talk.md), except that a run which printed one has ended: its batch is not
- * delivered, and paid for, again.
+ * Selects the waking messages of an actor that are still unanswered (protocol.md §5, first scan): those that no message
+ * of the actor names in `re` or `cause`. A waking reply whose open questions were all answered afterwards counts as
+ * answered too: the actor gave no answer to a part, and answered once it had the rest. Interim messages settle nothing
+ * (talk.md), except that a run which printed one has ended: its batch is not delivered, and paid for, again.
  *
  * @param waking messages that wake the actor, oldest first
  * @param own every message of the actor in the channel
- * @param isLater whether one of the actor's messages came after a delivered one; file names cannot decide
- * this, because clocks differ
+ * @param isLater whether one of the actor's messages came after a delivered one; file names cannot decide this, because
+ *   clocks differ
  */
 export function unanswered<T extends Located>(
   waking: readonly T[],
@@ -39,9 +38,7 @@ export function unanswered<T extends Located>(
   });
 }
 
-/**
- * Returns the batch of the run that printed this interim message; a cause is left out if `re` is the same.
- */
+/** Returns the batch of the run that printed this interim message; a cause is left out if `re` is the same. */
 function handedTo({ interim, printed, re, cause }: Message): readonly string[] {
   if (interim !== true || printed !== true) return [];
   return cause.length > 0 ? cause : re;
@@ -74,11 +71,11 @@ export type CanAnswer = (address: Address) => boolean;
 const anybody: CanAnswer = () => true;
 
 /**
- * Whether an addressee of a message that `actor` wrote for one of these questions still owes an answer. An
- * answer to a peer's counter-question makes a new answer due; a message back to the actor that names the
- * actor's message, in `re` or `cause`, counts as that answer, and so does the notice that there will be none,
- * whoever receives it. Interim messages pay nothing. The final answer to a task pays for the replies to
- * questions about it, too: whatever detour it took, it need not name them.
+ * Whether an addressee of a message that `actor` wrote for one of these questions still owes an answer. An answer to a
+ * peer's counter-question makes a new answer due; a message back to the actor that names the actor's message, in `re`
+ * or `cause`, counts as that answer, and so does the notice that there will be none, whoever receives it. Interim
+ * messages pay nothing. The final answer to a task pays for the replies to questions about it, too: whatever detour it
+ * took, it need not name them.
  *
  * @param channel messages of the channel since the oldest of the questions
  */
@@ -224,8 +221,8 @@ export function isAmong(
 }
 
 /**
- * Returns the messages that an actor has answered on one of its hosts; an interim message and the notice of a
- * failure are not answers.
+ * Returns the messages that an actor has answered on one of its hosts; an interim message and the notice of a failure
+ * are not answers.
  *
  * @param channel messages since the oldest of the relevant questions
  */

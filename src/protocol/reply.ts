@@ -23,7 +23,7 @@ export interface Writer {
   at: Date;
 }
 
-/** One message into which stdout will be turned. */
+/** A message into which stdout will be turned. */
 export interface AnswerPlan {
   to: Address;
   /** Messages of one channel, by their names in the channel of the batch. */
@@ -98,8 +98,8 @@ export interface Placed {
 }
 
 /**
- * Returns the messages into which a non-empty stdout is turned: one per asker, with the body as printed, each
- * in the channel of the questions it answers (talk.md, "Across channels").
+ * Returns the messages into which a non-empty stdout is turned: one per asker, with the body as printed, each in the
+ * channel of the questions it answers (talk.md, "Across channels").
  *
  * @param channel the channel of the batch
  */

@@ -6,10 +6,7 @@ import type { MessageRef } from './message-ref.ts';
  * links, options and body exactly as they are in the file, and verifying requires no canonical form.
  */
 
-/**
- * Namespace of `ssh-keygen -Y`, which is the purpose of a signature; one made for another purpose does not
- * count.
- */
+/** Namespace of `ssh-keygen -Y`, which is the purpose of a signature; one made for another purpose does not count. */
 export const NAMESPACE = 'crosstalk';
 
 /** First line of the signed text: its last word is the version of this form. */
@@ -18,10 +15,7 @@ const FIRST_LINE = 'crosstalk signed message 2';
 const MAX_SIG = 8192;
 const SIG = /^[A-Za-z0-9+/]+={0,2}$/;
 const SIG_KEY = 'sig: ';
-/**
- * The line that closes the header, with the line break before it; crosstalk signs no header with other line
- * ends.
- */
+/** The line that closes the header, with the line break before it; crosstalk signs no header with other line ends. */
 const END = '\n---\n';
 
 /** Whether a value can be the signature of a message: base64 on one line, of bounded length. */
@@ -40,10 +34,7 @@ export interface Signed {
 /** Pattern of an identity: an id, and the place of the repository. */
 const IDENTITY = /^([0-9A-Za-z]{16,64}) ([\x21-\x7e]{1,2000})\n?$/;
 
-/**
- * Parses the identity in a transport's file: an id, and the place of the repository; undefined for anything
- * else.
- */
+/** Parses the identity in a transport's file: an id, and the place of the repository; undefined for anything else. */
 export function identityIn(text: string): { id: string; whole: string } | undefined {
   const [, id, place] = IDENTITY.exec(text) ?? [];
   return id === undefined ? undefined : { id, whole: `${id} ${place ?? ''}` };
@@ -65,8 +56,8 @@ export function payloadOf(place: string, text: string): string {
 }
 
 /**
- * Splits the signature from a file. It counts only as the last line of the header: then there is one place
- * for it, and nobody can change the meaning of a header by moving it.
+ * Splits the signature from a file. It counts only as the last line of the header: then there is one place for it, and
+ * nobody can change the meaning of a header by moving it.
  *
  * @param place as for {@link payloadOf}
  * @returns undefined when the file has no signature

@@ -8,9 +8,9 @@ type Steering = Pick<
 >;
 
 /**
- * Returns the reason why a message is an ordinary one although it claims to steer active work; undefined if
- * it steers the work on `target`. Only the asker of a question may add to it while it is worked on, in the
- * channel and on the host where it was asked, as with `cancels`.
+ * Returns the reason why a message is an ordinary one although it claims to steer active work; undefined if it steers
+ * the work on `target`. Only the asker of a question may add to it while it is worked on, in the channel and on the
+ * host where it was asked, as with `cancels`.
  *
  * @param target the message that it names in `steers`, of its own channel; undefined if there is none
  * @param actor the actor that would receive it
@@ -49,8 +49,8 @@ export function steeringsOn(
 }
 
 /**
- * Extends the answers of a run to the additions to their questions, if an interim message of the actor has
- * named both: a task that was delegated before leads to the question alone.
+ * Extends the answers of a run to the additions to their questions, if an interim message of the actor has named both:
+ * a task that was delegated before leads to the question alone.
  *
  * @param plans the messages that they answer, by names in the channel
  * @param channel the messages of the thread

@@ -83,10 +83,7 @@ export const MAX_STEERED = 20;
 
 const RUN = /^[0-9A-HJKMNP-TV-Z]{26}$/;
 
-/**
- * Parses the messages added to a run from a header, which anybody may have pushed; undefined if it cannot be
- * read.
- */
+/** Parses the messages added to a run from a header, which anybody may have pushed; undefined if it cannot be read. */
 function steeredIn(value: unknown): Steered[] | undefined {
   if (!Array.isArray(value) || value.length === 0 || value.length > MAX_STEERED) return undefined;
   const found = value.flatMap((one: unknown): Steered[] => {
@@ -276,9 +273,9 @@ interface ChosenText {
 }
 
 /**
- * Returns the text of a reply to a message: that of the chosen option, with the reply's own text below it. A
- * text that consists of an option's number chooses it too, unless it is the text of an option; another number
- * chooses nothing, and is not a text either.
+ * Returns the text of a reply to a message: that of the chosen option, with the reply's own text below it. A text that
+ * consists of an option's number chooses it too, unless it is the text of an option; another number chooses nothing,
+ * and is not a text either.
  *
  * @param given `option`: the number, as typed
  */

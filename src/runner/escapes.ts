@@ -29,8 +29,8 @@ const C1: ReadonlyMap<number, State> = new Map([
 ]);
 
 /**
- * Follows what a program writes to a terminal, byte by byte, to know where something else may be
- * written without breaking a control sequence or a character. It changes nothing.
+ * A parser of a program's output to a terminal, byte by byte, which finds where other text may be
+ * written without breaking a control sequence or a character. It changes no output.
  *
  * Where terminals differ (only some of them accept C1 controls in UTF-8) it assumes that a sequence
  * begins, which at worst delays the next safe place.
@@ -57,8 +57,7 @@ export class Escapes {
   /**
    * Processes the next bytes.
    *
-   * @returns the last position in them, from 0 to their length, where text may be inserted; undefined if
-   * there is none
+   * @returns the last position in them, from 0 to their length, where text may be inserted; undefined if there is none
    */
   feed(bytes: Uint8Array): number | undefined {
     let resting = this.atRest;

@@ -29,8 +29,7 @@ function closesOnExec(fd: number): boolean {
 }
 
 /**
- * Starts a program that inherits only its stdin, stdout and stderr: every other descriptor is replaced by
- * `/dev/null`.
+ * Starts a program that inherits only its stdin, stdout and stderr: every other descriptor is replaced by `/dev/null`.
  *
  * @param start receives the entries of `stdio` after the first three
  */

@@ -11,8 +11,8 @@ interface Listed {
 }
 
 /**
- * Returns the memory of processes with all their descendants: the resident bytes of each, shared pages
- * counted for each.
+ * Returns the memory of processes with all their descendants: the resident bytes of each, shared pages counted for
+ * each.
  *
  * @param leaders the leaders of process groups
  */

@@ -22,8 +22,8 @@ const OSC_777 = /^(foot|ghostty|xterm-ghostty|wezterm|rxvt-unicode)/i;
 const OSC_9 = /^(iterm\.app|xterm-kitty|kitty)/i;
 
 /**
- * Determines from the environment how to notify. In doubt the kind is `none`, because a terminal might print
- * a sequence that it does not know.
+ * Determines from the environment how to notify. In doubt the kind is `none`, because a terminal might print a sequence
+ * that it does not know.
  *
  * @param platform as in `process.platform`
  * @param has whether a program is on the PATH

@@ -3,16 +3,15 @@ import { constants } from 'node:os';
 import { withoutInherited } from './inherited.ts';
 
 /**
- * Signals of Ctrl-C and Ctrl-\, which reach the program directly, because it is in the same foreground
- * process group.
+ * Signals of Ctrl-C and Ctrl-\, which reach the program directly, because it is in the same foreground process group.
  */
 const REACHED = ['SIGINT', 'SIGQUIT'] as const;
 /** Signals that reach only this process. */
 const PASSED_ON = ['SIGTERM', 'SIGHUP'] as const;
 
 /**
- * Runs an interactive program on the standard streams of this process until it ends. The only duty of this
- * process is not to end before it.
+ * Runs an interactive program on the standard streams of this process until it ends. The only duty of this process is
+ * not to end before it.
  *
  * @param options `inherits`: whether the program inherits further open files of this process
  * @param grace milliseconds between a signal that ends the program and SIGKILL

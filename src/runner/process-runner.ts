@@ -17,7 +17,7 @@ const DRAIN_MS = 250;
 /** Milliseconds between TERM and KILL for a CLI that is cancelled before its first prompt. */
 const USUAL_GRACE_MS = 5000;
 
-/** Runs each prompt in a separate process: `/bin/sh -c` in a new process group, the prompt on stdin. */
+/** A runner of each prompt in a separate process: `/bin/sh -c` in a new process group, the prompt on stdin. */
 export const processRunner: Runner = { start: (start) => new CliProcess(start) };
 
 class CliProcess implements RunningCli {
@@ -99,7 +99,7 @@ class CliProcess implements RunningCli {
   }
 
   fail(): void {
-    // Nothing watches a process for one prompt, so there is no reason to report.
+    // Nothing watches a process for one prompt, so no reason is reported.
     this.end();
   }
 
@@ -150,15 +150,12 @@ const STEP_MS = 5000;
  * unknown how much of that time the CLI had.
  */
 const LATE_MS = 1000;
-/**
- * Shortest step, in milliseconds, if the CLI may be waiting: its time could be almost over for as long as it
- * waits.
- */
+/** Shortest step, in milliseconds, if the CLI may be waiting: its time could be almost over for as long as it waits. */
 const SHORTEST_MS = 50;
 
 /**
- * Calls back once this process has been running for a time. Time during which a laptop slept, or this process
- * was stopped, does not count: a CLI that ended in the meantime is noticed before its time is declared over.
+ * Calls back once this process has been running for a time. Time during which a laptop slept, or this process was
+ * stopped, does not count: a CLI that ended in the meantime is noticed before its time is declared over.
  *
  * @param limit milliseconds
  * @param idle milliseconds until now that do not count either, because the CLI waited for a person

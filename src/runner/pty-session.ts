@@ -63,7 +63,7 @@ export async function runOnPty(
   }
 }
 
-/** Passes data between the terminal and a program. */
+/** A connection between the terminal and a program. */
 class Between {
   readonly #screen = new Screen();
   readonly #pty: Pty;

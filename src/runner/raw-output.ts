@@ -20,10 +20,7 @@ const MAX_PLAIN = 1024 * 1024;
 const MAX_LINE = 16 * 1024 * 1024;
 const NEWLINE = 10;
 
-/**
- * The output of a CLI, which is on disk before it is processed: if a dispatcher dies, the next start finds
- * it.
- */
+/** The output of a CLI, which is on disk before it is processed: if a dispatcher dies, the next start finds it. */
 export class RawOutput {
   readonly #target: RawTarget;
   readonly #fd: number | undefined;

@@ -38,15 +38,12 @@ export interface Prompt {
   maxOutput: number;
   /** File that receives stdout instead of the result. */
   raw?: RawTarget;
-  /**
-   * Returns the milliseconds until now in which the CLI waited for a person: they do not count for `timeout`.
-   */
+  /** Returns the milliseconds until now in which the CLI waited for a person: they do not count for `timeout`. */
   idle?: () => number;
   /** Receives the output as it is printed; must not throw. */
   hear?: (stream: 'out' | 'err', bytes: Buffer) => void;
   /**
-   * Decides whether a tool that the CLI requests may be used, once; without it the answer is no. Never
-   * rejects.
+   * Decides whether a tool that the CLI requests may be used, once; without it the answer is no. Never rejects.
    *
    * @param call in the form of the Agent Client Protocol, unchecked
    * @param gone aborted when the CLI does not wait for the answer any more

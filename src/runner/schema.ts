@@ -36,9 +36,9 @@ const MAX_ALL_BYTES = 64 * 1024;
 export const checker = (): Promise<typeof packages> => import('./schema-packages.ts');
 
 /**
- * Checks the output of a run against the JSON Schemas of the questions it answers (talk.md, "Answers for
- * programs"). A schema is hostile until checked: it is interpreted, never compiled, within {@link LIMIT_MS},
- * and a reference out of it is not followed.
+ * Checks the output of a run against the JSON Schemas of the questions it answers (talk.md, "Answers for programs"). A
+ * schema is hostile until checked: it is interpreted, never compiled, within {@link LIMIT_MS}, and a reference out of
+ * it is not followed.
  *
  * @param schemas as `schemaIn` returns them
  * @returns for `fits` the JSON itself, without words and a code fence around it

@@ -15,7 +15,7 @@ const ENTER = ['\r', '\u001b[13u'];
 /** Input from terminals that get the focus, if that was requested. */
 const FOCUS = '\u001b[I';
 const BELL = '\u0007';
-/** Ends a sequence that the program did not end. */
+/** The character that ends a sequence which the program did not end. */
 const CANCEL = '\u0018';
 
 /**
@@ -54,8 +54,7 @@ export class Screen {
   }
 
   /**
-   * Processes input, without changing it: Enter, or a window that gets the focus, means that the announcement
-   * was seen.
+   * Processes input, without changing it: Enter, or a window that gets the focus, means that the announcement was seen.
    *
    * @returns the bytes to write
    */
@@ -138,9 +137,7 @@ const RESTORED = new Set([
 /** Modes that are initially on in a terminal. */
 const ON_AT_FIRST = new Set([7, 25]);
 
-/**
- * A record of a program's changes of its terminal, in case the program stops or ends without restoring it.
- */
+/** A record of a program's changes of its terminal, in case the program stops or ends without restoring it. */
 class Modes {
   readonly #changed = new Set<number>();
   /** Flags pushed by the kitty keyboard protocol. */

@@ -31,9 +31,7 @@ interface Size {
 const DEFAULT_SIZE: Size = { cols: 80, rows: 24 };
 const LIMIT_MS = 5000;
 
-/**
- * Opens the terminal of stdin and stdout; undefined when there is none, or its settings cannot be changed.
- */
+/** Opens the terminal of stdin and stdout; undefined when there is none, or its settings cannot be changed. */
 export function openTerminal(): Terminal | undefined {
   if (!process.stdin.isTTY || !process.stdout.isTTY) return undefined;
   const settings = stty('-g')?.trim();

@@ -29,7 +29,7 @@ const MOST_REMEMBERED = 5000;
 const MOST_FOUND = 50;
 
 /**
- * Looks for secrets in content that is about to leave this machine (work.md, "Nothing secret leaves"): in
+ * A screen for secrets in content that is about to leave this machine (work.md, "Nothing secret leaves"): in
  * each file of an entry, its paths and subjects, and in each whole attached file of any type, as text. The
  * content of compressed files is not examined.
  *
@@ -138,9 +138,7 @@ function decoded(bytes: Uint8Array): string {
   return new TextDecoder(isWide(bytes) ? wide : 'utf-8').decode(bytes);
 }
 
-/**
- * Returns the name that a message gives an attached file, in quotes, unless it looks like a secret itself.
- */
+/** Returns the name that a message gives an attached file, in quotes, unless it looks like a secret itself. */
 function nameIn(files: Commit['files'], { sha256 }: Blob): string | undefined {
   for (const { path, content } of files) {
     if (placeOf(path).kind !== 'message') continue;
@@ -203,9 +201,8 @@ class KnownSecrets {
 type Rules = typeof packages.rules;
 
 /**
- * Rules that are left out. `filter-comments` lets a text switch the others off, and the author of the text
- * must not decide that. `gcp` opens the file of the path in the text; the private key in such a file is found
- * by `privatekey`.
+ * Rules that are left out. `filter-comments` lets a text switch the others off, and the author of the text must not
+ * decide that. `gcp` opens the file of the path in the text; the private key in such a file is found by `privatekey`.
  */
 const LEFT_OUT = /-rule-(?:filter-comments|gcp)$/;
 
@@ -297,10 +294,7 @@ const BRACKETED =
   /^(?:<[A-Za-z _.-]{1,40}>|\$?\{{1,2}[A-Za-z _.-]{1,40}\}{1,2}|\[[A-Za-z _.-]{1,40}\]|[%$][A-Z][A-Z0-9_]{1,40}%?|%s)$/;
 /** The label in front of a secret. */
 const LABEL = /^[\w./-]{1,128}["']?\s{0,8}[=:]\s{0,8}["']?/;
-/**
- * A user's name, or a placeholder for one. Some services take the secret itself as the name, with any
- * password.
- */
+/** A user's name, or a placeholder for one. Some services take the secret itself as the name, with any password. */
 const USER = /^[<$%{[]{0,3}[A-Za-z][A-Za-z _.-]{0,19}[>%}\]]{0,2}$|^$/;
 const LOGIN = /\/\/([^\s/:@]{0,256}):([^\s@]{0,256})@/;
 

@@ -79,8 +79,8 @@ const STOP_S = 60;
 const GROWING = 254;
 
 /**
- * Renders a systemd unit for the dispatcher. docs/service.md explains each setting, and why some usual ones
- * are missing: agent CLIs build, test and sandbox what they run.
+ * Renders a systemd unit for the dispatcher. docs/service.md explains each setting, and why some usual ones are
+ * missing: agent CLIs build, test and sandbox what they run.
  *
  * @param version systemd's, such as 252
  * @param user the user that a system unit runs as; without one it is a unit of a user's manager
@@ -155,7 +155,7 @@ export function plainAdvice({ transport, command }: ServiceSpec): string {
   ].join('\n');
 }
 
-/** Reads the environment and then becomes the command, because launchd itself reads no such file. */
+/** A script that reads the environment and then becomes the command, because launchd itself reads no such file. */
 const WITH_ENVIRONMENT = 'set -a; . "$1"; set +a; shift; exec "$@"';
 /** The umask 0077; a property list has no octal numbers. */
 const UMASK = 63;

@@ -10,7 +10,7 @@ export interface Target {
   domain: string;
 }
 
-/** One call of the service manager. */
+/** A call of the service manager. */
 export interface ManagerCall {
   argv: readonly string[];
   /** Set if the call fails when there is nothing to do. */

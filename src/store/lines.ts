@@ -61,7 +61,6 @@ export class Lines<T extends object> {
     });
   }
 
-  /** Returns the number of lines. */
   count(): Promise<number> {
     const select = 'SELECT count(*) AS n FROM line WHERE kind = ?';
     return this.#store.read((database) => number(database.get(select, this.#kind) ?? {}, 'n'));

@@ -146,7 +146,7 @@ export class Rows<T extends { id: string }> {
   }
 }
 
-/** One value in the database of a state directory, sealed as {@link Rows} are. */
+/** A value in the database of a state directory, sealed as {@link Rows} are. */
 export class Cell<T extends object> {
   readonly #rows: Rows<{ id: string; is: T }>;
 

@@ -6,10 +6,9 @@ import { CrosstalkError } from '../errors.ts';
 import { plainFileAt, putNew } from '../plain-file.ts';
 
 /*
- * A record of the state counts because this machine wrote it, not because a file of its name is there
- * (trust.md §7): it carries a code that only the key of the state directory makes, over its kind, its name
- * and its content. A program that can be made to write a file there, but not to read the key, can neither
- * forge a record nor rename one.
+ * A record of the state counts because this machine wrote it, not because a file of its name is there (trust.md §7): it
+ * carries a code that only the key of the state directory makes, over its kind, its name and its content. A program
+ * that can be made to write a file there, but not to read the key, can neither forge a record nor rename one.
  */
 
 /** Name of the key's file in a state directory; its mode is 0600. */
@@ -87,7 +86,7 @@ const BEGIN = ',"seal":"';
 const END = '"}\n';
 const LENGTH = BEGIN.length + 43 + END.length;
 
-/** Seals the records of one kind. */
+/** A seal for the records of one kind. */
 export class Seal {
   readonly #root: string;
   readonly #kind: string;
@@ -98,9 +97,7 @@ export class Seal {
     this.#kind = kind;
   }
 
-  /**
-   * Returns the seal for records named after a path in a state directory: a file, or the items of a folder.
-   */
+  /** Returns the seal for records named after a path in a state directory: a file, or the items of a folder. */
   static of(path: string): Seal {
     return new Seal(dirname(path), basename(path));
   }
@@ -127,9 +124,9 @@ export class Seal {
 }
 
 /**
- * Returns the hash behind the digests of held changes. A digest is short enough to be typed, so somebody who
- * could compute digests would find two texts with the same digest, have the harmless text examined and the
- * other one approved.
+ * Returns the hash behind the digests of held changes. A digest is short enough to be typed, so somebody who could
+ * compute digests would find two texts with the same digest, have the harmless text examined and the other one
+ * approved.
  *
  * @param approvals the path of the approvals
  */

@@ -25,7 +25,7 @@ export const CANNOT_OPEN = 14;
 /** A row as SQLite returns it. */
 export type Row = Record<string, string | number | null>;
 
-/** One open connection with prepared statements. All calls are synchronous. */
+/** An open connection with prepared statements. All calls are synchronous. */
 export class Database {
   readonly #connection: DatabaseSyncInstance;
   readonly #statements = new Map<string, StatementSyncInstance>();
@@ -72,8 +72,7 @@ export class Database {
   }
 
   /**
-   * Rolls back. After some errors, such as that of a full disk, SQLite has done so already, and refuses to do
-   * it twice.
+   * Rolls back. After some errors, such as that of a full disk, SQLite has done so already, and refuses to do it twice.
    */
   #rollBack(): void {
     try {
@@ -141,12 +140,11 @@ export function isBusy(error: unknown): boolean {
 }
 
 /**
- * Creates the file if it is missing, readable only by its owner: SQLite gives its other files the same
- * permissions. An existing file loses further permissions; it is not opened, because closing any descriptor
- * of a file drops the locks that this process has on it.
+ * Creates the file if it is missing, readable only by its owner: SQLite gives its other files the same permissions. An
+ * existing file loses further permissions; it is not opened, because closing any descriptor of a file drops the locks
+ * that this process has on it.
  *
- * @throws CrosstalkError `refused` if something else is in the place of one of them, which may lead to
- * somebody's file
+ * @throws CrosstalkError `refused` if something else is in the place of one of them, which may lead to somebody's file
  */
 function keepPrivate(path: string): void {
   // The log first: another process that makes both at this moment makes it last.
@@ -219,12 +217,10 @@ export function resultOf(error: unknown): number {
   return code === 'ERR_SQLITE_ERROR' ? (SAID[String(message)] ?? 0) : 0;
 }
 
-/** Returns the value of a text column. */
 export function text(row: Row, column: string): string {
   return String(row[column] ?? '');
 }
 
-/** Returns the value of a number column. */
 export function number(row: Row, column: string): number {
   return Number(row[column] ?? 0);
 }

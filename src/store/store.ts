@@ -135,7 +135,7 @@ export class Store {
   }
 }
 
-/** An empty database, for readers where there is none. */
+/** An empty database, for readers if there is no file. */
 let nothing: Promise<Database> | undefined;
 
 async function prepared(path: string): Promise<Database> {

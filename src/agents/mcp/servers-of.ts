@@ -8,10 +8,7 @@ export interface FilledServer {
   filled: McpServer;
 }
 
-/**
- * The method by which a command line's run receives the servers of a profile, or the reason why there is
- * none.
- */
+/** The method by which a command line's run receives the servers of a profile, or the reason why there is none. */
 export type Servers =
   | {
       ok: true;
@@ -22,8 +19,8 @@ export type Servers =
   | { ok: false; why: string };
 
 /**
- * Recognizes a command line that can receive MCP servers. Flags are added only to a plain call (trust.md §2),
- * and a variable is set only if the line does not set it.
+ * Recognizes a command line that can receive MCP servers. Flags are added only to a plain call (trust.md §2), and a
+ * variable is set only if the line does not set it.
  *
  * @param command as the operator approved it
  */
@@ -233,8 +230,7 @@ const TAKING: Readonly<Record<string, TakingCli>> = {
       const content = settingsOf({
         mcpServers: byName(servers, (given) => geminiServer(given, variables)),
       });
-      // It decides whether it trusts a folder before it reads its flags, but only for the settings in that
-      // folder.
+      // It decides whether it trusts a folder before it reads its flags, but only for the settings in that folder.
       const env = { ...variables.env, GEMINI_CLI_TRUST_WORKSPACE: 'true' };
       return { flags: '', env, files: [], settings: { name: GEMINI, content }, left: [] };
     },
@@ -264,10 +260,7 @@ function claudeServer(given: Given): unknown {
   return { type: 'stdio', command, args };
 }
 
-/**
- * Renders a server for gemini, which replaces names of variables in its settings, so secrets need not be in a
- * file.
- */
+/** Renders a server for gemini, which replaces names of variables in its settings, so secrets need not be in a file. */
 function geminiServer(given: Given, variables: Variables): unknown {
   const trust = true;
   const told = (value: string, isSecret: boolean): string =>

@@ -109,10 +109,7 @@ function contextOf({ used, size }: Json): ReadOutput['context'] {
   return known.size > 0 ? known : undefined;
 }
 
-/**
- * Returns the usage of a turn from the answer to its prompt; gemini includes tokens of the cache in its
- * input.
- */
+/** Returns the usage of a turn from the answer to its prompt; gemini includes tokens of the cache in its input. */
 export function usageOf(result: Json): Usage | undefined {
   const usage = objectIn(result['usage']);
   const quota = objectIn(objectIn(result['_meta'])['quota']);

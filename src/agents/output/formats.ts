@@ -47,7 +47,6 @@ function pi(): OutputReader {
   );
 }
 
-/** Returns the usage of a message. */
 export function piUsage({ input, output, cacheRead, cacheWrite, cost }: Json): Usage {
   return {
     input: tokens(input) + tokens(cacheWrite),
@@ -191,9 +190,7 @@ function messageOf({ message, code }: Json): string | undefined {
   }
 }
 
-/**
- * Reads the output of codex, which states no money and no model, and its usage only when a turn has ended.
- */
+/** Reads the output of codex, which states no money and no model, and its usage only when a turn has ended. */
 function codex(): OutputReader {
   let [said, error] = [undefined as string | undefined, undefined as string | undefined];
   const turns: Usage[] = [];
@@ -230,7 +227,6 @@ function codex(): OutputReader {
   );
 }
 
-/** Returns the usage of a turn. */
 export function codexUsage(usage: Json): Usage {
   const cached = tokens(usage['cached_input_tokens']);
   const input = Math.max(0, tokens(usage['input_tokens']) - cached);

@@ -4,7 +4,6 @@ import { OUTPUT_FORMATS, type OutputFormat } from './formats.ts';
 
 /** A plain call of a known agent CLI whose usage can be read (trust.md §2). */
 export interface PlainCall {
-  /** Name of the CLI. */
   agent: string;
   format: OutputFormat;
   /** The command that is run: the approved one, and the format's flags. */
@@ -12,8 +11,8 @@ export interface PlainCall {
 }
 
 /**
- * Recognizes a command line that starts a known agent CLI, once and without a terminal, and does not choose
- * the form of its output. Nothing is known of any other line, and nothing is added to it.
+ * Recognizes a command line that starts a known agent CLI, once and without a terminal, and does not choose the form of
+ * its output. Nothing is known of any other line, and nothing is added to it.
  *
  * @param command as the operator approved it
  */

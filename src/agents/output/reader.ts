@@ -9,9 +9,7 @@ export interface ReadOutput {
   /** Error reported by the CLI. */
   error?: string;
   usage?: Usage;
-  /**
-   * Whether nothing follows that costs: the usage is that of the whole run, or no request reached the model.
-   */
+  /** Whether nothing follows that costs: the usage is that of the whole run, or no request reached the model. */
   isFinal?: boolean;
   /** Id of its session, if it states one before its first request to the model. */
   session?: string;
@@ -19,7 +17,7 @@ export interface ReadOutput {
   context?: { used: number; size: number };
 }
 
-/** Reads the output of one run, line by line. */
+/** A reader of the output of one run, line by line. */
 export interface OutputReader {
   line: (text: string) => void;
   /** @param stderr the end of its stderr */

@@ -7,7 +7,6 @@ interface FileTool {
   paths: readonly string[];
   /** Set if it works on the whole folder by default. */
   hasDefault?: true;
-  /** Its other arguments. */
   others: readonly string[];
 }
 
@@ -43,13 +42,11 @@ const BESIDE_COMMAND = ['description', 'timeout', 'run_in_background', 'dangerou
 const FOREIGN = 'it is by another CLI than the one whose tools are known here';
 
 /**
- * Estimates the risk of allowing a tool call (work.md, "A person in the loop"). It is based on the input
- * alone: no file is examined, so the target of a symlink is not known. It helps a person to read, and decides
- * nothing.
+ * Estimates the risk of allowing a tool call (work.md, "A person in the loop"). It is based on the input alone: no file
+ * is examined, so the target of a symlink is not known. It helps a person to read, and decides nothing.
  *
- * A tool or a command that is not known, or not understood, is `unknown`: it is never called read-only. The
- * names of tools are those of one CLI: a tool of this name in another CLI may be anything, such as a tool of
- * some server.
+ * A tool or a command that is not known, or not understood, is `unknown`: it is never called read-only. The names of
+ * tools are those of one CLI: a tool of this name in another CLI may be anything, such as a tool of some server.
  *
  * @param agent the CLI that asks
  * @param input the arguments of the tool, as the model gave them
@@ -112,8 +109,7 @@ const RIGHTS = 'it asks for the rights of another user';
 const SETTINGS = 'it changes settings by which git runs commands, or rewrites history';
 
 /**
- * Patterns that are dangerous anywhere in a text, quoted or computed. They help to see, and miss more than
- * they find.
+ * Patterns that are dangerous anywhere in a text, quoted or computed. They help to see, and miss more than they find.
  */
 const ANYWHERE: readonly (readonly [RegExp, string])[] = [
   [/\b(?:sudo|doas|pkexec)\b/, RIGHTS],
@@ -210,10 +206,7 @@ function shellRisk(text: string, place: Place): Risk {
 
 const READS: Risk = { mark: 'reads', because: [] };
 
-/**
- * Commands that only read, by name, each with the options it may have, matched whole. Operands are plain
- * words.
- */
+/** Commands that only read, by name, each with the options it may have, matched whole. Operands are plain words. */
 const COMMANDS: Readonly<Record<string, RegExp>> = {
   basename: /^-[as]$/,
   cat: /^-[AbeEnstTuv]{1,9}$/,
@@ -244,10 +237,9 @@ const WORD =
 const MOST = 4000;
 
 /**
- * Returns the operands of a line that only reads: every command is one of a few, with options that are known
- * to only read; undefined for all other lines. The form of the whole line decides: whatever has another
- * meaning to some shell, such as an expansion, a pattern, an assignment or a redirection, does not have that
- * form.
+ * Returns the operands of a line that only reads: every command is one of a few, with options that are known to only
+ * read; undefined for all other lines. The form of the whole line decides: whatever has another meaning to some shell,
+ * such as an expansion, a pattern, an assignment or a redirection, does not have that form.
  */
 export function readingLine(line: string): string[] | undefined {
   if (line.length > MOST) return undefined;

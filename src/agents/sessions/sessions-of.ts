@@ -62,7 +62,6 @@ export const RESUMING_AGENTS: readonly string[] = Object.keys(SESSIONS);
 
 /** A command line whose runs can resume a session. */
 export interface SessionCall {
-  /** Name of the CLI. */
   agent: string;
   /** Whether we set the id of a new session, rather than the CLI reporting it. */
   isGiven: boolean;
@@ -80,8 +79,8 @@ export interface SessionCall {
 export type Sessions = { ok: true; call: SessionCall } | { ok: false; why: string };
 
 /**
- * Recognizes a command line whose runs can resume a session: a plain call of a known CLI that does not choose
- * the session (trust.md §2). Nothing is added to any other.
+ * Recognizes a command line whose runs can resume a session: a plain call of a known CLI that does not choose the
+ * session (trust.md §2). Nothing is added to any other.
  *
  * @param command as the operator approved it
  */
@@ -123,7 +122,6 @@ export function sessionsOf(command: string): Sessions {
 interface Left {
   stdout: string;
   stderrTail: string;
-  /** Its usage, if it states that. */
   usage?: { input: number; cached: number; output: number };
 }
 
@@ -132,9 +130,8 @@ const SEQUENCES = /\p{Cc}\[[\d;]*m/gu;
 const MOST_LINES = 16;
 
 /**
- * Whether a CLI has refused to resume a session before any request to the model: it reports that, said
- * nothing else, and used nothing. Then nothing was spent, and the run can be repeated with a new session
- * (warm.md).
+ * Whether a CLI has refused to resume a session before any request to the model: it reports that, said nothing else,
+ * and used nothing. Then nothing was spent, and the run can be repeated with a new session (warm.md).
  */
 export function isSessionRefused(agent: string, { stdout, stderrTail, usage }: Left): boolean {
   const known = Object.hasOwn(SESSIONS, agent) ? SESSIONS[agent] : undefined;

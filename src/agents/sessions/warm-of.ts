@@ -20,7 +20,6 @@ export interface AcpWay {
 /** An adapter: a program that speaks the protocol for a CLI which does not. */
 export interface Adapter {
   name: string;
-  /** Its npm package. */
   package: string;
   /** The major version of Node.js that it needs, if that is newer than ours. */
   node?: number;
@@ -39,9 +38,9 @@ const WARM_AGENTS: readonly string[] = ['claude', 'codex', 'gemini', 'opencode']
 export type Warm = { ok: true; way: AcpWay } | { ok: false; why: string };
 
 /**
- * Recognizes a command line whose process can be kept between prompts: a plain call of a known CLI, of which
- * each word is known to have the same meaning there. The protocol's program may never do more than the
- * command (trust.md §2): a word that cannot be carried over makes each run a separate process.
+ * Recognizes a command line whose process can be kept between prompts: a plain call of a known CLI, of which each word
+ * is known to have the same meaning there. The protocol's program may never do more than the command (trust.md §2): a
+ * word that cannot be carried over makes each run a separate process.
  *
  * @param command as the operator approved it
  */
@@ -217,10 +216,7 @@ function splitTools(text: string): string[] {
   return tools.filter((one) => one !== '');
 }
 
-/**
- * Modes of the adapter in which codex has the sandbox of this name, and asks a person, whose answer is then
- * no.
- */
+/** Modes of the adapter in which codex has the sandbox of this name, and asks a person, whose answer is then no. */
 const MODES: Readonly<Record<string, string>> = {
   'read-only': 'read-only',
   'workspace-write': 'workspace-write',

@@ -29,10 +29,7 @@ function pi(): Narrator {
   }, OUTPUT_FORMATS['pi']?.noise);
 }
 
-/**
- * Narrates a run of opencode, which prints each part of its answer once it is complete, and the usage of each
- * step.
- */
+/** Narrates a run of opencode, which prints each part of its answer once it is complete, and the usage of each step. */
 function opencode(): Narrator {
   const used = new SoFar();
   return jsonNarrator((event) => {
@@ -55,9 +52,7 @@ function opencode(): Narrator {
 /** Most characters of gemini's output that are kept; nothing is narrated from a longer one. */
 const MAX_KEPT = 256 * 1024;
 
-/**
- * Narrates a run of gemini. Its JSON is one object at the end, over many lines, so nothing is known before.
- */
+/** Narrates a run of gemini. Its JSON is one object at the end, over many lines, so nothing is known before. */
 function gemini(): Narrator {
   let reader = reading();
   let kept = 0;
@@ -150,10 +145,7 @@ function resultOf(event: Json): Told[] {
   return [...failed, { kind: 'used', usage }];
 }
 
-/**
- * Narrates a turn of the Agent Client Protocol. Text comes in pieces, which are joined until something else
- * comes.
- */
+/** Narrates a turn of the Agent Client Protocol. Text comes in pieces, which are joined until something else comes. */
 export function acp(): Narrator {
   let text = '';
   const said = (): Told[] => {

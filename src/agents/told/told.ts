@@ -76,10 +76,7 @@ function inputText(input: unknown): string {
   return Object.keys(fields).length === 0 ? '' : jsonOf(fields).slice(0, MAX_LOOKED);
 }
 
-/**
- * Renders a value as JSON. An agent may nest as deeply as a line allows, and that is too deep to be
- * serialized.
- */
+/** Renders a value as JSON. An agent may nest as deeply as a line allows, and that is too deep to be serialized. */
 function jsonOf(value: object): string {
   try {
     return JSON.stringify(value);

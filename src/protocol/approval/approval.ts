@@ -14,10 +14,9 @@ import type { HostFile, Tier } from '../files/host-file.ts';
 import { shownServers } from '../text/bell-servers.ts';
 
 /**
- * Kind of a thing that an operator approves on this machine, as a whole or not at all (trust.md §2): `tier`,
- * a command with everything that affects how it runs; `default`, the tier in which an actor runs when none is
- * requested; `setting`, a value of the clone's git configuration; `mcps`, the MCP servers of an actor
- * (mcp-servers.ts).
+ * Kind of a thing that an operator approves on this machine, as a whole or not at all (trust.md §2): `tier`, a command
+ * with everything that affects how it runs; `default`, the tier in which an actor runs when none is requested;
+ * `setting`, a value of the clone's git configuration; `mcps`, the MCP servers of an actor (mcp-servers.ts).
  */
 type ThingKind = 'tier' | 'default' | 'setting' | 'mcps';
 

@@ -9,8 +9,8 @@ export function approvedServers(approved: Approved, actor: string): readonly Mcp
 }
 
 /**
- * Returns the servers in the profile of an actor as a held change, unless they are the approved ones: a set
- * is approved as a whole, and the approved one stays in force until then (automation.md, "Tools by value").
+ * Returns the servers in the profile of an actor as a held change, unless they are the approved ones: a set is approved
+ * as a whole, and the approved one stays in force until then (automation.md, "Tools by value").
  *
  * @param proposed those of its profile
  * @param refused reason why one of them may never run here
@@ -56,10 +56,7 @@ export function withServers(
   return result;
 }
 
-/**
- * Returns the approvals of a host file that was approved as a whole, with the servers that were approved
- * before.
- */
+/** Returns the approvals of a host file that was approved as a whole, with the servers that were approved before. */
 export function keepingServers(before: Approved, whole: Approved): Approved {
   return Object.entries(before).reduce(
     (all, [actor, { mcps = [] }]) => (mcps.length === 0 ? all : withServers(all, actor, mcps)),

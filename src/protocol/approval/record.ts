@@ -54,9 +54,7 @@ export function tierOf(name: string, options: ApprovedOptions): Tier {
   return { ...TIER_DEFAULTS, ...(Object.fromEntries(recorded) as { cli: string }), name };
 }
 
-/**
- * Serializes a value as JSON with the keys of every object sorted, so that equal contents have the same text.
- */
+/** Serializes a value as JSON with the keys of every object sorted, so that equal contents have the same text. */
 export function canonical(value: unknown): string {
   return JSON.stringify(value ?? null, (_, part: unknown) =>
     typeof part === 'object' && part !== null && !Array.isArray(part)

@@ -3,10 +3,7 @@ import { Cron } from 'croner';
 /** Longest expression in characters; one that lists each second, minute and so on is shorter. */
 const MAX_CHARACTERS = 400;
 
-/**
- * Returns the problem of an expression of 5 fields, or of 6 with seconds before them; undefined for a valid
- * one.
- */
+/** Returns the problem of an expression of 5 fields, or of 6 with seconds before them; undefined for a valid one. */
 export function expressionProblem(expression: string): string | undefined {
   const fields = expression.split(/\s+/).filter((field) => field !== '');
   if (expression.length > MAX_CHARACTERS) return 'it is too long';
@@ -76,10 +73,9 @@ export class Moments {
   }
 
   /**
-   * Corrects a moment at a change of the clocks. Where the clock is put forward, croner moves the first
-   * skipped time by as much, past others that exist: it should be the first moment after the change, unless
-   * the moved one is due anyway. Where it is put back by less than an hour, croner finds the second
-   * occurrence of a time that comes twice.
+   * Corrects a moment at a change of the clocks. Where the clock is put forward, croner moves the first skipped time by
+   * as much, past others that exist: it should be the first moment after the change, unless the moved one is due
+   * anyway. Where it is put back by less than an hour, croner finds the second occurrence of a time that comes twice.
    */
   #meant(next: number, time: number): number {
     const now = this.#offset(next);

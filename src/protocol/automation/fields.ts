@@ -21,9 +21,7 @@ export function wrongIn(text: string, fields: HeaderFields, problems: string[]):
   };
 }
 
-/**
- * Returns the lines of a file on which fields of its header are, as the beginning of a sentence about them.
- */
+/** Returns the lines of a file on which fields of its header are, as the beginning of a sentence about them. */
 export function linesOf(text: string, fields: readonly string[]): string {
   const lines = text.split('\n').map((line) => line.replace(/^["']/, ''));
   const found = fields.flatMap((field) => {

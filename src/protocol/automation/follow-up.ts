@@ -8,9 +8,8 @@ import type { Subscription } from './subscription.ts';
 const MOST_TEXT = MAX_MESSAGE_BYTES - 64 * 1024;
 
 /**
- * Whether a message is an answer that may trigger subscriptions: the final answer to somebody else. An
- * interim message, the notice of a failure, a plan, a new question in an old thread and a text that answers
- * nobody are not.
+ * Whether a message is an answer that may trigger subscriptions: the final answer to somebody else. An interim message,
+ * the notice of a failure, a plan, a new question in an old thread and a text that answers nobody are not.
  */
 export function isFinalAnswer(message: Message, lookup: Lookup): boolean {
   if (markOf(message) !== null || message.proposal === true || message.asks === true) return false;
@@ -51,9 +50,7 @@ export function allowanceBehind(answer: Located, lookup: Lookup): number {
   return Math.min(MOST_BEHIND, ...behind.map(({ message }) => allowanceOf(message)));
 }
 
-/**
- * Returns the number of tasks that may descend from each of several simultaneous ones: they share the rest.
- */
+/** Returns the number of tasks that may descend from each of several simultaneous ones: they share the rest. */
 export function shareOf(count: number, allowance = MOST_BEHIND): number {
   return Math.max(0, Math.floor((allowance - count) / count));
 }

@@ -33,9 +33,7 @@ export class Occurrences {
     }
   }
 
-  /**
-   * Returns the first occurrence after a time, both in milliseconds since 1970; undefined if there is none.
-   */
+  /** Returns the first occurrence after a time, both in milliseconds since 1970; undefined if there is none. */
   after(time: number): number | undefined {
     let from = time;
     for (let spans = 0; spans < MOST_QUIET; spans++) {

@@ -20,9 +20,7 @@ export type Match =
   /** A regular expression, which may be invalid. */
   | { kind: 'pattern'; source: string; flags: string };
 
-/**
- * A task that is sent when an answer or an event arrives (automation.md): a file of `local/subscriptions/`.
- */
+/** A task that is sent when an answer or an event arrives (automation.md): a file of `local/subscriptions/`. */
 export interface Subscription {
   /** Stem of its file's name. */
   name: string;

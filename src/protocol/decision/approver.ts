@@ -4,8 +4,8 @@ import type { Message } from '../message.ts';
 /**
  * Determines who decides on the proposals of a tier.
  *
- * An actor can't decide. So if a thread was started by one, as by a run in another thread, or by an actor of
- * this machine, it is the operator of the machine that asks (decision 46).
+ * An actor can't decide. So if a thread was started by one, as by a run in another thread, or by an actor of this
+ * machine, it is the operator of the machine that asks (decision 46).
  *
  * @param approver as set in the tier
  * @param root the message that started the thread; undefined if unknown

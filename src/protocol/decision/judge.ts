@@ -54,8 +54,8 @@ export function decidesOn({ re, decision }: Message, relPath: string): boolean {
 }
 
 /**
- * Selects the decision on a proposal that counts: the first one that is the approver's own, was made by a
- * person on this machine or is signed by a pinned key, and is about exactly the proposed text.
+ * Selects the decision on a proposal that counts: the first one that is the approver's own, was made by a person on
+ * this machine or is signed by a pinned key, and is about exactly the proposed text.
  *
  * @param candidates in the order in which they were recorded; those that do not decide on it are skipped
  * @param known a decision that counted in an earlier call, which nothing replaces

@@ -16,8 +16,8 @@ export interface Marked {
 }
 
 /**
- * Converts a tool call into its recorded form: its input is JSON on one line, in which all invisible
- * characters are escaped. A person sees exactly this whole text, and exactly this is allowed.
+ * Converts a tool call into its recorded form: its input is JSON on one line, in which all invisible characters are
+ * escaped. A person sees exactly this whole text, and exactly this is allowed.
  *
  * @returns the reason why it cannot be asked about
  */
@@ -34,10 +34,7 @@ export function toolCall(tool: unknown, input: unknown): Parsed<PermissionOnReco
   return call === undefined ? unreadable(`${shown(tool)} is no name of a tool`) : parsed(call);
 }
 
-/**
- * Renders an input as JSON. An asker may nest as deeply as a line allows, and that is too deep to be
- * serialized.
- */
+/** Renders an input as JSON. An asker may nest as deeply as a line allows, and that is too deep to be serialized. */
 function textOf(input: object): string | undefined {
   try {
     return escapeInvisible(JSON.stringify(input));
@@ -47,8 +44,8 @@ function textOf(input: object): string | undefined {
 }
 
 /**
- * Composes the message that asks a person whether a run may use a tool (work.md): an interim message for the
- * one who waits for the run's answer, and a proposal for the person.
+ * Composes the message that asks a person whether a run may use a tool (work.md): an interim message for the one who
+ * waits for the run's answer, and a proposal for the person.
  *
  * @param re the messages that the run works on
  */
@@ -93,8 +90,8 @@ function questionText(actor: string, call: PermissionOnRecord, { mark, because }
 const MOST_LINES = 1000;
 
 /**
- * Renders an input for people: each argument on a line, a text of several lines with a mark before each.
- * Nothing is left out, and nothing in it can end the mark or hide a part.
+ * Renders an input for people: each argument on a line, a text of several lines with a mark before each. Nothing is
+ * left out, and nothing in it can end the mark or hide a part.
  *
  * @param input JSON text
  */

@@ -59,7 +59,6 @@ export function parseChannel(text: string, id: string): Parsed<Channel> {
   });
 }
 
-/** Formats a `CHANNEL.md`. */
 export function formatChannel(channel: Channel): string {
   const fields: Record<string, unknown> = { name: channel.name };
   if (channel.createdBy !== undefined) fields['created_by'] = channel.createdBy;

@@ -5,9 +5,7 @@ import { parsed, shown, unreadable, type Parsed } from '../text/result.ts';
 import { parseProfile, type Profile } from './actor.ts';
 import { parseSkill, SKILL_FILE } from './skill.ts';
 
-/**
- * An actor exported for others: its profile, the skills that the profile names, its tools without secrets.
- */
+/** An actor exported for others: its profile, the skills that the profile names, its tools without secrets. */
 export interface ExportedActor {
   /** Version of this format. */
   crosstalk_actor: 1;

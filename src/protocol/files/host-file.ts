@@ -201,10 +201,7 @@ function unknownKeys(fields: Record<string, unknown>): string[] {
   return [...found.slice(0, MAX_UNKNOWN), `and ${String(more)} more unknown keys`];
 }
 
-/**
- * Selects the tier in which a batch runs: the newest message that names a declared tier decides (protocol.md
- * §6).
- */
+/** Selects the tier in which a batch runs: the newest message that names a declared tier decides (protocol.md §6). */
 export function chooseTier(
   tiers: readonly Tier[],
   requested: readonly (string | undefined)[],

@@ -6,8 +6,8 @@ const HALF_LIFE = 30 * 24 * 60 * 60 * 1000;
 const AGELESS: readonly (string | undefined)[] = ['decision', 'reference'];
 
 /**
- * Weights the score of a note in a search by its age (automation.md, "Memory"): half of it after 30 days,
- * except for decisions and references. A note that claims to be from the future counts as a new one.
+ * Weights the score of a note in a search by its age (automation.md, "Memory"): half of it after 30 days, except for
+ * decisions and references. A note that claims to be from the future counts as a new one.
  *
  * @param score by its words, not negative
  */

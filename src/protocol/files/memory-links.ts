@@ -158,8 +158,8 @@ interface Step {
 }
 
 /**
- * Finds the parts of a graph within which every node can be reached from every other (Tarjan, 1972), in time
- * that is linear in its size. Anybody who can push makes links, so this does not recurse.
+ * Finds the parts of a graph within which every node can be reached from every other (Tarjan, 1972), in time that is
+ * linear in its size. Anybody who can push makes links, so this does not recurse.
  *
  * @param links the nodes to which each node leads
  * @returns for each node its part, which contains it alone unless it is in a cycle

@@ -24,8 +24,8 @@ export const skillFolders = (name: string): [local: string, upstream: string] =>
 ];
 
 /**
- * Parses a SKILL.md, or returns every problem found in it. Fields that other programs read in such a file are
- * ignored: a skill is only text for an actor.
+ * Parses a SKILL.md, or returns every problem found in it. Fields that other programs read in such a file are ignored:
+ * a skill is only text for an actor.
  *
  * @param folder the name of its folder, which `name` has to equal
  */

@@ -80,8 +80,8 @@ export function tiersFrom<T extends Named>(tiers: readonly T[], first: T): T[] {
 }
 
 /**
- * Returns the number of failures of a delivery allowed in a tier: until the next tier takes it, or in the
- * last one until it is quarantined.
+ * Returns the number of failures of a delivery allowed in a tier: until the next tier takes it, or in the last one
+ * until it is quarantined.
  *
  * @param order as {@link tiersFrom} returns it
  */

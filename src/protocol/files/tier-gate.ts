@@ -122,9 +122,7 @@ export function tierPermit(
   };
 }
 
-/**
- * Returns a problem for each tier that asks an actor of the same file for permission, which can't give it.
- */
+/** Returns a problem for each tier that asks an actor of the same file for permission, which can't give it. */
 export function actorsAsked(
   actors: ReadonlyMap<string, readonly ({ name: string } & TierPermit)[]>,
 ): string[] {

@@ -7,15 +7,11 @@ import { isName } from '../names.ts';
 import { shown } from '../text/result.ts';
 import { isRefName } from '../text/branch.ts';
 
-/**
- * The copy of a repository that each thread of a tier receives (work.md); without `worktree` there is none.
- */
+/** The copy of a repository that each thread of a tier receives (work.md); without `worktree` there is none. */
 export interface TierWorktree {
   /** The repository, absolute or below `~`. */
   worktree?: string;
-  /**
-   * The branch, tag or remote branch from which a copy starts; by default the one that is checked out there.
-   */
+  /** The branch, tag or remote branch from which a copy starts; by default the one that is checked out there. */
   worktreeFrom?: string;
   /** The remote of that repository to which the branch of a thread is pushed. */
   worktreePush?: string;

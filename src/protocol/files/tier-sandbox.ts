@@ -8,9 +8,7 @@ export function isWorkdir(text: unknown): text is string {
   return typeof text === 'string' && /^(?:\/|~(?:\/|$))/.test(text) && !/\p{Cc}/u.test(text);
 }
 
-/**
- * Access of an agent CLI to the machine and the network (work.md, "Sandbox"); without it there is no sandbox.
- */
+/** Access of an agent CLI to the machine and the network (work.md, "Sandbox"); without it there is no sandbox. */
 export interface Sandbox {
   /** Folders that it may write to besides its own, absolute or below `~`. */
   write: readonly string[];

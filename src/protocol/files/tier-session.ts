@@ -9,9 +9,7 @@ export interface TierSession {
   session?: 'resume' | 'warm';
   /** Number of runs after which a new session starts; {@link SESSION_MAX_TURNS} if absent. */
   sessionMaxTurns?: number;
-  /**
-   * Number of earlier messages between the actor and the asker that a new thread contains; absent for none.
-   */
+  /** Number of earlier messages between the actor and the asker that a new thread contains; absent for none. */
   history?: number;
 }
 
@@ -23,9 +21,7 @@ export function takesMore({ session, gate }: TierSession & { gate?: unknown }): 
   return session === 'warm' && gate === undefined;
 }
 
-/**
- * Kind of a run's session: a new one, one resumed in a process of its own, or one in a process that was kept.
- */
+/** Kind of a run's session: a new one, one resumed in a process of its own, or one in a process that was kept. */
 export type SessionKind = 'fresh' | 'resumed' | 'warm';
 
 /** Names of the options of sessions in a host file. */

@@ -24,8 +24,8 @@ somebody who has read none of it, in at most 600 words. Print the summary and no
 messages ask for.`;
 
 /**
- * Composes the task to summarize a thread. Only the lines before each text are not quoted, so that no text
- * can start another message.
+ * Composes the task to summarize a thread. Only the lines before each text are not quoted, so that no text can start
+ * another message.
  *
  * @param thread oldest first; when there is no room for all, the oldest are taken
  * @returns the text of the task, and the messages in it

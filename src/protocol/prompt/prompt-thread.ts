@@ -17,8 +17,8 @@ export interface ArchiveInPrompt {
 }
 
 /**
- * Renders a thread: sender and addressees after one `>`, the text after two, so that no text can start an
- * entry. Cut to {@link THREAD_LIMITS}: the oldest message and the newest ones are kept.
+ * Renders a thread: sender and addressees after one `>`, the text after two, so that no text can start an entry. Cut to
+ * {@link THREAD_LIMITS}: the oldest message and the newest ones are kept.
  *
  * @param share part of the usual length that is shown, from 0 to 1
  * @param archives candidates, of which the one that covers most of the omitted messages replaces them

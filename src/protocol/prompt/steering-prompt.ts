@@ -7,7 +7,6 @@ import { formatBatch, section, stdoutGoesTo, wordSaid } from './prompt.ts';
 export interface SteeringPrompt {
   /** A random word for this text from a CSPRNG, with at least 16 hex digits; see `PromptParts`. */
   word: string;
-  /** The new message. */
   added: Located;
   /** All messages of the run, including the new one. */
   batch: readonly Located[];
@@ -15,8 +14,8 @@ export interface SteeringPrompt {
 }
 
 /**
- * Composes the text that an agent receives in the middle of its work (warm.md, "Steering"), in the form of a
- * prompt: foreign text is in the place of a message, and is quoted if it looks like Crosstalk's.
+ * Composes the text that an agent receives in the middle of its work (warm.md, "Steering"), in the form of a prompt:
+ * foreign text is in the place of a message, and is quoted if it looks like Crosstalk's.
  *
  * @returns `into`: for an agent that accepts it during its work; `again`: for one whose work was interrupted
  */

@@ -1,6 +1,4 @@
-/**
- * Formats a whole number with separators between thousands; the first number that `Intl` formats takes 14 ms.
- */
+/** Formats a whole number with separators between thousands; the first number that `Intl` formats takes 14 ms. */
 export function grouped(count: number): string {
   const digits = String(count);
   const parts: string[] = [];

@@ -15,9 +15,9 @@ export function serverUrl(text: string): URL | undefined {
 }
 
 /**
- * Returns a `crosstalk.bell` without logins, so that it may be shown. If the list is valid, all servers are
- * shown; otherwise, as it is never used, only the text after the last `@`: a password may contain any other
- * separator of a URL or a list. A query, which no server has, may hold a token.
+ * Returns a `crosstalk.bell` without logins, so that it may be shown. If the list is valid, all servers are shown;
+ * otherwise, as it is never used, only the text after the last `@`: a password may contain any other separator of a URL
+ * or a list. A query, which no server has, may hold a token.
  *
  * @param login text in the place of a login
  */

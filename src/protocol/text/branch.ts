@@ -3,10 +3,7 @@ import { isOneLine, escapeInvisible } from './quoted.ts';
 
 const REF_PART = /^(?:[A-Za-z0-9_]|[A-Za-z0-9_][A-Za-z0-9._+#-]*[A-Za-z0-9_+#-])$/;
 
-/**
- * Whether a text is the name of a branch, a tag or a remote, as git allows it and a command line may contain
- * it.
- */
+/** Whether a text is the name of a branch, a tag or a remote, as git allows it and a command line may contain it. */
 export function isRefName(text: unknown): text is string {
   return (
     typeof text === 'string' &&
@@ -49,9 +46,7 @@ export function branchIn(value: unknown): BranchOnRecord | undefined {
 /** Number of digits of a commit that distinguish it for people. */
 const SHORT = 12;
 
-/**
- * Describes a branch in one line for people, such as `crosstalk/0a1b2c3d from 3f2a9c1d77e0, 4 files changed`.
- */
+/** Describes a branch in one line for people, such as `crosstalk/0a1b2c3d from 3f2a9c1d77e0, 4 files changed`. */
 export function branchInWords({ name, base, changed, held }: BranchOnRecord): string {
   const files = changed === 1 ? '1 file' : `${String(changed)} files`;
   const why = held === undefined ? '' : `; ${escapeInvisible(held)}`;

@@ -58,8 +58,8 @@ export function isDecision({
 const FIRST_LINE = 'crosstalk proposal 1';
 
 /**
- * Returns the text whose SHA-256 a decision carries: the whole file of the proposal, and its place. So a
- * decision is about one text at one place, and about nothing that is put there later.
+ * Returns the text whose SHA-256 a decision carries: the whole file of the proposal, and its place. So a decision is
+ * about one text at one place, and about nothing that is put there later.
  *
  * @param ref its place, as `<channel id>/<relPath>`
  * @param text the whole file

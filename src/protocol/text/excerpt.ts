@@ -37,9 +37,7 @@ export function excerptOf(text: string, words: string, maxBytes: number): Excerp
   return { text: `${start > 0 ? MARK : ''}${shown.trim()}${more ? MARK : ''}`, cut: true };
 }
 
-/**
- * Folds case and accents, but keeps the length, so that positions in the result are positions in the text.
- */
+/** Folds case and accents, but keeps the length, so that positions in the result are positions in the text. */
 function fold(text: string): string {
   return Array.from(text, (character) => {
     const plain = character.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();

@@ -195,8 +195,7 @@ export function formatDocument(fields: HeaderFields, body: string): string {
 }
 
 /**
- * Returns the number of bytes in UTF-8; for a text with more characters than `limit`, only a number above the
- * limit.
+ * Returns the number of bytes in UTF-8; for a text with more characters than `limit`, only a number above the limit.
  */
 function bytesUpTo(text: string, limit: number): number {
   return text.length > limit ? text.length : new TextEncoder().encode(text).length;

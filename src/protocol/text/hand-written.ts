@@ -2,9 +2,8 @@ import { documentOf, parseDocumentText, type Document } from './frontmatter.ts';
 import { unreadable, type Parsed } from './result.ts';
 
 /**
- * Parses a file that is written by hand for several programs, as {@link parseDocumentText} does, but the
- * value of a line such as `description: Use it. Triggers on: x` is a text, which strict YAML refuses for its
- * second colon.
+ * Parses a file that is written by hand for several programs, as {@link parseDocumentText} does, but the value of a
+ * line such as `description: Use it. Triggers on: x` is a text, which strict YAML refuses for its second colon.
  */
 export function parseHandWritten(file: string): Parsed<Document> {
   const strict = parseDocumentText(file);

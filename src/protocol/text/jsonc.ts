@@ -22,7 +22,6 @@ export function parseJsonc(text: string): Node | undefined {
   return parseTree(content, [], AS_EDITORS_WRITE_IT);
 }
 
-/** Returns the value of a node. */
 export function valueOf(node: Node): unknown {
   // The parser's objects have no prototype, and would not equal any other object.
   return structuredClone(getNodeValue(node) as unknown);

@@ -1,9 +1,7 @@
 import { distance } from 'fastest-levenshtein';
 import { escapeInvisible } from './quoted.ts';
 
-/**
- * Fewest differences that are tolerated: two swapped letters are two differences, in a short word as well.
- */
+/** Fewest differences that are tolerated: two swapped letters are two differences, in a short word as well. */
 const LEAST = 2;
 const MOST = 3;
 
@@ -25,10 +23,7 @@ export function didYouMean(word: string, known: Iterable<string>): string {
   return meant === undefined ? '' : `; did you mean ${escapeInvisible(meant)}?`;
 }
 
-/**
- * Returns a warning that a name differs from a known one only in upper and lower case; undefined if none
- * does.
- */
+/** Returns a warning that a name differs from a known one only in upper and lower case; undefined if none does. */
 export function sameButCase(name: string, known: Iterable<string>): string | undefined {
   const low = name.toLowerCase();
   for (const one of known)

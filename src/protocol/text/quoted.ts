@@ -2,9 +2,8 @@
 const UNPLAIN = /[^\x20-\x7e]/g;
 
 /**
- * Renders a text on which a person bases a decision as a JSON string of printable ASCII: no escape sequence,
- * colour, direction, invisible or look-alike character can hide a part of it. `JSON.parse` returns the text
- * (trust.md §2).
+ * Renders a text on which a person bases a decision as a JSON string of printable ASCII: no escape sequence, colour,
+ * direction, invisible or look-alike character can hide a part of it. `JSON.parse` returns the text (trust.md §2).
  */
 export function asAsciiJson(text: string): string {
   return asAscii(JSON.stringify(text));
@@ -15,10 +14,7 @@ export function asAscii(json: string): string {
   return json.replace(UNPLAIN, (character) => (character === '\n' ? '\n' : unit(character)));
 }
 
-/**
- * Renders a text as a JSON string whose letters of any script are unchanged; invisible characters are
- * escaped.
- */
+/** Renders a text as a JSON string whose letters of any script are unchanged; invisible characters are escaped. */
 export function visible(text: string): string {
   return escapeInvisible(JSON.stringify(text));
 }
@@ -51,9 +47,9 @@ export function isOneLine(value: unknown): value is string {
 }
 
 /**
- * Returns the start of the run of some characters with which a text ends; the text's length when there is no
- * such run. A regular expression such as `/\n+$/` finds the same, but in a time that grows with the square of
- * a run anywhere else in the text.
+ * Returns the start of the run of some characters with which a text ends; the text's length when there is no such run.
+ * A regular expression such as `/\n+$/` finds the same, but in a time that grows with the square of a run anywhere else
+ * in the text.
  *
  * @param part matches one character of the run
  */

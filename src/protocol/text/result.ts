@@ -3,20 +3,15 @@ import { escapeInvisible } from './quoted.ts';
 /** Result of parsing untrusted text: the typed value, or every problem found in it. */
 export type Parsed<T> = { ok: true; value: T } | { ok: false; problems: string[] };
 
-/** Returns the result of successful parsing. */
 export function parsed<T>(value: T): Parsed<T> {
   return { ok: true, value };
 }
 
-/** Returns the result of failed parsing, with every problem found. */
 export function unreadable(...problems: string[]): Parsed<never> {
   return { ok: false, problems };
 }
 
-/**
- * Renders a value from a file for an error message: shortened, on one line and with invisible characters
- * escaped.
- */
+/** Renders a value from a file for an error message: shortened, on one line and with invisible characters escaped. */
 export function shown(value: unknown): string {
   const text = typeof value === 'string' ? value : describe(value);
   const flat = escapeInvisible(text.slice(0, 61).replace(/[\t\r\n]/g, ' '));

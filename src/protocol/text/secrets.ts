@@ -29,9 +29,7 @@ const LEAST = 8;
 /** Most levels of JSON in which a value is recognized: the result of a tool is JSON within JSON. */
 const MOST_QUOTED = 2;
 
-/**
- * Returns the value of a secret in the forms in which a program prints it; none for one that is too short.
- */
+/** Returns the value of a secret in the forms in which a program prints it; none for one that is too short. */
 export function formsOf(value: string): string[] {
   if (value.length < LEAST) return [];
   const forms = [value];
@@ -61,8 +59,8 @@ export class Concealer {
   }
 
   /**
-   * Filters a stream of bytes, in pieces that may end within a secret: a possible beginning of one is held
-   * back until it is decided.
+   * Filters a stream of bytes, in pieces that may end within a secret: a possible beginning of one is held back until
+   * it is decided.
    *
    * @returns a function that takes a piece and returns the part that can be shown; without one, the rest
    */

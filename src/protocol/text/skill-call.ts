@@ -8,9 +8,7 @@ export function isSkillName(text: unknown): text is string {
   return typeof text === 'string' && NAME.test(text);
 }
 
-/**
- * Returns the name of the skill that a message requests by beginning with `/name`; undefined for any other.
- */
+/** Returns the name of the skill that a message requests by beginning with `/name`; undefined for any other. */
 export function skillAskedFor(body: string): string | undefined {
   return body.startsWith('/') ? CALL.exec(body)?.[1] : undefined;
 }

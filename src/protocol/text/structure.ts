@@ -26,10 +26,7 @@ export const MARK = '> ';
 
 const WORD_NAME = 'crosstalk';
 
-/**
- * Returns the line before each delimiter line; `word` was made for this prompt and is not known to anybody
- * else.
- */
+/** Returns the line before each delimiter line; `word` was made for this prompt and is not known to anybody else. */
 export function wordLine(word: string): string {
   return `[${WORD_NAME} ${word}]`;
 }
@@ -83,9 +80,7 @@ function eachLine(text: string, change: (line: string) => string): string {
   return parts.join('');
 }
 
-/**
- * Returns the letters of a title without blanks, in the form in which {@link Seen} returns those of a line.
- */
+/** Returns the letters of a title without blanks, in the form in which {@link Seen} returns those of a line. */
 const plain = (title: string): string => title.toLowerCase().replaceAll(' ', '');
 const TITLES = Object.values(HEADINGS).map(plain);
 /** The mark of a thread entry's first line: `> <from> to <to> (ref: …):`. */
@@ -307,8 +302,8 @@ export interface SkillInPrompt {
 const MAX_REFS = 10;
 
 /**
- * Returns the sections about the requested skills. The text of a skill is foreign text like any other: its
- * lines cannot pass for lines of the prompt (trust.md §4).
+ * Returns the sections about the requested skills. The text of a skill is foreign text like any other: its lines cannot
+ * pass for lines of the prompt (trust.md §4).
  *
  * @param word of this prompt
  * @returns one section for each skill, with its heading

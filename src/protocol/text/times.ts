@@ -28,8 +28,8 @@ export function durationText(ms: number): string {
 }
 
 /**
- * Parses a duration as people write it: `90` or `90s` for seconds, `500ms`, `5m`, `2h`, `3d`, `1w`; and in
- * parts, the largest first, `1h30m`.
+ * Parses a duration as people write it: `90` or `90s` for seconds, `500ms`, `5m`, `2h`, `3d`, `1w`; and in parts, the
+ * largest first, `1h30m`.
  *
  * @returns milliseconds; undefined for any other text
  */

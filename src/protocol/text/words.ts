@@ -60,8 +60,7 @@ export function someOf(names: readonly string[]): string {
 }
 
 /**
- * Returns the note for a sender about an addressee that no host serves: it is not an error, as the message
- * waits.
+ * Returns the note for a sender about an addressee that no host serves: it is not an error, as the message waits.
  *
  * @param address `name` or `name@host`
  * @param serving aliases of other hosts that serve the name

@@ -50,8 +50,7 @@ export class Connection {
    * Initializes an agent and opens a session.
    *
    * @param stdin for messages to the agent
-   * @param incoming receives the function that takes the agent's messages, which returns a reason once it
-   * takes no more
+   * @param incoming receives the function that takes the agent's messages, which returns a reason once it takes no more
    * @param permit called for each tool that the agent requests
    * @throws AgentFailed with the agent's reason
    */
@@ -77,8 +76,7 @@ export class Connection {
       },
     });
     const writable = new WritableStream<AnyMessage>({
-      // The next message waits until this one is written, so that messages to a slow agent do not pile up
-      // here.
+      // The next message waits until this one is written, so that messages to a slow agent do not pile up here.
       write: (message) => {
         intake.sending(message);
         return new Promise((resolve) => {
@@ -216,9 +214,7 @@ function isSpoken({ method, params }: Record<string, unknown>): boolean {
   return method === 'session/update' && update?.sessionUpdate === 'agent_message_chunk';
 }
 
-/**
- * Returns the option that allows a tool once, or rejects it; options that hold for longer are never chosen.
- */
+/** Returns the option that allows a tool once, or rejects it; options that hold for longer are never chosen. */
 function chosen(options: readonly Option[], isAllowed: boolean): Option | undefined {
   const kind = isAllowed ? 'allow_once' : 'reject_once';
   return options.find((option) => option.kind === kind);

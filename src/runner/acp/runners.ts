@@ -16,7 +16,7 @@ import { Turn } from './turn.ts';
 import { reasonOf } from '../../errors.ts';
 import { objectOn } from '../../protocol/text/json-line.ts';
 
-/** Runs a CLI either over the Agent Client Protocol or as a process for one prompt. */
+/** A runner over the Agent Client Protocol for a CLI that speaks it, with a process for one prompt for any other. */
 export const runners: Runner = {
   start: (start) => (start.acp === undefined ? processRunner : acpRunner).start(start),
 };
@@ -28,7 +28,7 @@ export const runners: Runner = {
 const OPENING_MS = 60_000;
 
 /**
- * Runs prompts in a process that speaks the Agent Client Protocol: `/bin/sh -c` in a new process group, as
+ * A runner of prompts in a process that speaks the Agent Client Protocol: `/bin/sh -c` in a new process group, as
  * for one prompt, and messages on stdin and stdout. The process takes one prompt at a time.
  *
  * A turn ends with the answer to its prompt. Anything else (the end of the process, its limits, a cancel, a

@@ -5,12 +5,11 @@ import type { Connection } from './connection.ts';
 const PATIENCE_MS = 10_000;
 
 /**
- * A turn in progress in a process, from its prompt to the answer, and the text that is added to it in the
- * meantime.
+ * A turn in progress in a process, from its prompt to the answer, and the text that is added to it in the meantime.
  *
- * An agent that offers it accepts text during the turn. Any other is asked to end the turn, and once it
- * confirms that, it receives the prompt that starts again: for the caller who awaits the answer it is the
- * same turn. If the agent has finished the turn in the meantime, it says so, and the text is late.
+ * An agent that offers it accepts text during the turn. Any other is asked to end the turn, and once it confirms that,
+ * it receives the prompt that starts again: for the caller who awaits the answer it is the same turn. If the agent has
+ * finished the turn in the meantime, it says so, and the text is late.
  */
 export class Turn {
   readonly hear: (bytes: Buffer) => void;
@@ -71,8 +70,7 @@ export class Turn {
   }
 
   /**
-   * Adds text to the turn; see {@link RunningCli.steer}. One call at a time. It may never resolve if the
-   * process ends.
+   * Adds text to the turn; see {@link RunningCli.steer}. One call at a time. It may never resolve if the process ends.
    */
   async steer({ into, again }: Words): Promise<Reached> {
     await this.#isSent;

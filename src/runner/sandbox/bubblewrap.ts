@@ -12,8 +12,7 @@ import { openFolder, type OpenFolder } from '../../without-links.ts';
 export type Backend = { ok: true; program: string } | { ok: false; problem: string; fix: string };
 
 /**
- * Options that every sandbox has: it is separated from other processes, from what they share, and from their
- * rights.
+ * Options that every sandbox has: it is separated from other processes, from what they share, and from their rights.
  */
 const APART = [
   ...['--unshare-user', '--unshare-ipc', '--unshare-pid', '--unshare-uts', '--unshare-cgroup-try'],
@@ -185,9 +184,8 @@ function failureOf(
 const FORWARDER_PORT = 3128;
 
 /**
- * A forwarder from a port of the sandbox to a socket that is bound into it. It listens before its first
- * process ends, so that it is ready for a caller that waits for that end. Perl starts in a tenth of the time
- * that Node takes.
+ * A forwarder from a port of the sandbox to a socket that is bound into it. It listens before its first process ends,
+ * so that it is ready for a caller that waits for that end. Perl starts in a tenth of the time that Node takes.
  */
 const IN_PERL = `use Socket; my ($to) = @ARGV; my $p;
 $SIG{PIPE} = "IGNORE";

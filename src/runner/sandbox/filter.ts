@@ -49,9 +49,8 @@ const IO_URING = [425, 426, 427];
  */
 const FAMILIES = [1, 2, 10, 16];
 /**
- * Flag of a new user namespace. The root user of one may leave the mounts of the sandbox behind, and then
- * move what a mount holds in its place. The filter cannot see the flags of clone3; without it the C library
- * uses clone.
+ * Flag of a new user namespace. The root user of one may leave the mounts of the sandbox behind, and then move what a
+ * mount holds in its place. The filter cannot see the flags of clone3; without it the C library uses clone.
  */
 const NEW_USER = 0x10000000;
 const CLONE3 = 435;
@@ -74,8 +73,8 @@ const AT = { call: 0, arch: 4, first: 16, second: 24 };
 const X32 = 0x40000000;
 
 /**
- * Builds the filter of system calls for a sandbox, in the form that bubblewrap reads: calls that namespaces
- * do not keep apart are refused with EPERM. For other kinds of processors there is none.
+ * Builds the filter of system calls for a sandbox, in the form that bubblewrap reads: calls that namespaces do not keep
+ * apart are refused with EPERM. For other kinds of processors there is none.
  *
  * @param nests whether programs in it may make user namespaces, as for sandboxes of their own
  */

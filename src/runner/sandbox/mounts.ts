@@ -4,10 +4,7 @@ export interface Shown {
   from: string;
 }
 
-/**
- * The file system of a process in a sandbox. Every path in it exists, and none has symlinks. Nothing else is
- * there.
- */
+/** The file system of a process in a sandbox. Every path in it exists, and none has symlinks. Nothing else is there. */
 export interface View {
   /** A folder in memory, in which parts of HOME are shown. */
   home?: string | undefined;

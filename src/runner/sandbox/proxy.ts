@@ -26,8 +26,8 @@ const MOST_SOCKETS = 200;
 type Refused = (host: string, port: number) => void;
 
 /**
- * Opens the network access of a sandboxed run: an HTTP proxy on a socket of its own, which connects to
- * allowed hosts only. It checks names and ports, not content.
+ * Opens the network access of a sandboxed run: an HTTP proxy on a socket of its own, which connects to allowed hosts
+ * only. It checks names and ports, not content.
  *
  * @param socket the path of a unix socket
  * @param refused called for each connection that was not allowed
@@ -160,7 +160,6 @@ export function allowedOf(text: string): Allowed {
 /** Allowed ports of a host without a port. */
 const USUAL_PORTS = [80, 443];
 
-/** Whether a connection may be made. */
 function mayReach(allowed: readonly Allowed[], host: string, port: number): boolean {
   const name = host.toLowerCase().replace(/\.$/, '');
   return allowed.some(

@@ -31,8 +31,8 @@ const LONGEST = 1000;
 const AT_ONCE = 16;
 
 /**
- * Searches folders for entries that a sandbox must not show: a read-only mount does not prevent connecting to
- * a socket below it, and git executes programs that a repository names. No symlink is followed.
+ * Searches folders for entries that a sandbox must not show: a read-only mount does not prevent connecting to a socket
+ * below it, and git executes programs that a repository names. No symlink is followed.
  *
  * @param roots none of them below another one that is not searched as it is
  * @param skip folders that are not entered
@@ -114,8 +114,7 @@ async function namesIn(folder: string): Promise<Dirent[] | undefined> {
       // The dot requires the permission to enter the folder, which its entries need too.
       return await readdir(`${folder}/.`, { withFileTypes: true });
     } catch (error) {
-      // If the file system does not report the kinds of entries, one of them may be gone by the time of its
-      // lookup.
+      // If the file system does not report the kinds of entries, one of them may be gone by the time of its lookup.
       const isGone = hasCode(error, 'ENOENT') || hasCode(error, 'ENOTDIR');
       if (!isGone) return undefined;
       if (lstatSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) return [];

@@ -52,8 +52,8 @@ async function sharedOfProc(): Promise<string[]> {
  * Follows a path, one symlink after the other.
  *
  * @param mayPass whether a symlink may be followed; its folder is given without symlinks
- * @returns the end of the path, the first symlink that may not be followed, or the entry that cannot be
- * examined, as in a folder whose mode a run has changed; undefined if nothing is there
+ * @returns the end of the path, the first symlink that may not be followed, or the entry that cannot be examined, as in
+ *   a folder whose mode a run has changed; undefined if nothing is there
  */
 export async function follow(
   path: string,
@@ -88,10 +88,7 @@ function namesOf(path: string): string[] {
   return path.split('/').filter((name) => name !== '' && name !== '.');
 }
 
-/**
- * Returns the kind of entry at a path; `odd` is a socket and the like, `closed` an entry that cannot be
- * examined.
- */
+/** Returns the kind of entry at a path; `odd` is a socket and the like, `closed` an entry that cannot be examined. */
 export async function kindOf(
   path: string,
 ): Promise<'folder' | 'file' | 'link' | 'odd' | 'none' | 'closed'> {
