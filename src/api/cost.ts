@@ -8,7 +8,7 @@ export interface WebCostRow {
   /** Id of the thread's channel, for a group by thread. */
   channel?: string;
   runs: number;
-  /** Number of these runs that failed. */
+  /** Number of these runs that failed, were refused or stopped, or were interrupted. */
   failed: number;
   /** Tokens, without those of the cache. */
   input: number;
