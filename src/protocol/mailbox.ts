@@ -7,8 +7,8 @@ export interface Delivery extends Located {
   /** Size of its body, which is read again when it is delivered. */
   bytes?: number;
   /**
-   * Set if it is an answer that the actor met with silence and that was missing from the bus since: delivered again once
-   * no other answer is due.
+   * Set if it is an answer that the actor met with silence and that was missing from the bus since: delivered again
+   * once no other answer is due.
    */
   rest?: boolean;
   /** Set if it was handled before, while its question was missing: nothing runs if the question is answered. */
