@@ -47,7 +47,7 @@ const PURE = {
   fetch: 'The protocol does no I/O.',
 };
 
-/** Where time and chance are arguments: tests and simulations give their own. */
+/** Restrictions of rooms that take clock and random numbers as arguments: tests and simulations pass their own. */
 const GIVEN_TIME = [
   {
     selector: "CallExpression[callee.object.name='Date'][callee.property.name='now']",
@@ -60,7 +60,7 @@ const GIVEN_TIME = [
   },
 ];
 
-/** What a bare `true` says, the reader of a call cannot know. Not ours to name: hooks, DOM, packages. */
+/** A restriction of bare booleans, whose meaning a reader of the call cannot see. Not ours to name: hooks, DOM, packages. */
 const BARE_BOOLEAN = {
   selector:
     'CallExpression:not([callee.name=/^(resolve|useState|useRef|createScanner|set[A-Z].*)$/])' +
@@ -80,6 +80,31 @@ const GIVEN_CHANCE = [
     message: PURE.Date,
   },
 ];
+
+/** First words that hide the noun of a doc comment: "How its agent is told …" is "Input written to …". */
+const NO_NOUN = /^\*[\s*]*(?:What|Whoever|Whom?|So many|Where|How|Why)\b/;
+
+/** Rules of our own. */
+const house = {
+  rules: {
+    'doc-comment': {
+      meta: {
+        type: 'suggestion',
+        schema: [],
+        messages: {
+          noNoun: 'Begin a doc comment with the noun that it names, or an active verb.',
+        },
+      },
+      create: ({ sourceCode, report }) => ({
+        Program: () => {
+          for (const comment of sourceCode.getAllComments())
+            if (comment.type === 'Block' && NO_NOUN.test(comment.value))
+              report({ loc: comment.loc, messageId: 'noNoun' });
+        },
+      }),
+    },
+  },
+};
 
 export default tseslint.config(
   { ignores: ['dist/', 'man/', 'coverage/', 'node_modules/', 'test/fixtures/'] },
@@ -129,6 +154,14 @@ export default tseslint.config(
       ),
     },
   })),
+  {
+    files: [
+      'src/*.ts',
+      'src/{protocol,agents,runner,api,bell,secrets,service,index,store}/**/*.ts',
+    ],
+    plugins: { house },
+    rules: { 'house/doc-comment': 'error' },
+  },
   {
     files: ['bin/*.js'],
     languageOptions: {

@@ -1,14 +1,14 @@
-/** The clock and the random numbers that something goes by: a test or a simulation gives its own. */
+/** Clock and random numbers of a program; a test or a simulation provides its own. */
 export interface Clock {
   now: () => Date;
-  /** From 0 to 1. */
+  /** A number from 0 to 1. */
   random: () => number;
-  /** A ULID. */
+  /** A new ULID. */
   newId: () => string;
-  /** The id of a channel. */
+  /** A new id for a channel. */
   uuid: () => string;
-  /** Of the name of a message, in hex digits. */
+  /** A random suffix for the name of a message, in hex digits. */
   suffix: () => string;
-  /** So many bytes that nobody can guess, in hex digits. */
+  /** An unguessable secret of `bytes` bytes, in hex digits. */
   secret: (bytes: number) => string;
 }

@@ -10,7 +10,7 @@
  * 3. `cli_started`: a shell that waits on stdin for permission to start. When this process dies,
  *    the shell reads the end of its input and ends without having run the command.
  * 4. `run_recorded`, `cli_ended`: no output is on record, so the run counts as never made. The next
- *    start ends what is left of the run, takes over what it put into its drop folder, and delivers
+ *    start ends the processes left of the run, takes over the files in its drop folder, and delivers
  *    again: delivery is at least once.
  *    Where the CLI prints JSON, `raw_recorded` says that all of it is on disk; nothing is made of it
  *    before (`raw_read`). `ledger_written`: what the run used is on the bill, and stays there although
@@ -28,7 +28,7 @@
  * delivery as settled. Several letters of one batch are written one by one: messages with a letter
  * are settled, and messages without one are delivered again.
  *
- * A delivery that nothing moves any more is reported to its askers. That a notice is due is recorded
+ * A stalled delivery is reported to its askers. That a notice is due is recorded
  * with its letter. `notice_recorded`: the notice is in the outbox; its path is derived from the
  * letter, so the next start sees that it is there. `notice_removed`: it is only to be pushed.
  *
@@ -40,11 +40,11 @@
  *
  * A schedule that is due passes `schedule_queued` when its message is in the outbox, and
  * `schedule_recorded` when the machine remembers that. Before, the next start makes the same message
- * once more, under the same path, and it is published only if nothing is there.
+ * once more, under the same path, and it is published only if that path is free.
  *
  * Tasks that follow on an answer of another host pass `subscription_queued` when they are in the outbox, and
  * `subscription_recorded` when the machine remembers up to where it has looked. Before, the next start makes
- * the same tasks once more, and they are published only where nothing is.
+ * the same tasks once more, and they are published only under free paths.
  *
  * A run in a copy of a repository passes `tree_recorded` (the record of the copy says that it is not ready),
  * `tree_cloned` (the copy is complete under a name that is used once), `tree_made` (it has its own name)
@@ -54,26 +54,27 @@
  * is there, and at `branch_noted` the record of the copy says so. The run counts as never made until its
  * output is recorded, so the next one finds the copy as it was left, and brings the branch again.
  *
- * At `transcript_begun` and `transcript_written` nothing depends on what was written: a transcript without
+ * At `transcript_begun` and `transcript_written` nothing depends on the transcript: a transcript without
  * its last line is one that was cut off.
  *
- * A plan that waits for a decision passes `gate_written`: the gate holds the final bytes of what asks for it,
+ * A plan that waits for a decision passes `gate_written`: the gate holds the final bytes of the proposal,
  * and the run counts as made. `proposal_queued`: they are in the outbox; without the mark that says so they
  * are put there once more. `decision_written`: the decision counts, whatever becomes of its message.
  * `denial_queued`: the answer after a denial is in the outbox, as any other answer is from then on; the gate
  * that is left is removed.
  *
- * A run that goes on with a session passes `session_under` when the record of the session names the run:
- * from then on nobody goes on with that session. At `session_kept`, after the outcome of the run, the record
- * says what the session knows. Before, the next run of the thread is begun anew, and is told everything.
+ * A run that resumes a session passes `session_under` when the record of the session names the run:
+ * from then on no other run resumes that session. At `session_kept`, after the outcome of the run, the record
+ * says which messages the session contains. Before, the next run of the thread starts a new session, which
+ * receives the whole thread.
  *
- * A process that is kept between runs passes `warm_recorded` when it is on record, before it may begin; a turn
+ * A process that is kept between runs passes `warm_recorded` when it is on record, before it may start; a turn
  * in it is on record like any other run. `warm_waits`: its turn is on record, and it waits for the next. At
  * `warm_ended` it has ended, and its record has not been removed. Whatever is on record is ended by the next
- * start; what its session knew was in memory, and the next run of the thread is begun anew.
+ * start; its session was in memory, and the next run of the thread starts a new one.
  *
  * A message for a run under way passes `steering_recorded` when the record of the run names it, and
- * `steering_told` when the agent was told it. Both are delivered again by the next start, in one run.
+ * `steering_told` when the agent received it. Both are delivered again by the next start, in one run.
  *
  * `row_written` and `row_committed` are part of every step that is recorded in the database: first its
  * transaction is complete, then it is durable. Before, the next start finds nothing of the step.

@@ -7,7 +7,7 @@ const SECRET = /token|secret|passw|pwd|auth|key|credential|signature|sig=|jwt|se
 const BEFORE_WORD = /[\s/'"`<>()[\]{}=,;]/;
 /** The `host:path` of an ssh address, after `@`. */
 const HOST = /[A-Za-z0-9.-]+:(?=\S)/y;
-/** How many characters of the path after such a host are examined. */
+/** Number of characters of the path after such a host that are examined. */
 const PATH_LOOK = 200;
 
 /**
@@ -78,10 +78,7 @@ function withoutSshUsers(text: string): string {
 /** The variable with the token that a browser needs for `crosstalk web`. */
 const WEB_TOKEN = 'CROSSTALK_WEB_TOKEN';
 
-/**
- * The environment for programs that this process starts: editors, agent CLIs and git do not need
- * the token.
- */
+/** Returns the environment for programs that this process starts: editors, agent CLIs and git do not need the token. */
 export function withoutWebToken(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(environment).filter(([name]) => name !== WEB_TOKEN));
 }

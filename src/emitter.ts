@@ -3,7 +3,7 @@ import { reasonOf } from './errors.ts';
 type Listener = (...told: unknown[]) => void;
 
 /**
- * Events by name, each with the values that its listeners receive; an event may have any number of
+ * An emitter of events by name, each with the values that its listeners receive; an event may have any number of
  * listeners. They are called synchronously, in the order in which they subscribed. An error that
  * one of them throws reaches neither the other listeners nor the caller of `emit`.
  */
@@ -11,7 +11,7 @@ export class Emitter<Events extends { [Name in keyof Events]: unknown[] }> {
   readonly #listeners = new Map<keyof Events, Listener[]>();
   readonly #failed: (error: unknown) => void;
 
-  /** @param failed receives what a listener throws; by default it becomes a warning of the process */
+  /** @param failed receives the error that a listener throws; by default it becomes a warning of the process */
   constructor(failed: (error: unknown) => void = warn) {
     this.#failed = failed;
   }

@@ -39,21 +39,24 @@ export class CrosstalkError extends Error {
   }
 }
 
-/** The message of any value that was thrown, on one line, without credentials. */
+/** Returns the message of any value that was thrown, on one line, without credentials. */
 export function reasonOf(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
   const lines = text.split('\n').map((line) => line.trim());
   return withoutCredentials(lines.filter((line) => line !== '').join(' · '));
 }
 
-/** True for a Node system error, such as that of a full disk: not for an error of ours, which has a code as well. */
+/**
+ * Whether an error is a Node system error, such as that of a full disk. Our own errors have a code too, but
+ * are not system errors.
+ */
 export function isSystemError(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const { errno, cause } = error as NodeJS.ErrnoException;
   return typeof errno === 'number' || isSystemError(cause);
 }
 
-/** True for a Node system error with this code, such as ENOENT. */
+/** Whether an error is a Node system error with this code, such as ENOENT. */
 export function hasCode(error: unknown, code: string): boolean {
   return error instanceof Error && (error as NodeJS.ErrnoException).code === code;
 }

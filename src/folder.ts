@@ -3,13 +3,12 @@ import { dirname, resolve } from 'node:path';
 import { hasCode } from './errors.ts';
 
 /**
- * Makes a folder and those above it that are missing; one that exists is left as it is. Node's own
- * `recursive` never ends below a folder like /proc, which exists and says of a new entry that there
- * is no such file.
+ * Creates a folder and its missing parents; an existing folder is left as it is. Node's own `recursive` never ends
+ * below a folder like /proc, which exists and says of a new entry that there is no such file.
  *
- * @param mode of the folders that are made, before the umask
- * @returns the first folder that was made; undefined if there was nothing to make
- * @throws the error of the system when the folder cannot be made
+ * @param mode of the new folders, before the umask
+ * @returns the first folder that was created; undefined if none was missing
+ * @throws the error of the system when the folder cannot be created
  */
 export async function makeFolder(path: string, mode = 0o777): Promise<string | undefined> {
   const folder = resolve(path);
@@ -28,7 +27,7 @@ export async function makeFolder(path: string, mode = 0o777): Promise<string | u
   }
 }
 
-/** Nothing had to be made if the folder is there; every other error stays one. */
+/** Swallows an error of `mkdir` if the folder is there; rethrows every other error. */
 async function ifFolder(folder: string, error: unknown): Promise<undefined> {
   const found = await stat(folder).catch(() => undefined);
   if (found?.isDirectory() !== true) throw error;

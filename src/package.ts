@@ -7,9 +7,9 @@ const LACKING =
   'the program lacks its own package.json beside its folders bin and dist; install it anew';
 
 /**
- * The package's own folder, whether this file runs from the sources or from a bundle.
+ * Returns the package's own folder, whether this file runs from the sources or from a bundle.
  *
- * @throws CrosstalkError `not_found` where somebody has moved a part of it
+ * @throws CrosstalkError `not_found` if a part of the package was moved
  */
 export function packageRoot(): string {
   let dir = dirname(fileURLToPath(import.meta.url));
@@ -27,7 +27,7 @@ export function packageVersion(): string {
   return version;
 }
 
-/** The command line tool's entry file. */
+/** Returns the entry file of the command line tool. */
 export function binPath(): string {
   return join(packageRoot(), 'bin', 'crosstalk.js');
 }

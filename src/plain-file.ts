@@ -14,7 +14,7 @@ import {
 import { open, rm, type FileHandle } from 'node:fs/promises';
 import { hasCode } from './errors.ts';
 
-/** What was found at a path where a text file is expected, which another program may have written. */
+/** Result of reading a path where a text file is expected, which another program may have written. */
 export type PlainFile =
   { kind: 'text'; text: string } | { kind: 'absent' } | { kind: 'odd'; why: string };
 
@@ -25,16 +25,16 @@ const WHY: Record<string, string> = {
 };
 
 interface Reading {
-  /** Whether the file itself may be a symlink; symlinks among the folders above it are always followed. */
+  /** Whether the file itself may be a symlink; symlinks among its parent folders are always followed. */
   follow?: boolean;
-  /** Whether bytes that are no UTF-8 make it `odd`: for what is passed on as it is. */
+  /** Whether bytes that are not UTF-8 make the file `odd`; for content that is passed on unchanged. */
   whole?: boolean;
 }
 
 /**
- * Reads a file that others may have written, so that nothing they put there can make us wait or
- * fill our memory: a named pipe, a device and a file beyond the limit are `odd`. A folder counts as
- * absent. It is read at once, which takes less time than to wait for each step.
+ * Reads a file that others may have written, so that its content can neither make us wait nor fill our memory: a named
+ * pipe, a device and a file beyond the limit are `odd`. A folder counts as absent. It is read synchronously, which
+ * takes less time than awaiting each step.
  *
  * @param limit bytes
  */
@@ -65,7 +65,7 @@ export function plainFileAt(
   }
 }
 
-/** As {@link plainFileAt}, for those who wait for other things too. */
+/** Reads a file as {@link plainFileAt} does, for callers that await other things too. */
 export function readPlainFile(
   path: string,
   limit: number,
@@ -85,15 +85,15 @@ function readNow(file: number, size: number): Buffer {
   return buffer.subarray(0, filled);
 }
 
-/** Why a file of this size is not read. */
+/** Returns the reason why a file of this size is not read. */
 export function tooLarge(size: number | bigint, limit: number): string {
   return `has ${String(size)} bytes, more than ${String(limit)}`;
 }
 
 /**
- * Writes a new file, all of it or nothing: what a full disk cuts short is removed.
+ * Writes a new file, all of it or nothing: a file that a full disk cuts short is removed.
  *
- * @throws what the system says; `EEXIST` where something is already, also a symlink
+ * @throws the error of the system; `EEXIST` if the path is taken, also by a symlink
  */
 export async function writeNewFile(path: string, bytes: Uint8Array, mode: number): Promise<void> {
   const file = await open(path, 'wx', mode);
@@ -105,17 +105,17 @@ export async function writeNewFile(path: string, bytes: Uint8Array, mode: number
   }
 }
 
-/** Milliseconds after which a guard that stays the same is one of a process that was killed. */
+/** Milliseconds after which an unchanged guard is taken for one of a process that was killed. */
 const GUARD_MS = 2000;
 const GUARD_WAIT_MS = 5;
 
 /**
- * Gives a whole file a name that nothing has: of several processes one succeeds, and nobody sees a part of it. That is
- * one step of link(2). Where a file system has no hard links, or the system refuses them, it is done by looking and
- * renaming, by one process at a time: the one that has made a folder beside the name.
+ * Gives a complete file a name that is not taken: of several processes one succeeds, and no reader sees a partial file.
+ * This is one step of link(2). Where a file system has no hard links, or the system refuses them, one process at a time
+ * checks and renames: the one that created a folder beside the name.
  *
- * @returns false where something has the name
- * @throws what the system says
+ * @returns false if the name is taken
+ * @throws the error of the system
  */
 export function putNew(whole: string, path: string): boolean {
   try {
@@ -135,7 +135,7 @@ export function putNew(whole: string, path: string): boolean {
   }
 }
 
-/** Others hold it for a moment; nobody can wait for that otherwise, in what has to be done at once. */
+/** Creates the guard folder. Others hold it only for a moment; a synchronous caller has to block until then. */
 function takeGuard(guard: string): void {
   let [seen, since] = ['', 0];
   for (;;) {
@@ -158,11 +158,11 @@ function removeGuard(guard: string): void {
   try {
     rmdirSync(guard);
   } catch {
-    // Somebody who waited for it too has removed it.
+    // Another process that waited for it has removed it.
   }
 }
 
-/** Whether a regular file, or one that a symlink leads to, has exactly these bytes. */
+/** Whether a regular file, or one that a symlink leads to, consists of exactly these bytes. */
 export async function holdsBytes(path: string, bytes: Buffer): Promise<boolean> {
   let file: FileHandle | undefined;
   try {
@@ -178,10 +178,10 @@ export async function holdsBytes(path: string, bytes: Buffer): Promise<boolean> 
 }
 
 /**
- * All bytes of an open regular file, of which no more is read than it has: it may grow for ever.
+ * Reads all bytes of an open regular file, but not more than its stated size: it may grow for ever.
  *
- * @param size what the file says of itself
- * @returns instead of the bytes why they cannot be relied on, and what to do
+ * @param size in bytes, as the file system states it
+ * @returns the bytes, or the reason why they cannot be relied on and what to do
  */
 export async function readWhole(file: FileHandle, size: number): Promise<Buffer | string> {
   const bytes = await read(file, size + 1);

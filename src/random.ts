@@ -1,17 +1,17 @@
 import { randomBytes } from 'node:crypto';
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 
-/** The number of the device on Linux: 1, 9. */
+/** Device number of /dev/urandom on Linux: 1, 9. */
 const URANDOM = 0x109;
 
-/** Bytes that are drawn at a time: for the names of a thousand messages, the device is opened twelve times. */
+/** Bytes read at once: for the names of a thousand messages, the device is opened twelve times. */
 const AT_A_TIME = 512;
 let drawn: Buffer = Buffer.alloc(0);
 
 /**
- * Bytes that nobody can guess, of the system's generator; each is given once. They are read from its device,
- * where there is one: a `send` that is handed over needs nothing else of `node:crypto`, which takes a tenth of
- * the time that it loads in.
+ * Returns unguessable bytes of the system's generator; each byte is returned once. They are read from its
+ * device, if there is one: a delegated `send` needs nothing else of `node:crypto`, which takes a tenth of the
+ * time in which `send` loads.
  */
 export function randomOfSystem(length: number): Buffer {
   if (length > drawn.length) {
@@ -31,9 +31,13 @@ function draw(length: number): Buffer {
   }
 }
 
-/** @throws Error where the device is missing, or is something else */
+/**
+ * Reads bytes from the device.
+ *
+ * @throws Error if the device is missing, or is something else
+ */
 function fromDevice(length: number): Buffer {
-  // A named pipe in its place is not waited for.
+  // A named pipe in its place must not block us.
   const device = openSync('/dev/urandom', constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     const bytes = Buffer.alloc(length);

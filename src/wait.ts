@@ -3,11 +3,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 /** Waits for some milliseconds, or until `signal` is aborted; never throws. */
 export type Wait = (ms: number, signal?: AbortSignal) => Promise<void>;
 
-/** Waits in the time of the machine. */
+/** Waits in real time. */
 export const wait: Wait = (ms, signal) =>
   sleep(ms, undefined, { ...(signal && { signal }) }).catch(() => undefined);
 
-/** Resolves once one of some signals is aborted; without any, never. */
+/** Resolves once one of the signals is aborted; without any, never. */
 export function aborted(...signals: (AbortSignal | undefined)[]): Promise<void> {
   const any = AbortSignal.any(signals.filter((signal) => signal !== undefined));
   return new Promise((resolve) => {
@@ -20,8 +20,9 @@ export function aborted(...signals: (AbortSignal | undefined)[]): Promise<void> 
 }
 
 /**
- * Runs steps one after another; a failing step does not prevent the others. @param say receives
- * each failure
+ * Runs steps one after another; a failing step does not prevent the others.
+ *
+ * @param say receives each failure
  */
 export async function eachInTurn(
   steps: readonly (() => Promise<unknown>)[],

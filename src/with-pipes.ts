@@ -4,12 +4,12 @@ import type { ChildProcess } from 'node:child_process';
 const PIPES = ['stdin', 'stdout', 'stderr'] as const;
 
 /**
- * A process just started, with each pipe that was asked for. Where no file descriptor is left, Node makes none of
- * them, and says so by the event `error` a moment later: whoever reads a pipe would fail before that is heard, and
- * the error would end the whole program. The pipes that are missing lead nowhere.
+ * Returns a process just started, with each pipe that was requested. When no file descriptor is left, Node
+ * creates none of them, and emits the event `error` a moment later: code that reads a pipe would fail before
+ * that, and the error would end the whole program. Missing pipes are replaced by pipes that lead nowhere.
  */
 export function withPipes<C extends ChildProcess>(child: C): C {
-  // Node's types do not know of this: a pipe that was not asked for is null.
+  // Node's types omit this case: a pipe that was not requested is null, one that is missing is undefined.
   const made: Partial<Record<(typeof PIPES)[number], unknown>> = child;
   const missing = PIPES.filter((name) => made[name] === undefined);
   if (missing.length === 0) return child;

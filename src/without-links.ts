@@ -5,24 +5,24 @@ import { hasCode } from './errors.ts';
 
 const { O_DIRECTORY, O_NOFOLLOW, O_RDONLY } = constants;
 const ON_LINUX = process.platform === 'linux';
-/** Of Linux: a folder need not be readable to be passed through. */
+/** Flag of Linux: a folder need not be readable to be passed through. */
 const O_PATH = 0o10000000;
 
-/** A folder that stays the same whatever is put in its place. */
+/** A folder held open, which stays the same even if another is put in its place. */
 export interface OpenFolder {
   /** Its path, for people. */
   path: string;
-  /** The path by which what is in it is reached. */
+  /** The path by which its entries are reached. */
   at: string;
   close: () => Promise<void>;
 }
 
 /**
- * Opens a folder by its real path, component by component: a symlink that takes the place of one of them is
- * an error. Where the system has no path for an open folder, as macOS, only the last component is guarded.
+ * Opens a folder by its real path, component by component: a symlink that replaces one of them is an error. Where the
+ * system has no path for an open folder, as on macOS, only the last component is guarded.
  *
- * @param options `make`: makes what is not there; `shownAs`: its path, for people
- * @throws what the system says
+ * @param options `make`: creates missing folders; `shownAs`: its path, for people
+ * @throws the error of the system
  */
 export async function openFolder(
   path: string,
@@ -34,7 +34,7 @@ export async function openFolder(
       return await open(at, flags);
     } catch (error) {
       if (!make || !hasCode(error, 'ENOENT')) throw error;
-      // Another process may have made it in between.
+      // Another process may have created it in between.
       await mkdir(at).catch(() => undefined);
       return open(at, flags);
     }

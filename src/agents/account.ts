@@ -5,15 +5,13 @@ import { withoutTrailing } from '../protocol/text/quoted.ts';
 /** The account that a command line of a known agent CLI uses. */
 export interface AgentAccount {
   agent: AgentCli;
-  /** Commands with the same id share an account: `claude`, or `claude at ~/.claude-work`. */
+  /** Id of the account; commands with the same id share it: `claude`, or `claude at ~/.claude-work`. */
   id: string;
   /** The folder of the login that the command itself names, as the command line spells it. */
   folder?: string;
 }
 
-/**
- * The account of a command that starts a known agent CLI, also after assignments, `exec` or `env`.
- */
+/** Determines the account of a command that starts a known agent CLI, also after assignments, `exec` or `env`. */
 export function accountOf(command: string): AgentAccount | undefined {
   const { start } = commandLine(command);
   const agent = start && knownAgent(start.name);
@@ -26,8 +24,8 @@ export function accountOf(command: string): AgentAccount | undefined {
 }
 
 /**
- * The files that a login of the account writes, as absolute paths; empty when only a shell could
- * tell which folder is meant.
+ * Returns the files that a login of the account writes, as absolute paths; empty when only a shell could tell
+ * which folder is meant.
  */
 export function loginFiles(
   { agent, folder }: AgentAccount,

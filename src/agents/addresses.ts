@@ -3,11 +3,11 @@ import { parseToml } from '../protocol/text/toml.ts';
 import type { AgentAccount } from './account.ts';
 import { commandLine, setBy, type Start } from './command-line.ts';
 
-/** Where a CLI is told the address of its model, and nothing else. */
+/** Settings of a CLI that hold the address of its model, and nothing else. */
 interface AddressPlaces {
   variables: readonly string[];
   /**
-   * Fields of its settings, by the file, relative to HOME; `*` is any name. Of a file whose name ends with
+   * Fields of its settings, by the file, relative to HOME; `*` is any name. In a file whose name ends with
    * `.env` the fields are variables.
    */
   files: Readonly<Record<string, readonly string[]>>;
@@ -70,14 +70,14 @@ const PLACES: Readonly<Record<string, AddressPlaces>> = {
   },
 };
 
-/** More is not read of the places in which an address may stand. */
+/** Most values that are read from the fields that may hold an address. */
 const MOST_FOUND = 200;
 
 /**
- * The hosts of a CLI's model that its operator has set, with their ports. An address counts where it stands in a
- * field that is made for it; one of this machine counts there too, as that of a model that runs here.
+ * Returns the hosts of a CLI's model that its operator has set, with their ports. An address counts if it is in a field
+ * that is made for it; an address of this machine counts there too, as that of a model that runs here.
  *
- * @param read the text of a file of the operator's, by its path relative to HOME, or an absolute path
+ * @param read returns the text of a file of the operator's, by its path relative to HOME, or an absolute path
  */
 export function modelHosts(
   { agent }: AgentAccount,
@@ -104,7 +104,7 @@ export function modelHosts(
   return found.slice(0, MOST_FOUND).flatMap(hostOf);
 }
 
-/** The settings of a file; none of one that cannot be read. */
+/** Parses the settings of a file; undefined if it cannot be read. */
 function settingsOf(path: string, text: string): unknown {
   try {
     if (path.endsWith('.env')) return variablesIn(text);
@@ -124,7 +124,7 @@ function variablesIn(text: string): Record<string, string> {
   return Object.fromEntries(lines) as Record<string, string>;
 }
 
-/** The settings that options of a command line make, each as a table. */
+/** Returns the settings made by options of a command line, each as a table. */
 function settingsIn({ args }: Start, options: readonly string[]): unknown[] {
   return args.flatMap(({ value: word = '' }, index) => {
     const option = options.find((one) => word === one || word.startsWith(`${one}=`));
@@ -133,7 +133,7 @@ function settingsIn({ args }: Start, options: readonly string[]): unknown[] {
       word === option ? (args[index + 1]?.value ?? '') : word.slice(option.length + 1);
     const equals = setting.indexOf('=');
     const [name, value] = [setting.slice(0, equals), setting.slice(equals + 1)];
-    // A value that is no TOML is a text.
+    // A value that is not TOML is a text.
     return [
       settingsOf('.toml', setting) ?? settingsOf('.toml', `${name}=${JSON.stringify(value)}`),
     ];
@@ -162,14 +162,14 @@ function innerOf(table: Record<string, unknown>, name: string): Record<string, u
   return inner;
 }
 
-/** Sets a member, whatever its name is. */
+/** Sets a member, even one named like a member of every object. */
 function define(table: Record<string, unknown>, name: string, value: unknown): void {
   Object.defineProperty(table, name, {
     ...{ value, enumerable: true, writable: true, configurable: true },
   });
 }
 
-/** The values at a path. */
+/** Returns the values at a path. */
 function at(value: unknown, [name, ...rest]: readonly string[]): unknown[] {
   if (name === undefined) return [value];
   if (typeof value !== 'object' || value === null) return [];
@@ -177,7 +177,7 @@ function at(value: unknown, [name, ...rest]: readonly string[]): unknown[] {
   return Object.hasOwn(value, name) ? at((value as Record<string, unknown>)[name], rest) : [];
 }
 
-/** The host of an address, with its port. */
+/** Returns the host of an address, with its port. */
 function hostOf(value: unknown): string[] {
   if (typeof value !== 'string' || !URL.canParse(value)) return [];
   const { hostname, port, protocol } = new URL(value);

@@ -1,17 +1,16 @@
 import { commandLine } from './command-line.ts';
 
 /**
- * How one agent CLI reports that it may not work at the moment (docs/agents.md shows each of these
- * reports as it is printed). Patterns are matched against single lines, from the first character
- * on: text of a model or a message appears in the middle of lines, or on a stream that is not
- * examined.
+ * Reports of one agent CLI that it may not work at the moment (docs/agents.md shows each of these reports as
+ * it is printed). Patterns are matched against single lines, from the first character on: text of a model or
+ * a message appears in the middle of lines, or on a stream that is not examined.
  */
 interface RefusalPatterns {
-  /** The stream on which it reports why it failed. */
+  /** The stream on which it reports the reason of a failure. */
   stream: 'stdout' | 'stderr';
   /**
-   * How much of that stream consists of the CLI's own words: `whole` when a failed run prints
-   * nothing else there, otherwise the number of its last lines that are not empty.
+   * The part of that stream that consists of the CLI's own words: `whole` when a failed run prints nothing
+   * else there, otherwise the number of its last lines that are not empty.
    */
   last: 'whole' | number;
   limited: RegExp;
@@ -72,27 +71,24 @@ const REFUSALS = {
 } as const satisfies Record<string, RefusalPatterns>;
 
 /**
- * The known agent CLIs: how each one runs without a terminal (prompt on stdin, answer on stdout)
- * and on a terminal. `{text}` stands for the instructions, `{toml}` for the instructions as a TOML
- * string; the argument that holds them is passed to the program as it is, never through a shell.
+ * A known agent CLI: its commands for a run without a terminal (prompt on stdin, answer on stdout) and for
+ * one on a terminal. `{text}` stands for the instructions, `{toml}` for the instructions as a TOML string;
+ * the argument that holds them is passed to the program unchanged, never through a shell.
  */
 export interface AgentCli {
-  /** The name, which is also the program's name. */
+  /** Name of the CLI and of its program. */
   name: string;
   /** The npm package that installs it. */
   package: string;
-  /** The command with which an operator logs in. */
+  /** The command by which an operator logs in. */
   login: string;
-  /** Where a login is stored. */
+  /** The place of its login. */
   account: AccountPlace;
-  /**
-   * What it prints when it does not work for a reason that passes with time or that a login fixes.
-   */
+  /** Its reports when it does not work for a reason that passes with time or that a login fixes. */
   refusals: RefusalPatterns;
   /**
-   * The settings and instructions that it reads from the folder it works in: names of files and
-   * folders, in lower case, with `*` at the end for any ending. A run may not leave such files
-   * there (trust.md §1).
+   * Settings and instructions that it reads from its working folder: names of files and folders, in lower
+   * case, with `*` at the end for any ending. A run may not leave such files there (trust.md §1).
    */
   settings: readonly string[];
   /** The command line for a host file. */
@@ -220,20 +216,19 @@ export const KNOWN_AGENTS: readonly AgentCli[] = [
   },
 ];
 
-/** The known agent CLI of this exact name. */
+/** Returns the known agent CLI of this exact name. */
 export function knownAgent(name: string): AgentCli | undefined {
   return KNOWN_AGENTS.find((agent) => agent.name === name);
 }
 
-/** The known agent CLI that a command line starts, with any flags. */
+/** Returns the known agent CLI that a command line starts, with any flags. */
 export function agentOf(command: string): AgentCli | undefined {
   const { start } = commandLine(command);
   return start && knownAgent(start.name);
 }
 
 /**
- * The command line for a host file: that of the known agent CLI if `given` is the name of one, else
- * `given`.
+ * Returns the command line for a host file: that of the known agent CLI if `given` is the name of one, else `given`.
  */
 export function headlessCommand(given: string): string {
   return knownAgent(given.trim())?.headless ?? given;

@@ -1,17 +1,14 @@
-/** The most characters of a line that an agent CLI printed, as it is shown. */
+/** Most characters of a line of an agent CLI that are shown. */
 const MAX_SAID = 300;
 
-/** Colours and whatever else steers a terminal, which no pattern expects. */
+/** Colours and other control characters of a terminal, which no pattern expects. */
 // eslint-disable-next-line no-control-regex -- the escape character is what this is about
 const STEERING = /\u001b\[[0-9;?]*[A-Za-z]|\p{Cc}|[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
 
-/** A path of any length between the significant words of what gemini prints. */
+/** A path of any length between the significant words of gemini's output. */
 const REPORT = / Full report available at: \S+/;
 
-/**
- * A line that an agent CLI printed: without control characters, and at most {@link MAX_SAID}
- * characters.
- */
+/** Cleans a line that an agent CLI printed: removes control characters, and cuts it to {@link MAX_SAID} characters. */
 export function cleanLine(line: string): string {
   return line
     .slice(0, 4 * MAX_SAID)

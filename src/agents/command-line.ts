@@ -16,17 +16,17 @@ export interface CommandLine {
   whole: boolean;
   /** The words after the first simple command, as far as the text alone determines them. */
   rest: readonly Word[];
-  /** What the first simple command starts; undefined when the text does not determine it. */
+  /** The program that the first simple command starts; undefined when the text does not determine it. */
   start: Start | undefined;
 }
 
 /** A word of a command line. */
 export interface Word {
-  /** As it was written, including its quotes. */
+  /** The word as it was written, including its quotes. */
   raw: string;
   /** The text without its quotes; variables and patterns are not expanded. */
   text: string;
-  /** The value that a shell would pass on; undefined where it depends on a variable or on files. */
+  /** The value that a shell would pass on; undefined if it depends on a variable or on files. */
   value: string | undefined;
 }
 
@@ -187,8 +187,8 @@ function startOf(words: readonly Word[]): Start | undefined {
 }
 
 /**
- * The value to which a line sets a variable: empty when the line removes it, undefined when it
- * keeps the value of the environment.
+ * Returns the value to which a line sets a variable: empty when the line removes it, undefined when it keeps
+ * the value of the environment.
  */
 export function setBy({ variables, bare }: Start, variable: string): string | undefined {
   return variables.get(variable) ?? (bare ? '' : undefined);
@@ -209,9 +209,8 @@ export function isOfShell({ value }: Word): boolean {
 }
 
 /**
- * The program that a line starts, as it can be looked up on a PATH or by its path; undefined when
- * only a shell can tell which program it is, when the line starts no program, and when the line
- * sets a PATH of its own.
+ * Returns the program that a line starts, in a form that can be looked up on a PATH or by its path; undefined when only
+ * a shell can tell which program it is, when the line starts no program, and when the line sets a PATH of its own.
  *
  * @param home the folder that `~` and `$HOME` stand for, if it is known
  */
@@ -223,7 +222,7 @@ export function programToFind({ start }: CommandLine, home = ''): string | undef
   return PROGRAM.test(program) && !elsewhere ? program : undefined;
 }
 
-/** A text with `~` at its beginning, and every `$HOME`, as a shell would expand them. */
+/** Expands `~` at the beginning of a text, and every `$HOME`, as a shell would. */
 export function inHome(text: string, home: string): string {
   return text.replace(/^~(?=\/|$)/, () => home).replace(/\$HOME\b|\$\{HOME\}/g, () => home);
 }

@@ -15,9 +15,7 @@ export interface DispatchLink {
   tip?: string;
 }
 
-/**
- * What a command knows about the dispatch it runs in; every field is absent outside of a dispatch.
- */
+/** A command's knowledge about the dispatch it runs in; every field is absent outside of a dispatch. */
 export interface Dispatch extends DispatchLink {
   /** The actor that writes in it. */
   actor?: string;
@@ -25,7 +23,7 @@ export interface Dispatch extends DispatchLink {
 
 const PREFIX = 'CROSSTALK_DISPATCH_';
 
-/** The environment variables that tell a dispatched CLI about its dispatch (cli.md). */
+/** Returns the environment variables that describe its dispatch to a CLI (cli.md). */
 export function dispatchVariables(dispatch: Required<Dispatch>): Record<string, string> {
   return {
     CROSSTALK_DISPATCH_ACTOR: dispatch.actor,
@@ -37,7 +35,7 @@ export function dispatchVariables(dispatch: Required<Dispatch>): Record<string, 
   };
 }
 
-/** Reads these variables back; the only place that does. */
+/** Parses these variables; no other code reads them. */
 export function readDispatch(env: Readonly<Record<string, string | undefined>>): Dispatch {
   const value = (name: string): string | undefined => {
     const text = env[`${PREFIX}${name}`];
@@ -56,7 +54,7 @@ export function readDispatch(env: Readonly<Record<string, string | undefined>>):
 }
 
 /**
- * The part of a dispatch that links a message. The actor is left out, because the message itself
+ * Returns the part of a dispatch that links a message. The actor is left out, because the message itself
  * names its sender.
  */
 export function linkOf(dispatch: Dispatch): DispatchLink {
@@ -65,7 +63,7 @@ export function linkOf(dispatch: Dispatch): DispatchLink {
   return link;
 }
 
-/** An environment that belongs to no dispatch. */
+/** Returns an environment without the variables of a dispatch. */
 export function withoutDispatch<T>(env: Readonly<Record<string, T>>): Record<string, T> {
   return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith(PREFIX)));
 }

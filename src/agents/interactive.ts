@@ -1,7 +1,7 @@
 import { knownAgent } from './agents.ts';
 import { commandLine, isOfShell, programToFind, type Start, type Word } from './command-line.ts';
 
-/** How a command is started on a terminal. */
+/** The start of a command on a terminal. */
 export interface Interactive {
   /** Program and arguments. */
   argv: readonly string[];
@@ -22,7 +22,7 @@ interface Headless {
 
 const GEMINI: Headless = { flags: [], valued: ['-p', '--prompt', '-o', '--output-format'] };
 
-/** From each CLI's `--help`. */
+/** Taken from each CLI's `--help`. */
 const HEADLESS: ReadonlyMap<string, Headless> = new Map([
   [
     'claude',
@@ -68,13 +68,13 @@ const HEADLESS: ReadonlyMap<string, Headless> = new Map([
   ['pi', { flags: ['-p', '--print', '--no-session'], valued: ['--mode'] }],
 ]);
 
-/** Linux takes no argument of 128 KiB or more. */
+/** Longest argument in bytes: Linux takes none of 128 KiB or more. */
 const LONGEST_ARGUMENT = 120 * 1024;
 const PROGRAM = /^[\w./~-]+$/;
 
 /**
- * How a command line of a host file, or one an operator gave, is started on a terminal: a known CLI
- * without its headless flags and with its instructions, and any other command unchanged.
+ * Converts a command line of a host file, or one an operator gave, into its start on a terminal: a known CLI without
+ * its headless flags and with its instructions, and any other command unchanged.
  *
  * @param text the instructions; never part of a command line
  * @param file a file with the same instructions, for those too long for an argument
@@ -110,8 +110,8 @@ export function interactive(command: string, text: string, file: string): Intera
 }
 
 /**
- * The shell must not stay in front of the program: it would be ended by signals that the program
- * handles in its own way.
+ * Replaces the shell by the program where possible. A shell in front of the program would be ended by signals
+ * that the program handles in its own way.
  */
 function unknown(command: string, start: Start | undefined): string {
   if (start === undefined || [...start.assignments, ...start.starters].length > 0) return command;

@@ -1,36 +1,36 @@
-/** The file with the login of a CLI, relative to HOME, and what a run may renew in it. */
+/** The file with the login of a CLI, relative to HOME, and the fields that a run may renew. */
 export interface Login {
   file: string;
-  /** Absent where nothing comes back, because what renews it stays valid. */
+  /** Absent if nothing is copied back, because the renewing token stays valid. */
   renewal?: Renewal;
 }
 
-/** Fields of a login, each by the names that lead to it. */
+/** Fields of a login, each by its path of names. */
 interface Renewal {
-  /** Whether it has an entry for each provider, of which those of the type `oauth` can be renewed. */
+  /** Whether the login has an entry for each provider, of which those of the type `oauth` can be renewed. */
   entries?: boolean;
   tokens: readonly (readonly string[])[];
-  /** Until when it holds, in milliseconds, or when it was renewed: it has to grow. */
+  /** Time of its expiry, in milliseconds, or of its renewal; it has to increase. */
   time: readonly string[];
-  /** What says whose login it is. */
+  /** Fields that identify the owner of the login. */
   same: readonly (readonly string[])[];
 }
 
 type Json = Record<string, unknown>;
 
-/** RFC 6750, `b64token`: neither a command nor an address fits into it. */
+/** RFC 6750, `b64token`: neither a command nor an address has this form. */
 const TOKEN = /^[A-Za-z0-9._~+/-]+=*$/;
 const LONGEST = 16 * 1024;
 const YEAR_MS = 366 * 24 * 3_600_000;
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z$/;
 
 /**
- * The operator's login with the tokens that a run has renewed in its copy, and nothing else of it. What the
- * operator has changed meanwhile stays.
+ * Returns the operator's login with the tokens that a run has renewed in its copy, and nothing else from the copy. The
+ * operator's own changes since then stay.
  *
- * @param given what the copy was made from
+ * @param given the login from which the copy was made
  * @param now milliseconds
- * @returns undefined where nothing was renewed
+ * @returns undefined if nothing was renewed
  */
 export function renewedLogin(
   renewal: Renewal,
@@ -61,7 +61,7 @@ export function renewedLogin(
   return renewed.length === 0 ? undefined : result;
 }
 
-/** Whether a token may take the place of another one. */
+/** Whether a token may replace another one. */
 function follows(old: unknown, token: unknown): boolean {
   if (typeof old !== 'string' || old === '' || typeof token !== 'string') return false;
   if (token.length > LONGEST || !TOKEN.test(token)) return false;
@@ -69,7 +69,7 @@ function follows(old: unknown, token: unknown): boolean {
   return whose === undefined || whose === ownerIn(token);
 }
 
-/** Whose a token is, if it says that (RFC 7519); most are opaque. */
+/** Returns the owner of a token, if the token states it (RFC 7519); most are opaque. */
 function ownerIn(token: string): string | undefined {
   const [, payload, signature] = token.split('.');
   if (payload === undefined || signature === undefined) return undefined;
@@ -98,7 +98,7 @@ function at(value: unknown, path: readonly string[]): unknown {
   );
 }
 
-/** Sets a field that is there. */
+/** Sets an existing field. */
 function set(value: Json, path: readonly string[], to: unknown): void {
   const above = at(value, path.slice(0, -1)) as Json;
   above[path.at(-1) ?? ''] = to;

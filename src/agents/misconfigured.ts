@@ -3,9 +3,9 @@ import type { FailedRun } from './refusal.ts';
 import { cleanLine } from './clean-line.ts';
 
 /**
- * What a CLI prints at once when it cannot work as its command or its settings stand, which no
- * second attempt changes (docs/agents.md): one of the first lines of stderr, before anything of a
- * prompt can be there, or the only words on stdout.
+ * Immediate errors of a CLI that cannot work with its command or its settings, which no second attempt
+ * changes (docs/agents.md): one of the first lines of stderr, before anything of a prompt can be there, or
+ * the only words on stdout.
  */
 const PATTERNS: Record<string, { stderr: RegExp; stdout?: RegExp }> = {
   claude: {
@@ -23,16 +23,16 @@ const PATTERNS: Record<string, { stderr: RegExp; stdout?: RegExp }> = {
   pi: { stderr: /^Error: (?:Unknown option: |Model .{1,120} not found)/ },
 };
 
-/** The lines of stderr that are looked at; a warning may come before the one that counts. */
+/** Number of lines of stderr that are examined; a warning may precede the significant one. */
 const FIRST_LINES = 4;
-/** More output than this is an answer, or the work of a model. */
+/** Most characters of output that are examined; more is an answer, or the work of a model. */
 const MAX_WHOLE = 8000;
 
 /**
- * Whether a failed run of a known agent CLI could not work as it is configured. A pure function; the
- * output is taken as hostile, as in `refusalOf`.
+ * Finds the error of a failed run of a known agent CLI that could not work as it is configured. A pure function; the
+ * output is treated as hostile, as in `refusalOf`.
  *
- * @returns the line that says so, on one line and without control characters
+ * @returns the error, on one line and without control characters
  */
 export function misconfigurationOf(agent: AgentCli, run: FailedRun): string | undefined {
   const patterns = PATTERNS[agent.name];
@@ -49,7 +49,7 @@ export function misconfigurationOf(agent: AgentCli, run: FailedRun): string | un
     : undefined;
 }
 
-/** A line that ends in a colon is completed by the next one. */
+/** Completes a line that ends in a colon by the next one. */
 function withNext(line: string, lines: readonly string[]): string {
   const next = lines[lines.indexOf(line) + 1];
   return line.endsWith(':') && next !== undefined ? `${line} ${next}` : line;

@@ -1,7 +1,7 @@
 import { commandLine, inHome, type Word } from './command-line.ts';
 import { withoutTrailing } from '../protocol/text/quoted.ts';
 
-/** The folders that matter when a command line is examined, as absolute paths. */
+/** The folders against which a command line is examined, as absolute paths. */
 export interface Places {
   /** The folders of the transport, under each of their names. */
   transport: readonly string[];
@@ -11,16 +11,16 @@ export interface Places {
 /** Paths a command line names, as far as its text alone determines them; see {@link namedPaths}. */
 export interface NamedPaths {
   absolute: string[];
-  /** Relative to the folder the command starts in. */
+  /** Paths relative to the folder the command starts in. */
   relative: string[];
 }
 
-/** The folders of a transport: a relative path in one of them cannot mean anything else. */
+/** Top folders of a transport: a relative path in one of them cannot mean anything else. */
 const OURS = /^(?:upstream|local|hosts|data)\/./;
 const TRANSPORT = /\$(?:CROSSTALK_TRANSPORT\b|\{CROSSTALK_TRANSPORT[^}]*\}?)/g;
 /** A character that ends a path in the text of a shell. */
 const END = /[\s"'`;|&<>()]/;
-/** The options whose next word is a script: of a shell, and of `env`. */
+/** Options whose next word is a script: of a shell, and of `env`. */
 const SCRIPT_OPTION = /^(?:-[a-zA-Z]*[cS]|--split-string)$/;
 const SPLIT_HERE = /^(?:-[a-zA-RT-Z]*S|--split-string=)([^]*)$/;
 /** Empty lines around a command. */
@@ -28,10 +28,10 @@ const MORE_LINES = /^[ \t]*\n|\n[ \t]*$/;
 const MAX_DEPTH = 3;
 
 /**
- * The paths that a command line may name: its words, what follows `=` and `:` in them, the scripts
- * it passes to a shell (`-c`, `eval`, `env -S`), and every mention of the transport's folder in its
- * text. The text is only read, not evaluated: this protects an operator from a mistake, while
- * commands that arrive from elsewhere are approved by a person anyway (trust.md §2).
+ * Finds the paths that a command line may name: its words, the text after `=` and `:` in them, the scripts it
+ * passes to a shell (`-c`, `eval`, `env -S`), and every mention of the transport's folder in its text. The
+ * text is only read, not evaluated: this protects an operator from a mistake, while commands that arrive from
+ * elsewhere are approved by a person anyway (trust.md §2).
  */
 export function namedPaths(command: string, places: Places): NamedPaths {
   const [transport = '/'] = places.transport;
@@ -85,17 +85,14 @@ function* pieces(command: string, depth: number): Iterable<string> {
   if (!whole || MORE_LINES.test(command)) yield* command.split(/[\s"'`;|&<>()=:,]+/);
 }
 
-/**
- * The script that a word is, or contains, because of the option that precedes it or that it begins
- * with.
- */
+/** Returns the script that a word is, or contains, because of the option that precedes it or that it begins with. */
 function scriptAt(words: readonly Word[], at: number): string | undefined {
   const text = words[at]?.text ?? '';
   const before = words[at - 1]?.text === '--' ? words[at - 2] : words[at - 1];
   return SCRIPT_OPTION.test(before?.text ?? '') ? text : SPLIT_HERE.exec(text)?.[1];
 }
 
-/** A path without `.`, `..` and doubled slashes, as far as its text alone determines it. */
+/** Normalizes a path without `.`, `..` and doubled slashes, as far as its text alone determines it. */
 function normal(path: string): string {
   const parts: string[] = [];
   for (const part of path.split('/')) {

@@ -1,16 +1,16 @@
 import { commandLine, type Word } from './command-line.ts';
 
-/** How an agent CLI is told to plan and to change nothing. */
+/** Changes of a command line that make an agent CLI plan and change nothing. */
 interface PlanningMode {
-  /** Options that are left out with their value: what they allow is not for a plan. */
+  /** Options that are removed with their value: a plan may not have the permissions they give. */
   valued: RegExp;
-  /** Options that are left out with all words after them, up to the next option. */
+  /** Options that are removed with all words after them, up to the next option. */
   lists?: RegExp;
-  /** Options that are left out, without a value. */
+  /** Options without a value that are removed. */
   flags: RegExp;
-  /** Values, after `valued` options that hold any setting, of which only some are left out. */
+  /** Values, after `valued` options that hold any setting, of which only some are removed. */
   settings?: { option: RegExp; value: RegExp };
-  /** Variables that are set for it. */
+  /** Assignments of variables before the command. */
   sets?: string;
   adds: string;
 }
@@ -18,11 +18,11 @@ interface PlanningMode {
 const NONE = /(?!)/;
 
 /**
- * Seen to work by running each (test/agents/FACTS.md, "Planning"), also where the operator's own settings
- * allow everything. gemini is none of them: what its settings allow is done in its plan mode too.
+ * Planning modes that were verified by running each CLI (test/agents/FACTS.md, "Planning"), also with settings of the
+ * operator that allow everything. gemini is missing: whatever its settings allow is allowed in its plan mode too.
  */
 const MODES: Readonly<Record<string, PlanningMode>> = {
-  // What settings allow is allowed in its plan mode too, unless it is denied.
+  // Its settings' permissions hold in its plan mode too, unless they are denied.
   claude: {
     valued: /^--permission-(?:mode|prompt-tool)(?:=|$)/,
     lists: /^--(?:allowed-?[tT]ools|mcp-config)(?:=|$)/,
@@ -35,7 +35,7 @@ const MODES: Readonly<Record<string, PlanningMode>> = {
     settings: { option: /^(?:-c|--config)$/, value: /^"?(?:sandbox|approval)/ },
     adds: '--sandbox read-only',
   },
-  // Its agent for plans edits nothing, and runs shell commands all the same.
+  // Its planning agent edits nothing, but runs shell commands.
   opencode: {
     valued: /^--agent(?:=|$)/,
     flags: NONE,
@@ -49,34 +49,38 @@ const MODES: Readonly<Record<string, PlanningMode>> = {
   },
 };
 
-/** The agent CLIs of which a planning mode is known. */
+/** Names of the agent CLIs with a known planning mode. */
 export const PLANNING_AGENTS: readonly string[] = Object.keys(MODES);
 
 /**
- * The command line with which a known agent CLI plans and changes nothing: what the given one allows is left
- * out, and its planning mode is chosen. Only a plain call is changed, whose words are known without a shell.
+ * Returns the command line with which a known agent CLI plans and changes nothing: permissions of the given one are
+ * removed, and its planning mode is chosen. Only a plain call is changed, whose words are known without a shell.
  *
  * @param command as the operator approved it
- * @returns undefined where no such line is known
+ * @returns undefined if no such line is known
  */
 export function planningCommand(command: string): string | undefined {
   const { whole, start } = commandLine(command);
   if (!whole || start?.program.value === undefined || command.trimEnd().endsWith('\\'))
     return undefined;
   const mode = Object.hasOwn(MODES, start.name) ? MODES[start.name] : undefined;
-  // A word that is not known may be any option, and after -- there is none.
+  // An unknown word may be any option, and after -- there is none.
   const isUnsure = start.args.some(({ text }) => text === '--');
   if (mode === undefined || isUnsure) return undefined;
   const kept = keptOf(mode, start.args);
   if (kept === undefined) return undefined;
-  // After a program that starts it, a variable would not reach it.
+  // It would not reach the CLI through another program that starts it.
   if (mode.sets !== undefined && start.starters.length > 0) return undefined;
   const before = [...start.assignments, ...start.starters].map(({ raw }) => raw);
   const program = [...(mode.sets === undefined ? [] : [mode.sets]), start.program.raw];
   return [...before, ...program, ...kept.map(({ raw }) => raw), mode.adds].join(' ');
 }
 
-/** @returns undefined where an option may hide in a word whose value only a shell knows */
+/**
+ * Returns the arguments that remain.
+ *
+ * @returns undefined if an option may hide in a word whose value only a shell knows
+ */
 function keptOf(
   { valued, lists = NONE, flags, settings }: PlanningMode,
   args: readonly Word[],

@@ -3,38 +3,37 @@ import type { AgentCli } from './agents.ts';
 import { cleanLine } from './clean-line.ts';
 import { statedTime } from './reset-time.ts';
 
-/** Why an account does not work: of these, only a limit is over by itself. */
+/** Reason why an account does not work; only a limit ends automatically. */
 type RefusalKind = 'rate_limited' | 'out_of_credit' | 'not_logged_in';
 
-/** What CLIs say of an account that somebody has to pay for first. */
+/** Messages of CLIs about an account that somebody has to pay for first. */
 const EMPTY =
   /^(?:ERROR: |Error: |API Error: |429 )*(?:Credit balance is too low|You['\u2019]re out of (?:usage )?credits|Your workspace is out of credits|You hit your spend cap|insufficient[_ ]quota|Quota exceeded\. Check your plan|You exceeded your current quota)/i;
 
-/** Why an agent CLI did no work, when waiting or a login fixes that (decision 20). */
+/** Reason why an agent CLI did no work, if waiting or a login fixes that (decision 20). */
 export interface Refusal {
   kind: RefusalKind;
   /** The reported line: a single line without control characters, at most 300 characters long. */
   said: string;
-  /** When the CLI will work again, if it reported a time. */
+  /** Time at which the CLI will work again, if it reported one. */
   until?: Date;
 }
 
-/** A run that failed on its own: its exit code was not 0, or it gave no answer where one was due. */
+/** A run that failed without our doing: its exit code was not 0, or it gave no answer where one was due. */
 export interface FailedRun {
   exitCode: number | null;
   stdout: string;
   stderrTail: string;
-  /** Why it failed, by its own JSON. */
+  /** Reason of the failure, from the CLI's JSON. */
   reported?: string;
 }
 
-/** Longer output is an answer, because no refusal is this long. */
+/** Most characters of a refusal; longer output is an answer. */
 const MAX_WHOLE = 4000;
 
 /**
- * Whether a failed run of a known agent CLI was refused. A pure function. All output is treated as
- * hostile, because a model can write whatever a CLI would, so only the lines that the table names
- * are looked at.
+ * Recognizes the refusal of a failed run of a known agent CLI. A pure function. All output is treated as hostile,
+ * because a model can write whatever a CLI would, so only the lines that the table names are examined.
  *
  * @param now the time, and `zone` the IANA time zone, to which reported times are relative
  */
@@ -59,7 +58,7 @@ export function refusalOf(
     : undefined;
 }
 
-/** The lines that may contain the reason, the last one first. */
+/** Returns the lines that may contain the reason, the last one first. */
 export function reportedLines({ refusals: { stream, last } }: AgentCli, run: FailedRun): string[] {
   const text = stream === 'stdout' ? run.stdout : run.stderrTail;
   const reported = run.reported ?? reportedIn(run.stdout);
@@ -73,8 +72,8 @@ export function reportedLines({ refusals: { stream, last } }: AgentCli, run: Fai
 }
 
 /**
- * What a failed run reports in JSON: `claude --output-format json|stream-json` ends with a result
- * with `is_error`, and `codex exec --json` with a failed turn.
+ * Returns the error that a failed run reports in JSON: `claude --output-format json|stream-json` ends with a
+ * result with `is_error`, and `codex exec --json` with a failed turn.
  */
 function reportedIn(stdout: string): string | undefined {
   const line = stdout.trimEnd().split('\n').at(-1) ?? '';
@@ -92,9 +91,9 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
 /**
- * When one run finds out whether the CLI works again. A reported time is believed; where it has
- * proved wrong, and where none was reported, the wait grows. The files of a login may not show it
- * (a key chain, a variable), so one run tries again from time to time as well.
+ * Returns the time of the next run, which finds out whether the CLI works again. A reported time is believed; if it has
+ * proved wrong, and if none was reported, the wait grows. The files of a login may not show it (a key chain, a
+ * variable), so one run tries again from time to time as well.
  *
  * @param refusals the number of refusals in a row, including this one
  */

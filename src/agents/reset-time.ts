@@ -1,19 +1,15 @@
 import { isZone } from '../protocol/text/times.ts';
 
-/** The longest hold, whatever time a CLI reports: 7 days. */
+/** Longest hold, whatever time a CLI reports: 7 days. */
 export const LONGEST_MS = 7 * 24 * 3_600_000;
-/**
- * A clock time that passed this recently means "now", because clocks differ and CLIs omit the
- * seconds.
- */
+/** Milliseconds since which a clock time means "now", because clocks differ and CLIs omit the seconds. */
 const JUST_PASSED_MS = 10 * 60_000;
 const DAY_MS = 24 * 3_600_000;
 
 /**
- * The time at which a CLI reports that it will work again: an ISO time, seconds since the epoch, a
- * duration ("try again in 5 minutes 30s", "retry-after: 60"), or a clock time with or without date
- * and zone ("resets Nov 24, 3pm (Europe/Berlin)"). At most {@link LONGEST_MS} away; undefined when
- * no time is reported, or one that has passed.
+ * Parses the time at which a CLI reports that it will work again: an ISO time, seconds since the epoch, a duration
+ * ("try again in 5 minutes 30s", "retry-after: 60"), or a clock time with or without date and zone ("resets Nov 24, 3pm
+ * (Europe/Berlin)"). At most {@link LONGEST_MS} away; undefined when no time is reported, or one that has passed.
  *
  * @param zone the IANA time zone of clock times without a zone
  */
@@ -43,7 +39,7 @@ const PART =
   /^[ ,]*(?:and )?(\d{1,9}(?:\.\d{1,12})?) ?(ms|milliseconds?|d|days?|h|hrs?|hours?|m|mins?|minutes?|s|secs?|seconds?)(?![a-z])/i;
 const BEFORE_DURATION =
   /\b(?:again in|resets? (?:in|after)|retry (?:in|after)|retry-after|retryDelay|quotaResetDelay|resets_in_seconds|wait)["']?[:= ]{1,2}["']?/gi;
-/** After these words a number without a unit means seconds. */
+/** Words after which a number without a unit means seconds. */
 const COUNTS_SECONDS = /after|seconds/i;
 
 function relative(text: string, now: Date): Date | undefined {
@@ -106,7 +102,7 @@ function onTheClock(text: string, now: Date, zone: string): Date | undefined {
   return on(today.year, today.month, today.day + ahead + (weekday < 0 ? 1 : 7));
 }
 
-/** Midnight when only a day is reported; undefined when the numbers are not a valid time. */
+/** Returns the time of day: midnight when only a day is reported; undefined when the numbers are not a valid time. */
 function timeOfDay(
   found: Record<string, string | undefined>,
 ): { hour: number; minute: number } | undefined {
@@ -146,7 +142,7 @@ function wallClock(at: Date, zone: string): Wall {
   return { year, month, day, weekday: new Date(asUtc).getUTCDay(), asUtc };
 }
 
-/** The instant at which a clock in the zone shows a local time, which is given as if it were UTC. */
+/** Returns the instant at which a clock in the zone shows a local time, which is given as if it were UTC. */
 function instantOf(shown: number, zone: string): Date {
   const offsetAt = (at: number): number => wallClock(new Date(at), zone).asUtc - at;
   const guess = shown - offsetAt(shown);

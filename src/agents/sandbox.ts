@@ -1,38 +1,41 @@
 import type { AgentCli } from './agents.ts';
 import type { Login } from './login.ts';
 
-/** What a known agent CLI needs in a sandbox. Paths are relative to HOME. */
+/** Requirements of a known agent CLI in a sandbox. Paths are relative to HOME. */
 export interface SandboxNeeds {
   /**
-   * Its folders. In a sandbox each is made for the run, and gone with it: what is written there would be in
-   * force the next time that the operator, or a later run, starts the CLI.
+   * Its folders. In a sandbox each is created for the run, and removed with it: files written there would
+   * otherwise take effect the next time that the operator, or a later run, starts the CLI.
    */
   folders: readonly string[];
-  /** Files and folders of the operator's in them that it sees and cannot change. */
+  /** Files and folders of the operator's in these folders that it can read and not change. */
   settings: readonly string[];
-  /** Of which it has a copy in them. */
+  /** Login of which the run has a copy. */
   login: Login;
   /**
-   * Its sessions: the files that the next run of a session gets; `*` is any name, or a part of one. The CLI reads
-   * what was said in them, and neither settings nor instructions nor programs.
+   * Its sessions: the files that the next run of a session receives; `*` is any name, or a part of one. They
+   * contain the conversation, and neither settings nor instructions nor programs.
    */
   sessions: readonly string[];
   /** Hosts of its model, and of its login. */
   hosts: readonly string[];
-  /** Variables that are its own; `*` at the end for any ending. */
+  /** Its own variables; `*` at the end for any ending. */
   env: readonly string[];
   /** Whether it makes sandboxes of its own for its tools, for which it needs user namespaces. */
   nests?: true;
 }
 
-/** The variables of Crosstalk, git and the system that every run is given. */
+/** Variables of Crosstalk, git and the system that every run receives. */
 export const USUAL_VARIABLES: readonly string[] = [
   ...['PATH', 'HOME', 'LANG', 'LC_*', 'TERM', 'TZ', 'USER', 'LOGNAME', 'SHELL', 'NO_COLOR'],
   ...['CROSSTALK_*', 'GIT_AUTHOR_*', 'GIT_COMMITTER_*', 'GIT_CEILING_DIRECTORIES', 'GIT_CONFIG_*'],
   ...['SSL_CERT_FILE', 'SSL_CERT_DIR', 'NODE_EXTRA_CA_CERTS'],
 ];
 
-/** Of pi and opencode. An entry of another type is a command to be run, or an address from which settings come. */
+/**
+ * Renewable fields of pi and opencode. An entry of another type is a command to be run, or an address from
+ * which settings come.
+ */
 const ENTRIES: Login['renewal'] = {
   entries: true,
   tokens: [['access'], ['refresh']],
@@ -59,7 +62,7 @@ const NEEDS: Readonly<Record<string, SandboxNeeds>> = {
         same: [['organizationUuid']],
       },
     },
-    // Beside these it keeps notes to itself, `memory`.
+    // Beside these it stores notes to itself, `memory`.
     sessions: [
       '.claude/projects/*/*.jsonl',
       ...['subagents', 'tool-results'].map((name) => `.claude/projects/*/*/${name}/*`),
@@ -93,9 +96,9 @@ const NEEDS: Readonly<Record<string, SandboxNeeds>> = {
       ...['.gemini/commands', '.gemini/trustedFolders.json', '.gemini/google_accounts.json'],
       '.gemini/installation_id',
     ],
-    // What renews a login of Google stays valid.
+    // The token that renews a login of Google stays valid.
     login: { file: '.gemini/oauth_creds.json' },
-    // Beside these it keeps programs, `bin`, and notes to itself, `memory`.
+    // Beside these it stores programs, `bin`, and notes to itself, `memory`.
     sessions: ['.project_root', 'chats/*.json', 'chats/*.jsonl'].map(
       (name) => `.gemini/tmp/*/${name}`,
     ),
@@ -155,7 +158,7 @@ const NEEDS: Readonly<Record<string, SandboxNeeds>> = {
   },
 };
 
-/** What an agent CLI needs in a sandbox. */
+/** Returns the requirements of an agent CLI in a sandbox. */
 export function needsOf({ name }: AgentCli): SandboxNeeds | undefined {
   return NEEDS[name];
 }

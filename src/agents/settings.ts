@@ -2,9 +2,9 @@ import { KNOWN_AGENTS } from './agents.ts';
 import { commandLine } from './command-line.ts';
 
 /**
- * Files that make other programs run something when those programs start an agent CLI, or are
- * started by one, in this folder: `.git` holds hooks and commands that `git status` executes,
- * `.env` and `bunfig.toml` are read by the runtime inside some CLIs, `.npmrc` by `npx`.
+ * Files that make other programs run something when those programs start an agent CLI, or are started by one,
+ * in this folder: `.git` holds hooks and commands that `git status` executes, `.env` and `bunfig.toml` are
+ * read by the runtime inside some CLIs, `.npmrc` by `npx`.
  */
 const OF_OTHERS: readonly string[] = [
   '.git',
@@ -36,7 +36,7 @@ const BEGINNINGS = [
 ];
 
 /**
- * Programs that look in their working folder for the program they start, and where they find it: a
+ * Programs that look in their working folder for the program they start, and the files in which they find it: a
  * file that a run leaves there would run instead of the CLI.
  */
 const RUNNERS = /\b(?:npx|npm|pnpx|pnpm|yarn|yarnpkg|bunx|bun|corepack|deno)\b/;
@@ -62,12 +62,10 @@ const OF_RUNNERS: ReadonlySet<string> = new Set([
 const UNSEEN = /[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]/g;
 
 /**
- * Whether a file or folder of this name, in the folder an agent CLI works in, is a setting of an
- * agent CLI. All known CLIs count, whichever is about to run, as does every spelling that a file
- * system may treat as the name.
+ * Whether a file or folder of this name, in the working folder of an agent CLI, is a setting of an agent CLI. All known
+ * CLIs count, whichever is about to run, as does every spelling that a file system may treat as the name.
  *
- * @param command what is about to run there: `npx` and similar programs take their program from
- *   that folder
+ * @param command the command about to run there: `npx` and similar programs take their program from that folder
  */
 export function isAgentSetting(name: string, command: string): boolean {
   const plain = name.normalize('NFKC').replace(UNSEEN, '').toLowerCase();
@@ -76,8 +74,7 @@ export function isAgentSetting(name: string, command: string): boolean {
 }
 
 /**
- * Whether a command contains the name of one of these programs, as it is written or with its quotes
- * removed.
+ * Whether a command contains the name of one of these programs, as it is written or with its quotes removed.
  */
 function namesRunner(command: string): boolean {
   if (RUNNERS.test(command)) return true;

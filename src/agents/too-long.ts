@@ -1,7 +1,7 @@
 import type { AgentCli } from './agents.ts';
 import { reportedLines, type FailedRun } from './refusal.ts';
 
-/** What a CLI says when its model cannot read so much at once (docs/agents.md). */
+/** Errors of CLIs when a prompt exceeds the model's context (docs/agents.md). */
 const PATTERNS: Record<string, RegExp> = {
   claude: /^(?:API Error: \S* ?)?prompt is too long/i,
   codex: /ran out of room in the model's context window/,
@@ -11,10 +11,10 @@ const PATTERNS: Record<string, RegExp> = {
 };
 
 /**
- * Whether a failed run of a known agent CLI had a prompt that is too long. A pure function; the output is
- * taken as hostile, as in `refusalOf`.
+ * Finds the error of a failed run of a known agent CLI whose prompt was too long. A pure function; the output is
+ * treated as hostile, as in `refusalOf`.
  *
- * @returns the line that says so, on one line and without control characters
+ * @returns the error, on one line and without control characters
  */
 export function tooLongOf(agent: AgentCli, run: FailedRun): string | undefined {
   const pattern = PATTERNS[agent.name];

@@ -5,15 +5,15 @@ export interface WebSkill {
   name: string;
   /** Empty for one that cannot be read. */
   description: string;
-  /** Where its SKILL.md is in the transport. */
+  /** Path of its SKILL.md in the transport. */
   path: string;
-  /** Whether it is the operators' own, and stands before one of that name which came with Crosstalk. */
+  /** Whether it is the operators' own, and takes precedence over one of that name which came with Crosstalk. */
   replaces_upstream: boolean;
-  /** Why it cannot be read; null for one that can. */
+  /** Reason why it cannot be read; null for one that can. */
   problem: string | null;
-  /** The actors that take it, at most 50 of them; null where no profile narrows that, so that all do. */
+  /** The actors that may use it, at most 50 of them; null if no profile restricts that, so that all may. */
   taken_by: string[] | null;
-  /** How many more take it. */
+  /** Number of further actors that may use it. */
   taken_by_more: number;
 }
 
@@ -24,13 +24,13 @@ export interface WebSkills {
   more: boolean;
 }
 
-/** `GET /api/skills/{name}`: one skill with its text and what stands beside it. */
+/** `GET /api/skills/{name}`: one skill with its text and the files beside it. */
 export interface WebSkillWhole extends WebSkill {
   /** Markdown as it was written, never HTML; empty for one that cannot be read. */
   body: string;
-  /** The files that a run gets in its directory, by their paths below the folder of the skill. */
+  /** The files that a run receives in its directory, by their paths below the folder of the skill. */
   files: string[];
-  /** What it does not get, each with the reason. */
+  /** The files that it does not receive, each with the reason. */
   left: string[];
 }
 
@@ -38,30 +38,30 @@ export interface WebSkillWhole extends WebSkill {
 export interface WebSubscription {
   name: string;
   path: string;
-  /** `answer:<actor>` or `event:<name>`; null, like what follows, when the file cannot be read. */
+  /** `answer:<actor>` or `event:<name>`; null, like the following fields, when the file cannot be read. */
   source: string | null;
   to: string | null;
   channel: string | null;
   tier: string | null;
   match: string | null;
-  /** The alias of the host that fires; null for the one on which it has happened. */
+  /** The alias of the host on which it fires; null for the host of the event. */
   host: string | null;
   once: boolean;
-  /** Whether it is on record that it has fired, and never will again; also whoever can push can say so. */
+  /** Whether it is recorded as fired, after which it never fires again; anybody who can push can record that. */
   fired: boolean;
   enabled: boolean;
-  /** What is wrong with the file; with these it does not fire. */
+  /** Errors in the file; with any of them it does not fire. */
   problems: string[];
 }
 
 /** `GET /api/subscriptions`: every subscription, by name. */
 export interface WebSubscriptions {
   subscriptions: WebSubscription[];
-  /** How many files were passed over because there are too many. */
+  /** Number of files that were skipped because there are too many. */
   beyond: number;
 }
 
-/** A file of the operators that cannot be followed as it stands. */
+/** A file of the operators that cannot be applied because of an error in it. */
 export interface WebBrokenFile {
   kind: 'schedule' | 'subscription' | 'skill';
   name: string;
@@ -69,7 +69,7 @@ export interface WebBrokenFile {
   problem: string;
 }
 
-/** `GET /api/broken-files`: the operators' files that cannot be followed. */
+/** `GET /api/broken-files`: the operators' files that cannot be applied. */
 export interface WebBrokenFiles {
   /** At most 100 of `total`. */
   files: WebBrokenFile[];
@@ -88,14 +88,14 @@ export interface WebSchedule {
   when: string | null;
   timezone: string | null;
   enabled: boolean;
-  /** When it is due next; null when it never is, is paused, or goes by the clock of another host. */
+  /** Next time it is due; null when it never is, is paused, or is run by another host. */
   next: Time | null;
-  /** The last occurrence that this machine has dealt with; null for other hosts. */
+  /** Last occurrence that this machine has handled; null for other hosts. */
   last: Time | null;
   outcome: 'sent' | 'missed' | 'unanswered' | 'refused' | null;
   /** The last message that was sent, as `<channel id>/<relPath>`. */
   sent: string | null;
-  /** Why the file cannot be read; the last good one stays in force on its host. */
+  /** Errors because of which the file cannot be read; the last good one stays in force on its host. */
   problems: string[];
 }
 

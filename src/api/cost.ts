@@ -1,14 +1,14 @@
-/** Some runs together; `usd` is null if no CLI stated any. */
+/** Totals of a group of runs; `usd` is null if no CLI stated any. */
 export interface WebCostRow {
   /**
-   * The actor, tier, alias of a host, channel, first message of a thread, schedule, subscription, skill, kind of
-   * session, or day (UTC).
+   * The group: an actor, tier, alias of a host, channel, first message of a thread, schedule, subscription,
+   * skill, kind of session, or day (UTC).
    */
   what: string;
-  /** Of a thread: the id of its channel. */
+  /** Id of the thread's channel, for a group by thread. */
   channel?: string;
   runs: number;
-  /** Of these, the runs that came to nothing. */
+  /** Number of these runs that failed, were refused or stopped, or were interrupted. */
   failed: number;
   /** Tokens, without those of the cache. */
   input: number;
@@ -19,15 +19,15 @@ export interface WebCostRow {
   ms: number;
 }
 
-/** What runs have cost. */
+/** Costs of runs, grouped. */
 export interface WebCost {
   by: string;
   since: string;
-  /** The dearest first; days in order. */
+  /** The most expensive first; days in order. */
   rows: WebCostRow[];
   total: WebCostRow;
   /** Runs whose CLI stated no usage. */
   unstated: number;
-  /** Other hosts: only those of their runs are known that gave an answer and told what they used. */
+  /** Other hosts: only their runs whose answer states its usage are included. */
   partly_known: string[];
 }

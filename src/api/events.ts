@@ -28,7 +28,7 @@ export interface WebError {
       | 'too_large'
       | 'read_only'
       | 'internal';
-    /** For people: what failed, where, the value that was seen, and what to do next. */
+    /** Text for people: what failed, where, the value that was seen, and what to do next. */
     message: string;
   };
 }
@@ -36,7 +36,7 @@ export interface WebError {
 /** A fact that became known about a message. */
 export interface WebFact extends MessageRef {
   at: Time;
-  /** `waiting`: the run that had taken it was cut off or refused, and it waits again. */
+  /** `waiting`: its run was cut off or refused, and it waits again. */
   state:
     | 'queued'
     | 'sent'
@@ -47,15 +47,15 @@ export interface WebFact extends MessageRef {
     | 'cancelled'
     | 'parked'
     | 'waiting';
-  /** The addressee concerned; null for `queued` and `sent`. */
+  /** The addressee in question; null for `queued` and `sent`. */
   actor: string | null;
   /** The run's id, the answer's relPath, or the dead letter's id. */
   detail: string | null;
 }
 
 /**
- * The events of `GET /api/events`, by their `event:` name. All but `hello` and `still_here` are kept for clients
- * that reconnect with `Last-Event-ID` (or `?last_event_id=`); each but `messages` and `facts` holds
+ * The events of `GET /api/events`, by their `event:` name. All but `hello` and `still_here` are stored for
+ * clients that reconnect with `Last-Event-ID` (or `?last_event_id=`); each but `messages` and `facts` holds
  * the complete state, so that a newer event replaces an older one. Ages are those of its `at`.
  */
 export interface WebEvents {
@@ -72,10 +72,10 @@ export interface WebEvents {
     WebNow,
     'at' | 'health' | 'findings' | 'paused' | 'dispatcher' | 'parked' | 'push_budget' | 'machines'
   >;
-  /** The runs at work on this machine, and those that ended since the last such event. */
+  /** The active runs of this machine, and those that ended since the last such event. */
   runs: { running: WebRun[]; ended: WebRun[] };
   dead_letters: { dead_letters: WebDeadLetter[]; dead_letters_total: number };
   facts: { facts: WebFact[] };
-  /** Every 5 s, without an id: a stream that is silent for longer is broken, or its server is. */
+  /** Sent every 5 s, without an id: a stream that is silent for longer is broken, or its server is. */
   still_here: Record<string, never>;
 }

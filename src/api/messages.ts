@@ -3,7 +3,7 @@ import type { BranchOnRecord } from '../protocol/text/branch.ts';
 import type { WebDelay, Time } from './now.ts';
 import type { Decision } from '../protocol/text/decision.ts';
 
-/** `GET /api/session`: what this window shows, and what it may do. */
+/** `GET /api/session`: the content and permissions of this window. */
 export interface WebSession {
   version: string;
   /** Name of the transport's folder. */
@@ -15,9 +15,9 @@ export interface WebSession {
   host: string | null;
   /** Whether every write is refused with 403. */
   read_only: boolean;
-  /** Whether this window may decide on what actors propose. */
+  /** Whether this window may decide on the proposals of actors. */
   may_decide: boolean;
-  /** The maximum size of a message in bytes. */
+  /** Maximum size of a message in bytes. */
   message_limit: number;
   event_id: string;
 }
@@ -33,44 +33,44 @@ export interface WebMessage extends MessageRef {
   tier: string | null;
   /** Alias of the host whose dispatcher wrote it; null for one written by hand or `send`. */
   host: string | null;
-  /** Markdown as it was written, never HTML; only its beginning where `body_cut` says so. */
+  /** Markdown as it was written, never HTML; only its beginning if `body_cut` is set. */
   body: string;
   body_cut: boolean;
-  /** The answers that it offers, to choose one by its number, from 1. */
+  /** The answers that it offers, to be chosen by number, from 1. */
   options: string[];
-  /** The body is JSON that fits the schema of what it answers. */
+  /** Whether the body is JSON that fits the schema of the question. */
   json?: boolean;
   /** The JSON Schema that an answer to it has to fit, as JSON text. */
   schema?: string;
-  /** Whether it waits in this machine's outbox and is not on the bus yet. */
+  /** Whether it is in this machine's outbox and not on the bus yet. */
   queued: boolean;
-  /** The files that it brings along, in order. */
+  /** The attached files, in order. */
   files: WebFile[];
-  /** What it is if it only looks like an answer: a word on the way to one, or the notice of a failure. */
+  /** Kind of a message that only looks like an answer: an interim message, or the notice of a failure. */
   mark?: 'interim' | 'failure' | 'cancel';
-  /** Whether its writer has signed it; only where a key of that name is pinned on this machine. */
+  /** Whether its writer signed it; only if a key of that name is pinned on this machine. */
   verified?: boolean;
-  /** The branch on which the run worked that wrote it, in the repository of its host; as it claims. */
+  /** The branch of the run that wrote it, in the repository of its host; as it claims. */
   branch?: BranchOnRecord;
-  /** Somebody has to decide on it. */
+  /** Whether somebody has to decide on it. */
   proposal?: boolean;
 }
 
-/** `GET /api/branch`: what the branch of an answer changed, where this machine has it. */
+/** `GET /api/branch`: the changes of an answer's branch, if this machine has it. */
 export interface WebBranchDiff extends BranchOnRecord {
-  /** The folder of the repository, or of the copy of it, in which it was found. */
+  /** The folder of the repository, or of the copy of it, in which the branch was found. */
   place: string;
-  /** The beginning of the patch; characters that are not drawn are escaped, except line feeds and tabs. */
+  /** The beginning of the patch; invisible characters are escaped, except line feeds and tabs. */
   patch: string;
   /** Whether the patch is longer. */
   cut: boolean;
 }
 
-/** A file that a message brings along; everything is as its sender claims. */
+/** An attached file; everything is as its sender claims. */
 export interface WebFile {
-  /** Of its bytes, in hex. */
+  /** SHA-256 of its bytes, in hex. */
   sha256: string;
-  /** What its sender called it. */
+  /** Name given by its sender. */
   name: string;
   bytes: number;
   /** A media type, such as `image/png`. */
@@ -78,8 +78,7 @@ export interface WebFile {
 }
 
 /**
- * `GET /api/message`: the body is never cut. `answered_by` are messages of any writer that name it
- * in `re`.
+ * `GET /api/message`: the body is never cut. `answered_by` are messages of any writer that name it in `re`.
  */
 export interface WebMessageWhole extends WebMessage {
   answered_by: string[];
@@ -90,37 +89,34 @@ export interface WebMessagePage {
   channel: string;
   channel_name: string;
   messages: WebMessage[];
-  /** The number of messages of the channel on the bus. */
+  /** Number of messages of the channel on the bus. */
   total: number;
-  /** How many of them are older than the first one here: the position of this page in the channel. */
+  /** Number of them that are older than the first one here: the position of this page in the channel. */
   first: number;
-  /** The value for `?before=`; null at the beginning of the channel. */
+  /** Value for `?before=`; null at the beginning of the channel. */
   before: string | null;
-  /** The value for `?after=`; null at the end of the channel. */
+  /** Value for `?after=`; null at the end of the channel. */
   after: string | null;
-  /**
-   * Messages that this machine has yet to send to the channel; only on the page at the end of the
-   * channel.
-   */
+  /** Messages to the channel in this machine's outbox; only on the page at the end of the channel. */
   queued: WebMessage[];
   /** False while older messages are still being indexed: `total` and `first` grow. */
   complete: boolean;
   event_id: string;
 }
 
-/** One channel of the tree. */
+/** A channel of the tree. */
 export interface WebChannel {
   id: string;
   name: string;
-  /** Id of the channel above it; null for a channel at the top. */
+  /** Id of its parent channel; null for a channel at the top. */
   parent: string | null;
   /** Its depth in the tree, which is 0 at the top; the list is in the order of the tree. */
   depth: number;
   description: string;
   messages: number;
-  /** When its newest message was written. */
+  /** Time of its newest message. */
   last: Time | null;
-  /** Messages to the name in `for` that it has not seen on the machine of the server. */
+  /** Number of messages to the name in `for` that it has not read on the machine of the server. */
   unread: number;
 }
 
@@ -131,22 +127,22 @@ export interface WebChannels {
   event_id: string;
 }
 
-/** How far one addressee is with a message that wakes it, as far as this machine knows. */
+/** Progress of one addressee with a message that wakes it, as far as this machine knows. */
 export interface WebState {
   actor: string;
   state:
     'answered' | 'queued' | 'running' | 'failed' | 'cancelled' | 'parked' | 'silent' | 'waiting';
-  /** The host that runs it, the dead letter's id, or the relPath of the answer or of what took it back. */
+  /** The host that runs it, the dead letter's id, or the relPath of the answer or of the cancellation. */
   detail: string | null;
   /** Seconds between the message and its answer. */
   took_s: number | null;
-  /** Since when it runs, or why it failed or waits, and until when; null if nothing more is known. */
+  /** Start of the run, or reason of the failure or the wait, with its end; null if nothing more is known. */
   delay: WebDelay | null;
   /** The other host that has the dead letter, if a notice of it says that it failed there. */
   failed_on?: string;
-  /** Why nobody reads it at the moment: no host serves the name, or no dispatcher runs on this machine. */
+  /** Reason why nobody reads it at the moment: no host serves the name, or no dispatcher runs on this machine. */
   held_up?: string;
-  /** What is known of other hosts that serve the actor, such as `last heard from laptop 5 min ago`. */
+  /** Latest news of other hosts that serve the actor, such as `last heard from laptop 5 min ago`. */
   heard?: string;
 }
 
@@ -160,36 +156,38 @@ export interface WebThreadNode {
   cause: string[];
   /** The beginning of its text. */
   excerpt: string;
-  /** What it is if it only looks like an answer: a word on the way to one, or the notice of a failure. */
+  /** Kind of a message that only looks like an answer: an interim message, or the notice of a failure. */
   mark: 'interim' | 'failure' | 'cancel' | null;
-  /** What a cancellation does; `late`: it came after the answer, which stays; `none`: its writer may not cancel that. */
+  /**
+   * Effect of a cancellation; `late`: it came after the answer, which stays; `none`: its writer may not cancel that.
+   */
   force?: 'cancels' | 'late' | 'none';
   /** Whether it asks somebody to decide. */
   proposal?: boolean;
-  /** What it says to a proposal, whether it counts or not. */
+  /** Its decision on a proposal, whether it counts or not. */
   decision?: 'approve' | 'deny';
   usage: WebUsage | null;
-  /** The branch on which the run worked that wrote it. */
+  /** The branch of the run that wrote it. */
   branch?: BranchOnRecord;
-  /** The subscription that has given it, as it says. */
+  /** The subscription that sent it, as it claims. */
   subscription?: string;
-  /** The event on which it followed, as it says; absent for what followed on an answer. */
+  /** The event that caused it, as it claims; absent for one that an answer caused. */
   event?: string;
-  /** The skill for which it asks by beginning with `/name`; `path` is null where there is none of that name. */
+  /** The skill that it requests by beginning with `/name`; `path` is null if there is none of that name. */
   asks_for?: { name: string; path: string | null };
-  /** The schedule that has sent it and when it was due, as the message says; anybody could write that. */
+  /** The schedule that sent it and when it was due, as the message claims; anybody could write that. */
   fired_by?: { schedule: string; due: Time };
-  /** Whether its writer has signed it; only where a key of that name is pinned on this machine. */
+  /** Whether its writer signed it; only if a key of that name is pinned on this machine. */
   verified?: boolean;
   states: WebState[];
   children: WebThreadNode[];
 }
 
-/** `GET /api/thread`, as `crosstalk thread --json`. */
+/** `GET /api/thread`, as `crosstalk thread --json` prints it. */
 export interface WebThread {
   channel: string;
   channel_name: string;
-  /** The message that was asked for. */
+  /** The requested message. */
   message: string;
   /** False when this is only a part of a very long thread. */
   complete: boolean;
@@ -201,12 +199,12 @@ export interface WebHit extends MessageRef {
   channel_name: string;
   score: number;
   from: string;
-  /** Whether its writer has signed it; only where a key of that name is pinned on this machine. */
+  /** Whether its writer signed it; only if a key of that name is pinned on this machine. */
   verified?: boolean;
   to: string[];
   timestamp: Time;
   excerpt: string;
-  /** The messages around it in its channel; `hit` is where it stands among them. */
+  /** The messages around it in its channel; `hit` marks the message itself. */
   context: {
     relPath: string;
     from: string;
@@ -216,20 +214,22 @@ export interface WebHit extends MessageRef {
   }[];
 }
 
-/** `GET /api/search`, as `crosstalk search --json`. */
+/** `GET /api/search`, as `crosstalk search --json` prints it. */
 export interface WebSearch {
   hits: WebHit[];
-  /** Further messages match after these. */
+  /** Whether further messages match after these. */
   more: boolean;
-  /** No message has all the words; these have some of them. */
+  /** Whether no message has all the words, so that these have only some of them. */
   some_words: boolean;
-  /** More than were ranked match; the newest were ranked. */
+  /** Whether more matched than were ranked; the newest were ranked. */
   capped: boolean;
   /** False while the index is being built: older messages are not in it yet. */
   complete: boolean;
 }
 
-/** What the run of an answer used, where its agent CLI states that: tokens without those of the cache, US dollars, milliseconds. */
+/**
+ * Usage of an answer's run, if its agent CLI states that: tokens without those of the cache, US dollars, milliseconds.
+ */
 interface WebUsage {
   model?: string;
   input: number;
@@ -240,25 +240,25 @@ interface WebUsage {
   ms: number;
 }
 
-/** A message that came for somebody. */
+/** A message in somebody's inbox. */
 export interface WebInboxItem extends MessageRef {
   channel_name: string;
   from: string;
-  /** Whether its writer has signed it; only where a key of that name is pinned on this machine. */
+  /** Whether its writer signed it; only if a key of that name is pinned on this machine. */
   verified?: boolean;
   timestamp: Time;
   excerpt: string;
   options: string[];
   unread: boolean;
-  /** Whether it asks something that was not answered yet. */
+  /** Whether it asks a question that was not answered yet. */
   waits_for_you: boolean;
   /** Whether it asks for a decision. */
   proposal: boolean;
-  /** Why the work of which it tells failed; null for any other message. */
+  /** Reason of the failure that it reports; null for any other message. */
   failed: string | null;
 }
 
-/** `GET /api/inbox`: what asks something, then what came, unread first. */
+/** `GET /api/inbox`: open questions, then other messages, unread first. */
 export interface WebInbox {
   for: string;
   unread: number;
@@ -267,23 +267,23 @@ export interface WebInbox {
   event_id: string;
 }
 
-/** What an actor proposes, and what says of it that it decides. */
+/** A proposal of an actor, and the messages that claim to decide on it. */
 export interface WebProposed {
   channel: string;
   relPath: string;
-  /** The actor that proposes. */
+  /** The actor that made it. */
   from: string;
   /** The alias of its host; null if it says none. */
   host: string | null;
-  /** The name of who decides. */
+  /** Name of the person who decides. */
   approver: string;
-  /** All of it; characters that are not drawn are escaped, except line feeds and tabs. */
+  /** The whole text; invisible characters are escaped, except line feeds and tabs. */
   body: string;
   /** The tool call that waits for permission, if it is about one. */
   permission: WebToolCall | null;
-  /** What a decision is bound to. */
+  /** Digest to which a decision is bound. */
   digest: string;
-  /** What says that it decides on it, and counts for nothing. */
+  /** Messages that claim to decide on it, and count for nothing. */
   ignored: WebIgnored[];
 }
 
@@ -292,7 +292,7 @@ interface WebToolCall {
   tool: string;
   /** Its input as JSON text. */
   input: string;
-  /** What it does, as far as its host can tell. */
+  /** Its effects, as far as its host can tell. */
   marks: string[];
 }
 
@@ -304,22 +304,22 @@ interface WebIgnored {
   why: string;
 }
 
-/** `GET /api/proposal`: what the reader is asked to decide. */
+/** `GET /api/proposal`: the proposal that the reader is asked to decide on. */
 export interface WebProposal {
-  /** Null where there is nothing to decide. */
+  /** Null if there is nothing to decide. */
   proposal: WebProposed | null;
-  /** Why there is nothing to decide: it is decided, or somebody else decides. */
+  /** Reason why there is nothing to decide: it is decided, or somebody else decides. */
   why: string | null;
 }
 
 /** Body of `POST /api/decide`. */
 export interface WebDecideRequest {
-  /** The message that proposes it: relPath, `<channel>/<relPath>`, or its hex suffix if unique. */
+  /** The proposal: relPath, `<channel>/<relPath>`, or its hex suffix if unique. */
   message: string;
   decision: Decision;
-  /** Goes to the actor, or to whoever asked. */
+  /** Sent to the actor, or to the one who asked. */
   note?: string;
-  /** The digest of what was shown; nothing else is decided on. */
+  /** Digest of the displayed proposal; the decision applies to nothing else. */
   digest: string;
 }
 
@@ -327,7 +327,7 @@ export interface WebDecideRequest {
 export interface WebDecided {
   decision: Decision;
   channel: string;
-  /** relPath of what was decided on, and of the message that decides. */
+  /** relPath of the proposal, and of the message that decides on it. */
   proposal: string;
   relPath: string;
 }

@@ -1,11 +1,11 @@
 import type { Time } from './now.ts';
 
-/** A shared note, as `crosstalk memory list --json` has it. */
+/** A shared note, as `crosstalk memory list --json` prints it. */
 export interface WebNote {
-  /** Its file name in `data/memories/`, by which it is named. */
+  /** File name in `data/memories/`, which identifies it. */
   file: string;
   from: string;
-  /** When its text was written, as it says. */
+  /** Time when its text was written, as it claims. */
   timestamp: string;
   subject: string;
   /** `global`, the id of a channel, or `actor:<name>`. */
@@ -15,39 +15,39 @@ export interface WebNote {
   alias: string[];
   name: string | null;
   kind: 'note' | 'decision' | 'preference' | 'reference' | 'archive';
-  /** The first of those that it replaces. */
+  /** The first of the notes that it replaces. */
   supersedes: string | null;
   supersedes_also: string[];
-  /** The one that replaces it; null while nothing does. */
+  /** The note that replaces it; null if none does. */
   superseded_by: string | null;
-  /** What was done by writing it; null where it was only added, or replaces others. */
+  /** Kind of change that it makes; null if it was only added, or replaces others. */
   change: 'forget' | 'restore' | 'alias' | null;
   changed_by: string | null;
-  /** Whether it waits in the outbox of this machine. */
+  /** Whether it is in the outbox of this machine. */
   queued: boolean;
-  /** `forgets`: it only ends others. */
+  /** `forgets`: it only withdraws others. */
   state: 'in_force' | 'replaced' | 'forgotten' | 'forgets';
 }
 
-/** A note that was found by its words. */
+/** A note found by a search. */
 export interface WebNoteHit extends WebNote {
   /** The part of its text that has the words; empty in a list. */
   excerpt: string;
 }
 
-/** A scope, and how many notes there are in it, in whatever state. */
+/** A scope, and the number of its notes in any state. */
 export interface WebNoteScope {
   scope: string;
   channel: string | null;
   notes: number;
 }
 
-/** `GET /api/memories`: a part of the notes that are asked for. */
+/** `GET /api/memories`: a page of the requested notes. */
 export interface WebNotes {
   memories: WebNoteHit[];
-  /** How many are asked for in all; of what is searched for, only the best are counted. */
+  /** Number of requested notes in all; of a search, only the best are counted. */
   total: number;
-  /** How many notes there are in each state, whatever is asked for. */
+  /** Number of notes in each state, regardless of the request. */
   counts: { in_force: number; replaced: number; forgotten: number };
   /** The scopes that have notes, those with most notes first; at most 100. */
   scopes: WebNoteScope[];
@@ -56,29 +56,29 @@ export interface WebNotes {
   unreadable_total: number;
 }
 
-/** A change of the notes, as `crosstalk memory log --json` has it. */
+/** A change of the notes, as `crosstalk memory log --json` prints it. */
 export interface WebNoteChange extends WebNote {
   at: Time;
   by: string;
   what: 'added' | 'replaced' | 'forgot' | 'restored' | 'aliased';
-  /** Whether it gave way to another of its name that does not supersede it. */
+  /** Whether another note of its name replaced it without naming it in `supersedes`. */
   same_name: boolean;
 }
 
-/** `GET /api/memory-log`: who changed the notes, newest first. */
+/** `GET /api/memory-log`: the changes of the notes and their authors, newest first. */
 export interface WebNoteLog {
   changes: WebNoteChange[];
-  /** How many older ones are left out. */
+  /** Number of older changes that are left out. */
   more: number;
 }
 
-/** `GET /api/memories/{memory}`: one note with its text, and what was done with it. */
+/** `GET /api/memories/{memory}`: one note with its text and its history. */
 export interface WebNoteWhole extends WebNote {
   /** Markdown as it was written, never HTML. */
   body: string;
-  /** The messages that it sums up, as `<channel id>/<relPath>`. */
+  /** The messages that it summarizes, as `<channel id>/<relPath>`. */
   covers: string[];
-  /** The changes that are connected with it, by replacing or by its name, newest first. */
+  /** The changes related to it, by replacement or by its name, newest first. */
   log: WebNoteChange[];
   log_more: number;
 }

@@ -5,7 +5,7 @@ import type { MessageRef } from '../protocol/message-ref.ts';
 export interface WebActor {
   name: string;
   description: string;
-  /** `warm`: one of the tiers keeps its process, and takes more words while it works. */
+  /** `warm`: one of the tiers keeps its process, and receives further messages while it works. */
   hosts: { alias: string; tiers: string[]; warm?: boolean }[];
 }
 
@@ -20,12 +20,12 @@ export interface WebHost {
   this_machine: boolean;
   /** Age of the heartbeat in seconds; null for other machines, and when no dispatcher runs here. */
   heartbeat_age_s: number | null;
-  /** When one of its actors last wrote a message; null when none of the recent messages is theirs. */
+  /** Time when one of its actors last wrote a message; null when none of the recent messages is theirs. */
   last_wrote: Time | null;
-  /** What it said of itself on the bus; absent where it has not. */
+  /** Its last report on the bus; absent if there is none. */
   said?: HostReport;
   actors: string[];
-  /** What is wrong with its host file. */
+  /** Error in its host file. */
   problem: string | null;
 }
 
@@ -34,7 +34,7 @@ export interface WebHosts {
   hosts: WebHost[];
 }
 
-/** A run of a CLI, which is at work or has ended. */
+/** A run of a CLI, active or ended. */
 export interface WebRun {
   /** The dispatch id; for runs known only from messages, the id of the answer. */
   id: string;
@@ -48,13 +48,13 @@ export interface WebRun {
   until: Time | null;
   /** `stopped`: it was cut off or refused without an outcome, and its messages wait again. */
   outcome: 'running' | 'answered' | 'silent' | 'failed' | 'parked' | 'cancelled' | 'stopped';
-  /** The messages it was started for. */
+  /** The messages for which it was started. */
   messages: string[];
   /** The messages it wrote. */
   answers: string[];
   /**
-   * `observed`: this machine saw it begin; `record`: concluded from the messages, so that it began
-   * at an unknown time after `since`; `dead_letter`: only its failure, at `since`, is known.
+   * `observed`: this machine saw its start; `record`: concluded from the messages, so that it started at an
+   * unknown time after `since`; `dead_letter`: only its failure, at `since`, is known.
    */
   known_from: 'observed' | 'record' | 'dead_letter';
 }
@@ -68,9 +68,8 @@ export interface WebWaiting extends MessageRef {
   /** Seconds since it was written. */
   age_s: number;
   /**
-   * `held`: the actor could run, but may not at the moment; `failing`: it is tried again
-   * automatically; `failed`: it was given up; `parked`: its thread is too deep. The mail of other
-   * machines is `waiting` whatever they do with it.
+   * `held`: the actor could run, but may not at the moment; `failing`: it is retried automatically; `failed`: it was
+   * given up; `parked`: its thread is too deep. The mail of other machines is `waiting` whatever they do with it.
    */
   state: 'waiting' | 'held' | 'running' | 'failing' | 'failed' | 'parked';
   delay: WebDelay | null;
@@ -89,7 +88,7 @@ export interface WebDeadLetter {
   /** All attempts so far. */
   attempts: number;
   attempts_since_release: number;
-  /** After how many attempts since a release it is given up; null if unknown. */
+  /** Number of attempts since a release after which it is given up; null if unknown. */
   attempts_allowed: number | null;
   last_failed_at: Time;
   next_retry_at: Time | null;
@@ -101,19 +100,19 @@ export interface WebOutboxEntry {
   messages: MessageRef[];
 }
 
-/** The verdict: `problems` each name what is stuck and what to do. */
+/** The verdict: `problems` each name something that is stuck, and what to do. */
 interface WebHealth {
   ok: boolean;
   problems: string[];
 }
 
-/** A problem of the verdict, and who ends it. */
+/** A problem of the verdict, and whether somebody has to act on it. */
 export interface WebFinding {
   /** The problem as the verdict names it. */
   problem: string;
   /** `wait`: it ends without anybody's action; `act`: somebody has to do something. */
   kind: 'act' | 'wait';
-  /** The command that solves it, or says more; null if there is none. */
+  /** The command that solves it, or shows more; null if there is none. */
   command: string | null;
 }
 
@@ -130,20 +129,20 @@ interface WebByState {
 /** An MCP server of an actor of this machine. */
 export interface WebTool {
   name: string;
-  /** `held`: it waits for `crosstalk host approve`, as a new one or in the place of one in force. */
+  /** `held`: it waits for `crosstalk host approve`, as a new one or as the replacement of one in force. */
   state: 'approved' | 'held';
-  /** Secrets that it needs and that this machine does not keep. */
+  /** Secrets that it needs and that are missing on this machine. */
   missing: string[];
 }
 
-/** What an actor is doing. */
+/** Current activity of an actor. */
 export interface WebActorNow extends WebActor {
   /** Its MCP servers, as far as this machine serves it. */
   tools: WebTool[];
   running: WebRun[];
-  /** Messages without an answer, in whatever state. */
+  /** Number of messages without an answer, in any state. */
   waiting: number;
-  /** The same by state. */
+  /** The same number by state. */
   by_state: WebByState;
   last_wrote: Time | null;
 }
@@ -165,17 +164,17 @@ export interface WebNow {
     pending: number;
   } | null;
   hosts: WebHost[];
-  /** The other machines, where a bell tells of them. */
+  /** The other machines, if a bell reports them. */
   machines?: WebMachine[];
   actors: WebActorNow[];
-  /** The people among those who wrote lately. */
+  /** The people who wrote recently. */
   people: string[];
   waiting: {
     total: number;
     oldest_s: number | null;
     /**
-     * How many messages have waited less than `under_s`, but at least as long as the previous
-     * entry's `under_s`; null stands for all others.
+     * Numbers of messages that have waited less than `under_s`, but at least as long as the previous entry's
+     * `under_s`; null stands for all others.
      */
     ages: { under_s: number | null; messages: number }[];
     /** At most 100, the oldest first. */
@@ -184,9 +183,9 @@ export interface WebNow {
     complete: boolean;
   };
   /**
-   * Tiers whose messages wait because a limit or a budget is used up, or their CLI refuses to work; of a
-   * budget `said` tells which, and how much of it is spent. `instead` is the tier that takes the mail
-   * meanwhile, if there is one.
+   * Tiers whose messages wait because a limit or a budget is used up, or their CLI refuses to work; for a
+   * budget, `said` names it and the part of it that is spent. `instead` is the tier that handles the mail in
+   * the meantime, if there is one.
    */
   parked: {
     actor: string;
@@ -214,7 +213,7 @@ export interface WebNow {
   event_id: string;
 }
 
-/** A message as an arrow in the picture. */
+/** A message as an arrow in the timeline. */
 export interface WebArrow extends MessageRef {
   from: string;
   to: string[];
@@ -222,13 +221,13 @@ export interface WebArrow extends MessageRef {
   re: string[];
   cause: string[];
   excerpt: string;
-  /** The schedule that has sent it, as it says; absent for any other. */
+  /** The schedule that sent it, as it claims; absent for any other. */
   schedule?: string;
-  /** The subscription that has given it, as it says; absent for any other. */
+  /** The subscription that sent it, as it claims; absent for any other. */
   subscription?: string;
 }
 
-/** `GET /api/flow`: what happened between two times. */
+/** `GET /api/flow`: the activity between two times. */
 export interface WebFlow {
   from: Time;
   to: Time;
@@ -244,50 +243,47 @@ export interface WebFlow {
   complete: boolean;
 }
 
-/** Another machine, as the bell tells of it; anybody who reaches the bell may say it in its place. */
+/** Another machine, as the bell reports it; anybody who reaches the bell may send that in its name. */
 export interface WebMachine {
   alias: string;
-  /** Whether it was heard as lately as a machine at work is. */
+  /** Whether it was heard as recently as a working machine is. */
   live: boolean;
   /** Seconds since it was heard; null when it never was. */
   heard_s: number | null;
   version: string | null;
-  /** The actors at work there, one for each run. */
+  /** The actors that are working there, one entry for each run. */
   running: string[];
-  /** How many tiers there hold their mail back. */
+  /** Number of tiers there that hold their mail back. */
   held: number;
 }
 
-/** A host of the transport, by its own word. */
+/** A host of the transport, as it describes itself. */
 export interface WebHostWord {
   alias: string;
   this_machine: boolean;
-  /** Seconds since its last word, of any kind; null when none of the recent ones is its. */
+  /** Seconds since its last message of any kind; null when none of the recent ones is its. */
   heard_s: number | null;
-  /** Seconds since it said how it is; null when it has not. */
+  /** Seconds since its last report; null when there is none. */
   said_s: number | null;
   said: HostReport | null;
 }
 
-/** What is known of a run that is at work, or of mail that goes on later, beyond its state. */
+/** Details of an active run, or of mail that continues later. */
 export interface WebDelay {
-  /** When the run began, the last attempt failed, or the mail began to be held; null if unknown. */
+  /** Time when the run started, the last attempt failed, or the mail was first held; null if unknown. */
   since: Time | null;
-  /**
-   * When it goes on, or is tried again, without anybody's action; null where it needs an action,
-   * and for a run.
-   */
+  /** Time when it continues, or is retried, without anybody's action; null if it needs an action, and for a run. */
   until: Time | null;
   /**
-   * Why it is held or failed: `paused`, `max_runs_per_hour`, `rate_limited`, `out_of_credit`, `not_logged_in`, or the
-   * reason of its dead letter; null for a run.
+   * Reason why it is held or failed: `paused`, `max_runs_per_hour`, `rate_limited`, `out_of_credit`,
+   * `not_logged_in`, or the reason of its dead letter; null for a run.
    */
   reason: string | null;
-  /** What the agent CLI said, in one line. */
+  /** Output of the agent CLI about it, in one line. */
   said: string | null;
   /** The attempts that failed since an operator last released it; null unless it failed. */
   attempts: number | null;
-  /** After how many attempts it is given up; null if unknown. */
+  /** Number of attempts after which it is given up; null if unknown. */
   attempts_allowed: number | null;
 }
 
@@ -297,34 +293,34 @@ export interface WebDelay {
  */
 export type Time = string;
 
-/** Something that a run of this machine printed or did. */
+/** One piece of output, or one step, of a run of this machine. */
 export interface WebRunLine {
-  /** Counted from 1; what is missing is missing there too. */
+  /** Counted from 1; a number that is missing here is missing in the transcript too. */
   n: number;
   at: Time;
   /**
-   * `out`, `err`: a piece of what its command printed on stdout and stderr. Of CLIs that print JSON `says`:
-   * what the model said; `tool`: what was called, in one line; `used`: what it has used so far; `fails`: why
-   * something failed. `gap`: something is left out here. `end`: how it ended.
+   * `out`, `err`: a piece of its command's stdout and stderr. For CLIs that print JSON, `says`: text of the
+   * model; `tool`: a tool call, in one line; `used`: its usage so far; `fails`: the reason of a failure.
+   * `gap`: something is left out here. `end`: the end of the run.
    */
   kind: 'out' | 'err' | 'says' | 'fails' | 'tool' | 'used' | 'gap' | 'end';
   /** Without control sequences. */
   text?: string;
   /** Tokens, and US dollars where the CLI states them. */
   usage?: { input: number; cached: number; output: number; usd?: number };
-  /** How much is left out, if that is known. */
+  /** Number of bytes that are left out, if that is known. */
   bytes?: number;
   ended?: string;
   /** The code of a failure. */
   reason?: string;
 }
 
-/** `GET /api/runs/{id}/output`: what a run of this machine printed. */
+/** `GET /api/runs/{id}/output`: the output of a run of this machine. */
 export interface WebRunOutput {
   id: string;
-  /** Whether it still goes on. */
+  /** Whether the run is still active. */
   running: boolean;
   lines: WebRunLine[];
-  /** The number of the last line; given as `after`, it leads to what comes then. */
+  /** Number of the last line; as `after`, it requests the lines after it. */
   last: number;
 }

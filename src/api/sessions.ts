@@ -5,19 +5,19 @@ export interface WebWarmSession {
   id: string;
   actor: string;
   tier: string;
-  /** The CLI. */
+  /** Name of the CLI. */
   agent: string;
   /** The first message of the thread. */
   thread: { channel: string; relPath: string };
   pid: number;
-  /** How many runs it has had. */
+  /** Number of its runs so far. */
   turns: number;
-  /** How full its context is, in tokens; null where that is not known. */
+  /** Tokens in its context, and the context's size; null if unknown. */
   context: { used: number; size: number } | null;
-  /** Bytes in memory, with what it has started. */
+  /** Bytes in memory, including its child processes. */
   memory: number;
   since: Time;
-  /** When its last run ended. */
+  /** Time when its last run ended. */
   used: Time;
 }
 

@@ -1,31 +1,31 @@
 import { isName } from '../protocol/names.ts';
 
 /**
- * What a machine says of itself by the bell. Anybody who reaches the server may say it in its place, so
- * it is shown and decides nothing.
+ * A machine's statement about itself, sent over the bell. Anybody who reaches the server may send it in the
+ * machine's name, so it is displayed and decides nothing.
  */
 export interface Beat {
   /** Its alias. */
   host: string;
   version: string;
-  /** Seconds after which it says so again, at the latest. */
+  /** Seconds until the next beat, at the latest. */
   every: number;
   /** The actors that it serves. */
   actors: string[];
-  /** The actors that are at work, one for each run. */
+  /** The actors that are working, one entry for each run. */
   running: string[];
-  /** How many tiers hold their mail back. */
+  /** Number of tiers that hold their mail back. */
   held: number;
 }
 
 const MAX_BEAT_BYTES = 16 * 1024;
-/** The most names in one list; with more, the first ones are said. */
+/** Most names in one list; of more, only the first are sent. */
 const MOST_NAMES = 100;
 /** A version as npm allows it, within reason. */
 const VERSION = /^\d{1,6}\.\d{1,6}\.\d{1,6}(?:[-+][0-9A-Za-z.+-]{1,32})?$/;
-/** What may be said; a dispatcher may be told to look once a day. */
+/** Longest interval that may be sent, in seconds: a dispatcher may be set to fetch once a day. */
 const LONGEST_SAID_S = 86_400;
-/** What is believed: a machine is shown as live for three times as long after a single beat. */
+/** Longest interval that is believed, in seconds: a machine is shown as live for three times as long after a beat. */
 const LONGEST_EVERY_S = 3600;
 const MOST_HELD = 10_000;
 
@@ -37,7 +37,7 @@ export function formatBeat({ host, version, every, actors, running, held }: Beat
   });
 }
 
-/** Reads a beat that anybody may have sent; undefined for whatever is none. */
+/** Parses a beat that anybody may have sent; undefined for anything else. */
 export function parseBeat(bytes: Uint8Array): Beat | undefined {
   const { host, version, every, actors, running, held } = parseSmall(bytes, MAX_BEAT_BYTES) ?? {};
   if (!isName(host) || typeof version !== 'string' || !VERSION.test(version)) return undefined;
@@ -55,22 +55,22 @@ function isNames(value: unknown): value is string[] {
 }
 
 /**
- * What one machine tells the others after a push: that the bus is at another commit, and whose mail is
- * new. It is a hint and no more: what is on the bus is read from git.
+ * A notice of one machine to the others after a push: the bus is at another commit, and these hosts have new
+ * mail. It is only a hint: the content of the bus is read from git.
  */
 interface Ring {
   /** The commit that was pushed. */
   tip: string;
-  /** The aliases of the hosts that have mail; more than one ring may name them. */
+  /** The aliases of the hosts that have mail; several rings may name the same host. */
   hosts: string[];
 }
 
-/** The most bytes of one ring; what is larger is not read. */
+/** Most bytes of one ring; a larger one is not read. */
 const MAX_RING_BYTES = 16 * 1024;
-/** The most hosts that one ring names: 200 of 64 characters fit. */
+/** Most hosts that one ring names: 200 of 64 characters fit. */
 const MOST_HOSTS = 200;
 
-/** The rings for a push, each small enough to be heard. */
+/** Returns the rings for a push, each small enough to be accepted. */
 export function formatRings({ tip, hosts }: Ring): string[] {
   const rings: string[] = [];
   let at = 0;
@@ -81,7 +81,7 @@ export function formatRings({ tip, hosts }: Ring): string[] {
   return rings;
 }
 
-/** Reads a ring that anybody may have sent; undefined for whatever is none. */
+/** Parses a ring that anybody may have sent; undefined for anything else. */
 export function parseRing(bytes: Uint8Array): Ring | undefined {
   const value = parseSmall(bytes, MAX_RING_BYTES);
   if (value === undefined) return undefined;
@@ -91,7 +91,7 @@ export function parseRing(bytes: Uint8Array): Ring | undefined {
   return hosts.every(isName) ? { tip, hosts } : undefined;
 }
 
-/** The JSON object in some bytes; undefined where there is none, or more than `limit` bytes. */
+/** Parses some bytes as a JSON object; undefined if they are not one, or are more than `limit` bytes. */
 function parseSmall(bytes: Uint8Array, limit: number): Record<string, unknown> | undefined {
   if (bytes.byteLength > limit) return undefined;
   try {

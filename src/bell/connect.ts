@@ -6,17 +6,17 @@ import { shown } from '../protocol/text/result.ts';
 import type { BellSettings } from './settings.ts';
 import type * as packages from './nats-packages.ts';
 
-/** Milliseconds in which a server has to let us in. */
+/** Milliseconds in which a server has to accept the connection. */
 const CONNECT_MS = 5000;
-/** Milliseconds between two signs of life; a server that gives none twice is taken to be gone. */
+/** Milliseconds between two pings; a server that leaves two unanswered counts as gone. */
 const PING_MS = 10_000;
 
 /**
- * Connects to one of the servers of a bell. Only those that were set are asked: a server cannot send us
- * to others.
+ * Connects to one of the servers of a bell. Only servers from the settings are contacted: a server cannot send us to
+ * others.
  *
- * @param settings `echo`: whether what is said here is heard here as well
- * @throws CrosstalkError `refused` with what to do about it
+ * @param settings `echo`: whether our own publications come back to us
+ * @throws CrosstalkError `refused` with the remedy
  */
 export async function connectBell(
   settings: BellSettings,
@@ -32,7 +32,7 @@ export async function connectBell(
   const options: ConnectionOptions = {
     servers,
     name: 'crosstalk',
-    // What comes of a connection that is lost is decided in one place (line.ts).
+    // Reconnecting is decided in one place (line.ts).
     reconnect: false,
     ignoreClusterUpdates: true,
     noEcho: !echo,
@@ -58,9 +58,10 @@ export async function connectBell(
 }
 
 /**
- * Resolves when the server refuses to let us say something: then it is set up wrongly.
+ * Resolves when the server refuses to let us publish, which means that it is configured wrongly, or when the connection
+ * ends.
  *
- * @returns why it does, or why the connection is over
+ * @returns the reason
  */
 export async function refusalIn(connection: NatsConnection): Promise<string> {
   for await (const status of connection.status())
@@ -69,7 +70,7 @@ export async function refusalIn(connection: NatsConnection): Promise<string> {
   return endOf(connection);
 }
 
-/** Resolves when a connection is over, with the reason; the server may have chosen its words. */
+/** Resolves when a connection has ended, with the reason; the server may have chosen the text. */
 async function endOf(connection: NatsConnection): Promise<string> {
   const error = await connection.closed();
   return error ? shown(error.message) : 'the server ended it';
@@ -88,7 +89,7 @@ async function content(path: string | undefined, setting: string): Promise<Buffe
   }
 }
 
-/** Why there is no connection, and what to do. */
+/** Returns the reason why there is no connection, and what to do. */
 function explained(error: unknown, { servers, tls, files, user }: BellSettings): string {
   const where = servers.join(', ');
   const reason = reasonOf(error);
@@ -109,23 +110,29 @@ function explained(error: unknown, { servers, tls, files, user }: BellSettings):
   return `${where} does not answer as a NATS server: ${shown(reason)}; see git config crosstalk.bell`;
 }
 
-/** The most bytes of a line of a server; what a server of a large cluster says of itself takes half of it. */
+/** Most bytes of a server's line; the INFO line of a server in a large cluster has half of it. */
 const MOST_LINE_BYTES = 64 * 1024;
-/** The time in which the following is counted, in milliseconds. */
+/** Milliseconds over which bytes and lines are counted. */
 const WINDOW_MS = 10_000;
-/** A proper server keeps 64 MiB for a client that does not read, and the rest of a flood arrives after we stop it. */
+/**
+ * Most bytes in a window. A proper server keeps 64 MiB for a client that does not read, and the rest of a
+ * flood arrives after we stop it.
+ */
 const MOST_BYTES = 128 * 1024 * 1024;
-/** Lines that are no messages, each of which may want an answer; a proper server sends a few a minute. */
+/**
+ * Most protocol lines in a window that are not messages, each of which may need a reply; a proper server
+ * sends a few a minute.
+ */
 const MOST_LINES = 1000;
 
 type Handler = InstanceType<typeof packages.ProtocolHandler>;
 
-/** What the library does before each attempt to connect; its types do not show it. */
+/** The library's step before each attempt to connect, which its types do not declare. */
 interface Preparing {
   prepare: (this: Handler) => Promise<void>;
 }
 
-/** How the library reads the first line of a server; its types do not show it. */
+/** The library's reader of a server's first line, which its types do not declare. */
 interface Peeking {
   socket: Socket;
   peekInfo: () => Promise<unknown>;
@@ -134,10 +141,9 @@ interface Peeking {
 const guarded = new WeakSet<object>();
 
 /**
- * Bounds what a server can do to us through the library, which trusts it: it joins all of a first line that
- * never ends again at each packet, keeps a connection that it gave up, and, after words that it cannot parse,
- * prints them and stops reading while the connection goes on to fill the memory. Whoever does such things
- * loses the connection.
+ * Bounds the harm a server can do through the library, which trusts it: the library concatenates an endless first line
+ * again at each packet, keeps a connection that it gave up, and, after input that it cannot parse, prints it and stops
+ * reading while the connection goes on to fill the memory. A server that does any of this loses the connection.
  */
 function guardConnections({ ProtocolHandler }: typeof packages): void {
   const prototype = ProtocolHandler.prototype as unknown as Preparing;
@@ -147,7 +153,7 @@ function guardConnections({ ProtocolHandler }: typeof packages): void {
   prototype.prepare = function () {
     const letIn = prepare.call(this);
     const { transport } = this;
-    // Without this, a connection that was not let in in time stays open.
+    // Without this, a connection that was not accepted in time stays open.
     letIn.catch(() => {
       transport.discard();
     });
@@ -163,7 +169,7 @@ function limitFirstLine(transport: Peeking): void {
   transport.peekInfo = () => {
     const { socket } = transport;
     let bytes = 0;
-    // The library takes this listener away, together with its own, when the line is there.
+    // The library removes this listener, together with its own, once the line is complete.
     socket.on('data', (chunk: Buffer) => {
       bytes += chunk.byteLength;
       if (bytes > MOST_LINE_BYTES)
@@ -173,7 +179,7 @@ function limitFirstLine(transport: Peeking): void {
   };
 }
 
-/** Sees all that the library reads after the first line, with TLS as without, before the library does. */
+/** Watches everything after the first line, with or without TLS, before the library parses it. */
 function guardParser(handler: Handler): void {
   const { transport, parser } = handler;
   const parse = parser.parse.bind(parser);
@@ -186,7 +192,7 @@ function guardParser(handler: Handler): void {
     const error = new Error(why);
     transport.discard();
     handler.connectError?.(error);
-    // The same words may have let us in just before, which the library finds out only now.
+    // The same bytes may have completed the connection just before, which the library notices only later.
     setImmediate(() => {
       if (handler.connected && handler.transport === transport)
         void handler.close(error).catch(() => undefined);
@@ -213,7 +219,7 @@ function guardParser(handler: Handler): void {
       parse(chunk);
       if ((parser.argBuf?.length ?? 0) > MOST_LINE_BYTES) throw new TooMuch('line');
     } catch (error) {
-      // The library would print its words.
+      // The library would print the server's words.
       lose(error instanceof TooMuch ? error.message : 'it does not keep to the protocol of NATS');
     }
   };

@@ -3,14 +3,14 @@ import { shown } from '../protocol/text/result.ts';
 import { connectBell, refusalIn } from './connect.ts';
 import type { BellSettings } from './settings.ts';
 
-/** Milliseconds in which what is said has to come back. */
+/** Milliseconds in which the published message has to come back. */
 const ECHO_MS = 5000;
 
 /**
- * Connects to a bell, says something there that nobody takes for a ring, and waits until it hears it.
+ * Connects to a bell, publishes a message that nobody takes for a ring, and waits until it comes back.
  *
  * @returns the server that was reached
- * @throws CrosstalkError `refused` with what to do about it
+ * @throws CrosstalkError `refused` with the remedy
  */
 export async function hearItself(settings: BellSettings): Promise<string> {
   const connection = await connectBell(settings, { echo: true });

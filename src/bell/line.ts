@@ -6,33 +6,33 @@ import { wait } from '../wait.ts';
 import { connectBell, refusalIn } from './connect.ts';
 import type { BellSettings } from './settings.ts';
 
-/** What is said on the subject of a bus: that there is news, or how a machine is. */
+/** Kind of a publication on the subject of a bus: there is news, or a machine's state. */
 export type Kind = 'ring' | 'beat';
 
 export interface LineEvents {
-  /** The line stands, after it did not: what was said meanwhile is lost. */
+  /** The connection is up again; everything published while it was down is lost. */
   up: [];
-  /** There is no connection, or none any more. */
+  /** There is no connection, or it was lost. */
   down: [reason: string];
-  /** Somebody said something; anybody who reaches the server may have. */
+  /** A publication arrived; anybody who reaches the server may have sent it. */
   heard: [kind: Kind, bytes: Uint8Array];
-  /** More is said than can be of use, so nothing is heard for a while. */
+  /** More arrives than can be of use, so the subscription pauses for a while. */
   flooded: [];
 }
 
-/** Milliseconds before the first, and at most before any, attempt to connect again. */
+/** Milliseconds before the first attempt to reconnect, and at most before any attempt. */
 const FIRST_RETRY_MS = 500;
 const LONGEST_RETRY_MS = 30_000;
-/** A connection that lasted so many milliseconds is worth another one soon. */
+/** Milliseconds after which a connection counts as steady: once lost, it is soon tried again. */
 const STEADY_MS = 10_000;
-/** Milliseconds that the last words of a line are given. */
+/** Milliseconds in which the last publications may be flushed when a line closes. */
 const LAST_WORDS_MS = 300;
 /** Milliseconds without listening after a flood. */
 const DEAF_MS = 10_000;
 
 /**
- * A connection to the server of a bell that is made again for as long as it is wanted. Nothing waits for
- * it: what is said while it is down is dropped.
+ * A connection to the server of a bell, re-established until it is closed. Nothing waits for it: what is
+ * published while it is down is dropped.
  *
  *     connecting → up → (lost, refused) → waiting, longer each time → connecting → …
  */
@@ -58,17 +58,17 @@ export class BellLine {
     this.#flood = new Flood(now);
   }
 
-  /** Whether others are heard. */
+  /** Whether publications of others arrive. */
   get isUp(): boolean {
     return this.canSay && !this.#isDeaf;
   }
 
-  /** Whether others may hear what is said; so they may while there is too much to listen to. */
+  /** Whether our publications may reach others, which they also may during the pause after a flood. */
   get canSay(): boolean {
     return this.#connection !== undefined;
   }
 
-  /** Begins to connect, without waiting for it. */
+  /** Starts to connect, without waiting for it. */
   open(): void {
     this.#ended = this.#keep();
   }
@@ -81,12 +81,12 @@ export class BellLine {
     await this.#ended;
   }
 
-  /** Says something to all others, if there is a connection. */
+  /** Publishes to all others, if there is a connection. */
   say(kind: Kind, text: string): void {
     try {
       this.#connection?.publish(`${this.#settings.subject}.${kind}`, text);
     } catch {
-      // It was lost just now.
+      // The connection was lost just now.
     }
   }
 
@@ -97,7 +97,7 @@ export class BellLine {
       const reason = await this.#once();
       if (this.#isOver()) return;
       this.events.emit('down', reason);
-      // A server that lets us in and throws us out at once is not asked more often than one that does not.
+      // A server that accepts and at once drops us is not contacted more often than one that refuses.
       if (this.#now() - begun > STEADY_MS) delay = FIRST_RETRY_MS;
       await wait(delay * (0.5 + this.#random()), signal);
       delay = Math.min(2 * delay, LONGEST_RETRY_MS);
@@ -108,7 +108,7 @@ export class BellLine {
     return this.#over.signal.aborted;
   }
 
-  /** Connects, and listens until the connection is lost; the reason why it was. */
+  /** Connects, and listens until the connection is lost; resolves with the reason. */
   async #once(): Promise<string> {
     let connection: NatsConnection;
     try {
@@ -163,11 +163,11 @@ export class BellLine {
   }
 }
 
-/** Messages, and bytes of them, that are heard in a second; a bus with 1,000 hosts stays below. */
+/** Most messages, and most bytes of them, in a second; a bus with 1,000 hosts stays below. */
 const MOST_A_SECOND = 2000;
 const MOST_BYTES_A_SECOND = 4 * 1024 * 1024;
 
-/** Notices when more is said on a subject than machines of one bus say. */
+/** A detector of more traffic on a subject than the machines of one bus cause. */
 export class Flood {
   readonly #now: () => number;
   #since = -Infinity;
@@ -179,7 +179,7 @@ export class Flood {
     this.#now = now;
   }
 
-  /** Counts a message. @returns whether it is one too many */
+  /** Counts a message; returns whether it exceeds the limit. */
   isOver(bytes: number): boolean {
     const now = this.#now();
     if (now - this.#since >= 1000) {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { serversIn, serverUrl, shownServers } from '../protocol/text/bell-servers.ts';
 import { parsed, shown, unreadable, type Parsed } from '../protocol/text/result.ts';
 
-/** What git's configuration says of the bell (`crosstalk.bell` and what belongs to it), as it stands. */
+/** Settings of the bell from git's configuration (`crosstalk.bell…`), unparsed. */
 export interface BellConfig {
   /** `crosstalk.bell`: addresses of NATS servers, separated by commas or spaces. */
   servers: string;
@@ -10,15 +10,15 @@ export interface BellConfig {
   credentials?: string;
   /** `crosstalk.bellCa`: the path of the certificates that sign those of the servers, in PEM. */
   ca?: string;
-  /** `crosstalk.bellCert`: the path of the certificate that this machine shows. */
+  /** `crosstalk.bellCert`: the path of the certificate that this machine presents. */
   cert?: string;
   /** `crosstalk.bellKey`: the path of the key of that certificate. */
   key?: string;
-  /** `crosstalk.bellName`: what the bus is called there, where machines reach it by other URLs. */
+  /** `crosstalk.bellName`: the name of the bus on the server, if machines reach the bus by different URLs. */
   name?: string;
 }
 
-/** How the servers of a bell are reached. */
+/** Parsed settings of a bell: its servers, and the credentials for them. */
 export interface BellSettings {
   /** `host:port` each. */
   servers: string[];
@@ -28,7 +28,7 @@ export interface BellSettings {
   password?: string;
   /** Absolute paths. */
   files: { credentials?: string; ca?: string; cert?: string; key?: string };
-  /** What begins the subjects of the bus; it tells nothing of it. */
+  /** Prefix of the subjects of the bus, which reveals nothing about the bus. */
   subject: string;
 }
 
@@ -36,9 +36,9 @@ const PORT = '4222';
 const MOST_SERVERS = 32;
 
 /**
- * Reads the settings of a bell.
+ * Parses the settings of a bell.
  *
- * @param origin the remote's URL, of which the subject is made unless a name is given
+ * @param origin the remote's URL, from which the subject is derived unless a name is given
  * @param home for paths that begin with `~/`
  */
 export function parseBell(
@@ -80,7 +80,10 @@ export function parseBell(
   });
 }
 
-/** What is no server, as it may be shown: who may see a line of `status` need not know the password. */
+/**
+ * Returns the entries that are not servers, as they may be shown: a reader of a line of `status` need not
+ * know the password.
+ */
 function notServers(servers: string, found: readonly string[]): string {
   const hasLogin = servers.includes('@');
   const plain = hasLogin
@@ -99,18 +102,15 @@ function decoded(text: string): string {
 }
 
 /**
- * Whoever listens on a server for all subjects learns that a bus exists, and not which: only who knows
- * its address, or the name that it was given, finds its subject.
+ * Derives the subject of a bus. A listener to all subjects of a server learns that a bus exists, but not
+ * which: its subject can be found only by those who know the bus's address, or the name that it was given.
  */
 function subjectOf(name: string): string {
   const digest = createHash('sha256').update(`crosstalk bell of ${name}`).digest('hex');
   return `crosstalk.${digest.slice(0, 32)}`;
 }
 
-/**
- * A remote's URL without what differs between the machines that use it: how it is reached, as whom, and
- * on which port.
- */
+/** Returns a remote's URL without the parts that differ between the machines that use it: scheme, user and port. */
 export function plainOrigin(origin: string): string {
   const [, host = '', path = ''] =
     /^[A-Za-z][\w+.-]*:\/\/(?:[^@/]*@)?(\[[^\]]+\]|[^/:]*)(?::\d+)?(\/.*)?$/.exec(origin) ??

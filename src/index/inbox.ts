@@ -5,14 +5,14 @@ import type { Index } from './index.ts';
 import { columnsOf, hashOf, relPathIn } from './keys.ts';
 import { AUTOMATIC, MAY_ASK, PROPOSES } from './tags.ts';
 
-/** The most questions to a name that are examined, the newest first: most were answered long ago. */
+/** Most questions to a name that are examined, the newest first: most were answered long ago. */
 const MOST_QUESTIONS = 2000;
-/** The most messages that are examined to find out whether a name answered a question. */
+/** Most messages that are examined to find out whether a name answered a question. */
 const MOST_LINKS = 1000;
 
 /**
- * The messages of a channel to a name, directly or to all, the newest first, without what a schedule or a
- * subscription sends, which is news for nobody.
+ * Finds the messages of a channel to a name, directly or to all, the newest first, without those of a schedule or a
+ * subscription, which are news for nobody.
  *
  * @param after only those with a greater relPath; may be empty
  */
@@ -34,7 +34,7 @@ export function addressedIn(
   return rows.map(relPathIn);
 }
 
-/** The newest message that a name itself has written in a channel up to a relPath; `otherwise` if none is newer. */
+/** Finds the newest message that a name has written in a channel up to a relPath; `otherwise` if none is newer. */
 export function lastWritten(
   { database }: Index,
   { channel, name, upTo }: { channel: string; name: string; upTo: string },
@@ -54,16 +54,16 @@ export function lastWritten(
   return found > otherwise ? found : otherwise;
 }
 
-/** The newest messages to a name, directly or to all, in all channels, the newest first. */
+/** Finds the newest messages to a name, directly or to all, in all channels, the newest first. */
 export function addressedTo({ database }: Index, name: string, limit: number): MessageRef[] {
   const [own, all] = [nameId(database, name), nameId(database, EVERYONE)];
   return placesOf(database, `(tags : t${own} OR tags : t${all}) NOT tags : s${own}`, limit);
 }
 
 /**
- * The messages that may ask a name something and that none of its messages names, the newest first.
- * Proposals are among them also where one names them: no message of that name closes a proposal unless it
- * is a decision that counts. What is to all asks nobody in particular.
+ * Finds the messages that may ask a name something and that none of its messages names, the newest first.
+ * Proposals are included even if one names them: a message of that name closes a proposal only if it is a
+ * decision that counts. A message to all asks nobody in particular.
  */
 export function* unansweredBy(
   { database }: Index,
@@ -80,14 +80,14 @@ export function* unansweredBy(
   }
 }
 
-/** Whether somebody has ever asked a name to decide on something. */
+/** Whether anybody has ever asked a name to decide on something. */
 export function hasProposals({ database }: Index, name: string): boolean {
   return (
     placesOf(database, `tags : t${nameId(database, name)} AND tags : ${PROPOSES}`, 1).length > 0
   );
 }
 
-/** The messages of a name in which another one of its channel may be named, the newest first. */
+/** Finds the messages of a name that may name another message of its channel, the newest first. */
 export function namedBy(
   { database }: Index,
   { channel, relPath }: MessageRef,
@@ -117,7 +117,11 @@ function linksTo(database: Database, { channel, relPath }: MessageRef): number[]
     .map((row) => number(row, 'message'));
 }
 
-/** @param sender the number of a name */
+/**
+ * Whether a message is from a sender.
+ *
+ * @param sender the number of a name
+ */
 function isBy(database: Database, id: number, sender: string): boolean {
   const byThem = 'SELECT 1 FROM texts WHERE texts MATCH ? AND rowid = ?';
   return database.get(byThem, `tags : s${sender}`, id) !== undefined;
@@ -134,7 +138,7 @@ function placesOf(database: Database, wanted: string, limit: number): MessageRef
   return rows.map((row) => ({ channel: text(row, 'uuid'), relPath: relPathIn(row) }));
 }
 
-/** The number of a name in `tags`; 0, which no name has, for one that never occurred. */
+/** Returns the number of a name in `tags`; 0, which no name has, for one that never occurred. */
 function nameId(database: Database, name: string): string {
   return idOf(database, 'names', 'name', name);
 }

@@ -7,7 +7,7 @@ import { hashOf, columnsOf, relPathIn } from './keys.ts';
 import { IndexWriter, type IndexBatch } from './writer.ts';
 import { reasonOf } from '../errors.ts';
 
-/** How far the index is: complete up to a commit, or being built. */
+/** Progress of the index: complete up to a commit, or being built. */
 export interface Progress {
   /** The commit whose files are all in the index. */
   tip: string | undefined;
@@ -23,10 +23,10 @@ export interface Counts {
   malformedTotal: number;
 }
 
-/** The most malformed files that are named; a hostile push may contain any number of them. */
+/** Most malformed files that are named; a hostile push may contain any number of them. */
 const MAX_MALFORMED = 1000;
 
-/** FTS5 merges parts of its lists when there are this many of one size. */
+/** Number of equally large parts of its lists from which FTS5 merges them. */
 const USUAL_MERGE = 4;
 
 /**
@@ -58,7 +58,7 @@ export class Index {
     };
   }
 
-  /** Writes a batch together with the progress that the index has then made. */
+  /** Writes a batch, and the progress of the index after it, in one transaction. */
   write(batch: IndexBatch, progress: Progress): void {
     this.database.transaction(() => {
       this.#writer.write(batch, progress.building !== undefined);
@@ -67,7 +67,6 @@ export class Index {
     });
   }
 
-  /** Empties the index, so that it is like a new one. */
   clear(): void {
     this.database.transaction(() => {
       for (const table of ['channels', 'names', 'messages', 'links', 'malformed'])
@@ -82,9 +81,7 @@ export class Index {
     });
   }
 
-  /**
-   * Called once the index is built: from now on small parts of the lists are merged as they arrive.
-   */
+  /** Starts to merge small parts of the lists as they arrive; called once the index is built. */
   settle(): void {
     this.database.transaction(() => {
       this.#merge(USUAL_MERGE);
@@ -96,14 +93,14 @@ export class Index {
     this.database.run("INSERT INTO texts (texts, rank) VALUES ('automerge', ?)", parts);
   }
 
-  /** The files that could not be read for this reason. */
+  /** Returns the paths of the files that could not be read for this reason. */
   missing(reason: string): string[] {
     return this.database
       .all('SELECT path FROM malformed WHERE reason = ?', reason)
       .map((row) => text(row, 'path'));
   }
 
-  /** Whether a channel with messages has had another name until now. */
+  /** Whether a channel with messages is indexed under another name. */
   isRenamed(uuid: string, name: string): boolean {
     const row = this.database.get(
       'SELECT 1 FROM channels WHERE uuid = ? AND name <> ? AND messages > 0',
@@ -135,7 +132,7 @@ export class Index {
     };
   }
 
-  /** relPaths of messages that may name the given one in `re`, or also in `cause`, oldest first. */
+  /** Finds the relPaths of messages that may name the given one in `re`, or also in `cause`, oldest first. */
   naming(channel: string, relPath: string, inCause: boolean): string[] {
     const rows = this.database.all(
       `SELECT DISTINCT m.* FROM links l JOIN messages m ON m.id = l.message
@@ -146,10 +143,7 @@ export class Index {
     return rows.map(relPathIn).sort();
   }
 
-  /**
-   * Messages whose hex suffix begins with a prefix, including malformed ones; at most `limit` of
-   * each.
-   */
+  /** Finds the messages whose hex suffix begins with a prefix, including malformed ones; at most `limit` of each. */
   withSuffix(prefix: string, limit: number): MessageRef[] {
     return this.database
       .all(
@@ -173,7 +167,7 @@ export class Index {
       });
   }
 
-  /** The messages of a channel before and after one, in the order of time. */
+  /** Returns the messages of a channel before and after one, in the order of time. */
   around(channel: string, relPath: string, each: number): { before: string[]; after: string[] } {
     const { day, clock, suffix } = columnsOf(relPath);
     const side = (sign: string, order: string): string[] =>
@@ -210,22 +204,20 @@ export class Index {
   }
 }
 
-/** Has to change with every change of the tables below or of what is written to them. */
+/** Version of the schema. It has to change with every change of the tables below or of what is written to them. */
 const VERSION = 6;
 
 /**
- * The `id` of a message grows as messages arrive, and counts down while older ones are added: so
- * the newest come first without sorting, and neighbours have neighbouring ids, which keeps the
- * lists of `texts` small. Links name their target by a hash, so code that follows a link checks the
- * message.
+ * The `id` of a message grows as messages arrive, and counts down while older ones are added: so the newest come first
+ * without sorting, and neighbours have neighbouring ids, which keeps the lists of `texts` small. Links name their
+ * target by a hash, so code that follows a link checks the message.
  *
- * `texts` contains words only, as `apart` tells them; the text itself is in git. Its column `tags` has one word for the
- * channel, one for the sender, one for each addressee, `q` for what may ask them something, `p` for what asks for a decision, and `x` for
- * what takes a message back, so that filters are a part of the search.
- * The words of the first column take the least space.
+ * `texts` contains only the words that `apart` separates; the text itself is in git. Its column `tags` has one word for
+ * the channel, one for the sender, one for each addressee, `q` for a message that may ask them something, `p` for one
+ * that asks for a decision, and `x` for one that cancels a message, so that filters are a part of the search. The words
+ * of the first column take the least space.
  *
- * Notes are few and short, so `notes` has words without their English endings: a search for `release` finds
- * `releases`.
+ * Notes are few and short, so `notes` has words without their English endings: a search for `release` finds `releases`.
  */
 const TABLES = `
 CREATE TABLE facts (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -307,7 +299,7 @@ function prepare(database: Database): void {
   if (found === VERSION) return;
   if (found !== 0) throw new OtherVersion(`of version ${String(found)}, not ${String(VERSION)}`);
   database.transaction(() => {
-    // Another process may have created it meanwhile.
+    // Another process may have created it in the meantime.
     if (database.version === 0)
       database.exec(`${TABLES} PRAGMA user_version = ${String(VERSION)};`);
   });

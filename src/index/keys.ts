@@ -21,7 +21,7 @@ export function relPathIn(row: Row): string {
 }
 
 /**
- * A hash of 53 bits for a message (cyrb53, public domain); two messages may have the same hash.
+ * Hashes a message to 53 bits (cyrb53, public domain); two messages may have the same hash.
  *
  * @param channel the channel's uuid
  */

@@ -6,31 +6,31 @@ import { PROPOSES, TAKES_BACK } from './tags.ts';
 /** A name that messages are addressed to. */
 export interface Addressed {
   name: string;
-  /** Whether it has ever written a message. */
+  /** Whether the name has ever written a message. */
   writes: boolean;
   /** The newest message to it since the given time, and the oldest one that was counted. */
   newest: string;
   oldest: string;
-  /** How many there are since that time, at most {@link MOST_COUNTED}. */
+  /** Number of messages since that time, at most {@link MOST_COUNTED}. */
   messages: number;
 }
 
-/** The most names that are looked at, the newest first: whoever can push can address any number. */
+/** Most names that are examined, the newest first: anybody who can push can address any number. */
 const MOST_NAMES = 500;
-/** The most messages that are counted for a name. */
+/** Most messages that are counted for a name. */
 export const MOST_COUNTED = 1000;
 
-/** The most messages of which it is looked up whether they were answered. */
+/** Most messages that are checked for an answer. */
 const MOST_LOOKS = 5000;
 
-/** Names that wrote or were written to, those that appeared last first. */
+/** Returns names that wrote or were written to, the latest to appear first. */
 export function namesIn({ database }: Index, limit: number): string[] {
   return database
     .all('SELECT name FROM names ORDER BY id DESC LIMIT ?', limit)
     .map((row) => text(row, 'name'));
 }
 
-/** The newest message that is written under a name. */
+/** Finds the newest message that is written under a name. */
 export function newestBy(
   { database }: Index,
   name: string,
@@ -46,10 +46,10 @@ export function newestBy(
 }
 
 /**
- * The names that messages are addressed to which nobody has reacted to. What asks for a decision waits for a
- * person, who may never have written before, and what was taken back waits for nobody.
+ * Finds the names with messages to which nobody has reacted. A message that asks for a decision waits for a person, who
+ * may never have written before, and one that was cancelled waits for nobody.
  *
- * @param skip names that need not be looked at
+ * @param skip names that are not examined
  * @param since relPath; names whose newest message is older are left out
  */
 export function addressedIn(

@@ -3,7 +3,7 @@ import { columnsOf, relPathIn } from './keys.ts';
 
 const CHANNEL = 'channel = (SELECT id FROM channels WHERE uuid = ?)';
 
-/** The number of messages of a channel that are older than this relPath. */
+/** Counts the messages of a channel that are older than this relPath. */
 export function rankOf(database: Database, channel: string, relPath: string): number {
   const { day, clock, suffix } = columnsOf(relPath);
   const row = database.get(
@@ -18,8 +18,7 @@ export function rankOf(database: Database, channel: string, relPath: string): nu
 }
 
 /**
- * relPaths of a channel's messages in the order of time, oldest first, without the first `skip` of
- * them.
+ * Returns the relPaths of a channel's messages in the order of time, oldest first, without the first `skip` of them.
  */
 export function slice(database: Database, channel: string, skip: number, limit: number): string[] {
   return database

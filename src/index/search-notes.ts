@@ -1,7 +1,10 @@
 import { number, text, type Database } from '../store/sqlite.ts';
 import { partsOf } from './search.ts';
 
-/** Words that say nothing about what is looked for, as long as there are others: the usual list for English, and modal verbs. */
+/**
+ * Words that say nothing about the subject of a search, as long as there are others: the usual list for
+ * English, and modal verbs.
+ */
 const FUNCTION_WORDS = new Set(
   `a about above after again against all am an and any are as at be because been before being below between both but by
   can could did do does doing down during each few for from further had has have having he her here hers him his how i if
@@ -12,13 +15,13 @@ const FUNCTION_WORDS = new Set(
   ),
 );
 
-/** Terms that are found together count more than their sum: by this power of the share that is found. */
+/** Power of the share of the terms that a note contains: terms found together count more than their sum. */
 const TOGETHER = 3;
 
 /**
  * Finds files of memories by their words, each with its score, in no order: a larger one is better, and none is
- * negative; scores are comparable within one search only. A note need not have all the words. What
- * has a thousand words is not found by that before a short one: BM25 counts a word less in a longer text.
+ * negative; scores are comparable within one search only. A note need not have all the words. A note of a thousand
+ * words does not rank before a short one merely because it has them: BM25 counts a word less in a longer text.
  */
 export function searchNotes(database: Database, words: string): Map<string, number> {
   const terms = telling(partsOf(words));

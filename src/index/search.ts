@@ -9,10 +9,10 @@ export interface Query {
   /** The channel's uuid. */
   channel?: string | undefined;
   from?: string | undefined;
-  /** Only messages from this relPath, or this day `YYYY/MM/DD`, on. */
+  /** Only messages since this relPath, or since this day `YYYY/MM/DD`. */
   since?: string | undefined;
   limit: number;
-  /** The number of best hits that are left out, because they were shown before; 0 by default. */
+  /** Number of best hits that are left out, because they were shown before; 0 by default. */
   skip?: number | undefined;
 }
 
@@ -31,13 +31,10 @@ export interface Hits {
   capped: boolean;
 }
 
-/**
- * Of more matches than this only the newest are ranked, so that a word in every message costs no
- * more.
- */
+/** Most matches that are ranked, the newest, so that a word in every message costs no more. */
 const MAX_RANKED = 5000;
 
-/** The weight of a word in each column of `texts`: body, opening, channel, tags. */
+/** Weight of a word in each column of `texts`: body, opening, channel, tags. */
 const WEIGHTS = '1.0, 4.0, 3.0, 0.0';
 
 /**
@@ -55,7 +52,7 @@ export function searchIndex(database: Database, query: Query): Hits {
   };
   const all = find(typed, 'AND');
   if (all.hits.length > 0 || parts.length === 1) return { ...all, some: false };
-  // What was typed without spaces may be the words of a question, which stand apart in the answer.
+  // A word typed without spaces may be several words of a question, which are separate in the answer.
   const apart = parts.length > typed.length ? find(parts, 'AND') : all;
   if (apart.hits.length > 0) return { ...apart, some: false };
   const any = find(parts, 'OR');
@@ -95,12 +92,10 @@ function ranked(
   return { hits, capped: found.length > MAX_RANKED };
 }
 
-/**
- * Messages arrive nearly in the order of their dates; at most about this many arrive out of order.
- */
+/** Most messages that are assumed to be out of order: messages arrive nearly in the order of their dates. */
 const LATECOMERS = 1000;
 
-/** An id below which there is hardly a message written since then. */
+/** Returns an id below which there is hardly a message written since then. */
 function firstSince(database: Database, since: string): number {
   const { day, clock } = columnsOf(since);
   const row = database.get(
@@ -111,7 +106,7 @@ function firstSince(database: Database, since: string): number {
   return row === undefined ? Number.MAX_SAFE_INTEGER : number(row, 'id') - LATECOMERS;
 }
 
-/** The filters as a part of the query; undefined when nothing can match them. */
+/** Returns the filters as a part of the query; undefined when nothing can match them. */
 function tagsOf(database: Database, { channel, from }: Query): string | undefined {
   const id = (sql: string, value: string): number => number(database.get(sql, value) ?? {}, 'id');
   const tags: string[] = [];
@@ -128,7 +123,7 @@ function tagsOf(database: Database, { channel, from }: Query): string | undefine
   return tags.map((tag) => `tags : ${tag} AND `).join('');
 }
 
-/** A beginning of at most this many words is looked up as these words. */
+/** Most words that a beginning is expanded to. */
 const MAX_WORDS = 64;
 const BEGINNING = /^"([\p{L}\p{N}]+)"\*$/u;
 
@@ -158,20 +153,22 @@ function expanded(database: Database, term: string, alone: boolean): string {
 const TERM = /"([^"]*)"(\*?)|([^\s"]+)/gu;
 const HAS_WORD = /[\p{L}\p{N}\p{Co}]/u;
 
-/** The most terms of a query, and characters of a term. */
+/** Most terms of a query, and characters of a term. */
 const [MAX_TERMS, MAX_TERM] = [32, 256];
 
 /**
- * The terms that somebody typed, quoted so that none of them acts as an operator.
+ * Returns the terms that somebody typed, quoted so that none of them acts as an operator.
  *
- * @returns at most 32 terms; those without a letter or digit are left out, as nothing could match
- *   them
+ * @returns at most 32 terms; those without a letter or digit are left out, as nothing could match them
  */
 export function termsOf(words: string): string[] {
   return typedIn(words).map(quoted);
 }
 
-/** The same, with a term for each of the words that were typed without spaces between them; see {@link wordsIn}. */
+/**
+ * Returns the terms as {@link termsOf} does, but one for each of the words that were typed without spaces
+ * between them; see {@link wordsIn}.
+ */
 export function partsOf(words: string): string[] {
   return typedIn(words)
     .flatMap((typed) => {

@@ -5,7 +5,7 @@ import type { Message } from '../protocol/message.ts';
 
 /** The word in `tags` of a message that may ask its addressees something. */
 export const MAY_ASK = 'q';
-/** The word of a message that takes another one back. */
+/** The word of a message that cancels another one. */
 export const TAKES_BACK = 'x';
 /** The word of a message that asks for a decision. */
 export const PROPOSES = 'p';
@@ -13,7 +13,7 @@ export const PROPOSES = 'p';
 export const AUTOMATIC = 'a';
 
 /**
- * The words by which messages are filtered in a search.
+ * Returns the words by which messages are filtered in a search.
  *
  * @param channel its number
  * @param people the numbers of the sender and the addressees
@@ -32,14 +32,14 @@ export function tagsOf(
   return tags.join(' ');
 }
 
-/** Whether a message says that a schedule or a subscription has sent it, so that nobody has written it. */
+/** Whether a message states that a schedule or a subscription has sent it, so that nobody has written it. */
 export function isAutomatic(message: Message): boolean {
   return startedBy(message) !== undefined || subscriptionOf(message) !== undefined;
 }
 
 /**
- * Whether a message asks its addressees something, or does so unless an answer follows it. What a run
- * printed on the way asks nothing.
+ * Whether a message asks its addressees something, or does so unless an answer follows it. The output that a
+ * run printed on the way asks nothing.
  */
 function mayAsk(message: Message): boolean {
   const isWord = message.interim === true && message.printed !== true;

@@ -13,7 +13,7 @@ export interface IndexedMessage {
   message: Message;
 }
 
-/** The content of a part of the tree. Paths are those of files in the transport. */
+/** Content of a part of the tree. Paths are those of files in the transport. */
 export interface IndexBatch {
   messages: IndexedMessage[];
   malformed: { path: string; reason: string }[];
@@ -40,7 +40,7 @@ export function emptyIndexBatch(): IndexBatch {
 
 /** The first id, which is far from both limits of JavaScript's integers. */
 const FIRST_ID = 2 ** 40;
-/** The most characters of an opening line. */
+/** Most characters of an opening line. */
 const OPENING = 200;
 
 interface Counted {
@@ -51,7 +51,7 @@ interface Counted {
   last: string;
 }
 
-/** Writes batches within a transaction of the caller. Writing a batch twice changes nothing. */
+/** A writer of batches within a transaction of the caller. Writing a batch twice changes nothing. */
 export class IndexWriter {
   readonly #database: Database;
   readonly #names = new Map<string, number>();
@@ -66,7 +66,7 @@ export class IndexWriter {
 
   /** @param older whether the messages are older than all that were written before */
   write(batch: IndexBatch, older: boolean): void {
-    // What was remembered may have been rolled back, or changed by other processes.
+    // Cached rows may have been rolled back, or changed by other processes.
     this.#names.clear();
     this.#channels.clear();
     for (const { uuid, name } of batch.channels) {
@@ -113,7 +113,7 @@ export class IndexWriter {
     );
   }
 
-  /** The id of a message that already exists, after its words and links were removed. */
+  /** Finds the id of a message that already exists, and removes its words and links. */
   #find(channel: Counted, relPath: string): number | undefined {
     const { day, clock, suffix } = columnsOf(relPath);
     const row = this.#database.get(
@@ -141,7 +141,7 @@ export class IndexWriter {
     return id;
   }
 
-  /** The first of a number of free ids: below all others for older messages, otherwise above. */
+  /** Returns the first of a number of free ids: below all others for older messages, otherwise above. */
   #freeIds(count: number, older: boolean): number {
     const sql = `SELECT ${older ? 'min' : 'max'}(id) AS id FROM messages`;
     const id = this.#database.get(sql)?.['id'];
@@ -206,7 +206,7 @@ export class IndexWriter {
     this.#database.run('DELETE FROM memories WHERE id = ?', number(row, 'id'));
   }
 
-  /** The channel of a uuid, created if it is new; without a `CHANNEL.md` its name is its uuid. */
+  /** Returns the channel of a uuid, created if it is new; without a `CHANNEL.md` its name is its uuid. */
   #channel(uuid: string): Counted {
     const known = this.#channels.get(uuid);
     if (known !== undefined) return known;
@@ -243,7 +243,10 @@ function firstLine(body: string): string {
   return indexed((/\S.*/.exec(body)?.[0] ?? '').slice(0, OPENING));
 }
 
-/** A text as it is indexed: see {@link apart}; and without NUL characters, because SQLite's text ends at a NUL. */
+/**
+ * Returns a text in its indexed form: see {@link apart}; and without NUL characters, because SQLite's text
+ * ends at a NUL.
+ */
 function indexed(value: string): string {
   return apart(value.includes('\0') ? value.replaceAll('\0', ' ') : value);
 }

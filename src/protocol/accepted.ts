@@ -1,21 +1,21 @@
 import { isTo, type Lookup } from './causality.ts';
 import type { Located, Message } from './message.ts';
 
-/** Among the names of a tier's `only_from`: whoever has signed with a key that is pinned on the machine. */
+/** Name in a tier's `only_from` for anybody who signs with a key that is pinned on the machine. */
 export const PINNED = 'pinned';
 
-/** No thread is judged that has more messages behind a delivery. */
+/** Most messages behind a delivery for which its thread is judged. */
 const MAX_MESSAGES = 2000;
 
-/** The messages behind a delivery, or why they do not show who began its thread. */
+/** The messages behind a delivery, or the reason why they do not show who started its thread. */
 export type Descent = { ok: true; chain: Located[]; roots: Located[] } | { ok: false; why: string };
 
 /**
- * Everything from which a delivery descends by `re` and `cause`, with the messages that descend from
- * nothing, which began its thread. A link is a claim of whoever pushed the message: it counts only
- * if its writer had to do with what it names ({@link involves}).
+ * Collects all messages from which a delivery descends by `re` and `cause`, and among them those that descend from
+ * nothing, which started its thread. A link is a claim of the message's pusher: it counts only if the message's writer
+ * took part in the linked one ({@link involves}).
  *
- * @param isOwn whether a name is that of an actor of this machine, which knows what that one has written
+ * @param isOwn whether a name is that of an actor of this machine, which knows the messages that the actor has written
  */
 export function descentOf(
   delivered: Located,
@@ -48,9 +48,9 @@ export function descentOf(
 }
 
 /**
- * Whether a message makes somebody a participant of what is built on it: its writer, and whoever it names. A
- * message to `all` names nobody, or one announcement would let every stranger in; it reaches the actors of
- * this machine all the same.
+ * Whether a message makes somebody a participant of the messages that build on it: its writer, and everybody
+ * it names. A message to `all` names nobody, or one announcement would let every stranger in; it reaches the
+ * actors of this machine all the same.
  */
 function involves(message: Message, name: string, isOwn: boolean): boolean {
   if (message.from === name || (isOwn && isTo(message, name))) return true;
@@ -58,8 +58,8 @@ function involves(message: Message, name: string, isOwn: boolean): boolean {
 }
 
 /**
- * Whether everybody who wrote something behind a delivery to an actor, and whoever wrote it, took part in what
- * came before ({@link involves}). A message that reacts to nothing begins a thread of its own.
+ * Whether the writer of a delivery to an actor, and the writers of all messages behind it, took part in the
+ * messages before theirs ({@link involves}). A message that reacts to nothing starts a new thread.
  */
 export function isAmongItsOwn(delivered: Located, actor: string, lookup: Lookup): boolean {
   const chain = new Map<string, Message>([[delivered.relPath, delivered.message]]);
@@ -74,8 +74,8 @@ export function isAmongItsOwn(delivered: Located, actor: string, lookup: Lookup)
 }
 
 /**
- * Whether some of the messages behind a delivery name themselves, by whatever way around. What was written after
- * what it names never does; without this, a message could make its own writer a participant.
+ * Whether some of the messages behind a delivery name themselves, directly or indirectly. A message written
+ * after those it names never does; without this check, a message could make its own writer a participant.
  */
 function isCircular(chain: ReadonlyMap<string, Message>): boolean {
   const followers = new Map<string, string[]>();
@@ -99,7 +99,7 @@ function isCircular(chain: ReadonlyMap<string, Message>): boolean {
   return ready.length < chain.size;
 }
 
-/** Whether something of what led to a message involves its writer. */
+/** Whether any message behind a message involves its writer. */
 function tookPart(
   { from, re, cause }: Message,
   actor: string,
@@ -116,20 +116,20 @@ function tookPart(
   return false;
 }
 
-/** What a machine knows of who wrote a message. */
+/** A machine's knowledge of the writer of a message. */
 export interface Known {
-  /** Whether its writer has signed it; undefined where no key of that name is pinned. */
+  /** Whether its writer signed it; undefined if no key of that name is pinned. */
   verified: boolean | undefined;
   /** Whether it is in the name of an actor of this machine, which has not written it. */
   isForged: boolean;
 }
 
 /**
- * Why a task is not accepted by a tier that serves only some names: each message that began its thread
- * has to be signed by one of them, and nothing on the way may claim a pinned name, or that of an actor
- * of this machine, in vain.
+ * Returns the reason why a tier that serves only some names does not accept a task: each message that started its
+ * thread has to be signed by one of them, and no message behind it may claim a pinned name, or that of an actor of this
+ * machine, without proof.
  *
- * @returns undefined when it is accepted
+ * @returns undefined if it is accepted
  */
 export function notAccepted(
   { chain, roots }: Extract<Descent, { ok: true }>,

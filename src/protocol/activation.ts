@@ -2,7 +2,7 @@ import { reach } from './address.ts';
 import { isDecision } from './text/decision.ts';
 import type { Message } from './message.ts';
 
-/** The sender of the message at a relPath of the same channel; undefined when there is no message. */
+/** Returns the sender of the message at a relPath of the same channel; undefined when there is no message. */
 export type SenderOf = (relPath: string) => string | undefined;
 
 /** The clause of protocol.md §3 (with §2 and §7) that was decisive. */
@@ -25,10 +25,9 @@ export interface Activation {
 }
 
 /**
- * The rule of activation (protocol.md §3): a message wakes its addressee if it has no `re:`, or if
- * any `re:` names a message the addressee sent. `@host` limits who is addressed and is ignored when
- * senders are compared. A reply that decides on a proposal is for the dispatcher, and a proposal is for a
- * person (work.md).
+ * Applies the rule of activation (protocol.md §3): a message wakes its addressee if it has no `re:`, or if any `re:`
+ * names a message the addressee sent. `@host` limits who is addressed and is ignored when senders are compared. A reply
+ * that decides on a proposal is for the dispatcher, and a proposal is for a person (work.md).
  */
 export function activation(
   message: Pick<Message, 'from' | 'to' | 'type' | 're' | 'decision' | 'proposal'>,
@@ -54,7 +53,7 @@ export function activation(
   return reached === 'other_host' ? asleep('other_host') : { wakes: true, clause, answered };
 }
 
-/** A sentence that explains a clause, for `crosstalk explain`. */
+/** Returns a sentence that explains a clause, for `crosstalk explain`. */
 export function explainClause(clause: Clause, actor: string): string {
   switch (clause) {
     case 'not_text':

@@ -2,7 +2,7 @@ import { isName, isSender } from './names.ts';
 import { parsed, shown, unreadable, type Parsed } from './text/result.ts';
 
 /**
- * One addressee: a name or a sender’s name, or everybody (`all`), either one optionally limited to
+ * An addressee: a name or a sender’s name, or everybody (`all`), either one optionally limited to
  * one host (protocol.md §7).
  */
 export interface Address {
@@ -21,7 +21,6 @@ export function parseAddress(text: string): Parsed<Address> {
   return parsed(host === undefined ? { name } : { name, host });
 }
 
-/** The problem of a text that is not an address. */
 function addressProblem(text: string): string {
   return `${shown(text)} is not an address: expected name or name@host`;
 }
@@ -31,12 +30,12 @@ export function formatAddress(address: Address): string {
   return address.host === undefined ? address.name : `${address.name}@${address.host}`;
 }
 
-/** How a list of addressees concerns one actor on one host. */
+/** Effect of a list of addressees for one actor on one host. */
 export type Reach = 'addressed' | 'other_host' | 'not_addressed';
 
 /**
- * Whether `to` reaches `actor` on `host` (protocol.md §7). `other_host` means that only an
- * `@host` for another machine kept it away, which the dispatcher logs.
+ * Determines whether `to` reaches `actor` on `host` (protocol.md §7). `other_host` means that only an `@host`
+ * for another machine kept it away, which the dispatcher logs.
  */
 export function reach(to: readonly Address[], from: string, actor: string, host: string): Reach {
   let result: Reach = 'not_addressed';

@@ -1,8 +1,8 @@
-/** A file that a message brings along (talk.md). What it says of itself is what its sender claims. */
+/** A file attached to a message (talk.md). Its description is what its sender claims. */
 export interface AttachedFile {
-  /** Of its bytes, in lower-case hex; its only name in the transport. */
+  /** SHA-256 of its bytes, in lower-case hex; its only name in the transport. */
   sha256: string;
-  /** What it was called where it was attached; never part of a path as it is. */
+  /** Name of the file at its sender; never used unchanged as part of a path. */
   name: string;
   bytes: number;
   /** A media type, such as `image/png`; a hint for readers. */
@@ -11,16 +11,16 @@ export interface AttachedFile {
 
 const MIB = 1024 * 1024;
 
-/** The most files of one message: their descriptions have to fit into a header of 64 KiB. */
+/** Most files of one message: their descriptions have to fit into a header of 64 KiB. */
 export const MAX_FILES = 200;
-/** Bytes of all files of one message, unless the limit of one file is higher. */
+/** Most bytes of all files of one message, unless the limit of one file is higher. */
 const MAX_TOTAL_BYTES = 25 * MIB;
-/** Bytes of one file, where `crosstalk.maxFileBytes` says nothing else. */
+/** Most bytes of one file, unless `crosstalk.maxFileBytes` sets another limit. */
 const MAX_FILE_BYTES = 10 * MIB;
-/** The highest limit that can be set: forges take no larger file. */
+/** Highest limit that can be set: forges accept no larger file. */
 export const HIGHEST_BYTES = 100 * MIB;
 
-/** Characters of a name. */
+/** Most characters of a name. */
 const MAX_NAME = 255;
 const SHA256 = /^[0-9a-f]{64}$/;
 const NUMBER = /^\d{1,15}$/;
@@ -28,14 +28,14 @@ const TYPE = /^[a-z0-9][a-z0-9.+-]{0,60}\/[a-z0-9][a-z0-9.+-]{0,60}$/;
 const UNKNOWN_TYPE = 'application/octet-stream';
 
 export interface FileLimits {
-  /** Bytes of one file. */
+  /** Most bytes of one file. */
   file: number;
-  /** Bytes of all files of a message. */
+  /** Most bytes of all files of a message. */
   total: number;
 }
 
 /**
- * How large files may be in a clone, for those who attach and for those who take them out.
+ * Returns the limits for files in a clone, both for attaching and for extracting them.
  *
  * @param configured `git config crosstalk.maxFileBytes`; ignored unless it is a number
  */
@@ -49,7 +49,7 @@ export function isSha256(value: unknown): value is string {
   return typeof value === 'string' && SHA256.test(value);
 }
 
-/** The files that a header names; undefined when the value cannot be read as a list of files. */
+/** Parses the files in a header; undefined when the value cannot be read as a list of files. */
 export function filesIn(value: unknown): AttachedFile[] | undefined {
   if (!Array.isArray(value) || value.length === 0 || value.length > MAX_FILES) return undefined;
   const files = value.map(fileIn);
@@ -66,7 +66,7 @@ function fileIn(value: unknown): AttachedFile | undefined {
   return { sha256, name, bytes: Number(bytes), type: known };
 }
 
-/** Whether a text can be the name of an attached file: shown as it is, it deceives nobody. */
+/** Whether a text can be the name of an attached file: displayed unchanged, it deceives nobody. */
 export function isFileName(value: unknown): value is string {
   return (
     typeof value === 'string' &&
@@ -76,7 +76,7 @@ export function isFileName(value: unknown): value is string {
   );
 }
 
-/** Why the files of a message cannot be sent, with what to do instead; undefined when they can. */
+/** Returns the reason why the files of a message cannot be sent, with what to do instead; undefined when they can. */
 export function filesProblem(
   files: readonly AttachedFile[],
   limits: FileLimits,
@@ -91,39 +91,38 @@ export function filesProblem(
   return undefined;
 }
 
-/** Why a file of this size is not taken. */
 function tooLarge(name: string, bytes: number, { file }: FileLimits): string {
   return `${JSON.stringify(name)} has ${apart(bytes, file)}, more than ${apart(file, bytes)}; every clone keeps a file for ever, so put large ones elsewhere and send where they are, or raise the limit of this clone: git config crosstalk.maxFileBytes ${String(bytes)}`;
 }
 
-/** A size for people beside another one, which reads differently: in bytes if it has to be. */
+/** Renders a size for people so that it reads differently from another one: in bytes if necessary. */
 export function apart(bytes: number, other: number): string {
   const words = sizeInWords(bytes);
   return bytes !== other && words === sizeInWords(other) ? `${String(bytes)} bytes` : words;
 }
 
-/** A size for people, such as `1.5 MiB`. */
+/** Renders a size for people, such as `1.5 MiB`. */
 export function sizeInWords(bytes: number): string {
   if (bytes < 1024) return `${String(bytes)} ${bytes === 1 ? 'byte' : 'bytes'}`;
   return bytes < MIB ? `${(bytes / 1024).toFixed(1)} KiB` : `${(bytes / MIB).toFixed(1)} MiB`;
 }
 
-/** A file in one line, such as `[file "a.png", image/png, 1.5 MiB]`. */
+/** Describes a file in one line, such as `[file "a.png", image/png, 1.5 MiB]`. */
 export function fileInWords({ name, type, bytes }: AttachedFile): string {
   return `[file ${JSON.stringify(name.replace(/[\p{C}\u2028\u2029]+/gu, ' '))}, ${type}, ${sizeInWords(bytes)}]`;
 }
 
-/** Bytes of a name on disk; with its number it stays below what file systems take. */
+/** Most bytes of a name on disk; with its number it stays below the limit of file systems. */
 const MAX_KEPT = 200;
 const MOST_EXTENSION = 20;
 const FILLERS = /[\p{C}\p{DI}\p{Zl}\p{Zp}]+/gu;
-/** Of Windows, with whatever ending. */
+/** Names reserved by Windows, with any ending. */
 const RESERVED =
   /^(?:con|prn|aux|nul|com[\d\u00b9\u00b2\u00b3]|lpt[\d\u00b9\u00b2\u00b3])(?:\.|$)/i;
 
 /**
- * The name under which a file is laid for a run: its number, and of its name only letters and digits of
- * any script, points and dashes. So it is no path, not hidden, no option and no name of another file.
+ * Returns the name under which a run receives a file: its number, and of its name only letters and digits of any
+ * script, points and dashes. So it is not a path, not hidden, not an option and not the name of another file.
  *
  * @param number counted from 1
  */
@@ -133,12 +132,11 @@ export function harmlessName(number: number, name: string): string {
 }
 
 /**
- * The names under which the files of a message are put on somebody's disk: as their senders called them,
- * in any script, but never a path, hidden, an option, a device, or with what cannot be seen. Those that a
- * file system might take for one another, and those that must not be found under their own name, begin
- * with their number.
+ * Returns the names under which the files of a message are stored on a person's disk: the names their senders gave
+ * them, in any script, but never a path, a hidden name, an option, a device, or a name with invisible characters. Names
+ * that a file system might confuse, and those that must not be used unchanged, begin with their number.
  *
- * @param isTaken whether a program would take a file of this name for its own
+ * @param isTaken whether a program would use a file of this name as its own
  */
 export function keptNames(
   names: readonly string[],
@@ -158,7 +156,7 @@ export function keptNames(
 function keptName(name: string): string {
   const visible = name.replace(FILLERS, '_').replace(/[/\\<>:"|?*]/g, '_');
   const short = shortened(visible.trim());
-  // Of Windows: what ends like that is another name there.
+  // Windows removes such endings, which results in another name.
   const last = Array.from(short).findLastIndex((character) => !'. '.includes(character));
   const plain =
     Array.from(short)
@@ -171,7 +169,7 @@ function comparable(name: string): string {
   return name.normalize('NFKC').toLowerCase();
 }
 
-/** A name with what is left of it beside its ending. */
+/** Shortens a name, keeping its ending. */
 function shortened(name: string): string {
   const bytes = new TextEncoder();
   const point = name.lastIndexOf('.');
@@ -194,7 +192,7 @@ const PICTURES: readonly [type: string, matches: (head: Uint8Array) => boolean][
   ],
 ];
 
-/** The media type of a picture, by its first bytes and by nothing else; undefined for others. */
+/** Returns the media type of a picture, determined only by its first bytes; undefined for others. */
 export function pictureType(bytes: Uint8Array): string | undefined {
   return PICTURES.find(([, matches]) => matches(bytes))?.[0];
 }
@@ -203,7 +201,7 @@ function hasAt(head: Uint8Array, at: number, expected: readonly number[]): boole
   return expected.every((byte, index) => head[at + index] === byte);
 }
 
-/** What a file is said to be: a picture, text, or bytes of any kind. */
+/** Returns the stated media type of a file: a picture, text, or bytes of any kind. */
 export function typeOfBytes(bytes: Uint8Array): string {
   return pictureType(bytes) ?? (isText(bytes) ? 'text/plain' : UNKNOWN_TYPE);
 }

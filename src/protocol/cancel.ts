@@ -3,17 +3,18 @@ import type { Lookup } from './causality.ts';
 import type { Located, Message } from './message.ts';
 import type { Writer } from './reply.ts';
 
-/** The code of a delivery that somebody took back, as its dead letter and its notice give it. */
+/** Code of a cancelled delivery in its dead letter and its notice. */
 export const CANCELLED = 'cancelled';
 
-/** The text of a cancellation for which no reason was given. */
+/** Text of a cancellation without a reason. */
 export const NO_REASON = 'Cancelled.';
 
 /**
- * The message that takes another one back (talk.md, "Cancelling"). It goes to the same addressees, and
- * `re` names the cancelled message, so that a plain 6.0 host does not take it for a task.
+ * Composes the message that cancels another one (talk.md, "Cancelling"). It goes to the same addressees, and `re` names
+ * the cancelled message, so that a plain 6.0 host does not take it for a task.
  *
- * @param only whether the tasks that its addressees gave to others for it go on; `asOperator`: somebody else wrote it
+ * @param only whether the tasks that its addressees gave to others for it continue; `asOperator`: somebody else wrote
+ *   the cancelled message
  */
 export function cancelMessage(
   target: { relPath: string; message: Pick<Message, 'to'> },
@@ -38,8 +39,8 @@ export function cancelMessage(
 }
 
 /**
- * Whether a message takes another one back: whoever wrote that one may, where it was written. What takes a message
- * back cannot be taken back: it is done by then.
+ * Whether a message may cancel another one: its writer may, on the host where it was written. A cancellation
+ * cannot be cancelled: it has already taken effect.
  */
 export function mayCancel(
   { from, host }: Pick<Message, 'from' | 'host'>,
@@ -49,8 +50,8 @@ export function mayCancel(
 }
 
 /**
- * Whether a message takes another one back that nobody serves, as any person may. Whoever can push can write one, so
- * it is for those who serve an addressee, or know who does, to let none of it count.
+ * Whether a message cancels, in the operator's name, one that nobody serves, as any person may. Anybody who
+ * can push can write one, so a host that serves an addressee, or knows one that does, must ignore it.
  */
 export function isByOperator(
   { host, as_operator: asOperator }: Pick<Message, 'host' | 'as_operator'>,
@@ -60,10 +61,11 @@ export function isByOperator(
 }
 
 /**
- * The message by which another one was taken back.
+ * Finds the message that cancelled another one.
  *
  * @param naming the messages that name it in `re`
- * @param isNobodys whether it is for nobody whom a host serves, nor for a person: then an operator may have done it
+ * @param isNobodys whether it is neither for an actor that a host serves nor for a person: then an operator may have
+ *   cancelled it
  */
 export function cancelOf<T extends Located>(
   { relPath, message }: Located,
@@ -77,14 +79,14 @@ export function cancelOf<T extends Located>(
   );
 }
 
-/** Whether a message is for an actor on a host, so that this host has to end what it does for it. */
+/** Whether a message is for an actor on a host, so that this host has to end its work on it. */
 export function isFor({ type, to, from }: Message, actor: string, host: string): boolean {
   return type === 'text' && from !== actor && reach(to, from, actor, host) === 'addressed';
 }
 
 /**
- * The messages that an actor need not work on any more: those that their writers took back, and those
- * of which its dispatcher has said that they were cancelled.
+ * Collects the messages that an actor need not work on any more: those that their writers cancelled, and those that its
+ * dispatcher has reported as cancelled.
  *
  * @param channel the messages of a thread, as they are seen from one channel
  */

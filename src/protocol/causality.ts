@@ -3,18 +3,15 @@ import type { Located, Message } from './message.ts';
 import { isForeign, refsFrom, refFrom, type Ref } from './reference.ts';
 
 /**
- * The message with a name, relative to the current channel (`seenFrom`): a relPath is in this
- * channel, `<channel id>/<relPath>` in another one. Undefined when it is missing or malformed.
+ * Looks up a message by its name relative to the current channel (`seenFrom`): a relPath is in this channel,
+ * `<channel id>/<relPath>` in another one. Undefined when it is missing or malformed.
  */
 export type Lookup = (ref: string) => Message | undefined;
 
-/** No chain is followed further than this many steps (protocol.md §4). */
+/** Most steps for which a chain is followed (protocol.md §4). */
 export const MAX_STEPS = 64;
 
-/**
- * Whether a message is a question of its own: one without `re:`, or a reply that asks anew in an old
- * thread (talk.md).
- */
+/** Whether a message is a new question: one without `re:`, or a reply that asks anew in an old thread (talk.md). */
 export function isQuestion({ re, asks }: Pick<Message, 're' | 'asks'>): boolean {
   return re.length === 0 || asks === true;
 }
@@ -28,25 +25,25 @@ export interface Question {
   host?: string;
 }
 
-/** The messages to which a message reacts: its `cause`, otherwise its `re` (protocol.md §4). */
+/** Returns the messages to which a message reacts: its `cause`, otherwise its `re` (protocol.md §4). */
 export function originsOf(message: Message): string[] {
   return message.cause.length > 0 ? message.cause : message.re;
 }
 
 /**
- * The open questions of a message delivered to `actor` (protocol.md §4): the message itself when it
- * is a question; otherwise, for each of the actor's messages that it answers, what the actor was
+ * Finds the open questions of a message delivered to `actor` (protocol.md §4): the message itself when it is
+ * a question; otherwise, for each of the actor's messages that it answers, the messages that the actor was
  * processing when it wrote that one, followed to questions that the actor did not send.
  *
- * What was processed in another channel counts only if that message is one which asked the actor:
- * `origin` is a claim of whoever pushed the message, and nobody who did not ask is answered.
+ * A message processed in another channel counts only if it asked the actor: `origin` is a claim of the
+ * message's pusher, and nobody who did not ask is answered.
  */
 export function openQuestions(delivered: Located, actor: string, lookup: Lookup): Question[] {
   return walk(delivered, actor, lookup).questions;
 }
 
 /**
- * The messages that are missing among those an actor was processing when it wrote what a batch
+ * Finds the missing messages among those that an actor was processing when it wrote the messages that a batch
  * answers; with them the batch may have more open questions.
  */
 export function missingOrigins(batch: readonly Located[], actor: string, lookup: Lookup): string[] {
@@ -97,7 +94,7 @@ function questionOf(relPath: string, message: Message): Question {
   };
 }
 
-/** The open questions of a whole batch, each once, in the order in which they are found. */
+/** Finds the open questions of a whole batch, each once, in the order in which they are found. */
 export function openQuestionsOfBatch(
   batch: readonly Located[],
   actor: string,
@@ -112,10 +109,10 @@ export function openQuestionsOfBatch(
 }
 
 /**
- * Selects the open questions that still need an answer: one that has its final answer is left out
- * as long as others remain (protocol.md §4).
+ * Selects the open questions that still need an answer: one that has its final answer is left out as long as others
+ * remain (protocol.md §4).
  *
- * @param answered paths of what the actor has answered on its host
+ * @param answered paths of the messages that the actor has answered on its host
  */
 export function stillOpen(
   questions: readonly Question[],
@@ -126,14 +123,14 @@ export function stillOpen(
 }
 
 /**
- * The causal chain behind some messages, breadth first: the messages that they answer or were
- * caused by, then those of these, and so on. Level 0 contains the messages themselves.
+ * Returns the causal chain behind some messages, breadth first: the messages that they answer or were caused
+ * by, then those of these, and so on. Level 0 contains the messages themselves.
  */
 export function chainLevels(triggers: readonly Located[], lookup: Lookup): Located[][] {
   return levelsFrom(triggers, lookup, () => true);
 }
 
-/** @param isFollowed whether what a message answers, or was caused by, belongs to the chain */
+/** @param isFollowed whether the messages that a message answers, or was caused by, belong to the chain */
 function levelsFrom(
   triggers: readonly Located[],
   lookup: Lookup,
@@ -154,17 +151,16 @@ function levelsFrom(
 }
 
 /**
- * The number of messages from the first question to some messages. A question in an old thread is a
- * beginning, so that a person may talk to an actor for as long as they like.
+ * Counts the messages from the first question to some messages. A question in an old thread starts the count
+ * anew, so that a person may talk to an actor for as long as they like.
  */
 export function depthOf(triggers: readonly Located[], lookup: Lookup): number {
   return levelsFrom(triggers, lookup, ({ asks }) => asks !== true).length;
 }
 
 /**
- * The messages that a message to `addressee` answers when it is sent while `triggers` are
- * processed: the nearest messages of the chain that the addressee sent. If there are none, it is a
- * new task (protocol.md §4).
+ * Finds the messages that a message to `addressee` answers when it is sent while `triggers` are processed: the nearest
+ * messages of the chain that the addressee sent. If there are none, it is a new task (protocol.md §4).
  *
  * @param isEligible for a message that may only go to some channels: whether it may name this one
  */
@@ -190,10 +186,10 @@ function located(relPaths: readonly string[], lookup: Lookup): Located[] {
   });
 }
 
-/** The most bytes of a list of paths: a header has 64 KiB, including its other fields. */
+/** Most bytes of a list of paths: a header has 64 KiB, including its other fields. */
 export const MAX_LINKS_BYTES = 60 * 1024;
 
-/** The number of bytes that a list of paths takes in a header. */
+/** Returns the number of bytes that a list of paths takes in a header. */
 export function linksBytes(relPaths: readonly string[]): number {
   return relPaths.reduce((sum, relPath) => sum + relPath.length + '  - \n'.length, 0);
 }
@@ -206,8 +202,7 @@ export interface Links {
 }
 
 /**
- * The links of a message for one channel that is written while messages of another channel may be
- * processed.
+ * Returns the links of a message for one channel that is written while messages of another channel may be processed.
  *
  * @param re names in `home` of messages of `target`
  * @param cause names in `home` of the messages being processed
@@ -230,9 +225,7 @@ export function linksIn(
   };
 }
 
-/**
- * The last of some names that fit into a header, since they are longer than names inside a channel.
- */
+/** Returns the last of some names that fit into a header, since they are longer than names inside a channel. */
 function fitting(refs: readonly string[], room: number): string[] {
   const fit: string[] = [];
   let bytes = 0;
@@ -244,10 +237,10 @@ function fitting(refs: readonly string[], room: number): string[] {
   return fit;
 }
 
-/** Cached by the origins of a message, so that one with thousands of paths is processed once. */
+/** Cache by the origins of a message, so that one with thousands of paths is processed once. */
 const merged = new WeakMap<readonly Ref[], { channel: string; cause: Ref[]; causes: Ref[] }>();
 
-/** The causes of a message, in its channel and in others, each once. */
+/** Returns the causes of a message, in its channel and in others, each once. */
 function withOrigins(channel: string, cause: Ref[], origin?: readonly Ref[]): Ref[] {
   if (origin === undefined) return cause;
   const known = merged.get(origin);
@@ -258,9 +251,9 @@ function withOrigins(channel: string, cause: Ref[], origin?: readonly Ref[]): Re
 }
 
 /**
- * A message of `channel` as it is seen from `home`: every message it names has the name relative to
- * `home`, and messages of other channels that were being processed are among its causes, so that
- * code which follows `re` and `cause` follows them too. Applying it twice changes nothing.
+ * Returns a message of `channel` as it is seen from `home`: every message it names has the name relative to `home`, and
+ * messages of other channels that were being processed are among its causes, so that code which follows `re` and
+ * `cause` follows them too. Applying it twice changes nothing.
  *
  * @param located a message whose names are relative to `channel`
  */

@@ -5,23 +5,23 @@ export interface Requirement {
   oid: string | null;
 }
 
-/** A file of any bytes, such as an attached one: they are kept elsewhere until they are in git. */
+/** A file of any bytes, such as an attached one: its bytes are stored elsewhere until they are in git. */
 export interface Blob {
   path: string;
-  /** Of its bytes. */
+  /** SHA-256 of its bytes. */
   sha256: string;
   bytes: number;
-  /** The outbox entry beside which its bytes are kept. */
+  /** The outbox entry beside which its bytes are stored. */
   kept?: string;
-  /** Its name in git, once git has it. */
+  /** Object id in git, once git has it. */
   oid?: string;
-  /** Whether compression would make it no smaller, as that of a picture; known once git has it. */
+  /** Whether compression would make it no smaller, as with a picture; known once git has it. */
   dense?: boolean;
 }
 
 /**
- * A commit to be made: added or replaced files with their own author (architecture, group commit).
- * The same form is passed on, waits in the outbox and is built on a tip.
+ * A commit to be made: added or replaced files with their own author (architecture, group commit). It has the
+ * same form when it is passed on, in the outbox, and when it is built on a tip.
  */
 export interface Commit {
   author: { name: string; email: string };
@@ -34,6 +34,6 @@ export interface Commit {
   clear?: string;
   /** Checked at every attempt, on the tip on which the attempt builds. */
   requires?: readonly Requirement[];
-  /** If a requirement does not hold, it is left out, and what it was to be published with is not. */
+  /** Set if the commit is left out when a requirement does not hold; the commits to be published with it are not. */
   optional?: true;
 }

@@ -10,21 +10,19 @@ import type { Located } from './message.ts';
 import { threadRoot, threadRoots } from './thread.ts';
 
 /**
- * The answer to a batch names all of its messages in its header, which has room for this many
- * (protocol.md §2).
+ * Most messages of a batch: the header of its answer names all of them, and has room for this many (protocol.md §2).
  */
 export const MAX_BATCH = 1500;
-/** The most bytes of bodies for one run; a single message is never larger (protocol.md §5). */
+/** Most bytes of bodies for one run; a single message is never larger (protocol.md §5). */
 export const MAX_BATCH_BYTES = 4 * 1024 * 1024;
 
 /**
- * The name of the conversation to which a message delivered to `actor` belongs: only messages with
- * the same name may go to one run (protocol.md §5). New tasks belong together when one asker on one
- * host sent them; if the asker is an actor, which asks on behalf of others, it must have sent them
- * for the same first messages. Questions in old threads belong together when one asker asks them in
- * one thread, and not to new tasks of that asker. What asks for JSON is apart from what asks for
- * another form. Answers of peers belong together when they lead to the same open questions, and, if
- * `actor` began the exchange itself, when they descend from the same first message.
+ * Returns the name of the conversation to which a message delivered to `actor` belongs: only messages with the same
+ * name may go to one run (protocol.md §5). New tasks belong together when one asker on one host sent them; if the asker
+ * is an actor, which asks on behalf of others, it must have sent them for the same first messages. Questions in old
+ * threads belong together when one asker asks them in one thread, and not to new tasks of that asker. Questions for
+ * JSON are separate from those for another form. Answers of peers belong together when they lead to the same open
+ * questions, and, if `actor` started the exchange itself, when they descend from the same first message.
  */
 export function conversationOf(delivered: Located, actor: string, lookup: Lookup): string {
   const { message } = delivered;
@@ -39,7 +37,7 @@ export function conversationOf(delivered: Located, actor: string, lookup: Lookup
     : `begun with ${threadRoot([delivered], lookup)}`;
 }
 
-/** Whether a message reacts to none, and so begins a thread. */
+/** Whether a message reacts to none, and so starts a thread. */
 export function isFirst({ message: { re, cause } }: Located): boolean {
   return re.length + cause.length === 0;
 }

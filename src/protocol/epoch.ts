@@ -11,16 +11,13 @@ export interface ServedActor {
   actor: string;
 }
 
-/** What of a channel may leave the checkout and the history, and what stays for which reason. */
+/** The result of dividing a channel: the part that may leave the checkout and the history, and the part that stays. */
 export interface Split {
   /** relPaths of conversations that ended before the day. */
   ended: string[];
   /** Messages before the day that still have to be answered. */
   waiting: string[];
-  /**
-   * The number of messages that stay: those of the day and later, those that wait, and the rest of
-   * their conversations.
-   */
+  /** Number of messages that stay: those of the day and later, those that wait, and the rest of their conversations. */
   kept: number;
 }
 
@@ -31,17 +28,17 @@ export interface Beyond {
    * channel, those that its own messages name, and answers to the latter.
    */
   others: readonly Located[];
-  /** The messages further back in the causal chains, in any channel. */
+  /** Looks up messages further back in the causal chains, in any channel. */
   lookup: Lookup;
   /** Messages of this channel that stay because other parts of their conversations stay elsewhere. */
   staying: readonly string[];
 }
 
 /**
- * Divides a channel at a day. A conversation (everything connected by `re` and `cause`) is archived
- * as a whole when its last message is older than the day and nothing in it waits for an answer.
- * Therefore a scan of the rest finds neither a question without its answer nor an answer without
- * its question (protocol.md §5).
+ * Divides a channel at a day. A conversation (everything connected by `re` and `cause`) is archived as a
+ * whole when its last message is older than the day and nothing in it waits for an answer. Therefore a scan
+ * of the rest finds neither a question without its answer nor an answer without its question (protocol.md
+ * §5).
  *
  * @param messages of one channel, with names relative to it, in path order; bodies are ignored
  * @param before the first day that stays, as `YYYY/MM/DD`
@@ -67,7 +64,7 @@ export function splitAt(
   return { ended, waiting, kept: messages.length - ended.length };
 }
 
-/** Messages that still have to be answered: by actors that hosts serve, or tasks for other names. */
+/** Finds messages that still have to be answered: by actors that hosts serve, or tasks for other names. */
 function waitingOf(
   messages: readonly Located[],
   { others, lookup: further }: Pick<Beyond, 'others' | 'lookup'>,
@@ -95,7 +92,7 @@ function waitingOf(
     const isLater = (answer: string, delivered: string): boolean => byTime(answer, delivered) > 0;
     for (const open of unanswered(waking, byName.get(actor) ?? [], actor, lookup, isLater)) {
       const isTask = isQuestion(open.message);
-      // The end of an exchange that the actor began itself needs no answer.
+      // The end of an exchange that the actor started itself needs no answer.
       if (isTask || openQuestions(open, actor, lookup).length > 0) found.add(open.relPath);
     }
   }
@@ -117,7 +114,7 @@ function waitingOf(
 class Sets {
   readonly #parents = new Map<string, string>();
 
-  /** The member that represents the set of this one. */
+  /** Returns the member that represents the set of this one. */
   of(member: string): string {
     let root = member;
     for (let up = this.#parents.get(root); up !== undefined; up = this.#parents.get(root))

@@ -6,18 +6,18 @@ import { askersOf, senderAddress, type AnswerPlan } from './reply.ts';
 import { reasonInWords } from './text/words.ts';
 import { threadRoot } from './thread.ts';
 
-/** So many notices of a chain go to whoever asked; then only the asker of its first question is told. */
+/** Most notices of a chain that go to every asker; after them only the asker of its first question receives one. */
 const NOTICES_TO_ASKERS = 2;
-/** An actor that began a thread is told of this many failures in one chain, so that it rests. */
+/** Most notices in one chain for an actor that started the thread, so that it rests. */
 const MOST_NOTICES_TO_ACTORS = 6;
 
 /**
- * Who is told that a delivery came to nothing, and which questions that concerns (talk.md, "Bad
- * news"); nobody where no question is open. It goes the way the answer would have gone. Whoever asks
- * again each time it is told would be told for ever: from the third notice in a chain of causes on
- * only a person who asks is told, or else the asker of the thread's first question.
+ * Determines who receives the notice that a delivery failed, and for which questions (talk.md, "Bad news"); nobody if
+ * no question is open. The notice goes to the receivers of the answer. An asker that asks again after each notice would
+ * receive them for ever: from the third notice in a chain of causes on, the only receiver is a person who asks, or else
+ * the asker of the thread's first question.
  *
- * @param answered paths of what the actor has answered
+ * @param answered paths of the messages that the actor has answered
  */
 export function planNotice(
   batch: readonly Located[],
@@ -42,9 +42,9 @@ export function planNotice(
 }
 
 /**
- * The body of a notice: one line that says who gave no answer, why, and what makes it try again.
+ * Composes the body of a notice: one line that says who gave no answer, why, and what makes it try again.
  *
- * @param attempts the runs that were made; 0 when nothing ran
+ * @param attempts number of runs; 0 when nothing ran
  */
 export function noticeText(facts: NoticeFacts & { letter: string }): string {
   const { host, reason, letter } = facts;
@@ -66,8 +66,8 @@ function whyNone({ actor, host, reason, attempts }: NoticeFacts): string {
 }
 
 /**
- * What a notice says beyond its fields, in one line: readers say what is in these themselves, and the
- * notice would say it again. It may be from another version, and is then repeated as it is.
+ * Returns the text of a notice beyond its fields, in one line: readers show the fields themselves, and would
+ * show them twice. A notice may be from another version, and is then returned unchanged.
  */
 export function saidBesides({ from, failed, body }: Message): string {
   const [line = ''] = body.trim().split('\n');

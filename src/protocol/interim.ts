@@ -5,14 +5,14 @@ import { byTime, placeOfRef } from './reference.ts';
 import type { AnswerPlan } from './reply.ts';
 
 /**
- * What a run printed is a word on the way where a peer that was asked for the same question still
- * owes its part (talk.md, "Interim answers"). A person is told; for an asker that is an actor the
- * text names the actor's own task, so that it wakes, and costs, nobody.
+ * Marks a run's output as an interim message if a peer that was asked for the same question still owes its part
+ * (talk.md, "Interim answers"). A person receives it; for an asker that is an actor the text names the actor's own
+ * task, so that it wakes, and costs, nobody.
  *
- * @param plans what the text answers
- * @param answered paths of what the actor has answered: what it adds to an answer is no word on the way
- * @param channel the messages of the thread, with what the run itself has sent
- * @param canAnswer who can pay what is owed
+ * @param plans the messages that the text answers
+ * @param answered paths of the messages that the actor has answered: an addition to an answer is not an interim message
+ * @param channel the messages of the thread, including those the run itself has sent
+ * @param canAnswer whether anybody can give an owed answer
  */
 export function withInterim(
   plans: readonly AnswerPlan[],
@@ -34,8 +34,8 @@ export function withInterim(
 }
 
 /**
- * Whether the asker of a question owes an answer itself: a run sent it something for the question,
- * and it has not replied to that.
+ * Whether the asker of a question owes an answer itself: a run sent it something for the question, and it has
+ * not replied to that.
  */
 export function awaitsAsker(
   actor: string,
@@ -55,8 +55,8 @@ export function awaitsAsker(
 }
 
 /**
- * The last text that was printed as a word on the way to an answer, if it is all that there will be:
- * nobody owes the actor anything any more.
+ * Returns the last text that was printed as an interim message, if there will be no other: nobody owes the actor
+ * anything any more.
  *
  * @param plan the questions of one asker that are still open
  */
@@ -91,9 +91,9 @@ export function lastWord(
 }
 
 /**
- * Whether a message is a word that its writer has sent on the way to an answer, so that it may ask
- * something. The dispatcher's note that mail is held (`held` in its header) is no word of the actor, and
- * a proposal asks for a decision and not for a reply.
+ * Whether a message is an interim message that its writer has sent, so that it may ask something. The
+ * dispatcher's note that mail is held (`held` in its header) is not the actor's message, and a proposal asks
+ * for a decision and not for a reply.
  */
 export function isSentInterim({
   interim,

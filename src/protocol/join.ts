@@ -3,19 +3,19 @@ import type { Lookup } from './causality.ts';
 import type { Located } from './message.ts';
 import { debts, isAmong, partiesByName, type Debt, type CanAnswer } from './pending.ts';
 
-/** How long partial answers wait for the others unless a profile says otherwise: milliseconds. */
+/** Default wait of partial answers for the others, in milliseconds. */
 export const JOIN_TIMEOUT = 30 * 60_000;
 /**
- * How long a word on the way waits where nobody but its writer owes an answer, in milliseconds. It may
- * be a question back, whose writer waits as well; or a note, whose writer is about to answer.
+ * Wait of an interim message when only its writer owes an answer, in milliseconds. It may be a question back,
+ * whose writer waits as well; or a note, whose writer is about to answer.
  */
 export const ASKED_BACK_WAIT = 60_000;
 
-/** What answers of peers wait for (bills.md, "Waiting for all"). */
+/** The barrier at which answers of peers wait (bills.md, "Waiting for all"). */
 export interface Join {
-  /** Those who still owe an answer, and to which task of the actor. */
+  /** The peers that still owe an answer, each with the task of the actor. */
   waitsFor: { task: string; of: Address }[];
-  /** When they are handed over at the latest: milliseconds since the epoch. */
+  /** Time at which they are delivered at the latest: milliseconds since the epoch. */
   until: number;
 }
 
@@ -24,22 +24,22 @@ export interface PartialAnswers {
   actor: string;
   /** The open questions to which they lead. */
   questions: readonly string[];
-  /** The answers that wait, in commit order. */
+  /** The waiting answers, in commit order. */
   batch: readonly Located[];
   /** The messages of the thread; see {@link debts}. */
   channel: readonly Located[];
   lookup: Lookup;
-  /** Who can pay what is owed. */
+  /** Whether anybody can give an owed answer. */
   canAnswer?: CanAnswer;
 }
 
 /**
- * What the answers of peers wait for, when their actor is to be woken once for all of them; undefined
- * when they may be handed over. They wait as long as a peer that was asked for the same open questions
- * owes an answer. The notice of a failure counts as that peer's answer, a word on the way does not, and
- * nothing is owed to a task that was taken back.
+ * Returns the barrier at which the answers of peers wait, when their actor is to be woken once for all of them;
+ * undefined when they may be delivered. They wait as long as a peer that was asked for the same open questions owes an
+ * answer. The notice of a failure counts as that peer's answer, an interim message does not, and nothing is owed for a
+ * task that was cancelled.
  *
- * @param seenAt when this machine first saw one of the waiting messages, by relPath: milliseconds
+ * @param seenAt returns when this machine first saw one of the waiting messages, by relPath: milliseconds
  * @param timeout milliseconds after the first one arrived
  */
 export function joinOf(
@@ -62,16 +62,16 @@ export function joinOf(
   };
 }
 
-/** Whether everybody who owes an answer has said a word that waits here. */
+/** Whether everybody who owes an answer has written one of the waiting interim messages. */
 function isLeftTo(words: readonly Located[], owed: readonly Debt[]): boolean {
   const said = partiesByName(words.map(({ message: { from, host } }) => ({ name: from, host })));
   return owed.every(({ owing }) => owing.every((address) => isAmong(said, address)));
 }
 
 /**
- * When an answer arrived, by the record, so that a restart does not begin the wait anew. The clock of
- * its writer is believed only within what is certain: it came after the actor wrote what it answers,
- * and before this machine saw it.
+ * Returns the time at which an answer arrived, by the record, so that a restart does not restart the wait.
+ * The clock of its writer is believed only within certain limits: the answer came after the actor wrote the
+ * message that it answers, and before this machine saw it.
  */
 export function arrivalOf(
   { message }: Located,

@@ -1,13 +1,11 @@
 import { isSha256 } from './attached.ts';
 import { isChannelId, isName, isRelPath } from './names.ts';
 
-/**
- * The version this program supports; a transport of any other version is refused (protocol.md §1).
- */
+/** Version that this program supports; a transport of any other version is refused (protocol.md §1). */
 const PROTOCOL_VERSION = '6.0';
 
 export const VERSION_FILE = 'upstream/CROSSTALK-VERSION';
-/** Which transport it is, and where it was made: `local/` is left alone by `upgrade`. */
+/** Identity of the transport, with the place where it was made: `upgrade` leaves `local/` alone. */
 export const IDENTITY_FILE = 'local/IDENTITY';
 export const PROTOCOL_FILE = 'upstream/PROTOCOL.md';
 export const OPERATOR_FILE = 'upstream/OPERATOR.md';
@@ -32,23 +30,23 @@ export const HIDDEN_FOLDERS: readonly string[] = [FILES, 'data/claims', EVENTS, 
 
 export const channelFile = (id: string): string => `${CHANNELS}/${id}/CHANNEL.md`;
 export const messageFile = (id: string, relPath: string): string => `${CHANNELS}/${id}/${relPath}`;
-/** Where the bytes of an attached file are (talk.md). */
+/** Returns the path of the bytes of an attached file (talk.md). */
 export const attachedPath = (sha256: string): string => `${FILES}/${sha256.slice(0, 2)}/${sha256}`;
-/** Where it is on record that something happened which is to happen once (automation.md). */
+/** Returns the path that records an event which may happen only once (automation.md). */
 export const eventFile = (sha256: string): string => `${EVENTS}/${sha256}`;
-/** Where the dispatcher of a host says how that host is. */
+/** Returns the path of the report of a host's dispatcher. */
 export const hostReportFile = (alias: string): string => `${HOST_REPORTS}/${alias}.json`;
 export const memoryFile = (file: string): string => `${MEMORIES}/${file}`;
 export const scheduleFile = (name: string): string => `${SCHEDULES}/${name}.md`;
 export const subscriptionFile = (name: string): string => `${SUBSCRIPTIONS}/${name}.md`;
 export const hostFile = (alias: string): string => `${HOSTS}/${alias}.md`;
-/** Where an actor's profile may be; the operator's own has precedence (protocol.md §1). */
+/** Returns the paths at which an actor's profile may be; the operator's own has precedence (protocol.md §1). */
 export const profileFiles = (name: string): [local: string, upstream: string] => [
   `local/actors/${name}.md`,
   `upstream/actors/${name}.md`,
 ];
 
-/** The kind of a path in the transport, determined from the path alone. */
+/** Kind of a path in the transport, determined from the path alone. */
 export type Place =
   | { kind: 'message'; channel: string; relPath: string }
   | { kind: 'channel'; channel: string }
@@ -87,7 +85,7 @@ function channelPlace([id = '', ...inside]: string[]): Place {
   };
 }
 
-/** The names of the nested folders in `data/channels/<uuid>/`. */
+/** Patterns of the names of the nested folders in `data/channels/<uuid>/`. */
 const DATED = [/^\d{4}$/, /^\d{2}$/, /^\d{2}$/];
 /** Folders that contain Crosstalk's files, or folders with such files. */
 const OURS = new Set([
@@ -101,11 +99,11 @@ const OURS = new Set([
   'upstream/actors',
   'upstream/skills',
 ]);
-/** The folder of a skill that came with Crosstalk, which `upgrade` replaces. */
+/** Pattern of the folder of a skill that came with Crosstalk, which `upgrade` replaces. */
 const SHIPPED_SKILL = /^upstream\/skills\/[a-z0-9-]+$/;
 
 /**
- * How code that walks through a transport treats a folder: it enters a folder that may contain
+ * Determines how code that walks through a transport treats a folder: it enters a folder that may contain
  * Crosstalk's files, names one that should be reported as if it were a file, and skips all others.
  */
 export function folderUse(path: string): 'enter' | 'name' | 'skip' {
@@ -118,7 +116,7 @@ export function folderUse(path: string): 'enter' | 'name' | 'skip' {
     : 'name';
 }
 
-/** Undefined when the version is supported, otherwise the line that says why it is refused. */
+/** Returns undefined when the version is supported, otherwise the reason why it is refused. */
 export function versionProblem(
   content: string | undefined,
   where: string,

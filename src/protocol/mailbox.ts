@@ -4,13 +4,16 @@ import type { Located, Message } from './message.ts';
 export interface Delivery extends Located {
   actor: string;
   channel: string;
-  /** The size of its body, which is read again when it is delivered. */
+  /** Size of its body, which is read again when it is delivered. */
   bytes?: number;
-  /** An answer met with silence that was gone since: delivered again once no other answer is due. */
+  /**
+   * Set if it is an answer that the actor met with silence and that was missing from the bus since: delivered again
+   * once no other answer is due.
+   */
   rest?: boolean;
-  /** Handled before, while its question was missing: nothing runs if the question is answered. */
+  /** Set if it was handled before, while its question was missing: nothing runs if the question is answered. */
   dealt?: true;
-  /** Its content is missing from this clone, so that it is not known whom it wakes. */
+  /** Set if its content is missing from this clone, so that its actors are not known. */
   unread?: true;
 }
 
@@ -26,7 +29,7 @@ export const UNREAD: Message = {
   body: '',
 };
 
-/** `running` until the outcome is recorded and published; `held` while its content is missing. */
+/** `running` until the outcome is recorded and published; `awaiting_content` while its content is missing. */
 export type DeliveryState = 'pending' | 'running' | 'awaiting_content' | 'settled';
 
 type OpenState = Exclude<DeliveryState, 'settled'>;
@@ -39,13 +42,13 @@ interface Item extends Delivery {
   again?: boolean;
 }
 
-/** What is open for one actor in one channel, in the order in which it was found. */
+/** The open deliveries of one actor in one channel, in the order in which they were found. */
 class Box {
   readonly actor: string;
   readonly channel: string;
   readonly items = new Map<string, Item>();
   readonly counts: Record<OpenState, number> = { pending: 0, running: 0, awaiting_content: 0 };
-  /** How many of the items no scan of news finds after a restart. */
+  /** Number of items that a scan after a restart would not find. */
   #unscanned = 0;
   #pending: Item[] | undefined;
 
@@ -54,7 +57,7 @@ class Box {
     this.channel = channel;
   }
 
-  /** Adds an item, or puts it in the place of an earlier one for the same message. */
+  /** Adds an item, or replaces an earlier one for the same message. */
   put(item: Item): void {
     const earlier = this.items.get(item.relPath);
     if (earlier !== undefined) this.#count(earlier, -1);
@@ -72,19 +75,19 @@ class Box {
     this.#count(Object.assign(item, to), 1);
   }
 
-  /** Those of some messages that are in a state. */
+  /** Returns those of some messages that are in a state. */
   those(relPaths: readonly string[], state: OpenState): Item[] {
     const found = [...new Set(relPaths)].flatMap((path) => this.items.get(path) ?? []);
     return found.filter((item) => item.state === state);
   }
 
-  /** A new list after each change. */
+  /** The pending items; a new list after each change. */
   get pending(): Item[] {
     this.#pending ??= [...this.items.values()].filter(({ state }) => state === 'pending');
     return this.#pending;
   }
 
-  /** The start of the scan that found the oldest item. */
+  /** Start of the scan that found the oldest item. */
   get since(): string | undefined {
     if (this.#unscanned > 0) return '';
     for (const { since } of this.items.values()) return since;
@@ -99,20 +102,19 @@ class Box {
 }
 
 /**
- * The mailboxes of one dispatcher: what is pending and running per actor and channel.
+ * The mailboxes of one dispatcher: the pending and running deliveries per actor and channel.
  *
- * A delivery is `pending` until a batch takes it, `running` until its outcome is recorded, and then it
- * leaves. If its content is missing, when it is found or when it is to be delivered, it is
- * `held`, and after that `pending`, or it leaves. The cursor of a mailbox is the start of the scan
- * that found its oldest unsettled delivery, so it never passes one; if there is none, the cursor is
- * the last scanned commit.
+ * A delivery is `pending` until a batch takes it, `running` until its outcome is recorded, and then it leaves. If its
+ * content is missing, when it is found or when it is to be delivered, it is `awaiting_content`, and after that
+ * `pending`, or it leaves. The cursor of a mailbox is the start of the scan that found its oldest unsettled delivery,
+ * so it never passes one; if there is none, the cursor is the last scanned commit.
  */
 export class Mailboxes {
   readonly #boxes = new Map<string, Box>();
   #scanned: string | undefined;
 
   /**
-   * Adds what one scan from `since` to `tip` found, in commit order.
+   * Adds the deliveries that one scan from `since` to `tip` found, in commit order.
    *
    * @param stateOf for scans after a restart: the known state of a delivery
    */
@@ -133,9 +135,8 @@ export class Mailboxes {
   }
 
   /**
-   * Adds deliveries that have to be made again, whatever their outcome was; one with a recorded
-   * outcome is delivered once that is published. No scan of news finds them after a restart, so the
-   * cursor requests a look at everything.
+   * Adds deliveries that have to be repeated, whatever their outcome was; one with a recorded outcome is delivered once
+   * that is published. No scan after a restart finds them, so the cursor requests a full scan.
    *
    * @param stateOf as for {@link addScan}: `running` for deliveries with a recorded outcome
    */
@@ -158,14 +159,14 @@ export class Mailboxes {
     return this.#scanned;
   }
 
-  /** The mailboxes with pending deliveries. */
+  /** Returns the mailboxes with pending deliveries. */
   waiting(): { actor: string; channel: string; messages: Delivery[] }[] {
     return [...this.#boxes.values()].flatMap(({ actor, channel, counts, pending }) =>
       counts.pending === 0 ? [] : [{ actor, channel, messages: pending }],
     );
   }
 
-  /** Takes those of the messages from a mailbox that are pending, as one batch for one run. */
+  /** Takes the pending ones of some messages from a mailbox, as one batch for one run. */
   take(actor: string, channel: string, relPaths: readonly string[]): Delivery[] {
     return this.#change({ actor, channel }, relPaths, 'pending', 'running');
   }
@@ -175,7 +176,7 @@ export class Mailboxes {
     this.#change({ actor, channel }, relPaths, 'running', 'awaiting_content');
   }
 
-  /** Deliveries whose content is missing. */
+  /** Returns the deliveries whose content is missing. */
   awaitingContent(): Delivery[] {
     const boxes = [...this.#boxes.values()].filter(({ counts }) => counts.awaiting_content > 0);
     return boxes.flatMap(({ items }) =>
@@ -183,7 +184,7 @@ export class Mailboxes {
     );
   }
 
-  /** Called when the content of a held delivery was found, and it wakes the actor. */
+  /** Releases a held delivery whose content was found, and which wakes the actor. */
   release({ message, ...of }: Delivery): void {
     for (const item of this.#change(of, [of.relPath], 'awaiting_content', 'pending'))
       item.message = message;
@@ -196,7 +197,7 @@ export class Mailboxes {
     this.#change({ actor, channel }, relPaths, 'running', 'pending');
   }
 
-  /** Removes deliveries whose outcome is on record, but for those to be made again. */
+  /** Removes deliveries whose outcome is on record, except those to be repeated. */
   settle(actor: string, channel: string, relPaths: readonly string[]): void {
     const box = this.#boxes.get(keyOf({ actor, channel }));
     if (box === undefined) return;
@@ -209,8 +210,8 @@ export class Mailboxes {
   }
 
   /**
-   * The cursors of an actor (protocol.md §5), by channel: the commit after which everything was added that is
-   * not settled; empty as long as the first scan is not settled. In other channels it is {@link scanned}.
+   * Returns the cursors of an actor (protocol.md §5), by channel: the commit after which every unsettled delivery was
+   * added; empty as long as the first scan is not settled. In other channels it is {@link scanned}.
    */
   cursors(actor: string): Record<string, string> {
     const cursors: Record<string, string> = {};
@@ -219,14 +220,14 @@ export class Mailboxes {
     return cursors;
   }
 
-  /** The unsettled messages of a channel, for any actor or for one. */
+  /** Returns the unsettled messages of a channel, for any actor or for one. */
   unsettled(channel: string, actor?: string): string[] {
     return [...this.#boxes.values()].flatMap((box) =>
       box.channel === channel && (actor ?? box.actor) === box.actor ? [...box.items.keys()] : [],
     );
   }
 
-  /** The number of deliveries that are pending, running and held. */
+  /** Returns the numbers of deliveries that are pending, running and awaiting their content. */
   counts(): { pending: number; running: number; awaiting: number } {
     const all = { pending: 0, running: 0, awaiting: 0 };
     for (const { counts } of this.#boxes.values()) {

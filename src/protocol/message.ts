@@ -7,7 +7,7 @@ import { isSignature } from './signed.ts';
 import { talkFieldsIn, talkHeader, type TalkFields } from './talk.ts';
 import { utcOf } from './text/times.ts';
 
-/** A larger file is malformed (protocol.md §2); counted in bytes of UTF-8, header included. */
+/** Most bytes of a message's file, in UTF-8, header included; a larger one is malformed (protocol.md §2). */
 export const MAX_MESSAGE_BYTES = 1024 * 1024;
 
 /** A message (protocol.md §2). Empty lists stand for absent `re` and `cause`. */
@@ -27,21 +27,21 @@ export interface Message extends TalkFields {
   tier?: string;
   /** Alias of the host whose dispatcher wrote it. */
   host?: string;
-  /** Who wrote it proves it by this (`signed.ts`); in the file it is the header's last line. */
+  /** Signature that proves its writer (`signed.ts`); in the file it is the header's last line. */
   sig?: string;
-  /** Unknown fields, kept as they were read. */
+  /** Unknown fields, unchanged. */
   extra: HeaderFields;
   /** Markdown, byte for byte. */
   body: string;
 }
 
-/** A message and its path inside the channel folder. */
+/** A message located in its channel. */
 export interface Located {
   relPath: string;
   message: Message;
   /**
-   * Whether its writer has signed it; undefined where nobody has pinned a key of that name here
-   * (trust.md), and where nobody has looked.
+   * Whether its writer signed it; undefined if nobody has pinned a key of that name here (trust.md), and if
+   * it was not checked.
    */
   verified?: boolean;
 }
@@ -57,7 +57,7 @@ export function parseMessage(bytes: Uint8Array): Parsed<Message> {
   return document.ok ? fromFields(document.value.fields, document.value.body) : document;
 }
 
-/** The unchanged text of a file, unless it is larger than 1 MiB or not UTF-8 (protocol.md §2). */
+/** Returns the unchanged text of a file, unless it is larger than 1 MiB or not UTF-8 (protocol.md §2). */
 export function fileText(bytes: Uint8Array): Parsed<string> {
   if (bytes.byteLength > MAX_MESSAGE_BYTES) {
     return unreadable(`larger than 1 MiB: ${String(bytes.byteLength)} bytes`);
@@ -151,7 +151,7 @@ export function formatMessage(message: Message): string {
   return formatDocument(sig === undefined ? header : { ...header, sig }, body);
 }
 
-/** A tier or type label: printable, on one line, at most 64 characters. */
+/** Whether a value is a label of a tier or type: printable, on one line, at most 64 characters. */
 export function isTier(value: unknown): value is string {
   return typeof value === 'string' && TIER.test(value);
 }
@@ -174,7 +174,7 @@ function relPaths(value: unknown): string[] | undefined {
 }
 
 /**
- * A link into other channels. A plain 6.0 reader does not know this field, so an unreadable value
+ * Parses a link into other channels. A plain 6.0 reader does not know this field, so an unreadable value
  * leaves the message valid, and the field is kept like any unknown one.
  */
 function originsIn(value: unknown): string[] | undefined {

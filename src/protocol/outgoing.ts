@@ -4,12 +4,12 @@ import { placeOf, messageFile } from './layout.ts';
 import { parseMessage, type Message, formatMessage } from './message.ts';
 import { relPathAt } from './names.ts';
 
-/** The commit author for a logical name that writes on a host (or from an operator's machine). */
+/** Returns the commit author for a logical name that writes on a host (or from an operator's machine). */
 export function authorOf(name: string, host: string): { name: string; email: string } {
   return { name, email: `${name}@${host}.crosstalk.local` };
 }
 
-/** The number of messages in one batch from which one author's messages share commits. */
+/** Number of messages in one batch from which one author's messages share commits. */
 const BULK = 50;
 const FILES_PER_COMMIT = 1000;
 
@@ -30,7 +30,7 @@ export function inBulk<C extends Commit>(commits: readonly C[]): C[] {
       last.clear === undefined &&
       commit.blobs === undefined &&
       last.blobs === undefined &&
-      // What has conditions of its own stands or falls alone.
+      // A commit with its own conditions stands or falls alone.
       commit.requires === undefined &&
       last.requires === undefined &&
       last.author.name === commit.author.name &&
@@ -50,7 +50,7 @@ export function inBulk<C extends Commit>(commits: readonly C[]): C[] {
 }
 
 /**
- * The final path and bytes of a message, and the commit that contains it.
+ * Returns the final path and bytes of a message, and the commit that contains it.
  *
  * @param origin the machine's name in the commit's author address
  * @param suffix at least 8 hex digits from a CSPRNG
@@ -80,13 +80,13 @@ export interface QueuedFile {
   content: string;
 }
 
-/** The messages that a file answers, if it is a message with answers. */
+/** Returns the messages that a file answers, if it is a message with answers. */
 export function questionsOf(file: QueuedFile): MessageRef[] {
   const { channel = '', message } = messageIn(file);
   return message?.re.map((relPath) => ({ channel, relPath })) ?? [];
 }
 
-/** Whether a file is a message that an actor wrote because of others, such as a task that it gives away. */
+/** Whether a file is a message that an actor wrote because of others, such as a task that it delegates. */
 export function isCaused(file: QueuedFile, actor: string): boolean {
   const { message } = messageIn(file);
   return message?.from === actor && message.cause.length > 0;

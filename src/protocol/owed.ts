@@ -1,10 +1,10 @@
 import { EVERYONE, type Address } from './address.ts';
 import type { Located, Message } from './message.ts';
 
-/** Whoever owes an answer to a message. */
+/** An actor that owes an answer to a message. */
 export interface Debtor {
   actor: string;
-  /** Absent where nobody is known to serve the name, so that any host may come to do so. */
+  /** Absent if nobody is known to serve the name, so that any host may start to serve it. */
   host?: string;
 }
 
@@ -14,7 +14,7 @@ export interface Serving {
   actors: readonly string[];
 }
 
-/** What became of a message: a word on the way to an answer, and a failure, are no answer (talk.md). */
+/** Outcome of a message: an interim message and a failure are not answers (talk.md). */
 export type Outcome = 'PENDING' | 'REPLIED' | 'FAILED';
 
 /** Whether a message is an answer, rather than one that only names another message; see {@link Mark}. */
@@ -22,13 +22,10 @@ export function isAnswer(message: Pick<Message, 'interim' | 'failed' | 'cancels'
   return markOf(message) === null;
 }
 
-/**
- * What a message is that only looks like an answer: a word on the way to one, the notice of a failure, or
- * one that takes another message back.
- */
+/** Kind of a message that only looks like an answer: an interim message, the notice of a failure, or a cancellation. */
 export type Mark = 'interim' | 'failure' | 'cancel' | null;
 
-/** The mark of a message; null for an ordinary one. */
+/** Returns the mark of a message; null for an ordinary one. */
 export function markOf({
   interim,
   failed,
@@ -40,8 +37,8 @@ export function markOf({
 }
 
 /**
- * Whether a message asks several, each of whom owes an answer of its own. A single name owes one answer,
- * whichever of the hosts that serve it gives it.
+ * Whether a message asks several, each of whom owes an answer of its own. A single name owes one answer, from
+ * any one of the hosts that serve it.
  */
 export function asksSeveral(to: readonly Pick<Address, 'name'>[]): boolean {
   return to.length > 1 || to.some(({ name }) => name === EVERYONE);
@@ -58,9 +55,9 @@ export function hasAnswered({ actor, host }: Debtor, replies: readonly Located[]
 }
 
 /**
- * Those who owe an answer to a message: each addressee on each host that serves it.
+ * Returns those who owe an answer to a message: each addressee on each host that serves it.
  *
- * @param served `unreadable`: host files of which it is not known what they serve
+ * @param served `unreadable`: host files whose actors are unknown because they cannot be read
  */
 export function debtorsOf(
   { from, to }: { from: string; to: readonly Address[] },
@@ -88,10 +85,7 @@ export function debtorsOf(
   return [...found.values()];
 }
 
-/**
- * The notice of a debtor's failure: whoever was not asked, and whoever writes on another host, can say
- * nothing of it.
- */
+/** Finds the notice of a debtor's failure: only the debtor itself, on its own host, can report it. */
 export function noticeOf(
   { actor, host }: Debtor,
   replies: readonly Located[],

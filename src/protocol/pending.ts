@@ -4,16 +4,15 @@ import { isAnswer } from './owed.ts';
 import type { Located, Message } from './message.ts';
 
 /**
- * Selects the waking messages of an actor that are still unanswered (protocol.md §5, first scan):
- * those that no message of the actor names in `re` or `cause`. A waking reply whose open questions
- * were all answered afterwards counts as answered too: the actor gave no answer to a part, and
- * answered once it had the rest. What is interim settles nothing (talk.md), except that a run which
- * printed it had come to its end: what it was handed is not handed over, and paid for, again.
+ * Selects the waking messages of an actor that are still unanswered (protocol.md §5, first scan): those that no message
+ * of the actor names in `re` or `cause`. A waking reply whose open questions were all answered afterwards counts as
+ * answered too: the actor gave no answer to a part, and answered once it had the rest. Interim messages settle nothing
+ * (talk.md), except that a run which printed one has ended: its batch is not delivered, and paid for, again.
  *
  * @param waking messages that wake the actor, oldest first
  * @param own every message of the actor in the channel
- * @param isLater whether one of the actor's messages came after a delivered one; file names cannot
- *   decide this, because clocks differ
+ * @param isLater whether one of the actor's messages came after a delivered one; file names cannot decide this, because
+ *   clocks differ
  */
 export function unanswered<T extends Located>(
   waking: readonly T[],
@@ -39,7 +38,7 @@ export function unanswered<T extends Located>(
   });
 }
 
-/** The batch of the run that printed this word on the way; a cause is left out where `re` is the same. */
+/** Returns the batch of the run that printed this interim message; a cause is left out if `re` is the same. */
 function handedTo({ interim, printed, re, cause }: Message): readonly string[] {
   if (interim !== true || printed !== true) return [];
   return cause.length > 0 ? cause : re;
@@ -66,18 +65,17 @@ export function mayBeSilent(facts: {
   );
 }
 
-/** Whether anybody can answer what is sent to an address. */
+/** Whether anybody can answer a message to an address. */
 export type CanAnswer = (address: Address) => boolean;
 
 const anybody: CanAnswer = () => true;
 
 /**
- * Whether an addressee of a message that `actor` wrote for one of these questions still owes an
- * answer. An answer to a peer's counter-question makes a new answer due; a message back to the
- * actor that names what it wrote, in `re` or `cause`, counts as that answer, and so does the notice
- * that there will be none, whoever is told. What is interim pays nothing. The final answer to a task
- * pays for the replies to what was asked back about it, too: by whatever detour it came, it need not
- * name them.
+ * Whether an addressee of a message that `actor` wrote for one of these questions still owes an answer. An answer to a
+ * peer's counter-question makes a new answer due; a message back to the actor that names the actor's message, in `re`
+ * or `cause`, counts as that answer, and so does the notice that there will be none, whoever receives it. Interim
+ * messages pay nothing. The final answer to a task pays for the replies to questions about it, too: whatever detour it
+ * took, it need not name them.
  *
  * @param channel messages of the channel since the oldest of the questions
  */
@@ -92,7 +90,7 @@ export function awaitsPeers(
 }
 
 /**
- * The messages that `actor` wrote for one of these questions and that an addressee still owes an
+ * Returns the messages that `actor` wrote for one of these questions and that an addressee still owes an
  * answer to; see {@link debts}.
  */
 export function owedTasks(
@@ -108,13 +106,14 @@ export function owedTasks(
 /** A message to which an answer is owed. */
 export interface Debt {
   task: string;
-  /** Those of its addressees that have not answered it. */
+  /** The addressees that have not answered it. */
   owing: Address[];
 }
 
 /**
- * What addressees owe for one of these questions; see {@link awaitsPeers}. Nothing is owed to what the
- * actor took back, nor by whom nobody can reach: a debt that nobody can pay is none.
+ * Returns the answers that addressees owe for one of these questions; see {@link awaitsPeers}. Nothing is
+ * owed for a message that the actor cancelled, nor by an addressee that nobody can reach: a debt that nobody
+ * can pay does not count.
  */
 export function debts(
   actor: string,
@@ -150,7 +149,7 @@ export function debts(
   });
 }
 
-/** The open questions for which an actor wrote something. */
+/** Returns the open questions for which an actor wrote something. */
 export function questionsBehind(
   { relPath, message }: Located,
   actor: string,
@@ -162,8 +161,8 @@ export function questionsBehind(
 }
 
 /**
- * The tasks of an actor about which peers asked back what the actor's message replies to. It is a new
- * demand where it replies to the final answer of a task.
+ * Returns the tasks of an actor about which peers asked the questions that the actor's message answers. A
+ * reply to the final answer of a task is a new demand.
  */
 function tasksBehind(reply: Message, actor: string, lookup: Lookup): string[] {
   const isTask = (ref: string): boolean => {
@@ -186,8 +185,8 @@ function tasksBehind(reply: Message, actor: string, lookup: Lookup): string[] {
 }
 
 /**
- * Those a message is to that have not answered it. Whoever answers without having been asked may do so
- * in the place of one who was; of a message to all nobody knows who owes an answer.
+ * Returns the addressees of a message that have not answered it. A name that answers without having been
+ * asked may do so in the place of one that was; of a message to all nobody knows who owes an answer.
  */
 function owingOf({ from, to }: Message, payers: readonly Message[]): Address[] {
   const asked = to.filter(({ name }) => name !== from);
@@ -205,14 +204,14 @@ interface Party {
   host?: string | undefined;
 }
 
-/** The hosts of some parties, by name; undefined for one that names none. */
+/** Groups the hosts of some parties by name; undefined for one that names none. */
 export function partiesByName(parties: readonly Party[]): Map<string, Set<string | undefined>> {
   const hosts = new Map<string, Set<string | undefined>>();
   for (const { name, host } of parties) hosts.set(name, (hosts.get(name) ?? new Set()).add(host));
   return hosts;
 }
 
-/** Whether a party is among others, by {@link partiesByName}. A host counts only where both name one. */
+/** Whether a party is among others, by {@link partiesByName}. A host counts only if both name one. */
 export function isAmong(
   known: Map<string, Set<string | undefined>>,
   { name, host }: Party,
@@ -222,8 +221,8 @@ export function isAmong(
 }
 
 /**
- * What an actor has answered on one of its hosts; a word on the way and the notice of a failure are
- * no answers.
+ * Returns the messages that an actor has answered on one of its hosts; an interim message and the notice of a failure
+ * are not answers.
  *
  * @param channel messages since the oldest of the relevant questions
  */

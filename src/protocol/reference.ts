@@ -2,33 +2,31 @@ import type { MessageRef } from './message-ref.ts';
 import { isChannelId, isRelPath } from './names.ts';
 
 /**
- * The name of a message relative to a channel: its relPath inside that channel, and `<channel
- * id>/<relPath>` in any other (talk.md, "Across channels").
+ * Name of a message relative to a channel: its relPath inside that channel, and `<channel id>/<relPath>` in
+ * any other (talk.md, "Across channels").
  */
 export type Ref = string;
 
-/** A message of any channel, as `origin` names it: `<channel id>/<relPath>`. */
+/** Whether a text names a message of any channel, as `origin` does: `<channel id>/<relPath>`. */
 export function isOrigin(text: unknown): text is string {
   if (typeof text !== 'string') return false;
   const slash = text.indexOf('/');
   return slash > 0 && isChannelId(text.slice(0, slash)) && isRelPath(text.slice(slash + 1));
 }
 
-/** The name in `home` of a message of `channel`. */
+/** Returns the name in `home` of a message of `channel`. */
 export function refFrom(home: string, channel: string, relPath: string): Ref {
   return channel === home ? relPath : `${channel}/${relPath}`;
 }
 
-/** The channel and relPath to which a name in `home` refers. */
+/** Returns the channel and relPath to which a name in `home` refers. */
 export function placeOfRef(home: string, ref: Ref): MessageRef {
   if (!isForeign(ref)) return { channel: home, relPath: ref };
   const slash = ref.indexOf('/');
   return { channel: ref.slice(0, slash), relPath: ref.slice(slash + 1) };
 }
 
-/**
- * Compares messages of several channels by time, that is by relPath, in whichever channel they are.
- */
+/** Compares messages of several channels by time, that is by relPath, in whichever channel they are. */
 export function byTime(one: Ref, other: Ref): number {
   const [a, b] = [placeOfRef('', one).relPath, placeOfRef('', other).relPath];
   return a === b ? (one < other ? -1 : Number(one > other)) : a < b ? -1 : 1;

@@ -15,7 +15,7 @@ import {
 import type { Located, Message } from './message.ts';
 import { isForeign, placeOfRef } from './reference.ts';
 
-/** Who writes, and when; the caller supplies the time. */
+/** Writer of a message, and its time, which the caller supplies. */
 export interface Writer {
   actor: string;
   /** Alias of the dispatcher's host; absent for operators. */
@@ -23,21 +23,21 @@ export interface Writer {
   at: Date;
 }
 
-/** One message into which stdout will be turned. */
+/** A message into which stdout will be turned. */
 export interface AnswerPlan {
   to: Address;
   /** Messages of one channel, by their names in the channel of the batch. */
   re: string[];
   /** False when nothing was asked and the text is only recorded. */
   answers: boolean;
-  /** Whether the text is a word on the way to the answer. */
+  /** Whether the text is an interim message. */
   interim?: boolean;
 }
 
 /**
- * Determines the recipients of a run's stdout, and which questions it answers (protocol.md §4).
+ * Determines the recipients of a run's stdout, and the questions that it answers (protocol.md §4).
  *
- * @param answered paths of what the actor has already answered
+ * @param answered paths of the messages that the actor has already answered
  */
 export function planAnswers(
   batch: readonly Located[],
@@ -56,7 +56,7 @@ export function planAnswers(
   );
 }
 
-/** The answers to questions: one for each asker, and each channel in which it asked. */
+/** Returns the answers to questions: one for each asker, and each channel in which it asked. */
 export function askersOf(questions: readonly Question[]): AnswerPlan[] {
   return group(questions.map(asked), { answers: true });
 }
@@ -69,7 +69,7 @@ function asked(question: Question): { to: Address; re: string[] } {
   };
 }
 
-/** The address of whoever wrote a message: its own twin on the host that wrote it. */
+/** Returns the address of the writer of a message: its own twin on the host that wrote it. */
 export function senderAddress(message: Message): Address {
   return message.host === undefined
     ? { name: message.from }
@@ -98,8 +98,8 @@ export interface Placed {
 }
 
 /**
- * The messages into which a non-empty stdout is turned: one per asker, with the body as printed,
- * each in the channel of the questions it answers (talk.md, "Across channels").
+ * Returns the messages into which a non-empty stdout is turned: one per asker, with the body as printed, each in the
+ * channel of the questions it answers (talk.md, "Across channels").
  *
  * @param channel the channel of the batch
  */
@@ -127,7 +127,7 @@ export interface SendRequest {
   tier?: string;
   /** The messages being processed; empty outside a dispatch and with `--new`. */
   triggers: Located[];
-  /** The message among those that led here to which it is a reply, if one is named. */
+  /** The message in the causal chain to which it is a reply, if one is named. */
   named?: Located;
   /** The id of their channel. */
   home: string;
@@ -141,13 +141,13 @@ export interface SendRequest {
 }
 
 /**
- * The messages of a `send`: addressees who sent something in the causal chain receive an answer to
- * it, the others a new task, so there are at most two messages in one channel (protocol.md §4). What
- * an addressee answered to others does not count: woken by an answer to it, it would answer them
- * (decision 36). An answer goes to another channel only if its addressee wrote to the sender there.
+ * Composes the messages of a `send`: addressees who sent something in the causal chain receive an answer to
+ * it, the others a new task, so there are at most two messages in one channel (protocol.md §4). An
+ * addressee's answers to others do not count: woken by a reply to one, it would answer them (decision 36). An
+ * answer goes to another channel only if its addressee wrote to the sender there.
  *
- * What a run sends to whoever asked is interim: a question back, or a word on the way. The answer is
- * what it prints (talk.md, "Interim answers").
+ * A message from a run to its asker is interim: a question back, or a note. The answer is the run's output
+ * (talk.md, "Interim answers").
  */
 export function sendMessages(request: SendRequest, writer: Writer, lookup: Lookup): Placed[] {
   const { home, triggers, channel, follows } = request;
@@ -190,8 +190,8 @@ export function sendMessages(request: SendRequest, writer: Writer, lookup: Looku
 }
 
 /**
- * An addressee without a host is the one on the host from which it asked: a twin on another host
- * would not know the question.
+ * Completes an addressee without a host by the host from which it asked: a twin on another host would not
+ * know the question.
  */
 function askedFrom(address: Address, answered: readonly string[], lookup: Lookup): Address {
   if (address.host !== undefined) return address;

@@ -1,21 +1,21 @@
 import type { MessageRef } from './message-ref.ts';
 
 /**
- * The signature of a message (decision 42): made and verified by `ssh-keygen -Y`, over the whole file
- * but its own line, together with the place of the file and the identity of its transport. So it covers recipients, links, options and
- * body as they stand, and nothing has to be written in the same way again to be verified.
+ * Signature of a message (decision 42): made and verified by `ssh-keygen -Y`, over the whole file but its own
+ * line, together with the place of the file and the identity of its transport. So it covers recipients,
+ * links, options and body exactly as they are in the file, and verifying requires no canonical form.
  */
 
-/** What `ssh-keygen -Y` calls the purpose of a signature; one that was made for another is none. */
+/** Namespace of `ssh-keygen -Y`, which is the purpose of a signature; one made for another purpose does not count. */
 export const NAMESPACE = 'crosstalk';
 
-/** The first line of what is signed: its last word is the version of this form. */
+/** First line of the signed text: its last word is the version of this form. */
 const FIRST_LINE = 'crosstalk signed message 2';
-/** Characters of a signature in a header; one of RSA with 16384 bits has some 5600. */
+/** Most characters of a signature in a header; one of RSA with 16384 bits has some 5600. */
 const MAX_SIG = 8192;
 const SIG = /^[A-Za-z0-9+/]+={0,2}$/;
 const SIG_KEY = 'sig: ';
-/** Before the line that closes the header; crosstalk signs no header with other line ends. */
+/** The line that closes the header, with the line break before it; crosstalk signs no header with other line ends. */
 const END = '\n---\n';
 
 /** Whether a value can be the signature of a message: base64 on one line, of bounded length. */
@@ -23,32 +23,32 @@ export function isSignature(value: unknown): value is string {
   return typeof value === 'string' && value.length <= MAX_SIG && SIG.test(value);
 }
 
-/** A message's file, taken apart. */
+/** A message's file, split into signed text and signature. */
 export interface Signed {
   /** The text that is signed, for a file at its place. */
   payload: string;
-  /** In base64, without the lines that `ssh-keygen` puts around it. */
+  /** The signature in base64, without the lines that `ssh-keygen` puts around it. */
   sig: string;
 }
 
-/** Characters of the place of a repository. */
+/** Pattern of an identity: an id, and the place of the repository. */
 const IDENTITY = /^([0-9A-Za-z]{16,64}) ([\x21-\x7e]{1,2000})\n?$/;
 
-/** The identity in a transport's file: an id, and the place of the repository; undefined where it is none. */
+/** Parses the identity in a transport's file: an id, and the place of the repository; undefined for anything else. */
 export function identityIn(text: string): { id: string; whole: string } | undefined {
   const [, id, place] = IDENTITY.exec(text) ?? [];
   return id === undefined ? undefined : { id, whole: `${id} ${place ?? ''}` };
 }
 
-/** Where a message is: its transport's identity, and `<channel id>/<relPath>`, each on a line. */
+/** Returns the place of a message: its transport's identity, and `<channel id>/<relPath>`, each on a line. */
 export function placeSigned(identity: string, { channel, relPath }: MessageRef): string {
   return `${identity}\n${channel}/${relPath}`;
 }
 
 /**
- * The text that is signed for a file without a signature.
+ * Returns the text that is signed for a file without a signature.
  *
- * @param place as {@link placeSigned} gives it
+ * @param place as {@link placeSigned} returns it
  * @param text the whole file
  */
 export function payloadOf(place: string, text: string): string {
@@ -56,11 +56,11 @@ export function payloadOf(place: string, text: string): string {
 }
 
 /**
- * Takes the signature out of a file. It counts only as the last line of the header: then there is one
- * place for it, and nobody can change what a header means by moving it.
+ * Splits the signature from a file. It counts only as the last line of the header: then there is one place for it, and
+ * nobody can change the meaning of a header by moving it.
  *
  * @param place as for {@link payloadOf}
- * @returns undefined when the file carries no signature
+ * @returns undefined when the file has no signature
  */
 export function signedIn(place: string, text: string): Signed | undefined {
   const end = text.indexOf(END);
@@ -72,7 +72,7 @@ export function signedIn(place: string, text: string): Signed | undefined {
 }
 
 /**
- * The file with a signature over {@link payloadOf} it.
+ * Returns the file with a signature over its {@link payloadOf}.
  *
  * @param text as `formatMessage` writes it
  */
@@ -84,21 +84,21 @@ export function withSignature(text: string, sig: string): string {
 const OPENS = '-----BEGIN SSH SIGNATURE-----';
 const CLOSES = '-----END SSH SIGNATURE-----';
 
-/** The signature in what `ssh-keygen -Y sign` prints; undefined when it is none. */
+/** Extracts the signature from the output of `ssh-keygen -Y sign`; undefined if there is none. */
 export function signatureIn(armored: string): string | undefined {
   const [, inner = ''] = armored.split(OPENS);
   const sig = (inner.split(CLOSES)[0] ?? '').replace(/\s/g, '');
   return isSignature(sig) ? sig : undefined;
 }
 
-/** A signature as `ssh-keygen -Y verify` reads it. */
+/** Formats a signature for `ssh-keygen -Y verify`. */
 export function armored(sig: string): string {
   return `${OPENS}\n${(sig.match(/.{1,70}/g) ?? []).join('\n')}\n${CLOSES}\n`;
 }
 
 /**
- * The public key by which a signature says it was made, in base64. Nothing is verified by this; it
- * spares the verification of what nobody pinned, and of what was made for another purpose.
+ * Returns the public key that a signature claims, in base64. Nothing is verified by this; it avoids verifying
+ * signatures of keys that nobody pinned, and those made for another purpose.
  */
 export function signerOf(sig: string): string | undefined {
   const bytes = Buffer.from(sig, 'base64');
@@ -119,18 +119,18 @@ function stringAt(bytes: Buffer, at: number): Buffer | undefined {
 export interface PublicKey {
   /** Such as `ssh-ed25519`. */
   type: string;
-  /** In base64. */
+  /** The key in base64. */
   key: string;
   comment: string;
 }
 
-/** Characters of a public key; one of RSA with 16384 bits has some 2800. */
+/** Most characters of a public key; one of RSA with 16384 bits has some 2800. */
 const MAX_KEY = 8192;
 const KEY_TYPE = /^(?:sk-)?(?:ssh|ecdsa)-[a-z0-9@.-]{1,60}$/;
 
 /**
- * Reads an OpenSSH public key: one line, without options before it. Certificates are none: who
- * signed them decides, and not the key.
+ * Parses an OpenSSH public key: one line, without options before it. Certificates are refused: their trust
+ * depends on the signer, and not on the key.
  */
 export function publicKeyIn(text: string): PublicKey | undefined {
   const line = text.trim();

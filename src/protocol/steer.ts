@@ -8,12 +8,12 @@ type Steering = Pick<
 >;
 
 /**
- * Why a message is an ordinary one although it says that it is for work under way; undefined if it is for the work
- * on `target`. Only whoever asked a question may say more about it while it is worked on, where it was asked: as
- * with `cancels`.
+ * Returns the reason why a message is an ordinary one although it claims to steer active work; undefined if it steers
+ * the work on `target`. Only the asker of a question may add to it while it is worked on, in the channel and on the
+ * host where it was asked, as with `cancels`.
  *
  * @param target the message that it names in `steers`, of its own channel; undefined if there is none
- * @param actor the one who would be told
+ * @param actor the actor that would receive it
  */
 export function whyNotSteering(
   steer: Steering,
@@ -35,7 +35,7 @@ function whose({ from, host }: Pick<Message, 'from' | 'host'>): string {
   return host === undefined ? from : `${from}@${host}`;
 }
 
-/** What was said more about a question by whoever asked it, of the messages of a channel. */
+/** Finds the messages of a channel by which the asker of a question added to it. */
 export function steeringsOn(
   question: Located,
   actor: string,
@@ -49,12 +49,12 @@ export function steeringsOn(
 }
 
 /**
- * The answers of a run, which answer what was said more about their questions too, if a word of the actor on the
- * way has named both: a task that was given away before leads to the question alone.
+ * Extends the answers of a run to the additions to their questions, if an interim message of the actor has named both:
+ * a task that was delegated before leads to the question alone.
  *
- * @param plans what they answer, by names in the channel
+ * @param plans the messages that they answer, by names in the channel
  * @param channel the messages of the thread
- * @param closed what need not be answered any more
+ * @param closed messages that need not be answered any more
  */
 export function withSteerings(
   plans: readonly AnswerPlan[],

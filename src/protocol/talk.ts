@@ -14,12 +14,12 @@ import type { HeaderFields } from './text/frontmatter.ts';
 import { isOneLine, escapeInvisible } from './text/quoted.ts';
 import { parsed, shown, unreadable, type Parsed } from './text/result.ts';
 
-/** The most bytes of a JSON Schema in a message, as JSON in UTF-8 (talk.md). */
+/** Most bytes of a JSON Schema in a message, as JSON in UTF-8 (talk.md). */
 export const MAX_SCHEMA_BYTES = 16 * 1024;
 
 /**
- * The JSON Schema in a message's header: a JSON object as text, since YAML is read here without types
- * (`minLength: 5` would be a word). Anything else means nothing.
+ * Reads the JSON Schema in a message's header: a JSON object as text, since YAML is read here without types
+ * (`minLength: 5` would be a word). Anything else is ignored.
  */
 export function schemaIn(value: unknown): string | undefined {
   if (typeof value !== 'string' || Buffer.byteLength(value) > MAX_SCHEMA_BYTES) return undefined;
@@ -32,18 +32,18 @@ export function schemaIn(value: unknown): string | undefined {
   }
 }
 
-/** Around the whole of a text: three backticks or more, with or without the word "json". */
+/** A fence around the whole of a text: three backticks or more, with or without the word "json". */
 const FENCED = /^(?<fence>`{3,})(?:json)?[ \t]*\r?\n(?<inside>[\s\S]*?)\r?\n?\k<fence>$/i;
 
-/** Characters of a text in which JSON is looked for among words. */
+/** Most characters of a text in which JSON is searched among words. */
 const MOST_LOOSE = 256 * 1024;
 
 /** A code fence somewhere in a text. */
 const FENCES = /^(`{3,})(?:json)?[ \t]*\r?\n([\s\S]*?)\r?\n?^\1[ \t]*$/gim;
 
 /**
- * What a run printed without the blanks, the code fence and the words around it, if one JSON document is
- * left then; where there may be several, the whole text.
+ * Returns the output of a run without the blanks, the code fence and the words around it, if the rest is one
+ * JSON document; if there may be several, the whole text.
  */
 export function unfenced(text: string): string {
   const whole = text.trim();
@@ -68,22 +68,22 @@ function isJson(text: string): boolean {
   }
 }
 
-/** A message that went into a run under way, as the run's answer has it on record. */
+/** A message that was added to an active run, as the run's answer records it. */
 export interface Steered {
   /** Its relPath. */
   message: string;
-  /** Whether the run went on with it, or was ended and begun again. */
+  /** Whether the run continued with it, or was ended and started again. */
   how: 'into' | 'again';
   /** The id of the run. */
   run: string;
 }
 
-/** The most messages that go into one run: each may make it begin again. */
+/** Most messages that are added to one run: each may make it start again. */
 export const MAX_STEERED = 20;
 
 const RUN = /^[0-9A-HJKMNP-TV-Z]{26}$/;
 
-/** What went into a run, from a header, which anybody may have pushed; undefined for what cannot be read. */
+/** Parses the messages added to a run from a header, which anybody may have pushed; undefined if it cannot be read. */
 function steeredIn(value: unknown): Steered[] | undefined {
   if (!Array.isArray(value) || value.length === 0 || value.length > MAX_STEERED) return undefined;
   const found = value.flatMap((one: unknown): Steered[] => {
@@ -95,67 +95,67 @@ function steeredIn(value: unknown): Steered[] | undefined {
 }
 
 /**
- * Fields of a message that plain 6.0 does not know, and keeps (talk.md). All are optional, and none
- * makes a message malformed: what cannot be read is kept like any unknown field, and means nothing.
+ * Fields of a message that plain 6.0 does not know, and keeps (talk.md). All are optional, and none makes a
+ * message malformed: an unreadable value is kept like any unknown field, and has no effect.
  */
 export interface TalkFields {
-  /** It is a question to its addressee although it has `re`: the only open one of its delivery. */
+  /** Set if it is a question to its addressee although it has `re`: the only open one of its delivery. */
   asks?: true;
   /** The answers from which the addressee may choose, numbered from 1. */
   options?: string[];
-  /** A word on the way to an answer: it settles nothing, pays no debt, ends no waiting. */
+  /** Set for an interim message, before an answer: it settles nothing, pays no debt, ends no waiting. */
   interim?: true;
-  /** With `interim`: a run printed it; what a run sent is a question back to the asker. */
+  /** With `interim`: a run printed it; one that a run sent is a question back to the asker. */
   printed?: true;
-  /** The interim message whose text is said again here, as the answer. */
+  /** The interim message whose text is repeated here, as the answer. */
   final?: string;
   /** Set in the notice of a delivery that failed for good. */
   failed?: Failure;
-  /** The message that is not to be worked on any more. */
+  /** The message that it cancels. */
   cancels?: string;
-  /** With `cancels`: the tasks that were given to others for it go on. */
+  /** With `cancels`: the tasks that were delegated for it continue. */
   only?: true;
-  /** With `cancels`: a person takes back, in place of its writer, what no host serves. */
+  /** With `cancels`: a person cancels, in place of its writer, a message that no host serves. */
   as_operator?: true;
-  /** The question of the same writer and channel for the work on which it is, if that is under way. */
+  /** The question of the same writer and channel to whose work it adds, if that is active. */
   steers?: string;
-  /** In an answer: the messages that its run was given while it was under way. */
+  /** In an answer: the messages that were added to its run. */
   steered?: Steered[];
-  /** The files that it brings along. */
+  /** The attached files. */
   files?: AttachedFile[];
   /** The JSON Schema that an answer to it has to fit, as JSON text. */
   schema?: string;
-  /** It is JSON that fits the schema of what it answers. */
+  /** Set if it is JSON that fits the schema of the question. */
   json?: true;
-  /** What the run used that wrote it (bills.md). */
+  /** Usage of the run that wrote it (bills.md). */
   usage?: UsageOnRecord;
-  /** The branch on which the run worked that wrote it (work.md). */
+  /** The branch of the run that wrote it (work.md). */
   branch?: BranchOnRecord;
-  /** A person has to decide on it, with a reply that carries `decision`. */
+  /** Set if a person has to decide on it, with a reply that carries `decision`. */
   proposal?: true;
   /** With `proposal`: the tool call that waits for permission in the middle of a run. */
   permission?: PermissionOnRecord;
-  /** What its writer decides on the proposal that `re` names. */
+  /** The decision of its writer on the proposal that `re` names. */
   decision?: Decision;
-  /** With `decision`: the SHA-256 of what was proposed, in hex. */
+  /** With `decision`: the SHA-256 of the proposal, in hex. */
   decides?: string;
 }
 
-/** Why a delivery came to nothing. */
+/** Failure of a delivery. */
 export interface Failure {
-  /** A code, such as `exit_code`. */
+  /** Code of the reason, such as `exit_code`. */
   reason: string;
-  /** The runs that were made. */
+  /** Number of its runs. */
   attempts: number;
   /** Alias of the host that has the dead letter. */
   host: string;
-  /** The dead letter's id on that host. */
+  /** Id of the dead letter on that host. */
   dead_letter: string;
 }
 
-/** The most options of a question. */
+/** Most options of a question. */
 const MAX_OPTIONS = 20;
-/** The most characters of an option. */
+/** Most characters of an option. */
 const MAX_OPTION = 200;
 
 const CODE = /^[A-Za-z0-9_.-]{1,64}$/;
@@ -189,7 +189,7 @@ const READERS: Readers = {
 /** The keys of {@link TalkFields}, in the order in which they are written. */
 const KEYS = Object.keys(READERS) as (keyof TalkFields)[];
 
-/** Those of the fields that can be read. */
+/** Parses these fields; unreadable ones are left out. */
 export function talkFieldsIn(fields: HeaderFields): TalkFields {
   const found: [string, unknown][] = [];
   for (const key of KEYS) {
@@ -200,7 +200,7 @@ export function talkFieldsIn(fields: HeaderFields): TalkFields {
   return Object.fromEntries(found);
 }
 
-/** The fields of a message as they are written into its header. */
+/** Returns the fields of a message as they are written into its header. */
 export function talkHeader(fields: TalkFields): HeaderFields {
   return Object.fromEntries(
     KEYS.filter((key) => fields[key] !== undefined).map((key) => [key, fields[key]]),
@@ -212,7 +212,7 @@ export function isOption(value: unknown): value is string {
   return isOneLine(value) && value.length <= MAX_OPTION;
 }
 
-/** YAML is read without types, so that a word is what it looks like: true is the text "true". */
+/** Parses a flag. YAML is read without types, so that every word is text: true is the text "true". */
 function isTrue(value: unknown): true | undefined {
   return value === 'true' || value === true ? true : undefined;
 }
@@ -237,8 +237,8 @@ function failureIn(value: unknown): Failure | undefined {
 }
 
 /**
- * Whether a message is a final answer: a reply to it asks anew (talk.md). An interim answer does not
- * end its question, and a question is no answer.
+ * Whether a message is a final answer: a reply to it asks anew (talk.md). An interim answer does not end its
+ * question, and a question is not an answer.
  */
 export function isFinalAnswer({
   re,
@@ -248,7 +248,7 @@ export function isFinalAnswer({
   return re.length > 0 && interim !== true && asks !== true;
 }
 
-/** The problem of some texts as the options of a question; undefined if there is none. */
+/** Returns the problem of some texts as the options of a question; undefined if there is none. */
 export function optionsProblem(options: readonly string[]): string | undefined {
   if (options.length > MAX_OPTIONS)
     return `${String(options.length)} options; a question has at most ${String(MAX_OPTIONS)}`;
@@ -260,7 +260,7 @@ export function optionsProblem(options: readonly string[]): string | undefined {
   return twice === undefined ? undefined : `${shown(twice)} is there twice`;
 }
 
-/** The options of a question as people see them: numbered, each on one line, nothing hidden. */
+/** Renders the options of a question for people: numbered, each on one line, nothing hidden. */
 export function optionLines(options: readonly string[]): string[] {
   return options.map((option, at) => `${String(at + 1)}) ${escapeInvisible(option)}`);
 }
@@ -268,14 +268,14 @@ export function optionLines(options: readonly string[]): string[] {
 /** The text of a reply, and the number of the option that it chooses. */
 interface ChosenText {
   body: string;
-  /** From 1; absent when no option was chosen. */
+  /** Number of the option, from 1; absent when none was chosen. */
   chosen?: number;
 }
 
 /**
- * The text of a reply to a message: that of the option that is chosen, with the reply's own text
- * below it. A text that is nothing but an option's number chooses it too, unless it is the text of an
- * option; another number chooses nothing, and is no text either.
+ * Returns the text of a reply to a message: that of the chosen option, with the reply's own text below it. A text that
+ * consists of an option's number chooses it too, unless it is the text of an option; another number chooses nothing,
+ * and is not a text either.
  *
  * @param given `option`: the number, as typed
  */

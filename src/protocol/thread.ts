@@ -3,10 +3,9 @@ import type { Located } from './message.ts';
 import { byTime, placeOfRef } from './reference.ts';
 
 /**
- * The thread behind a batch (protocol.md §4): the causal chain of what is delivered, the other
- * messages that the actor wrote for the same questions, including its answers, and the reactions to
- * them. So a CLI without memory knows whom it asked what, and what it has answered. The batch
- * itself is left out.
+ * Collects the thread behind a batch (protocol.md §4): the causal chain of the delivered messages, the other messages
+ * that the actor wrote for the same questions, including its answers, and the reactions to them. So a CLI without
+ * memory knows its earlier questions and answers. The batch itself is left out.
  *
  * @param channel the channel's messages since the oldest one of the chain, in any order
  * @returns oldest first, by path
@@ -40,9 +39,9 @@ export function threadOf(
 }
 
 /**
- * The first message of the thread to which a batch belongs: the message from which the batch
- * descends by `re` and `cause` and that descends from nothing itself. If there are several, or the
- * beginning is unknown, the oldest one by path.
+ * Returns the first message of the thread to which a batch belongs: the message from which the batch descends by `re`
+ * and `cause` and that descends from nothing itself. If there are several, or the start is unknown, the oldest one by
+ * path.
  *
  * @param batch at least one message
  */
@@ -51,7 +50,7 @@ export function threadRoot(batch: readonly Located[], lookup: Lookup): string {
 }
 
 /**
- * All messages from which a batch descends and that descend from nothing themselves, by path; see
+ * Returns all messages from which a batch descends and that descend from nothing themselves, by path; see
  * {@link threadRoot}.
  */
 export function threadRoots(batch: readonly Located[], lookup: Lookup): string[] {
@@ -62,7 +61,7 @@ export function threadRoots(batch: readonly Located[], lookup: Lookup): string[]
 }
 
 /**
- * The relPath of the oldest message that can be in the thread of a batch; undefined when nothing
+ * Returns the relPath of the oldest message that can be in the thread of a batch; undefined when nothing
  * precedes the batch.
  */
 export function threadStart(batch: readonly Located[], lookup: Lookup): string | undefined {
@@ -78,9 +77,8 @@ export interface Branch extends Located {
 }
 
 /**
- * The causal tree of some messages of one channel. Each is below the first message it answers, or,
- * without one, below the first message that caused it; in a cycle of messages that name each other
- * the oldest is the root.
+ * Builds the causal tree of some messages of one channel. Each is below the first message it answers, or, without one,
+ * below the first message that caused it; in a cycle of messages that name each other the oldest is the root.
  *
  * @returns the messages that are below no other, oldest first
  */

@@ -1,8 +1,8 @@
 import { amount } from './text/amounts.ts';
 
-/** What a run used, as its agent CLI states it (bills.md). Whatever the CLI does not state is absent. */
+/** Usage of a run, as its agent CLI states it (bills.md). Anything that the CLI does not state is absent. */
 export interface Usage {
-  /** The model, as the CLI names it; that which cost most, if there were several. */
+  /** The model, as the CLI names it; the most expensive one, if there were several. */
   model?: string;
   /** Tokens that were read, without those of the cache. */
   input: number;
@@ -12,33 +12,33 @@ export interface Usage {
   output: number;
   /** US dollars, by the CLI's own account: nothing here multiplies tokens with prices. */
   usd?: number;
-  /** How often the model was asked. */
+  /** Number of requests to the model. */
   turns?: number;
 }
 
-/** What an answer tells of its run: a {@link Usage}, and how long it took, in milliseconds. */
+/** Usage of an answer's run, as the answer records it: a {@link Usage}, and the duration in milliseconds. */
 export interface UsageOnRecord extends Usage {
   ms: number;
 }
 
-/** What a run is allowed to use at most, as far as a budget limits it: US dollars, and tokens without cached ones. */
+/** Budget of a run: US dollars, and tokens without cached ones; an absent one is unlimited. */
 export interface Handed {
   usd?: number;
   tokens?: number;
 }
 
 const MODEL = /^[\w.:/@[\]+ -]{1,100}$/;
-/** No run uses more; what claims to is not believed, so that one line cannot spoil every sum. */
+/** Highest values that are believed; no run uses more, so that one line cannot spoil every sum. */
 const MAX_TOKENS = 1e10;
 const MAX_USD = 1e6;
 const MAX_MS = 1e10;
 
-/** Whether a text may be the name of a model: an answer has it in its header, which has little room. */
+/** Whether a text may be the name of a model: it is in the header of an answer, which has little room. */
 export function isModel(value: unknown): value is string {
   return typeof value === 'string' && MODEL.test(value);
 }
 
-/** A usage from a header, which anybody may have pushed; undefined for what cannot be one. */
+/** Parses a usage from a header, which anybody may have pushed; undefined if it is invalid. */
 export function usageIn(value: unknown): UsageOnRecord | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
   const fields = value as Record<string, unknown>;
@@ -60,7 +60,7 @@ export function usageIn(value: unknown): UsageOnRecord | undefined {
   };
 }
 
-/** A count from 0 to `most`: there is no half of a token. */
+/** Parses a count from 0 to `most`: there is no half of a token. */
 function whole(value: unknown, most: number): number | undefined {
   const number = amount(value, most);
   return number === undefined ? undefined : Math.round(number);
@@ -82,7 +82,7 @@ export function addUsage(sum: UsageSum, { input, cached, output, usd }: UsageSum
   if (usd !== undefined) sum.usd = addMoney(sum.usd ?? 0, usd);
 }
 
-/** The usage of two parts of one run; what is no amount is as the later one states it. */
+/** Sums the usage of two parts of one run; fields that are not amounts are those of the later part. */
 export function usageOfBoth(one: Usage | undefined, other: Usage | undefined): Usage | undefined {
   if (one === undefined || other === undefined) return other ?? one;
   const { input, cached, output, usd } = one;
@@ -92,8 +92,8 @@ export function usageOfBoth(one: Usage | undefined, other: Usage | undefined): U
 }
 
 /**
- * Adds US dollars in whole billionths, so that the sum is the same in whichever order, and by way of
- * whichever other sums, it is made. CLIs state no smaller amounts.
+ * Adds US dollars in whole billionths, so that the sum does not depend on the order or on intermediate sums.
+ * CLIs state no smaller amounts.
  */
 export function addMoney(one: number, other: number): number {
   return (Math.round(one * BILLION) + Math.round(other * BILLION)) / BILLION;

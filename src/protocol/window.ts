@@ -14,9 +14,8 @@ export function parseWindow(text: string): number | undefined | null {
 }
 
 /**
- * The folders of a checkout that shows the last days of every channel, and everything that is not a
- * message (protocol.md §1). Files next to a folder of a path are included, therefore so is every
- * CHANNEL.md.
+ * Returns the folders of a checkout that shows the last days of every channel, and everything that is not a message
+ * (protocol.md §1). Files next to a folder of a path are included, therefore so is every CHANNEL.md.
  *
  * @param days the number of days, including today (UTC)
  */

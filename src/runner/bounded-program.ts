@@ -1,30 +1,30 @@
 import { spawn } from 'node:child_process';
 import { withPipes } from '../with-pipes.ts';
 
-/** What a program must not exceed. */
+/** Limits of a program. */
 export interface Bounds {
   /** Bytes of stdout that are kept. */
   out: number;
   /** Bytes of stderr that are kept. */
   err: number;
-  /** Milliseconds. */
+  /** Milliseconds until it is ended. */
   timeout: number;
-  /** Ends it. */
+  /** Ends the program when aborted. */
   signal: AbortSignal;
 }
 
-/** How a program ended. `code` is null when it was ended, or could not be started. */
+/** End of a program. `code` is null when it was ended, or could not be started. */
 export interface BoundedEnd {
   code: number | null;
   out: Buffer;
   err: Buffer;
-  /** Why it was ended before it was done. */
+  /** Reason why it was ended early. */
   ended?: 'too_long' | 'too_much' | 'aborted';
 }
 
 /**
- * Runs a program to its end, with nothing on stdin, no terminal and no shell. It is ended, with
- * everything in its process group, as soon as it exceeds a bound; what it had printed by then is kept.
+ * Runs a program to its end, with nothing on stdin, no terminal and no shell. It is ended, with everything in
+ * its process group, as soon as it exceeds a bound; its output until then is returned.
  */
 export function runBounded(
   [program = '', ...args]: readonly string[],
@@ -41,7 +41,7 @@ export function runBounded(
       try {
         if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
       } catch {
-        // It has ended.
+        // The group has ended already.
       }
     };
     const abort = (): void => {
@@ -83,7 +83,7 @@ class Kept {
     this.#most = most;
   }
 
-  /** Whether all of it could be kept. */
+  /** Adds bytes, as far as they fit; returns whether all of them did. */
   take(bytes: Buffer): boolean {
     const part = bytes.subarray(0, this.#most - this.#length);
     this.#parts.push(part);

@@ -29,8 +29,8 @@ const C1: ReadonlyMap<number, State> = new Map([
 ]);
 
 /**
- * Follows what a program writes to a terminal, byte by byte, to know where something else may be
- * written without breaking a control sequence or a character. It changes nothing.
+ * A parser of a program's output to a terminal, byte by byte, which finds where other text may be
+ * written without breaking a control sequence or a character. It changes no output.
  *
  * Where terminals differ (only some of them accept C1 controls in UTF-8) it assumes that a sequence
  * begins, which at worst delays the next safe place.
@@ -38,7 +38,7 @@ const C1: ReadonlyMap<number, State> = new Map([
 export class Escapes {
   readonly #onSequence: (sequence: Sequence) => void;
   #state: State = 'ground';
-  /** The number of bytes of a UTF-8 character that are still to come. */
+  /** Number of bytes of a UTF-8 character that are still to come. */
   #missing = 0;
   /** Whether it is one of the characters U+0080 to U+00BF, which may be a C1 control. */
   #latin = false;
@@ -49,7 +49,7 @@ export class Escapes {
     this.#onSequence = onSequence;
   }
 
-  /** Whether something may be written now. */
+  /** Whether text may be inserted now. */
   get atRest(): boolean {
     return this.#state === 'ground' && this.#missing === 0;
   }
@@ -57,8 +57,7 @@ export class Escapes {
   /**
    * Processes the next bytes.
    *
-   * @returns the last position in them, from 0 to their length, where something may be written;
-   *   undefined when there is none
+   * @returns the last position in them, from 0 to their length, where text may be inserted; undefined if there is none
    */
   feed(bytes: Uint8Array): number | undefined {
     let resting = this.atRest;
@@ -94,7 +93,7 @@ export class Escapes {
       case 'string escape':
         if (byte === 0x5c) this.#end(this.#state === 'osc escape' ? 'osc' : undefined);
         else {
-          // An ESC without its backslash ends the text and begins another sequence.
+          // An ESC without its backslash ends the text and starts another sequence.
           this.#begin('escape');
           this.#escape(byte);
         }

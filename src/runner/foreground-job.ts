@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
-/** A POSIX session on a pseudo-terminal, by its first process. */
+/** A POSIX session on a pseudo-terminal, described by its first process. */
 export interface ForegroundJob {
   /** Whether that process is stopped. */
   stopped: boolean;
@@ -10,11 +10,10 @@ export interface ForegroundJob {
 }
 
 /**
- * Runs a program as the foreground job of a session, as the operator's shell would: only then can
- * Ctrl-Z stop it, because the kernel does not stop a session's first process in this way. When the
- * program stops, so does the shell, and once the shell is continued it continues the job. `$1`
- * contains terminal settings, the rest is the program and its arguments. Only the output of `fg` is
- * discarded: bash needs its stderr to be the terminal.
+ * A script that runs a program as the foreground job of a session, as the operator's shell would: only then can Ctrl-Z
+ * stop it, because the kernel does not stop a session's first process in this way. When the program stops, so does the
+ * shell, and once the shell is continued it continues the job. `$1` contains terminal settings, the rest is the program
+ * and its arguments. Only the output of `fg` is discarded: bash needs its stderr to be the terminal.
  */
 export const JOB_SCRIPT = `stty "$1" 2>/dev/null
 shift
@@ -31,10 +30,7 @@ exit $code
 
 const LIMIT_MS = 5000;
 
-/**
- * The current state of a session; undefined when its first process has ended. Does not block on
- * Linux.
- */
+/** Returns the current state of a session; undefined when its first process has ended. Does not block on Linux. */
 export function foregroundJobOf(leader: number): ForegroundJob | undefined {
   const [state, foreground] = process.platform === 'linux' ? fromProc(leader) : fromPs(leader);
   if (state === undefined || /^[ZX]/.test(state)) return undefined;

@@ -4,15 +4,15 @@ import { withoutInherited } from './inherited.ts';
 import type { Start } from './runner.ts';
 import { withPipes } from '../with-pipes.ts';
 
-/** Bytes of stderr that a result holds. */
+/** Most bytes of stderr in a result. */
 export const STDERR_TAIL = 16 * 1024;
 /**
- * Waits for a line on stdin, which is the permission to go on, before it becomes the command. If we end
+ * A script that waits for a line on stdin, the permission to go on, before it becomes the command. If we end
  * before the run is on record, the pipe is closed, and nothing runs that is not on record.
  */
 const GATE = 'IFS= read -r go || exit 125; exec "$@"';
 
-/** Starts a command line in a process group of its own that waits for a line on stdin. */
+/** Starts a command line, which waits for a line on stdin, in a process group of its own. */
 export function spawnGated({ command, cwd, env, wrap = [] }: Start) {
   const words = ['-c', GATE, 'sh', ...wrap, '/bin/sh', '-c', command];
   const begin = (rest: readonly (number | 'ignore')[]) =>
@@ -25,7 +25,7 @@ export function spawnGated({ command, cwd, env, wrap = [] }: Start) {
   return wrap.length === 0 ? begin([]) : withoutInherited(begin);
 }
 
-/** How a process ended. */
+/** End of a process: its exit code, or the signal or error instead. */
 export interface End {
   exitCode: number | null;
   signal: NodeJS.Signals | null;
@@ -43,7 +43,7 @@ export function ended(child: ChildProcess): Promise<End> {
   });
 }
 
-/** Resolves once nothing more comes from a process. */
+/** Resolves once a process has closed its output. */
 export function closed(child: ChildProcess): Promise<void> {
   return new Promise((resolve) => {
     if (child.stdout?.closed === true && child.stderr?.closed === true) resolve();
@@ -78,7 +78,11 @@ export function endProcessGroup(leader: number, signal: NodeJS.Signals): void {
   }
 }
 
-/** @returns the end of what came from a stream */
+/**
+ * Collects the end of a stream.
+ *
+ * @returns a function that returns its last `keep` bytes
+ */
 export function tail(stream: NodeJS.ReadableStream, keep: number): () => string {
   let kept = Buffer.alloc(0);
   stream.on('data', (chunk: Buffer) => {

@@ -1,12 +1,12 @@
 import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
 
 const FIRST = 3;
-/** The flag of an open file that a new program does not get (Linux, open(2)). */
+/** Flag of an open file that a new program does not inherit (Linux, open(2)). */
 const CLOSE_ON_EXEC = 0o2000000;
 
 /**
- * What this process got open from whoever started it, and would pass on to every program: files and pipes
- * that a sandbox knows nothing of. Node passes on none that it opened itself.
+ * Returns the file descriptors that this process inherited, and would pass on to every program: files and
+ * pipes that a sandbox knows nothing of. Node passes on none that it opened itself.
  */
 function inherited(): number[] {
   try {
@@ -23,16 +23,15 @@ function closesOnExec(fd: number): boolean {
     const flags = /^flags:\s*(\d+)/m.exec(readFileSync(`/proc/self/fdinfo/${String(fd)}`, 'utf8'));
     return (Number.parseInt(flags?.[1] ?? '0', 8) & CLOSE_ON_EXEC) !== 0;
   } catch {
-    // It was open for this look only.
+    // It was open only for this check.
     return true;
   }
 }
 
 /**
- * Starts a program that gets nothing open but its stdin, stdout and stderr: `/dev/null` is in the place of
- * everything else.
+ * Starts a program that inherits only its stdin, stdout and stderr: every other descriptor is replaced by `/dev/null`.
  *
- * @param start given what stands after the first three entries of `stdio`
+ * @param start receives the entries of `stdio` after the first three
  */
 export function withoutInherited<T>(start: (rest: (number | 'ignore')[]) => T): T {
   const open = inherited();

@@ -3,11 +3,11 @@ import type { InvocationResult, Prompt, Runner, RunningCli, Start } from './runn
 interface Asking extends Prompt {
   /** Cancels the prompt. */
   signal: AbortSignal;
-  /** Called once the process exists; nothing runs before it has ended, nor if it fails. */
+  /** Called once the process exists; the prompt starts after it has resolved, and not if it fails. */
   onStart: (pid: number) => Promise<void>;
 }
 
-/** Gives a prompt to a CLI that was started; whoever started it ends it. */
+/** Gives a prompt to a running CLI; the caller ends the CLI. */
 export async function ask(cli: RunningCli, asking: Asking): Promise<InvocationResult> {
   const { signal, onStart } = asking;
   const cancel = (): void => {

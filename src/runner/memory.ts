@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { readFileSync } from 'node:fs';
 
-/** A process: what started it, and its process group. */
+/** A process with its parent and its process group. */
 interface Listed {
   pid: number;
   parent: number;
@@ -11,8 +11,8 @@ interface Listed {
 }
 
 /**
- * The memory of processes with all that they have started: what each has resident, in bytes, shared pages
- * counted for each.
+ * Returns the memory of processes with all their descendants: the resident bytes of each, shared pages counted for
+ * each.
  *
  * @param leaders the leaders of process groups
  */
@@ -28,7 +28,7 @@ export async function memoryOf(leaders: readonly number[]): Promise<Map<number, 
   return found;
 }
 
-/** More generations of processes are not followed. */
+/** Most generations of processes that are followed. */
 const MOST_STEPS = 50;
 
 function leaderOf(
@@ -59,7 +59,7 @@ async function listOfProc(): Promise<Listed[]> {
       };
       return [{ pid: Number(name), parent: parent ?? 0, group: group ?? 0, bytes }];
     } catch {
-      // It has ended.
+      // The process has ended.
       return [];
     }
   });

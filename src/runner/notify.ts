@@ -6,7 +6,7 @@ export interface Notification {
   body: string;
 }
 
-/** How notifications reach the operator's desktop. */
+/** A method of showing notifications on the operator's desktop. */
 export type Desktop =
   | { kind: 'none' }
   /** By a control sequence to the terminal, which works wherever the terminal runs. */
@@ -22,8 +22,8 @@ const OSC_777 = /^(foot|ghostty|xterm-ghostty|wezterm|rxvt-unicode)/i;
 const OSC_9 = /^(iterm\.app|xterm-kitty|kitty)/i;
 
 /**
- * Determines from the environment how to notify. In doubt there is no way, because a terminal might
- * print a sequence that it does not know.
+ * Determines from the environment how to notify. In doubt the kind is `none`, because a terminal might print a sequence
+ * that it does not know.
  *
  * @param platform as in `process.platform`
  * @param has whether a program is on the PATH
@@ -69,7 +69,7 @@ export function desktopOf(
   return { kind: 'none' };
 }
 
-/** The texts are arguments of the script, never part of it. */
+/** An AppleScript; the texts are its arguments, never part of it. */
 const APPLE_SCRIPT = [
   '-e',
   'on run argv',

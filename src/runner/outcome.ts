@@ -15,29 +15,29 @@ export type CliOutcome =
         | 'timed_out'
         | 'too_much_output'
         | 'empty_answer'
-        /** It was asked to print JSON, and printed something from which no answer can be had. */
+        /** JSON was requested, and the output contains no answer. */
         | 'bad_output'
         | 'bad_workdir'
         /** The command that prepares a new copy of a repository failed. */
         | 'before_failed'
         | 'misconfigured'
-        /** The answer is not the JSON for which the question asks. */
+        /** The answer is not JSON that fits the question's schema. */
         | 'misfit'
         /** The JSON Schema of the question cannot be used. */
         | 'bad_schema'
-        /** Somebody asked whose tasks the tier does not serve. */
+        /** The tier does not serve tasks of the sender. */
         | 'not_accepted'
-        /** More than the model can read at once. */
+        /** The prompt exceeds the model's context. */
         | 'prompt_too_long';
       detail: string;
-      /** The messages of the batch that have failed, if the others can still be handled. */
+      /** The messages of the batch that failed, if the others can still be handled. */
       only?: readonly string[];
     };
 
-/** `sh` returns 126 for a command that it may not execute and 127 for one that it cannot find. */
+/** Exit codes of `sh` for a command that it may not execute (126) and one that it cannot find (127). */
 const NOT_STARTED = [126, 127];
 
-/** Judges a run; the caller has to know whether giving no answer is allowed. */
+/** Classifies a run; the caller has to know whether giving no answer is allowed. */
 export function outcomeOf(
   result: InvocationResult,
   limits: { timeout: number; maxOutput: number },
@@ -78,7 +78,7 @@ export function outcomeOf(
     : { kind: 'answered', text: result.stdout };
 }
 
-/** The last line of the output, because some CLIs report on stdout why they failed. */
+/** Returns the last line of the output, because some CLIs report on stdout why they failed. */
 function lastLine(output: string): string {
   const line = withoutSequences(output).trim().split('\n').at(-1)?.trim() ?? '';
   return line === '' ? '' : `: ${line.slice(0, 200)}`;

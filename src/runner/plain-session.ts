@@ -3,17 +3,17 @@ import { constants } from 'node:os';
 import { withoutInherited } from './inherited.ts';
 
 /**
- * Ctrl-C and Ctrl-\ reach the program directly, because it is in the same foreground process group.
+ * Signals of Ctrl-C and Ctrl-\, which reach the program directly, because it is in the same foreground process group.
  */
 const REACHED = ['SIGINT', 'SIGQUIT'] as const;
-/** These signals reach only this process. */
+/** Signals that reach only this process. */
 const PASSED_ON = ['SIGTERM', 'SIGHUP'] as const;
 
 /**
- * Runs an interactive program on the standard streams of this process until it ends. All that this
- * process has to do is not to end before it.
+ * Runs an interactive program on the standard streams of this process until it ends. The only duty of this process is
+ * not to end before it.
  *
- * @param options `inherits`: whether it gets what else this process was given open
+ * @param options `inherits`: whether the program inherits further open files of this process
  * @param grace milliseconds between a signal that ends the program and SIGKILL
  * @returns its exit code, 128 + the number of the signal that ended it, or why it did not start
  */

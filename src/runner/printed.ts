@@ -1,20 +1,23 @@
 import { withoutSequences } from '../protocol/text/words.ts';
 import { Escapes } from './escapes.ts';
 
-/** Bytes of a control sequence that are waited for; what is longer is no sequence. */
+/** Most bytes of an incomplete control sequence that are held back; anything longer is not a sequence. */
 const MAX_HELD = 4096;
 const CR = 13;
 
 /**
- * What a program printed, as text that can neither steer a terminal nor hide a part of itself, taken
- * piece by piece: a control sequence or a character that is cut by the end of a piece waits for the
- * next one.
+ * A converter of a program's output, piece by piece, into text that can neither steer a terminal nor hide a
+ * part of itself: a control sequence or a character that is cut by the end of a piece waits for the next one.
  */
 export class Printed {
   #escapes = new Escapes();
   #held: Buffer = Buffer.alloc(0);
 
-  /** @returns the text that is complete so far */
+  /**
+   * Adds output.
+   *
+   * @returns the text that is complete so far
+   */
   take(bytes: Uint8Array): string {
     const safe = this.#escapes.feed(bytes);
     const all = Buffer.concat([this.#held, bytes]);
@@ -23,20 +26,24 @@ export class Printed {
       this.#escapes = new Escapes();
       end = all.length;
     }
-    // It may be the first half of a line's end.
+    // It may be the first half of a CRLF.
     if (all[end - 1] === CR) end--;
     this.#held = Buffer.from(all.subarray(end));
     return harmless(all.subarray(0, end).toString('utf8'));
   }
 
-  /** @returns what is left, when nothing more comes */
+  /**
+   * Ends the output.
+   *
+   * @returns the rest of the text
+   */
   end(): string {
     const rest = harmless(this.#held.toString('utf8'));
     this.forget();
     return rest;
   }
 
-  /** Called when a part of what was printed is left out. */
+  /** Discards the incomplete rest, because a part of the output after it is left out. */
   forget(): void {
     this.#held = Buffer.alloc(0);
     this.#escapes = new Escapes();
@@ -44,8 +51,8 @@ export class Printed {
 }
 
 /**
- * Text without control sequences and what reorders letters. A carriage return, with which a program
- * writes over its line, begins a new line, so that what it has written before stays to be read.
+ * Returns text without control sequences and characters that reorder letters. A carriage return, with which a
+ * program overwrites its line, starts a new line, so that the earlier text remains readable.
  */
 export function harmless(text: string): string {
   return withoutSequences(text.replace(/\r\n?/g, '\n'));

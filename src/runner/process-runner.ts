@@ -12,15 +12,12 @@ import {
 import { RawOutput } from './raw-output.ts';
 import type { InvocationResult, Prompt, Runner, RunningCli, Start } from './runner.ts';
 
-/**
- * Milliseconds for which pipes that a grandchild keeps open may delay the result after the CLI has
- * ended.
- */
+/** Milliseconds for which pipes that a grandchild holds open may delay the result after the CLI has ended. */
 const DRAIN_MS = 250;
 /** Milliseconds between TERM and KILL for a CLI that is cancelled before its first prompt. */
 const USUAL_GRACE_MS = 5000;
 
-/** Runs each prompt in a process of its own: `/bin/sh -c` in a new process group, the prompt on stdin. */
+/** A runner of each prompt in a separate process: `/bin/sh -c` in a new process group, the prompt on stdin. */
 export const processRunner: Runner = { start: (start) => new CliProcess(start) };
 
 class CliProcess implements RunningCli {
@@ -102,7 +99,7 @@ class CliProcess implements RunningCli {
   }
 
   fail(): void {
-    // Nothing watches a process that takes one prompt.
+    // Nothing watches a process for one prompt, so no reason is reported.
     this.end();
   }
 
@@ -119,7 +116,7 @@ class CliProcess implements RunningCli {
   }
 }
 
-/** Keeps up to `cap` bytes and reports when there are more; memory never exceeds the cap. */
+/** Collects up to `cap` bytes and reports when there are more; memory never exceeds the cap. */
 function collect(stream: NodeJS.ReadableStream, cap: number, exceeded: () => void): () => string {
   const chunks: Buffer[] = [];
   let size = 0;
@@ -132,7 +129,7 @@ function collect(stream: NodeJS.ReadableStream, cap: number, exceeded: () => voi
   return () => Buffer.concat(chunks).toString('utf8');
 }
 
-/** Keeps everything in a file; nothing is left for the result. */
+/** Writes everything to a file; the result has none of it. */
 function keep(stream: NodeJS.ReadableStream, raw: RawOutput, exceeded: () => void): () => string {
   const take = (chunk: Buffer): void => {
     if (raw.add(chunk)) exceeded();
@@ -140,26 +137,25 @@ function keep(stream: NodeJS.ReadableStream, raw: RawOutput, exceeded: () => voi
   stream.on('data', take);
   stream.on('error', () => undefined);
   return () => {
-    // What comes after the result was made is nobody's.
+    // Output after the result was made is discarded.
     stream.off('data', take);
     return '';
   };
 }
 
-/** The step in which running time is counted, in milliseconds. */
+/** Milliseconds of a step in which running time is counted. */
 const STEP_MS = 5000;
 /**
- * A timer that is this late means that the machine slept or this process was stopped, and it is
+ * Milliseconds of delay after which a timer means that the machine slept or this process was stopped; it is
  * unknown how much of that time the CLI had.
  */
 const LATE_MS = 1000;
-/** The shortest step where a CLI may be waiting: its time could be all but over for as long as it waits. */
+/** Shortest step, in milliseconds, if the CLI may be waiting: its time could be almost over for as long as it waits. */
 const SHORTEST_MS = 50;
 
 /**
- * Calls back once this process has been running for a time. The time in which a laptop slept, or
- * this process was stopped, does not count: a CLI that ended meanwhile is noticed before its time
- * is declared over.
+ * Calls back once this process has been running for a time. Time during which a laptop slept, or this process was
+ * stopped, does not count: a CLI that ended in the meantime is noticed before its time is declared over.
  *
  * @param limit milliseconds
  * @param idle milliseconds until now that do not count either, because the CLI waited for a person

@@ -10,7 +10,7 @@ export interface PtySession {
   env: NodeJS.ProcessEnv;
   terminal: Terminal;
   open: OpenPty;
-  /** Milliseconds between a signal that ends it and SIGKILL. */
+  /** Milliseconds between a signal that ends the program and SIGKILL. */
   grace: number;
   /** Announces messages until it is aborted; its failure is ignored here. */
   announcer: (announce: (what: Announcement) => void, signal: AbortSignal) => Promise<void>;
@@ -18,7 +18,7 @@ export interface PtySession {
 
 /** Signals passed on to the program, which decides what they mean. */
 const PASSED_ON = ['SIGINT', 'SIGQUIT', 'SIGUSR2', 'SIGTSTP'] as const;
-/** After these signals it is given some time to end. */
+/** Signals after which the program has some time to end. */
 const ENDING = ['SIGTERM', 'SIGHUP'] as const;
 
 /** Milliseconds between a stop that did not happen and continuing. */
@@ -63,7 +63,7 @@ export async function runOnPty(
   }
 }
 
-/** Passes data between the terminal and a program. */
+/** A connection between the terminal and a program. */
 class Between {
   readonly #screen = new Screen();
   readonly #pty: Pty;
@@ -73,12 +73,12 @@ class Between {
   #gone = false;
   #last: NodeJS.Timeout | undefined;
   /**
-   * Set from the stop of the session until it is continued: it is still stopped when this process
-   * continues.
+   * Whether the session is stopped; true from its stop until it is continued: it is still stopped when this
+   * process continues.
    */
   #stopped = false;
   #unstopped: NodeJS.Timeout | undefined;
-  /** Whether the size was changed while the program was stopped, so that it was not told. */
+  /** Whether the size was changed while the program was stopped, so that it received no signal. */
   #tellSize = false;
 
   constructor(pty: Pty, terminal: Terminal, grace: number) {
@@ -166,8 +166,8 @@ class Between {
   };
 
   /**
-   * Called when a child's state has changed: if the session has stopped, this process stops too,
-   * and the operator's shell takes over.
+   * Handles a change of a child's state: if the session has stopped, this process stops too, and the
+   * operator's shell takes over.
    */
   readonly #changed = (): void => {
     if (this.#stopped || foregroundJobOf(this.#pty.pid)?.stopped !== true) return;
@@ -185,7 +185,7 @@ class Between {
     this.#unstopped = setTimeout(this.#resume, UNSTOPPED_MS);
   };
 
-  /** Called when this process continues: through `fg`, or because it was not stopped. */
+  /** Handles the continuation of this process: through `fg`, or because it was not stopped. */
   readonly #resume = (): void => {
     clearTimeout(this.#unstopped);
     // The kernel also continues processes whose terminal it takes away.
@@ -195,7 +195,7 @@ class Between {
     }
     this.#show(Buffer.from(this.#screen.enter()));
     const { cols, rows } = this.#terminal.size();
-    // A stopped process is not told of a new size.
+    // A stopped process receives no signal of a new size.
     process.emit('SIGWINCH', 'SIGWINCH');
     const now = this.#terminal.size();
     this.#tellSize ||= now.cols !== cols || now.rows !== rows;

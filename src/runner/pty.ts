@@ -7,7 +7,7 @@ export interface Pty {
   write: (bytes: Uint8Array) => void;
   resize: (cols: number, rows: number) => void;
   onData: (listener: (bytes: Uint8Array) => void) => void;
-  /** Called once it has ended and all of its output was passed on. */
+  /** Called once the program has ended and all of its output was passed on. */
   onExit: (listener: (end: { exitCode: number; signal?: number }) => void) => void;
 }
 
@@ -20,10 +20,7 @@ interface PtyOptions {
 
 export type OpenPty = (file: string, args: readonly string[], options: PtyOptions) => Pty;
 
-/**
- * The part of the package that is used: with `encoding: null` it passes bytes, which its types do
- * not express.
- */
+/** The used part of the package: with `encoding: null` it passes bytes, which its types do not express. */
 interface Package {
   spawn: (
     file: string,
@@ -57,10 +54,10 @@ export async function loadPty(): Promise<OpenPty | { problem: string }> {
 const READ_BYTES = 64 * 1024;
 
 /**
- * Prevents the loss of output at the end. Node treats the hang-up that follows the end of a program
- * as the end of its output, although the kernel still holds some. Therefore this keeps the other
- * end open, and closes it when the program has ended and everything was read: then a read would
- * have to wait, because on Linux a read returns everything written before it waits.
+ * Prevents the loss of output at the end. Node treats the hang-up that follows the end of a program as the
+ * end of its output, although the kernel still holds some. Therefore this holds the other end open, and
+ * closes it when the program has ended and everything was read: then a read would have to wait, because on
+ * Linux a read returns everything written before it waits.
  */
 function whole(pty: PackagePty): Pty {
   // An error of a write to a program that has just ended; its end is reported anyway.

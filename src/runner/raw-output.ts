@@ -2,39 +2,36 @@ import { isUtf8 } from 'node:buffer';
 import { closeSync, createReadStream, fsyncSync, openSync, writeSync } from 'node:fs';
 import { harmless } from './printed.ts';
 
-/** Where stdout is kept while a CLI prints JSON. */
+/** The file for stdout of a CLI that prints JSON. */
 export interface RawTarget {
-  /** A file of 0600, which must not exist. */
+  /** Path of a file with mode 0600, which must not exist. */
   path: string;
-  /** How lines begin that are not kept. */
+  /** Prefix of the lines that are discarded. */
   noise?: string;
 }
 
-/** More output than this is no work of an agent CLI. */
+/** Most bytes of output; an agent CLI prints less. */
 const MAX_BYTES = 256 * 1024 * 1024;
-/** So much is kept in memory as well, in case the disk does not take it. */
+/** Most bytes that are kept in memory as well, in case the disk refuses them. */
 const MAX_KEPT = 4 * 1024 * 1024;
-/** More text than this is no answer: it would not fit into a message. */
+/** Most bytes of plain text that are an answer: more would not fit into a message. */
 const MAX_PLAIN = 1024 * 1024;
-/** A longer line is passed over. */
+/** Longest line, in bytes; a longer one is skipped. */
 const MAX_LINE = 16 * 1024 * 1024;
 const NEWLINE = 10;
 
-/**
- * What a CLI printed, on disk before anything is made of it: so a dispatcher that dies leaves it to the
- * next start.
- */
+/** The output of a CLI, which is on disk before it is processed: if a dispatcher dies, the next start finds it. */
 export class RawOutput {
   readonly #target: RawTarget;
   readonly #fd: number | undefined;
   readonly #noise: Buffer;
   #kept: Buffer[] = [];
   #keptBytes = 0;
-  /** The beginning of a line of which it is not known yet whether it is noise. */
+  /** The beginning of a line that is not yet known to be noise or not. */
   #head: Buffer = Buffer.alloc(0);
   #within: 'head' | 'kept' | 'noise' = 'head';
   #failed = false;
-  /** The bytes that came, noise included. */
+  /** Number of bytes received, noise included. */
   bytes = 0;
 
   constructor(target: RawTarget) {
@@ -47,7 +44,11 @@ export class RawOutput {
     }
   }
 
-  /** @returns whether so much has come that it is no work of an agent CLI */
+  /**
+   * Adds output.
+   *
+   * @returns whether there is more of it than an agent CLI prints
+   */
   add(chunk: Buffer): boolean {
     this.bytes += chunk.length;
     if (this.#noise.length === 0) this.#write(chunk);
@@ -55,7 +56,7 @@ export class RawOutput {
     return this.bytes > MAX_BYTES;
   }
 
-  /** Takes the rest of a line, or as much of it as is there; returns where to go on. */
+  /** Takes the rest of a line, or as much of it as is there; returns the position after it. */
   #sift(chunk: Buffer, at: number): number {
     const newline = chunk.indexOf(NEWLINE, at);
     const end = newline < 0 ? chunk.length : newline + 1;
@@ -83,22 +84,22 @@ export class RawOutput {
     }
   }
 
-  /** Called when nothing more comes. */
+  /** Ends the output and makes it durable. */
   close(): void {
     this.#write(this.#head);
     if (this.#fd === undefined) return;
     try {
       fsyncSync(this.#fd);
     } catch {
-      // What a disk refuses now is still in memory, if there is not too much of it.
+      // Bytes that the disk refuses now are still in memory, unless there are too many.
     }
     closeSync(this.#fd);
   }
 
   /**
-   * The whole output, when it is plain text without one line of JSON: that of a wrapper, or of an older
-   * version, that passes over the options by which a CLI prints JSON. Its words are the answer, as they
-   * are without these options.
+   * Returns the whole output if it is plain text without one line of JSON: the output of a wrapper, or of an
+   * older version, that ignores the options by which a CLI prints JSON. The text is the answer, as it is
+   * without these options.
    */
   plainText(): string | undefined {
     if (this.#keptBytes > MAX_PLAIN) return undefined;
@@ -109,14 +110,14 @@ export class RawOutput {
     return isUtf8(bytes) && !isJson && text.trim() !== '' ? text : undefined;
   }
 
-  /** Its lines without their ends; of what neither disk nor memory took there are none. */
+  /** Returns the lines without their ends; none if neither disk nor memory could hold them. */
   lines(): AsyncIterable<string> | Iterable<string> {
     if (this.#keptBytes <= MAX_KEPT) return Buffer.concat(this.#kept).toString('utf8').split('\n');
     return this.#failed ? [] : linesOfFile(this.#target.path);
   }
 }
 
-/** The lines of a file, without their ends; those of more than 16 MiB are left out. */
+/** Reads the lines of a file, without their ends; lines of more than 16 MiB are left out. */
 export async function* linesOfFile(path: string): AsyncGenerator<string> {
   let parts: Buffer[] = [];
   let bytes = 0;

@@ -11,34 +11,37 @@ type Schema = ConstructorParameters<Packages['Validator']>[0];
 type Draft = '4' | '7' | '2019-09' | '2020-12';
 
 /**
- * Milliseconds that a check may take. A genuine one takes a few; the pattern of a schema that anybody
- * may have pushed can take for ever.
+ * Milliseconds that a check may take. A genuine one takes a few; the pattern of a schema that anybody may
+ * have pushed can take for ever.
  */
 const LIMIT_MS = 5000;
 
-/** What became of a check: `impossible` when the schema itself is to blame. */
+/** Result of a check: `impossible` when the schema itself is the cause. */
 export type Fit =
   { kind: 'fits'; text: string } | { kind: 'misfit' | 'impossible'; detail: string };
 
-/** The most errors that are named. */
+/** Most errors that are listed. */
 const MAX_NAMED = 5;
-/** The most characters of an error. */
+/** Most characters of an error. */
 const MAX_ERROR = 200;
-/** JSON that is nested deeper is not checked: each level costs room on the stack. */
+/** Deepest nesting of JSON that is checked: each level takes room on the stack. */
 const MAX_DEPTH = 200;
-/** Above so many bytes only the first error is looked for. */
+/** Most bytes of JSON of which all errors are found; of more, only the first. */
 const MAX_ALL_BYTES = 64 * 1024;
 
-/** What checks JSON. Who awaits it before a run can check what it prints, whatever is installed meanwhile. */
+/**
+ * Loads the validator. A caller that awaits it before a run can check the output, whatever is installed in
+ * the meantime.
+ */
 export const checker = (): Promise<typeof packages> => import('./schema-packages.ts');
 
 /**
- * Checks what a run printed against the JSON Schemas of the questions it answers (talk.md, "Answers
- * for programs"). A schema is hostile until checked: it is interpreted, never compiled, within
- * {@link LIMIT_MS}, and a reference out of it is not followed.
+ * Checks the output of a run against the JSON Schemas of the questions it answers (talk.md, "Answers for programs"). A
+ * schema is hostile until checked: it is interpreted, never compiled, within {@link LIMIT_MS}, and a reference out of
+ * it is not followed.
  *
  * @param schemas as `schemaIn` returns them
- * @returns for `fits` the JSON itself; words and a code fence around it are taken off
+ * @returns for `fits` the JSON itself, without words and a code fence around it
  */
 export async function fitOf(printed: string, schemas: readonly string[]): Promise<Fit> {
   const text = unfenced(printed);
@@ -65,10 +68,10 @@ export async function fitOf(printed: string, schemas: readonly string[]): Promis
 }
 
 /**
- * The text of a JSON Schema as a message carries it.
+ * Returns the text of a JSON Schema in the form that a message carries.
  *
  * @param given the schema, as JSON text
- * @returns every problem for which nothing could fit it, or its answer could not be checked
+ * @returns every problem because of which nothing could fit it, or its answer could not be checked
  */
 export async function schemaText(given: string): Promise<Parsed<string>> {
   let schema: unknown;
@@ -98,7 +101,7 @@ export async function schemaText(given: string): Promise<Parsed<string>> {
     if (wrong.length > 0) return unreadable(`it is no JSON Schema: ${wrong.join('; ')}`);
     const lost = unresolved(used, schema as Schema);
     if (lost !== undefined) return unreadable(`its $ref ${shown(lost)} leads nowhere inside it`);
-    // One that leads back to itself before it looks at any part of a value does so for each of these.
+    // A reference that leads back to itself before it examines any part of a value fails for each of these.
     for (const value of SAMPLES) errorsOf(used, schema as object, value, 1);
     return parsed(text);
   } catch (error) {
@@ -107,7 +110,7 @@ export async function schemaText(given: string): Promise<Parsed<string>> {
 }
 
 /**
- * The errors of a value, at most `most`, each on one line.
+ * Finds the errors of a value, at most `most`, each on one line.
  *
  * @throws for a schema that cannot be used, or takes too long
  */
@@ -119,16 +122,16 @@ function errorsOf({ Validator }: Packages, schema: object, value: unknown, most:
       .slice(0, most)
       .map(({ instanceLocation: at, error }) => line(`${at.replace(/^#/, '') || '/'}: ${error}`));
   };
-  // Also what is called from there is ended when the time is over, within a pattern too.
+  // The timeout also ends code that is called from there, even within a pattern.
   return runInNewContext('check()', { check }, { timeout: LIMIT_MS }) as string[];
 }
 
-/** The most errors of which the telling ones are selected. */
+/** Most errors from which the telling ones are selected. */
 const MAX_WEIGHED = 200;
 /** Keywords whose errors say only that there is one inside. */
 const AROUND = ['properties', 'items', 'prefixItems', 'allOf', '$ref', 'patternProperties'];
 
-/** The errors that name what is wrong, rather than what it is in. */
+/** Selects the errors that name the mistake, rather than those about what contains it. */
 function telling(errors: OutputUnit[]): OutputUnit[] {
   const inner = errors.filter(({ keyword }) => keyword !== 'false' && !AROUND.includes(keyword));
   const isOuter = ({ keyword, instanceLocation: at }: OutputUnit): boolean =>
@@ -171,8 +174,8 @@ function isDeeper(value: unknown, most: number): boolean {
 }
 
 /**
- * The schema of schemas: that of draft 7, whose keywords have the same form in the later ones, and
- * the later keywords that hold schemas. Draft 4 differs in the two that make a bound exclusive.
+ * Builds the schema of schemas: that of draft 7, whose keywords have the same form in the later ones, and the
+ * later keywords that hold schemas. Draft 4 differs in the two that make a bound exclusive.
  */
 function metaschema({ draft7 }: Packages, draft: Draft): object {
   const { properties, definitions } = draft7;
@@ -194,7 +197,7 @@ function metaschema({ draft7 }: Packages, draft: Draft): object {
   };
 }
 
-/** The first `$ref` of a schema that names nothing inside it. */
+/** Finds the first `$ref` of a schema that names nothing inside it. */
 function unresolved({ Validator }: Packages, schema: Schema): string | undefined {
   const { lookup } = new Validator(schema) as unknown as { lookup: Record<string, unknown> };
   for (const part of Object.values(lookup)) {
@@ -209,7 +212,7 @@ function wordsOf(error: unknown): string {
   const { code } = error as { code?: unknown };
   if (code === 'ERR_SCRIPT_EXECUTION_TIMEOUT')
     return `checking took more than ${String(LIMIT_MS / 1000)} s, because of a costly pattern or of uniqueItems for a long list`;
-  // An error of another context is no instance of this one's class.
+  // An error of another context is not an instance of this one's class.
   return (error as Partial<Error>).name === 'RangeError'
     ? 'a $ref in it leads back to itself without end'
     : line(reasonOf(error));

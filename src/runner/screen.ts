@@ -10,12 +10,12 @@ export interface Announcement {
   extra?: string;
 }
 
-/** The key, and its encoding in the kitty keyboard protocol. */
+/** The Enter key, and its encoding in the kitty keyboard protocol. */
 const ENTER = ['\r', '\u001b[13u'];
-/** What terminals send when they get the focus, if that was requested. */
+/** Input from terminals that get the focus, if that was requested. */
 const FOCUS = '\u001b[I';
 const BELL = '\u0007';
-/** Ends a sequence that the program did not end. */
+/** The character that ends a sequence which the program did not end. */
 const CANCEL = '\u0018';
 
 /**
@@ -32,24 +32,31 @@ export class Screen {
   /** Text that waits for a safe place. */
   #waiting = '';
 
-  /** Processes output of the program. @returns what to write for it */
+  /**
+   * Processes output of the program.
+   *
+   * @returns the bytes to write for it
+   */
   output(bytes: Uint8Array): Uint8Array {
     const safe = this.#escapes.feed(bytes);
     if (safe === undefined || this.#waiting === '') return bytes;
     return Buffer.concat([bytes.subarray(0, safe), this.#release(), bytes.subarray(safe)]);
   }
 
-  /** @returns what may be written of it now; the rest follows with the program's output */
+  /**
+   * Adds an announcement.
+   *
+   * @returns the part of it that may be written now; the rest follows with the program's output
+   */
   announce({ names, bell = false, extra = '' }: Announcement): Uint8Array {
     const title = names === undefined ? '' : this.#title.announce(names);
     return this.#put(`${title}${bell ? BELL : ''}${extra}`);
   }
 
   /**
-   * Processes what was typed, without changing it: a line that is sent, or a window that gets the
-   * focus, means that the announcement was seen.
+   * Processes input, without changing it: Enter, or a window that gets the focus, means that the announcement was seen.
    *
-   * @returns what to write
+   * @returns the bytes to write
    */
   input(bytes: Uint8Array): Uint8Array {
     const text = Buffer.from(bytes).toString('latin1');
@@ -59,7 +66,9 @@ export class Screen {
   }
 
   /**
-   * Called when the program is stopped or has ended. @returns what prepares the terminal for others
+   * Handles the stop or the end of the program.
+   *
+   * @returns the sequences that prepare the terminal for others
    */
   leave(): string {
     const rest = this.#escapes.atRest ? '' : CANCEL;
@@ -69,7 +78,11 @@ export class Screen {
     return rest + waiting + this.#title.restore() + this.#modes.undo();
   }
 
-  /** Called when the program continues. @returns what prepares the terminal for it again */
+  /**
+   * Handles the continuation of the program.
+   *
+   * @returns the sequences that prepare the terminal for it again
+   */
   enter(): string {
     return this.#modes.redo();
   }
@@ -97,8 +110,8 @@ const ESC = '\u001b';
 /** Modes that leave the alternate screen, so they come last. */
 const SCREENS = new Set([47, 1047, 1049]);
 /**
- * The private modes that disturb a shell if a program leaves them changed: keys, mouse, focus,
- * screens, cursor, paste, delayed drawing.
+ * Private modes that disturb a shell if a program leaves them changed: keys, mouse, focus, screens, cursor,
+ * paste, delayed drawing.
  */
 const RESTORED = new Set([
   1,
@@ -121,18 +134,15 @@ const RESTORED = new Set([
   9001,
   ...SCREENS,
 ]);
-/** Modes that are on in a terminal that nobody has changed. */
+/** Modes that are initially on in a terminal. */
 const ON_AT_FIRST = new Set([7, 25]);
 
-/**
- * Records what a program has changed of its terminal, in case the program stops or ends without
- * restoring it.
- */
+/** A record of a program's changes of its terminal, in case the program stops or ends without restoring it. */
 class Modes {
   readonly #changed = new Set<number>();
   /** Flags pushed by the kitty keyboard protocol. */
   readonly #keyboard: string[] = [];
-  /** Sequences that undo the rest, by the change they undo. */
+  /** Sequences that undo the other changes, by the change they undo. */
   readonly #undo = new Map<string, string>();
 
   see({ kind, text }: Sequence): void {
@@ -140,7 +150,7 @@ class Modes {
     else if (kind === 'esc') this.#esc(text);
   }
 
-  /** The sequences that restore the terminal to its state before the program. */
+  /** Returns the sequences that restore the terminal to its state before the program. */
   undo(): string {
     const changed = [...this.#changed];
     const set = (modes: number[]): string =>
@@ -154,7 +164,7 @@ class Modes {
     ].join('');
   }
 
-  /** The sequences that restore the terminal to the state in which the program left it. */
+  /** Returns the sequences that restore the terminal to the state in which the program left it. */
   redo(): string {
     const changed = [...this.#changed].sort(
       (a, b) => Number(SCREENS.has(b)) - Number(SCREENS.has(a)),

@@ -14,7 +14,11 @@ export interface Terminal {
    */
   raw: () => boolean;
   restore: () => void;
-  /** @returns false when the terminal no longer exists */
+  /**
+   * Writes bytes.
+   *
+   * @returns false when the terminal no longer exists
+   */
   write: (bytes: Uint8Array) => boolean;
 }
 
@@ -23,14 +27,11 @@ interface Size {
   rows: number;
 }
 
-/** The size to report for a terminal without one, such as some serial lines. */
+/** Reported size of a terminal without one, such as some serial lines. */
 const DEFAULT_SIZE: Size = { cols: 80, rows: 24 };
 const LIMIT_MS = 5000;
 
-/**
- * The terminal of stdin and stdout; undefined when there is none, or its settings cannot be
- * changed.
- */
+/** Opens the terminal of stdin and stdout; undefined when there is none, or its settings cannot be changed. */
 export function openTerminal(): Terminal | undefined {
   if (!process.stdin.isTTY || !process.stdout.isTTY) return undefined;
   const settings = stty('-g')?.trim();
@@ -58,7 +59,7 @@ function stty(...words: string[]): string | undefined {
   return status === 0 ? stdout : undefined;
 }
 
-/** Does not use `process.stdout`, whose first failure ends this process (src/cli/main.ts). */
+/** Writes without `process.stdout`, whose first failure ends this process (src/cli/main.ts). */
 function write(bytes: Uint8Array): boolean {
   let from = 0;
   while (from < bytes.length) {

@@ -3,9 +3,8 @@ const MAX_LENGTH = 200;
 const MAX_NAMES = 3;
 
 /**
- * The window's title while something is announced in it: the senders before the title that the
- * program has set. A title that the program sets meanwhile is stored, and restored when the
- * announcement was seen.
+ * The window's title during an announcement: the senders before the title that the program has set. A title
+ * that the program sets in the meantime is stored, and restored when the announcement was seen.
  */
 export class Title {
   /** The senders since the last look, each once, and the number of messages. */
@@ -17,8 +16,9 @@ export class Title {
   #saved = false;
 
   /**
-   * Processes the text of an OSC sequence of the program. @returns what to write after it, if
-   * anything
+   * Processes the text of an OSC sequence of the program.
+   *
+   * @returns the text to write after it, if any
    */
   see(osc: string): string {
     const [, title] = /^[02];(.*)$/s.exec(osc) ?? [];
@@ -36,7 +36,7 @@ export class Title {
     return save + this.#shown();
   }
 
-  /** Called when the announcement was seen. */
+  /** Restores the program's title, because the announcement was seen. */
   restore(): string {
     if (this.#count === 0) return '';
     this.#count = 0;
@@ -60,7 +60,7 @@ function set(title: string): string {
   return `${ESC}]2;${clean(title)}${ESC}\\`;
 }
 
-/** A title that cannot end its own control sequence. */
+/** Returns a title that cannot end its own control sequence. */
 function clean(title: string): string {
   return Array.from(title.replace(/\p{C}/gu, '')).slice(0, MAX_LENGTH).join('');
 }

@@ -9,40 +9,39 @@ import { isSuspicious } from './suspicious.ts';
 import type * as packages from './rule-packages.ts';
 
 export interface ScreenParts {
-  /** The bytes of an attached file, which have its SHA-256; undefined when they are not here. */
+  /** Reads the bytes of an attached file, which have its SHA-256; undefined when they are not here. */
   bytesOf: (blob: Blob) => Promise<Uint8Array | undefined>;
-  /** Whether text is looked at, by the settings as they are now. */
+  /** Reads whether text is screened, from the current settings. */
   mode: () => Promise<'on' | 'off'>;
   /** Replaces the rules, in tests. */
   scan?: (text: string) => Promise<Hit[]>;
 }
 
-/** What may be known of an entry: its commits, and whether a person lets its secrets go. */
+/** The part of an entry that is screened: its commits, and whether a person released its secrets. */
 export interface Screened {
   commits: readonly Commit[];
   allowed?: true;
 }
 
-/** Contents whose outcome is remembered; then all are forgotten. */
+/** Most results in the cache; beyond that it is emptied. */
 const MOST_REMEMBERED = 5000;
-/** The most findings of an entry that are told; one with more is held just the same. */
+/** Most findings of an entry that are reported; an entry with more is held just the same. */
 const MOST_FOUND = 50;
 
 /**
- * Looks for secrets in what is about to leave this machine (work.md, "Nothing secret leaves"): each file
- * of an entry, its paths and subjects, and each attached file whole, whatever its type, as text. What is
- * inside compressed files is not seen.
+ * A screen for secrets in content that is about to leave this machine (work.md, "Nothing secret leaves"): in
+ * each file of an entry, its paths and subjects, and in each whole attached file of any type, as text. The
+ * content of compressed files is not examined.
  *
- * The outcome is remembered by content, never by the id of an entry: a run may write another text under
- * the same id.
+ * Results are cached by content, never by the id of an entry: a run may write another text under the same id.
  */
 export class Screen {
   /** Values that must not leave, whatever they look like. */
   readonly known = new KnownSecrets();
   readonly #parts: ScreenParts;
-  /** By the hash of a text. */
+  /** Findings by the hash of a text. */
   readonly #known = new Map<string, readonly Hit[]>();
-  /** By the SHA-256 of an attached file, of which whoever gives its bytes has made sure. */
+  /** Findings by the SHA-256 of an attached file, which the provider of its bytes has verified. */
   readonly #knownFiles = new Map<string, readonly Omit<FoundSecret, 'where'>[]>();
 
   constructor(parts: ScreenParts) {
@@ -54,8 +53,10 @@ export class Screen {
   }
 
   /**
-   * @returns what looks like a secret; nothing for what a person lets go, and while it is switched off
-   * @throws Error if the rules fail: then the entry counts as not looked at, and must not leave
+   * Screens an entry.
+   *
+   * @returns the probable secrets; none for an entry that a person released, or while screening is off
+   * @throws Error if the rules fail: then the entry counts as not screened, and must not leave
    */
   async look({ commits, allowed }: Screened): Promise<FoundSecret[]> {
     if (allowed === true) return [];
@@ -71,7 +72,7 @@ export class Screen {
           ...(await this.#inBlob(blob, nameIn(files, blob) ?? `attached file ${String(at + 1)}`)),
         );
     }
-    // Its settings are read again only where it matters.
+    // The setting is read only where it matters.
     if (found.length === 0 || (await this.#parts.mode()) === 'off') return [];
     return found.slice(0, MOST_FOUND);
   }
@@ -117,9 +118,9 @@ export class Screen {
 }
 
 /**
- * Any bytes as text, if there may be a secret in them: in UTF-16 where they say so, else in UTF-8, with
- * what is none of it left as marks. To decode a picture takes several times as long as to search its
- * bytes, and all that makes a text suspicious is ASCII, which is the same in both.
+ * Decodes bytes as text, if they may contain a secret: as UTF-16 if they have its byte order mark, else as
+ * UTF-8 with replacement characters. Decoding a picture takes several times as long as searching its bytes,
+ * and everything that makes a text suspicious is ASCII, which is the same in both.
  */
 function suspiciousTextOf(bytes: Uint8Array): string | undefined {
   if (isWide(bytes)) return decoded(bytes);
@@ -127,7 +128,7 @@ function suspiciousTextOf(bytes: Uint8Array): string | undefined {
   return isSuspicious(plain) ? decoded(bytes) : undefined;
 }
 
-/** Whether bytes say that they are UTF-16. */
+/** Whether bytes begin with a byte order mark of UTF-16. */
 function isWide([first, second]: Uint8Array): boolean {
   return (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff);
 }
@@ -137,7 +138,7 @@ function decoded(bytes: Uint8Array): string {
   return new TextDecoder(isWide(bytes) ? wide : 'utf-8').decode(bytes);
 }
 
-/** The name that a message gives an attached file, in quotes, unless it looks like a secret itself. */
+/** Returns the name that a message gives an attached file, in quotes, unless it looks like a secret itself. */
 function nameIn(files: Commit['files'], { sha256 }: Blob): string | undefined {
   for (const { path, content } of files) {
     if (placeOf(path).kind !== 'message') continue;
@@ -150,7 +151,7 @@ function nameIn(files: Commit['files'], { sha256 }: Blob): string | undefined {
   return undefined;
 }
 
-/** Where the body of a message begins in its file. */
+/** Returns the index of a message's body in its file. */
 function bodyBegin(content: string): number {
   const read = parseMessage(Buffer.from(content));
   return read.ok ? content.length - read.value.body.length : 0;
@@ -164,14 +165,14 @@ function lineOf(text: string, from: number, index: number): number {
 }
 
 /**
- * The values of secrets that this machine keeps, which are recognized whatever they look like. Nothing is
- * looked for where none is known.
+ * The values of secrets stored on this machine, which are recognized whatever they look like. No time is
+ * spent while none is known.
  */
 class KnownSecrets {
   readonly #forms = new Map<string, readonly string[]>();
   #changed: () => void = () => undefined;
 
-  /** @param changed called when a value becomes known, so that nothing older is relied on */
+  /** @param changed called when a value becomes known, so that no earlier result is relied on */
   whenChanged(changed: () => void): void {
     this.#changed = changed;
   }
@@ -183,7 +184,7 @@ class KnownSecrets {
     this.#changed();
   }
 
-  /** Where each begins; one that stands there several times is told once. */
+  /** Finds each value once in a text, with its position. */
   in(text: string): Hit[] {
     return [...this.#forms].flatMap(([name, forms]) => {
       const index = forms.map((form) => text.indexOf(form)).find((at) => at >= 0);
@@ -196,45 +197,44 @@ class KnownSecrets {
   }
 }
 
-/** The rules, as far as they are used here; secretlint's packages export them. */
+/** The rules, as far as they are used here, as secretlint's packages export them. */
 type Rules = typeof packages.rules;
 
 /**
- * Rules that are left out. `filter-comments` lets a text switch the others off, and whoever writes the
- * text must not decide that. `gcp` opens the file of the path that it is given; the private key in such
- * a file is found by `privatekey`.
+ * Rules that are left out. `filter-comments` lets a text switch the others off, and the author of the text must not
+ * decide that. `gcp` opens the file of the path in the text; the private key in such a file is found by `privatekey`.
  */
 const LEFT_OUT = /-rule-(?:filter-comments|gcp)$/;
 
 /**
- * Characters that the rules are given at a time, and how many of them they are given again with the
- * next: more than the longest match, a private key of 10,000 characters.
+ * Characters that the rules receive at a time, and the number of them that they receive again with the next
+ * slice: more than the longest match, a private key of 10,000 characters.
  */
 const SLICE = 1 << 19;
 const OVERLAP = 1 << 14;
 
-/** The most secrets of one text that are told; a text with more is held just the same. */
+/** Most secrets of one text that are reported; a text with more is held just the same. */
 const MOST = 20;
 
 /**
- * Names of files on which the rule of npm depends: with the one it looks for tokens in the settings of
- * npm, with the other for those in URLs. It looks for both in any text.
+ * File names on which npm's rule depends: with the one it looks for tokens in npm's settings, with the other
+ * for those in URLs. Any text is examined under both.
  */
 const NPM_FILES = ['.npmrc', 'package.json'];
 
 interface Hit {
   kind: string;
-  /** Where it begins in the text. */
+  /** Index of its beginning in the text. */
   index: number;
 }
 
 /**
  * Looks for secrets with the rules that secretlint recommends. They are called without secretlint's own
- * engine, which keeps a record of each call for ever, prints what it is given where DEBUG says so, and
- * puts the secret into its message (docs/decisions/0044). What is found never leaves a rule here: a
- * translator that ignores its arguments makes the messages.
+ * engine, which keeps a record of each call for ever, prints its input if DEBUG says so, and puts the secret
+ * into its message (docs/decisions/0044). A found secret never leaves a rule here: a translator that ignores
+ * its arguments makes the messages.
  *
- * @throws Error whatever a rule throws: then the text counts as not looked at
+ * @throws Error any error of a rule: then the text counts as not screened
  */
 export async function scan(text: string): Promise<Hit[]> {
   const { rules } = await import('./rule-packages.ts');
@@ -249,7 +249,7 @@ export async function scan(text: string): Promise<Hit[]> {
             hits.set(`${kind} ${String(from + at)}`, { kind, index: from + at });
         });
     if (from + SLICE + OVERLAP >= text.length) break;
-    // A large file must not keep a dispatcher from all else.
+    // A large file must not block the dispatcher's other work.
     await setImmediate();
   }
   return [...hits.values()].sort((a, b) => a.index - b.index);
@@ -275,7 +275,7 @@ async function apply(
   await rule.create(context as never, {}).file?.(source as never);
 }
 
-/** Words of which people make the secrets of examples, and how tokens begin. */
+/** Words from which people make the secrets of examples, and prefixes of tokens. */
 const WORDS = new Set(
   (
     'your my the some a an of for here goes api app bot access auth user username admin root db database test ' +
@@ -284,22 +284,25 @@ const WORDS = new Set(
     'xoxb xoxp xapp ghp gho github pat glpat npm sk ant proj hf gsk lin ntn'
   ).split(' '),
 );
-/** `xxxx`, `****`, `...`, and `api03`. */
+/** Filler: `xxxx`, `****`, `...`, and `api03`. */
 const FILLER = /^(?:(.)\1+|x|api\d{1,3}|\d{1,3})$/;
-/** `<password>`, `${PASSWORD}`, `{{ password }}`, `[token]`, `%PASSWORD%`: words, without a digit but in capitals. */
+/**
+ * Placeholders: `<password>`, `${PASSWORD}`, `{{ password }}`, `[token]`, `%PASSWORD%`: words, without a
+ * digit unless in capitals.
+ */
 const BRACKETED =
   /^(?:<[A-Za-z _.-]{1,40}>|\$?\{{1,2}[A-Za-z _.-]{1,40}\}{1,2}|\[[A-Za-z _.-]{1,40}\]|[%$][A-Z][A-Z0-9_]{1,40}%?|%s)$/;
-/** What a secret is called in front of it. */
+/** The label in front of a secret. */
 const LABEL = /^[\w./-]{1,128}["']?\s{0,8}[=:]\s{0,8}["']?/;
-/** A name, or what stands for one. Some services take the secret itself as the name, with any password. */
+/** A user's name, or a placeholder for one. Some services take the secret itself as the name, with any password. */
 const USER = /^[<$%{[]{0,3}[A-Za-z][A-Za-z _.-]{0,19}[>%}\]]{0,2}$|^$/;
 const LOGIN = /\/\/([^\s/:@]{0,256}):([^\s@]{0,256})@/;
 
 /**
- * Whether what a rule took for a secret stands for one in an example, as in `postgres:postgres@localhost` or
- * `xoxb-your-bot-token`. Nothing that is drawn at random is made of such words.
+ * Whether the match of a rule is an example's placeholder, as in `postgres:postgres@localhost` or
+ * `xoxb-your-bot-token`. No random value consists of such words.
  *
- * @param found the text that a rule has matched
+ * @param found the text that a rule matched
  */
 function isExample(found: string): boolean {
   const [, user = '', password] = LOGIN.exec(found) ?? [];
@@ -314,7 +317,7 @@ function isExample(found: string): boolean {
   return parts.length > 0 && parts.every((part) => WORDS.has(part) || FILLER.test(part));
 }
 
-/** What the ids of secretlint's messages mean, in words that finish "line 3 holds …". */
+/** Phrases for the ids of secretlint's messages, which finish "line 3 holds …". */
 const KINDS: Readonly<Record<string, string>> = {
   AWSSecretAccessKey: 'an AWS secret access key',
   PrivateKey: 'a private key',
@@ -353,7 +356,7 @@ const KINDS: Readonly<Record<string, string>> = {
   FIGMA_PERSONAL_ACCESS_TOKEN: 'a Figma token',
 };
 
-/** In words what a rule has found. */
+/** Returns the phrase for a rule's message. */
 function kindInWords(messageId: string): string {
   return KINDS[messageId] ?? 'a secret';
 }

@@ -1,7 +1,7 @@
 /**
- * What each rule of {@link file://./scan.ts} cannot match without. A rule's own pattern begins with, or
- * contains, one of these, so a text without any of them needs no rules, which take 20 ms to load. They
- * are shorter than the patterns and never stricter; test/unit/secrets.test.ts compares the two.
+ * Strings that the rules of {@link file://./screen.ts} cannot match without. A rule's own pattern begins
+ * with, or contains, one of them, so a text without any needs no rules, which take 20 ms to load. They are
+ * shorter than the patterns and never stricter; test/unit/secrets.test.ts compares the two.
  *
  * All quantifiers are bounded and no two neighbours share characters, so the time is linear.
  */
@@ -48,7 +48,7 @@ const NECESSARY = [
 
 const ANY = new RegExp(NECESSARY.join('|'));
 
-/** Whether a text may contain what a rule finds; in time that is linear in its length. */
+/** Whether a text may contain a match of any rule; in time that is linear in its length. */
 export function isSuspicious(text: string): boolean {
   return ANY.test(text);
 }

@@ -105,7 +105,7 @@ function outlivesLogin(path: string): boolean {
   return path.startsWith('/') && !/^(\/private)?\/(var\/)?tmp\/|vscode/.test(path);
 }
 
-/** A value in the form that may be shown to people. */
+/** Returns a value in the form that may be shown to people. */
 export function shownValue(
   { named }: Pick<Captured, 'named'>,
   name: string,
@@ -118,8 +118,8 @@ export function shownValue(
 const NAMED = '# --env:';
 
 /**
- * The file from which the service reads it: systemd's `EnvironmentFile=`, which `/bin/sh` reads in
- * the same way.
+ * Renders the file from which the service reads its environment: systemd's `EnvironmentFile=`, which
+ * `/bin/sh` reads in the same way.
  */
 export function environmentFile({ variables, named }: Captured, at: string): string {
   return [

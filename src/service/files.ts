@@ -10,18 +10,18 @@ function unitValue(value: string): string {
   return oneLine(value, 'a unit file').replaceAll('%', '%%');
 }
 
-/** A path in a unit file for a setting without quotes, where blanks at its ends would be lost. */
+/** Escapes a path in a unit file for a setting without quotes, where blanks at its ends would be lost. */
 function unitPath(path: string): string {
   if (path.trim() === path && !path.endsWith('\\')) return unitValue(path);
   throw refused(path, 'a unit file');
 }
 
-/** The program of `ExecStart=`. No variables are expanded in it, so it keeps its `$`. */
+/** Quotes the program of `ExecStart=`. No variables are expanded in it, so it keeps its `$`. */
 function unitProgram(word: string): string {
   return `"${unitValue(word).replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;
 }
 
-/** One word of `ExecStart=` after the program. */
+/** Quotes one word of `ExecStart=` after the program. */
 function unitWord(word: string): string {
   return unitProgram(word).replaceAll('$', '$$$$');
 }
@@ -51,9 +51,9 @@ function refused(text: string, where: string): CrosstalkError {
   );
 }
 
-/** What a service runs; the files of each service manager are generated from it. */
+/** A service's program and surroundings; the files of each service manager are generated from it. */
 export interface ServiceSpec {
-  /** Without an ending. */
+  /** Name without an ending. */
   name: string;
   /** The host it serves. */
   alias: string;
@@ -63,28 +63,27 @@ export interface ServiceSpec {
   command: readonly string[];
   /** The file of the captured environment; see environment.ts. */
   envFile: string;
-  /** Where the program's own stderr goes if the service manager does not store it. */
+  /** File for the program's own stderr if the service manager does not store it. */
   stderr: string;
 }
 
-/** A service manager, in the way in which it is used here. */
+/** A supported service manager. */
 export type ManagerKind = 'systemd-user' | 'systemd-system' | 'launchd';
 
 /** The exit code that asks the service manager to start the newly installed version. */
 const REPLACED = 75;
-/** Seconds that a dispatcher is given to stop: its CLIs' grace period, their end, and a last push. */
+/** Seconds in which a dispatcher has to stop: its CLIs' grace period, their end, and a last push. */
 const STOP_S = 60;
 
-/** The first version of systemd that supports increasing pauses between restarts. */
+/** First version of systemd that supports increasing pauses between restarts. */
 const GROWING = 254;
 
 /**
- * A systemd unit for the dispatcher. docs/service.md explains each setting, and why some usual ones
- * are missing: agent CLIs build, test and sandbox what they run.
+ * Renders a systemd unit for the dispatcher. docs/service.md explains each setting, and why some usual ones are
+ * missing: agent CLIs build, test and sandbox what they run.
  *
  * @param version systemd's, such as 252
- * @param user the user as whom a unit of the system runs; without one it is a unit of a user's
- *   manager
+ * @param user the user that a system unit runs as; without one it is a unit of a user's manager
  */
 export function systemdUnit(spec: ServiceSpec, version: number, user?: string): string {
   const system = user !== undefined;
@@ -135,12 +134,12 @@ export function systemdUnit(spec: ServiceSpec, version: number, user?: string): 
   ].join('\n')}\n`;
 }
 
-/** The transport folder that a unit of {@link systemdUnit} serves; undefined for any other text. */
+/** Reads the transport folder that a unit of {@link systemdUnit} serves; undefined for any other text. */
 export function servedBy(text: string): string | undefined {
   return /^WorkingDirectory=(.*)$/m.exec(text)?.[1]?.replaceAll('%%', '%');
 }
 
-/** Instructions for a machine whose service manager is not supported. */
+/** Returns instructions for a machine whose service manager is not supported. */
 export function plainAdvice({ transport, command }: ServiceSpec): string {
   const line = command.map(shellWord).join(' ');
   return [
@@ -156,14 +155,14 @@ export function plainAdvice({ transport, command }: ServiceSpec): string {
   ].join('\n');
 }
 
-/** Reads the environment and then becomes the command, because launchd itself reads no such file. */
+/** A script that reads the environment and then becomes the command, because launchd itself reads no such file. */
 const WITH_ENVIRONMENT = 'set -a; . "$1"; set +a; shift; exec "$@"';
 /** The umask 0077; a property list has no octal numbers. */
 const UMASK = 63;
-/** The least seconds between two starts; launchd cannot increase its waits. */
+/** Fewest seconds between two starts; launchd cannot increase its waits. */
 const THROTTLE_S = 10;
 
-/** A launchd agent for the dispatcher: a property list for `~/Library/LaunchAgents`. */
+/** Renders a launchd agent for the dispatcher: a property list for `~/Library/LaunchAgents`. */
 export function launchdPlist(spec: ServiceSpec): string {
   const words = ['/bin/sh', '-c', WITH_ENVIRONMENT, 'sh', spec.envFile, ...spec.command];
   return `<?xml version="1.0" encoding="UTF-8"?>
@@ -202,13 +201,13 @@ ${words.map((word) => `\t\t<string>${xmlText(word)}</string>`).join('\n')}
 `;
 }
 
-/** The transport folder that a property list of {@link launchdPlist} serves. */
+/** Reads the transport folder that a property list of {@link launchdPlist} serves. */
 export function servedByPlist(text: string): string | undefined {
   const found = /<key>WorkingDirectory<\/key>\s*<string>(.*)<\/string>/.exec(text)?.[1];
   return found === undefined ? undefined : plainText(found);
 }
 
-/** The strings of a property list, in order. */
+/** Returns the strings of a property list, in order. */
 export function plistStrings(text: string): string[] {
   return [...text.matchAll(/<string>(.*)<\/string>/g)].map(([, one = '']) => plainText(one));
 }
@@ -218,8 +217,7 @@ function plainText(xml: string): string {
 }
 
 /**
- * The name of a transport's service on a machine, without an ending:
- * `crosstalk-laptop-1f2e3d4c5b6a`.
+ * Returns the name of a transport's service on a machine, without an ending: `crosstalk-laptop-1f2e3d4c5b6a`.
  *
  * @param alias of the host that it serves, for readability
  * @param transportId ends in a digest of the transport's identity
@@ -228,7 +226,7 @@ export function serviceName(alias: string, transportId: string): string {
   return `crosstalk-${alias}-${digestOf(transportId)}`;
 }
 
-/** Whether a name is one that {@link serviceName} gives for this transport and some alias. */
+/** Whether {@link serviceName} gives this name for this transport and some alias. */
 export function namesService(name: string, transportId: string): boolean {
   return name.startsWith('crosstalk-') && name.endsWith(`-${digestOf(transportId)}`);
 }

@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto';
 import { readFile, realpath, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
-/** The program that is installed at a moment. */
+/** The installed program at a moment. */
 export interface Installed {
   version: string;
-  /** A digest of the code. */
+  /** Digest of the code. */
   build: string;
-  /** When the newest of its files was installed, in milliseconds since 1970. */
+  /** Time when the newest of its files was installed, in milliseconds since 1970. */
   since: number;
 }
 

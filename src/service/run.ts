@@ -13,10 +13,10 @@ export type CommandRunner = (
   options?: { env?: NodeJS.ProcessEnv; cwd?: string },
 ) => Promise<RunResult>;
 
-/** Milliseconds; longer than a service may take to stop. */
+/** Milliseconds until a program is killed; longer than a service may take to stop. */
 const LIMIT_MS = 90_000;
 
-/** Runs programs with this environment unless another one is passed. */
+/** Returns a runner of programs with this environment unless another one is passed. */
 export function runnerIn(environment: NodeJS.ProcessEnv): CommandRunner {
   return ([program = '', ...args], { env = environment, cwd } = {}) =>
     new Promise((resolve) => {

@@ -25,7 +25,7 @@ const STOPPED: ServiceState = {
 };
 
 /**
- * Reads the answer to {@link question}.
+ * Parses the answer to {@link question}.
  *
  * @param answer stdout of the service manager; undefined when it knows no such service
  */

@@ -1,6 +1,6 @@
 import type { ManagerKind } from './files.ts';
 
-/** The place of a service, whether it exists or not. */
+/** The location of a service, whether it exists or not. */
 export interface Target {
   kind: ManagerKind;
   name: string;
@@ -10,7 +10,7 @@ export interface Target {
   domain: string;
 }
 
-/** One call of the service manager. */
+/** A call of the service manager. */
 export interface ManagerCall {
   argv: readonly string[];
   /** Set if the call fails when there is nothing to do. */
@@ -22,8 +22,8 @@ export interface ManagerCall {
 type Action = 'install' | 'installOnly' | 'start' | 'stop' | 'uninstall' | 'forget';
 
 /**
- * The calls of the service manager, in order. `install` follows the writing of the files,
- * `uninstall` precedes their removal, and `forget` follows it.
+ * Returns the calls of the service manager, in order. `install` follows the writing of the files, `uninstall`
+ * precedes their removal, and `forget` follows it.
  */
 export function stepsOf(target: Target, action: Action): ManagerCall[] {
   return target.kind === 'launchd' ? launchd(target, action) : systemd(target, action);
@@ -73,7 +73,7 @@ function launchd({ domain, name, file }: Target, action: Action): ManagerCall[] 
   }
 }
 
-/** The call that asks for the state of a service; {@link stateOf} reads the answer. */
+/** Returns the call that asks for the state of a service; {@link stateOf} reads the answer. */
 export function question({ kind, name, domain }: Target): readonly string[] {
   if (kind === 'launchd') return ['launchctl', 'print', `${domain}/${name}`];
   return [

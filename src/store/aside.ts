@@ -3,8 +3,8 @@ import { writeFileSync } from 'node:fs';
 import { hasCode } from '../errors.ts';
 
 /**
- * Keeps a text at `<path>.broken`, in a file that was not there: in its place may be a symlink to somebody's file,
- * or a named pipe that lets nobody go on.
+ * Saves a text as `<path>.broken`, in a file that did not exist: in its place there may be a symlink to
+ * somebody's file, or a named pipe that blocks the writer for ever.
  */
 export function writeAside(path: string, content: string): void {
   const write = (name: string): void => {

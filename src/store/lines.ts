@@ -1,7 +1,7 @@
 import { number, text, type Database } from './sqlite.ts';
 import { Store } from './store.ts';
 
-/** The fields of a line, which are texts and lists of texts; undefined for what we have not written. */
+/** Parses a line into its fields, which are texts and lists of texts; undefined if we have not written it. */
 function lineOf(value: string): object | undefined {
   const isText = (one: unknown): boolean => typeof one === 'string';
   try {
@@ -15,7 +15,7 @@ function lineOf(value: string): object | undefined {
   }
 }
 
-/** How many lines are added until those of their kind are counted. */
+/** Number of lines that are added until those of their kind are counted. */
 const COUNTED_EVERY = 256;
 
 /** Lines of one kind in the database of a state directory, in the order in which they were added. */
@@ -26,7 +26,7 @@ export class Lines<T extends object> {
 
   /**
    * @param root the state directory
-   * @param most how many are remembered; of more, the older half is forgotten
+   * @param most lines that are remembered; of more, the older half is deleted
    */
   constructor(root: string, kind: string, most: number) {
     this.#store = Store.at(root);
@@ -37,7 +37,7 @@ export class Lines<T extends object> {
   /**
    * Adds lines, all or none; they are durable when it returns.
    *
-   * @param also what else is done in the same step
+   * @param also further work of the same step
    */
   async add(values: readonly T[], also?: (database: Database) => void): Promise<void> {
     if (values.length === 0) return;
@@ -61,7 +61,6 @@ export class Lines<T extends object> {
     });
   }
 
-  /** How many there are. */
   count(): Promise<number> {
     const select = 'SELECT count(*) AS n FROM line WHERE kind = ?';
     return this.#store.read((database) => number(database.get(select, this.#kind) ?? {}, 'n'));

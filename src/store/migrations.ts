@@ -1,10 +1,10 @@
 /**
- * What makes each version of `state.db` from the one before; the first makes it from nothing. A step that was
- * released is never changed.
+ * Steps from each version of `state.db` to the next; the first starts from an empty file. A released step is
+ * never changed.
  *
  * An `item` is known by its kind and id, and is replaced as a whole. A `line` is added, in order, and never
- * changed. The value of either is JSON. In `written` are the files that this machine has written, by path, each
- * sealed as an item is. A `fact` is there or not.
+ * changed. The value of either is JSON. `written` has the files that this machine has written, by path, each
+ * sealed as an item is. A `fact` is either there or not.
  */
 export const MIGRATIONS: readonly string[] = [
   `CREATE TABLE item (

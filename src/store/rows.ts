@@ -4,15 +4,15 @@ import { Seal } from './seal.ts';
 import { text, type Database } from './sqlite.ts';
 import { Store } from './store.ts';
 
-/** Characters of an id in the name of a file. */
+/** Most characters of an id in the name of a file. */
 const MAX_ID = 100;
 
-/** The items of one kind, within one step of a store. */
+/** Items of one kind, within one step of a store. */
 class Items<T extends { id: string }> {
   readonly #database: Database;
   readonly #kind: string;
   readonly #seal: Seal;
-  /** Ids of what this machine has not written. */
+  /** Ids of items that this machine has not written. */
   readonly foreign: string[] = [];
 
   constructor(database: Database, kind: string, seal: Seal) {
@@ -37,14 +37,14 @@ class Items<T extends { id: string }> {
     return this.#database.get(select, this.#kind, id) !== undefined;
   }
 
-  /** In the order of their ids; ids are ULIDs, so this is the order of age. */
+  /** Returns the items in the order of their ids; ids are ULIDs, so this is the order of age. */
   all(): T[] {
     const select = 'SELECT id, value FROM item WHERE kind = ? ORDER BY id';
     const rows = this.#database.all(select, this.#kind);
     return rows.flatMap((row) => this.#opened(text(row, 'id'), text(row, 'value')) ?? []);
   }
 
-  /** Of all items, readable or not. */
+  /** Returns the ids of all items, readable or not. */
   ids(): string[] {
     const select = 'SELECT id FROM item WHERE kind = ? ORDER BY id';
     return this.#database.all(select, this.#kind).map((row) => text(row, 'id'));
@@ -55,12 +55,12 @@ class Items<T extends { id: string }> {
     return this.#database.get(select, this.#kind) === undefined;
   }
 
-  /** Returns whether it was there. */
+  /** Removes an item; returns whether it existed. */
   remove(id: string): boolean {
     return this.#database.run('DELETE FROM item WHERE kind = ? AND id = ?', this.#kind, id) > 0;
   }
 
-  /** Keeps what this machine has not written beside the database, for a person to look at. */
+  /** Saves items that this machine has not written beside the database, for a person to look at. */
   setAside(path: string, ids: readonly string[]): void {
     for (const id of ids) {
       const select = 'SELECT value FROM item WHERE kind = ? AND id = ?';
@@ -81,8 +81,8 @@ class Items<T extends { id: string }> {
 }
 
 /**
- * Items of one kind in the database of a state directory, each known by its id. They are sealed: one counts
- * because this machine wrote it, and what it has not written is kept as `state.db.<kind>.<id>.broken`.
+ * Items of one kind in the database of a state directory, each known by its id. They are sealed: an item
+ * counts because this machine wrote it, and a foreign one is saved as `state.db.<kind>.<id>.broken`.
  */
 export class Rows<T extends { id: string }> {
   readonly #store: Store;
@@ -113,21 +113,21 @@ export class Rows<T extends { id: string }> {
   ids(): Promise<string[]> {
     return this.#read((items) => items.ids());
   }
-  /** Whether there is no item, not even one that this machine has not written. */
+  /** Whether there is no item, not even a foreign one. */
   isEmpty(): Promise<boolean> {
     return this.#read((items) => items.isEmpty());
   }
   async remove(id: string): Promise<void> {
-    // Most often there is nothing, and who looks need not wait for a disk.
+    // Most often there is none, and a check need not wait for a disk.
     if (await this.has(id)) await this.write((items) => items.remove(id));
   }
 
-  /** The items within a step of the store, where several kinds change together. */
+  /** Returns the items within a step of the store, where several kinds change together. */
   in(database: Database): Items<T> {
     return new Items(database, this.#kind, this.#seal);
   }
 
-  /** Carries out a step on the items as one. */
+  /** Carries out a step on the items atomically. */
   write<R>(step: (items: Items<T>) => R): Promise<R> {
     return this.#store.write((database) => step(this.in(database)));
   }
@@ -137,7 +137,7 @@ export class Rows<T extends { id: string }> {
       const items = this.in(database);
       return [step(items), items.foreign] as const;
     });
-    // On a full disk it waits where it is, and counts for nothing there either.
+    // On a full disk the foreign item stays, and counts for nothing there either.
     if (foreign.length > 0)
       await this.write((items) => {
         items.setAside(this.#store.path, foreign);
@@ -146,7 +146,7 @@ export class Rows<T extends { id: string }> {
   }
 }
 
-/** One value in the database of a state directory, sealed as {@link Rows} are. */
+/** A value in the database of a state directory, sealed as {@link Rows} are. */
 export class Cell<T extends object> {
   readonly #rows: Rows<{ id: string; is: T }>;
 
@@ -159,12 +159,12 @@ export class Cell<T extends object> {
     return (await this.#rows.get(''))?.is;
   }
 
-  /** @param value undefined for none */
+  /** @param value undefined to remove it */
   async set(value: T | undefined): Promise<void> {
     await (value === undefined ? this.#rows.remove('') : this.#rows.put({ id: '', is: value }));
   }
 
-  /** Replaces the value by what is made of it, without anybody in between; returns what was there. */
+  /** Replaces the value by the result of `make`, atomically; returns the previous value. */
   change(make: (value: T | undefined) => T | undefined): Promise<T | undefined> {
     return this.#rows.write((items) => {
       const before = items.get('')?.is;

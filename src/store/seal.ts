@@ -6,21 +6,24 @@ import { CrosstalkError } from '../errors.ts';
 import { plainFileAt, putNew } from '../plain-file.ts';
 
 /*
- * A record of the state counts because this machine wrote it, not because a file of its name is there
- * (trust.md §7): it carries a code that only the key of the state directory makes, over its kind, its name and its
- * content. Whatever can be led to write a file there, but not to read the key, forges no record, and renames
- * none.
+ * A record of the state counts because this machine wrote it, not because a file of its name is there (trust.md §7): it
+ * carries a code that only the key of the state directory makes, over its kind, its name and its content. A program
+ * that can be made to write a file there, but not to read the key, can neither forge a record nor rename one.
  */
 
-/** Of a state directory; its mode is 0600. */
+/** Name of the key's file in a state directory; its mode is 0600. */
 const NAME = 'state.key';
 const KEY = /^[0-9a-f]{64}$/;
 const MOST = 1024;
 
-/** By state directory, as it was read last, and the file that it was read from. */
+/** Cached keys by state directory, each with the identity of the file that it was read from. */
 const known = new Map<string, { key: Buffer; file: string }>();
 
-/** @throws CrosstalkError `refused` where something else is in its place */
+/**
+ * Reads the key of a state directory.
+ *
+ * @throws CrosstalkError `refused` if something else is in its place
+ */
 function readKey(root: string): Buffer | undefined {
   const path = join(root, NAME);
   const { ino = 0, mtimeMs = 0 } = atPath(path, { follow: false }) ?? {};
@@ -41,12 +44,12 @@ function readKey(root: string): Buffer | undefined {
   );
 }
 
-/** The key of a state directory, made if there is none, so that no two processes make two. */
+/** Returns the key of a state directory, created if there is none, so that two processes never create two. */
 function keyOf(root: string): Buffer {
   return readKey(root) ?? makeKey(root);
 }
 
-/** Makes the key of a state directory that has none. */
+/** Creates the key of a state directory that has none. */
 export function makeKey(root: string): Buffer {
   const path = join(root, NAME);
   const whole = `${path}.${String(process.pid)}.0.tmp`;
@@ -67,7 +70,7 @@ export function makeKey(root: string): Buffer {
   return made;
 }
 
-/** Whether a state directory has a key, as all have that this version has opened. */
+/** Whether a state directory has a key, as every one has that this version has opened. */
 export function hasKey(root: string): boolean {
   return readKey(root) !== undefined;
 }
@@ -83,7 +86,7 @@ const BEGIN = ',"seal":"';
 const END = '"}\n';
 const LENGTH = BEGIN.length + 43 + END.length;
 
-/** Seals the records of one kind. */
+/** A seal for the records of one kind. */
 export class Seal {
   readonly #root: string;
   readonly #kind: string;
@@ -94,18 +97,18 @@ export class Seal {
     this.#kind = kind;
   }
 
-  /** For what is known by its name in a state directory: a file, or the items of a folder. */
+  /** Returns the seal for records named after a path in a state directory: a file, or the items of a folder. */
   static of(path: string): Seal {
     return new Seal(dirname(path), basename(path));
   }
 
-  /** The JSON text of an object that is not empty, with its seal as the last property. */
+  /** Returns the JSON text of an object that is not empty, with its seal as the last property. */
   close(id: string, value: object): string {
     const body = JSON.stringify(value, undefined, 1).slice(0, -2);
     return `${body}${BEGIN}${codeOf(keyOf(this.#root), this.#kind, id, body)}${END}`;
   }
 
-  /** The JSON text that was sealed; undefined where this machine has not sealed it under this name. */
+  /** Returns the JSON text that was sealed; undefined if this machine has not sealed it under this name. */
   open(id: string, text: string): string | undefined {
     const key = readKey(this.#root);
     if (key === undefined || !text.endsWith(END)) return undefined;
@@ -114,16 +117,16 @@ export class Seal {
     return text.slice(-LENGTH) === seal ? `${body}}` : undefined;
   }
 
-  /** A name for a text that nobody can make without the key. */
+  /** Derives a name for a text, which cannot be computed without the key. */
   name(...parts: readonly string[]): string {
     return codeOf(keyOf(this.#root), this.#kind, ...parts);
   }
 }
 
 /**
- * The hash behind the digests of held changes: a digest is short enough to be typed, so somebody who could
- * compute digests would find two texts with the same digest, have the harmless text examined and the other
- * one approved.
+ * Returns the hash behind the digests of held changes. A digest is short enough to be typed, so somebody who could
+ * compute digests would find two texts with the same digest, have the harmless text examined and the other one
+ * approved.
  *
  * @param approvals the path of the approvals
  */
@@ -132,7 +135,7 @@ export function approvalHash(approvals: string): (text: string) => string {
   try {
     key = keyOf(dirname(approvals));
   } catch {
-    // Where nothing can be written, nothing can be approved either, but changes may still be looked at.
+    // If nothing can be written, nothing can be approved either, but changes may still be looked at.
   }
   const used = key ?? randomBytes(32);
   return (text) => createHmac('sha256', used).update(`approval ${text}`).digest('hex');

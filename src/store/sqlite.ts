@@ -17,7 +17,7 @@ const FULL = 13;
  */
 const UNWRITABLE = new Set([3, 8, 10, FULL, 14, 23]);
 const BUSY = 5;
-/** The bytes of SQLite's smallest file. */
+/** Bytes of SQLite's smallest file. */
 const PAGE = 4096;
 /** SQLite's result code for a file that it cannot open. */
 export const CANNOT_OPEN = 14;
@@ -25,7 +25,7 @@ export const CANNOT_OPEN = 14;
 /** A row as SQLite returns it. */
 export type Row = Record<string, string | number | null>;
 
-/** One open connection with prepared statements. All calls are synchronous. */
+/** An open connection with prepared statements. All calls are synchronous. */
 export class Database {
   readonly #connection: DatabaseSyncInstance;
   readonly #statements = new Map<string, StatementSyncInstance>();
@@ -46,14 +46,14 @@ export class Database {
     return this.#prepare(sql).get(...values) as Row | undefined;
   }
 
-  /** Carries out statements that take no values and return nothing. */
+  /** Executes statements that take no values and return nothing. */
   exec(sql: string): void {
     this.#connection.exec(sql);
   }
 
-  /** The number that a file's owner gives to the form of its tables; 0 for a new file. */
+  /** Version number of the file's schema, set by its owner; 0 for a new file. */
   get version(): number {
-    // Not kept: a statement that is kept stays open with the file.
+    // Not cached: a cached statement stays open with the file.
     return Number((this.#connection.prepare('PRAGMA user_version').get() as Row)['user_version']);
   }
 
@@ -71,16 +71,18 @@ export class Database {
     }
   }
 
-  /** After some errors, such as that of a full disk, SQLite has rolled back already, and refuses to do it twice. */
+  /**
+   * Rolls back. After some errors, such as that of a full disk, SQLite has done so already, and refuses to do it twice.
+   */
   #rollBack(): void {
     try {
       this.#connection.exec('ROLLBACK');
     } catch {
-      // The error that led here says more.
+      // The original error says more.
     }
   }
 
-  /** Moves the write-ahead log into the file, unless somebody is reading it. */
+  /** Moves the write-ahead log into the file, unless it is being read. */
   checkpoint(): void {
     this.#connection.exec('PRAGMA wal_checkpoint(TRUNCATE)');
   }
@@ -104,7 +106,7 @@ export class Database {
  *
  * @param path `:memory:` for one that only this process uses
  * @param timeout milliseconds to wait for a process that writes
- * @throws CrosstalkError `internal` where SQLite cannot be loaded; the error of SQLite otherwise
+ * @throws CrosstalkError `internal` if SQLite cannot be loaded; the error of SQLite otherwise
  */
 export async function connect(path: string, timeout: number): Promise<Database> {
   const { DatabaseSync } = await loadSqlite();
@@ -127,7 +129,7 @@ export function isBroken(error: unknown): boolean {
   return BROKEN.has(resultOf(error));
 }
 
-/** An error which means that the file is damaged. */
+/** Returns an error which means that the file is damaged. */
 export function broken(message: string): Error {
   return Object.assign(new Error(message), { errcode: 11 });
 }
@@ -138,12 +140,11 @@ export function isBusy(error: unknown): boolean {
 }
 
 /**
- * Creates the file if it is missing, readable only by its owner: SQLite gives its other files the same
- * permissions. An existing file loses further permissions; it is not opened, because to close any descriptor
- * of a file takes away the locks that this process has on it.
+ * Creates the file if it is missing, readable only by its owner: SQLite gives its other files the same permissions. An
+ * existing file loses further permissions; it is not opened, because closing any descriptor of a file drops the locks
+ * that this process has on it.
  *
- * @throws CrosstalkError `refused` where something else is in the place of one of them, which may lead to
- *   somebody's file
+ * @throws CrosstalkError `refused` if something else is in the place of one of them, which may lead to somebody's file
  */
 function keepPrivate(path: string): void {
   // The log first: another process that makes both at this moment makes it last.
@@ -151,7 +152,7 @@ function keepPrivate(path: string): void {
     const found = atPath(part, { follow: false });
     return found?.isFile() === true ? found.size : 0;
   });
-  // SQLite takes it for a new one, and removes its log.
+  // SQLite would take it for a new database, and remove its log.
   if (size < PAGE && size + log > 0) throw broken('cut off');
   for (const part of [path, `${path}-wal`, `${path}-shm`]) {
     const found = atPath(part, { follow: false });
@@ -164,7 +165,7 @@ function keepPrivate(path: string): void {
         { errcode: CANNOT_OPEN },
       );
     if (found === undefined && part === path) make(path);
-    // Whoever may not change its rights may be able to read it.
+    // A user who may not change its permissions may still be able to read it.
     if (found !== undefined && (found.mode & 0o077) !== 0)
       try {
         chmodSync(part, 0o600);
@@ -174,7 +175,11 @@ function keepPrivate(path: string): void {
   }
 }
 
-/** @throws the error of the system, which says more than SQLite's for every file that it cannot open */
+/**
+ * Creates a file, if it is missing.
+ *
+ * @throws the error of the system, which says more than SQLite's for every file that it cannot open
+ */
 function make(path: string): void {
   try {
     closeSync(openSync(path, 'ax', 0o600));
@@ -197,7 +202,7 @@ async function loadSqlite(): Promise<Pick<SqliteModule, 'DatabaseSync'>> {
   }
 }
 
-/** The result codes of errors that only say it in words, as those of rows that are read one after another. */
+/** Result codes of errors that state it only in words, as those of rows that are read one after another. */
 const SAID: Readonly<Record<string, number>> = {
   'database is locked': BUSY,
   'disk I/O error': 10,
@@ -205,19 +210,17 @@ const SAID: Readonly<Record<string, number>> = {
   'file is not a database': 26,
 };
 
-/** SQLite's result code of an error, without what it adds to it; 0 for another error. */
+/** Returns SQLite's result code of an error, without the extended part; 0 for another error. */
 export function resultOf(error: unknown): number {
   const { errcode, code, message } = (error ?? {}) as Partial<Record<string, unknown>>;
   if (typeof errcode === 'number') return errcode & 0xff;
   return code === 'ERR_SQLITE_ERROR' ? (SAID[String(message)] ?? 0) : 0;
 }
 
-/** The value of a text column. */
 export function text(row: Row, column: string): string {
   return String(row[column] ?? '');
 }
 
-/** The value of a number column. */
 export function number(row: Row, column: string): number {
   return Number(row[column] ?? 0);
 }

@@ -16,23 +16,23 @@ import {
   type Database,
 } from './sqlite.ts';
 
-/** The database of a state directory. */
+/** Name of the database in a state directory. */
 export const STATE_DATABASE = 'state.db';
 
 /** Milliseconds that SQLite waits for another process, during which this one does nothing else. */
 const PATIENCE_MS = 50;
-/** Milliseconds between tries, and from the first try to the last. */
+/** Milliseconds between attempts, and from the first attempt to the last. */
 const AGAIN_MS = 20;
 const GIVE_UP_MS = 30_000;
 
 const stores = new Map<string, Store>();
 
 /**
- * What a machine knows of one transport besides git: one database, of which a process has one connection.
+ * A machine's knowledge of one transport besides git: one database, to which a process has one connection.
  *
  * A step is a synchronous function, so that nothing else of this process comes between its statements: an
- * `await` in it would take a stranger's statement into its transaction. Whoever reads, waits and writes looks
- * again in the step that writes.
+ * `await` in it would let another step's statement into its transaction. Code that reads, waits and writes
+ * reads again in the step that writes.
  */
 export class Store {
   readonly path: string;
@@ -44,14 +44,14 @@ export class Store {
     this.path = join(root, STATE_DATABASE);
   }
 
-  /** The store of a state directory; neither has to exist. */
+  /** Returns the store of a state directory; neither has to exist. */
   static at(root: string): Store {
     const known = stores.get(resolve(root)) ?? new Store(resolve(root));
     stores.set(resolve(root), known);
     return known;
   }
 
-  /** Looks at what is there; where there is no database, at an empty one. */
+  /** Carries out a step that reads; if there is no database, on an empty one. */
   async read<T>(step: (database: Database) => T): Promise<T> {
     if (fileAt(this.path) === undefined) return step(await (nothing ??= prepared(':memory:')));
     return this.#tried(step);
@@ -71,7 +71,7 @@ export class Store {
     return result;
   }
 
-  /** Whether another process has changed it since this was asked last. No table is read. */
+  /** Whether another process has changed the database since the last call. No table is read. */
   async isChanged(): Promise<boolean> {
     if (fileAt(this.path) === undefined) return false;
     return this.#tried((database) => {
@@ -96,7 +96,7 @@ export class Store {
     }
   }
 
-  /** The connection to the file that is there now. */
+  /** Returns the connection to the file that is currently there. */
   async #database(): Promise<Database> {
     if (this.#open !== undefined && fileAt(this.path) === this.#open.file)
       return this.#open.database;
@@ -119,7 +119,7 @@ export class Store {
     this.#open = undefined;
   }
 
-  /** Moves what is no database out of the way, unless another process has done it. */
+  /** Moves a damaged database out of the way, unless another process has done it. */
   #setAside(): void {
     const seen = this.#open?.file;
     this.#close();
@@ -135,14 +135,14 @@ export class Store {
   }
 }
 
-/** A database with no rows, for those who look where there is none. */
+/** An empty database, for readers if there is no file. */
 let nothing: Promise<Database> | undefined;
 
 async function prepared(path: string): Promise<Database> {
   const database = await connect(path, PATIENCE_MS);
   try {
     database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA fullfsync = ON');
-    // What is removed may be a secret.
+    // Removed content may be a secret.
     database.exec('PRAGMA secure_delete = ON; PRAGMA journal_size_limit = 4000000');
     if (database.version !== MIGRATIONS.length) migrate(database, path);
     if (!isWhole(database)) throw broken('a table of it is gone');
@@ -153,7 +153,7 @@ async function prepared(path: string): Promise<Database> {
   }
 }
 
-/** Whether what the migrations make is there. */
+/** Whether the tables and indexes of the migrations exist. */
 function isWhole(database: Database): boolean {
   const select =
     "SELECT name FROM sqlite_master WHERE name IN ('item', 'line', 'lines_of', 'written', 'fact')";
@@ -173,7 +173,7 @@ function migrate(database: Database, path: string): void {
   });
 }
 
-/** A number for the file that is there; undefined for none. */
+/** Returns a number that identifies the file at a path; undefined for none. */
 function fileAt(path: string): number | 'other' | undefined {
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (found === undefined) return undefined;
@@ -188,7 +188,7 @@ function isHeld(path: string, cause: unknown): CrosstalkError {
   );
 }
 
-/** What SQLite's result codes are where the system refuses a file. */
+/** Codes of the system for SQLite's result codes of a refused file. */
 const OF_THE_SYSTEM: Readonly<Record<number, 'EACCES' | 'EROFS' | 'EIO' | 'ENOSPC'>> = {
   3: 'EACCES',
   8: 'EROFS',
@@ -203,15 +203,19 @@ const IN_WORDS = {
   EIO: 'input or output failed',
   ENOSPC: 'no space left on device',
 };
-/** With less than this a disk counts as full: room comes and goes while others write. */
+/** Bytes below which a disk counts as full: free space comes and goes while others write. */
 const LEAST = 64 * 1024;
 
-/** An error of SQLite as the system would say it, so that who waits for room waits for it here too. */
+/**
+ * Converts an error of SQLite to the corresponding one of the system, so that code that waits for free space
+ * handles both.
+ */
 export function systemError(error: unknown, path: string): unknown {
   const found = OF_THE_SYSTEM[resultOf(error)];
-  // Some say already what it is.
+  // The error already states its cause.
   if (found === undefined || error instanceof CrosstalkError || isSystemError(error)) return error;
-  // What SQLite maps into memory has an error of its own when the disk is full, and so has a file it cannot make.
+  // A full disk makes SQLite report another error for files that it maps into memory, and for one that it
+  // cannot create.
   const mayBeFull = found === 'EIO' || resultOf(error) === CANNOT_OPEN;
   const code = mayBeFull && isFull(path) ? 'ENOSPC' : found;
   const line = `${code}: ${IN_WORDS[code]}, '${path}' (${reasonOf(error)})`;
@@ -219,7 +223,7 @@ export function systemError(error: unknown, path: string): unknown {
   return Object.assign(new Error(line, { cause: error }), of);
 }
 
-/** What a disk has not got for one more file; undefined where it has all. */
+/** Returns what a disk lacks for one more file; undefined if nothing. */
 export function lackOf({
   bavail,
   bsize,

@@ -2,25 +2,25 @@ import { namesSecret, type McpServer } from '../../protocol/files/mcp-servers.ts
 import { shellWord } from '../../protocol/text/quoted.ts';
 import { commandLine, setBy, type Start } from '../command-line.ts';
 
-/** A server as its profile names it, and with the secrets of this machine in it. */
+/** A server as its profile names it, and the same with the secrets of this machine filled in. */
 export interface FilledServer {
   named: McpServer;
   filled: McpServer;
 }
 
-/** How the servers of a profile reach a run of a command line, or why they cannot. */
+/** The method by which a command line's run receives the servers of a profile, or the reason why there is none. */
 export type Servers =
   | {
       ok: true;
-      /** What the CLI is made to do, for an operator: flags or a variable. */
+      /** The method in an operator's terms: flags or a variable. */
       by: string;
       render: (servers: readonly FilledServer[], where: Where) => Rendered;
     }
   | { ok: false; why: string };
 
 /**
- * Recognizes a command line to which MCP servers can be given. Flags are added to a plain call alone
- * (trust.md §2), and a variable where the line leaves it as it is.
+ * Recognizes a command line that can receive MCP servers. Flags are added only to a plain call (trust.md §2), and a
+ * variable is set only if the line does not set it.
  *
  * @param command as the operator approved it
  */
@@ -60,7 +60,7 @@ export function serversOf(command: string): Servers {
   };
 }
 
-/** The servers of a session of the Agent Client Protocol, and the files that start them. */
+/** Returns the servers of a session of the Agent Client Protocol, and the files that start them. */
 export function acpServers(
   servers: readonly FilledServer[],
   where: Where,
@@ -84,17 +84,17 @@ function setsItself(start: Start, variable: string | undefined): boolean {
   return variable !== undefined && setBy(start, variable) !== undefined;
 }
 
-/** Whether the CLI would change what stands in a header or an address. */
+/** Whether the CLI would replace parts of a header or an address. */
 function isReplaced(given: Given, replaces: RegExp | undefined): boolean {
   if (given.script !== undefined || replaces === undefined) return false;
   return [given.url, ...given.headers.map(({ value }) => value)].some((one) => replaces.test(one));
 }
 
 /**
- * A program is started by a script of the run: so its variables, which may be secret, stand neither on a
- * command line nor in the settings of the CLI, and no CLI replaces anything in them. It starts in `/`: in
- * the folder of the run lies what runs have written, and interpreters and `npx` look for code where they
- * start (trust.md §1).
+ * Converts a server into the form given to a CLI. A program is started by a script of the run: so its
+ * variables, which may be secret, appear neither on a command line nor in the settings of the CLI, and no CLI
+ * replaces anything in them. It starts in `/`: the folder of the run contains files that runs have written,
+ * and interpreters and `npx` look for code where they start (trust.md §1).
  */
 function givenOf({ named, filled }: FilledServer, { runDir, env }: Where): Given {
   const { name } = filled;
@@ -135,7 +135,7 @@ interface RunFile {
   content: string;
 }
 
-/** A server as a CLI is told of it. */
+/** A server in the form in which it is given to a CLI. */
 type Given = { name: string } & (
   | { command: readonly string[]; script: RunFile }
   | {
@@ -146,53 +146,53 @@ type Given = { name: string } & (
     }
 );
 
-/** What a run is given beside its approved command line. */
+/** Additions of a run to its approved command line. */
 interface Rendered {
-  /** What is added at its end; nothing secret. */
+  /** Flags added at the end of the command; nothing in them is secret. */
   flags: string;
-  /** Variables; they may hold secrets. */
+  /** Environment variables; they may hold secrets. */
   env: Record<string, string>;
   files: RunFile[];
-  /** A settings file in the folder in which it works, by its path in there; nothing in it is secret. */
+  /** A settings file, by its path in the working folder; nothing in it is secret. */
   settings?: RunFile;
-  /** Servers that this CLI cannot be given as they are, and why. */
+  /** Servers that this CLI cannot use in their present form, and the reason. */
   left: { name: string; why: string }[];
 }
 
-/** How an agent CLI takes MCP servers for one run (automation.md, "Tools by value"). */
+/** The method by which an agent CLI receives MCP servers for one run (automation.md, "Tools by value"). */
 interface TakingCli {
-  /** A word without which a call takes no servers, and what is wrong without it. */
+  /** A word without which a call takes no servers, and the problem without it. */
   needs: readonly [word: RegExp, why: string];
-  /** The variable by which it is told. */
+  /** The variable that holds the servers. */
   variable?: string;
-  /** What it replaces by something else in addresses and headers, also where a secret has it by chance. */
+  /** A pattern of text that it replaces in addresses and headers, even if a secret contains it by chance. */
   replaces?: RegExp;
-  /** By what it is told, for an operator. */
+  /** The method in an operator's terms. */
   by: string;
   render: (servers: readonly Given[], where: Where) => Rendered;
 }
 
-/** A run, as far as it matters to how a CLI is told. */
+/** A run, as far as it matters for passing servers. */
 interface Where {
   runDir: string;
-  /** Its variables. */
+  /** Environment of the run. */
   env: NodeJS.ProcessEnv;
   /** Whether a person is asked before the CLI uses a tool: then no tool is allowed beforehand. */
   asks: boolean;
-  /** Whether it works in a folder that holds nothing of the operator. */
+  /** Whether it works in a folder that contains nothing of the operator's. */
   inWorkspace: boolean;
 }
 
-/** The file in the directory of a run of claude that names its servers. */
+/** File in the run's directory that configures claude's servers. */
 const FILE = 'mcp.json';
-/** The settings of gemini in the folder in which it works. */
+/** Path of gemini's settings in its working folder. */
 const GEMINI = '.gemini/settings.json';
 const TERMINAL = 'it is a call with a terminal';
 const CLAUDE = '--mcp-config <its file> --strict-mcp-config --allowedTools mcp__<server>';
 
 /**
- * The CLIs that take servers, by name; pi has no MCP of its own. What the approved servers offer may be
- * used: nobody could be asked in a run.
+ * CLIs that take servers, by name; pi has no MCP of its own. All tools of the approved servers may be used:
+ * nobody could be asked in a run.
  */
 const TAKING: Readonly<Record<string, TakingCli>> = {
   claude: {
@@ -230,7 +230,7 @@ const TAKING: Readonly<Record<string, TakingCli>> = {
       const content = settingsOf({
         mcpServers: byName(servers, (given) => geminiServer(given, variables)),
       });
-      // It decides whether it trusts a folder before it reads its flags, but only for the settings in there.
+      // It decides whether it trusts a folder before it reads its flags, but only for the settings in that folder.
       const env = { ...variables.env, GEMINI_CLI_TRUST_WORKSPACE: 'true' };
       return { flags: '', env, files: [], settings: { name: GEMINI, content }, left: [] };
     },
@@ -260,7 +260,7 @@ function claudeServer(given: Given): unknown {
   return { type: 'stdio', command, args };
 }
 
-/** It replaces names of variables in its settings, so what is secret need not stand in a file. */
+/** Renders a server for gemini, which replaces names of variables in its settings, so secrets need not be in a file. */
 function geminiServer(given: Given, variables: Variables): unknown {
   const trust = true;
   const told = (value: string, isSecret: boolean): string =>
@@ -288,7 +288,10 @@ function opencodeServer(given: Given): unknown {
     : { type: 'local', command: given.command, enabled: true };
 }
 
-/** Its settings stand on the command line, so a secret header is named by a variable. */
+/**
+ * Renders servers for codex. Its settings are on the command line, so a secret header is passed by the name
+ * of a variable.
+ */
 function codex(servers: readonly Given[]): Rendered {
   const variables = new Variables();
   const left: Rendered['left'] = [];
@@ -318,11 +321,11 @@ function codex(servers: readonly Given[]): Rendered {
   return { flags: flags.join(' '), env: variables.env, files: [], left };
 }
 
-/** Variables of a run that hold what must stand nowhere else. */
+/** Variables of a run for secrets that must not appear anywhere else. */
 class Variables {
   readonly env: Record<string, string> = {};
 
-  /** The name of the variable that holds a value. */
+  /** Stores a value; returns the name of its variable. */
   of(value: string): string {
     const name = `CROSSTALK_MCP_${String(Object.keys(this.env).length + 1)}`;
     this.env[name] = value;
@@ -330,7 +333,7 @@ class Variables {
   }
 }
 
-/** A text as a basic string of TOML, of which the escapes are those of JSON. */
+/** Renders a text as a basic string of TOML, which has the escapes of JSON. */
 function toml(text: string): string {
   return JSON.stringify(text).replaceAll('\x7f', '\\u007f');
 }

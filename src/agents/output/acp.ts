@@ -11,7 +11,7 @@ import {
   type ReadOutput,
 } from './reader.ts';
 
-/** What ended a turn without an answer, in words. */
+/** Errors for the stop reasons of a turn without an answer. */
 const STOPS: Readonly<Record<string, string>> = {
   cancelled: 'it says that the turn was cancelled',
   refusal: 'it refused to go on',
@@ -21,11 +21,11 @@ const STOPS: Readonly<Record<string, string>> = {
 
 /**
  * Reads one turn of the Agent Client Protocol, from the messages that the agent sent: the answer is the last
- * message of the agent that is not blank. What it used is that of the turn; money is that of
- * the session so far, as the protocol has it.
+ * message of the agent that is not blank. Tokens are those of the turn; money is that of the session so far,
+ * as the protocol defines it.
  */
 export function acp(): OutputReader {
-  // Of all messages but the last, and of the last.
+  // Text of all messages but the last, and of the last.
   let [said, text] = ['', ''];
   let message: string | undefined;
   let stop: string | undefined;
@@ -50,17 +50,17 @@ export function acp(): OutputReader {
             [said, text, message] = [lastSaid(said, text), '', undefined];
             return;
           case 'usage_update':
-            // It is that of a session, which never gets cheaper.
+            // The amount is that of a session, which never decreases.
             usd = Math.max(costOf(update) ?? usd ?? -1, usd ?? -1);
             if (usd < 0) usd = undefined;
             context = contextOf(update) ?? context;
         }
       } else if (textIn(result['stopReason']) !== undefined) {
         stop = textIn(result['stopReason']);
-        // It was another request that failed, such as one to take words into the turn.
+        // The failed request was another one, such as one to add text to the turn.
         error = undefined;
         usage = usageOfBoth(usage, usageOf(result));
-        // What was said in a turn that was ended is no part of the answer of the one that began again.
+        // Text of a turn that was ended is no part of the answer of the one that started again.
         if (stop === 'cancelled') [said, text, message] = ['', '', undefined];
       } else if (event['method'] === undefined && event['error'] !== undefined && isOpen(stop))
         error = errorOf(objectIn(event['error']));
@@ -80,12 +80,12 @@ export function acp(): OutputReader {
   );
 }
 
-/** What an adapter tells of itself, and not the model. */
+/** Whether an update comes from the adapter itself, and not from the model. */
 export function isNotice(update: Json): boolean {
   return objectIn(objectIn(update['_meta'])['claudeCode'])['kind'] !== undefined;
 }
 
-/** The words of an error: those of the model's server, where the agent passes them on. */
+/** Returns the text of an error: that of the model's server, if the agent passes it on. */
 export function errorOf({ message, data }: Json): string {
   const details = textIn(objectIn(data)['details']) ?? textIn(objectIn(data)['message']);
   return (
@@ -93,12 +93,12 @@ export function errorOf({ message, data }: Json): string {
   );
 }
 
-/** Whether a turn goes on: one that was cancelled may have begun again. */
+/** Whether a turn continues: one that was cancelled may have started again. */
 function isOpen(stop: string | undefined): boolean {
   return stop === undefined || stop === 'cancelled';
 }
 
-/** The money that a session has cost so far, in US dollars. */
+/** Returns the cost of a session so far, in US dollars. */
 export function costOf(update: Json): number | undefined {
   const { amount, currency } = objectIn(update['cost']);
   return currency === 'USD' ? dollars(amount) : undefined;
@@ -109,7 +109,7 @@ function contextOf({ used, size }: Json): ReadOutput['context'] {
   return known.size > 0 ? known : undefined;
 }
 
-/** What a turn used, by the answer to its prompt; gemini counts what it read of the cache with the rest. */
+/** Returns the usage of a turn from the answer to its prompt; gemini includes tokens of the cache in its input. */
 export function usageOf(result: Json): Usage | undefined {
   const usage = objectIn(result['usage']);
   const quota = objectIn(objectIn(result['_meta'])['quota']);
@@ -120,7 +120,7 @@ export function usageOf(result: Json): Usage | undefined {
   if (usage['inputTokens'] !== undefined) {
     const cached = tokens(usage['cachedReadTokens']);
     const input = tokens(usage['inputTokens']) + tokens(usage['cachedWriteTokens']);
-    // Tokens of thinking are counted with the rest by some, and apart by others.
+    // Some agents include tokens of thinking in the output, others count them separately.
     const output = Math.max(
       tokens(usage['outputTokens']),
       tokens(usage['totalTokens']) - input - cached,

@@ -12,8 +12,8 @@ import {
 } from './reader.ts';
 
 /**
- * The last `result` states everything; what the messages say stands in for what it leaves out. Of several, the
- * most that one of them states is what was used: another line of that form cannot make it less.
+ * Reads the output of claude. The last `result` states everything; the messages provide the text that it
+ * leaves out. Of several results, the largest usage counts: another line of that form cannot make it smaller.
  */
 export function claude(): OutputReader {
   let [result, model, said] = [undefined as Json | undefined, '', ''];
@@ -29,7 +29,7 @@ export function claude(): OutputReader {
           ...money(event['total_cost_usd']),
         });
       }
-      // What a helper of its own says is in its result only.
+      // The text of a subagent is in its result only.
       if (event['type'] !== 'assistant') return;
       const { id, content, usage } = objectIn(event['message']);
       messages.set(textIn(id) ?? '', anthropicUsage(objectIn(usage)));
@@ -59,7 +59,7 @@ export function claude(): OutputReader {
   );
 }
 
-/** In the words of its API: `input` is without what was cached. */
+/** Converts the usage in Anthropic's API: its `input` excludes cached tokens. */
 export function anthropicUsage(usage: Json): Usage {
   return {
     input: tokens(usage['input_tokens']) + tokens(usage['cache_creation_input_tokens']),
@@ -72,7 +72,7 @@ function sizeOf({ input, cached, output }: Usage): number {
   return input + cached + output;
 }
 
-/** The most of each that one of some results states. */
+/** Returns the largest of each number in some results. */
 function most(results: readonly Usage[]): Usage {
   const of = (name: 'input' | 'cached' | 'output'): number =>
     Math.max(...results.map((one) => one[name]));
@@ -88,18 +88,21 @@ function dearest(models: Json): string | undefined {
   return Object.keys(models).sort((a, b) => cost(b) - cost(a))[0];
 }
 
-/** The name of a model, if it is known and can be one. */
+/** Returns the name of a model, if it is known and valid. */
 function named(model: string): Pick<Usage, 'model'> {
   return isModel(model) ? { model } : {};
 }
 
-/** An amount that a CLI states. */
+/** Returns an amount of US dollars that a CLI states. */
 export function money(value: unknown): Pick<Usage, 'usd'> {
   const usd = dollars(value);
   return usd === undefined ? {} : { usd };
 }
 
-/** The usage of a whole run from that of its turns; undefined if there was none. Money is stated by all, or not. */
+/**
+ * Sums the usage of turns to that of a whole run; undefined if there was none. Money is summed only if all of
+ * them state it.
+ */
 export function together(turns: readonly Usage[], model: string): Usage | undefined {
   if (turns.length === 0) return undefined;
   const sum: Usage = { ...named(model), input: 0, cached: 0, output: 0, turns: turns.length };

@@ -12,7 +12,7 @@ import { claude, together, money } from './claude.ts';
 import type { Usage } from '../../protocol/usage.ts';
 import { beginOfObject, objectOn } from '../../protocol/text/json-line.ts';
 
-/** Ends with exit code 0 whatever happens; its last message says whether it failed. */
+/** Reads the output of pi, which always ends with exit code 0; its last message says whether it failed. */
 function pi(): OutputReader {
   let isOpen = false;
   let last: Json | undefined;
@@ -28,7 +28,7 @@ function pi(): OutputReader {
       if (event['type'] !== 'message_end' || message['role'] !== 'assistant') return;
       last = message;
       said = lastSaid(said, textsOf(message['content']));
-      // Another message follows one that calls tools.
+      // A message that calls tools is followed by another.
       isOpen = message['stopReason'] === 'toolUse';
       model = textIn(message['model']) ?? model;
       messages.push(piUsage(objectIn(message['usage'])));
@@ -47,7 +47,6 @@ function pi(): OutputReader {
   );
 }
 
-/** What a message used. */
 export function piUsage({ input, output, cacheRead, cacheWrite, cost }: Json): Usage {
   return {
     input: tokens(input) + tokens(cacheWrite),
@@ -57,13 +56,13 @@ export function piUsage({ input, output, cacheRead, cacheWrite, cost }: Json): U
   };
 }
 
-/** Why a message is none, if it is the last. */
+/** Returns the error of a message, if it is the last. */
 export function piError({ stopReason, errorMessage }: Json): string | undefined {
   if (stopReason !== 'error' && stopReason !== 'aborted') return undefined;
   return textIn(errorMessage) ?? 'it said that it failed, and no more';
 }
 
-/** Prints each part of its answer, and what each step used. */
+/** Reads the output of opencode, which prints each part of its answer, and the usage of each step. */
 function opencode(): OutputReader {
   const texts = new Map<string, string>();
   let error: string | undefined;
@@ -75,7 +74,7 @@ function opencode(): OutputReader {
       const part = objectIn(event['part']);
       session ??= textIn(event['sessionID']);
       if (event['type'] === 'text') texts.set(textIn(part['id']) ?? '', textIn(part['text']) ?? '');
-      // Another step follows one that ended with tools.
+      // A step that ended with tool calls is followed by another.
       if (event['type'] !== 'error')
         isOpen = part['reason'] === 'tool-calls' || event['type'] !== 'step_finish';
       if (event['type'] === 'error') error = opencodeError(objectIn(event['error']));
@@ -98,7 +97,7 @@ function opencode(): OutputReader {
   );
 }
 
-/** What a step used, by the part in which it ends. */
+/** Returns the usage of a step from the part in which it ends. */
 export function opencodeUsage(part: Json): Usage {
   const { input, output, reasoning, cache } = objectIn(part['tokens']);
   const { read, write } = objectIn(cache);
@@ -110,13 +109,13 @@ export function opencodeUsage(part: Json): Usage {
   };
 }
 
-/** An error in the words that it has without JSON. */
+/** Renders an error as opencode prints it without JSON. */
 export function opencodeError({ name, data }: Json): string {
   const message = textIn(objectIn(data)['message']);
   return `Error: ${message ?? textIn(name) ?? 'it said that it failed, and no more'}`;
 }
 
-/** One object, over many lines; an error is one on stderr, after other lines. */
+/** Reads the output of gemini: one object, over many lines; an error is one on stderr, after other lines. */
 export function gemini(): OutputReader {
   const lines: string[] = [];
   let bytes = 0;
@@ -144,17 +143,17 @@ export function gemini(): OutputReader {
 }
 
 const MAX_GEMINI = 16 * 1024 * 1024;
-/** How many beginnings of an object are tried. */
+/** Most lines that are tried as the beginning of an object. */
 const TRIES = 50;
 
-/** The object that ends a text, over however many lines. */
+/** Parses the object that ends a text, over however many lines. */
 function lastObject(lines: readonly string[]): Json | undefined {
   const begins = lines.flatMap((line, at) => (beginOfObject(line) < 0 ? [] : [at]));
   const ends = lines.findLastIndex((line) => line.trimEnd().endsWith('}')) + 1;
   for (const begin of begins.slice(-TRIES)) {
     const found = objectOn(lines.slice(begin, ends).join('\n'));
     if (found !== undefined) return found;
-    // It begins later.
+    // This line is not its beginning; a later one may be.
   }
   return undefined;
 }
@@ -178,12 +177,12 @@ function geminiUsage(models: Json): Usage | undefined {
   return { ...together(all, largest.of), turns } as Usage;
 }
 
-/** In the form in which it tells an error of the model's server when it prints no JSON. */
+/** Renders an error as gemini prints it without JSON. */
 function messageOf({ message, code }: Json): string | undefined {
   const text = textIn(message);
   if (text === undefined || tokens(code) < 400) return text;
   try {
-    // The server's own error, as text within the text.
+    // The server's own error is JSON within the text.
     const { error } = objectIn(JSON.parse(text));
     return `[API Error: ${textIn(objectIn(error)['message']) ?? text}]`;
   } catch {
@@ -191,7 +190,7 @@ function messageOf({ message, code }: Json): string | undefined {
   }
 }
 
-/** States no money and no model, and its usage only when a turn has ended. */
+/** Reads the output of codex, which states no money and no model, and its usage only when a turn has ended. */
 function codex(): OutputReader {
   let [said, error] = [undefined as string | undefined, undefined as string | undefined];
   const turns: Usage[] = [];
@@ -203,7 +202,7 @@ function codex(): OutputReader {
       if (event['type'] === 'thread.started') session ??= textIn(event['thread_id']);
       if (event['type'] === 'item.completed' && item['type'] === 'agent_message')
         said = lastSaid(said ?? '', textIn(item['text']) ?? '');
-      // A turn that fails before anything came of it has cost nothing.
+      // A turn that fails before any item has cost nothing.
       if (textIn(event['type'])?.startsWith('item.') === true) isOpen = true;
       if (event['type'] === 'turn.failed') error = textIn(objectIn(event['error'])['message']);
       if (event['type'] === 'error') error = textIn(event['message']) ?? error;
@@ -215,7 +214,7 @@ function codex(): OutputReader {
     () => {
       const usage = together(turns, '');
       if (usage !== undefined) delete usage.turns;
-      // Its own words for an error of a run without JSON.
+      // Codex's own wording of an error in a run without JSON.
       const failed = error === undefined ? {} : { error: `ERROR: ${error}` };
       return {
         ...(said !== undefined && { text: said }),
@@ -228,31 +227,30 @@ function codex(): OutputReader {
   );
 }
 
-/** The usage of a turn. */
 export function codexUsage(usage: Json): Usage {
   const cached = tokens(usage['cached_input_tokens']);
   const input = Math.max(0, tokens(usage['input_tokens']) - cached);
   return { input, cached, output: tokens(usage['output_tokens']) };
 }
 
-/** How an agent CLI is made to print JSON, and how that is read. */
+/** Flags that make an agent CLI print JSON, and the reader of that. */
 export interface OutputFormat {
-  /** What is added at the end of a plain call. */
+  /** Flags that are added at the end of a plain call. */
   flags: string;
   /** A word that makes a call one without a terminal; undefined if no word is needed. */
   headless?: RegExp;
-  /** Words with which the operator has chosen an output, or another kind of call. */
+  /** Words by which the operator has chosen an output, or another kind of call. */
   chosen: RegExp;
-  /** Lines that say nothing of their own, by how they begin; they are not kept. */
+  /** Prefix of lines without information, which are discarded. */
   noise?: string;
   /** Whether it states money. */
   money?: true;
-  /** The option by which it is told how many US dollars it may use. */
+  /** The option that limits its cost in US dollars. */
   cap?: string;
   reader: () => OutputReader;
 }
 
-/** The formats of the known agent CLIs, by name. What each prints was seen; see test/agents. */
+/** Formats of the known agent CLIs, by name, as observed; see test/agents. */
 export const OUTPUT_FORMATS: Readonly<Record<string, OutputFormat>> = {
   claude: {
     flags: '--output-format stream-json --verbose',

@@ -4,7 +4,6 @@ import { OUTPUT_FORMATS, type OutputFormat } from './formats.ts';
 
 /** A plain call of a known agent CLI whose usage can be read (trust.md §2). */
 export interface PlainCall {
-  /** The CLI's name. */
   agent: string;
   format: OutputFormat;
   /** The command that is run: the approved one, and the format's flags. */
@@ -12,8 +11,8 @@ export interface PlainCall {
 }
 
 /**
- * Recognizes a command line that starts a known agent CLI, once and without a terminal, and leaves the
- * form of its output open. Of any other line nothing is known, and nothing is added to it.
+ * Recognizes a command line that starts a known agent CLI, once and without a terminal, and does not choose the form of
+ * its output. Nothing is known of any other line, and nothing is added to it.
  *
  * @param command as the operator approved it
  */
@@ -30,18 +29,22 @@ export function plainCall(command: string): PlainCall | undefined {
   return { agent: start.name, format, command: `${command.trimEnd()} ${flags}` };
 }
 
-/** What becomes of a command's usage, as an operator is told (trust.md §2). */
+/** An explanation for an operator whether a command's usage is read (trust.md §2). */
 export type OutputNote =
   | {
       /** The flags that are added when the command is run. */
       adds: string;
     }
   | {
-      /** Why nothing is added, and what is therefore not known. */
+      /** Reason why nothing is added, and what is therefore not known. */
       off: string;
     };
 
-/** @returns undefined for a command of which nothing could be known anyway */
+/**
+ * Returns the explanation for a command.
+ *
+ * @returns undefined for a command of which nothing could be known anyway
+ */
 export function outputNote(command: string): OutputNote | undefined {
   const call = plainCall(command);
   if (call !== undefined) return { adds: call.format.flags };

@@ -2,29 +2,29 @@ import { amount } from '../../protocol/text/amounts.ts';
 import { objectOn } from '../../protocol/text/json-line.ts';
 import type { Usage } from '../../protocol/usage.ts';
 
-/** What was found in the output of an agent CLI that prints JSON. */
+/** Result of reading the output of an agent CLI that prints JSON. */
 export interface ReadOutput {
   /** The answer; empty when the CLI said nothing, undefined when no answer can be had. */
   text?: string;
-  /** Why it failed, as the CLI says. */
+  /** Error reported by the CLI. */
   error?: string;
   usage?: Usage;
-  /** Whether nothing follows that costs: it has said what the whole run used, or never got to the model. */
+  /** Whether nothing follows that costs: the usage is that of the whole run, or no request reached the model. */
   isFinal?: boolean;
-  /** The id of its session, where it says one before it asks the model. */
+  /** Id of its session, if it states one before its first request to the model. */
   session?: string;
-  /** How full the context of its session is, in tokens, where it says that. */
+  /** Tokens in the context of its session, and the context's size, if it states them. */
   context?: { used: number; size: number };
 }
 
-/** Reads the output of one run, line by line. */
+/** A reader of the output of one run, line by line. */
 export interface OutputReader {
   line: (text: string) => void;
-  /** @param stderr the end of what it printed there */
+  /** @param stderr the end of its stderr */
   end: (stderr: string) => ReadOutput;
 }
 
-/** JSON of an agent CLI: it may be anything. */
+/** JSON of an agent CLI, unchecked. */
 export type Json = Record<string, unknown>;
 
 const MAX_TOKENS = 1e10;
@@ -44,18 +44,18 @@ export function textIn(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-/** A count of tokens, or 0 for anything else. */
+/** Returns a count of tokens, or 0 for anything else. */
 export function tokens(value: unknown): number {
   return Math.round(amount(value, MAX_TOKENS) ?? 0);
 }
 
-/** An amount of US dollars, to the millionth. */
+/** Returns an amount of US dollars, to the millionth. */
 export function dollars(value: unknown): number | undefined {
   const usd = typeof value === 'number' ? amount(value, MAX_USD) : undefined;
   return usd === undefined ? undefined : Math.round(usd * 1e6) / 1e6;
 }
 
-/** The texts of content blocks, joined. */
+/** Joins the texts of content blocks. */
 export function textsOf(content: unknown): string {
   return listIn(content)
     .map((block) => objectIn(block))
@@ -63,12 +63,12 @@ export function textsOf(content: unknown): string {
     .join('');
 }
 
-/** What counts of two texts of a run: the later one, unless it is blank, as after the last call of a tool. */
+/** Returns the later of two texts of a run, unless it is blank, as after the last call of a tool. */
 export function lastSaid(earlier: string, later: string): string {
   return later.trim() === '' ? earlier : later;
 }
 
-/** A reader of one JSON object for each line; what is none is passed over. */
+/** Returns a reader of one JSON object for each line; other lines are skipped. */
 export function jsonLines(event: (event: Json) => void, end: OutputReader['end']): OutputReader {
   return {
     line: (text) => {

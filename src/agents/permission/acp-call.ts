@@ -1,6 +1,6 @@
 import { objectIn, textIn } from '../output/reader.ts';
 
-/** The tools of the Agent Client Protocol by their kind, as the tool that a person knows them by. */
+/** Tools of the Agent Client Protocol by their kind, under the names that a person knows. */
 const TOOLS: Readonly<Record<string, string>> = { execute: 'Bash', edit: 'Edit', read: 'Read' };
 
 interface Asked {
@@ -9,16 +9,16 @@ interface Asked {
 }
 
 /**
- * What a person is asked, from a call of a tool as the Agent Client Protocol has it: the name of the tool and
- * its input. Agents that do not give the input tell it in the title, the places and the contents of the call:
- * whatever of these is not in the input stands beside it, so that nothing is allowed unseen.
+ * Extracts the tool and its input, for a person to decide on, from a tool call of the Agent Client Protocol.
+ * Agents that omit the input describe it in the title, the locations and the content of the call: any of
+ * these that is not in the input is added, so that nothing is allowed unseen.
  */
 export function toolOfCall(call: unknown): Asked {
   const { kind, title, rawInput, name, locations, content, _meta: meta } = objectIn(call);
   const given = objectIn(rawInput);
   const isGiven = Object.keys(given).length > 0;
   const claudes = textIn(objectIn(objectIn(meta)['claudeCode'])['toolName']);
-  // Claude's adapter gives the input of the tool as the model did; the rest repeats it for a screen.
+  // Claude's adapter passes on the model's input of the tool; the other fields repeat it for display.
   if (claudes !== undefined && isGiven) return { tool: claudes, input: given };
   const known = Object.hasOwn(TOOLS, textIn(kind) ?? '') ? TOOLS[textIn(kind) ?? ''] : undefined;
   const command = textIn(given['command']);
@@ -47,7 +47,7 @@ export function toolOfCall(call: unknown): Asked {
   return { tool, input: together(told, untold) };
 }
 
-/** What is asked beside what the agent calls its input, which may have the same names. */
+/** Merges the input of a tool with further fields of the call, which may have the same names. */
 function together(
   told: Record<string, unknown>,
   untold: Record<string, unknown>,
@@ -57,7 +57,7 @@ function together(
   return Object.hasOwn(told, 'also') ? { input: told, also: untold } : { ...told, also: untold };
 }
 
-/** The arguments of an edit whose only content is a change of the file itself. */
+/** Returns the arguments of an edit whose only content is a change of the file itself. */
 function onlyChange(
   content: readonly unknown[],
   file: string,

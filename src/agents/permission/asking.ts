@@ -1,25 +1,25 @@
 import { commandLine } from '../command-line.ts';
 
-/** The name of our MCP server in a CLI, which no server of an operator has. */
+/** Name of our MCP server in a CLI, which no server of an operator has. */
 const SERVER = 'crosstalk_permission';
-/** The tool of that server that a CLI asks. */
+/** The tool of that server that a CLI calls for permission. */
 const ASK_TOOL = 'ask';
-/** The file in the directory of a run that names our server. */
+/** File in the directory of a run that names our server. */
 export const SERVER_FILE = 'permission.json';
 
-/** How an agent CLI is made to ask for permission (work.md, "A person in the loop"). */
+/** The method by which an agent CLI is made to ask for permission (work.md, "A person in the loop"). */
 interface AskingCli {
   /** A word that makes a call one without a terminal. */
   headless: RegExp;
-  /** Words, or a word and the next, with which the operator has settled who is asked, and why that is so. */
+  /** Words, or a word and the next, by which the operator has settled who is asked, and the reason. */
   settled: readonly (readonly [RegExp, string])[];
-  /** What is added at the end of a plain call. */
+  /** Flags that are added at the end of a plain call. */
   flags: string;
 }
 
 /**
- * The CLIs that can ask in the middle of a run, by name. The servers that the operator has set for claude
- * stay as they are: one more is added, for this run alone.
+ * CLIs that can ask in the middle of a run, by name. The servers that the operator has set for claude stay as
+ * they are: one more is added, for this run alone.
  */
 const ASKING: Readonly<Record<string, AskingCli>> = {
   claude: {
@@ -38,7 +38,7 @@ const ASKING: Readonly<Record<string, AskingCli>> = {
   },
 };
 
-/** How a command line is made to ask for permission, or why it cannot be. */
+/** The flags by which a command line is made to ask for permission, or the reason why it cannot. */
 export type Asking = { ok: true; flags: string } | { ok: false; why: string };
 
 /**
@@ -67,7 +67,7 @@ export function askingOf(command: string): Asking {
 }
 
 /**
- * The content of {@link SERVER_FILE}.
+ * Returns the content of {@link SERVER_FILE}.
  *
  * @param program the `crosstalk` of runs, by its path
  * @param runDir the directory of the run

@@ -1,13 +1,12 @@
 import { isAgentSetting } from '../settings.ts';
 
-/** What a tool does with the path that one of its arguments names. */
+/** A tool that works on a path, which one of its arguments names. */
 interface FileTool {
   kind: 'reads' | 'writes';
   /** The arguments that may name a path. */
   paths: readonly string[];
-  /** Set where it works on the whole folder unless it is told otherwise. */
+  /** Set if it works on the whole folder by default. */
   hasDefault?: true;
-  /** Its other arguments. */
   others: readonly string[];
 }
 
@@ -16,7 +15,7 @@ const GREP = [
   ...['-A', '-B', '-C', '-i', '-n', '-o', 'context'],
 ];
 
-/** The tools of agent CLIs that work on files, by name; claude's, as it asks for them. */
+/** Tools of agent CLIs that work on files, by name, with claude's arguments. */
 const FILE_TOOLS: Readonly<Record<string, FileTool>> = {
   Read: { kind: 'reads', paths: ['file_path'], others: ['offset', 'limit', 'pages'] },
   Glob: { kind: 'reads', paths: ['path', 'pattern'], hasDefault: true, others: [] },
@@ -37,22 +36,21 @@ const FILE_TOOLS: Readonly<Record<string, FileTool>> = {
   },
 };
 
-/** Beside its command, the arguments of the tool that hands a text to a shell. */
+/** Arguments, besides the command, of the tool that passes a text to a shell. */
 const BESIDE_COMMAND = ['description', 'timeout', 'run_in_background', 'dangerouslyDisableSandbox'];
 
 const FOREIGN = 'it is by another CLI than the one whose tools are known here';
 
 /**
- * How dangerous it is to let a tool do what it asks for (work.md, "A person in the loop"). It is told from
- * the input alone: no file is looked at, so what a symlink leads to is not known. It helps a person to
- * read, and decides nothing.
+ * Estimates the risk of allowing a tool call (work.md, "A person in the loop"). It is based on the input alone: no file
+ * is examined, so the target of a symlink is not known. It helps a person to read, and decides nothing.
  *
- * A tool or a command that is not known, or not understood, is `unknown`: it is never said to read only. The names
- * of tools are those of one CLI: what another one calls so may be anything, such as a tool of some server.
+ * A tool or a command that is not known, or not understood, is `unknown`: it is never called read-only. The names of
+ * tools are those of one CLI: a tool of this name in another CLI may be anything, such as a tool of some server.
  *
  * @param agent the CLI that asks
  * @param input the arguments of the tool, as the model gave them
- * @param place where the run works, and its HOME
+ * @param place working directory and HOME of the run
  */
 export function riskOf(
   agent: string | undefined,
@@ -93,7 +91,7 @@ function fileRisk(
   return asFarAsKnown(risk, input, [...paths, ...others]);
 }
 
-/** A tool that is told more than is known here may do more than is known. */
+/** Raises the risk of a tool with unknown arguments, which may do more than is known. */
 function asFarAsKnown(
   risk: Risk,
   input: Readonly<Record<string, unknown>>,
@@ -110,7 +108,9 @@ const LOSS = 'it may lose work that is in no commit, or commits';
 const RIGHTS = 'it asks for the rights of another user';
 const SETTINGS = 'it changes settings by which git runs commands, or rewrites history';
 
-/** What is dangerous wherever it stands in a text, quoted or computed. It helps to see, and misses more than it finds. */
+/**
+ * Patterns that are dangerous anywhere in a text, quoted or computed. They help to see, and miss more than they find.
+ */
 const ANYWHERE: readonly (readonly [RegExp, string])[] = [
   [/\b(?:sudo|doas|pkexec)\b/, RIGHTS],
   [/\brm\b[^\n;|&]{0,200}?\s-(?:-recursive|-force|[a-zA-Z]{0,20}[rRf])/, FORCE],
@@ -151,7 +151,7 @@ const ANYWHERE: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
-/** What is dangerous as the first word of a command, and why. */
+/** First words of dangerous commands, and the reasons. */
 const FIRST: readonly (readonly [RegExp, string])[] = [
   [/^(?:chmod|chown|chgrp|chattr|setfacl|setcap)$/, 'it changes who may use files'],
   [/^(?:kill|pkill|killall)$/, 'it ends processes'],
@@ -164,12 +164,12 @@ const FIRST: readonly (readonly [RegExp, string])[] = [
   [/^(?:su|passwd|useradd|usermod|visudo)$/, RIGHTS],
 ];
 const WRITERS = /^(?:cp|mv|ln|rm|tee|touch|mkdir|rmdir|install|patch|tar|unzip)$/;
-/** Words before a command that only start it, and what they are given. */
+/** Words before a command that only start it, and their arguments. */
 const BEFORE = /^(?:\w{1,100}=.*|command|exec|nohup|time|nice|env|timeout|xargs|sudo|-.*|\d.*)$/;
 
 /**
- * How dangerous a text is that a shell is to run. Only a whole line that is known to read is said to read. Of any
- * other nothing is known but, at times, that it is dangerous.
+ * Estimates the risk of a text that a shell is to run. Only a whole line of known commands is called
+ * read-only. Any other line is `unknown`, or dangerous where that is known.
  */
 function shellRisk(text: string, place: Place): Risk {
   const operands = readingLine(text);
@@ -206,7 +206,7 @@ function shellRisk(text: string, place: Place): Risk {
 
 const READS: Risk = { mark: 'reads', because: [] };
 
-/** A command that only reads, by its name: which options it may be given, each whole. Operands are plain words. */
+/** Commands that only read, by name, each with the options it may have, matched whole. Operands are plain words. */
 const COMMANDS: Readonly<Record<string, RegExp>> = {
   basename: /^-[as]$/,
   cat: /^-[AbeEnstTuv]{1,9}$/,
@@ -230,16 +230,16 @@ const COMMANDS: Readonly<Record<string, RegExp>> = {
   wc: /^-[clLmw]{1,5}$/,
 };
 
-/** A word that every shell takes as it stands: of plain letters, or quoted with nothing to evaluate in it. */
+/** A word that every shell takes literally: of plain letters, or quoted with nothing to evaluate in it. */
 const WORD =
   /^(?:(?<bare>[\w./,:@+-]{1,1000})|'(?<single>[^'\\!\p{C}]{0,1000})'|"(?<double>[^"$`\\!\p{C}]{0,1000})")$/u;
-/** So long are the lines that are looked at. */
+/** Longest line that is examined, in characters. */
 const MOST = 4000;
 
 /**
- * The operands of a line whose every command is one of a few that only read, with options of which that is known;
- * undefined for all other lines. It goes by the form of the whole line: whatever has another meaning to some shell,
- * such as an expansion, a pattern, an assignment or a redirection, is no part of that form.
+ * Returns the operands of a line that only reads: every command is one of a few, with options that are known to only
+ * read; undefined for all other lines. The form of the whole line decides: whatever has another meaning to some shell,
+ * such as an expansion, a pattern, an assignment or a redirection, does not have that form.
  */
 export function readingLine(line: string): string[] | undefined {
   if (line.length > MOST) return undefined;
@@ -255,7 +255,7 @@ export function readingLine(line: string): string[] | undefined {
   return operands;
 }
 
-/** The words of a simple command without their quotes; undefined if one of them is in no such form. */
+/** Returns the words of a simple command without their quotes; undefined if one of them has another form. */
 function wordsOf(command: string): string[] | undefined {
   const words: string[] = [];
   for (const [part] of command.matchAll(/(?:'[^']*'|"[^"]*"|[^ '"])+|['"]/g)) {
@@ -270,7 +270,7 @@ function wordsOf(command: string): string[] | undefined {
 const SECRET_FILE =
   /(?:^|\/)(?:\.env(?:\.[\w-]{1,40})?|id_(?:rsa|ed25519|ecdsa)|[\w.-]{1,100}\.pem)$/;
 
-/** How dangerous it is to read or write at a path, by its text. */
+/** Estimates the risk of reading or writing at a path, by its text. */
 function pathRisk(path: string, kind: 'reads' | 'writes', place: Place): Risk {
   const { absolute, inside, parts } = insideOf(path, place);
   if (isSecret(absolute, inside))
@@ -284,8 +284,8 @@ function pathRisk(path: string, kind: 'reads' | 'writes', place: Place): Risk {
 }
 
 /**
- * Programs keep keys, logins and histories under names that begin with a dot, in any home. In a working directory
- * such names are common.
+ * Whether a path is one where secrets are usually stored. Programs store keys, logins and histories under
+ * names that begin with a dot, in any home. In a working directory such names are common.
  */
 function isSecret(absolute: string, inside: boolean): boolean {
   return (
@@ -295,29 +295,29 @@ function isSecret(absolute: string, inside: boolean): boolean {
   );
 }
 
-/** How dangerous something is that a tool asks for, from the least to the most. */
+/** Marks of the risk of a tool call, from the lowest to the highest. */
 const MARKS = ['reads', 'writes', 'unknown', 'dangerous'] as const;
 type Mark = (typeof MARKS)[number];
 
-/** A mark, and why it is not lower, each reason in a few words. */
+/** A mark, and the reasons why it is not lower, each in a few words. */
 export interface Risk {
   mark: Mark;
   because: readonly string[];
 }
 
-/** Where a run works, and its HOME; both absolute. */
+/** Working directory of a run, and its HOME; both absolute. */
 export interface Place {
   workdir: string;
   home: string;
 }
 
-/** The higher of two marks, with the reasons of both. */
+/** Returns the higher of two marks, with the reasons of both. */
 function higher(one: Risk, other: Risk): Risk {
   const mark = MARKS.indexOf(one.mark) >= MARKS.indexOf(other.mark) ? one.mark : other.mark;
   return { mark, because: [...new Set([...one.because, ...other.because])] };
 }
 
-/** Where a path leads by its text: absolute, and whether that is in the working directory. */
+/** A path resolved by its text: absolute, and whether it is in the working directory. */
 interface Inside {
   absolute: string;
   inside: boolean;

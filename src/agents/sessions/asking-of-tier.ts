@@ -2,9 +2,9 @@ import { askingOf, type Asking } from '../permission/asking.ts';
 import { warmOf } from './warm-of.ts';
 
 /**
- * How the runs of a tier ask for permission: by what is added to the command, or over the Agent Client
- * Protocol, where their process is kept. A run of such a tier for which none is kept cannot ask, and is refused
- * what its command does not allow, as any run without a terminal.
+ * Returns the method by which the runs of a tier ask for permission: flags added to the command, or the Agent
+ * Client Protocol, if their process is kept warm. A run of a warm tier without such a process cannot ask; it
+ * may do only what its command allows, as any run without a terminal.
  */
 export function askingOfTier({
   cli,

@@ -1,17 +1,17 @@
 import { commandLine } from '../command-line.ts';
 import { plainCall } from '../output/plain-call.ts';
 
-/** How an agent CLI keeps a session, and goes on with it (warm.md). */
+/** Options by which an agent CLI stores and resumes a session (warm.md). */
 interface SessionCli {
-  /** The option by which a new session is given its id; absent where the CLI says which id it has. */
+  /** The option that sets the id of a new session; absent if the CLI reports the id. */
   gives?: string;
-  /** What an id looks like: nothing else of it ever stands on a command line. */
+  /** Pattern of an id: nothing else of the CLI's output ever goes on a command line. */
   id: RegExp;
-  /** The option by which a session is gone on with; absent for codex, which has a command for that. */
+  /** The option that resumes a session; absent for codex, which has a subcommand for that. */
   resumes?: string;
-  /** Words with which the operator has settled it. */
+  /** Words by which the operator has chosen the session. */
   settled: RegExp;
-  /** What it says on stderr, before it asks the model, of a session that it does not have. */
+  /** Its error on stderr, before any request to the model, for a session that it does not have. */
   refuses: RegExp;
   /** Whether it states the usage of the whole session, and not of the run. */
   sums?: true;
@@ -19,7 +19,7 @@ interface SessionCli {
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** Seen with each CLI (test/agents/FACTS.md, "Sessions"). */
+/** Observed with each CLI (test/agents/FACTS.md, "Sessions"). */
 const SESSIONS: Readonly<Record<string, SessionCli>> = {
   claude: {
     gives: '--session-id',
@@ -46,7 +46,7 @@ const SESSIONS: Readonly<Record<string, SessionCli>> = {
     id: /^ses_[A-Za-z0-9]{10,60}$/,
     resumes: '--session',
     settled: /^(?:-[cs]$|--(?:continue|session|fork|dir)\b)/,
-    // The second of version 1.3, above where it happened.
+    // The second is of version 1.3, above the place of the error.
     refuses: /^(?:Error: Session not found$|message: "Session not found: ses_)/,
   },
   pi: {
@@ -57,31 +57,30 @@ const SESSIONS: Readonly<Record<string, SessionCli>> = {
   },
 };
 
-/** The agent CLIs that can go on with a session, by name. */
+/** Names of the agent CLIs that can resume a session. */
 export const RESUMING_AGENTS: readonly string[] = Object.keys(SESSIONS);
 
-/** A command line whose runs can go on with a session. */
+/** A command line whose runs can resume a session. */
 export interface SessionCall {
-  /** The CLI's name. */
   agent: string;
-  /** Whether a new session is given its id, and does not say it. */
+  /** Whether we set the id of a new session, rather than the CLI reporting it. */
   isGiven: boolean;
   /** Whether it states the usage of the whole session, and not of the run. */
   sums: boolean;
-  /** The command line that begins a session; the id is used only where it is given. */
+  /** Returns the command line that starts a session; the id is used only if it can be set. */
   first: (id: string) => string;
-  /** The command line that goes on with a session. */
+  /** Returns the command line that resumes a session. */
   next: (id: string) => string;
   /** Whether a text is an id of such a session. */
   isId: (id: string) => boolean;
 }
 
-/** How the runs of a command line go on with a session, or why they cannot. */
+/** The method by which the runs of a command line resume a session, or the reason why they cannot. */
 export type Sessions = { ok: true; call: SessionCall } | { ok: false; why: string };
 
 /**
- * Recognizes a command line whose runs can go on with a session: a plain call of a known CLI that leaves open
- * which session it is (trust.md §2). Nothing is added to any other.
+ * Recognizes a command line whose runs can resume a session: a plain call of a known CLI that does not choose the
+ * session (trust.md §2). Nothing is added to any other.
  *
  * @param command as the operator approved it
  */
@@ -100,7 +99,7 @@ export function sessionsOf(command: string): Sessions {
     return { ok: false, why: 'its command names a session itself, or keeps none' };
   const { gives, resumes } = known;
   const trimmed = command.trimEnd();
-  // The command that goes on stands after all options and before the word for stdin.
+  // The subcommand that resumes comes after all options and before the word for stdin.
   if (resumes === undefined && start.args.at(-1)?.raw !== '-')
     return { ok: false, why: `its command does not end with "-", the word for stdin` };
   return {
@@ -119,21 +118,20 @@ export function sessionsOf(command: string): Sessions {
   };
 }
 
-/** What a run that should go on with a session has left. */
+/** Output and usage of a run that should resume a session. */
 interface Left {
   stdout: string;
   stderrTail: string;
-  /** What it used, if it states that. */
   usage?: { input: number; cached: number; output: number };
 }
 
 const SEQUENCES = /\p{Cc}\[[\d;]*m/gu;
-/** A refusal is one of the last lines; a banner may stand above it, and nothing of a model. */
+/** Number of last lines with the refusal; a banner may precede it, but no text of a model. */
 const MOST_LINES = 16;
 
 /**
- * Whether a CLI has refused to go on with a session before it asked the model: it says so, said nothing else,
- * and used nothing. Then nothing was spent, and the run can be made anew (warm.md).
+ * Whether a CLI has refused to resume a session before any request to the model: it reports that, said nothing else,
+ * and used nothing. Then nothing was spent, and the run can be repeated with a new session (warm.md).
  */
 export function isSessionRefused(agent: string, { stdout, stderrTail, usage }: Left): boolean {
   const known = Object.hasOwn(SESSIONS, agent) ? SESSIONS[agent] : undefined;

@@ -1,47 +1,46 @@
 import { commandLine, type Start, type Word } from '../command-line.ts';
 import { plainCall } from '../output/plain-call.ts';
 
-/** How a program is begun that speaks the Agent Client Protocol (https://agentclientprotocol.com). */
+/** The start of a program that speaks the Agent Client Protocol (https://agentclientprotocol.com). */
 export interface AcpWay {
-  /** The known agent CLI, by its name. */
+  /** Name of the known agent CLI. */
   agent: string;
-  /** The command line that is run in the place of the approved one. */
+  /** The command line that is run instead of the approved one. */
   command: string;
-  /** Variables that it is given besides. */
+  /** Additional environment variables. */
   env: Readonly<Record<string, string>>;
-  /** What a session is opened with besides, as `_meta`; `servers` are the names of the MCP servers in it. */
+  /** Returns further parameters of a session, as `_meta`; `servers` are the names of its MCP servers. */
   meta: (servers: readonly string[], asks: boolean) => Record<string, unknown> | undefined;
   /** Options that are set once a session is open. */
   options: Readonly<Record<string, string>>;
-  /** Whether it is told of the directory of the run as one in which it may write. */
+  /** Whether it accepts the directory of the run as a further folder in which it may write. */
   takesFolders: boolean;
 }
 
 /** An adapter: a program that speaks the protocol for a CLI which does not. */
 export interface Adapter {
   name: string;
-  /** Its npm package. */
   package: string;
   /** The major version of Node.js that it needs, if that is newer than ours. */
   node?: number;
 }
 
-/** The adapters, by the name of the CLI. They bring a copy of their CLI. */
+/** Adapters, by the name of the CLI. Each includes a copy of its CLI. */
 export const ADAPTERS: Readonly<Record<string, Adapter>> = {
   claude: { name: 'claude-agent-acp', package: '@agentclientprotocol/claude-agent-acp', node: 22 },
   codex: { name: 'codex-acp', package: '@agentclientprotocol/codex-acp' },
 };
 
-/** The agent CLIs whose process can be kept, by name. */
+/** Names of the agent CLIs whose process can be kept warm. */
 const WARM_AGENTS: readonly string[] = ['claude', 'codex', 'gemini', 'opencode'];
 
-/** How the process of a command line is kept, or why it cannot be. */
+/** The method by which the process of a command line is kept warm, or the reason why it cannot be. */
 export type Warm = { ok: true; way: AcpWay } | { ok: false; why: string };
 
 /**
- * Recognizes a command line whose process can be kept between prompts: a plain call of a known CLI, of which
- * each word is known to mean the same there. What the protocol's program may do is never more than what the
- * command may (trust.md §2): a word that cannot be carried over keeps each run a process of its own.
+ * Recognizes a command line whose process can be kept between prompts: a plain call of a known CLI, of which each word
+ * is known to have the same meaning there. The protocol's program may never do more than the command (trust.md §2): a
+ * word that cannot be carried over makes each run a separate process.
  *
  * @param command as the operator approved it
  */
@@ -116,7 +115,7 @@ const WAYS: Readonly<Record<string, WayOf>> = {
     })),
 };
 
-/** @returns how an adapter is begun, with what was made of the words of the command */
+/** Returns the start of an adapter, with the translated words of the command. */
 function adapted(
   agent: string,
   before: readonly string[],
@@ -132,7 +131,7 @@ function noCounterpart(word: string): string {
   return `its command has the word ${word}, for which nothing is known that means the same to a process that is kept`;
 }
 
-/** The words of gemini that mean the same with `--acp`, and whether a value follows. */
+/** Words of gemini that have the same meaning with `--acp`, and whether a value follows. */
 const GEMINI_WORDS: Readonly<Record<string, boolean>> = {
   '--skip-trust': false,
   '--approval-mode': true,
@@ -161,12 +160,12 @@ function texts(args: readonly Word[]): string[] {
   return args.map(({ text, raw }) => (raw === RUN_DIR ? RUN_DIR : text));
 }
 
-/** What was made of the words of a command line for an adapter, or the first word of which nothing can be made. */
+/** Translation of a command line's words for an adapter, or the first word without a counterpart. */
 type Translated =
   | { ok: true; options?: Record<string, unknown>; env?: Record<string, string> }
   | { ok: false; odd: string };
 
-/** What an option becomes; undefined for a value that has no counterpart. */
+/** Translates an option; undefined for a value that has no counterpart. */
 type Becomes = (value: string) => Record<string, unknown> | undefined;
 
 const list = (value: string): string[] => splitTools(value);
@@ -183,8 +182,8 @@ const CLAUDE: Readonly<Record<string, Becomes>> = {
 };
 
 /**
- * The options of Claude's SDK that mean what the words of `claude -p` mean. The adapter's own mode lets a model
- * decide what is permitted, so one is always named: that in which a process without a terminal runs.
+ * Translates the words of `claude -p` into options of Claude's SDK. The adapter's own mode lets a model
+ * decide what is permitted, so a mode is always set: that of a process without a terminal.
  */
 function claudeOptions(words: readonly string[]): Translated {
   const options: Record<string, unknown> = {
@@ -205,7 +204,7 @@ function claudeOptions(words: readonly string[]): Translated {
   return { ok: true, options };
 }
 
-/** Tools of one word, as the CLI separates them: by commas or blanks outside of brackets. */
+/** Splits a list of tools as the CLI does: at commas or blanks outside of brackets. */
 function splitTools(text: string): string[] {
   const tools = [''];
   let depth = 0;
@@ -217,7 +216,7 @@ function splitTools(text: string): string[] {
   return tools.filter((one) => one !== '');
 }
 
-/** The modes of the adapter in which codex has the sandbox of a name, and a person is asked who then refuses. */
+/** Modes of the adapter in which codex has the sandbox of this name, and asks a person, whose answer is then no. */
 const MODES: Readonly<Record<string, string>> = {
   'read-only': 'read-only',
   'workspace-write': 'workspace-write',
@@ -225,8 +224,8 @@ const MODES: Readonly<Record<string, string>> = {
 };
 
 /**
- * The variables by which codex's adapter is told what the words of `codex exec` mean. Without a mode it would
- * let a model decide what leaves the sandbox.
+ * Translates the words of `codex exec` into variables for codex's adapter. Without a mode it would let a
+ * model decide what leaves the sandbox.
  */
 function codexSettings(words: readonly string[]): Translated {
   const settings: Record<string, unknown> = {};
@@ -252,7 +251,7 @@ function codexSettings(words: readonly string[]): Translated {
   };
 }
 
-/** The settings of codex that decide nothing about what it may do, and what they may be. */
+/** Settings of codex that have no influence on its permissions, and patterns of their values. */
 const SETTINGS: Readonly<Record<string, RegExp>> = {
   allow_login_shell: /^(?:true|false)$/,
   model: /^"?[\w.:/-]+"?$/,

@@ -13,7 +13,7 @@ import {
   piUsage,
 } from '../output/formats.ts';
 
-/** Tells a tool when it begins, and a message once it is complete. */
+/** Narrates a run of pi: a tool when it starts, and a message once it is complete. */
 function pi(): Narrator {
   const used = new SoFar();
   return jsonNarrator((event) => {
@@ -29,7 +29,7 @@ function pi(): Narrator {
   }, OUTPUT_FORMATS['pi']?.noise);
 }
 
-/** Prints each part of its answer once it is complete, and what each step used. */
+/** Narrates a run of opencode, which prints each part of its answer once it is complete, and the usage of each step. */
 function opencode(): Narrator {
   const used = new SoFar();
   return jsonNarrator((event) => {
@@ -49,10 +49,10 @@ function opencode(): Narrator {
   });
 }
 
-/** Characters of its output that are kept; of a longer one nothing is told. */
+/** Most characters of gemini's output that are kept; nothing is narrated from a longer one. */
 const MAX_KEPT = 256 * 1024;
 
-/** Its JSON is one object at the end, over many lines, so nothing can be told of it on the way. */
+/** Narrates a run of gemini. Its JSON is one object at the end, over many lines, so nothing is known before. */
 function gemini(): Narrator {
   let reader = reading();
   let kept = 0;
@@ -74,7 +74,7 @@ function gemini(): Narrator {
   };
 }
 
-/** Tells an item when it begins, if it takes time, and else when it is complete. */
+/** Narrates a run of codex: an item that takes time when it starts, any other when it is complete. */
 function codex(): Narrator {
   const used = new SoFar();
   return jsonNarrator((event) => {
@@ -108,10 +108,10 @@ function completeItem(item: Json): Told[] {
   return [toolCall('files', changes.map(({ path }) => path).join(' '))];
 }
 
-/** Messages whose usage may still change: each event of a message states that of the whole message. */
+/** Most messages whose usage may still change: each event of a message states that of the whole message. */
 const OPEN = 20;
 
-/** Each event of its stream is a block of a message. */
+/** Narrates a run of claude. Each event of its stream is a block of a message. */
 function claude(): Narrator {
   const open = new Map<string, UsageSum>();
   const before = new SoFar();
@@ -135,7 +135,7 @@ function blockOf(block: Json): Told[] {
   return block['type'] === 'text' ? words('says', block['text']) : [];
 }
 
-/** Its text was told before. */
+/** Narrates the result, except for its text, which came before. */
 function resultOf(event: Json): Told[] {
   const usage = {
     ...anthropicUsage(objectIn(event['usage'])),
@@ -145,10 +145,7 @@ function resultOf(event: Json): Told[] {
   return [...failed, { kind: 'used', usage }];
 }
 
-/**
- * Tells a turn of the Agent Client Protocol. Text comes in pieces, which are told as one once something else
- * comes.
- */
+/** Narrates a turn of the Agent Client Protocol. Text comes in pieces, which are joined until something else comes. */
 export function acp(): Narrator {
   let text = '';
   const said = (): Told[] => {
@@ -156,7 +153,7 @@ export function acp(): Narrator {
     text = '';
     return all;
   };
-  /** The names of tools whose input was not there when they were called, by the ids of the calls. */
+  /** Names of tools whose input was missing when they were called, by the ids of the calls. */
   const open = new Map<string, string>();
   const toolOf = (update: Record<string, unknown>): Told[] => {
     const id = textIn(update['toolCallId']) ?? '';
@@ -203,11 +200,11 @@ function isOver({ status }: Record<string, unknown>): boolean {
 
 const NARRATORS: Readonly<Record<string, () => Narrator>> = {
   ...{ claude, codex, gemini, opencode, pi },
-  // What is kept speaks this, whichever CLI it is.
+  // Every warm process speaks this, whichever CLI it is.
   acp,
 };
 
-/** Who tells what a run of a known agent CLI does, where it prints JSON. */
+/** Returns the narrator for a known agent CLI that prints JSON. */
 export function narratorOf(agent: string): Narrator | undefined {
   return Object.hasOwn(NARRATORS, agent) ? NARRATORS[agent]?.() : undefined;
 }

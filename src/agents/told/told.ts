@@ -2,29 +2,29 @@ import { addUsage, type UsageSum } from '../../protocol/usage.ts';
 import { objectOn } from '../../protocol/text/json-line.ts';
 import { objectIn, textIn, type Json } from '../output/reader.ts';
 
-/** What an agent CLI says in its JSON that it does, in a form for people. */
+/** A step of an agent CLI, from its JSON, in a form for people. */
 export type Told =
-  /** Text of the model, or why something failed. */
+  /** Text of the model, or the reason of a failure. */
   | { kind: 'says' | 'fails'; text: string }
-  /** A tool that is called, and with what, in one line. */
+  /** A tool call with its arguments, in one line. */
   | { kind: 'tool'; text: string }
-  /** What the run has used so far. */
+  /** Usage of the run so far. */
   | { kind: 'used'; usage: UsageSum };
 
-/** Tells what a run does, from its output line by line. */
+/** A converter of a run's output, line by line, into steps for people. */
 export interface Narrator {
-  /** @returns undefined for a line that is none of its JSON */
+  /** @returns undefined for a line that is not its JSON */
   line: (text: string) => Told[] | undefined;
-  /** Called when nothing more comes. */
+  /** Ends the output; returns the remaining steps. */
   end: () => Told[];
 }
 
-/** Characters of what a tool is called with. */
+/** Most characters of a tool's arguments. */
 const MAX_INPUT = 300;
-/** What tells most about a call, the most telling first. */
+/** Names of the arguments that explain a call best, the best first. */
 const TELLING = ['command', 'file_path', 'filePath', 'path', 'url', 'pattern', 'query', 'prompt'];
 
-/** What a run has used so far, from that of its turns. */
+/** Usage of a run so far, summed from that of its turns. */
 export class SoFar {
   readonly #sum: UsageSum = { input: 0, cached: 0, output: 0 };
 
@@ -33,7 +33,7 @@ export class SoFar {
     return this.with();
   }
 
-  /** @param open what is added to it, and may still change */
+  /** @param open usage to be added, which may still change */
   with(...open: UsageSum[]): Told {
     const usage = { ...this.#sum };
     for (const one of open) addUsage(usage, one);
@@ -41,7 +41,7 @@ export class SoFar {
   }
 }
 
-/** A narrator of one JSON object for each line. */
+/** Returns a narrator of one JSON object for each line. */
 export function jsonNarrator(event: (event: Json) => Told[], noise?: string): Narrator {
   return {
     line: (text) => {
@@ -53,7 +53,7 @@ export function jsonNarrator(event: (event: Json) => Told[], noise?: string): Na
   };
 }
 
-/** A call of a tool, such as `Bash: npm test`. */
+/** Returns the step of a tool call, such as `Bash: npm test`. */
 export function toolCall(name: unknown, input: unknown): Told {
   const given = inputText(input).replace(/\s+/g, ' ').trim();
   const more = given.length > MAX_INPUT ? '…' : '';
@@ -61,7 +61,7 @@ export function toolCall(name: unknown, input: unknown): Told {
   return { kind: 'tool', text: `${textIn(name)?.slice(0, MAX_INPUT) ?? 'a tool'}${said}` };
 }
 
-/** Beyond this nothing of an input is shown, so no more of it is looked at. */
+/** Most characters of an input that are examined, because no more of it is shown. */
 const MAX_LOOKED = 4 * MAX_INPUT;
 
 function inputText(input: unknown): string {
@@ -76,7 +76,7 @@ function inputText(input: unknown): string {
   return Object.keys(fields).length === 0 ? '' : jsonOf(fields).slice(0, MAX_LOOKED);
 }
 
-/** An agent may nest as deeply as a line allows, and that is deeper than can be written again. */
+/** Renders a value as JSON. An agent may nest as deeply as a line allows, and that is too deep to be serialized. */
 function jsonOf(value: object): string {
   try {
     return JSON.stringify(value);
@@ -85,7 +85,7 @@ function jsonOf(value: object): string {
   }
 }
 
-/** What was said, unless it is blank. */
+/** Returns the step of a text, unless it is blank. */
 export function words(kind: 'says' | 'fails', value: unknown): Told[] {
   const text = textIn(value) ?? '';
   return text.trim() === '' ? [] : [{ kind, text }];

@@ -14,16 +14,15 @@ import type { HostFile, Tier } from '../files/host-file.ts';
 import { shownServers } from '../text/bell-servers.ts';
 
 /**
- * What an operator approves on this machine, as a whole or not at all (trust.md §2): `tier`, a
- * command with everything that affects how it runs; `default`, the tier in which an actor runs when
- * none is requested; `setting`, a value of the clone's git configuration; `mcps`, the MCP servers of an
- * actor (mcp-servers.ts).
+ * Kind of a thing that an operator approves on this machine, as a whole or not at all (trust.md §2): `tier`, a command
+ * with everything that affects how it runs; `default`, the tier in which an actor runs when none is requested;
+ * `setting`, a value of the clone's git configuration; `mcps`, the MCP servers of an actor (mcp-servers.ts).
  */
 type ThingKind = 'tier' | 'default' | 'setting' | 'mcps';
 
 /** A change that this machine has not approved (protocol.md §6). */
 export interface HeldChange {
-  /** 12 hex digits that identify exactly what is proposed. */
+  /** 12 hex digits that identify exactly the proposed content. */
   digest: string;
   kind: ThingKind;
   /** `actor.tier`, `actor.mcps`, the actor, or the setting's name. */
@@ -36,9 +35,9 @@ export interface HeldChange {
   proposed?: string;
   /** Every option that differs; a value is absent where the option is not set. */
   changes: { option: string; approved?: Value; proposed?: Value }[];
-  /** Why it cannot be approved, and what to do instead. */
+  /** Reason why it cannot be approved, and what to do instead. */
   refused?: string;
-  /** The commit that brought it, with who made it and when by its own words; absent where that is not known. */
+  /** The commit that introduced it, with its author and time as the commit states them; absent if unknown. */
   pushed?: { by: string; at: string; commit: string };
 }
 
@@ -46,7 +45,7 @@ const DIGEST_LENGTH = 12;
 
 /** SHA-256 of a text in hex; passed as an argument because the protocol code is pure. */
 export type Hash = (text: string) => string;
-/** Returns why a tier may never run, or undefined. */
+/** Returns the reason why a tier may never run, or undefined. */
 export type TierRefusal = (tier: Tier) => string | undefined;
 
 /** A setting that differs from its recorded value. */
@@ -57,10 +56,10 @@ export interface ChangedSetting {
 }
 
 /**
- * The host file as this machine runs it: what is approved stays in force as a whole, the rest
- * waits. An actor without an approved tier keeps an empty list, so that its messages wait and are
- * not lost. A tier that was removed is no longer served, unless it is the default one, which stays
- * until another tier is approved as the default.
+ * Splits a host file into the part that this machine runs and the held changes: what is approved stays in
+ * force as a whole, the rest waits. An actor without an approved tier keeps an empty list, so that its
+ * messages wait and are not lost. A tier that was removed is no longer served, unless it is the default one,
+ * which stays until another tier is approved as the default.
  */
 export function inForce(
   host: HostFile,
@@ -95,7 +94,7 @@ export function inForce(
   return { host: { ...host, actors }, held };
 }
 
-/** Settings that differ from their recorded values, as held changes. */
+/** Converts settings that differ from their recorded values into held changes. */
 export function heldSettings(changed: readonly ChangedSetting[], hash: Hash): HeldChange[] {
   return changed.map(({ name, recorded, proposed }) => {
     const plain = (value: string): string =>
@@ -114,17 +113,16 @@ export function heldSettings(changed: readonly ChangedSetting[], hash: Hash): He
 }
 
 /**
- * A value without the login that a web address may contain: a secret, and the only part of such an
- * address that git gives to nobody except the server. In any other value, a removed part could be
- * the significant one.
+ * Removes the login that a web address may contain: a secret, and the only part of such an address that git
+ * gives to nobody except the server. In any other value, a removed part could be the significant one.
  */
 function withoutLogin(value: string): string {
   return value.replace(/^((?:url\.)?https?:\/\/)[^/?#\s@]*@/, '$1***@');
 }
 
 /**
- * The approvals after these changes of a host file are accepted. The first approved tier of an
- * actor is its default.
+ * Returns the approvals after these changes of a host file are accepted. The first approved tier of an actor
+ * is its default.
  */
 export function accept(
   approved: Approved,
@@ -186,7 +184,7 @@ function changedDefault(hash: Hash, actor: string, from: string, to: string): He
   };
 }
 
-/** The digest of a proposed thing; `what` says which thing it is. */
+/** Returns the digest of a proposed thing; `what` identifies the thing. */
 export function digestOf(
   hash: Hash,
   what: readonly [ThingKind, ...string[]],
@@ -213,7 +211,7 @@ function keys(...records: readonly ApprovedOptions[]): Set<string> {
   return new Set(records.flatMap((record) => Object.keys(record)));
 }
 
-/** The approvals with which the current host file runs, except for what is refused. */
+/** Returns the approvals with which the current host file runs, except for refused tiers. */
 export function acceptWhole(host: HostFile, hash: Hash, refusal: TierRefusal): Approved {
   const { held } = inForce(host, {}, hash, refusal);
   return accept(

@@ -3,17 +3,17 @@ import { digestOf } from './approval.ts';
 import { canonical, copy, own, plain, type Approved, type Value } from './record.ts';
 import type { McpServer } from '../files/mcp-servers.ts';
 
-/** The MCP servers of an actor that are approved on this machine. */
+/** Returns the MCP servers of an actor that are approved on this machine. */
 export function approvedServers(approved: Approved, actor: string): readonly McpServer[] {
   return own(approved, actor)?.mcps ?? [];
 }
 
 /**
- * The servers that the profile of an actor names, where they are not the approved ones: a set is approved
- * as a whole, and the approved one stays in force meanwhile (automation.md, "Tools by value").
+ * Returns the servers in the profile of an actor as a held change, unless they are the approved ones: a set is approved
+ * as a whole, and the approved one stays in force until then (automation.md, "Tools by value").
  *
  * @param proposed those of its profile
- * @param refused why one of them may never run here
+ * @param refused reason why one of them may never run here
  */
 export function heldServers(
   actor: string,
@@ -43,7 +43,7 @@ export function heldServers(
   };
 }
 
-/** The approvals with these servers as those of an actor. */
+/** Returns the approvals with these servers as those of an actor. */
 export function withServers(
   approved: Approved,
   actor: string,
@@ -56,7 +56,7 @@ export function withServers(
   return result;
 }
 
-/** Approvals of a host file that was approved as a whole, with the servers that were approved before. */
+/** Returns the approvals of a host file that was approved as a whole, with the servers that were approved before. */
 export function keepingServers(before: Approved, whole: Approved): Approved {
   return Object.entries(before).reduce(
     (all, [actor, { mcps = [] }]) => (mcps.length === 0 ? all : withServers(all, actor, mcps)),
@@ -72,7 +72,7 @@ function sorted(servers: readonly McpServer[]): McpServer[] {
   return [...servers].sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** Without its name, which is said beside it. */
+/** Returns a server without its name, which is shown beside it. */
 function valueOf(server: McpServer): Value {
   return Object.fromEntries(Object.entries(server).filter(([field]) => field !== 'name'));
 }

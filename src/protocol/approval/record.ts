@@ -7,7 +7,7 @@ export type Value =
 /** The options of a thing, named as in the host file. Times are in milliseconds. */
 export type ApprovedOptions = Readonly<Record<string, Value>>;
 
-/** What is approved of one actor. */
+/** Approvals of one actor. */
 interface ApprovedActor {
   /** The tier in force when none is requested. */
   default?: string;
@@ -17,10 +17,10 @@ interface ApprovedActor {
   mcps?: readonly McpServer[];
 }
 
-/** What this machine has approved of one host file, by actor. */
+/** Approvals of one host file on this machine, by actor. */
 export type Approved = Record<string, ApprovedActor>;
 
-/** The options of a tier without its name, as approvals store them: default values are left out. */
+/** Returns the options of a tier without its name, as approvals store them: default values are left out. */
 export function optionsOf(tier: Tier): ApprovedOptions {
   const defaults = wholeOf({ ...TIER_DEFAULTS, name: '', cli: '' });
   return Object.fromEntries(
@@ -28,7 +28,7 @@ export function optionsOf(tier: Tier): ApprovedOptions {
   );
 }
 
-/** All options of a tier without its name. */
+/** Returns all options of a tier without its name. */
 export function wholeOf(tier: Tier): ApprovedOptions {
   const { cli, sandbox, ...rest } = tier;
   const given = Object.entries<Value | undefined>({
@@ -45,7 +45,7 @@ export function wholeOf(tier: Tier): ApprovedOptions {
   );
 }
 
-/** The approved tier with all options: those that were not recorded have their default values. */
+/** Returns the approved tier with all options: those that were not recorded have their default values. */
 export function tierOf(name: string, options: ApprovedOptions): Tier {
   const recorded = Object.entries(options).map(([key, value]) => [
     key.replace(/_[a-z]/g, (letters) => letters.slice(1).toUpperCase()),
@@ -54,7 +54,7 @@ export function tierOf(name: string, options: ApprovedOptions): Tier {
   return { ...TIER_DEFAULTS, ...(Object.fromEntries(recorded) as { cli: string }), name };
 }
 
-/** JSON with the keys of every object sorted, so that equal contents have the same text. */
+/** Serializes a value as JSON with the keys of every object sorted, so that equal contents have the same text. */
 export function canonical(value: unknown): string {
   return JSON.stringify(value ?? null, (_, part: unknown) =>
     typeof part === 'object' && part !== null && !Array.isArray(part)
@@ -68,7 +68,7 @@ export function own<T>(record: Readonly<Record<string, T>>, name: string): T | u
   return Object.hasOwn(record, name) ? record[name] : undefined;
 }
 
-/** A copy of the approvals that can be changed without changing the original. */
+/** Returns a copy of the approvals that can be changed without changing the original. */
 export function copy(approved: Approved): Approved {
   return plain(
     Object.fromEntries(
@@ -80,14 +80,14 @@ export function copy(approved: Approved): Approved {
   );
 }
 
-/** A copy without a prototype, so that no name in it is inherited. */
+/** Returns a copy without a prototype, so that no name in it is inherited. */
 export function plain<T>(record: Readonly<Record<string, T>>): Record<string, T> {
   return Object.assign(Object.create(null) as Record<string, T>, record);
 }
 
 /**
- * The approvals with one tier that the operator has just written, with default values for the
- * options that are not named.
+ * Returns the approvals with one tier that the operator has just written, with default values for the options
+ * that are not named.
  */
 export function withTier(
   approved: Approved,
@@ -103,8 +103,8 @@ export function withTier(
 }
 
 /**
- * The approvals without some tiers of an actor, which the operator has just removed. If the default is
- * one of them, the first tier that is left and approved becomes the default.
+ * Returns the approvals without some tiers of an actor, which the operator has just removed. If the default
+ * is one of them, the first approved tier that remains becomes the default.
  */
 export function withoutTiers(approved: Approved, actor: string, gone: readonly string[]): Approved {
   const { [actor]: known, ...others } = copy(approved);

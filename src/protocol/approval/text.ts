@@ -3,35 +3,38 @@ import type { HeldChange } from './approval.ts';
 import { durationText } from '../text/times.ts';
 import { asAscii, asAsciiJson } from '../text/quoted.ts';
 
-/** The most characters of a text in one line; `host show` prints all of it. */
+/** Most characters of a text in one line; `host show` prints all of it. */
 const SHORT = 100;
 
-/** A value in the form in which a person judges it: JSON of printable ASCII. */
+/** Renders a value in the form in which a person judges it: JSON of printable ASCII. */
 export function valueText(value: Value | undefined): string {
   return value === undefined ? 'nothing' : asAscii(JSON.stringify(value));
 }
 
-/** Options of a tier that are lengths of time, which are kept in milliseconds. */
+/** Options of a tier that are durations, which are stored in milliseconds. */
 const DURATIONS = new Set(['timeout', 'retry_delay', 'permit_timeout']);
 
-/** The value of an option in the form in which a person judges it; a length of time as one is written. */
+/**
+ * Renders the value of an option in the form in which a person judges it; a duration in the form in which it
+ * is written.
+ */
 export function optionText(option: string, value: Value | undefined): string {
   return typeof value === 'number' && DURATIONS.has(option)
     ? durationText(value)
     : valueText(value);
 }
 
-/** A name in a form that cannot be mistaken for something else. */
+/** Renders a name in a form that cannot be mistaken for something else. */
 export function nameText(name: string): string {
   return /^[\w.-]+$/.test(name) ? name : asAsciiJson(name);
 }
 
-/** A command as it is written, unless some of its characters might be invisible. */
+/** Renders a command as it is written, unless some of its characters might be invisible. */
 export function commandText(cli: string): string {
   return /^[\x20-\x7e]*$/.test(cli) ? cli : asAsciiJson(cli);
 }
 
-/** A held change on one line, cut short. */
+/** Renders a held change on one line, cut short. */
 export function changeText({ name, changes, refused }: HeldChange): string {
   const parts = changes.map(
     ({ option, approved, proposed }) =>
@@ -46,7 +49,7 @@ function short(option: string, value: Value | undefined): string {
   return text.length > SHORT ? `${text.slice(0, SHORT)}...` : text;
 }
 
-/** Who pushed a held change, when, and in which commit, by that commit's own words; undefined where it is not known. */
+/** Renders the author, time and commit of a held change, as the commit states them; undefined if unknown. */
 export function pushedText({ pushed }: HeldChange): string | undefined {
   if (pushed === undefined) return undefined;
   const { by, at, commit } = pushed;

@@ -1,7 +1,7 @@
 import type { Channel } from '../files/channel.ts';
 import { shown } from '../text/result.ts';
 
-/** The channel with an id or a name, or why there is not exactly one. */
+/** Finds the channel with an id or a name, or returns the reason why there is not exactly one. */
 export function channelNamed(
   channels: readonly Channel[],
   wanted: string,

@@ -1,7 +1,7 @@
-/** What a run is counted for beside its place and its thread; nothing is written of what there is none of. */
+/** Attribution of a run's usage beside its place and its thread; absent fields are not written. */
 export interface CountedFor {
-  /** The skills that its prompt told, in alphabetical order. */
+  /** The skills that its prompt contained, in alphabetical order. */
   skills?: string[];
-  /** The subscription that has given what it worked on, or the nearest one behind that. */
+  /** The subscription that sent its task, or the nearest one behind that. */
   subscription?: string;
 }

@@ -1,9 +1,9 @@
 import { Cron } from 'croner';
 
-/** The longest expression; each second, minute and so on by itself has fewer characters. */
+/** Longest expression in characters; one that lists each second, minute and so on is shorter. */
 const MAX_CHARACTERS = 400;
 
-/** The problem of an expression of 5 fields, or of 6 with seconds before them; undefined for a valid one. */
+/** Returns the problem of an expression of 5 fields, or of 6 with seconds before them; undefined for a valid one. */
 export function expressionProblem(expression: string): string | undefined {
   const fields = expression.split(/\s+/).filter((field) => field !== '');
   if (expression.length > MAX_CHARACTERS) return 'it is too long';
@@ -49,8 +49,8 @@ function cronOf(expression: string, timezone: string): Cron {
 }
 
 /**
- * The local times that an expression names, as moments. A local time that daylight saving leaves out
- * stands for the next one that exists, and one that comes twice is meant once, the first time.
+ * The local times that an expression names, as moments. A local time that daylight saving skips stands for
+ * the next one that exists, and one that comes twice is used once, the first time.
  */
 export class Moments {
   readonly #cron: Cron;
@@ -61,7 +61,7 @@ export class Moments {
     this.#offset = offsetsIn(timezone);
   }
 
-  /** The first moment after a time, both in milliseconds since 1970; undefined if there is none. */
+  /** Returns the first moment after a time, both in milliseconds since 1970; undefined if there is none. */
   after(time: number): number | undefined {
     for (let from = time; ;) {
       const next = this.#cron.nextRun(new Date(from))?.getTime();
@@ -73,9 +73,9 @@ export class Moments {
   }
 
   /**
-   * Where the clock is put forward, the first time that is left out was moved by as much, past others
-   * that exist: it is meant to be the first moment after the change, unless the moved one is due anyway.
-   * Where it is put back by less than an hour, a time that comes twice was found the second time.
+   * Corrects a moment at a change of the clocks. Where the clock is put forward, croner moves the first skipped time by
+   * as much, past others that exist: it should be the first moment after the change, unless the moved one is due
+   * anyway. Where it is put back by less than an hour, croner finds the second occurrence of a time that comes twice.
    */
   #meant(next: number, time: number): number {
     const now = this.#offset(next);
@@ -95,10 +95,10 @@ export class Moments {
   }
 }
 
-/** More than any clock is put forward at once, and less than the time between two changes. */
+/** Milliseconds; more than any clock is put forward at once, and less than the time between two changes. */
 const GAP_MS = 26 * 3_600_000;
 
-/** How far the clocks of a zone are ahead of UTC at a time, in milliseconds. */
+/** Returns a function that computes the offset of a zone from UTC at a time, in milliseconds. */
 export function offsetsIn(timezone: string): (time: number) => number {
   const format = new Intl.DateTimeFormat('en-US', {
     timeZone: timezone,

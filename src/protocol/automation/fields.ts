@@ -2,11 +2,11 @@ import { parseRecipients, type Address } from '../address.ts';
 import type { HeaderFields } from '../text/frontmatter.ts';
 import { shown } from '../text/result.ts';
 
-/** Notes what is wrong with a field of a header, and what was expected of it. */
+/** Reports a problem of a header's field, and the expected value. */
 export type Wrong = (field: string, expected: string) => void;
 
 /**
- * Notes problems with the fields of a file, each with its line and value.
+ * Returns a function that reports problems with the fields of a file, each with its line and value.
  *
  * @param problems receives a sentence for each
  */
@@ -21,7 +21,7 @@ export function wrongIn(text: string, fields: HeaderFields, problems: string[]):
   };
 }
 
-/** On which lines of a file fields of its header are, as the beginning of a sentence about them. */
+/** Returns the lines of a file on which fields of its header are, as the beginning of a sentence about them. */
 export function linesOf(text: string, fields: readonly string[]): string {
   const lines = text.split('\n').map((line) => line.replace(/^["']/, ''));
   const found = fields.flatMap((field) => {
@@ -34,7 +34,7 @@ export function linesOf(text: string, fields: readonly string[]): string {
   return `${found.length > 1 ? 'lines' : 'line'} ${found.join(' and ')}: `;
 }
 
-/** The names in a field such as `to`: one text, or a list of texts; undefined if they are none. */
+/** Parses the names in a field such as `to`: one text, or a list of texts; undefined for anything else. */
 export function recipientsIn(value: unknown): Address[] | undefined {
   const list = Array.isArray(value) ? (value as unknown[]) : [value];
   if (!list.every((one) => typeof one === 'string')) return undefined;
@@ -42,7 +42,7 @@ export function recipientsIn(value: unknown): Address[] | undefined {
   return problems.length === 0 && to.length > 0 ? to : undefined;
 }
 
-/** A field that is `true` or `false`; what is neither is noted. */
+/** Parses a field that is `true` or `false`; anything else is reported. */
 export function switchIn(
   fields: HeaderFields,
   field: string,
@@ -55,8 +55,8 @@ export function switchIn(
 }
 
 /**
- * Problems in one sentence without their lines: whoever gave options has not seen the file that they make,
- * so that its lines mean nothing to them.
+ * Joins problems into one sentence without their lines: an author who gave options has not seen the resulting
+ * file, so that its lines mean nothing to them.
  */
 export function withoutLines(problems: readonly string[]): string {
   return problems.map((problem) => problem.replace(/^lines? \d+(?: and \d+)*: /, '')).join('; ');

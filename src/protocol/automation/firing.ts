@@ -8,18 +8,18 @@ import type { Schedule } from './schedule.ts';
 /** Milliseconds by which an occurrence may be late and still counts as on time. */
 export const ON_TIME_MS = 120_000;
 
-/** What there is to do about a schedule. */
+/** Pending occurrence of a schedule. */
 export interface Due {
-  /** The last occurrence that has come, in milliseconds since 1970; undefined when none has. */
+  /** The last occurrence so far, in milliseconds since 1970; undefined if there was none. */
   due?: number;
-  /** Whether it came while nobody looked, and is not to be sent any more. */
+  /** Whether it came while no dispatcher ran, and is not to be sent any more. */
   isMissed: boolean;
 }
 
 /**
- * Finds out whether a schedule is due. Of several occurrences that have come only the last one counts.
+ * Determines whether a schedule is due. Of several past occurrences only the last one counts.
  *
- * @param after what came until then is dealt with: since when the file is there, or the last occurrence
+ * @param after time until which occurrences are handled: the creation of the file, or the last occurrence
  * @param now both in milliseconds since 1970
  */
 export function dueNow(
@@ -35,7 +35,7 @@ export function dueNow(
 }
 
 /**
- * The message of an occurrence, with the machine-made facts on its origin.
+ * Composes the message of an occurrence, with the machine-made facts on its origin.
  *
  * @param host the alias of the machine that writes it; undefined for an operator, who has none
  */
@@ -56,7 +56,7 @@ export function scheduledMessage(schedule: Schedule, due: Date, host: string | u
   };
 }
 
-/** Reads what {@link scheduledMessage} writes; undefined for any other message. */
+/** Parses the facts that {@link scheduledMessage} writes; undefined for any other message. */
 export function startedBy({ extra }: Pick<Message, 'extra'>): StartedBy | undefined {
   const { schedule, due } = extra;
   const isDue = typeof due === 'string' && utcOf(due) === due;

@@ -4,13 +4,12 @@ import { isName } from '../names.ts';
 import { markOf } from '../owed.ts';
 import type { Subscription } from './subscription.ts';
 
-/** A header has up to 64 KiB; the rest of a message is for its text. */
+/** Most bytes of a task's text: a header has up to 64 KiB; the rest of a message is for its text. */
 const MOST_TEXT = MAX_MESSAGE_BYTES - 64 * 1024;
 
 /**
- * Whether a message is an answer on which something may follow: the final word to somebody else. A word on
- * the way, the notice of a failure, a plan, a new question in an old thread and a text that answers nobody
- * are none.
+ * Whether a message is an answer that may trigger subscriptions: the final answer to somebody else. An interim message,
+ * the notice of a failure, a plan, a new question in an old thread and a text that answers nobody are not.
  */
 export function isFinalAnswer(message: Message, lookup: Lookup): boolean {
   if (markOf(message) !== null || message.proposal === true || message.asks === true) return false;
@@ -20,22 +19,22 @@ export function isFinalAnswer(message: Message, lookup: Lookup): boolean {
   });
 }
 
-/** The names of the subscriptions that have fired in the chain behind a message. */
+/** Returns the names of the subscriptions that have fired in the chain behind a message. */
 export function firedBehind(answer: Located, lookup: Lookup): Set<string> {
   const behind = chainLevels([answer], lookup).flat();
   return new Set(behind.flatMap(({ message }) => subscriptionOf(message)?.subscription ?? []));
 }
 
 /**
- * The most tasks that subscriptions may give because of one message that somebody sent, in all that comes
- * of it. Each may lead to several more; without a bound for the whole, a few files of somebody who can push
- * would make a machine work for ever, although each fires once in a chain.
+ * Most tasks of subscriptions that may descend from one message that somebody sent. Each task may lead to
+ * several more; without a total limit, a few files of somebody who can push would make a machine work for
+ * ever, although each fires once in a chain.
  */
 const MOST_BEHIND = 250;
 
 /**
- * The subscription that has led to some messages: the one that has given one of them, or else the nearest one in
- * the chain behind them. Undefined where none has.
+ * Returns the subscription that led to some messages: the one that sent one of them, or else the nearest one
+ * in the chain behind them. Undefined if there is none.
  */
 export function ledBy(messages: readonly Located[], lookup: Lookup): string | undefined {
   for (const { message } of chainLevels(messages, lookup).flat()) {
@@ -45,13 +44,13 @@ export function ledBy(messages: readonly Located[], lookup: Lookup): string | un
   return undefined;
 }
 
-/** How many more tasks may follow on an answer, and all that comes of them. */
+/** Returns the number of tasks that may still descend from an answer. */
 export function allowanceBehind(answer: Located, lookup: Lookup): number {
   const behind = chainLevels([answer], lookup).flat();
   return Math.min(MOST_BEHIND, ...behind.map(({ message }) => allowanceOf(message)));
 }
 
-/** How many tasks one of several that are given together may lead to: they share what is left. */
+/** Returns the number of tasks that may descend from each of several simultaneous ones: they share the rest. */
 export function shareOf(count: number, allowance = MOST_BEHIND): number {
   return Math.max(0, Math.floor((allowance - count) / count));
 }
@@ -62,23 +61,23 @@ function allowanceOf({ extra }: Message): number {
   return isOurs && /^\d{1,4}$/.test(allowance) ? Number(allowance) : MOST_BEHIND;
 }
 
-/** What has happened: an answer in a channel, or an event. */
+/** Trigger of a subscription: an answer in a channel, or an event. */
 export type Happening =
   | { kind: 'answer'; channel: string; answer: Located }
   | { kind: 'event'; name: string; payload: string };
 
-/** Where and when a task is written. */
+/** Place and time of writing a task. */
 interface Writing {
   /** The id of its channel. */
   channel: string;
   at: Date;
-  /** The alias of the dispatcher that writes it; undefined where none does. */
+  /** The alias of the dispatcher that writes it; undefined for another writer. */
   host?: string;
-  /** How many tasks may follow on it, see {@link shareOf}. */
+  /** Number of tasks that may descend from it, see {@link shareOf}. */
   allowance: number;
 }
 
-/** The task that a subscription gives, with the machine-made facts on its origin. */
+/** Composes the task of a subscription, with the machine-made facts on its origin. */
 export function taskOf(
   { name, to, from, tier, body }: Subscription,
   happening: Happening,
@@ -116,19 +115,19 @@ function textOf(body: string, happening: Happening): string {
       : `The event ${happening.name} has no payload.\n`;
   const bytes = Buffer.from(text);
   if (bytes.length <= MOST_TEXT) return text;
-  // Half of a character at the end is left out.
+  // A character cut in half at the end is left out.
   const kept = new TextDecoder().decode(bytes.subarray(0, MOST_TEXT), { stream: true });
   return `${kept}\n\n(cut here: the whole has ${String(bytes.length)} bytes)\n`;
 }
 
-/** What a task says of the subscription that has given it; whoever can push can say so as well. */
+/** A task's claim about the subscription that sent it; anybody who can push can make it. */
 export interface GivenBy {
   subscription: string;
-  /** The event that it followed; absent for an answer, which is the cause of the task. */
+  /** The event that caused it; absent for an answer, which is the cause of the task. */
   event?: string;
 }
 
-/** Reads what {@link taskOf} writes; undefined for any other message. */
+/** Parses the facts that {@link taskOf} writes; undefined for any other message. */
 export function subscriptionOf({ extra }: Pick<Message, 'extra'>): GivenBy | undefined {
   const { subscription, event } = extra;
   if (!isName(subscription)) return undefined;

@@ -1,19 +1,19 @@
 import { Moments, offsetsIn } from './expression.ts';
 import type { Quiet, Schedule } from './schedule.ts';
 
-/** What decides when a schedule is due. */
+/** The fields of a schedule that determine when it is due. */
 export type Timing = Pick<Schedule, 'when' | 'quiet'>;
 
 const MINUTE_MS = 60_000;
 const DAY_MINUTES = 24 * 60;
 /**
- * Spans of quiet hours in a row that are looked at before a schedule counts as never due: more than a year
- * of days, in which every clock was put forward and back.
+ * Most consecutive spans of quiet hours that are examined before a schedule counts as never due: more than a
+ * year of days, in which every clock was put forward and back.
  */
 const MOST_QUIET = 400;
 
 /**
- * When a schedule is due, without those occurrences that fall into its quiet hours. It knows nothing of
+ * The times at which a schedule is due, without those that fall into its quiet hours. They do not depend on
  * what was sent: the same file gives the same times on every machine, after every restart.
  */
 export class Occurrences {
@@ -33,7 +33,7 @@ export class Occurrences {
     }
   }
 
-  /** The first occurrence after a time, both in milliseconds since 1970; undefined if there is none. */
+  /** Returns the first occurrence after a time, both in milliseconds since 1970; undefined if there is none. */
   after(time: number): number | undefined {
     let from = time;
     for (let spans = 0; spans < MOST_QUIET; spans++) {
@@ -45,11 +45,11 @@ export class Occurrences {
     return undefined;
   }
 
-  /** The last occurrence after one time, and not after the other; undefined if there is none. */
+  /** Returns the last occurrence after one time, and not after the other; undefined if there is none. */
   last(after: number, until: number): number | undefined {
     let found = this.after(after);
     if (found === undefined || found > until) return undefined;
-    // Most often it is the only one; else each look halves the time in which there may be a later one.
+    // Most often it is the only one; otherwise each step halves the time in which there may be a later one.
     for (let [asked, to] = [found, until]; found < to; asked = Math.floor((found + to) / 2)) {
       const next = this.after(asked);
       if (next !== undefined && next <= until) found = next;
@@ -60,8 +60,8 @@ export class Occurrences {
 }
 
 /**
- * Until when it is quiet without a change of the clocks, in milliseconds since 1970; undefined when it is
- * not quiet at a time. After such a change it has to be asked again.
+ * Returns a function that computes the end of quiet hours, in milliseconds since 1970, without a change of
+ * the clocks; undefined when it is not quiet at a time. After such a change it has to be called again.
  */
 function endOfQuiet({ from, until }: Quiet, zone: string): (time: number) => number | undefined {
   const offset = offsetsIn(zone);
@@ -76,7 +76,7 @@ function endOfQuiet({ from, until }: Quiet, zone: string): (time: number) => num
   };
 }
 
-/** The first moment after a time at which the clocks are no longer as they were at that time. */
+/** Finds the first moment after a time at which the offset of the clocks differs from that time's. */
 function changeBetween(offset: (time: number) => number, time: number, end: number): number {
   const ahead = offset(time);
   let [early, late] = [time, end];

@@ -7,12 +7,12 @@ import { parsed, shown, unreadable, type Parsed } from '../text/result.ts';
 import { linesOf, recipientsIn, switchIn, wrongIn, type Wrong } from './fields.ts';
 import { expressionProblem, isAlwaysWithin, mayComeTwiceAMinute } from './expression.ts';
 
-/** When a schedule is due: one of three ways to say it. */
+/** Times at which a schedule is due, in one of three forms. */
 type When =
   | { kind: 'cron'; expression: string }
   /** Milliseconds between two occurrences, counted from 1970 in UTC. */
   | { kind: 'every'; ms: number }
-  /** Once; milliseconds since 1970. */
+  /** One time, in milliseconds since 1970. */
   | { kind: 'at'; time: number };
 
 /** A span of each day in which nothing is sent, in minutes since midnight; it may go past midnight. */
@@ -23,7 +23,7 @@ export interface Quiet {
 
 /** A message that is sent when it is due (automation.md, "Schedules"): a file of `local/schedules/`. */
 export interface Schedule {
-  /** The stem of its file. */
+  /** Stem of its file's name. */
   name: string;
   /** The alias of the host that sends it. */
   host: string;
@@ -37,11 +37,11 @@ export interface Schedule {
   from: string;
   tier?: string;
   quiet?: Quiet;
-  /** What becomes of occurrences that were missed: the last one is sent within the grace, or none. */
+  /** Treatment of missed occurrences: the last one is sent within the grace, or none. */
   catchUp: 'last' | 'none';
   /** Milliseconds for which a missed occurrence may still be sent. */
   grace: number;
-  /** Whether it is sent although the last one has no answer yet. */
+  /** Whether it is sent even if the last message has no answer yet. */
   overlap: boolean;
   enabled: boolean;
   /** The message, which may begin with `/skill`. */
@@ -49,10 +49,10 @@ export interface Schedule {
 }
 
 /**
- * The zone that a schedule goes by: its own, else that of its host.
+ * Returns the time zone of a schedule: its own, else that of its host.
  *
- * @param own undefined where the host does not know its zone
- * @returns undefined where there is none, and the schedule needs one
+ * @param own undefined if the host does not know its zone
+ * @returns undefined if there is none, and the schedule needs one
  */
 export function zoneOf(
   { timezone, when, quiet }: Pick<Schedule, 'timezone' | 'when' | 'quiet'>,
@@ -63,12 +63,12 @@ export function zoneOf(
 }
 
 const HOUR_MS = 3_600_000;
-/** The most characters of a file: it is kept in the state directory as long as it is in force. */
+/** Most characters of a file: it is stored in the state directory as long as it is in force. */
 const MOST_CHARACTERS = 32 * 1024;
-/** The shortest time between two occurrences: a run takes longer than a second. */
+/** Shortest time between two occurrences, in milliseconds: a run takes longer than a second. */
 const LEAST_MS = 60_000;
 const MOST_MS = 366 * 24 * HOUR_MS;
-/** The sender if none is named: nobody's name, so that the answer wakes nobody. */
+/** Default sender: nobody's name, so that the answer wakes nobody. */
 export const SCHEDULE_SENDER = 'schedule';
 
 const MOMENT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+-]\d{2}:\d{2})$/;
@@ -179,7 +179,7 @@ function whenIn(
   return undefined;
 }
 
-/** The host that a file names, whatever else is wrong with it; undefined where that cannot be read. */
+/** Returns the host in a file, even if other fields are wrong; undefined if it cannot be read. */
 export function hostNamedIn(text: string): string | undefined {
   if (text.length > MOST_CHARACTERS) return undefined;
   const document = parseDocumentText(text);
@@ -202,7 +202,7 @@ function quietIn(value: unknown): Quiet | undefined {
   return span.from === span.until ? undefined : span;
 }
 
-/** A schedule's recipients as a message's `to` has them. */
+/** Renders a schedule's recipients in the form of a message's `to`. */
 export function recipientsOf({ to }: Pick<Schedule, 'to'>): string {
   return to.map(formatAddress).join(', ');
 }

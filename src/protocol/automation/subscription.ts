@@ -7,55 +7,55 @@ import { isOneLine } from '../text/quoted.ts';
 import { parsed, shown, unreadable, type Parsed } from '../text/result.ts';
 import { linesOf, recipientsIn, switchIn, wrongIn } from './fields.ts';
 
-/** What a subscription waits for: an answer of an actor, or an event of a name. */
+/** Source of a subscription: an answer of an actor, or an event of a name. */
 export interface Source {
   kind: 'answer' | 'event';
   name: string;
 }
 
-/** What a text has to contain. */
+/** Condition on a text. */
 export type Match =
-  /** A word, or several, in whatever case. */
+  /** A word, or several, in any case. */
   | { kind: 'word'; word: string }
-  /** A regular expression, which is not known to be valid yet. */
+  /** A regular expression, which may be invalid. */
   | { kind: 'pattern'; source: string; flags: string };
 
-/** A task that is given when something has happened (automation.md): a file of `local/subscriptions/`. */
+/** A task that is sent when an answer or an event arrives (automation.md): a file of `local/subscriptions/`. */
 export interface Subscription {
-  /** The stem of its file. */
+  /** Stem of its file's name. */
   name: string;
   source: Source;
   to: Address[];
   /** The sender of its tasks, to whom their answers go. */
   from: string;
-  /** Id or name of the channel; undefined for that of the answer, or the usual one for an event. */
+  /** Id or name of the channel; undefined for that of the answer, or the default one for an event. */
   channel?: string;
   tier?: string;
-  /** Whether it fires only once, as long as it says the same. */
+  /** Whether it fires only once, until its file is changed. */
   once: boolean;
-  /** The alias of the host that fires; undefined for the one on which it has happened. */
+  /** The alias of the host that fires; undefined for the host of the answer or event. */
   host?: string;
   match?: Match;
   enabled: boolean;
-  /** What the task says before the payload; it may be empty. */
+  /** Text of the task before the payload; it may be empty. */
   body: string;
 }
 
-/** The sender of its tasks if none is named: nobody's name, so that the answer wakes nobody. */
+/** Default sender of its tasks: nobody's name, so that the answer wakes nobody. */
 export const SUBSCRIPTION_SENDER = 'subscription';
 
-/** Characters of a `match`, so that comparing costs little. */
+/** Most characters of a `match`, so that comparing costs little. */
 const MOST_MATCH = 200;
 const SOURCE = /^(answer|event):(\S+)$/;
 const PATTERN = /^\/(.+)\/([a-z]*)$/s;
 
-/** The name of an actor or of an event, as `source` has it: `answer:<actor>` or `event:<name>`. */
+/** Parses the value of `source`: `answer:<actor>` or `event:<name>`. */
 function parseSource(text: unknown): Source | undefined {
   const [, kind, name] = SOURCE.exec(typeof text === 'string' ? text.trim() : '') ?? [];
   return isName(name) ? { kind: kind as Source['kind'], name } : undefined;
 }
 
-/** Formats a source as `parseSource` reads it. */
+/** Formats a source in the form that `parseSource` reads. */
 export function formatSource({ kind, name }: Source): string {
   return `${kind}:${name}`;
 }
@@ -122,7 +122,7 @@ function matchIn(value: unknown): Match | undefined {
 const WORD_BEFORE = new RegExp(`(?:${JOINED}|_)$`, 'u');
 const WORD_AFTER = new RegExp(`^(?:${JOINED}|_)`, 'u');
 
-/** Whether a text contains a word that is not a part of a longer one; the case does not matter. */
+/** Whether a text contains a word that is not part of a longer one; the case does not matter. */
 export function hasWord(text: string, word: string): boolean {
   const [whole, wanted] = [text.toLowerCase(), word.toLowerCase()];
   for (let at = whole.indexOf(wanted); at >= 0; at = whole.indexOf(wanted, at + 1)) {
@@ -138,7 +138,7 @@ export function hasWord(text: string, word: string): boolean {
   return false;
 }
 
-/** A subscription's recipients as a message's `to` has them. */
+/** Renders a subscription's recipients in the form of a message's `to`. */
 export function subscribersOf({ to }: Pick<Subscription, 'to'>): string {
   return to.map(formatAddress).join(', ');
 }

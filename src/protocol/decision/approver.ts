@@ -2,13 +2,13 @@ import { ASKER } from '../files/tier-gate.ts';
 import type { Message } from '../message.ts';
 
 /**
- * Who decides on what a tier proposes.
+ * Determines who decides on the proposals of a tier.
  *
- * An actor can't decide. So where a thread was begun by one, as by a run in another thread, or by an
- * actor of this machine, it is the operator of the machine that asks (decision 46).
+ * An actor can't decide. So if a thread was started by one, as by a run in another thread, or by an actor of this
+ * machine, it is the operator of the machine that asks (decision 46).
  *
- * @param approver as the tier says it
- * @param root the message that began the thread; undefined where it is not known
+ * @param approver as set in the tier
+ * @param root the message that started the thread; undefined if unknown
  * @param operator the name under which the operator of this machine writes
  * @param isActor whether a name is that of an actor of this machine
  */

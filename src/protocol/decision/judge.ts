@@ -2,28 +2,28 @@ import type { Located, Message } from '../message.ts';
 import type { Decision } from '../text/decision.ts';
 import { escapeInvisible } from '../text/quoted.ts';
 
-/** What somebody is asked to decide, as the machine that asks has written it. */
+/** A proposal that somebody is asked to decide on, as recorded by the machine that asks. */
 export interface Proposal {
   /** The id of its channel. */
   channel: string;
   relPath: string;
   /** SHA-256 in hex of its `proposedText`. */
   digest: string;
-  /** The name of who decides. */
+  /** Name of the person who decides. */
   approver: string;
-  /** Another machine has asked: there a decision of this machine counts only by its signature. */
+  /** Whether another machine asked: there a decision of this machine counts only if it is signed. */
   isElsewhere?: boolean;
 }
 
-/** A message that says that it decides, with what this machine knows of who wrote it. */
+/** A message that claims to decide, with this machine's knowledge of its writer. */
 export interface Candidate extends Located {
-  /** Whether a person has made it on this machine; never a run. */
+  /** Whether a person wrote it on this machine; never a run. */
   isMadeHere: boolean;
-  /** Whether its writer has signed it; undefined where no key of that name is pinned here. */
+  /** Whether its writer signed it; undefined if no key of that name is pinned here. */
   verified?: boolean;
 }
 
-/** Why a decision counts for nothing. */
+/** Reason why a decision counts for nothing. */
 export type IgnoredReason = 'stranger' | 'from_run' | 'unsigned' | 'not_pinned' | 'stale' | 'late';
 
 /** A decision that counts for nothing. */
@@ -39,7 +39,7 @@ export interface CountedDecision {
   relPath: string;
   from: string;
   decision: Decision;
-  /** Made on this machine, or signed by a pinned key. */
+  /** Proof of its author: made on this machine, or signed by a pinned key. */
   by: 'here' | 'signed';
 }
 
@@ -48,17 +48,17 @@ export interface Judged {
   ignored: IgnoredDecision[];
 }
 
-/** Whether a message says that it decides on the proposal at a relPath of its channel. */
+/** Whether a message claims to decide on the proposal at a relPath of its channel. */
 export function decidesOn({ re, decision }: Message, relPath: string): boolean {
   return decision !== undefined && re.includes(relPath);
 }
 
 /**
- * Which decision on a proposal counts: the first one that is the approver's own, was made by a person on
- * this machine or is signed by a pinned key, and is about the very text that was proposed.
+ * Selects the decision on a proposal that counts: the first one that is the approver's own, was made by a person on
+ * this machine or is signed by a pinned key, and is about exactly the proposed text.
  *
- * @param candidates in the order in which they came on record; what does not decide on it is passed over
- * @param known a decision that counted at an earlier look, which nothing replaces
+ * @param candidates in the order in which they were recorded; those that do not decide on it are skipped
+ * @param known a decision that counted in an earlier call, which nothing replaces
  */
 export function judge(
   proposal: Proposal,
@@ -90,14 +90,14 @@ function whyNot(
   { message: { from, host, decides, sig }, isMadeHere, verified }: Candidate,
 ): IgnoredReason | undefined {
   if (from !== approver) return 'stranger';
-  // What a dispatcher writes names its host: a run wrote it, or somebody who wants to look like one.
+  // A message of a dispatcher names its host: a run wrote it, or somebody who imitates one.
   if (host !== undefined) return 'from_run';
   if (isMadeHere && isElsewhere && sig === undefined) return 'unsigned';
   if (!isMadeHere && verified !== true) return verified === false ? 'unsigned' : 'not_pinned';
   return decides === digest ? undefined : 'stale';
 }
 
-/** A clause that says why a decision counts for nothing, to follow "ignored: ". */
+/** Returns a clause that explains why a decision counts for nothing, to follow "ignored: ". */
 export function whyIgnored(
   reason: IgnoredReason,
   { from, approver }: { from: string; approver: string },

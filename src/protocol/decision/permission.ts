@@ -4,22 +4,22 @@ import { MAX_TOOL_INPUT, permissionIn, type PermissionOnRecord } from '../text/d
 import { escapeInvisible, visible } from '../text/quoted.ts';
 import { parsed, shown, unreadable, type Parsed } from '../text/result.ts';
 
-/** A run asks about so many tool calls; any further one is denied at once. */
+/** Most tool calls about which a run may ask; any further one is denied at once. */
 export const MOST_QUESTIONS = 5;
 /** The options of a permission question: `approve` and `deny` stand for them. */
 const OPTIONS = ['once', 'deny'];
 
-/** How dangerous a tool call seems, and why, in a few words each. */
+/** Estimated risk of a tool call, with the reasons in a few words each. */
 export interface Marked {
   mark: string;
   because: readonly string[];
 }
 
 /**
- * A tool call as it goes on record: its input is JSON on one line, in which everything that is not drawn is
- * escaped. That text is what a person is shown, whole, and what is allowed.
+ * Converts a tool call into its recorded form: its input is JSON on one line, in which all invisible characters are
+ * escaped. A person sees exactly this whole text, and exactly this is allowed.
  *
- * @returns why it cannot be asked about
+ * @returns the reason why it cannot be asked about
  */
 export function toolCall(tool: unknown, input: unknown): Parsed<PermissionOnRecord> {
   if (typeof tool !== 'string' || typeof input !== 'object' || input === null)
@@ -34,7 +34,7 @@ export function toolCall(tool: unknown, input: unknown): Parsed<PermissionOnReco
   return call === undefined ? unreadable(`${shown(tool)} is no name of a tool`) : parsed(call);
 }
 
-/** Whoever asks may nest as deeply as a line allows, and that is deeper than can be written again. */
+/** Renders an input as JSON. An asker may nest as deeply as a line allows, and that is too deep to be serialized. */
 function textOf(input: object): string | undefined {
   try {
     return escapeInvisible(JSON.stringify(input));
@@ -44,7 +44,7 @@ function textOf(input: object): string | undefined {
 }
 
 /**
- * The message that asks a person whether a run may use a tool (work.md): a word on the way for whoever
+ * Composes the message that asks a person whether a run may use a tool (work.md): an interim message for the one who
  * waits for the run's answer, and a proposal for the person.
  *
  * @param re the messages that the run works on
@@ -86,12 +86,12 @@ function questionText(actor: string, call: PermissionOnRecord, { mark, because }
   ].join('\n');
 }
 
-/** The most lines in which the text of one argument is shown. */
+/** Most lines in which the text of one argument is shown. */
 const MOST_LINES = 1000;
 
 /**
- * An input as people read it: each argument on a line, a text of several lines with a mark before each.
- * Nothing is left out, and nothing in it can end the mark or hide a part.
+ * Renders an input for people: each argument on a line, a text of several lines with a mark before each. Nothing is
+ * left out, and nothing in it can end the mark or hide a part.
  *
  * @param input JSON text
  */

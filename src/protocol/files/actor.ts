@@ -14,21 +14,21 @@ export interface Profile extends ProfileOptions {
   body: string;
 }
 
-/** What a profile may say besides; absent where it says nothing, or the default. */
+/** Optional settings of a profile; absent if unset, or the default. */
 interface ProfileOptions {
-  /** `all`: the answers of peers to one question wake it once, when all have come (bills.md). */
+  /** `all`: the answers of peers to one question wake it once, when all have arrived (bills.md). */
   wake?: 'all';
-  /** How long they wait for the others at most, in milliseconds. */
+  /** Longest wait for the other answers, in milliseconds. */
   joinTimeout?: number;
-  /** `none`: its prompt does not say who else is there. */
+  /** `none`: its prompt does not list the other actors. */
   peers?: 'none';
-  /** The only skills that it takes; absent for all. */
+  /** The only skills that it may use; absent for all. */
   skills?: string[];
-  /** The MCP servers that its runs are given, once they are approved; absent for none. */
+  /** The MCP servers of its runs, once they are approved; absent for none. */
   mcps?: McpServer[];
-  /** `subjects`: its prompt names the notes in force. */
+  /** `subjects`: its prompt lists the notes in force. */
   memories?: 'subjects';
-  /** How many messages between it and who asks a new thread is shown; absent for none. */
+  /** Number of earlier messages between it and the asker that a new thread contains; absent for none. */
   history?: number;
 }
 

@@ -11,9 +11,9 @@ export interface Channel {
   name: string;
   createdBy?: string;
   createdAt?: string;
-  /** Id of the channel above it. */
+  /** Id of the parent channel. */
   parent?: string;
-  /** Lists leave it out, and nothing new is begun in it. */
+  /** Set if lists leave it out, and no thread may start in it. */
   archived?: true;
   /** A small system prompt for this channel. */
   body: string;
@@ -21,7 +21,7 @@ export interface Channel {
 
 const MAX_NAME = 100;
 
-/** The problem of a channel's name, or undefined. */
+/** Returns the problem of a channel's name, or undefined. */
 export function channelNameProblem(name: unknown): string | undefined {
   if (name === undefined) return 'name is missing';
   const valid = typeof name === 'string' && name.trim() === name && /^[^\p{C}]+$/u.test(name);
@@ -59,7 +59,6 @@ export function parseChannel(text: string, id: string): Parsed<Channel> {
   });
 }
 
-/** Formats a `CHANNEL.md`. */
 export function formatChannel(channel: Channel): string {
   const fields: Record<string, unknown> = { name: channel.name };
   if (channel.createdBy !== undefined) fields['created_by'] = channel.createdBy;

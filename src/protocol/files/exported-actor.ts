@@ -5,9 +5,9 @@ import { parsed, shown, unreadable, type Parsed } from '../text/result.ts';
 import { parseProfile, type Profile } from './actor.ts';
 import { parseSkill, SKILL_FILE } from './skill.ts';
 
-/** An actor to give away: what it is told, the skills that its profile names, its tools without secrets. */
+/** An actor exported for others: its profile, the skills that the profile names, its tools without secrets. */
 export interface ExportedActor {
-  /** The version of this form. */
+  /** Version of this format. */
   crosstalk_actor: 1;
   name: string;
   /** The text of its profile. */
@@ -17,7 +17,7 @@ export interface ExportedActor {
   secrets: string[];
 }
 
-/** What was read of such a file. */
+/** The parsed content of such a file. */
 export interface ReadActor extends ExportedActor {
   parsed: Profile;
 }
@@ -27,7 +27,7 @@ const MOST_SKILLS = 50;
 /**
  * Parses an exported actor, which may come from anybody.
  *
- * @param whyNot why a file or folder of this name is not laid beside a skill
+ * @param whyNot reason why a file or folder of this name may not be in a skill
  */
 export function parseExportedActor(
   text: string,
@@ -104,7 +104,7 @@ function skillIn(
   return { name, files: [...checked].map(([path, content]) => ({ path, content })) };
 }
 
-/** Whether a checkout cannot hold all of these, as on a disk where case makes no difference. */
+/** Whether these paths conflict in a checkout, as on a disk where case makes no difference. */
 function areInTheWay(paths: readonly string[]): boolean {
   const all = new Set(paths.map((path) => path.toLowerCase()));
   const folders = [...all].flatMap((path) =>

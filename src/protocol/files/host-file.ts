@@ -40,36 +40,33 @@ export interface Tier
   name: string;
   /** Run by `/bin/sh -c`; the prompt is passed on stdin. */
   cli: string;
-  /**
-   * Where it works, absolute or beginning with `~/`; if absent, it works in a workspace (trust.md
-   * §1).
-   */
+  /** Working folder, absolute or beginning with `~/`; if absent, a workspace (trust.md §1). */
   workdir?: string;
-  /** The most runs at the same time. */
+  /** Most concurrent runs. */
   count: number;
   timeout: number;
-  /** The number of runs before a delivery is quarantined. */
+  /** Number of runs before a delivery is quarantined. */
   attempts: number;
   /** The wait before the first retry; each further wait is four times as long. */
   retryDelay: number;
-  /** The most runs in any hour; messages beyond them wait. */
+  /** Most runs in any hour; messages beyond them wait. */
   maxRunsPerHour: number;
-  /** The most messages from the first question of a thread to a delivery. */
+  /** Most messages from the first question of a thread to a delivery. */
   maxDepth: number;
 }
 
 export interface HostFile {
   alias: string;
   hostname?: string;
-  /** Actor name → its tiers; the first declared is the default. */
+  /** Tiers by actor name; the first declared is the default. */
   actors: Map<string, Tier[]>;
-  /** One line for each key that means nothing here, such as a misspelt one. */
+  /** One line for each unknown key, such as a misspelt one. */
   unknown: string[];
   /** The body: notes for people. */
   body: string;
 }
 
-/** The values of options that a tier does not set. Times are in milliseconds. */
+/** Values of the options that a tier does not set. Times are in milliseconds. */
 export const TIER_DEFAULTS = {
   count: 1,
   timeout: 600_000,
@@ -179,12 +176,12 @@ function parseTier(actor: string, name: string, slot: unknown, problems: string[
 
 /** The keys of a host file. */
 const FILE_KEYS = ['alias', 'hostname', 'actors'];
-/** The most unknown keys that are named. */
+/** Most unknown keys that are listed. */
 const MAX_UNKNOWN = 20;
 
 /**
- * The keys that mean nothing. Beside the actors a file may say what it likes to others, so there only
- * a key that is nearly one of ours is named.
+ * Finds the unknown keys. Beside the actors a file may contain any other information, so there only a key
+ * that is similar to one of ours is listed.
  */
 function unknownKeys(fields: Record<string, unknown>): string[] {
   const found: string[] = [];
@@ -204,10 +201,7 @@ function unknownKeys(fields: Record<string, unknown>): string[] {
   return [...found.slice(0, MAX_UNKNOWN), `and ${String(more)} more unknown keys`];
 }
 
-/**
- * The tier in which a batch runs: the newest message that names a declared tier decides
- * (protocol.md §6).
- */
+/** Selects the tier in which a batch runs: the newest message that names a declared tier decides (protocol.md §6). */
 export function chooseTier(
   tiers: readonly Tier[],
   requested: readonly (string | undefined)[],

@@ -1,21 +1,21 @@
 import type { MessageRef } from '../message-ref.ts';
 import { isChannelId, isName, isRelPath } from '../names.ts';
 
-/** Mail of a host: which actor it is for, the first message of it, and since when. */
+/** Mail of a host: its actor, its first message, and the time since it waits. */
 export interface ReportedMail extends MessageRef {
   actor: string;
   /** ISO 8601 in UTC. */
   since: string;
 }
 
-/** How much of something there is. */
+/** Number of deliveries in a state, and examples. */
 export interface Reported {
   count: number;
-  /** The first of it, at most 8. */
+  /** The first of them, at most 8. */
   messages: ReportedMail[];
 }
 
-/** What runs, waits and has failed on a host. */
+/** Running, waiting and failed deliveries of a host. */
 export interface HostState {
   running: Reported;
   waiting: Reported;
@@ -23,31 +23,31 @@ export interface HostState {
 }
 
 /**
- * What a dispatcher says of its host on the bus (protocol.md §6). Anybody who can push may say it in its
- * place, so it is shown and decides nothing.
+ * A dispatcher's report about its host on the bus (protocol.md §6). Anybody who can push may write it in the
+ * host's name, so it is displayed and decides nothing.
  */
 export interface HostReport extends HostState {
-  /** When it was written, by the clock of that host: ISO 8601 in UTC. */
+  /** Time of writing, by the clock of that host: ISO 8601 in UTC. */
   at: string;
 }
 
 const MOST_MESSAGES = 8;
 const MOST_COUNTED = 1_000_000;
-/** A report takes less than 5 KiB; whatever is longer was not written by a dispatcher. */
+/** Most bytes of a report: a dispatcher writes less than 5 KiB. */
 const MAX_BYTES = 16 * 1024;
 const UTC = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,3})?Z$/;
 
-/** Counts mail, and keeps the first of it. */
+/** Counts mail, and returns the first of it as examples. */
 export function reportedMail(mail: readonly ReportedMail[]): Reported {
   return { count: Math.min(mail.length, MOST_COUNTED), messages: mail.slice(0, MOST_MESSAGES) };
 }
 
-/** A report as it is written on the bus. */
+/** Formats a report as it is written on the bus. */
 export function formatHostReport({ at, running, waiting, failed }: HostReport): string {
   return `${JSON.stringify({ at, running, waiting, failed }, undefined, 1)}\n`;
 }
 
-/** Reads a report that anybody may have pushed; undefined for whatever is none. */
+/** Parses a report that anybody may have pushed; undefined for anything else. */
 export function parseHostReport(bytes: Uint8Array): HostReport | undefined {
   if (bytes.byteLength > MAX_BYTES) return undefined;
   try {
@@ -90,7 +90,7 @@ function isTime(value: unknown): value is string {
   return typeof value === 'string' && UTC.test(value) && !Number.isNaN(Date.parse(value));
 }
 
-/** The fields of an object; none of anything else. */
+/** Returns the fields of an object; none for any other value. */
 function asRecord(value: unknown): Record<string, unknown> {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 }

@@ -1,8 +1,8 @@
 import { shown } from '../text/result.ts';
 
 /**
- * An MCP server that a profile names by value (automation.md, "Tools by value"): a program that is
- * started for each run, or one that answers at an address.
+ * An MCP server in a profile (automation.md, "Tools by value"): a program that is started for each run, or a
+ * server at an address.
  */
 export type McpServer = { name: string } & (
   | {
@@ -19,26 +19,26 @@ export type McpServer = { name: string } & (
     }
 );
 
-/** The most servers of a profile, the most entries of a list in one, and the longest text, in characters. */
+/** Limits: servers of a profile, entries of a list in one, and characters of a text. */
 const MOST_SERVERS = 20;
 const MOST_ENTRIES = 50;
 const MOST_CHARACTERS = 2000;
 
 const FIELDS = ['name', 'command', 'args', 'env', 'url', 'headers'];
-/** What all known CLIs take for a name, and make the names of tools with. */
+/** A name that all known CLIs accept, and from which they derive names of tools. */
 const SERVER_NAME = /^[a-z][a-z0-9-]{0,31}$/;
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]{0,63}$/;
 const HEADER = /^[A-Za-z0-9-]{1,64}$/;
-/** A secret of the machine, by the name under which `crosstalk secret` keeps it. */
+/** A reference to a secret of the machine, by its name in `crosstalk secret`. */
 const SECRET = /\$\{([A-Za-z0-9][A-Za-z0-9._-]{0,63})\}/g;
-/** What the CLIs themselves would replace by something else. */
+/** Placeholders that the CLIs themselves would replace. */
 const REPLACED = /\$|\{(?:env|file):/;
 
 /**
  * Parses `mcps` of a profile.
  *
- * @param value as the header has it: a list of mappings of texts
- * @param problems takes every problem found, in one line each
+ * @param value from the header: a list of mappings of texts
+ * @param problems receives every problem found, in one line each
  */
 export function parseMcpServers(value: unknown, problems: string[]): McpServer[] {
   if (!Array.isArray(value) || value.length > MOST_SERVERS) {
@@ -100,7 +100,7 @@ function commandOf(value: unknown, say: Say): string {
   return '';
 }
 
-/** A path below the folder of the run, which the run itself may have written. */
+/** Whether a command is a path below the folder of the run, which the run itself may have written. */
 function isRelative(command: string): boolean {
   return command.includes('/') && !command.startsWith('/');
 }
@@ -151,7 +151,7 @@ function mappingOf(
   return Object.fromEntries(Object.entries(value)) as Record<string, string>;
 }
 
-/** A text in one line, with nothing that cannot be seen. */
+/** Whether a value is a text in one line, without control characters. */
 function isText(value: unknown): value is string {
   return typeof value === 'string' && value.length <= MOST_CHARACTERS && !/\p{Cc}/u.test(value);
 }
@@ -164,14 +164,14 @@ function hasForeign(text: string): boolean {
   return REPLACED.test(text.replace(SECRET, ''));
 }
 
-/** The texts of a server in which a secret may stand. */
+/** Returns the texts of a server that may contain a secret. */
 function textsOf(server: McpServer): string[] {
   return 'command' in server
     ? Object.values(server.env)
     : [server.url, ...Object.values(server.headers)];
 }
 
-/** The names of the secrets that some servers need, each once, in order. */
+/** Returns the names of the secrets that some servers need, each once, in order. */
 export function secretsIn(servers: readonly McpServer[]): string[] {
   const names = servers
     .flatMap(textsOf)
@@ -179,15 +179,15 @@ export function secretsIn(servers: readonly McpServer[]): string[] {
   return [...new Set(names)].sort();
 }
 
-/** Whether a text has a secret in it. */
+/** Whether a text refers to a secret. */
 export function namesSecret(text: string): boolean {
   return text.search(SECRET) >= 0;
 }
 
 /**
- * A server with the secrets of this machine in it.
+ * Returns a server with the secrets of this machine filled in.
  *
- * @param secrets every one that it names, see {@link secretsIn}
+ * @param secrets every one that it refers to, see {@link secretsIn}
  */
 export function withSecrets(server: McpServer, secrets: ReadonlyMap<string, string>): McpServer {
   const fill = (text: string): string =>

@@ -1,13 +1,13 @@
 import type { Memory } from './memory.ts';
 
-/** Milliseconds in which what a note says loses half of its weight in a search. */
+/** Milliseconds in which a note loses half of its weight in a search. */
 const HALF_LIFE = 30 * 24 * 60 * 60 * 1000;
-/** What stays as true as it was. */
+/** Kinds of notes that lose no weight. */
 const AGELESS: readonly (string | undefined)[] = ['decision', 'reference'];
 
 /**
- * The score of a note in a search, by its age (automation.md, "Memory"): half of it after 30 days, except for decisions
- * and references. A note that claims to be from the future is as good as a new one.
+ * Weights the score of a note in a search by its age (automation.md, "Memory"): half of it after 30 days, except for
+ * decisions and references. A note that claims to be from the future counts as a new one.
  *
  * @param score by its words, not negative
  */

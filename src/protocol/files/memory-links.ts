@@ -1,25 +1,24 @@
 import type { Memory } from './memory.ts';
 
-/** What of a memory decides which ones are in force. */
+/** Fields of a memory that determine which memories are in force. */
 export type LinkedMemory = Pick<Memory, 'supersedes' | 'name' | 'scope'>;
 
-/** For each memory that is replaced, those that replace it. */
+/** For each replaced memory, those that replace it. */
 type Replacements = Map<string, Set<string>>;
 
 /**
- * The memories that are superseded (protocol.md §9), each with the newest one that replaces it; all
- * others are in force. A memory that is not among the given ones replaces nothing.
+ * Returns the superseded memories (protocol.md §9), each with the newest one that replaces it; all others are
+ * in force. A memory that is not among the given ones replaces nothing.
  *
- * Memories that supersede each other in a cycle would all be hidden, and a note would be lost.
- * Therefore nothing in the cycle replaces its newest member by file name, although a memory outside
- * may; where several links leave a cycle even then, only newer ones replace older ones in it. So following the
- * replacements from any memory leads to one that is in force. Apart from that
- * file names decide nothing: a machine whose clock is slow may replace what was written by one whose
- * clock is fast.
+ * Memories that supersede each other in a cycle would all be hidden, and a note would be lost. Therefore
+ * nothing in the cycle replaces its newest member by file name, although a memory outside may; where several
+ * links leave a cycle even then, only newer ones replace older ones in it. So following the replacements from
+ * any memory leads to one that is in force. Apart from that, file names have no influence: a machine whose
+ * clock is slow may replace a memory written by one whose clock is fast.
  *
- * Besides, at most one memory of a name and scope is in force. Two machines may write it anew at the same
- * time, and neither supersedes what the other has written: of those that no other of that name supersedes, the first by
- * {@link Rank} replaces the others. So every machine keeps the same one.
+ * Besides, at most one memory of a name and scope is in force. Two machines may rewrite it at the same time,
+ * and neither supersedes the other's: of those that no other of that name supersedes, the first by {@link
+ * Rank} replaces the others. So every machine keeps the same one.
  */
 export function supersededBy(memories: ReadonlyMap<string, LinkedMemory>): Map<string, string> {
   const replaced = saidBy(memories);
@@ -37,8 +36,8 @@ export function supersededBy(memories: ReadonlyMap<string, LinkedMemory>): Map<s
 }
 
 /**
- * The memories of one name and scope that no other of them supersedes; the one that gives way to none of the
- * others is the first.
+ * Returns the memories of one name and scope that no other of them supersedes; the first one is that which
+ * replaces the others.
  */
 export function namedHeads(
   memories: ReadonlyMap<string, LinkedMemory>,
@@ -50,7 +49,7 @@ export function namedHeads(
   return headsOf(files, replaced).sort(comparedIn(replaced));
 }
 
-/** What the memories themselves say to replace, without cycles. */
+/** Returns the replacements that the memories themselves state, without cycles. */
 function saidBy(memories: ReadonlyMap<string, LinkedMemory>): Replacements {
   const said: Replacements = new Map();
   for (const [file, { supersedes }] of memories)
@@ -62,7 +61,7 @@ function groupOf({ name, scope }: { name: string; scope: string }): string {
   return `${scope} ${name}`;
 }
 
-/** The memories that have a name, by name and scope. */
+/** Groups the memories that have a name by name and scope. */
 function groupsOf(memories: ReadonlyMap<string, LinkedMemory>): Map<string, string[]> {
   const groups = new Map<string, string[]>();
   for (const [file, { name, scope }] of memories) {
@@ -81,20 +80,21 @@ function headsOf(files: readonly string[], replaced: Replacements): string[] {
 }
 
 /**
- * What decides between memories of one name: the newest file name among it and all that it replaces, directly or not;
- * then the most steps to something that replaces nothing; then its own file name. What replaces another one therefore comes
- * before it, whatever they are called, which no memory from the future and no number of them can prevent, and which makes no cycles.
+ * Rank of a memory among those of its name: the newest file name among it and all that it replaces, directly
+ * or not; then the most steps to a memory that replaces nothing; then its own file name. A replacement
+ * therefore precedes the memory it replaces, whatever their names are; memories from the future, and any
+ * number of them, cannot prevent this, and it makes no cycles.
  */
 interface Rank {
   newest: string;
   steps: number;
 }
 
-/** Compares files by their {@link Rank}, the first one first. */
+/** Returns a function that compares files by their {@link Rank}, the first one first. */
 function comparedIn(replaced: Replacements): (one: string, other: string) => number {
   const ranks = new Map<string, Rank>();
   const rankOf = (file: string): Rank => ranks.get(file) ?? { newest: file, steps: 0 };
-  // The parts of what follows come before what leads to it; without cycles each part is one file.
+  // The parts at the end of links come before those that lead to them; without cycles each part is one file.
   for (const old of [...partsOf(replaced).keys()].reverse()) {
     const { newest, steps } = rankOf(old);
     for (const by of replaced.get(old) ?? []) {
@@ -119,7 +119,7 @@ function withoutCycles(links: Replacements): Replacements {
 }
 
 /**
- * Leaves out links within a cycle for which `keeps` is false.
+ * Removes links within a cycle for which `keeps` is false.
  *
  * @param keeps receives the newest member of the cycle too
  */
@@ -151,18 +151,18 @@ function newestOf(files: Iterable<string>): string | undefined {
   return newest;
 }
 
-/** Where the walk is in the links of one node. */
+/** Position of the search in the links of one node. */
 interface Step {
   node: string;
   rest: Iterator<string>;
 }
 
 /**
- * The parts of a graph within which every node can be reached from every other (Tarjan, 1972), in time that
- * grows with its size. Links come from whoever can push, so nothing here calls itself.
+ * Finds the parts of a graph within which every node can be reached from every other (Tarjan, 1972), in time that is
+ * linear in its size. Anybody who can push makes links, so this does not recurse.
  *
  * @param links the nodes to which each node leads
- * @returns for each node its part, which holds it alone unless it is in a cycle
+ * @returns for each node its part, which contains it alone unless it is in a cycle
  */
 function partsOf(
   links: ReadonlyMap<string, ReadonlySet<string>>,
@@ -197,7 +197,7 @@ function partsOf(
       const next = step.rest.next();
       if (next.done === true) leave(step);
       else if (!order.has(next.value)) enter(next.value);
-      // A node of a finished part is in no cycle with this one.
+      // A node of a finished part is not in a cycle with this one.
       else if (!parts.has(next.value)) lower(step.node, order.get(next.value) ?? 0);
     }
   }

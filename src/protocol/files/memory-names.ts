@@ -1,4 +1,4 @@
-/** What a note is (automation.md, "Memory"); a note that says nothing is a `note`. */
+/** Kinds of notes (automation.md, "Memory"); a note without a kind is a `note`. */
 export const MEMORY_KINDS = ['note', 'decision', 'preference', 'reference', 'archive'] as const;
 export type MemoryKind = (typeof MEMORY_KINDS)[number];
 

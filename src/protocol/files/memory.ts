@@ -14,11 +14,11 @@ export const MEMORY_FORM = 'YYYYMMDDTHHMMSSmmmZ-<hex>.md';
 
 export { isMemoryFile, MEMORY_KINDS, type MemoryKind };
 
-/** What somebody did to a note that was there; a note without this field was written anew. */
+/** Changes of an existing note; a note without this field was newly written. */
 export const MEMORY_CHANGES = ['forget', 'restore', 'alias'] as const;
 export type MemoryChange = (typeof MEMORY_CHANGES)[number];
 
-/** The most memories that one replaces, and the most messages that one covers. */
+/** Most memories that one replaces, and most messages that one covers. */
 export const MAX_SUPERSEDED = 100;
 export const MAX_COVERED = 500;
 
@@ -31,21 +31,21 @@ export interface Memory {
   subject: string;
   /** `global`, a channel id, or `actor:<name>`. */
   scope: string;
-  /** The file names of the memories this one replaces; the first stands in the field of plain 6.0. */
+  /** File names of the memories this one replaces; the first is in the field of plain 6.0. */
   supersedes: string[];
   /** Other words by which it should be found; an empty list stands for an absent field. */
   alias: string[];
-  /** The name under which it is written anew; of one name and scope at most one is in force. */
+  /** Name under which it can be rewritten; of one name and scope at most one is in force. */
   name?: string;
   /** Absent for a `note`. */
   kind?: Exclude<MemoryKind, 'note'>;
-  /** What was done by writing it; `forget`: it only ends what it supersedes. */
+  /** Kind of change that it makes; `forget`: it only ends those it supersedes. */
   change?: MemoryChange;
-  /** Who did that, where `from` and `timestamp` are still those of the text. */
+  /** Author of the change, if `from` and `timestamp` are still those of the text. */
   changedBy?: string;
-  /** The messages that it sums up, as `<channel id>/<relPath>`. */
+  /** The messages that it summarizes, as `<channel id>/<relPath>`. */
   covers?: string[];
-  /** Unknown fields, kept as they were read. */
+  /** Unknown fields, unchanged. */
   extra: HeaderFields;
   /** Markdown, byte for byte. */
   body: string;
@@ -58,7 +58,7 @@ export function isMemoryName(text: unknown): text is string {
   return typeof text === 'string' && NAME.test(text);
 }
 
-/** The scope of the notes for one actor. */
+/** Returns the scope of the notes for one actor. */
 export function actorScope(actor: string): string {
   return `${ACTOR}${actor}`;
 }
@@ -74,17 +74,20 @@ function isScope(scope: unknown): scope is string {
   return scope === 'global' || isChannelId(scope) || isActorScope(scope);
 }
 
-/** The file name of a memory written at `at`; `suffix` as for messages. */
+/** Returns the file name of a memory written at `at`; `suffix` as for messages. */
 export function memoryFileAt(at: Date, suffix: string): string {
   return `${at.toISOString().replace(/[-:.]/g, '')}-${suffix}.md`;
 }
 
-/** When a memory was written, according to its file name: ISO 8601 in UTC, whether there is such a time or not. */
+/**
+ * Returns the time at which a memory was written, according to its file name: ISO 8601 in UTC, even if there
+ * is no such time.
+ */
 export function memoryTime(file: string): string {
   return file.slice(0, 19).replace(TIME, '$1-$2-$3T$4:$5:$6.$7Z');
 }
 
-/** The hex suffix of a memory's file name, by which it may be named if it is unique. */
+/** Returns the hex suffix of a memory's file name, by which it may be named if it is unique. */
 export function memorySuffix(file: string): string {
   return MEMORY_FILE.exec(file)?.[1] ?? '';
 }
@@ -99,8 +102,8 @@ export function parseMemoryFile(bytes: Uint8Array): Parsed<Memory> {
 }
 
 /**
- * Parses a memory, or returns every problem found in it. A missing scope means `global`. Fields that
- * plain 6.0 does not have, and that do not have the form they have here, are kept as unknown ones.
+ * Parses a memory, or returns every problem found in it. A missing scope means `global`. Fields unknown to
+ * plain 6.0 whose value is not of the form defined here are kept as unknown ones.
  */
 export function parseMemory(text: string): Parsed<Memory> {
   const document = parseDocumentText(text);
@@ -140,10 +143,10 @@ export function parseMemory(text: string): Parsed<Memory> {
 }
 
 const KNOWN = ['from', 'timestamp', 'subject', 'scope', 'supersedes', 'alias'];
-/** Holds all but the first, since readers of plain 6.0 expect one file name in `supersedes`. */
+/** Field for all but the first, since readers of plain 6.0 expect one file name in `supersedes`. */
 const ALSO = 'supersedes_also';
 
-/** What a memory replaces, and the fields besides `supersedes` that say so. */
+/** Returns the memories that a memory replaces, and the fields besides `supersedes` that list them. */
 function replacedIn(
   { supersedes, [ALSO]: also }: HeaderFields,
   problems: string[],
@@ -173,7 +176,7 @@ function filesIn(value: unknown): string[] | undefined {
 
 type OwnValues = Pick<Memory, 'name' | 'kind' | 'change' | 'changedBy' | 'covers'>;
 
-/** The fields that plain 6.0 does not have, as far as they have the form they have here. */
+/** Parses the fields unknown to plain 6.0, as far as their values are valid. */
 function ownFields(fields: HeaderFields): { values: OwnValues; fields: HeaderFields } {
   const { name, kind, change, changed_by: changedBy, covers } = fields;
   const isKind = MEMORY_KINDS.find((one) => one === kind);

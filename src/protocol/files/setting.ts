@@ -6,7 +6,11 @@ import { TIER_OPTIONS } from './tier-options.ts';
 /** An option of a tier, and its new value; an empty one stands for the default. */
 export type Setting = readonly [option: string, value: string];
 
-/** @throws CrosstalkError `usage` for what is no `option=value`, and for an option that tiers do not have */
+/**
+ * Parses `option=value`.
+ *
+ * @throws CrosstalkError `usage` for any other text, and for an option that tiers do not have
+ */
 export function parseSetting(text: string): Setting {
   const at = text.indexOf('=');
   const option = text.slice(0, at < 0 ? undefined : at).replaceAll('-', '_');

@@ -2,32 +2,32 @@ import { parseHandWritten } from '../text/hand-written.ts';
 import { isOneLine } from '../text/quoted.ts';
 import { parsed, shown, unreadable, type Parsed } from '../text/result.ts';
 
-/** A skill (automation.md): `name` equals the name of its folder, the body is what an actor is told. */
+/** A skill (automation.md): `name` equals the name of its folder, the body is the text for an actor. */
 export interface Skill {
   name: string;
-  /** One line that says what it is for. */
+  /** One line about its purpose. */
   description: string;
   body: string;
 }
 
-/** The file of a skill in its folder. */
+/** Name of the file of a skill in its folder. */
 export const SKILL_FILE = 'SKILL.md';
-/** A larger SKILL.md is not read: all of it would stand in the prompt. In bytes of UTF-8. */
+/** Most bytes of a SKILL.md that is read, in UTF-8: all of it goes into the prompt. */
 export const MAX_SKILL_BYTES = 64 * 1024;
-/** The longest description of the open SKILL.md form, in characters. */
+/** Longest description of the open SKILL.md form, in characters. */
 const MAX_DESCRIPTION = 1024;
 
-/** The folders in which a skill may be; the operator's own has precedence. */
+/** Returns the folders in which a skill may be; the operator's own has precedence. */
 export const skillFolders = (name: string): [local: string, upstream: string] => [
   `local/skills/${name}`,
   `upstream/skills/${name}`,
 ];
 
 /**
- * Parses a SKILL.md, or returns every problem found in it. Fields that other programs read in such a
- * file are ignored: a skill can only tell an actor something.
+ * Parses a SKILL.md, or returns every problem found in it. Fields that other programs read in such a file are ignored:
+ * a skill is only text for an actor.
  *
- * @param folder the name of the folder that it is in, which `name` has to equal
+ * @param folder the name of its folder, which `name` has to equal
  */
 export function parseSkill(text: string, folder: string): Parsed<Skill> {
   const size = Buffer.byteLength(text);
@@ -44,7 +44,7 @@ export function parseSkill(text: string, folder: string): Parsed<Skill> {
         ? 'name is missing'
         : `name is ${shown(name)}, expected "${folder}" as the folder is called`,
     );
-  // In many skills of others it goes over several lines.
+  // Many skills of others spread it over several lines.
   const line =
     typeof description === 'string' ? description.replace(/\s+/g, ' ').trim() : description;
   if (line === undefined || line === '') problems.push('description is missing');

@@ -1,16 +1,16 @@
 import { shown } from '../text/result.ts';
 
-/** What a tier may use at most (bills.md, "Budgets"); an absent budget is none. */
+/** Spending limits of a tier (bills.md, "Budgets"); an absent budget is unlimited. */
 export interface TierBudgets {
   /** US dollars of its runs in a day (UTC). */
   maxUsdPerDay?: number;
-  /** Tokens that its runs read, without those of the cache, and write in a day (UTC). */
+  /** Tokens that its runs read, without cached ones, and write in a day (UTC). */
   maxTokensPerDay?: number;
-  /** US dollars of all runs of one thread on this machine; a run of the tier is not begun beyond it. */
+  /** US dollars of all runs of one thread on this machine; beyond it no run of the tier starts. */
   maxUsdPerThread?: number;
 }
 
-/** The budgets of a tier, as the host file calls them. */
+/** Names of the budgets in a host file. */
 export const BUDGET_OPTIONS: readonly string[] = [
   'max_usd_per_day',
   'max_tokens_per_day',
@@ -20,7 +20,7 @@ export const BUDGET_OPTIONS: readonly string[] = [
 const MAX_USD = 1_000_000;
 const MAX_TOKENS = 1e12;
 
-/** Reads the budgets of a tier; what cannot be one is added to the problems. */
+/** Parses the budgets of a tier; invalid ones are added to the problems. */
 export function tierBudgets(
   where: string,
   options: Record<string, unknown>,
@@ -47,10 +47,10 @@ export function tierBudgets(
   };
 }
 
-/** What an amount of money looks like, for an error message. */
+/** Description of an amount of money, for an error message. */
 export const A_USD = 'an amount of US dollars such as 20 or 0.50';
 
-/** An amount of US dollars above 0, to the millionth; undefined for anything else. */
+/** Parses an amount of US dollars above 0, to the millionth; undefined for anything else. */
 export function usdOf(value: unknown): number | undefined {
   if (typeof value !== 'string' && typeof value !== 'number') return undefined;
   if (!/^\d{1,7}(?:\.\d{1,6})?$/.test(String(value).trim())) return undefined;

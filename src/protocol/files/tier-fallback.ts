@@ -1,21 +1,21 @@
 import { shown } from '../text/result.ts';
 
-/** Which tiers take a tier's mail when it cannot be handled there (bills.md, "Fallback"). */
+/** The tiers that take a tier's mail when it cannot be handled there (bills.md, "Fallback"). */
 export interface TierFallback {
   /** Names of tiers of the same actor, the first one first. */
   fallback?: readonly string[];
-  /** After so many failures of a delivery the next tier takes it. */
+  /** Number of failures of a delivery after which the next tier takes it. */
   fallbackAfter?: number;
 }
 
-/** The options of a fallback, as the host file calls them. */
+/** Names of the options of a fallback in a host file. */
 export const FALLBACK_OPTIONS: readonly string[] = ['fallback', 'fallback_after'];
 
-/** The failures of a delivery after which the next tier takes it, where the tier does not say. */
+/** Default number of failures of a delivery after which the next tier takes it. */
 const FALLBACK_AFTER = 2;
 const MOST_TIERS = 16;
 
-/** Reads the fallback of a tier; what cannot be one is added to the problems. */
+/** Parses the fallback of a tier; invalid values are added to the problems. */
 export function tierFallback(
   where: string,
   { fallback, fallback_after: after }: Record<string, unknown>,
@@ -36,7 +36,7 @@ export function tierFallback(
   };
 }
 
-/** The tiers that a fallback names: a list, or a text with commas, as `actor set` writes it. */
+/** Parses the tiers of a fallback: a list, or a text with commas, as `actor set` writes it. */
 function namesIn(value: unknown): string[] | undefined {
   const list: unknown[] | undefined = Array.isArray(value)
     ? value
@@ -52,7 +52,7 @@ interface Named extends TierFallback {
   name: string;
 }
 
-/** Says which tiers of an actor name a fallback that the actor does not have. */
+/** Returns a problem for each tier with a fallback that its actor does not have. */
 export function unknownFallbacks(actor: string, tiers: readonly Named[]): string[] {
   const names = tiers.map(({ name }) => name);
   return tiers.flatMap(({ name, fallback = [] }) =>
@@ -66,8 +66,8 @@ export function unknownFallbacks(actor: string, tiers: readonly Named[]): string
 }
 
 /**
- * The tiers that may handle mail for one tier, in the order in which they are tried: the tier, those it
- * names, and those that they name. Each is there once, so tiers that name each other make no loop.
+ * Returns the tiers that may handle mail for one tier, in the order in which they are tried: the tier, its
+ * fallbacks, and their fallbacks. Each occurs once, so tiers that name each other make no loop.
  */
 export function tiersFrom<T extends Named>(tiers: readonly T[], first: T): T[] {
   const order = [first];
@@ -80,10 +80,10 @@ export function tiersFrom<T extends Named>(tiers: readonly T[], first: T): T[] {
 }
 
 /**
- * How often a delivery may fail in a tier: until the next one takes it, or in the last one until it is
- * quarantined.
+ * Returns the number of failures of a delivery allowed in a tier: until the next tier takes it, or in the last one
+ * until it is quarantined.
  *
- * @param order as {@link tiersFrom} gives it
+ * @param order as {@link tiersFrom} returns it
  */
 export function failuresAllowed(
   order: readonly (Named & { attempts: number })[],

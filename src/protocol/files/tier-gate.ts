@@ -3,26 +3,26 @@ import { isName } from '../names.ts';
 import { shown } from '../text/result.ts';
 import { MAX_MS, parseDuration } from '../text/times.ts';
 
-/** Whether a person decides before a run of a tier does anything (work.md, "A person in the loop"). */
+/** The approval that a run of a tier needs before it does anything (work.md, "A person in the loop"). */
 export interface TierGate {
-  /** Who approves each plan: a name, or {@link ASKER}; absent where nobody has to. */
+  /** Approver of each plan: a name, or {@link ASKER}; absent if no approval is needed. */
   gate?: string;
-  /** The command line that plans, for a CLI of which no planning mode is known. */
+  /** The command line that plans, for a CLI without a known planning mode. */
   gatePlan?: string;
 }
 
-/** The options of a gate, as the host file calls them. */
+/** Names of the options of a gate in a host file. */
 export const GATE_OPTIONS: readonly string[] = ['gate', 'gate_plan'];
 
-/** Stands for whoever began the thread. */
+/** Placeholder for the one who started the thread. */
 export const ASKER = 'asker';
 
-/** Whether a value can name who decides: a name of one person, or {@link ASKER}. */
+/** Whether a value can be an approver: the name of one person, or {@link ASKER}. */
 function isApprover(value: unknown): value is string {
   return isName(value) && value !== EVERYONE;
 }
 
-/** Reads the gate of a tier; what cannot be one is added to the problems. */
+/** Parses the gate of a tier; invalid values are added to the problems. */
 export function tierGate(
   where: string,
   { gate, gate_plan: plan }: Record<string, unknown>,
@@ -46,8 +46,8 @@ export function tierGate(
 }
 
 /**
- * Says which tiers with a gate hand mail on to one without: what nobody has approved there must not run
- * elsewhere.
+ * Returns a problem for each tier with a gate whose fallback has none: a task that nobody has approved must
+ * not run elsewhere.
  */
 export function ungatedFallbacks(
   actor: string,
@@ -66,7 +66,7 @@ export function ungatedFallbacks(
   );
 }
 
-/** Says which tiers let an actor of the same file decide, which can't. */
+/** Returns a problem for each tier whose approver is an actor of the same file, which can't approve. */
 export function actorsAsGates(
   actors: ReadonlyMap<string, readonly ({ name: string } & TierGate)[]>,
 ): string[] {
@@ -79,23 +79,23 @@ export function actorsAsGates(
   );
 }
 
-/** Whether a person is asked for permission in the middle of a run (work.md, "A person in the loop"). */
+/** The permissions that a run asks a person for while it works (work.md, "A person in the loop"). */
 export interface TierPermit {
-  /** Who is asked: a name, or {@link ASKER}; absent where the CLI decides as its flags say. */
+  /** The person who is asked: a name, or {@link ASKER}; absent if the CLI decides by its flags. */
   permit?: string;
   /** Milliseconds after which a question counts as denied; {@link PERMIT_TIMEOUT} if absent. */
   permitTimeout?: number;
 }
 
-/** The options as the host file calls them. */
+/** Names of these options in a host file. */
 export const PERMIT_OPTIONS: readonly string[] = ['permit', 'permit_timeout'];
 
-/** Milliseconds for which a question waits where the tier does not say. */
+/** Default number of milliseconds for which a question waits. */
 export const PERMIT_TIMEOUT = 600_000;
-/** A run is kept for as long as its question waits, up to five times. */
+/** Longest wait in milliseconds. A run stays alive while its question waits, up to five times. */
 const MOST_MS = Math.min(MAX_MS, 24 * 3_600_000);
 
-/** Reads who is asked for permission; what cannot be that is added to the problems. */
+/** Parses these options; invalid values are added to the problems. */
 export function tierPermit(
   where: string,
   { permit, permit_timeout: timeout }: Record<string, unknown>,
@@ -122,7 +122,7 @@ export function tierPermit(
   };
 }
 
-/** Says which tiers ask an actor of the same file for permission, which can't give it. */
+/** Returns a problem for each tier that asks an actor of the same file for permission, which can't give it. */
 export function actorsAsked(
   actors: ReadonlyMap<string, readonly ({ name: string } & TierPermit)[]>,
 ): string[] {

@@ -7,11 +7,11 @@ import { isName } from '../names.ts';
 import { shown } from '../text/result.ts';
 import { isRefName } from '../text/branch.ts';
 
-/** How a tier gets a copy of a repository for each thread (work.md); without `worktree` it gets none. */
+/** The copy of a repository that each thread of a tier receives (work.md); without `worktree` there is none. */
 export interface TierWorktree {
   /** The repository, absolute or below `~`. */
   worktree?: string;
-  /** The branch, tag or remote branch that a copy begins with; by default what is checked out there. */
+  /** The branch, tag or remote branch from which a copy starts; by default the one that is checked out there. */
   worktreeFrom?: string;
   /** The remote of that repository to which the branch of a thread is pushed. */
   worktreePush?: string;
@@ -19,7 +19,7 @@ export interface TierWorktree {
   before?: string;
 }
 
-/** The options of a copy, as the host file calls them. */
+/** Names of the options of a copy in a host file. */
 export const WORKTREE_OPTIONS: readonly string[] = [
   'worktree',
   'worktree_from',
@@ -27,7 +27,7 @@ export const WORKTREE_OPTIONS: readonly string[] = [
   'before',
 ];
 
-/** Reads the options of a copy of a repository; what cannot be one is added to the problems. */
+/** Parses the options of a copy of a repository; invalid values are added to the problems. */
 export function tierWorktree(
   where: string,
   options: Record<string, unknown>,
@@ -62,18 +62,18 @@ export function tierWorktree(
   };
 }
 
-/** Whose tasks a tier serves (decision 42). */
+/** The senders whose tasks a tier serves (decision 42). */
 export interface TierOnlyFrom {
-  /** Names of which keys are pinned on the machine, or `pinned`; absent where the tier serves everybody. */
+  /** Names whose keys are pinned on the machine, or `pinned`; absent if the tier serves everybody. */
   onlyFrom?: readonly string[];
 }
 
-/** The option as the host file calls it. */
+/** Name of this option in a host file. */
 const ONLY_FROM_OPTIONS: readonly string[] = ['only_from'];
 
 const MOST_NAMES = 64;
 
-/** Reads whose tasks a tier serves; what is no list of names is added to the problems. */
+/** Parses the senders whose tasks a tier serves; anything but a list of names is added to the problems. */
 export function tierOnlyFrom(
   where: string,
   { only_from: given }: Record<string, unknown>,
@@ -92,7 +92,7 @@ export function tierOnlyFrom(
   return {};
 }
 
-/** The options of a tier, as the host file calls them. */
+/** Names of the options of a tier in a host file. */
 export const TIER_OPTIONS: readonly string[] = [
   'cli',
   'workdir',

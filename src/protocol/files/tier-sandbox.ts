@@ -8,20 +8,20 @@ export function isWorkdir(text: unknown): text is string {
   return typeof text === 'string' && /^(?:\/|~(?:\/|$))/.test(text) && !/\p{Cc}/u.test(text);
 }
 
-/** What an agent CLI may reach (work.md, "Sandbox"); an absent one is no sandbox. */
+/** Access of an agent CLI to the machine and the network (work.md, "Sandbox"); without it there is no sandbox. */
 export interface Sandbox {
   /** Folders that it may write to besides its own, absolute or below `~`. */
   write: readonly string[];
-  /** Files and folders that it sees, of HOME and of the machine, besides those that every run does. */
+  /** Files and folders of HOME and of the machine that it sees besides those that every run sees. */
   read: readonly string[];
-  /** Files and folders in what it sees that it does not see. */
+  /** Files and folders within the visible ones that are hidden from it. */
   hide: readonly string[];
   /**
-   * The hosts that it reaches: `none`, `all`, `model` for those of its model, or names of hosts, which may
+   * The hosts that it may reach: `none`, `all`, `model` for those of its model, or names of hosts, which may
    * have a port and begin with `*.`; `model` may be among these.
    */
   net: readonly string[];
-  /** Variables that it is given besides those of every run and of its CLI; `*` at the end for any ending. */
+  /** Variables that it receives besides those of every run and of its CLI; `*` at the end for any ending. */
   env: readonly string[];
 }
 
@@ -29,7 +29,7 @@ export interface TierSandbox {
   sandbox?: Sandbox;
 }
 
-/** The option of a sandbox, as the host file calls it. */
+/** Name of the option of a sandbox in a host file. */
 export const SANDBOX_OPTIONS: readonly string[] = ['sandbox'];
 
 /** The sandbox that `default` names. */
@@ -39,7 +39,7 @@ const VARIABLE = /^[A-Za-z_]\w*\*?$/;
 const HOST = /^(?:\*\.)?(?:[A-Za-z0-9-]+\.)*[A-Za-z0-9-]+(?::\d{1,5})?$/;
 const MOST = 100;
 
-/** Reads the sandbox of a tier; what cannot be one is added to the problems. */
+/** Parses the sandbox of a tier; invalid values are added to the problems. */
 export function tierSandbox(
   where: string,
   { sandbox }: Record<string, unknown>,
@@ -49,7 +49,7 @@ export function tierSandbox(
   if (sandbox === 'default') return { sandbox: USUAL_SANDBOX };
   const at = `${where}.sandbox`;
   if (typeof sandbox !== 'object' || sandbox === null || Array.isArray(sandbox)) {
-    // Whoever sets it by a command can give a text only.
+    // A command that sets it can only pass a text.
     const isMeant = typeof sandbox === 'string' && sandbox.startsWith('{');
     const how = isMeant
       ? ', which is written into the host file by hand, and then accepted with: crosstalk host approve'

@@ -1,35 +1,38 @@
 import { shown } from '../text/result.ts';
 
-/** What a run of a tier knows of what was said before (warm.md). */
+/** A run's memory of earlier runs of its tier (warm.md). */
 export interface TierSession {
   /**
-   * The runs of an actor in a thread go on with one session of their CLI; absent: each is new. `resume`: each is a
-   * process that takes the session up; `warm`: one process is kept.
+   * The runs of an actor in a thread share one session of their CLI; absent: each has a new one. `resume`:
+   * each is a process that resumes the session; `warm`: one process is kept.
    */
   session?: 'resume' | 'warm';
-  /** After so many runs a session is begun anew; {@link SESSION_MAX_TURNS} if absent. */
+  /** Number of runs after which a new session starts; {@link SESSION_MAX_TURNS} if absent. */
   sessionMaxTurns?: number;
-  /** How many messages between the actor and who asks a new thread is shown; absent for none. */
+  /** Number of earlier messages between the actor and the asker that a new thread contains; absent for none. */
   history?: number;
 }
 
-/** Whether a tier takes more words while it works (warm.md, "Steering"): what is behind a gate does what was approved. */
+/**
+ * Whether a tier accepts further messages while it works (warm.md, "Steering"): a run behind a gate does only
+ * what was approved.
+ */
 export function takesMore({ session, gate }: TierSession & { gate?: unknown }): boolean {
   return session === 'warm' && gate === undefined;
 }
 
-/** Whether a run began a session, or went on with one: in a process of its own, or in one that was kept. */
+/** Kind of a run's session: a new one, one resumed in a process of its own, or one in a process that was kept. */
 export type SessionKind = 'fresh' | 'resumed' | 'warm';
 
-/** The options of sessions, as the host file calls them. */
+/** Names of the options of sessions in a host file. */
 export const SESSION_OPTIONS: readonly string[] = ['session', 'session_max_turns', 'history'];
 
-/** How many runs a session has where the tier does not say. */
+/** Default number of runs of a session. */
 export const SESSION_MAX_TURNS = 20;
-/** More messages are never shown of what was said before a thread. */
+/** Most earlier messages that a new thread may contain. */
 export const MAX_HISTORY = 200;
 
-/** Reads the options of sessions of a tier; what cannot be one is added to the problems. */
+/** Parses the options of sessions of a tier; invalid values are added to the problems. */
 export function tierSession(
   where: string,
   { session = 'fresh', session_max_turns: turns, history }: Record<string, unknown>,
@@ -59,13 +62,13 @@ export function tierSession(
   };
 }
 
-/** A whole number from 1 to `most`, from what a header says. */
+/** Parses a whole number from 1 to `most` in a header. */
 export function wholeIn(value: unknown, most: number): number | undefined {
   const number = typeof value === 'string' || typeof value === 'number' ? Number(value) : NaN;
   return Number.isInteger(number) && number >= 1 && number <= most ? number : undefined;
 }
 
-/** How a run began, from a header that anybody may have written. */
+/** Parses the kind of a run's session in a header that anybody may have written. */
 export function sessionIn(value: unknown): SessionKind | undefined {
   return value === 'fresh' || value === 'resumed' || value === 'warm' ? value : undefined;
 }

@@ -4,8 +4,8 @@ import type { Located } from '../message.ts';
 import { indented, inLine, MARK } from '../text/structure.ts';
 
 /**
- * The limits of what an actor is given to sum up: bytes of text altogether and of one message, and characters of
- * the names of the messages, which a header has to hold.
+ * Limits of a thread to be summarized: bytes of text altogether and of one message, and characters of the
+ * names of the messages, which a header has to hold.
  */
 const COMPACT_LIMITS = {
   bytes: 256 * 1024,
@@ -13,7 +13,7 @@ const COMPACT_LIMITS = {
   names: 48 * 1024,
   messages: MAX_COVERED,
 };
-/** Characters of a channel's id and of what stands around a name in a header. */
+/** Characters of a channel's id and of the text around a name in a header. */
 const AROUND_NAME = 48;
 
 const TASK = `Sum up the thread below for those who go on with it later, and have no room for all of it.
@@ -24,7 +24,8 @@ somebody who has read none of it, in at most 600 words. Print the summary and no
 messages ask for.`;
 
 /**
- * The task to sum up a thread. Only the lines before each text are not quoted, so that no text can begin another message.
+ * Composes the task to summarize a thread. Only the lines before each text are not quoted, so that no text can start
+ * another message.
  *
  * @param thread oldest first; when there is no room for all, the oldest are taken
  * @returns the text of the task, and the messages in it

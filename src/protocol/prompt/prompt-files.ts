@@ -3,18 +3,18 @@ import { inLine } from '../text/structure.ts';
 
 /** A file of a batch, in the directory of the run or missing from it. */
 export interface LaidFile {
-  /** relPath of the message that brings it along. */
+  /** relPath of the message to which it is attached. */
   ref: string;
   file: AttachedFile;
-  /** Its name in the directory; undefined when it is not there. */
+  /** Its name in the directory; undefined if it is missing. */
   name?: string;
-  /** Why it is not there. */
+  /** Reason why it is missing. */
   problem?: string;
 }
 
 /** The files of a batch. */
 export interface BatchFiles {
-  /** The folder they are in. */
+  /** The folder that contains them. */
   dir: string;
   laid: LaidFile[];
   /** relPaths of messages whose `files` cannot be read. */
@@ -22,8 +22,8 @@ export interface BatchFiles {
 }
 
 /**
- * What a prompt says of the files of its batch. The name that a sender gave a file is somebody's text:
- * it stands within one line, as a JSON string.
+ * Describes the files of a batch for its prompt. The name that a sender gave a file is foreign text: it
+ * appears within one line, as a JSON string.
  */
 export function aboutFiles(files: BatchFiles | undefined): string[] {
   if (files === undefined) return [];

@@ -1,27 +1,27 @@
 import { isName } from '../names.ts';
 import { inLine } from '../text/structure.ts';
 
-/** An actor that is not the one a prompt is for. */
+/** An actor other than the one that receives the prompt. */
 export interface Peer {
   name: string;
-  /** As its profile says it; empty where it says nothing. */
+  /** Description in its profile; empty if there is none. */
   description: string;
   /** The hosts that serve it; empty while nobody does. */
   hosts: { alias: string; tiers: string[] }[];
 }
 
-/** Whom a prompt names, those that are served first, and how many there are besides. */
+/** The actors that a prompt lists, served ones first, and the number of others. */
 export interface Peers {
   known: Peer[];
   more: number;
 }
 
-/** The limits of the section, so that no description, and no number of actors, fills a prompt. */
+/** Limits of the section, so that no description, and no number of actors, fills a prompt. */
 export const PEER_LIMITS = { bytes: 4096, description: 300, hosts: 5, tiers: 5 };
 
 /**
- * Says who else is there, one actor a line; empty when nobody is. Anybody who can push writes
- * descriptions and names of tiers, so they stand within the line: a description as a JSON string.
+ * Lists the other actors, one a line; empty when there are none. Anybody who can push writes descriptions and
+ * names of tiers, so they appear within the line: a description as a JSON string.
  */
 export function aboutPeers(peers: Peers | undefined): string {
   if (peers === undefined) return '';
@@ -49,14 +49,14 @@ function aboutPeer({ name, description, hosts }: Peer): string {
   return `- ${name}, ${where}${said === '' ? '' : `: ${JSON.stringify(said)}`}`;
 }
 
-/** A tier may be called anything that is printable. */
+/** Renders the name of a tier, which may be anything printable. */
 function tierText(tier: string): string {
   return isName(tier) ? tier : JSON.stringify(inLine(tier));
 }
 
 function clip(text: string): string {
   if (text.length <= PEER_LIMITS.description) return text;
-  // Half of a character at the end is left out.
+  // A character cut in half at the end is left out.
   return `${text.slice(0, PEER_LIMITS.description).replace(/[\uD800-\uDBFF]$/, '')}…`;
 }
 

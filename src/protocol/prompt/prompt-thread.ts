@@ -3,25 +3,25 @@ import { optionLines } from '../talk.ts';
 import type { Located, Message } from '../message.ts';
 import { indented, MARK } from '../text/structure.ts';
 
-/** The limits of the thread; the rest is cut, and the prompt says so. */
+/** Limits of the thread; the rest is cut, and the prompt says so. */
 export const THREAD_LIMITS = { messages: 40, bytes: 64 * 1024, bodyBytes: 8 * 1024 };
 
-/** A note that sums up messages of a thread, as the prompt shows it in their place. */
+/** A note that summarizes messages of a thread, which the prompt shows in their place. */
 export interface ArchiveInPrompt {
   /** The suffix of its file name. */
   suffix: string;
   from: string;
-  /** Which messages of the thread it covers, by the names that they have in it. */
+  /** The messages of the thread that it covers, by their names in the thread. */
   covers: ReadonlySet<string>;
   body: string;
 }
 
 /**
- * The thread: who wrote to whom after one `>`, the text after two, so that no text can begin an
- * entry. Cut to {@link THREAD_LIMITS}: the oldest message and the newest ones are kept.
+ * Renders a thread: sender and addressees after one `>`, the text after two, so that no text can start an entry. Cut to
+ * {@link THREAD_LIMITS}: the oldest message and the newest ones are kept.
  *
- * @param share how much is shown of what would be shown otherwise, from 0 to 1
- * @param archives of which the one that covers most of what is left out stands in its place
+ * @param share part of the usual length that is shown, from 0 to 1
+ * @param archives candidates, of which the one that covers most of the omitted messages replaces them
  */
 export function formatThread(
   thread: readonly Located[],
@@ -32,7 +32,7 @@ export function formatThread(
   return shownThread(thread, actor, share, archives).text;
 }
 
-/** The messages of a thread for which its prompt has no room. */
+/** Returns the messages of a thread for which its prompt has no room. */
 export function leftOutOf(thread: readonly Located[], actor: string, share = 1): Located[] {
   return shownThread(thread, actor, share, []).cut;
 }
@@ -53,10 +53,10 @@ function shownThread(
   return cutThread(thread, actor, limits, archives);
 }
 
-/** The most bytes of what was said before a thread. */
+/** Most bytes of the messages before a thread. */
 const EARLIER_BYTES = 64 * 1024;
 
-/** What was said before a thread, in the form of a thread; of more than 64 KiB the newest part. */
+/** Renders the messages before a thread in the form of a thread; of more than 64 KiB the newest part. */
 export function formatEarlier(messages: readonly Located[], actor: string): string {
   const kept: string[] = [];
   let bytes = 0;
@@ -71,7 +71,7 @@ export function formatEarlier(messages: readonly Located[], actor: string): stri
 
 interface CutThread {
   text: string;
-  /** How many are shown. */
+  /** Number of messages that are shown. */
   messages: number;
   cut: Located[];
 }
@@ -97,7 +97,10 @@ function cutThread(
   return { text: [first, ...gap, ...kept].join('\n\n'), messages: kept.length + 1, cut };
 }
 
-/** What stands where messages are left out: how many, and what sums up most of them, if anything does. */
+/**
+ * Renders the gap where messages are left out: their number, and the note that summarizes most of them, if
+ * there is one.
+ */
 function gapOf(
   cut: readonly Located[],
   archives: readonly ArchiveInPrompt[],
@@ -112,7 +115,7 @@ function gapOf(
   if (best === undefined) return `[${count}]`;
   const { archive, covered } = best;
   const text = indented(clip(archive.body.trim(), most), `${MARK}${MARK}`);
-  // Whoever can push can say that a note sums them up, so where they are is said too.
+  // Anybody who can push can claim that a note summarizes them, so the text says where they are, too.
   const of = cut[0]?.relPath ?? '';
   return `[${count}; crosstalk thread ${of} names them. For ${String(covered)} of them stands the note ${archive.suffix} by ${archive.from}:]\n${text}`;
 }
@@ -127,7 +130,7 @@ function entry({ relPath, message }: Located, actor: string, most: number): stri
   return `${MARK}${from} to ${to} (ref: ${relPath}${re}${along}):\n${body}`;
 }
 
-/** The text of a message, and below it the answers that it offers. */
+/** Returns the text of a message, and below it the answers that it offers. */
 export function withOptions({ body, options = [] }: Message): string {
   if (options.length === 0) return body;
   const lines = ['It offers these answers to choose from:', ...optionLines(options)];

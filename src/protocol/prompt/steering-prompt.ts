@@ -3,22 +3,21 @@ import type { AnswerPlan } from '../reply.ts';
 import { HEADINGS, inLine, MARK } from '../text/structure.ts';
 import { formatBatch, section, stdoutGoesTo, wordSaid } from './prompt.ts';
 
-/** What a run under way is told, and from what that is made. */
+/** Input for text that is added to an active run. */
 export interface SteeringPrompt {
-  /** Made for this text by a CSPRNG, with at least 16 hex digits; see `PromptParts`. */
+  /** A random word for this text from a CSPRNG, with at least 16 hex digits; see `PromptParts`. */
   word: string;
-  /** The message that has come. */
   added: Located;
-  /** All messages of the run, with that one. */
+  /** All messages of the run, including the new one. */
   batch: readonly Located[];
   answers: readonly AnswerPlan[];
 }
 
 /**
- * What an agent is told in the middle of its work (warm.md, "Steering"), in the form of a prompt: what somebody
- * else wrote stands where a message stands, and is quoted where it looks like Crosstalk's.
+ * Composes the text that an agent receives in the middle of its work (warm.md, "Steering"), in the form of a prompt:
+ * foreign text is in the place of a message, and is quoted if it looks like Crosstalk's.
  *
- * @returns `into`: for an agent that takes it into its work; `again`: for one whose work was interrupted
+ * @returns `into`: for an agent that accepts it during its work; `again`: for one whose work was interrupted
  */
 export function steeringPrompt(parts: SteeringPrompt): { into: string; again: string } {
   const { word, added, batch } = parts;

@@ -1,4 +1,4 @@
-/** A whole number with separators between thousands; the first number that `Intl` writes takes 14 ms. */
+/** Formats a whole number with separators between thousands; the first number that `Intl` formats takes 14 ms. */
 export function grouped(count: number): string {
   const digits = String(count);
   const parts: string[] = [];
@@ -7,17 +7,17 @@ export function grouped(count: number): string {
   return parts.join(',');
 }
 
-/** A count with its noun, such as `1 message` or `3 messages`. */
+/** Returns a count with its noun, such as `1 message` or `3 messages`. */
 export function countOf(count: number, noun: string): string {
   return `${String(count)} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-/** An amount of US dollars; `-` where no CLI stated any. */
+/** Formats an amount of US dollars; `-` if no CLI stated any. */
 export function dollars(usd: number | null): string {
   return usd === null ? '-' : `$${usd.toFixed(usd < 1 ? 4 : 2)}`;
 }
 
-/** A number from 0 to `most`, which YAML without types may have read as text. */
+/** Parses a number from 0 to `most`, which YAML without types may have read as text. */
 export function amount(value: unknown, most: number): number | undefined {
   const isText = typeof value === 'string' && /^\d{1,15}(?:\.\d{1,15})?(?:e-\d{1,2})?$/.test(value);
   if (typeof value !== 'number' && !isText) return undefined;

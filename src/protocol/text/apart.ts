@@ -1,7 +1,4 @@
-/**
- * Letters of scripts that put no space between words; and those of Korean, where particles follow a word without
- * one.
- */
+/** Scripts that put no space between words; and that of Korean, where particles follow a word without one. */
 const APART = [
   'Han',
   'Hira',
@@ -19,12 +16,12 @@ const APART = [
   .map((script) => String.raw`\p{scx=${script}}`)
   .join('');
 
-/** No character below this one is such a letter, or another form of a letter. */
+/** A character that may be such a letter, or another form of a letter; none below it is. */
 const ANY = /[\u0e00-\uffff]/;
 const EACH = new RegExp(`[${APART}]`, 'gu');
 /**
- * What can be written in two ways: a letter with what follows it as a character of its own, and forms that are as
- * wide or as narrow as the letters around them.
+ * Forms with an equivalent: a letter with a combining character, and forms that are as wide or as narrow as
+ * the letters around them.
  */
 const FORMS = new RegExp(
   String.raw`[${APART}][\p{M}\u1160-\u11ff\uff9e\uff9f]{1,8}|[\u3131-\u318e\u3200-\u33ff\uf900-\ufaff\uff10-\uff19\uff21-\uff3a\uff41-\uff5a\uff66-\uffdc]`,
@@ -32,25 +29,25 @@ const FORMS = new RegExp(
 );
 
 /**
- * A text in which each letter of a script without spaces stands apart, as a word of its own, so that any part of a
- * sentence is a phrase of such words, and what is written beside it in other letters is a word. A text and what is
- * looked for in it have to be treated alike.
+ * Separates each letter of a script without spaces as a word of its own, so that any part of a sentence is a
+ * phrase of such words, and text beside it in other letters is a word. A text and the words searched in it
+ * have to be treated alike.
  */
 export function apart(text: string): string {
   if (!ANY.test(text)) return text;
   return text.replace(FORMS, (form) => form.normalize('NFKC')).replace(EACH, ' $& ');
 }
 
-/** The source of an expression for a letter or digit that the next one would make one word with. */
+/** Source of an expression for a letter or digit that forms one word with the next. */
 export const JOINED = String.raw`(?![${APART}])[\p{L}\p{N}]`;
 
 let segmenter: Intl.Segmenter | undefined;
-/** The most characters of a text in which words are told apart: the time for it grows with the square. */
+/** Most characters of a text that is segmented into words: the time for it is quadratic. */
 const MOST = 256;
 
 /**
- * The words at the beginning of a text without spaces, as far as a dictionary knows them; the text itself where all of
- * it is in other letters.
+ * Segments the beginning of a text without spaces into the words of a dictionary; returns the text itself if
+ * all of it is in other letters.
  */
 export function wordsIn(text: string): string[] {
   if (!ANY.test(text) || text.search(EACH) < 0) return [text];

@@ -1,11 +1,11 @@
 const SCHEMES = ['nats:', 'tls:'];
 
-/** The servers in a `crosstalk.bell`, each as it stands there: separated by commas or spaces. */
+/** Splits a `crosstalk.bell` into its servers, unparsed: separated by commas or spaces. */
 export function serversIn(text: string): string[] {
   return text.split(/[\s,]+/).filter((one) => one !== '');
 }
 
-/** The address of a server of a bell; undefined for whatever is none. */
+/** Parses the address of a server of a bell; undefined for anything else. */
 export function serverUrl(text: string): URL | undefined {
   if (!URL.canParse(text)) return undefined;
   const url = new URL(text);
@@ -15,11 +15,11 @@ export function serverUrl(text: string): URL | undefined {
 }
 
 /**
- * A `crosstalk.bell` without logins, so that it may be shown. Of a list that can be read, all servers are
- * shown; of another one, which is never used, only what follows the last `@`: a password may hold anything
- * else that separates the parts of a URL or of a list. A query, which no server has, may hold a token.
+ * Returns a `crosstalk.bell` without logins, so that it may be shown. If the list is valid, all servers are shown;
+ * otherwise, as it is never used, only the text after the last `@`: a password may contain any other separator of a URL
+ * or a list. A query, which no server has, may hold a token.
  *
- * @param login what stands in the place of a login
+ * @param login text in the place of a login
  */
 export function shownServers(text: string, login = ''): string {
   const urls = serversIn(text).map(serverUrl);

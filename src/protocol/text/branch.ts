@@ -3,7 +3,7 @@ import { isOneLine, escapeInvisible } from './quoted.ts';
 
 const REF_PART = /^(?:[A-Za-z0-9_]|[A-Za-z0-9_][A-Za-z0-9._+#-]*[A-Za-z0-9_+#-])$/;
 
-/** The name of a branch, a tag or a remote, as git allows it and a command line may contain it. */
+/** Whether a text is the name of a branch, a tag or a remote, as git allows it and a command line may contain it. */
 export function isRefName(text: unknown): text is string {
   return (
     typeof text === 'string' &&
@@ -12,16 +12,19 @@ export function isRefName(text: unknown): text is string {
   );
 }
 
-/** What an answer tells of the branch on which its run worked (work.md). */
+/** The branch of an answer's run, as the answer records it (work.md). */
 export interface BranchOnRecord {
-  /** In the repository that the tier names, such as `crosstalk/0a1b2c3d`. */
+  /** Name in the repository of the tier, such as `crosstalk/0a1b2c3d`. */
   name: string;
   commit: string;
-  /** The commit with which the branch began. */
+  /** The commit from which the branch started. */
   base: string;
-  /** Files that differ between the two. */
+  /** Number of files that differ between the two. */
   changed: number;
-  /** Why the commit is not on that branch in the repository itself, or what else was not brought there, in one line. */
+  /**
+   * Reason why the commit is not on that branch in the repository itself, or what else was not transferred,
+   * in one line.
+   */
   held?: string;
 }
 
@@ -29,7 +32,7 @@ const OID = /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/;
 const MAX_FILES = 1e9;
 const MAX_WORDS = 300;
 
-/** A branch from a header, which anybody may have pushed; undefined for what cannot be one. */
+/** Parses a branch from a header, which anybody may have pushed; undefined if it is invalid. */
 export function branchIn(value: unknown): BranchOnRecord | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
   const { name, commit, base, changed, held } = value as Record<string, unknown>;
@@ -40,10 +43,10 @@ export function branchIn(value: unknown): BranchOnRecord | undefined {
   return { name, commit, base, changed: files, ...(why !== undefined && { held: why }) };
 }
 
-/** Digits of a commit that tell it from others for people. */
+/** Number of digits of a commit that distinguish it for people. */
 const SHORT = 12;
 
-/** A branch in one line for people, such as `crosstalk/0a1b2c3d from 3f2a9c1d77e0, 4 files changed`. */
+/** Describes a branch in one line for people, such as `crosstalk/0a1b2c3d from 3f2a9c1d77e0, 4 files changed`. */
 export function branchInWords({ name, base, changed, held }: BranchOnRecord): string {
   const files = changed === 1 ? '1 file' : `${String(changed)} files`;
   const why = held === undefined ? '' : `; ${escapeInvisible(held)}`;

@@ -1,36 +1,36 @@
 import { isOneLine } from './quoted.ts';
 
-/** What a person says to a proposal (work.md, "A person in the loop"). */
+/** A person's decision on a proposal (work.md, "A person in the loop"). */
 export type Decision = 'approve' | 'deny';
 
-/** What a tool call that waits for permission would do, as data and never as part of a command. */
+/** A tool call that waits for permission, as data and never as part of a command. */
 export interface PermissionOnRecord {
-  /** The tool's name, as the agent CLI gives it. */
+  /** Name of the tool, as the agent CLI gives it. */
   tool: string;
   /** Its input as JSON text on one line. */
   input: string;
-  /** What it does, as far as its host can tell: `reads`, `writes`, `dangerous`. */
+  /** Its effects, as far as its host can tell: `reads`, `writes`, `dangerous`. */
   marks?: string[];
 }
 
-/** The most characters of a tool's name, and of its input. */
+/** Most characters of a tool's name, and of its input. */
 const MAX_TOOL = 200;
 export const MAX_TOOL_INPUT = 16_384;
 const MAX_MARKS = 8;
 const MARK = /^[a-z_]{1,32}$/;
 const DIGEST = /^[0-9a-f]{64}$/;
 
-/** Reads a decision; anything else is none. */
+/** Parses a decision; undefined for anything else. */
 export function decisionIn(value: unknown): Decision | undefined {
   return value === 'approve' || value === 'deny' ? value : undefined;
 }
 
-/** Reads the digest of a proposal: SHA-256 in hex ({@link proposedText}). */
+/** Parses the digest of a proposal: SHA-256 in hex ({@link proposedText}). */
 export function digestIn(value: unknown): string | undefined {
   return typeof value === 'string' && DIGEST.test(value) ? value : undefined;
 }
 
-/** Reads the tool call of a permission question. */
+/** Parses the tool call of a permission question. */
 export function permissionIn(value: unknown): PermissionOnRecord | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
   const { tool, input, marks } = value as Record<string, unknown>;
@@ -54,12 +54,12 @@ export function isDecision({
   return decision !== undefined && re.length > 0;
 }
 
-/** The first line of what a decision is bound to: its last word is the version of this form. */
+/** First line of the text to which a decision is bound: its last word is the version of this form. */
 const FIRST_LINE = 'crosstalk proposal 1';
 
 /**
- * The text whose SHA-256 a decision carries: the whole file of the proposal, and its place. So a decision
- * is about one text at one place, and about nothing that is put there later.
+ * Returns the text whose SHA-256 a decision carries: the whole file of the proposal, and its place. So a decision is
+ * about one text at one place, and about nothing that is put there later.
  *
  * @param ref its place, as `<channel id>/<relPath>`
  * @param text the whole file

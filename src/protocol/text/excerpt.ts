@@ -7,13 +7,13 @@ export interface Excerpt {
 }
 
 const MARK = '…';
-/** The share of the room that is used for text before the first word searched for. */
+/** Share of the room that is used for text before the first word searched for. */
 const LEAD = 0.25;
-/** The most words that are looked for. */
+/** Most words that are searched for. */
 const MOST_WORDS = 32;
 
 /**
- * The part of a text around the first of some words, at most `maxBytes` of UTF-8.
+ * Returns the part of a text around the first of some words, at most `maxBytes` of UTF-8.
  *
  * @param words as they were searched for: case, accents, `"` and `*` are ignored
  */
@@ -37,7 +37,7 @@ export function excerptOf(text: string, words: string, maxBytes: number): Excerp
   return { text: `${start > 0 ? MARK : ''}${shown.trim()}${more ? MARK : ''}`, cut: true };
 }
 
-/** Keeps the length, so that positions in the result are positions in the text. */
+/** Folds case and accents, but keeps the length, so that positions in the result are positions in the text. */
 function fold(text: string): string {
   return Array.from(text, (character) => {
     const plain = character.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();

@@ -1,11 +1,11 @@
 /** The line before and after a header. */
 export const FENCE = '---';
-/** What editors of Windows write at the beginning of a file. */
+/** The byte order mark, which editors of Windows write at the beginning of a file. */
 export const BYTE_ORDER_MARK = '\ufeff';
 
 /**
- * Where the header of a file is, for who changes a part of it: the place of its first line, and that of the
- * line that closes it. Undefined where there is none.
+ * Returns the place of a file's header, for code that changes a part of it: the start of its first line, and
+ * that of the line that closes it. Undefined if there is none.
  */
 export function headerPlace(file: string): { start: number; end: number } | undefined {
   const begin = file.startsWith(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK.length : 0;
@@ -15,7 +15,7 @@ export function headerPlace(file: string): { start: number; end: number } | unde
   return close && { start: firstBreak + 1, end: close.start };
 }
 
-/** The line that closes a header: where it begins, and where the body does. */
+/** Finds the line that closes a header: its start, and that of the body. */
 export function closingFence(
   text: string,
   from: number,
@@ -31,7 +31,7 @@ export function closingFence(
   return undefined;
 }
 
-/** A line without what an editor may leave at its end and nobody sees. */
+/** Returns a line without the invisible characters that an editor may leave at its end. */
 export function lineOf(text: string): string {
   return text.length > 256 ? text : text.trimEnd();
 }

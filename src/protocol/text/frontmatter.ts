@@ -34,14 +34,14 @@ const engines = {
   toml: { parse: refuse, stringify: refuse },
 };
 
-/** The size above which a header is malformed; counted in bytes of UTF-8, without the two fences. */
+/** Most bytes of a header in UTF-8, without the two fences; a larger one is malformed. */
 const MAX_HEADER_BYTES = 64 * 1024;
 
 /**
- * The failsafe schema keeps every scalar a string: no dates, no sexagesimals, no octals.
+ * Parses a header. The failsafe schema keeps every scalar a string: no dates, no sexagesimals, no octals.
  *
- * Anybody who can push writes headers, so what a header may hold is limited before it is parsed: the time that
- * the `yaml` package takes grows with the square of the keys and the aliases, and each error costs a stack trace.
+ * Anybody who can push writes headers, so their content is limited before it is parsed: the time that the
+ * `yaml` package takes grows with the square of the keys and the aliases, and each error costs a stack trace.
  */
 export function parseFields(header: string): HeaderFields {
   refuseMany(header);
@@ -72,7 +72,7 @@ export function parseFields(header: string): HeaderFields {
       const seen = new Set<unknown>();
       for (const item of items) {
         if (!isPair(item)) continue;
-        // An alias could be the name of another key, and a list or mapping is none.
+        // An alias could be the name of another key, and a list or mapping is not a text.
         const { key } = item;
         if (!isScalar(key))
           throw refused('a key is not a text', isNode(key) ? key.range?.[0] : undefined);
@@ -100,28 +100,22 @@ export function parseFields(header: string): HeaderFields {
   return fields as HeaderFields;
 }
 
-/** The lines of a file before its header. */
+/** Number of lines of a file before its header. */
 const FENCE_LINES = 1;
 
 /**
- * The most consecutive blanks and line breaks. gray-matter looks for comments with an expression
- * that scans such a run from each of its line breaks.
+ * Most consecutive blanks and line breaks. gray-matter searches for comments with an expression that scans
+ * such a run from each of its line breaks.
  */
 const MAX_BLANKS = 256;
 const BLANKS = new RegExp(`\\s{${String(MAX_BLANKS + 1)}}`);
 
-/**
- * Values nested deeper than this are refused, because no genuine header has them and the stack is
- * finite.
- */
+/** Deepest nesting of values, because no genuine header is deeper and the stack is finite. */
 const MAX_NESTING = 64;
 const TOO_DEEP = `values nested more than ${String(MAX_NESTING)} deep`;
-/** The most aliases: to resolve one, the whole document is searched. */
+/** Most aliases: to resolve one, the whole document is searched. */
 const MAX_ALIASES = 50;
-/**
- * The most words and marks of a header. A list of thousands of plain words is read without YAML's
- * rules.
- */
+/** Most words and marks of a header. A list of thousands of plain words is read without YAML's rules. */
 const MAX_LEXEMES = 16_384;
 
 function refuseMany(header: string): void {
@@ -147,7 +141,7 @@ export function parseDocumentText(file: string): Parsed<Document> {
   return documentOf(file, (header) => header);
 }
 
-/** @param prepared gives the header in the form in which it is read */
+/** @param prepared converts the header into the form in which it is parsed */
 export function documentOf(file: string, prepared: (header: string) => string): Parsed<Document> {
   const text = file.startsWith(BYTE_ORDER_MARK) ? file.slice(BYTE_ORDER_MARK.length) : file;
   const firstBreak = text.indexOf('\n');
@@ -187,8 +181,8 @@ export function documentOf(file: string, prepared: (header: string) => string): 
 }
 
 /**
- * The same text with its own memory. A part of a string keeps the whole string in memory, so
- * keeping the sender of a message would keep its body.
+ * Returns the same text with its own memory. A part of a string keeps the whole string in memory, so keeping
+ * the sender of a message would keep its body.
  */
 function copied(text: string): string {
   return Buffer.from(text, 'utf8').toString('utf8');
@@ -201,8 +195,7 @@ export function formatDocument(fields: HeaderFields, body: string): string {
 }
 
 /**
- * The number of bytes in UTF-8; for a text with more characters than `limit`, only a number above
- * the limit.
+ * Returns the number of bytes in UTF-8; for a text with more characters than `limit`, only a number above the limit.
  */
 function bytesUpTo(text: string, limit: number): number {
   return text.length > limit ? text.length : new TextEncoder().encode(text).length;

@@ -2,8 +2,8 @@ import { documentOf, parseDocumentText, type Document } from './frontmatter.ts';
 import { unreadable, type Parsed } from './result.ts';
 
 /**
- * As {@link parseDocumentText}, for a file that is written by hand for several programs: the value of a line such as
- * `description: Use it. Triggers on: x` is a text, which YAML by itself refuses for its second colon.
+ * Parses a file that is written by hand for several programs, as {@link parseDocumentText} does, but the value of a
+ * line such as `description: Use it. Triggers on: x` is a text, which strict YAML refuses for its second colon.
  */
 export function parseHandWritten(file: string): Parsed<Document> {
   const strict = parseDocumentText(file);
@@ -12,17 +12,17 @@ export function parseHandWritten(file: string): Parsed<Document> {
   return loose.ok ? loose : unreadable(`${strict.problems.join('; ')}; put the value in quotes`);
 }
 
-/** What the `yaml` package says of a second colon in a value. */
+/** Error of the `yaml` package for a second colon in a value. */
 const NESTED = 'Nested mappings are not allowed in compact mappings';
 
-/** The header with quotes around values of one line that have a colon in them. */
+/** Returns the header with quotes around values of one line that have a colon in them. */
 function quotedValues(header: string): string {
   const lines = header.split('\n');
   return lines
     .map((line, at) => {
       const [, key, value] =
         /^([A-Za-z][\w-]{0,63}): +([^\s"'|>&*!%@`[\]{},#?-].*: .*)$/.exec(line) ?? [];
-      // It may go on in the next line.
+      // The value may continue in the next line.
       if (key === undefined || value === undefined || /^\s/.test(lines[at + 1] ?? '')) return line;
       return `${key}: ${JSON.stringify(value.trimEnd())}`;
     })

@@ -1,11 +1,11 @@
 import { withoutSequences } from './words.ts';
 
-/** Characters that are looked at for what a wrapper has written around an object. */
+/** Most characters that are examined for the output of a wrapper around an object. */
 const MAX_AROUND = 1024;
 
 /**
- * The JSON object on a line, undefined if it was cut off or is none. What a wrapper writes for a terminal may
- * stand around it: colours, a title, a byte order mark.
+ * Parses the JSON object on a line; undefined if it was cut off or is not one. Output of a wrapper for a
+ * terminal may be around it: colours, a title, a byte order mark.
  */
 export function objectOn(line: string): Record<string, unknown> | undefined {
   const text = bare(line);
@@ -18,7 +18,10 @@ export function objectOn(line: string): Record<string, unknown> | undefined {
   }
 }
 
-/** Where an object may begin on a line, behind what only a terminal or nobody sees; -1 if nowhere. */
+/**
+ * Finds the possible start of an object on a line, after control sequences and invisible characters; -1 if
+ * there is none.
+ */
 export function beginOfObject(line: string): number {
   if (line.startsWith('{')) return 0;
   const begin = line.slice(0, MAX_AROUND).indexOf('{');

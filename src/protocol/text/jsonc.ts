@@ -6,11 +6,11 @@ export type { Node } from 'jsonc-parser';
 const MAX_DEPTH = 100;
 const AS_EDITORS_WRITE_IT = { allowTrailingComma: true, allowEmptyContent: true };
 
-/** What precedes a position in the text, which decides what has to follow. */
+/** Token before a position in the text, which determines what has to follow. */
 type Before = 'nothing' | 'opening' | 'comma' | 'name' | 'colon' | 'value';
 
 /**
- * Reads JSON as editors write it: with comments and trailing commas.
+ * Parses JSON as editors write it: with comments and trailing commas.
  *
  * @returns undefined for a text of only blanks and comments
  * @throws CrosstalkError `invalid` with the line that cannot be read
@@ -22,24 +22,23 @@ export function parseJsonc(text: string): Node | undefined {
   return parseTree(content, [], AS_EDITORS_WRITE_IT);
 }
 
-/** The value of a node. */
 export function valueOf(node: Node): unknown {
   // The parser's objects have no prototype, and would not equal any other object.
   return structuredClone(getNodeValue(node) as unknown);
 }
 
-/** The member with this name; of several the last one, as in JSON.parse. */
+/** Returns the member with this name; of several the last one, as in JSON.parse. */
 export function member(node: Node | undefined, key: string): Node | undefined {
   if (node?.type !== 'object') return undefined;
   return node.children?.findLast(({ children }) => children?.[0]?.value === key)?.children?.[1];
 }
 
-/** The position after a node. */
+/** Returns the position after a node. */
 export function endOf({ offset, length }: Node): number {
   return offset + length;
 }
 
-/** The position after the comma that follows a node; undefined if no comma follows. */
+/** Returns the position after the comma that follows a node; undefined if no comma follows. */
 export function commaAfter(text: string, node: Node): number | undefined {
   const scanner = createScanner(text, true);
   scanner.setPosition(endOf(node));
@@ -47,10 +46,7 @@ export function commaAfter(text: string, node: Node): number | undefined {
   return text[scanner.getTokenOffset()] === ',' ? scanner.getPosition() : undefined;
 }
 
-/**
- * The parser continues after an error, and as deep as the stack allows; here reading ends at the
- * first error.
- */
+/** Throws at the first error. The parser itself continues after an error, and as deep as the stack allows. */
 function refuseFaults(text: string): void {
   const brackets: ('}' | ']')[] = [];
   let before: Before = 'nothing';

@@ -1,11 +1,11 @@
 import { distance } from 'fastest-levenshtein';
 import { escapeInvisible } from './quoted.ts';
 
-/** Two letters that changed places are two differences, in a short word as well. */
+/** Fewest differences that are tolerated: two swapped letters are two differences, in a short word as well. */
 const LEAST = 2;
 const MOST = 3;
 
-/** The word that was probably meant by a misspelt one; undefined where none is near. */
+/** Returns the known word that was probably meant by a misspelt one; undefined if none is near. */
 function nearest(word: string, known: Iterable<string>): string | undefined {
   const most = word.length < 3 ? 1 : Math.min(MOST, Math.max(LEAST, Math.floor(word.length / 3)));
   let found: string | undefined;
@@ -17,13 +17,13 @@ function nearest(word: string, known: Iterable<string>): string | undefined {
   return found;
 }
 
-/** `; did you mean <word>?`, or nothing where no known word is near. */
+/** Returns `; did you mean <word>?`, or nothing if no known word is near. */
 export function didYouMean(word: string, known: Iterable<string>): string {
   const meant = nearest(word, known);
   return meant === undefined ? '' : `; did you mean ${escapeInvisible(meant)}?`;
 }
 
-/** Says that a name differs from a known one in upper and lower case alone; undefined where none does. */
+/** Returns a warning that a name differs from a known one only in upper and lower case; undefined if none does. */
 export function sameButCase(name: string, known: Iterable<string>): string | undefined {
   const low = name.toLowerCase();
   for (const one of known)

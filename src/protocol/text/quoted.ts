@@ -2,33 +2,32 @@
 const UNPLAIN = /[^\x20-\x7e]/g;
 
 /**
- * A text on which a person bases a decision, as a JSON string of printable ASCII: no escape
- * sequence, colour, direction, invisible or look-alike character can hide a part of it.
- * `JSON.parse` returns the text (trust.md §2).
+ * Renders a text on which a person bases a decision as a JSON string of printable ASCII: no escape sequence, colour,
+ * direction, invisible or look-alike character can hide a part of it. `JSON.parse` returns the text (trust.md §2).
  */
 export function asAsciiJson(text: string): string {
   return asAscii(JSON.stringify(text));
 }
 
-/** An equivalent JSON text in printable ASCII and line feeds. */
+/** Returns an equivalent JSON text in printable ASCII and line feeds. */
 export function asAscii(json: string): string {
   return json.replace(UNPLAIN, (character) => (character === '\n' ? '\n' : unit(character)));
 }
 
-/** A JSON string whose letters of any script are unchanged; invisible characters are escaped. */
+/** Renders a text as a JSON string whose letters of any script are unchanged; invisible characters are escaped. */
 export function visible(text: string): string {
   return escapeInvisible(JSON.stringify(text));
 }
 
-/** Text on one line, with `\\u` escapes for all characters that are not drawn. */
+/** Escapes all invisible characters of a text on one line as `\\u`. */
 export function escapeInvisible(text: string): string {
-  // Control, format, private and unassigned characters, unusual line ends, and all that is not drawn.
+  // Control, format, private and unassigned characters, unusual line ends, and all other invisible ones.
   return text.replace(/[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu, (character) =>
     character.split('').map(unit).join(''),
   );
 }
 
-/** The same, of a text that may have several lines. */
+/** Escapes the invisible characters of a text that may have several lines. */
 export function escapeLines(text: string): string {
   return text.split('\n').map(escapeInvisible).join('\n');
 }
@@ -37,7 +36,7 @@ function unit(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
-/** A text as one word of a line for `/bin/sh`, which replaces nothing in it. */
+/** Quotes a text as one word of a line for `/bin/sh`, which replaces nothing in it. */
 export function shellWord(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }
@@ -48,9 +47,9 @@ export function isOneLine(value: unknown): value is string {
 }
 
 /**
- * The start of the run of some characters with which a text ends; the text's length when there is
- * no such run. A regular expression such as `/\n+$/` finds the same, but in a time that grows with
- * the square of a run anywhere else in the text.
+ * Returns the start of the run of some characters with which a text ends; the text's length when there is no such run.
+ * A regular expression such as `/\n+$/` finds the same, but in a time that grows with the square of a run anywhere else
+ * in the text.
  *
  * @param part matches one character of the run
  */

@@ -1,17 +1,17 @@
-/** Something that looks like a secret, told without showing it. Stored and printed under these names. */
+/** A probable secret, described without showing it. Stored and printed under these names. */
 export interface FoundSecret {
-  /** What it looks like, such as `a GitHub token`. */
+  /** Kind of secret, such as `a GitHub token`. */
   kind: string;
-  /** In what it stands: `the message`, an attached file by its number, or the path of a file. */
+  /** Place of the secret: `the message`, an attached file by its number, or the path of a file. */
   where: string;
-  /** The line, from 1; 0 for what is in the header of a message, or in the name of a file. */
+  /** Line of the secret, from 1; 0 in the header of a message, or in the name of a file. */
   line: number;
 }
 
-/** The most places that are named. */
+/** Most places that are listed. */
 const NAMED = 3;
 
-/** Where the secrets are, in one line that shows none of them. */
+/** Lists the places of the secrets, in one line that shows none of them. */
 export function saidSecrets(found: readonly FoundSecret[]): string {
   const places = new Set(
     found.map(
@@ -24,12 +24,12 @@ export function saidSecrets(found: readonly FoundSecret[]): string {
   return more > 0 ? `${named} and ${String(more)} more` : named.replace(/^$/, 'something');
 }
 
-/** A shorter value may stand anywhere by chance. */
+/** Fewest characters of a secret that is recognized; a shorter value may occur anywhere by chance. */
 const LEAST = 8;
-/** How often a value may be quoted as JSON: the result of a tool stands in JSON that stands in JSON. */
+/** Most levels of JSON in which a value is recognized: the result of a tool is JSON within JSON. */
 const MOST_QUOTED = 2;
 
-/** The value of a secret in the forms in which a program prints it; none for one that is too short. */
+/** Returns the value of a secret in the forms in which a program prints it; none for one that is too short. */
 export function formsOf(value: string): string[] {
   if (value.length < LEAST) return [];
   const forms = [value];
@@ -38,9 +38,9 @@ export function formsOf(value: string): string[] {
   return [...new Set(forms)];
 }
 
-/** Puts names into the places of secrets, in what a run prints. */
+/** A filter that replaces secrets in a run's output by their names. */
 export class Concealer {
-  /** A form as its bytes, each of which is a character, and what is shown instead; the longest first. */
+  /** Forms of the secrets, one character for each byte, and their replacements; the longest first. */
   readonly #forms: readonly (readonly [form: string, shown: string])[];
 
   /** @param secrets values by name */
@@ -52,17 +52,17 @@ export class Concealer {
       .sort(([a], [b]) => b.length - a.length);
   }
 
-  /** A whole text. */
+  /** Filters a whole text. */
   text(text: string): string {
     if (this.#forms.length === 0) return text;
     return Buffer.from(this.#replaced(bytesOf(text)), 'latin1').toString('utf8');
   }
 
   /**
-   * A stream of bytes, in pieces that may end within a secret: what may be the beginning of one is kept
-   * back until it is known.
+   * Filters a stream of bytes, in pieces that may end within a secret: a possible beginning of one is held back until
+   * it is decided.
    *
-   * @returns takes a piece and returns what can be shown; without one, the rest
+   * @returns a function that takes a piece and returns the part that can be shown; without one, the rest
    */
   stream(): (piece?: Buffer) => Buffer {
     let rest = '';
@@ -79,7 +79,7 @@ export class Concealer {
     return this.#forms.reduce((all, [form, shown]) => all.replaceAll(form, () => shown), bytes);
   }
 
-  /** Where the longest end of a text begins with which a secret may begin. */
+  /** Returns the start of the longest end of a text with which a secret may begin. */
   #begun(bytes: string): number {
     const longest = this.#forms[0]?.[0].length ?? 0;
     for (let at = Math.max(0, bytes.length - longest + 1); at < bytes.length; at++)

@@ -1,7 +1,7 @@
 /**
- * The form of the lines that Crosstalk itself writes in a prompt, and the mark for a line of
- * somebody else's text that looks like one (trust.md §4, decision 0024). It does not matter where a
- * text came from: everything that Crosstalk did not write goes through {@link quoted}.
+ * Lines that Crosstalk itself writes in a prompt, and the mark for a line of foreign text that looks like one
+ * (trust.md §4, decision 0024). The origin of a text does not matter: everything that Crosstalk did not write
+ * goes through {@link quoted}.
  */
 
 /** The headings of a prompt. Foreign text cannot produce a line that reads like one. */
@@ -21,22 +21,19 @@ export const HEADINGS = {
   gate: 'What needs approval here',
 };
 
-/** Inserted before a foreign line that looks like one of Crosstalk's. */
+/** Mark that is inserted before a foreign line that looks like one of Crosstalk's. */
 export const MARK = '> ';
 
 const WORD_NAME = 'crosstalk';
 
-/**
- * The line before each delimiter line; `word` was made for this prompt and is not known to anybody
- * else.
- */
+/** Returns the line before each delimiter line; `word` was made for this prompt and is not known to anybody else. */
 export function wordLine(word: string): string {
   return `[${WORD_NAME} ${word}]`;
 }
 
 /**
- * Everything that some reader treats as the end of a line: line feed and carriage return, the
- * separators of ASCII, next line, and the line and paragraph separators of Unicode.
+ * All line ends that some reader recognizes: line feed and carriage return, the separators of ASCII, next
+ * line, and the line and paragraph separators of Unicode.
  */
 // eslint-disable-next-line no-control-regex -- these are the characters meant
 const BREAK = /\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]/g;
@@ -62,12 +59,12 @@ export function unquoted(text: string, word?: string): string {
   return eachLine(text, (line) => (isOurs(line, word) ? line.slice(MARK.length) : line));
 }
 
-/** Puts `prefix` before every line of a text that is quoted as a whole. */
+/** Inserts `prefix` before every line of a text that is quoted as a whole. */
 export function indented(text: string, prefix: string): string {
   return eachLine(text, (line) => prefix + line);
 }
 
-/** Foreign words within one of Crosstalk's lines: without line breaks and invisible characters. */
+/** Returns foreign words within one of Crosstalk's lines: without line breaks and invisible characters. */
 export function inLine(text: string): string {
   return text.replace(/[\p{C}\u2028\u2029]+/gu, ' ').trim();
 }
@@ -83,19 +80,16 @@ function eachLine(text: string, change: (line: string) => string): string {
   return parts.join('');
 }
 
-/**
- * The letters of a title without blanks, in the form in which {@link Seen} returns those of a line.
- */
+/** Returns the letters of a title without blanks, in the form in which {@link Seen} returns those of a line. */
 const plain = (title: string): string => title.toLowerCase().replaceAll(' ', '');
 const TITLES = Object.values(HEADINGS).map(plain);
 /** The mark of a thread entry's first line: `> <from> to <to> (ref: …):`. */
 const ENTRY = '(ref:';
 
 /**
- * Whether a line looks like one of Crosstalk's: `--- Message …`, a heading, the line with the word,
- * or the first line of a thread entry. It is judged by its appearance: a character that resembles a
- * letter in another script or width counts as that letter, and invisible or merely decorative
- * characters are ignored.
+ * Whether a line looks like one of Crosstalk's: `--- Message …`, a heading, the line with the word, or the
+ * first line of a thread entry. It is judged by its appearance: a character that resembles a letter in
+ * another script or width counts as that letter, and invisible or merely decorative characters are ignored.
  *
  * Examines no more of the line than necessary, which for nearly every line is its first character.
  */
@@ -123,7 +117,7 @@ const UNSEEN = /[\p{Z}\p{C}\p{M}\p{Default_Ignorable_Code_Point}\u2800]/u;
 const DECORATION = '>*_`~\\|+';
 const DASH = /[\p{Pd}\u02c9\u2212\u23af\u2500\u2501\u2796\u30fc]/u;
 const LETTER = /\p{L}/u;
-/** Stands for a letter of another script, which may look like any ASCII letter. */
+/** Placeholder for a letter of another script, which may look like any ASCII letter. */
 const ANY = 'any letter';
 
 /**
@@ -142,7 +136,7 @@ class Seen {
     this.#line = line;
   }
 
-  /** The next character in lower case; `—` for a dash outside of ASCII; empty at the end. */
+  /** Returns the next character in lower case; `—` for a dash outside of ASCII; empty at the end. */
   next(): string {
     for (;;) {
       if (this.#rest === '') {
@@ -207,14 +201,14 @@ function like(character: string): string {
   return LETTER.test(character) ? ANY : character;
 }
 
-/** What a run is told of the gate of its tier. */
+/** State of the gate of a run's tier. */
 export type GateInPrompt =
-  /** It plans, and this name decides on the plan. */
+  /** The run plans, and this name decides on the plan. */
   | { approver: string }
-  /** What it proposed was approved. */
+  /** The plan was approved. */
   | { plan: string; note: string; by: string };
 
-/** What a run is told of its gate: nothing where its tier has none. */
+/** Describes its gate to a run: nothing if its tier has none. */
 export function aboutGate(gate: GateInPrompt | undefined, word: string): string {
   if (gate === undefined) return '';
   if ('approver' in gate)
@@ -230,28 +224,28 @@ export function aboutGate(gate: GateInPrompt | undefined, word: string): string 
   ].join('\n\n');
 }
 
-/** A note in force, as the prompt names it. */
+/** A note in force, as the prompt lists it. */
 export interface NoteInPrompt {
   /** The suffix of its file name. */
   suffix: string;
-  /** When it was written, `YYYY-MM-DD`. */
+  /** Day on which it was written, `YYYY-MM-DD`. */
   day: string;
-  /** What it is, unless it is an ordinary note. */
+  /** Kind of the note, unless it is an ordinary one. */
   kind?: string;
   name?: string;
-  /** Whom it is for. */
+  /** Audience of the note. */
   scope: 'you' | 'this channel' | 'all';
   subject: string;
 }
 
-/** The limits of the section (automation.md, "Memory"), and the most characters of one subject. */
+/** Limits of the section (automation.md, "Memory"), and the most characters of one subject. */
 export const NOTE_LIMITS = { lines: 200, bytes: 25 * 1024, subject: 300 };
 
 const INTRODUCTION = 'Their texts: crosstalk memory show <the first word of the line>.';
 
 /**
- * Names the notes in force, one a line; empty when there are none. Anybody who can push writes subjects, so they stand
- * within the line as JSON strings.
+ * Lists the notes in force, one a line; empty when there are none. Anybody who can push writes subjects, so
+ * they appear within the line as JSON strings.
  */
 export function aboutNotes(notes: readonly NoteInPrompt[]): string {
   if (notes.length === 0) return '';
@@ -281,35 +275,35 @@ function aboutNote({ suffix, day, kind, name, scope, subject }: NoteInPrompt): s
 
 function clip(text: string): string {
   if (text.length <= NOTE_LIMITS.subject) return text;
-  // Half of a character at the end is left out.
+  // A character cut in half at the end is left out.
   return `${text.slice(0, NOTE_LIMITS.subject).replace(/[\uD800-\uDBFF]$/, '')}…`;
 }
 
-/** A skill that messages of a batch ask for, as the prompt tells it. */
+/** A skill that messages of a batch request, as the prompt presents it. */
 export interface SkillInPrompt {
   name: string;
-  /** relPaths of the messages that ask for it. */
+  /** relPaths of the messages that request it. */
   refs: string[];
-  /** What the actor is told; undefined when it is not there or not for this actor. */
+  /** Content for the actor; undefined if the skill is missing or not for this actor. */
   told?: {
-    /** Where it is in the transport. */
+    /** Path of its file in the transport. */
     path: string;
     body: string;
-    /** Where the files beside it were laid, and which; undefined when there are none. */
+    /** Directory and names of its files; undefined when there are none. */
     files?: { dir: string; names: string[] };
-    /** What stands beside it and was not laid, each with the reason. */
+    /** Its files that were left out, each with the reason. */
     left: string[];
   };
-  /** Why it is not told. */
+  /** Reason why the content is missing. */
   problem?: string;
 }
 
-/** More of the messages that ask for one skill are only counted. */
+/** Most messages that are listed for one skill; further ones are only counted. */
 const MAX_REFS = 10;
 
 /**
- * The sections about the skills that were asked for. The text of a skill is somebody's text like any
- * other: its lines cannot pass for lines of the prompt (trust.md §4).
+ * Returns the sections about the requested skills. The text of a skill is foreign text like any other: its lines cannot
+ * pass for lines of the prompt (trust.md §4).
  *
  * @param word of this prompt
  * @returns one section for each skill, with its heading

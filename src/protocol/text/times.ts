@@ -1,4 +1,4 @@
-/** The longest time that a timer can wait, in milliseconds. */
+/** Longest time that a timer can wait, in milliseconds. */
 export const MAX_MS = 2 ** 31 - 1;
 
 const UNITS: Readonly<Record<string, number>> = {
@@ -11,7 +11,11 @@ const UNITS: Readonly<Record<string, number>> = {
 };
 const DURATION = /^(\d{1,9}(?:\.\d{1,6})?)(ms|[smhdw])?$/;
 
-/** A length of time as people write it, the largest unit first: `5m`, `1h30m`, `250ms`. @param ms whole milliseconds */
+/**
+ * Formats a duration as people write it, the largest unit first: `5m`, `1h30m`, `250ms`.
+ *
+ * @param ms whole milliseconds
+ */
 export function durationText(ms: number): string {
   const parts: string[] = [];
   let left = ms;
@@ -24,8 +28,8 @@ export function durationText(ms: number): string {
 }
 
 /**
- * Parses a length of time as people write it: `90` or `90s` for seconds, `500ms`, `5m`, `2h`, `3d`,
- * `1w`; and in parts, the largest first, `1h30m`.
+ * Parses a duration as people write it: `90` or `90s` for seconds, `500ms`, `5m`, `2h`, `3d`, `1w`; and in parts, the
+ * largest first, `1h30m`.
  *
  * @returns milliseconds; undefined for any other text
  */
@@ -86,8 +90,8 @@ export function utcOf(value: unknown): string | undefined {
 }
 
 /**
- * A time in any form that `Date.parse` accepts, as ISO 8601 in UTC; undefined for any other value. What it accepts includes
- * comments in parentheses with line breaks in them, so the text itself is not passed on.
+ * Converts a time in any form that `Date.parse` accepts into ISO 8601 in UTC; undefined for any other value.
+ * These forms include comments in parentheses with line breaks in them, so the text itself is not passed on.
  */
 export function isoOf(value: unknown): string | undefined {
   const at = typeof value === 'string' ? new Date(value) : undefined;
@@ -105,5 +109,5 @@ export function isZone(value: unknown): value is string {
   }
 }
 
-/** What ICU calls a zone that it does not know. */
+/** ICU's name of a zone that it does not know. */
 const UNKNOWN = 'Etc/Unknown';

@@ -1,6 +1,6 @@
 import { CrosstalkError } from '../../errors.ts';
 
-/** One statement of a TOML text and its position; `end` is after its last character. */
+/** A statement of a TOML text and its position; `end` is after its last character. */
 export type Statement =
   | { kind: 'table' | 'tables'; path: string[]; start: number; end: number }
   | { kind: 'pair'; path: string[]; value: TomlValue; start: number; end: number };
@@ -36,7 +36,7 @@ const ESCAPES: Record<string, string> = {
 };
 
 /**
- * Reads the statements of a TOML text, in their order.
+ * Parses the statements of a TOML text, in their order.
  *
  * @throws CrosstalkError `invalid` with the line that cannot be read
  */

@@ -1,4 +1,4 @@
-/** Why a delivery failed, by the reasons of protocol.md §8. */
+/** Phrases for the reasons of a failed delivery (protocol.md §8). */
 const FAILURES: Readonly<Record<string, string>> = {
   not_started: 'the command could not be started',
   exit_code: 'the command failed',
@@ -22,7 +22,7 @@ const FAILURES: Readonly<Record<string, string>> = {
   cancelled: 'it was cancelled',
 };
 
-/** Why mail waits although its actor could run. */
+/** Phrases for the reasons why mail waits although its actor could run. */
 const HOLDS: Readonly<Record<string, string>> = {
   paused: 'paused',
   max_runs_per_hour: 'the hourly limit of runs is reached',
@@ -35,7 +35,7 @@ const HOLDS: Readonly<Record<string, string>> = {
 };
 
 /**
- * The code of a failure or of a hold in words, for every place where people read it.
+ * Returns the phrase for the code of a failure or of a hold, for every place where people read it.
  *
  * @param reason such as `exit_code` or `rate_limited`; an unknown one loses its underscores
  */
@@ -49,10 +49,10 @@ export function endsByItself(reason: string): boolean {
   return ['max_runs_per_hour', 'rate_limited', 'budget'].includes(reason);
 }
 
-/** The most names in a line. */
+/** Most names in a line. */
 const MOST_NAMED = 8;
 
-/** Some of many names, in a list. */
+/** Lists some of many names. */
 export function someOf(names: readonly string[]): string {
   const more = names.length - MOST_NAMED;
   const listed = names.slice(0, MOST_NAMED).join(', ');
@@ -60,7 +60,7 @@ export function someOf(names: readonly string[]): string {
 }
 
 /**
- * What a sender is told of an addressee that no host serves: it is no error, as the message waits.
+ * Returns the note for a sender about an addressee that no host serves: it is not an error, as the message waits.
  *
  * @param address `name` or `name@host`
  * @param serving aliases of other hosts that serve the name
@@ -71,45 +71,49 @@ export function unservedInWords(address: string, serving: readonly string[]): st
   return `no host serves ${address}${where}; the message waits until one does`;
 }
 
-// The expressions are where they are used: their tables of characters take a moment to load, and a command
+// The expressions are inside the functions: their tables of characters take a moment to load, and a command
 // that prints to no terminal needs none of them.
 
-/** Text that can neither control a terminal nor colour what is printed after it. */
+/** Returns text that can neither control a terminal nor colour what is printed after it. */
 export function colourless(text: string): string {
   // Control characters except line feed and tab, and those that reorder text.
   return text.replace(/(?![\n\t])\p{Cc}|[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, '');
 }
 
 /**
- * The same without what a command wrote for a terminal alone: its sequences disappear as a whole,
- * so that nobody reads `[31m`.
+ * Removes, in addition, what a command wrote for a terminal alone: its sequences disappear as a whole, so
+ * that nobody reads `[31m`.
  */
 export function withoutSequences(text: string): string {
   // Colours and the cursor (`ESC [ … m`), titles and links (`ESC ] … BEL`), and character sets (`ESC ( B`).
-  // All lengths are bounded, so that what is unfinished hides nothing.
+  // All lengths are bounded, so that an unfinished sequence hides nothing.
   const sequences =
     /(?:(?![\n\r\t])\p{Cc}\[|\u009b)[0-?]{0,64}[ -/]{0,8}[@-~]|(?![\n\r\t])\p{Cc}(?:\][^\p{Cc}]{0,512}\p{Cc}\\?|\([0-9A-Z])/gu;
   return colourless(text.replace(sequences, ''));
 }
 
-/** What a message says of the schedule that has sent it; whoever can push can say so as well. */
+/** A message's claim about the schedule that sent it; anybody who can push can make it. */
 export interface StartedBy {
   schedule: string;
-  /** ISO 8601 in UTC. */
+  /** Time at which it was due, ISO 8601 in UTC. */
   due: string;
 }
 
-/** What a message says of its schedule, in a few words. */
+/** Describes the schedule of a message in a few words. */
 export function firedText({ schedule, due }: StartedBy): string {
   return `fired by schedule ${schedule}, due ${due.slice(0, 16).replace('T', ' ')} UTC`;
 }
 
-/** What is said while nothing can be fetched. @param why what is in the way, `since` when (ISO 8601), and its error */
+/**
+ * Returns the message shown while nothing can be fetched.
+ *
+ * @param why the obstacle, `since` its time (ISO 8601), and its error
+ */
 export function remoteAway(why: string, since: string, error: string): string {
   return `${why} since ${since}, and all mail waits for it, also that of this machine for itself: ${error}`;
 }
 
-/** What is said where mail for a host waits because its dispatcher does not run. */
+/** Returns the message shown when mail for a host waits because its dispatcher does not run. */
 export function noDispatcher(alias: string): string {
   return `no dispatcher is running here, so mail for ${alias} waits; start one with: crosstalk dispatch`;
 }

@@ -3,15 +3,15 @@ import type { AnyMessage, ClientConnection } from '@agentclientprotocol/sdk';
 import type * as packages from './acp-packages.ts';
 import type { AcpSession } from '../runner.ts';
 
-/** Why an agent did not do what it was asked for, in its own words or in ours. */
+/** The failure of a request to an agent, with the reason in its words or in ours. */
 export class AgentFailed extends Error {
   override name = 'AgentFailed';
 }
 
-/** An answer to whether a tool may be used; `cancelled` once the prompt is. */
+/** Decides whether a tool may be used; `cancelled` once the prompt is. */
 type Permit = (call: unknown, gone: AbortSignal) => Promise<boolean | 'cancelled'>;
 
-/** The request of an extension that the adapters of claude and codex offer. */
+/** Name of a request, an extension that the adapters of claude and codex offer. */
 const STEERING = '_session/steering';
 
 interface Option {
@@ -20,8 +20,8 @@ interface Option {
 }
 
 /**
- * The client's side of the Agent Client Protocol (version 1). It offers the agent neither files nor terminals:
- * what it reads, writes and starts, it does itself, in its own process group and sandbox.
+ * The client's side of the Agent Client Protocol (version 1). It offers the agent neither files nor
+ * terminals: the agent reads, writes and starts everything itself, in its own process group and sandbox.
  */
 export class Connection {
   readonly #agent: ClientConnection['agent'];
@@ -47,12 +47,12 @@ export class Connection {
   }
 
   /**
-   * Greets an agent and opens a session.
+   * Initializes an agent and opens a session.
    *
-   * @param stdin where messages to the agent go
-   * @param incoming given what takes the messages of the agent, and says why it takes no more
-   * @param permit asked for each tool of which the agent asks
-   * @throws AgentFailed what the agent said why it does not
+   * @param stdin for messages to the agent
+   * @param incoming receives the function that takes the agent's messages, which returns a reason once it takes no more
+   * @param permit called for each tool that the agent requests
+   * @throws AgentFailed with the agent's reason
    */
   static async open(
     stdin: Writable,
@@ -76,7 +76,7 @@ export class Connection {
       },
     });
     const writable = new WritableStream<AnyMessage>({
-      // The next one waits until it is taken, so that what an agent does not take is not kept here.
+      // The next message waits until this one is written, so that messages to a slow agent do not pile up here.
       write: (message) => {
         intake.sending(message);
         return new Promise((resolve) => {
@@ -100,7 +100,7 @@ export class Connection {
               : { outcome: 'selected', optionId: option.optionId },
         };
       })
-      // What it tells of its work is read from its output.
+      // Its reports about its work are read from its output.
       .onNotification('*', () => undefined);
     const connection = app.connect({ readable, writable });
     connection.closed.catch(() => undefined);
@@ -116,8 +116,8 @@ export class Connection {
   /**
    * Gives the agent a prompt, and waits for the end of its turn.
    *
-   * @returns why it ended, as the protocol has it
-   * @throws AgentFailed what the agent said why it failed
+   * @returns the stop reason, as the protocol defines it
+   * @throws AgentFailed with the agent's reason
    */
   async prompt(text: string): Promise<string> {
     this.#calls.begin();
@@ -136,22 +136,22 @@ export class Connection {
     return this.#spoken.isThere;
   }
 
-  /** Whether the agent takes words into a turn; an extension of the protocol. */
+  /** Whether the agent accepts further text during a turn; an extension of the protocol. */
   get steers(): boolean {
     return this.#steers;
   }
 
   /**
-   * Gives the agent words for the turn under way.
+   * Gives the agent further text for the current turn.
    *
    * @returns `late` if there is none
-   * @throws AgentFailed if it does not take them; what it does with them is not known then
+   * @throws AgentFailed if it does not accept the text; it may or may not act on it then
    */
   async steer(text: string): Promise<'into' | 'late'> {
     const given = this.#agent.request<{ outcome?: unknown }>(STEERING, {
       sessionId: this.#session,
       prompt: [{ type: 'text', text }],
-      // Otherwise it would begin a turn of which nobody hears the end.
+      // Otherwise it would start a turn whose end nobody awaits.
       _meta: { steering: { idleBehavior: 'promptRequired' } },
     });
     const { outcome } = await answered(given);
@@ -160,13 +160,13 @@ export class Connection {
     throw new AgentFailed('it answered something else to words for its turn');
   }
 
-  /** Asks the agent to end the turn under way: its prompt is answered then. */
+  /** Asks the agent to end the current turn: its prompt is answered then. */
   async cancel(): Promise<void> {
     const { cancel } = this.#methods.agent.session;
     await this.#agent.notify(cancel, { sessionId: this.#session });
   }
 
-  /** Takes nothing more. */
+  /** Closes the connection; no more messages are accepted. */
   close(): void {
     this.#close();
   }
@@ -214,13 +214,13 @@ function isSpoken({ method, params }: Record<string, unknown>): boolean {
   return method === 'session/update' && update?.sessionUpdate === 'agent_message_chunk';
 }
 
-/** The option that allows a tool once, or refuses it; what would hold for longer is never chosen. */
+/** Returns the option that allows a tool once, or rejects it; options that hold for longer are never chosen. */
 function chosen(options: readonly Option[], isAllowed: boolean): Option | undefined {
   const kind = isAllowed ? 'allow_once' : 'reject_once';
   return options.find((option) => option.kind === kind);
 }
 
-/** As {@link asked}, where the protocol has an object for an answer. */
+/** Awaits a request as {@link asked} does, if the protocol defines an object as its answer. */
 async function answered<T extends object>(request: Promise<T>): Promise<T> {
   const answer: unknown = await asked(request);
   if (typeof answer === 'object' && answer !== null) return answer as T;
@@ -237,33 +237,33 @@ async function asked<T>(request: Promise<T>): Promise<T> {
   }
 }
 
-/** Requests of an agent that are open at a time: no agent has so many tools under way. */
+/** Most open requests of an agent: no agent runs so many tools at once. */
 const MOST_OPEN = 1000;
-/** With this an agent takes a request of its own back. */
+/** Method by which an agent cancels a request of its own. */
 const CANCEL = '$/cancel_request';
 
 type Message = Readonly<Record<string, unknown>>;
 
 /**
- * Chooses what of an agent's messages is answered or ends a request of ours. All others are only read from its
- * output: they would cost the library of the protocol more than the agent, and it prints what it does not
- * understand on our stderr, where the log is, in the words of the agent.
+ * A filter for an agent's messages: it passes on those that need an answer or answer a request of ours. All
+ * others are only read from its output: they would cost the protocol's library more than the agent, and it
+ * prints messages that it does not understand, in the agent's words, on our stderr, where the log is.
  */
 class Intake {
   readonly #asked = new Set<unknown>();
   #open = 0;
 
-  /** Notes what is sent to the agent, once it has taken it. */
+  /** Records a message to the agent that was written. */
   sent({ method }: Message): void {
     if (method === undefined) this.#open--;
   }
 
-  /** Notes what is about to be sent to the agent. */
+  /** Records a message to the agent that is about to be written. */
   sending({ method, id }: Message): void {
     if (method !== undefined && id !== undefined) this.#asked.add(id);
   }
 
-  /** Whether a message is one to be passed on; `too_many` where the agent asks, and takes no answers. */
+  /** Whether a message is passed on; `too_many` if the agent sends requests without reading our answers. */
   takes(message: Message): boolean | 'too_many' {
     const { method } = message;
     const hasId = Object.hasOwn(message, 'id');
@@ -276,27 +276,26 @@ class Intake {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Characters of JSON that are kept of the calls of a turn. */
+/** Most characters of JSON that are kept of the tool calls of a turn. */
 const MOST_KEPT = 8 * 1024 * 1024;
 
 /**
- * What an agent has told of its tools in a turn. It asks whether a tool may be used by an update of the tool's
- * call, and what the update leaves out is what the agent has told before: only both together are what a person
- * decides on.
+ * The reports of an agent about its tool calls in a turn. A request for permission is an update of the tool's
+ * call, and fields that the update omits are those of earlier reports: a person decides on both together.
  */
 export class ToolCalls {
   readonly #told = new Map<string, Fields>();
   #size = 0;
   #isWhole = true;
 
-  /** Called at the beginning of a turn. */
+  /** Clears the record at the start of a turn. */
   begin(): void {
     this.#told.clear();
     this.#size = 0;
     this.#isWhole = true;
   }
 
-  /** Notes what a message of the agent tells of a call, if anything. */
+  /** Records a report about a tool call, if the message is one. */
   hear({ method, params }: Fields): void {
     const { update } = fieldsIn(params);
     const { sessionUpdate, toolCallId, ...told } = fieldsIn(update);
@@ -312,9 +311,9 @@ export class ToolCalls {
   }
 
   /**
-   * The call of which an agent asks, with what it has told before.
+   * Returns the tool call for which an agent requests permission, including its earlier reports.
    *
-   * @returns undefined where the agent has told more in this turn than was kept
+   * @returns undefined if the agent has reported more in this turn than was kept
    */
   whole(asked: unknown): Fields | undefined {
     const { toolCallId, ...told } = fieldsIn(asked);
@@ -324,7 +323,7 @@ export class ToolCalls {
   }
 }
 
-/** The fields that are there: one that is null is left as it was, as the protocol has it. */
+/** Returns the fields with a value: a field that is null stays as it was, as the protocol defines it. */
 function said(fields: Fields): Fields {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
 }

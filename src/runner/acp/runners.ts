@@ -16,20 +16,23 @@ import { Turn } from './turn.ts';
 import { reasonOf } from '../../errors.ts';
 import { objectOn } from '../../protocol/text/json-line.ts';
 
-/** Runs a CLI in the way in which it is started: over the Agent Client Protocol, or a process for one prompt. */
+/** A runner over the Agent Client Protocol for a CLI that speaks it, with a process for one prompt for any other. */
 export const runners: Runner = {
   start: (start) => (start.acp === undefined ? processRunner : acpRunner).start(start),
 };
 
-/** Milliseconds within which a session has to be open: nothing was spent, so a run of its own can be made. */
+/**
+ * Milliseconds in which a session has to open: nothing was spent until then, so the prompt can be run in
+ * another process.
+ */
 const OPENING_MS = 60_000;
 
 /**
- * Runs prompts in a process that speaks the Agent Client Protocol: `/bin/sh -c` in a new process group, as
+ * A runner of prompts in a process that speaks the Agent Client Protocol: `/bin/sh -c` in a new process group, as
  * for one prompt, and messages on stdin and stdout. The process takes one prompt at a time.
  *
  * A turn ends with the answer to its prompt. Anything else (the end of the process, its limits, a cancel, a
- * line that is no JSON, an error) ends the process too: what is left of a turn in it is not known.
+ * line that is not JSON, an error) ends the process too, because the state of its turn is unknown then.
  */
 export const acpRunner: Runner = {
   start: (start) => new AcpProcess(start, start.acp ?? NO_SESSION),
@@ -37,7 +40,7 @@ export const acpRunner: Runner = {
 
 const NO_SESSION: AcpSession = { servers: [], folders: [], options: {} };
 
-/** Why a turn came to its end, if not by an answer. */
+/** Reason why a turn ended without an answer. */
 type Stop = 'timedOut' | 'aborted' | 'steered' | 'tooMuchOutput';
 
 class AcpProcess implements RunningCli {
@@ -48,7 +51,7 @@ class AcpProcess implements RunningCli {
   readonly #messages: Messages;
   readonly #stderr: () => string;
   #lose: () => void = () => undefined;
-  /** Resolves when the process has ended, whyever. */
+  /** Resolves when the process has ended, for any reason. */
   readonly #lost = new Promise<void>((resolve) => (this.#lose = resolve));
   #take: (message: Record<string, unknown>) => string | undefined = () => undefined;
   #connection: Connection | undefined;
@@ -186,7 +189,7 @@ class AcpProcess implements RunningCli {
     const over = this.#isOpen ? undefined : await this.#over();
     const problem = this.#problem;
     return {
-      // An end that this process did not ask for is a failure, whatever the agent calls it.
+      // An end that this process did not request is a failure, whatever the agent calls it.
       exitCode: over === undefined ? 0 : over.exitCode === 0 || problem ? 1 : over.exitCode,
       signal: problem === undefined ? (over?.signal ?? null) : null,
       stdout: '',
@@ -218,7 +221,7 @@ class AcpProcess implements RunningCli {
   }
 
   #fail(error: unknown): void {
-    // A process that has ended says why by its exit code.
+    // If the process has ended, its exit code is the reason.
     if (this.#problem !== undefined || !this.#isOpen) return;
     this.#problem = error instanceof Error ? error.message : String(error);
     this.#shut();
@@ -231,28 +234,28 @@ class AcpProcess implements RunningCli {
   }
 }
 
-/** The result of a process that ended before it was given its prompt, and not because it was to. */
+/** Marks the result of a process that ended before it received its prompt, unless we ended it. */
 function unsent(result: InvocationResult): InvocationResult {
   const { timedOut, aborted, tooMuchOutput } = result;
   return timedOut || aborted || tooMuchOutput ? result : { ...result, unsent: true };
 }
 
-/** A line that is longer than this is no message of an agent: it would be kept in memory whole. */
+/** Most bytes of a line; a longer one is not an agent's message, and would be held in memory whole. */
 const MAX_LINE = 16 * 1024 * 1024;
-/** JSON that nests deeper is not parsed: what handles such a value later may run out of stack. */
+/** Deepest nesting of JSON that is parsed: later code that handles a deeper value may run out of stack. */
 const MAX_NESTING = 200;
-/** The most bytes that an agent may print while it has nothing to do. */
+/** Most bytes that an agent may print while it has no prompt. */
 const MAX_IDLE = 1024 * 1024;
 const NEWLINE = 10;
 const [QUOTE, BACKSLASH] = [0x22, 0x5c];
-/** What opens and closes a list, and an object. */
+/** Brackets of a list, and of an object. */
 const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
 
 type Message = Record<string, unknown>;
 
 /**
- * Takes apart what an agent prints: one JSON object for each line. Text on other lines is passed over, as a
- * wrapper or a library may print there; a message that is broken is an end, since an answer may be lost in it.
+ * A parser of an agent's output: one JSON object for each line. Text on other lines is skipped, as a wrapper
+ * or a library may print there; a broken message ends the process, since an answer may be lost in it.
  */
 export class Messages {
   readonly #take: (message: Message) => void;
@@ -262,13 +265,13 @@ export class Messages {
   #idle = 0;
   #isOver = false;
 
-  /** @param broken called once; nothing is taken afterwards */
+  /** @param broken called once; no more messages are taken afterwards */
   constructor(take: (message: Message) => void, broken: (why: string) => void) {
     this.#take = take;
     this.#broken = broken;
   }
 
-  /** @param isAtWork whether it was given a prompt that it has not answered */
+  /** @param isAtWork whether it has a prompt that it has not answered */
   feed(bytes: Buffer, isAtWork: boolean): void {
     if (this.#isOver) return;
     this.#idle = isAtWork ? 0 : this.#idle + bytes.length;
@@ -305,7 +308,7 @@ export class Messages {
     else if (text.includes('"jsonrpc"')) this.#end('it printed a message that is no JSON object');
   }
 
-  /** What an agent says may end its own process, and never the one that listens to it. */
+  /** Passes on a message. An error in handling it may end the agent's process, but never ours. */
   #give(message: Message): void {
     try {
       this.#take(message);
@@ -321,7 +324,7 @@ export class Messages {
   }
 }
 
-/** Whether JSON has more levels than `most`, found out without parsing it. */
+/** Whether JSON has more levels than `most`, determined without parsing it. */
 function nestsDeeper(json: Buffer, most: number): boolean {
   let depth = 0;
   let isText = false;

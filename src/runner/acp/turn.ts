@@ -1,15 +1,15 @@
 import type { Prompt, Reached, Words } from '../runner.ts';
 import type { Connection } from './connection.ts';
 
-/** Milliseconds in which an agent has to take words, or to end a turn; otherwise its process is ended. */
+/** Milliseconds in which an agent has to accept text, or to end a turn; otherwise its process is ended. */
 const PATIENCE_MS = 10_000;
 
 /**
- * A turn that is under way in a process, from its prompt to the answer, and what is told to it meanwhile.
+ * A turn in progress in a process, from its prompt to the answer, and the text that is added to it in the meantime.
  *
- * An agent that has offered it takes words into the turn. Any other is asked to end the turn, and once it says
- * that it has, it is given the prompt that begins again: it is the same turn to whoever waits for the answer. An
- * agent that has come to its end meanwhile says so, and the words are late.
+ * An agent that offers it accepts text during the turn. Any other is asked to end the turn, and once it confirms that,
+ * it receives the prompt that starts again: for the caller who awaits the answer it is the same turn. If the agent has
+ * finished the turn in the meantime, it says so, and the text is late.
  */
 export class Turn {
   readonly hear: (bytes: Buffer) => void;
@@ -20,12 +20,12 @@ export class Turn {
   readonly #isSent = new Promise<void>((resolve) => (this.#sent = resolve));
   #isOver = false;
   #again: { text: string; tell: (reached: Reached) => void } | undefined;
-  /** Aborted when the agent is asked to end what it does. */
+  /** Aborted when the agent is asked to end its work. */
   #gone = new AbortController();
 
   /**
-   * @param hear hears what is printed
-   * @param stuck ends the process, as it has not ended the turn
+   * @param hear receives the output
+   * @param stuck ends the process, because it has not ended the turn
    */
   constructor(hear: (bytes: Buffer) => void, permit: Prompt['permit'], stuck: () => void) {
     this.hear = hear;
@@ -33,7 +33,11 @@ export class Turn {
     this.#stuck = stuck;
   }
 
-  /** @throws AgentFailed what the agent said why it failed */
+  /**
+   * Runs the turn.
+   *
+   * @throws AgentFailed with the agent's reason
+   */
   async run(connection: Connection, input: string): Promise<void> {
     this.#connection = connection;
     try {
@@ -44,7 +48,7 @@ export class Turn {
         const again = this.#again;
         this.#again = undefined;
         if (again === undefined) return;
-        // opencode 1.3 calls a turn that was cancelled the end of one.
+        // opencode 1.3 reports `end_turn` for a turn that was cancelled.
         if (why !== 'cancelled' && (why !== 'end_turn' || connection.hasSpoken)) {
           again.tell('late');
           return;
@@ -65,7 +69,9 @@ export class Turn {
     return signal.aborted ? 'cancelled' : isAllowed === true;
   }
 
-  /** See {@link RunningCli.steer}; one at a time. It does not come to its end if the process does. */
+  /**
+   * Adds text to the turn; see {@link RunningCli.steer}. One call at a time. It may never resolve if the process ends.
+   */
   async steer({ into, again }: Words): Promise<Reached> {
     await this.#isSent;
     const connection = this.#connection;
@@ -73,7 +79,7 @@ export class Turn {
     if (connection.steers) {
       const reached = await inTime(connection.steer(into).catch(() => undefined));
       if (reached !== undefined) return reached;
-      // It may have taken them or not: the turn that begins again has them in any case.
+      // It may have accepted the text or not: the restarted turn contains it in any case.
       if (this.#hasEnded()) return 'late';
     }
     return this.#beginAgain(connection, again);

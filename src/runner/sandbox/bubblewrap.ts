@@ -8,20 +8,26 @@ import { systemPlaces } from './system.ts';
 import { withPipes } from '../../with-pipes.ts';
 import { openFolder, type OpenFolder } from '../../without-links.ts';
 
-/** Whether this machine can make a sandbox, and what is to be done if it cannot. */
+/** Ability of this machine to make a sandbox, and the remedy if it cannot. */
 export type Backend = { ok: true; program: string } | { ok: false; problem: string; fix: string };
 
-/** What every sandbox shuts out: other processes, what they share, and their rights. */
+/**
+ * Options that every sandbox has: it is separated from other processes, from what they share, and from their rights.
+ */
 const APART = [
   ...['--unshare-user', '--unshare-ipc', '--unshare-pid', '--unshare-uts', '--unshare-cgroup-try'],
   ...['--cap-drop', 'ALL', '--die-with-parent'],
 ];
-/** Root is nobody there: the sandboxes that agent CLIs make for their tools need a user that may make them. */
+/**
+ * Options by which root is the user nobody in the sandbox: the sandboxes that agent CLIs make for their tools
+ * need an ordinary user.
+ */
 const NOBODY = ['--uid', '65534', '--gid', '65534'];
 
 /**
- * Goes on where each of some paths is a mount, and is what it should be: how many paths there are, for how many
- * of them it is known, and what `stat` says of these come first. A newline stays escaped, as the kernel has it.
+ * A script that goes on if each of some paths is a mount, and the expected one: the number of paths, the
+ * number of those whose identity is known, and what `stat` says of these come first. A newline stays escaped,
+ * as the kernel prints it.
  */
 const CHECK = [
   '(n=$1 known=$2 want=$3; shift 3; PATH=/usr/bin:/bin:/run/current-system/sw/bin; list= i=0',
@@ -38,17 +44,17 @@ const CHECK = [
   'shift "$((3 + $1))"; exec "$@"',
 ].join('\n');
 
-/** Opens a file for the program that follows. */
+/** A script that opens a file for the program that follows. */
 const OPENED = 'exec 9< "$1"; shift; exec "$@"';
 
-/** How a process in a sandbox reaches others: by the network of the machine, not at all, or by a proxy. */
+/** Network access of a process in a sandbox: all of the machine's network, none, or through a proxy. */
 export type Network = 'all' | 'none' | { socket: string };
 
 /**
- * The words before a command line that run it in a sandbox.
+ * Returns the words before a command line that run it in a sandbox.
  *
- * @param view the mounts as {@link mountsOf} gives them, and what has to be where they are
- * @param cwd where it works; seen in the sandbox under the same path
+ * @param view the mounts as {@link mountsOf} returns them, and their expected identities
+ * @param cwd its working directory, under the same path in the sandbox
  * @param filter the file of the filter of system calls (`filter.ts`)
  */
 export function wrapped(
@@ -75,7 +81,7 @@ function options(mounts: readonly string[], cwd: string, net: readonly string[])
   return ['--seccomp', '9', ...APART, ...who, ...net, ...mounts, '--chdir', cwd, '--'];
 }
 
-/** The variables by which programs find the proxy. */
+/** Returns the environment variables by which programs find the proxy. */
 export function proxyVariables(network: Network): Record<string, string> {
   if (typeof network === 'string') return {};
   const address = `http://127.0.0.1:${String(FORWARDER_PORT)}`;
@@ -84,17 +90,17 @@ export function proxyVariables(network: Network): Record<string, string> {
     ...Object.fromEntries(
       names.flatMap((name) => [name, name.toLowerCase()]).map((name) => [name, address]),
     ),
-    // For Node's own fetch, from Node 22.21 on.
+    // Node's own fetch needs this, from Node 22.21 on.
     NODE_USE_ENV_PROXY: '1',
   };
 }
 
 const TRY_MS = 10_000;
-/** What must not be writable in a sandbox, whoever makes it. */
+/** A script that fails if something is writable that must not be, in a sandbox of any user. */
 const PROMISES =
   'for file in /proc/sys/kernel/core_pattern /proc/sysrq-trigger /etc; do test ! -w "$file" || { echo "$file can be written in it" >&2; exit 1; }; done';
 
-/** Tries whether a sandbox can be made here. */
+/** Checks whether a sandbox can be made here, by making one. */
 export async function findBackend(environment: NodeJS.ProcessEnv): Promise<Backend> {
   if (process.platform !== 'linux')
     return {
@@ -142,7 +148,7 @@ async function onPath(name: string, path: string): Promise<string | undefined> {
   return undefined;
 }
 
-/** What a program says that fails; undefined when it does not. */
+/** Returns the error output of a program that fails; undefined if it succeeds. */
 function failureOf(
   program: string,
   args: readonly string[],
@@ -174,12 +180,12 @@ function failureOf(
   });
 }
 
-/** Where the forwarder listens in a sandbox that reaches some hosts. */
+/** Port of the forwarder in a sandbox that may reach some hosts. */
 const FORWARDER_PORT = 3128;
 
 /**
- * Brings a port of the sandbox to a socket that is bound into it. It listens before its first process ends,
- * so that whoever waits for that finds it there. Perl starts in a tenth of the time that Node takes.
+ * A forwarder from a port of the sandbox to a socket that is bound into it. It listens before its first process ends,
+ * so that it is ready for a caller that waits for that end. Perl starts in a tenth of the time that Node takes.
  */
 const IN_PERL = `use Socket; my ($to) = @ARGV; my $p;
 $SIG{PIPE} = "IGNORE";
@@ -199,44 +205,44 @@ for (;;) { accept(C, L) || next;
   if ($p) { pass(\\*U, \\*C) } else { pass(\\*C, \\*U) }
   exit 0 }`;
 
-/** The same where there is no Perl; says by a pipe that it listens. */
+/** The same forwarder for machines without Perl; reports through a pipe that it listens. */
 const IN_NODE = `const n=require('node:net');n.createServer(c=>{const o=n.connect(process.argv[1]);c.pipe(o).pipe(c);c.on('error',()=>o.destroy());o.on('error',()=>c.destroy())}).listen(${String(FORWARDER_PORT)},'127.0.0.1',()=>require('node:fs').writeFileSync('/tmp/.network','\\n'))`;
 
-/** A forwarder that cannot start must not keep the command from starting. */
+/** A script that starts the forwarder, and the command even if the forwarder cannot start. */
 const START =
   'perl -e "$1" "$4" </dev/null >/dev/null 2>&1 || { mkfifo /tmp/.network; { "$2" -e "$3" "$4" </dev/null >/dev/null 2>&1 || echo > /tmp/.network; } & read -r _ < /tmp/.network; rm -f /tmp/.network; }; shift 4; exec "$@"';
 
-/** The words before a command line in a sandbox that begin it with a forwarder to a socket. */
+/** Returns the words before a command line in a sandbox that first start a forwarder to a socket. */
 function withForwarder(socket: string): string[] {
   return ['/bin/sh', '-c', START, 'sh', IN_PERL, process.execPath, IN_NODE, socket];
 }
 
 /*
- * bubblewrap makes mounts by paths. Where another run may write, it can put a symlink on such a path at that
- * moment, and what is shown would be another folder, up to the operator's HOME. So what is to be shown is looked
- * at before, and before anything of the run begins it is looked again, in the sandbox: each path is a mount, and
- * is what it was.
+ * bubblewrap makes mounts by paths. If another run may write there, it can put a symlink on such a path at
+ * that moment, and the mount would be another folder, up to the operator's HOME. So the source of each mount
+ * is identified beforehand, and before any part of the run starts the mounts are checked in the sandbox: each
+ * path is a mount, and has the expected identity.
  */
 
-/** A mount that has to be there. */
+/** A mount that has to exist. */
 interface Made {
   path: string;
-  /** Device and inode of what is shown, as `stat` says them; undefined for a folder in memory. */
+  /** Device and inode of its source, as printed by `stat`; undefined for a folder in memory. */
   identity: string | undefined;
 }
 
 /**
- * Looks at what mounts are to show.
+ * Identifies the sources of mounts.
  *
- * @param mounts as `mountsOf` gives them
- * @throws Error where something is not there any more, or a symlink is on the way
+ * @param mounts as `mountsOf` returns them
+ * @throws Error if something does not exist any more, or a symlink is on the way
  */
 export async function toBeMade(mounts: readonly string[]): Promise<Made[]> {
   const places = new Map<string, string | undefined>();
   for (const [at, word] of mounts.entries()) {
     const [first = '', second = ''] = mounts.slice(at + 1, at + 3);
     if (word === '--tmpfs') places.set(first, undefined);
-    // What the kernel says of itself is where no run writes.
+    // No run can write where the kernel describes itself.
     else if (/^--(ro-)?bind$/.test(word) && !isWithin(second, '/proc')) places.set(second, first);
   }
   const folders = new Map<string, Promise<OpenFolder>>();

@@ -1,9 +1,9 @@
 /** A word of a program for the kernel's filter of system calls (seccomp(2), classic BPF). */
 type Instruction = readonly [code: number, ifTrue: number, ifFalse: number, value: number];
 
-/** The system calls of one kind of processor that are refused. */
+/** The refused system calls of one kind of processor. */
 interface Calls {
-  /** As the kernel names it (`AUDIT_ARCH_*` in linux/audit.h). */
+  /** Number in the kernel (`AUDIT_ARCH_*` in linux/audit.h). */
   arch: number;
   ioctl: number;
   /** socket and socketpair. */
@@ -12,12 +12,12 @@ interface Calls {
   spaces: readonly number[];
   /**
    * add_key, request_key and keyctl: the kernel's keyrings are shared with the user's other programs. And
-   * socketcall of 32-bit programs, which would hide from the filter what kind of socket is asked for.
+   * socketcall of 32-bit programs, which would hide the kind of socket from the filter.
    */
   never: readonly number[];
 }
 
-/** In which order they stand decides nothing; the second of a pair is what runs 32-bit programs. */
+/** System calls by processor. The order is irrelevant; the second of a pair runs 32-bit programs. */
 const CALLS: Readonly<Record<string, readonly Calls[]>> = {
   x64: [
     { arch: 0xc000003e, ioctl: 16, sockets: [41, 53], spaces: [56, 272], never: [248, 249, 250] },
@@ -41,20 +41,20 @@ const CALLS: Readonly<Record<string, readonly Calls[]>> = {
   ],
 };
 
-/** io_uring_setup, _enter and _register, on all of them: what is done by it passes no filter. */
+/** io_uring_setup, _enter and _register, on all processors: operations through a ring pass no filter. */
 const IO_URING = [425, 426, 427];
 /**
- * The kinds of sockets that namespaces and mounts keep apart: AF_UNIX, AF_INET, AF_INET6 and AF_NETLINK. Any
+ * Kinds of sockets that namespaces and mounts keep apart: AF_UNIX, AF_INET, AF_INET6 and AF_NETLINK. Any
  * other may lead out, as AF_VSOCK does to the machine around a virtual one.
  */
 const FAMILIES = [1, 2, 10, 16];
 /**
- * Whoever is root of a user namespace of its own may leave the mounts of the sandbox behind, and then move what a
- * mount keeps in its place. Of clone3 the filter sees no flags; without it the C library takes clone.
+ * Flag of a new user namespace. The root user of one may leave the mounts of the sandbox behind, and then move what a
+ * mount holds in its place. The filter cannot see the flags of clone3; without it the C library uses clone.
  */
 const NEW_USER = 0x10000000;
 const CLONE3 = 435;
-/** TIOCSTI and TIOCLINUX put characters into a terminal as if they had been typed. */
+/** TIOCSTI and TIOCLINUX, which put characters into a terminal as if they had been typed. */
 const TYPING = [0x5412, 0x541c];
 
 const LOAD = 0x20;
@@ -67,14 +67,14 @@ const ALLOW = 0x7fff0000;
 const REFUSE = 0x00050001;
 /** ENOSYS: as if the kernel did not know the call. */
 const UNKNOWN = 0x00050026;
-/** Where the kernel puts the call's number, the kind of processor, and the low halves of two arguments. */
+/** Offsets of the call's number, the kind of processor, and the low halves of two arguments. */
 const AT = { call: 0, arch: 4, first: 16, second: 24 };
-/** On x64, calls of the x32 kind begin there; nothing uses them. */
+/** First number of x32 calls on x64; nothing uses them. */
 const X32 = 0x40000000;
 
 /**
- * The filter of system calls for a sandbox, as bubblewrap reads it: what namespaces do not keep apart is
- * refused with EPERM. On other kinds of processors there is none.
+ * Builds the filter of system calls for a sandbox, in the form that bubblewrap reads: calls that namespaces do not keep
+ * apart are refused with EPERM. For other kinds of processors there is none.
  *
  * @param nests whether programs in it may make user namespaces, as for sandboxes of their own
  */
@@ -98,7 +98,7 @@ export function callFilter(processor: string, { nests }: { nests: boolean }): Bu
       ...[...never, ...IO_URING].flatMap((call) => jumpOver(IF_EQUAL, call)),
       ...sockets.flatMap((call): Instruction[] => [[IF_EQUAL, 0, socket.length, call], ...socket]),
       ...(nests ? [] : [...nesting, [IF_EQUAL, 0, 1, CLONE3] as const, unknown]),
-      // What is no ioctl is allowed; it is looked at no further.
+      // Any call but ioctl is allowed, without further checks.
       [IF_EQUAL, 1, 0, ioctl],
       allow,
       [LOAD, 0, 0, AT.second],
@@ -107,7 +107,7 @@ export function callFilter(processor: string, { nests }: { nests: boolean }): Bu
     ];
     return [[LOAD, 0, 0, AT.arch], [IF_EQUAL, 0, calls.length, arch], ...calls];
   });
-  // A kind of processor that is not known.
+  // An unknown kind of processor.
   program.push(refuse);
   const bytes = Buffer.alloc(program.length * 8);
   for (const [index, [code, ifTrue, ifFalse, value]] of program.entries()) {

@@ -1,50 +1,47 @@
-/** A folder or file of the sandbox, and where on the machine it is. */
+/** A folder or file of the sandbox, and its location on the machine. */
 export interface Shown {
   path: string;
   from: string;
 }
 
-/**
- * What a process in a sandbox sees. Everything it names exists, and no path has symlinks. What is not named is
- * not there.
- */
+/** The file system of a process in a sandbox. Every path in it exists, and none has symlinks. Nothing else is there. */
 export interface View {
-  /** A folder in memory, in which things of HOME are shown. */
+  /** A folder in memory, in which parts of HOME are shown. */
   home?: string | undefined;
   /** Symlinks of the system, such as /bin. */
   links: readonly { path: string; target: string }[];
-  /** Unwritable. */
+  /** Read-only mounts. */
   show: readonly Shown[];
-  /** Bound as they are, and may be written. */
+  /** Writable mounts, under the same path. */
   write: readonly string[];
   /** Folders and files of its own, in the place of others. */
   own: readonly (Shown & { writable: boolean })[];
-  /** Empty, wherever they would be seen. */
+  /** Paths that are covered by something empty, wherever they would be visible. */
   cover: readonly { path: string; kind: 'folder' | 'file' }[];
-  /** Unwritable in what may be written. */
+  /** Read-only parts of writable mounts. */
   fixed: readonly string[];
-  /** What of /proc is not about processes. */
+  /** Entries of /proc that are not about processes. */
   proc: readonly string[];
 }
 
 interface Mount {
   path: string;
-  /** In which order mounts of one path are made. */
+  /** Position among the mounts of one path; the highest is made last. */
   rank: number;
   args: readonly string[];
-  /** What of the machine is in it; undefined for memory and for what is covered. */
+  /** Source on the machine; undefined for memory and for a cover. */
   from?: string;
-  /** Whether a run may change what is in it for the next run. */
+  /** Whether a run may change its content for the next run. */
   lasts?: boolean;
 }
 
-/** Folders of its own that lie where other programs keep sockets and files. */
+/** Folders of its own in the place of those where other programs keep sockets and files. */
 const OWN_FOLDERS: readonly string[] = ['/tmp', '/var/tmp', '/run'];
 
 /**
- * The arguments by which bubblewrap makes a view, from nothing: what is deeper is put over what is above it.
- * A mount cannot be moved, but a folder above it can, and what it covers or keeps unwritable would be there
- * again in the next run. So in what may be written each folder above a mount is made a mount too.
+ * Returns the arguments by which bubblewrap makes a view, from nothing: deeper paths are mounted over those
+ * above them. A mount cannot be moved, but a folder above it can, and then the next run would see what it
+ * covers or makes read-only. So in writable mounts each folder above a mount becomes a mount too.
  */
 export function mountsOf(view: View): string[] {
   const mounts = planned(view);
@@ -57,7 +54,7 @@ export function mountsOf(view: View): string[] {
     }
   }
   mounts.sort((a, b) => depth(a.path) - depth(b.path) || a.rank - b.rank);
-  // Once everything that is put into them is there.
+  // Sealed only after all mounts in them are made.
   const sealed = mounts.filter(({ args }) => args[0] === '--tmpfs' && args.length > 2);
   return [
     ...['--dev', '/dev', '--proc', '/proc'],
@@ -66,7 +63,7 @@ export function mountsOf(view: View): string[] {
   ];
 }
 
-/** Where on the machine a path of the sandbox is; undefined where nothing of the machine is there. */
+/** Returns the location on the machine of a path of the sandbox; undefined if it has none. */
 export function placeOf(path: string, view: View): string | undefined {
   const under = deepest(path, planned(view));
   return under?.from === undefined ? undefined : `${under.from}${path.slice(under.path.length)}`;
@@ -101,7 +98,7 @@ function planned(view: View): Mount[] {
   return [...seen, ...fixed, ...covers];
 }
 
-/** The mount that decides what is at a path. */
+/** Returns the mount that decides about a path. */
 function deepest(path: string, mounts: readonly Mount[]): Mount | undefined {
   return mounts
     .filter((one) => isWithin(path, one.path))

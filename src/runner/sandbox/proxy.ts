@@ -19,18 +19,18 @@ for (const [net, bits] of [
 ] as const)
   LOCAL.addSubnet(net, bits, 'ipv6');
 
-/** More connections of one run are not kept open. */
+/** Most open connections of one run. */
 const MOST_SOCKETS = 200;
 
-/** What a sandbox is told and the log is told of a connection that is not allowed. */
+/** Reports a connection that is not allowed to the log. */
 type Refused = (host: string, port: number) => void;
 
 /**
- * The way of a sandboxed run to the network: an HTTP proxy on a socket of its own, which reaches the
- * hosts that are allowed and no others. It looks at names and ports, not at what is said.
+ * Opens the network access of a sandboxed run: an HTTP proxy on a socket of its own, which connects to allowed hosts
+ * only. It checks names and ports, not content.
  *
  * @param socket the path of a unix socket
- * @param refused hears of each connection that was not allowed
+ * @param refused called for each connection that was not allowed
  */
 export async function openProxy(
   socket: string,
@@ -117,8 +117,8 @@ const NOT_ALLOWED = 'the sandbox of this run does not reach this host\n';
 const tunnels = new Set<{ server: Server; socket: Socket }>();
 
 /**
- * The address of a host. A name that leads to this machine is not followed; an address that was allowed
- * as such is.
+ * Returns the address of a host. A name that leads to this machine is refused; an address that was allowed
+ * explicitly is not.
  */
 async function addressOf(host: string): Promise<string> {
   if (isIP(host) !== 0) return host;
@@ -144,23 +144,22 @@ function listening(server: Server, socket: string): Promise<void> {
   });
 }
 
-/** A host that may be reached: a name, perhaps for all names below it, and a port if only one is meant. */
+/** An allowed host: a name, perhaps with all names below it, and a port if only one is meant. */
 interface Allowed {
   name: string;
   below: boolean;
   port?: number;
 }
 
-/** A host as a sandbox names it: `api.example.com`, `*.example.com`, `127.0.0.1:8080`. */
+/** Parses a host in a sandbox's settings: `api.example.com`, `*.example.com`, `127.0.0.1:8080`. */
 export function allowedOf(text: string): Allowed {
   const [, star, name = '', port] = /^(\*\.)?(.*?)(?::(\d+))?$/.exec(text.toLowerCase()) ?? [];
   return { name, below: star !== undefined, ...(port !== undefined && { port: Number(port) }) };
 }
 
-/** The ports of a host that names none. */
+/** Allowed ports of a host without a port. */
 const USUAL_PORTS = [80, 443];
 
-/** Whether a connection may be made. */
 function mayReach(allowed: readonly Allowed[], host: string, port: number): boolean {
   const name = host.toLowerCase().replace(/\.$/, '');
   return allowed.some(

@@ -1,9 +1,9 @@
 import { findBackend, type Backend } from './bubblewrap.ts';
 
-/** Milliseconds after which a machine that can make no sandbox is asked again. */
+/** Milliseconds after which a machine that cannot make sandboxes is checked again. */
 const AGAIN_MS = 30_000;
 
-/** Whether this machine can make sandboxes; that is tried when the first one is wanted. */
+/** A cached check of whether this machine can make sandboxes, made when the first one is wanted. */
 export class Sandboxes {
   readonly #environment: NodeJS.ProcessEnv;
   readonly #now: () => Date;
@@ -15,7 +15,7 @@ export class Sandboxes {
     this.#now = now;
   }
 
-  /** What this machine makes sandboxes with. One that can is not asked again. */
+  /** Returns the program for sandboxes. A machine that has one is not checked again. */
   async backend(): Promise<Backend> {
     const now = this.#now().getTime();
     if (this.#found === undefined || now >= this.#askAgain) {
@@ -27,7 +27,7 @@ export class Sandboxes {
     return found;
   }
 
-  /** When a machine that could make none is asked again; undefined while there is nothing to ask. */
+  /** Time of the next check of a machine that cannot make sandboxes; undefined if none is due. */
   get next(): Date | undefined {
     return Number.isFinite(this.#askAgain) ? new Date(this.#askAgain) : undefined;
   }

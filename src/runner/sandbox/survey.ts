@@ -2,41 +2,41 @@ import { lstatSync, type Dirent } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { hasCode } from '../../errors.ts';
 
-/** A folder or file that is looked through before a sandbox shows it. */
+/** A folder or file that is searched before a sandbox shows it. */
 export interface Root {
   path: string;
   /** Whether runs may write there, so that repositories count. */
   writable: boolean;
-  /** Whether an operator has named it as a place to write though it is a repository to git. */
+  /** Whether an operator has named it as a place to write even though git takes it for a repository. */
   mayBeRepository?: boolean;
-  /** Whether only what every user of the machine may read is shown. */
+  /** Whether only entries that every user of the machine may read are shown. */
   isPublic?: boolean;
 }
 
-/** What a sandbox must not show as it is. */
+/** Entries that a sandbox must not show unchanged. */
 export interface Survey {
-  /** Sockets, named pipes, and what is not public: files, and folders that cannot be looked through. */
+  /** Sockets, named pipes, and entries that are not public: files, and folders that cannot be searched. */
   cover: { path: string; kind: 'folder' | 'file' }[];
-  /** Git directories, and files that stand for one; of a bare repository the folder itself. */
+  /** Git directories, and files that point to one; for a bare repository the folder itself. */
   repositories: { path: string; kind: 'folder' | 'file' | 'link' }[];
 }
 
-/** So many entries are looked through at most, which takes some seconds. */
+/** Most entries that are examined, which takes some seconds. */
 const MOST_ENTRIES = 500_000;
-/** So many things may be found; each is a mount, of which bubblewrap takes some thousands. */
+/** Most findings; each is a mount, of which bubblewrap accepts some thousands. */
 const MOST_FOUND = 1000;
-/** Characters of a path, of those that the kernel takes as one argument. */
+/** Longest path in characters, so that the kernel accepts it as one argument. */
 const LONGEST = 1000;
-/** Folders that are read at once. */
+/** Number of folders that are read concurrently. */
 const AT_ONCE = 16;
 
 /**
- * Looks through folders for what a sandbox must not show: a mount without the right to write keeps nobody from
- * connecting to a socket below it, and git executes what is in a repository. No symlink is followed.
+ * Searches folders for entries that a sandbox must not show: a read-only mount does not prevent connecting to a socket
+ * below it, and git executes programs that a repository names. No symlink is followed.
  *
- * @param roots none of them below another one that is not looked through as it is
+ * @param roots none of them below another one that is not searched as it is
  * @param skip folders that are not entered
- * @returns a problem where too much is there
+ * @returns a problem if there are too many entries
  */
 export async function survey(
   roots: readonly Root[],
@@ -46,7 +46,7 @@ export async function survey(
   let entries = 0;
   let problem: string | undefined;
   for (const root of roots) {
-    /** Folders to look through, and whether they are in a git directory. */
+    /** Folders to search, and whether they are in a git directory. */
     const waiting: { path: string; inGit: boolean }[] = [];
     const look = async (folder: { path: string; inGit: boolean }): Promise<void> => {
       const names = await namesIn(folder.path);
@@ -62,7 +62,7 @@ export async function survey(
       if (isBare && isTop)
         problem ??= `${path} is itself a repository to git, which executes what its settings name`;
       if (isBare) found.repositories.push({ path, kind: 'folder' });
-      // A decoded name says nothing of the file that has it.
+      // Lossy decoding makes the name useless for finding the file.
       if (root.isPublic === true && names.some(({ name }) => name.includes('\ufffd'))) {
         if (isTop) problem ??= `${path} has something in it whose name is not UTF-8`;
         found.cover.push({ path, kind: 'folder' });
@@ -72,7 +72,7 @@ export async function survey(
         const one = `${path}/${entry.name}`;
         const kind = kindOf(entry);
         if (skip.has(one)) continue;
-        // What a decoded name leads to may be something else, which a run has put there.
+        // A lossily decoded name may lead to another entry, which a run has put there.
         if (/[\n\ufffd]/.test(entry.name) && (kind === 'odd' || kind === 'folder'))
           problem ??= `${path} has something in it whose name is not UTF-8, or has a line break`;
         if (kind === 'folder' && one.length > LONGEST)
@@ -105,16 +105,16 @@ export async function survey(
   return found;
 }
 
-/** What is in a folder; undefined where this user cannot look, and nothing where there is no folder. */
+/** Lists a folder; undefined if this user may not read it, and nothing if it is gone or not a folder. */
 async function namesIn(folder: string): Promise<Dirent[] | undefined> {
   for (let times = 0; times < MOST_TIMES; times++) {
     try {
       // In a sandbox, root has no more rights than others.
       if (process.getuid?.() === 0 && !isOpen(folder)) return undefined;
-      // By the dot, a folder has to be open for what is in it, too.
+      // The dot requires the permission to enter the folder, which its entries need too.
       return await readdir(`${folder}/.`, { withFileTypes: true });
     } catch (error) {
-      // Where the file system does not say of what kind entries are, one of them may be gone by then.
+      // If the file system does not report the kinds of entries, one of them may be gone by the time of its lookup.
       const isGone = hasCode(error, 'ENOENT') || hasCode(error, 'ENOTDIR');
       if (!isGone) return undefined;
       if (lstatSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) return [];
@@ -137,7 +137,7 @@ function isRepository(names: readonly Dirent[]): boolean {
   return !has('.git') && has('HEAD') && (has('commondir') || (has('objects') && has('refs')));
 }
 
-/** Whether whoever has no rights but those of its user may look through a folder. */
+/** Whether a process without root's privileges may search a folder. */
 function isOpen(folder: string): boolean {
   const found = lstatSync(folder, { throwIfNoEntry: false });
   const needs = found?.uid === process.getuid?.() ? 0o500 : 0o005;

@@ -4,8 +4,8 @@ import { hasCode } from '../../errors.ts';
 import { isWithin, type Shown, type View } from './mounts.ts';
 
 /**
- * What is shown of the system: folders that the system's packages fill, and no user of the machine; of a
- * symlink, the link.
+ * Parts of the system that are shown: folders filled by the system's packages, and by no user of the machine;
+ * of a symlink, the link.
  */
 const SYSTEM = [
   ...['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32', '/etc', '/opt'],
@@ -14,12 +14,12 @@ const SYSTEM = [
 ];
 
 /**
- * Of these, folders in which administrators keep things of their own: they are looked through, and what not
- * everybody on the machine may read is not shown, also not to a dispatcher of root.
+ * Folders among these in which administrators keep files of their own: they are searched, and entries that
+ * not everybody on the machine may read are hidden, even from a dispatcher of root.
  */
 export const KEPT_BY_HAND: readonly string[] = ['/etc', '/opt', '/usr/local'];
 
-/** What is shown of the system, with the file that says how names of hosts are found. */
+/** Returns the shown parts of the system, with the file that configures the resolution of host names. */
 export async function systemPlaces(): Promise<Pick<View, 'links' | 'show' | 'proc'>> {
   const links: { path: string; target: string }[] = [];
   const show: Shown[] = [];
@@ -35,9 +35,9 @@ export async function systemPlaces(): Promise<Pick<View, 'links' | 'show' | 'pro
 }
 
 /**
- * What in /proc is not about a process. To root it says how the whole machine works, and root may write it in a
- * sandbox too; nobody else may. A mount over it also keeps whoever is in a sandbox from mounting another /proc,
- * which a sandbox that an agent CLI makes needs.
+ * Returns the entries of /proc that are not about a process. They tell root how the whole machine works, and
+ * root may write them in a sandbox too; nobody else may. A mount over them also prevents programs in the
+ * sandbox from mounting another /proc, which the sandboxes that agent CLIs make need.
  */
 async function sharedOfProc(): Promise<string[]> {
   if (process.getuid?.() !== 0) return [];
@@ -52,8 +52,8 @@ async function sharedOfProc(): Promise<string[]> {
  * Follows a path, one symlink after the other.
  *
  * @param mayPass whether a symlink may be followed; its folder is given without symlinks
- * @returns what is at the end, the first symlink that may not be followed, or what cannot be looked at, as in a
- *   folder whose mode a run has changed; undefined where nothing is
+ * @returns the end of the path, the first symlink that may not be followed, or the entry that cannot be examined, as in
+ *   a folder whose mode a run has changed; undefined if nothing is there
  */
 export async function follow(
   path: string,
@@ -81,14 +81,14 @@ export async function follow(
   return { at: at === '' ? '/' : at };
 }
 
-/** As many as the kernel follows. */
+/** The kernel's limit. */
 const MOST_LINKS = 40;
 
 function namesOf(path: string): string[] {
   return path.split('/').filter((name) => name !== '' && name !== '.');
 }
 
-/** The kind of thing that is at a path; `odd` is a socket and the like, `closed` what cannot be looked at. */
+/** Returns the kind of entry at a path; `odd` is a socket and the like, `closed` an entry that cannot be examined. */
 export async function kindOf(
   path: string,
 ): Promise<'folder' | 'file' | 'link' | 'odd' | 'none' | 'closed'> {
@@ -99,7 +99,10 @@ export async function kindOf(
   return found.isFile() ? 'file' : 'odd';
 }
 
-/** A path without symlinks; as it is where nothing is there, and as far as it can be looked at. */
+/**
+ * Resolves the symlinks of a path; returns it unchanged if nothing is there, and up to the first entry that
+ * cannot be examined.
+ */
 export async function real(path: string): Promise<string> {
   const found = await realpath(path).catch(isAbsent);
   if (typeof found === 'string') return found;
@@ -107,7 +110,7 @@ export async function real(path: string): Promise<string> {
   return at !== undefined && 'closed' in at ? at.closed : path;
 }
 
-/** Whether an error says that nothing is there, and not that it cannot be looked at. */
+/** Whether an error says that nothing is there, rather than that it cannot be examined. */
 function isAbsent(error: unknown): boolean {
   return hasCode(error, 'ENOENT') || hasCode(error, 'ENOTDIR');
 }
