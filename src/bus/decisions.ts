@@ -13,6 +13,7 @@ import { mayCancel } from '../protocol/cancel.ts';
 import { messageFile } from '../protocol/layout.ts';
 import type { Located, Message } from '../protocol/message.ts';
 import { messageKey, type MessageRef } from '../protocol/message-ref.ts';
+import type { OpenPermission } from '../state/permissions/open-permissions.ts';
 import { nameOfDecision } from '../state/keys/decided.ts';
 import { Beginning } from './beginning.ts';
 import type { ChannelLinks } from './channel-links.ts';
@@ -29,6 +30,9 @@ export function digestOfProposal(ref: MessageRef, text: string): string {
 interface DecisionsApp extends Pick<App, 'transport' | 'verifier' | 'decided'> {
   links: ChannelLinks;
 }
+
+/** A question for permission, and the run that asks it. */
+type Asked = Pick<OpenPermission, 'channel' | 'relPath' | 'actor' | 'host' | 'messages'>;
 
 /** A file of a decision. */
 interface ReadDecision {
@@ -86,6 +90,18 @@ export class Decisions {
       ({ message }) => message.cancels === relPath && mayCancel(message, writer),
     );
     return found?.relPath;
+  }
+
+  /** Whether the run that asked a question, or another for its task, has taken it back or answered. */
+  async isOver(tip: string, { actor, host, messages, ...question }: Asked): Promise<boolean> {
+    const named = await this.#naming(tip, question);
+    return named.some(
+      ({ message: { from, host: at, re, cancels, interim } }) =>
+        from === actor &&
+        at === host &&
+        (cancels === question.relPath ||
+          (interim !== true && re.some((ref) => messages.includes(ref)))),
+    );
   }
 
   #naming(tip: string, { channel, relPath }: MessageRef): Promise<Located[]> {
