@@ -86,9 +86,9 @@ export async function planMove(
   if (isElsewhere && !(await epochs.isLeftBehind(head, tip)))
     return left('it has commits that are not on the bus');
   const before = record?.patterns ?? (await readPatterns(repository));
-  const mine = (changed: readonly Changed[]): Promise<string | undefined> =>
-    operators(repository, objects, tip, { before, after: showing.patterns }, changed);
   let start = head;
+  const mine = (changed: readonly Changed[]): Promise<string | undefined> =>
+    operators(repository, objects, { start, tip, before, after: showing.patterns }, changed);
   let status = await statusOf(repository, start);
   let own = status.ok ? await mine(status.changed) : status.reason;
   if (own !== undefined && record?.to !== undefined && record.to.commit === head) {
@@ -134,22 +134,28 @@ async function underWay({ clone }: Repository): Promise<string | undefined> {
 
 /**
  * Why files of the checkout keep it from being moved, if they do. They do not where they hold what
- * arrives there, as a process that was killed leaves them; and where it is an operator's own file that
- * has the path of one which the checkout does not show. Git takes that for a change of it as soon as
- * such a file is pushed.
+ * arrives there, as a process that was killed leaves them, or what the bus had there, with the line ends
+ * of the operator's git; and where it is an operator's own file that has the path of one which the
+ * checkout does not show. Git takes that for a change of it as soon as such a file is pushed.
  *
- * @param patterns of what it shows
+ * @param move the commits, and the patterns of what it shows
  * @param changed those that git finds changed, or does not know
  */
 async function operators(
   { clone }: Repository,
   objects: Objects,
-  tip: string,
-  patterns: { before: string; after: string },
+  {
+    start,
+    tip,
+    ...patterns
+  }: { start?: string | undefined; tip: string; before: string; after: string },
   changed: readonly Changed[],
 ): Promise<string | undefined> {
   const [wasShown, isShown] = [shownBy(patterns.before), shownBy(patterns.after)];
   for (const { staged, unstaged, path } of changed) {
+    const isModified = start !== undefined && staged === ' ' && unstaged === 'M';
+    const was = isModified ? await objects.read(`${start}:${path}`) : undefined;
+    if (was?.type === 'blob' && holds(join(clone.dir, path), was)) continue;
     const object = isShown(path) ? await objects.read(`${tip}:${path}`) : undefined;
     const isUnstaged = staged === ' ' || staged === '?';
     const isArrived =
