@@ -1,9 +1,10 @@
-import { lstatSync, renameSync, statfsSync, type StatsFs } from 'node:fs';
+import { lstatSync, renameSync } from 'node:fs';
 import { constants } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { passed } from '../crash-points.ts';
 import { CrosstalkError, hasCode, isSystemError, reasonOf } from '../errors.ts';
+import { isFull } from '../folder.ts';
 import { MIGRATIONS } from './migrations.ts';
 import {
   broken,
@@ -203,9 +204,6 @@ const IN_WORDS = {
   EIO: 'input or output failed',
   ENOSPC: 'no space left on device',
 };
-/** With less than this a disk counts as full: room comes and goes while others write. */
-const LEAST = 64 * 1024;
-
 /** An error of SQLite as the system would say it, so that who waits for room waits for it here too. */
 export function systemError(error: unknown, path: string): unknown {
   const found = OF_THE_SYSTEM[resultOf(error)];
@@ -213,28 +211,8 @@ export function systemError(error: unknown, path: string): unknown {
   if (found === undefined || error instanceof CrosstalkError || isSystemError(error)) return error;
   // What SQLite maps into memory has an error of its own when the disk is full, and so has a file it cannot make.
   const mayBeFull = found === 'EIO' || resultOf(error) === CANNOT_OPEN;
-  const code = mayBeFull && isFull(path) ? 'ENOSPC' : found;
+  const code = mayBeFull && isFull(dirname(path)) ? 'ENOSPC' : found;
   const line = `${code}: ${IN_WORDS[code]}, '${path}' (${reasonOf(error)})`;
   const of = { code, errno: -constants.errno[code], path };
   return Object.assign(new Error(line, { cause: error }), of);
-}
-
-/** What a disk has not got for one more file; undefined where it has all. */
-export function lackOf({
-  bavail,
-  bsize,
-  files,
-  ffree,
-}: Pick<StatsFs, 'bavail' | 'bsize' | 'files' | 'ffree'>): 'bytes' | 'inodes' | undefined {
-  if (bavail * bsize < LEAST) return 'bytes';
-  // A file system that counts no files has no limit to them.
-  return files > 0 && ffree === 0 ? 'inodes' : undefined;
-}
-
-function isFull(path: string): boolean {
-  try {
-    return lackOf(statfsSync(dirname(path))) !== undefined;
-  } catch {
-    return false;
-  }
 }
