@@ -1,4 +1,5 @@
 import { withoutCredentials } from '../../credentials.ts';
+import { escapeInvisible } from '../../protocol/text/quoted.ts';
 
 /** Why a git call did not do what was asked, as far as cases must be told apart. */
 const KINDS = [
@@ -32,7 +33,7 @@ export function failureKind(text: string): FailureKind {
 
 export interface Failure {
   kind: FailureKind;
-  /** What git said, on one line, without credentials. */
+  /** What git said, on one line, without credentials, and with escapes for what is not drawn. */
   reason: string;
   /** The lock that was in git's way, as it was named. */
   lock?: string;
@@ -111,7 +112,7 @@ const FIRST = 150;
 
 /**
  * The telling lines of git's output on one line: no hints but the one without which nothing goes on, no
- * credentials, and of more than 400 characters the beginning and the end.
+ * credentials, escapes for what is not drawn, and of more than 400 characters the beginning and the end.
  */
 export function summary(output: string): string {
   const lines = withoutCredentials(output)
@@ -119,7 +120,7 @@ export function summary(output: string): string {
     .map((line) => line.trim().replaceAll('\t', ' '))
     .filter((line) => line !== '' && !/^(hint:|To |Done$|=)/.test(line));
   const telling = lines.filter((line) => TELLING.test(line));
-  const text = (telling.length > 0 ? telling : lines).join(' · ');
+  const text = escapeInvisible((telling.length > 0 ? telling : lines).join(' · '));
   return text.length > MOST ? `${text.slice(0, FIRST)} … ${text.slice(FIRST + 3 - MOST)}` : text;
 }
 
