@@ -13,7 +13,6 @@ import { mayCancel } from '../protocol/cancel.ts';
 import { messageFile } from '../protocol/layout.ts';
 import type { Located, Message } from '../protocol/message.ts';
 import { messageKey, type MessageRef } from '../protocol/message-ref.ts';
-import type { OpenPermission } from '../state/permissions/open-permissions.ts';
 import { nameOfDecision } from '../state/keys/decided.ts';
 import { Beginning } from './beginning.ts';
 import type { ChannelLinks } from './channel-links.ts';
@@ -31,8 +30,12 @@ interface DecisionsApp extends Pick<App, 'transport' | 'verifier' | 'decided'> {
   links: ChannelLinks;
 }
 
-/** A question for permission, and the run that asks it. */
-type Asked = Pick<OpenPermission, 'channel' | 'relPath' | 'actor' | 'host' | 'messages'>;
+/** A question for a decision, and for what it is asked. */
+interface Asked extends MessageRef {
+  actor: string;
+  host: string;
+  messages: readonly string[];
+}
 
 /** A file of a decision. */
 interface ReadDecision {
@@ -92,15 +95,19 @@ export class Decisions {
     return found?.relPath;
   }
 
-  /** Whether the run that asked a question, or another for its task, has taken it back or answered. */
+  /**
+   * Whether nobody need be told any more that a question is over, as whoever asked it has taken it back, or
+   * answered after it was decided: an older state, put back, has it open again. Nothing is permitted by that,
+   * so no decision is verified.
+   */
   async isOver(tip: string, { actor, host, messages, ...question }: Asked): Promise<boolean> {
-    const named = await this.#naming(tip, question);
-    return named.some(
-      ({ message: { from, host: at, re, cancels, interim } }) =>
-        from === actor &&
-        at === host &&
-        (cancels === question.relPath ||
-          (interim !== true && re.some((ref) => messages.includes(ref)))),
+    const named = (await this.#naming(tip, question)).map(({ message }) => message);
+    const own = named.filter(({ from, host: at }) => from === actor && at === host);
+    const isAnswer = ({ re, interim }: Message): boolean =>
+      interim !== true && re.some((ref) => messages.includes(ref));
+    return (
+      own.some(({ cancels }) => cancels === question.relPath) ||
+      (own.some(isAnswer) && named.some((message) => decidesOn(message, question.relPath)))
     );
   }
 

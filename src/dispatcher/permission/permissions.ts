@@ -74,7 +74,7 @@ export class Permissions {
 
   /**
    * Takes back what a dead dispatcher has left open, once; called before the first run. Of what an older
-   * state had open, whose run has answered since, only the file is removed.
+   * state had open, and is over since, only the file is removed.
    *
    * @param tip the commit scanned last
    */
