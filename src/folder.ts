@@ -1,3 +1,4 @@
+import { statfsSync, type StatsFs } from 'node:fs';
 import { mkdir, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { hasCode } from './errors.ts';
@@ -31,4 +32,28 @@ export async function makeFolder(path: string, mode = 0o777): Promise<string | u
 async function ifFolder(folder: string, error: unknown): Promise<undefined> {
   const found = await stat(folder).catch(() => undefined);
   if (found?.isDirectory() !== true) throw error;
+}
+
+/** With less than this a disk counts as full: room comes and goes while others write. */
+const LEAST = 64 * 1024;
+
+/** What a disk has not got for one more file; undefined where it has all. */
+export function lackOf({
+  bavail,
+  bsize,
+  files,
+  ffree,
+}: Pick<StatsFs, 'bavail' | 'bsize' | 'files' | 'ffree'>): 'bytes' | 'inodes' | undefined {
+  if (bavail * bsize < LEAST) return 'bytes';
+  // A file system that counts no files has no limit to them.
+  return files > 0 && ffree === 0 ? 'inodes' : undefined;
+}
+
+/** Whether the disk of a folder takes no other file. */
+export function isFull(folder: string): boolean {
+  try {
+    return lackOf(statfsSync(folder)) !== undefined;
+  } catch {
+    return false;
+  }
 }

@@ -30,6 +30,13 @@ interface DecisionsApp extends Pick<App, 'transport' | 'verifier' | 'decided'> {
   links: ChannelLinks;
 }
 
+/** A question for a decision, and for what it is asked. */
+interface Asked extends MessageRef {
+  actor: string;
+  host: string;
+  messages: readonly string[];
+}
+
 /** A file of a decision. */
 interface ReadDecision {
   path: string;
@@ -90,6 +97,22 @@ export class Decisions {
       ({ message }) => message.cancels === relPath && mayCancel(message, writer),
     );
     return found?.relPath;
+  }
+
+  /**
+   * Whether nobody need be told any more that a question is over, as whoever asked it has taken it back, or
+   * answered after it was decided: an older state, put back, has it open again. Nothing is permitted by that,
+   * so no decision is verified.
+   */
+  async isOver(tip: string, { actor, host, messages, ...question }: Asked): Promise<boolean> {
+    const named = (await this.#naming(tip, question)).map(({ message }) => message);
+    const own = named.filter(({ from, host: at }) => from === actor && at === host);
+    const isAnswer = ({ re, interim }: Message): boolean =>
+      interim !== true && re.some((ref) => messages.includes(ref));
+    return (
+      own.some(({ cancels }) => cancels === question.relPath) ||
+      (own.some(isAnswer) && named.some((message) => decidesOn(message, question.relPath)))
+    );
   }
 
   #naming(tip: string, { channel, relPath }: MessageRef): Promise<Located[]> {

@@ -83,8 +83,10 @@ export class Dispatcher {
     const tip = deliveries.mailboxes.scanned;
     if (hosts.active !== undefined && tip !== undefined)
       await this.#cancellations.honour(hosts.active, tip);
+    if (tip === undefined) return;
+    await this.#engine.permissions.begin(tip);
     // A decision may take processes to verify, and nothing waits for that but its run.
-    if (tip !== undefined) void this.#engine.permissions.look(tip);
+    void this.#engine.permissions.look(tip);
   }
 
   /**
@@ -104,7 +106,6 @@ export class Dispatcher {
    * delivered again.
    */
   async endLeftovers(): Promise<void> {
-    await this.#engine.permissions.begin();
     await endLeftovers(this.#engine);
   }
 

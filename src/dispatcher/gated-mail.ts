@@ -82,7 +82,7 @@ export class GatedMail implements DueSource {
     const isNews = this.#looked.get(gate.id) !== tip;
     const why = await this.#whyMoot(host, tip, gate, tier);
     if (why !== undefined) {
-      await this.#remove(host, gate, why);
+      await this.#remove(host, tip, gate, why);
       return undefined;
     }
     if (gate.announced !== true) await this.#announce(gate);
@@ -97,11 +97,12 @@ export class GatedMail implements DueSource {
   }
 
   /** Crash order: the message that takes the proposal back in the outbox → no gate. */
-  async #remove(host: ActiveHost, gate: Gate, why: string): Promise<void> {
+  async #remove(host: ActiveHost, tip: string, gate: Gate, why: string): Promise<void> {
     const { gated, log } = this.#engine;
     const { id, actor, channel, messages, proposal, decided } = gate;
-    const over =
-      decided === undefined ? await takeBack(this.#engine, host.alias, gate, why) : undefined;
+    const asked = { ...proposal, actor, host: host.alias, messages };
+    const isOver = decided !== undefined || (await this.#decisions.isOver(tip, asked));
+    const over = isOver ? undefined : await takeBack(this.#engine, host.alias, gate, why);
     log('gate_removed', { actor, channel, messages, proposal: proposal.relPath, reason: why });
     await gated.remove(id);
     this.#looked.delete(id);

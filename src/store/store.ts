@@ -1,9 +1,10 @@
-import { lstatSync, renameSync, statfsSync, type StatsFs } from 'node:fs';
+import { lstatSync, renameSync } from 'node:fs';
 import { constants } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { passed } from '../crash-points.ts';
 import { CrosstalkError, hasCode, isSystemError, reasonOf } from '../errors.ts';
+import { isFull } from '../folder.ts';
 import { MIGRATIONS } from './migrations.ts';
 import {
   broken,
@@ -203,9 +204,6 @@ const IN_WORDS = {
   EIO: 'input or output failed',
   ENOSPC: 'no space left on device',
 };
-/** Bytes below which a disk counts as full: free space comes and goes while others write. */
-const LEAST = 64 * 1024;
-
 /**
  * Converts an error of SQLite to the corresponding one of the system, so that code that waits for free space
  * handles both.
@@ -217,28 +215,8 @@ export function systemError(error: unknown, path: string): unknown {
   // A full disk makes SQLite report another error for files that it maps into memory, and for one that it
   // cannot create.
   const mayBeFull = found === 'EIO' || resultOf(error) === CANNOT_OPEN;
-  const code = mayBeFull && isFull(path) ? 'ENOSPC' : found;
+  const code = mayBeFull && isFull(dirname(path)) ? 'ENOSPC' : found;
   const line = `${code}: ${IN_WORDS[code]}, '${path}' (${reasonOf(error)})`;
   const of = { code, errno: -constants.errno[code], path };
   return Object.assign(new Error(line, { cause: error }), of);
-}
-
-/** Returns what a disk lacks for one more file; undefined if nothing. */
-export function lackOf({
-  bavail,
-  bsize,
-  files,
-  ffree,
-}: Pick<StatsFs, 'bavail' | 'bsize' | 'files' | 'ffree'>): 'bytes' | 'inodes' | undefined {
-  if (bavail * bsize < LEAST) return 'bytes';
-  // A file system that counts no files has no limit to them.
-  return files > 0 && ffree === 0 ? 'inodes' : undefined;
-}
-
-function isFull(path: string): boolean {
-  try {
-    return lackOf(statfsSync(dirname(path))) !== undefined;
-  } catch {
-    return false;
-  }
 }

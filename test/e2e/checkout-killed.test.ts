@@ -186,15 +186,19 @@ it(
   },
 );
 
-it('a lock for which a full disk has no room is not left behind', async () => {
-  const host = await new Bus().host('front', { worker: 'true' });
-  await host.run('sync');
-  push(host, [['100644', 'new\n', 'local/a.md']]);
-  const full = fileURLToPath(new URL('../support/full-lock.cjs', import.meta.url));
-  const env = { ...host.env, NODE_OPTIONS: `--require ${full}` };
-  const program = new Program({ dir: host.dir, env }, 'sync');
-  await program.ended();
-  expect(program.out).toContain('no space left on device');
-  expect(existsSync(join(host.dir, '.git/index.lock'))).toBe(false);
-  expect((await host.run('sync')).out).toContain('Checkout: forwarded');
-});
+it.each(['full', 'kill'])(
+  'a lock whose process could not say whose it is is not left behind: %s',
+  async (mode) => {
+    const host = await new Bus().host('front', { worker: 'true' });
+    await host.run('sync');
+    push(host, [['100644', 'new\n', 'local/a.md']]);
+    const broken = fileURLToPath(new URL('../support/broken-lock.cjs', import.meta.url));
+    const env = { ...host.env, NODE_OPTIONS: `--require ${broken}`, LOCK: mode };
+    const program = new Program({ dir: host.dir, env }, 'sync');
+    await program.ended();
+    expect(program.out).toContain(mode === 'full' ? 'no space left on device' : '');
+    expect(existsSync(join(host.dir, 'local/a.md'))).toBe(false);
+    expect(existsSync(join(host.dir, '.git/index.lock'))).toBe(false);
+    expect((await host.run('sync')).out).toContain('Checkout: forwarded');
+  },
+);

@@ -1,4 +1,12 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { Bus, type Host } from '../support/bus.ts';
@@ -134,3 +142,42 @@ it.each([
     expect(git(host.dir, 'rev-parse', 'refs/heads/main')).toBe(head);
   },
 );
+
+it('others than the operator may read the index as before', async () => {
+  const host = await new Bus().host('front', { worker: 'true' });
+  const index = join(host.dir, '.git/index');
+  for (const [umask, mode] of [
+    [0o022, 0o644],
+    [0o007, 0o660],
+  ] as const) {
+    const before = process.umask(umask);
+    try {
+      host.edit({ 'local/a.md': String(umask) });
+      expect((await host.run('sync')).out).toContain('Checkout: forwarded');
+    } finally {
+      process.umask(before);
+    }
+    expect(statSync(index).mode & 0o777).toBe(mode);
+  }
+});
+
+it("what differs by the line ends of the operator's git alone is no change, and anything else is one", async () => {
+  const host = await new Bus().host('front', { worker: 'true' });
+  const files = { 'local/a.md': 'one\ntwo\n', 'local/b.md': 'one\ntwo\n' };
+  host.edit(files);
+  await host.run('sync');
+  git(host.dir, 'config', 'core.autocrlf', 'true');
+  for (const path of Object.keys(files)) {
+    rmSync(join(host.dir, path));
+    git(host.dir, 'checkout', '--', path);
+    expect(readFileSync(join(host.dir, path), 'utf8')).toBe('one\r\ntwo\r\n');
+    utimesSync(join(host.dir, path), 1, 1);
+  }
+  host.edit({ 'local/a.md': 'three\n' });
+  expect((await host.run('sync')).out).toContain('Checkout: forwarded');
+  expect(readFileSync(join(host.dir, 'local/a.md'), 'utf8')).toBe('three\n');
+  expect(git(host.dir, 'status', '--porcelain')).toBe('');
+  writeFileSync(join(host.dir, 'local/b.md'), 'one\r\ntwo\r\nmine\r\n');
+  host.edit({ 'local/b.md': 'three\n' });
+  expect((await host.run('sync')).out).toContain('uncommitted changes: local/b.md');
+});

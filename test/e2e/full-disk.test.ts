@@ -72,6 +72,21 @@ describe.skipIf(!canMount())(
       });
     });
 
+    it('what git cannot fetch is told in one line, with where room is to be made', async () => {
+      const host = await new Bus().host('front', { worker: 'true' });
+      host.edit({ 'local/a.md': 'news\n' });
+      const filler = onFullDisk(host.state, '16m');
+      const full = await host.run('sync');
+      expect([full.code, full.err]).toEqual([
+        1,
+        expect.stringMatching(
+          /^crosstalk sync: the disk with \S+\/git is full: make room there(?: \(.*\))?; nothing is lost, try again later\n$/,
+        ),
+      ]);
+      rmSync(filler);
+      expect((await host.run('sync')).out).toContain('Checkout: forwarded');
+    });
+
     it('a disk on which no inode is left is told as such, and nothing is called sent', async () => {
       const host = await new Bus().host('front', { worker: 'echo done' });
       rmSync(onFullDisk(host.state, '16m,nr_inodes=400'));

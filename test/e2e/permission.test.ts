@@ -12,7 +12,7 @@ import { findBackend } from '../../src/runner/sandbox/bubblewrap.ts';
 import { agent } from '../support/agents.ts';
 import { Bus, type Host, type Running, type Stored } from '../support/bus.ts';
 import { Program } from '../support/process.ts';
-import { rowsIn } from '../support/rows.ts';
+import { putRow, rowsIn } from '../support/rows.ts';
 import { until } from '../support/wait.ts';
 
 const CLAUDE = agent('asking/claude', '-p');
@@ -288,6 +288,22 @@ describe('while a question waits', () => {
       noLeft(second);
     },
   );
+
+  it('an older state that has it open takes back nothing that was answered since', async () => {
+    const first = host.start();
+    const relPath = await host.send('worker', task(write('a.txt')));
+    const [question] = await asked(1);
+    const [older] = rowsIn(host.state, 'permission');
+    await decide('approve', question);
+    expect(await answerTo(relPath)).toContain('yes: ');
+    await first.stop();
+    putRow(host.state, 'permission', { ...older, id: String(older?.['id']) });
+    const second = host.start();
+    await second.saw('tick');
+    await second.stop();
+    expect(takenBack(question)).toEqual([]);
+    noLeft(second);
+  });
 
   it('its task is cancelled: the run ends, and the question is taken back', async () => {
     const running = host.start();

@@ -7,9 +7,11 @@ import { Bus, type Host } from '../support/bus.ts';
 import { git } from '../support/git.ts';
 import { Program } from '../support/process.ts';
 
+let backUps = 0;
+
 /** Copies the state of a machine, as a backup does, and gives a function that puts it back. */
 function backUp(host: Host): () => void {
-  const copy = `${host.state}-backup`;
+  const copy = `${host.state}-backup-${String(++backUps)}`;
   cpSync(host.state, copy, { recursive: true });
   return () => {
     rmSync(host.state, { recursive: true });
@@ -42,6 +44,33 @@ it('a state that is restored from before a question repeats no run, and says not
   expect([bus.messages().length, runsOf(bus)]).toEqual([messages, runs]);
   expect((await host.run('status')).code).toBe(0);
 });
+
+it.each([
+  ['before', 'approve'],
+  ['after', 'approve'],
+  ['before', 'deny'],
+])(
+  'a state that is restored from %s a plan was decided on (%s) takes nothing back, and repeats no run',
+  async (when, word) => {
+    const bus = new Bus();
+    const cli = `echo run >> ${join(bus.root, 'runs')}; echo done`;
+    const host = await bus.host('front', {
+      worker: { default: { cli, gate: 'anna', gate_plan: cli } },
+    });
+    await host.send('worker', 'go', '--from', 'anna');
+    await host.once();
+    const before = backUp(host);
+    const [plan] = bus.from('worker');
+    expect((await host.run(word, plan!.relPath, 'yes', '--from', 'anna')).code).toBe(0);
+    const after = backUp(host);
+    await host.once();
+    const [messages, runs] = [bus.messages().length, runsOf(bus)];
+    expect([messages, runs]).toEqual([4, word === 'approve' ? 2 : 1]);
+    (when === 'before' ? before : after)();
+    await bus.rest([host]);
+    expect([bus.messages().length, runsOf(bus)]).toEqual([messages, runs]);
+  },
+);
 
 it('a state that is restored from before a question hands on nothing again of what is under way', async () => {
   const bus = new Bus();

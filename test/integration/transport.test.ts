@@ -448,6 +448,14 @@ it('credentials never show in a reason', () => {
   );
 });
 
+it('what a pusher or a remote has git say does nothing to a terminal', () => {
+  const path = classify("error: invalid path 'local/git~1/\u202eevil'").reason;
+  expect(path).toBe(String.raw`error: invalid path 'local/git~1/\u202eevil'`);
+  expect(classify('remote: error: \u001b]0;title\u0007\r').reason).toBe(
+    String.raw`remote: error: \u001b]0;title\u0007`,
+  );
+});
+
 it('files are in the order in which they were written, however many commits that takes', async () => {
   const host = await new Bus().host('front', { worker: 'true' });
   const names = Array.from({ length: 40 }, (_, n) => String(40 - n).padStart(2, '0'));

@@ -127,3 +127,22 @@ it('status and doctor name a file that claims this machine’s alias, and escape
   const doctor = await host.run('doctor');
   expect([doctor.code, doctor.out]).toEqual([1, expect.stringContaining(said)]);
 });
+
+it('messages that are named by many are read once, however often that is', async () => {
+  const host = await new Bus().host('front', { worker: 'true' });
+  await host.once();
+  const folder = `data/channels/${host.channel()}`;
+  const all = Array.from({ length: 60 }, (_, at) => said(at, 'someone', 'worker'));
+  const re = all.map(({ relPath }) => relPath);
+  host.edit(
+    Object.fromEntries(
+      all.map(({ relPath, message }) => [
+        `${folder}/${relPath}`,
+        formatMessage({ ...message, re }),
+      ]),
+    ),
+  );
+  const [tick] = (await host.once()).filter(({ event }) => event === 'tick');
+  expect(tick?.['objects_read']).toBeGreaterThan(60);
+  expect(tick?.['objects_read']).toBeLessThan(300);
+});

@@ -32,6 +32,8 @@ interface Sources {
 const CHUNK = 500;
 /** The most deleted messages that are remembered of one scan. */
 const MAX_REMOVED = 100_000;
+/** The most messages of which it is remembered who sent them. */
+const MAX_SENDERS = 100_000;
 /** The number of files that are gathered before their contents are requested. */
 const MANY = 5000;
 
@@ -251,6 +253,7 @@ async function route(
   scan: Scan,
 ): Promise<Delivery[]> {
   const deliveries: Delivery[] = [];
+  const sendersOf = sendersAt(reader, tip);
   for (const item of read) {
     const { channel, relPath, message } = item;
     if (actors.includes(message.from) && message.host === host) {
@@ -260,7 +263,7 @@ async function route(
     const names = new Set(message.to.map(({ name }) => name));
     const concerned = actors.filter((actor) => names.has(actor) || names.has('all'));
     if (concerned.length === 0) continue;
-    const senders = await sendersOf(reader, tip, channel, message.re);
+    const senders = await sendersOf(channel, message.re);
     for (const actor of concerned) {
       const { wakes, clause } = activation(message, actor, host, senders);
       if (wakes) deliveries.push({ ...item, actor });
@@ -270,14 +273,22 @@ async function route(
   return deliveries;
 }
 
-async function sendersOf(
+/**
+ * Finds out who sent the messages that others name. Each is read once, however many name it: a thousand may
+ * be named by each of a thousand others.
+ */
+function sendersAt(
   reader: MessageReader,
   tip: string,
-  channel: string,
-  re: readonly string[],
-): Promise<(relPath: string) => string | undefined> {
-  const senders = await reader.senders(tip, channel, re);
-  return (relPath) => senders.get(relPath);
+): (channel: string, re: readonly string[]) => Promise<(relPath: string) => string | undefined> {
+  const known = new Map<string, string | undefined>();
+  return async (channel, re) => {
+    if (known.size > MAX_SENDERS) known.clear();
+    const unread = [...new Set(re)].filter((relPath) => !known.has(`${channel}/${relPath}`));
+    const senders = unread.length > 0 ? await reader.senders(tip, channel, unread) : undefined;
+    for (const relPath of unread) known.set(`${channel}/${relPath}`, senders?.get(relPath));
+    return (relPath) => known.get(`${channel}/${relPath}`);
+  };
 }
 
 function append<T>(lists: Map<string, T[]>, key: string, item: T): void {

@@ -55,6 +55,7 @@ export class Permissions {
   readonly #waiting = new Map<OpenQuestion, (outcome: Outcome) => void>();
   readonly #ignored = new Set<string>();
   #looking: Promise<void> = Promise.resolve();
+  #hasBegun = false;
 
   constructor(app: DispatcherApp, publisher: Publisher, decisions: Decisions) {
     this.#app = app;
@@ -71,14 +72,23 @@ export class Permissions {
     return this.#app.now;
   }
 
-  /** Takes back what a dead dispatcher has left open; called before the first run. */
-  async begin(): Promise<void> {
+  /**
+   * Takes back what a dead dispatcher has left open, once; called before the first run. Of what an older
+   * state had open, and is over since, only the file is removed.
+   *
+   * @param tip the commit scanned last
+   */
+  async begin(tip: string): Promise<void> {
+    if (this.#hasBegun) return;
+    this.#hasBegun = true;
     for (const record of await this.#store.all())
       try {
-        await this.#takeBack(
-          record,
-          'the dispatcher was started anew, and the task is tried again',
-        );
+        if (await this.#decisions.isOver(tip, record)) await this.#store.remove(record.id);
+        else
+          await this.#takeBack(
+            record,
+            'the dispatcher was started anew, and the task is tried again',
+          );
       } catch (error) {
         // As on a full disk. Its file stays, for the next start.
         this.log('internal_error', { error: `taking back ${record.relPath}: ${reasonOf(error)}` });

@@ -1,5 +1,5 @@
 import { statfs } from 'node:fs/promises';
-import { lackOf } from '../../store/store.ts';
+import { lackOf } from '../../folder.ts';
 
 /** Bytes that a run needs: an answer of 1 MiB, escaped as JSON, and everything else written in the meantime. */
 export const ROOM_OF_RUN = 8 * 1024 * 1024;

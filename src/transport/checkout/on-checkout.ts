@@ -1,4 +1,5 @@
-import { closeSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { linkSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -17,13 +18,15 @@ import type { Repository } from '../clone/handle.ts';
  * @param place the index and work tree; by default those of the clone
  */
 export async function onCheckout(
-  { git, clone, gitDir }: Repository,
+  { git, clone, gitDir, objectsDir }: Repository,
   args: readonly string[],
   showing: { cone: boolean; changes?: boolean } | undefined,
   place: { index: string; tree: string } = { index: join(clone.gitDir, 'index'), tree: clone.dir },
 ): Promise<GitOutcome> {
   const cone = showing?.cone ?? false;
-  const sparse = [
+  const settings = [
+    // Others than its owner may read the index, as ever, but for what the clone itself says of that.
+    ...(objectsDir === undefined ? [] : ['core.sharedRepository=umask']),
     `core.sparseCheckout=${String(showing !== undefined)}`,
     `core.sparseCheckoutCone=${String(cone)}`,
     // Folders that the index holds as one entry are not expanded for new patterns.
@@ -31,7 +34,7 @@ export async function onCheckout(
   ].flatMap((setting) => ['-c', setting]);
   const odd = await isPlain(place.index).then(() => knownPipe(clone.dir, gitDir), reasonOf);
   if (odd !== undefined) return refused(odd);
-  const outcome = await git.run([...sparse, ...args], {
+  const outcome = await git.run([...settings, ...args], {
     env: {
       GIT_WORK_TREE: place.tree,
       GIT_INDEX_FILE: place.index,
@@ -88,6 +91,12 @@ function indexOf({ clone }: Repository): { index: string; lock: string } {
   return { index, lock: `${index}.lock` };
 }
 
+/** Returns the folder of files that are renamed into the checkout; another state directory has its own. */
+export function stagingFolder({ clone, gitDir }: Repository): string {
+  const name = createHash('sha1').update(gitDir).digest('hex').slice(0, 8);
+  return join(clone.gitDir, `crosstalk-checkout-${name}`);
+}
+
 /**
  * Works on the checkout while no git writes its index, by git's own lock, which names our git directory.
  *
@@ -101,7 +110,7 @@ export async function whileLocked(
   const { index, lock } = indexOf(repository);
   for (let tries = 1; ; tries++) {
     try {
-      makeLock(lock, repository.gitDir);
+      makeLock(lock, repository);
       break;
     } catch (error) {
       if (!hasCode(error, 'EEXIST')) return `${lock} cannot be made: ${reasonOf(error)}`;
@@ -118,16 +127,18 @@ export async function whileLocked(
   return undefined;
 }
 
-/** Makes a lock, or leaves none: on a full disk it would be an empty one, which belongs to nobody. */
-function makeLock(lock: string, owner: string): void {
-  const made = openSync(lock, 'wx', 0o644);
+/** Creates a lock that names its owner from its first byte on: neither a kill nor a full disk leaves an empty one. */
+function makeLock(lock: string, repository: Repository): void {
+  const [owner, beside] = [repository.gitDir, `${stagingFolder(repository)}.lock`];
   try {
-    writeFileSync(made, owner);
+    writeFileSync(beside, owner);
+    linkSync(beside, lock);
   } catch (error) {
-    rmSync(lock, { force: true });
-    throw error;
+    // A file system without hard links.
+    if (!hasCode(error, 'EPERM') && !hasCode(error, 'ENOTSUP')) throw error;
+    writeFileSync(lock, owner, { flag: 'wx' });
   } finally {
-    closeSync(made);
+    rmSync(beside, { force: true });
   }
 }
 

@@ -86,9 +86,9 @@ export async function planMove(
   if (isElsewhere && !(await epochs.isLeftBehind(head, tip)))
     return left('it has commits that are not on the bus');
   const before = record?.patterns ?? (await readPatterns(repository));
-  const mine = (changed: readonly Changed[]): Promise<string | undefined> =>
-    operators(repository, objects, tip, { before, after: showing.patterns }, changed);
   let start = head;
+  const mine = (changed: readonly Changed[]): Promise<string | undefined> =>
+    operators(repository, objects, { start, tip, before, after: showing.patterns }, changed);
   let status = await statusOf(repository, start);
   let own = status.ok ? await mine(status.changed) : status.reason;
   if (own !== undefined && record?.to !== undefined && record.to.commit === head) {
@@ -133,23 +133,30 @@ async function underWay({ clone }: Repository): Promise<string | undefined> {
 }
 
 /**
- * Returns the reason why files of the operator prevent the move; undefined without one. A file does not
- * prevent it when it has the content that arrives there, as a killed process leaves it, nor when it is an
- * operator's own file at a path that the checkout does not show. Git reports such a file as a change as
- * soon as a file of that path is pushed.
+ * Returns the reason why files of the checkout prevent the move; undefined without one. A file does not
+ * prevent it when it has the content that arrives there, as a killed process leaves it, or the content that
+ * the bus had there, with the line ends of the operator's git, nor when it is an operator's own file at a
+ * path that the checkout does not show. Git reports such a file as a change as soon as a file of that path
+ * is pushed.
  *
- * @param patterns of what it shows
+ * @param move the commits, and the patterns of what it shows
  * @param changed files that git finds changed, or does not know
  */
 async function operators(
   { clone }: Repository,
   objects: Objects,
-  tip: string,
-  patterns: { before: string; after: string },
+  {
+    start,
+    tip,
+    ...patterns
+  }: { start?: string | undefined; tip: string; before: string; after: string },
   changed: readonly Changed[],
 ): Promise<string | undefined> {
   const [wasShown, isShown] = [shownBy(patterns.before), shownBy(patterns.after)];
   for (const { staged, unstaged, path } of changed) {
+    const isModified = start !== undefined && staged === ' ' && unstaged === 'M';
+    const was = isModified ? await objects.read(`${start}:${path}`) : undefined;
+    if (was?.type === 'blob' && holds(join(clone.dir, path), was)) continue;
     const object = isShown(path) ? await objects.read(`${tip}:${path}`) : undefined;
     const isUnstaged = staged === ' ' || staged === '?';
     const isArrived =

@@ -24,7 +24,7 @@ import { fileStamp } from '../clone/clone.ts';
 import type { Repository } from '../clone/handle.ts';
 import type { GitOutcome } from '../git/git.ts';
 import type { FileChange } from '../objects/walk.ts';
-import { onCheckout } from './on-checkout.ts';
+import { onCheckout, stagingFolder } from './on-checkout.ts';
 
 /** A staged checkout: git writes a new index, and the files that arrive, into a folder of their own. */
 export interface Staging {
@@ -45,11 +45,8 @@ export async function stage(
   to: string,
   showing: { cone: boolean; changes: boolean },
 ): Promise<GitOutcome & { staging: Staging }> {
-  const { clone, gitDir } = repository;
-  // Another state directory has a folder of its own here.
-  const name = createHash('sha1').update(gitDir).digest('hex').slice(0, 8);
-  const tree = join(clone.gitDir, `crosstalk-checkout-${name}`);
-  const index = join(clone.gitDir, 'index');
+  const tree = stagingFolder(repository);
+  const index = join(repository.clone.gitDir, 'index');
   const staging = { tree, index: `${tree}.index`, stamp: await fileStamp(index) };
   clearStaging(staging);
   mkdirSync(tree);
@@ -253,11 +250,20 @@ export function makePlain(
   }
 }
 
-/** Whether a path is a plain file with the content of a blob. */
+/**
+ * Whether a path is a plain file with the content of a blob, also where the operator's git writes its line
+ * ends as CRLF.
+ */
 export function holds(file: string, { oid, size }: { oid: string; size?: number }): boolean {
   const there = atPath(file, { follow: false });
-  if (there?.isFile() !== true || there.size !== (size ?? there.size)) return false;
-  return blobId(readFileSync(file), oid.length) === oid;
+  if (there?.isFile() !== true || there.size > 2 * (size ?? there.size)) return false;
+  const content = readFileSync(file);
+  if (blobId(content, oid.length) === oid) return true;
+  const text = content.toString('latin1');
+  return (
+    !/(?<!\r)\n/.test(text) &&
+    blobId(Buffer.from(text.replaceAll('\r\n', '\n'), 'latin1'), oid.length) === oid
+  );
 }
 
 function blobId(content: Buffer, length: number): string {

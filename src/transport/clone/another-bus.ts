@@ -44,8 +44,9 @@ export async function followFetched(
   // Git leaves the file also when the remote had nothing.
   await rm(join(gitDir, 'FETCH_HEAD'), { force: true });
   if (!isFetched) return undefined;
-  // Another process is fetching at this moment.
-  if (named === undefined) return { kind: 'contention', reason: 'FETCH_HEAD is being written' };
+  // Git reports nothing when the disk has no room for it; otherwise another process fetches at this moment.
+  if (named === undefined)
+    return repository.git.fullDisk ?? { kind: 'contention', reason: 'FETCH_HEAD is being written' };
   const { oid: fetched } = named;
   const before = await trackedHere(repository);
   const had = await stoodAt(repository, objects, before);

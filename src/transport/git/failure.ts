@@ -1,4 +1,5 @@
 import { withoutCredentials } from '../../credentials.ts';
+import { escapeInvisible } from '../../protocol/text/quoted.ts';
 
 /** Kinds of failures of a git call, as far as callers distinguish them. */
 const KINDS = [
@@ -32,7 +33,7 @@ export function failureKind(text: string): FailureKind {
 
 export interface Failure {
   kind: FailureKind;
-  /** Output of git, on one line, without credentials. */
+  /** Output of git, on one line, without credentials, invisible characters escaped. */
   reason: string;
   /** The path of the lock that blocked git, as git named it. */
   lock?: string;
@@ -114,7 +115,7 @@ const FIRST = 150;
 
 /**
  * Returns the relevant lines of git's output on one line: no hints except the one that is needed to
- * continue, no credentials, and of more than 400 characters the start and the end.
+ * continue, no credentials, invisible characters escaped, and of more than 400 characters the start and the end.
  */
 export function summary(output: string): string {
   const lines = withoutCredentials(output)
@@ -122,7 +123,7 @@ export function summary(output: string): string {
     .map((line) => line.trim().replaceAll('\t', ' '))
     .filter((line) => line !== '' && !/^(hint:|To |Done$|=)/.test(line));
   const telling = lines.filter((line) => TELLING.test(line));
-  const text = (telling.length > 0 ? telling : lines).join(' · ');
+  const text = escapeInvisible((telling.length > 0 ? telling : lines).join(' · '));
   return text.length > MOST ? `${text.slice(0, FIRST)} … ${text.slice(FIRST + 3 - MOST)}` : text;
 }
 

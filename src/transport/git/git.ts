@@ -3,6 +3,7 @@ import { readdir, rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { readdirSync, rmSync, statSync } from 'node:fs';
 import { CrosstalkError } from '../../errors.ts';
+import { isFull } from '../../folder.ts';
 import { hasMet, noteDamage } from './damage.ts';
 import { classify, isAnswer, type Failure } from './failure.ts';
 import { gitEnvironment, KEEPING_MEMORY, secondsOf, type GitPlace } from './environment.ts';
@@ -180,7 +181,9 @@ export class Git {
           reason: `git ${commandIn(args)} did not end within ${String(limit / 1000)} s`,
         }
       : startError === undefined
-        ? classify(`${err}\n${args.includes('--porcelain') ? out.toString('utf8') : ''}`)
+        ? this.#located(
+            classify(`${err}\n${args.includes('--porcelain') ? out.toString('utf8') : ''}`),
+          )
         : { kind: 'not_started', reason: `git could not be started: ${startError.message}` };
     this.heard(err);
     removeLeftovers(this.#objects, said, time.begun);
@@ -193,6 +196,19 @@ export class Git {
     const outcome = await this.run(args, options);
     if (outcome.ok) return outcome.stdout;
     throw failed(this.dir, commandIn(args), outcome.failure);
+  }
+
+  /** The failure of a git that has no room on this machine; undefined while there is room. */
+  get fullDisk(): Failure | undefined {
+    const full = [this.#cwd, this.#objects ?? this.dir].find(isFull);
+    if (full === undefined) return undefined;
+    return { kind: 'no_space', reason: `the disk with ${full} is full: make room there` };
+  }
+
+  /** Adds the full disk to a failure for want of room on this machine: git may name any file, and no disk. */
+  #located(failure: Failure): Failure {
+    const full = failure.kind === 'no_space' ? this.fullDisk : undefined;
+    return full === undefined ? failure : { ...full, reason: `${full.reason} (${failure.reason})` };
   }
 
   /** Records the output of a git that failed; see {@link noteDamage}. */
