@@ -3,6 +3,7 @@ import { clean, oneLine } from './clean.ts';
 import { cut, widthOf, wrap } from './columns.ts';
 import { roomOf, type ChatState, type Room } from './model.ts';
 import type { Entry } from './port.ts';
+import { shortTime } from '../present/times.ts';
 import { describeState, isOpen, TONES, type Tone } from './states.ts';
 import { answersIn, threadsOf, type ChatThread } from './threads.ts';
 
@@ -67,7 +68,7 @@ function foldedLine(state: ChatState, thread: ChatThread, width: number): Line {
   const count = answers === 1 ? '1 answer' : `${String(answers)} answers`;
   const left: Segment[] = [
     { text: gutter(state, root, '▸') },
-    { text: `${clock(root.at, state.now)} `, style: 'dim' },
+    { text: `${shortTime(root.at, state.now)} `, style: 'dim' },
     { text: root.from, style: 'name', of: root.from },
     ...verifiedSegments(root),
     { text: `: ${oneLine(root.body.slice(0, 500))}` },
@@ -95,7 +96,7 @@ function message(
   const indent = ' '.repeat(width < 40 ? Math.min(depth, 1) : 2 * depth);
   const head: Segment[] = [
     { text: depth === 0 ? gutter(state, entry, mark) : `  ${indent}` },
-    { text: `${clock(entry.at, state.now)} `, style: 'dim' },
+    { text: `${shortTime(entry.at, state.now)} `, style: 'dim' },
     { text: entry.from, style: 'name', of: entry.from },
     ...verifiedSegments(entry),
     { text: ' → ', style: 'dim' },
@@ -177,16 +178,4 @@ export function fitted(segments: readonly Segment[], width: number): Segment[] {
     if (text !== segment.text) break;
   }
   return shown;
-}
-
-/** A time in local time: hours and minutes for today, with the date for earlier days. */
-function clock(at: number, now: number): string {
-  const two = (value: number): string => String(value).padStart(2, '0');
-  const [then, today] = [new Date(at), new Date(now)];
-  const time = `${two(then.getHours())}:${two(then.getMinutes())}`;
-  const day = `${two(then.getMonth() + 1)}-${two(then.getDate())}`;
-  if (then.toDateString() === today.toDateString()) return time;
-  return then.getFullYear() === today.getFullYear()
-    ? `${day} ${time}`
-    : `${String(then.getFullYear())}-${day}`;
 }

@@ -9,10 +9,11 @@ import {
   bytesOnDisk,
 } from '../operations/sending/attached.ts';
 import { listActors } from '../operations/setup/actors.ts';
-import { ago, lastHeard } from '../operations/lookup/heard.ts';
+import { lastHeard } from '../operations/lookup/heard.ts';
 import { HIGHEST_BYTES } from '../protocol/attached.ts';
 import { memorySuffix } from '../protocol/files/memory.ts';
 import { oneLine } from './clean.ts';
+import { ago } from '../present/times.ts';
 
 /** The most notes that are shown. */
 const NOTES = 10;

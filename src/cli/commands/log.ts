@@ -15,7 +15,6 @@ import {
   filesMark,
   actor,
   body,
-  localTime,
   shortName,
   cancelledWords,
   markWords,
@@ -23,6 +22,7 @@ import {
 } from '../view/message.ts';
 import { limitOf, sinceOf } from '../command/values.ts';
 import { colourless, indent, painter } from '../view/render.ts';
+import { localTime } from '../../present/times.ts';
 
 export function run(call: Call): Promise<number> {
   const input = inputOf(call);

@@ -15,12 +15,12 @@ import {
   putLine,
   actor,
   body,
-  localTime,
   cancelledWords,
   talkRows,
   verifiedMark,
 } from '../view/message.ts';
 import { colourless, painter, table } from '../view/render.ts';
+import { localTime } from '../../present/times.ts';
 
 export async function run(call: Call): Promise<number> {
   const [given = ''] = call.args;

@@ -18,10 +18,11 @@ import {
   inboxRows,
 } from '../view/machine.ts';
 import type { Context } from '../../operations/context.ts';
-import { localTimes, type Paint } from '../view/message.ts';
+import { type Paint } from '../view/message.ts';
 import { flag, inTransport, note, print, text, type Call } from '../command/command.ts';
 import { EXIT } from '../command/io.ts';
-import { age, painter, table } from '../view/render.ts';
+import { painter, table } from '../view/render.ts';
+import { ageOf, localTimes } from '../../present/times.ts';
 
 export function run(call: Call): Promise<number> {
   return inTransport(
@@ -114,7 +115,7 @@ function render(s: Status, paint: Paint): string {
     part(
       paint,
       'Outbox',
-      s.outbox.map(({ id, age_s: seconds, files }) => [id, age(seconds), files.join(' ')]),
+      s.outbox.map(({ id, age_s: seconds, files }) => [id, ageOf(seconds), files.join(' ')]),
     ),
     part(paint, 'Push under way', pushRows(s)),
     part(paint, 'Push budget', s.push_budget === null ? [] : [budgetRow(s.push_budget)]),
@@ -223,7 +224,7 @@ function dispatcher(status: Status): string[][] {
   if (d === null) return rows;
   const latency = latencyText(status);
   rows.push(
-    ['heartbeat', `${age(d.age_s)} ago${latency === '' ? '' : `; ${latency}`}`],
+    ['heartbeat', `${ageOf(d.age_s)} ago${latency === '' ? '' : `; ${latency}`}`],
     ['pending', String(d.pending)],
   );
   for (const { actor, tier, channel, since, messages } of d.running) {

@@ -13,7 +13,8 @@ import { flag, inTransport, note, print, type Call } from '../command/command.ts
 import { branchInWords } from '../../protocol/text/branch.ts';
 import { countOf, dollars, grouped } from '../../protocol/text/amounts.ts';
 import { markWords, verifiedMark } from '../view/message.ts';
-import { age, colourless, painter } from '../view/render.ts';
+import { colourless, painter } from '../view/render.ts';
+import { ageOf } from '../../present/times.ts';
 
 export function run(call: Call): Promise<number> {
   return inTransport(call, async (context) => {
@@ -161,7 +162,7 @@ function words(node: NodeState): string {
   const { actor, state, detail, took_s: took, delay, failed_on: where, held_up: why, heard } = node;
   switch (state) {
     case 'answered':
-      return took === null ? `${actor} reacted` : `${actor} answered after ${age(took)}`;
+      return took === null ? `${actor} reacted` : `${actor} answered after ${ageOf(took)}`;
     case 'running':
       return `running${detail === null ? '' : ` on ${detail}`}`;
     case 'failed':

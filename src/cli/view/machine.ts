@@ -1,14 +1,14 @@
 import type { Status } from '../../operations/health/report.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
-import { age } from './render.ts';
 import type { ActorInfo } from '../../operations/setup/actors.ts';
 import type { shownServers, ShownServer } from '../../operations/setup/actor-servers.ts';
-import { localTimes, shortName } from './message.ts';
+import { shortName } from './message.ts';
 import type { HeldChange } from '../../protocol/approval/approval.ts';
 import { optionsOf, type Value } from '../../protocol/approval/record.ts';
 import { commandText, nameText, optionText, pushedText } from '../../protocol/approval/text.ts';
 import type { Tier } from '../../protocol/files/host-file.ts';
 import { gatedLine } from '../../operations/lookup/gated.ts';
+import { ageOf, localTimes } from '../../present/times.ts';
 
 type Machine = NonNullable<Status['machines']>[number];
 
@@ -27,7 +27,7 @@ export function machineRow(machine: Machine): string[] {
 /** Whether a machine is there, in a few words. */
 function heardWords({ live, heard_s: heard }: Pick<Machine, 'live' | 'heard_s'>): string {
   if (heard === null) return 'not heard';
-  return `${live ? 'live, heard' : 'last heard'} ${age(heard)} ago`;
+  return `${live ? 'live, heard' : 'last heard'} ${ageOf(heard)} ago`;
 }
 
 type HostWord = NonNullable<Status['hosts']>[number];
@@ -42,7 +42,7 @@ export function hostRows(
   nameOf: (channel: string) => string,
 ): string[][] {
   if (here) return [[alias, 'this machine, as above']];
-  const last = heard === null ? 'nothing heard lately' : `last word ${age(heard)} ago`;
+  const last = heard === null ? 'nothing heard lately' : `last word ${ageOf(heard)} ago`;
   if (said === null || saidAge === null) return [[alias, `${last}; it has not said how it is`]];
   const { running, waiting, failed } = said;
   const all = Object.entries({ running, waiting, failed });
@@ -57,7 +57,7 @@ export function hostRows(
       ...(more > 0 ? [`${what}: ${String(more)} more`] : []),
     ].map((row) => ['', row]);
   });
-  return [[alias, `${last}; ${age(saidAge)} ago it said: ${counts.join(', ')}`], ...rows];
+  return [[alias, `${last}; ${ageOf(saidAge)} ago it said: ${counts.join(', ')}`], ...rows];
 }
 
 /** A line for each MCP server, and one for each tier that is not given them. */

@@ -28,24 +28,6 @@ export function shortName(relPath: string): string {
   return suffixOf(relPath).slice(0, SHORT_SUFFIX);
 }
 
-/** A time in this machine's time zone, such as `2026-06-09 21:00:00`. */
-export function localTime(at: Date): string {
-  const two = (value: number): string => String(value).padStart(2, '0');
-  const date = [at.getFullYear(), two(at.getMonth() + 1), two(at.getDate())].join('-');
-  return `${date} ${[at.getHours(), at.getMinutes(), at.getSeconds()].map(two).join(':')}`;
-}
-
-/** A text with every time of ISO 8601 in this machine's time zone. */
-export function localTimes(text: string): string {
-  return text.replace(
-    /\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d\b)/g,
-    (time) => {
-      const at = new Date(time);
-      return Number.isNaN(at.getTime()) ? time : localTime(at);
-    },
-  );
-}
-
 const FENCE = /^\s*(`{3,}|~{3,})/;
 const HEADING = /^ {0,3}#{1,6}(\s|$)/;
 

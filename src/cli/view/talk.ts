@@ -21,7 +21,8 @@ import { durationOf } from '../command/values.ts';
 import { EXIT } from '../command/io.ts';
 import { branchInWords } from '../../protocol/text/branch.ts';
 import { forceIn } from '../../operations/lookup/taken-back.ts';
-import { filesMark, markWords, localTimes, verifiedMark } from './message.ts';
+import { filesMark, markWords, verifiedMark } from './message.ts';
+import { localTimes } from '../../present/times.ts';
 
 const DEFAULT_TIMEOUT_S = '600';
 /** A year. */

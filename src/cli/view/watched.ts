@@ -2,8 +2,9 @@ import type { Seen } from '../../operations/watching/watch.ts';
 import { dollars, grouped } from '../../protocol/text/amounts.ts';
 import { reasonInWords } from '../../protocol/text/words.ts';
 import type { UsageSum } from '../../protocol/usage.ts';
-import { actor, localTime, shortName, type Paint } from './message.ts';
-import { age, colourless } from './render.ts';
+import { actor, shortName, type Paint } from './message.ts';
+import { colourless } from './render.ts';
+import { ageOf, localTime } from '../../present/times.ts';
 
 /** The first column of a line that is ours; what runs print begins in the third. */
 const OURS = '── ';
@@ -124,7 +125,7 @@ export class WatchedView {
   #ending(run: TranscriptHead, { at, ended, reason }: TranscriptLine & { kind: 'end' }): string {
     const seconds = Math.max(0, Math.round((Date.parse(at) - Date.parse(run.since)) / 1000));
     const why = reason === undefined ? '' : `: ${colourless(reasonInWords(reason))}`;
-    return `${this.#name(run)}  ${colourless(ended)}${why}  ${this.#paint('dim', `after ${age(seconds)}`)}`;
+    return `${this.#name(run)}  ${colourless(ended)}${why}  ${this.#paint('dim', `after ${ageOf(seconds)}`)}`;
   }
 
   #name(run: TranscriptHead): string {

@@ -1,9 +1,9 @@
 import { changeText } from '../../protocol/approval/text.ts';
-import { ago } from '../lookup/heard.ts';
 import { writtenAt } from '../../protocol/names.ts';
 import { unservedLine } from '../health/nobody.ts';
 import { profileLine, type Status } from '../health/report.ts';
 import { isBroken, type Check } from './check.ts';
+import { ago } from '../../present/times.ts';
 
 /** The most lines about one subject, so that a flood cannot hide other checks. */
 const MOST = 5;

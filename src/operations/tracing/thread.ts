@@ -24,10 +24,11 @@ import { gather, queuedIn } from './gather.ts';
 import { withoutSequences, noDispatcher } from '../../protocol/text/words.ts';
 import { loadHeartbeat } from '../../state/heartbeat.ts';
 import { holderOf } from '../../state/lock.ts';
-import { ago, lastHeard } from '../lookup/heard.ts';
+import { lastHeard } from '../lookup/heard.ts';
 import { otherMachines } from '../lookup/machines.ts';
 import { unservedOrPerson, servedBy } from '../lookup/people.ts';
 import { findServed } from '../setup/hosts.ts';
+import { ago } from '../../present/times.ts';
 
 export { queuedIn };
 export type { WebState as NodeState, WebThread as Thread, WebThreadNode as ThreadNode };

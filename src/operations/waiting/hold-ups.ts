@@ -6,7 +6,6 @@ import {
   reasonInWords,
   withoutSequences,
 } from '../../protocol/text/words.ts';
-import { ago } from '../lookup/heard.ts';
 import { gatedLine } from '../lookup/gated.ts';
 import { personLine, unservedLine } from '../lookup/people.ts';
 import { heldDelay } from '../tracing/held-mail.ts';
@@ -20,6 +19,7 @@ import {
   type Standing,
   type World,
 } from './standing.ts';
+import { ago } from '../../present/times.ts';
 
 /** When another host was last heard of, by its alias: ISO 8601 in UTC, or null for never. */
 export type Heard = ReadonlyMap<string, string | null>;

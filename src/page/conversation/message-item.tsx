@@ -10,13 +10,13 @@ import { CancelButton } from '../compose/cancel-button.tsx';
 import { ReplyBox, useMayReply } from '../compose/reply-box.tsx';
 import { SayMore } from '../compose/say-more.tsx';
 import { Markdown } from '../text/markdown-view.tsx';
-import { clockOf, dayOf, wholeTimeOf } from '../text/time.ts';
 import { ProposalCard } from './proposal.tsx';
 import { StateChip } from '../parts/state-chip.tsx';
 import type { Shown } from '../live/model.ts';
 import { branchInWords } from '../../protocol/text/branch.ts';
 import { useModel } from '../live/use-live.ts';
 import { sizeInWords } from '../../protocol/attached.ts';
+import { clockOf, dayOf, wholeTimeOf } from '../../present/times.ts';
 
 interface Props {
   message: WebMessage;

@@ -12,9 +12,9 @@ import { useLoaded, useModel } from '../live/use-live.ts';
 import { Link } from '../route/link.tsx';
 import { Problem, View } from '../parts/view.tsx';
 import { plainOf } from '../text/plain.ts';
-import { clockOf, wholeTimeOf } from '../text/time.ts';
 import { Speaker, useKinds, Verified } from '../parts/speaker.tsx';
 import { StateChip } from '../parts/state-chip.tsx';
+import { clockOf, wholeTimeOf } from '../../present/times.ts';
 
 /**
  * Shows who asked whom, what was answered, and what is still open, as a tree that is updated live.

@@ -1,7 +1,7 @@
 import type { Arrow, Bar, Picture } from './layout.ts';
 import { plainOf } from '../text/plain.ts';
-import { ageOf, clockOf, momentOf } from '../text/time.ts';
 import type { WebRun } from '../../api/api.ts';
+import { ageOf, clockOf, momentOf } from '../../present/times.ts';
 
 /** An item of the picture that can be selected, with its description. */
 export interface Mark {

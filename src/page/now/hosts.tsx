@@ -4,8 +4,8 @@ import { useModel } from '../live/use-live.ts';
 import { Link } from '../route/link.tsx';
 import { StateChip } from '../parts/state-chip.tsx';
 import { SIGNS } from '../parts/state-words.ts';
-import { ageOf, momentOf, secondsSince } from '../text/time.ts';
 import { Card, Rows, usePassed } from './card.tsx';
+import { ageOf, momentOf, secondsSince } from '../../present/times.ts';
 
 /** The machines, and when each one was last active. */
 export function Hosts({ now }: { now: WebNow }): JSX.Element {

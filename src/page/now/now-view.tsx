@@ -21,11 +21,11 @@ import { Card, Rows } from './card.tsx';
 import { endsByItself, reasonInWords } from '../../protocol/text/words.ts';
 import { attemptsInWords, nextInWords, SIGNS } from '../parts/state-words.ts';
 import { Link } from '../route/link.tsx';
-import { ageOf, momentOf, secondsSince, wholeTimeOf, clockOf } from '../text/time.ts';
 import { ProposalCard } from '../conversation/proposal.tsx';
 import { ReplyBox } from '../compose/reply-box.tsx';
 import { Verified } from '../parts/speaker.tsx';
 import { plainOf } from '../text/plain.ts';
+import { ageOf, momentOf, secondsSince, wholeTimeOf, clockOf } from '../../present/times.ts';
 
 /** The whole bus at a glance. */
 export function NowView(): JSX.Element {

@@ -3,12 +3,12 @@ import type { WebNow, WebWarmSession, WebSessionEnded, WebSessions } from '../..
 import { Link } from '../route/link.tsx';
 import { StateChip } from '../parts/state-chip.tsx';
 import { plainOf } from '../text/plain.ts';
-import { ageOf, clockOf, momentOf, wholeTimeOf } from '../text/time.ts';
 import { Card, Rows, usePassed } from './card.tsx';
 import { useState } from 'preact/hooks';
 import { get, post, wordsOf } from '../live/api.ts';
 import { useLoaded, useModel, useSeldom } from '../live/use-live.ts';
 import { Problem } from '../parts/view.tsx';
+import { ageOf, clockOf, momentOf, wholeTimeOf } from '../../present/times.ts';
 
 /** Messages that wait for an answer, by how long they have waited. */
 export function Waiting({ now }: { now: WebNow }): JSX.Element {

@@ -5,8 +5,8 @@ import { dollars, grouped } from '../../protocol/text/amounts.ts';
 import { reasonInWords } from '../../protocol/text/words.ts';
 import { useRunOutput, type Piece, type RunOutput } from '../live/use-run-output.ts';
 import { Problem } from '../parts/view.tsx';
-import { momentOf } from '../text/time.ts';
 import { Card } from './card.tsx';
+import { momentOf } from '../../present/times.ts';
 
 /** Pixels from the end within which new lines are followed. */
 const NEAR_END = 40;

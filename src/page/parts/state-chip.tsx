@@ -1,8 +1,8 @@
 import type { JSX } from 'preact';
 import { useClock } from '../live/use-live.ts';
-import { ageOf, secondsSince } from '../text/time.ts';
 import type { Shown } from '../live/model.ts';
 import { SIGNS, sinceOf, standingOf, stateInWords } from './state-words.ts';
+import { ageOf, secondsSince } from '../../present/times.ts';
 
 /** The state of a message. */
 export function StateChip({ shown, took }: { shown: Shown; took?: number | null }): JSX.Element {

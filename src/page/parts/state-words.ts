@@ -1,7 +1,7 @@
 import type { WebDelay } from '../../api/api.ts';
 import { reasonInWords } from '../../protocol/text/words.ts';
 import type { Shown } from '../live/model.ts';
-import { ageOf, momentOf } from '../text/time.ts';
+import { ageOf, momentOf } from '../../present/times.ts';
 
 /** A state with its own word and mark. */
 type Standing = Shown['state'];

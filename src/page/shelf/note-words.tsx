@@ -1,7 +1,6 @@
 import type { JSX } from 'preact';
 import type { WebNote } from '../../api/api.ts';
-import { wholeTimeOf } from '../text/time.ts';
-import { dayOf } from '../text/time.ts';
+import { wholeTimeOf, dayOf } from '../../present/times.ts';
 
 const STATES: Record<WebNote['state'], { words: string; style: string }> = {
   in_force: { words: 'in force', style: 'good' },

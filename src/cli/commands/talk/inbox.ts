@@ -14,8 +14,9 @@ import { inboxJson } from '../../../operations/shapes/as-json.ts';
 import { flag, inTransport, note, print, text, type Call } from '../../command/command.ts';
 import { limitOf } from '../../command/values.ts';
 import { EXIT } from '../../command/io.ts';
-import { filesMark, actor, body, localTime, shortName, verifiedMark } from '../../view/message.ts';
+import { filesMark, actor, body, shortName, verifiedMark } from '../../view/message.ts';
 import { colourless, indent, painter } from '../../view/render.ts';
+import { localTime } from '../../../present/times.ts';
 
 /** The most bytes of a message's text in the list, and of its lines. */
 const EXCERPT_BYTES = 400;

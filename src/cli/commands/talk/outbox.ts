@@ -5,8 +5,8 @@ import { dropHeldSecrets, releaseHeldSecrets } from '../../../operations/upkeep/
 import { saidSecrets } from '../../../protocol/text/secrets.ts';
 import { EXIT } from '../../command/io.ts';
 import { inTransport, note, print, text, type Call } from '../../command/command.ts';
-import { localTimes } from '../../view/message.ts';
 import { colourless, table } from '../../view/render.ts';
+import { localTimes } from '../../../present/times.ts';
 
 export function run(call: Call): Promise<number> {
   const [allowed, dropped] = [text(call, 'allowSecret'), text(call, 'drop')];
