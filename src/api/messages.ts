@@ -48,6 +48,7 @@ export interface WebMessage extends MessageRef {
   files: WebFile[];
   /** What it is if it only looks like an answer: a word on the way to one, or the notice of a failure. */
   mark?: 'interim' | 'failure' | 'cancel';
+  force?: WebForce;
   /** Whether its writer has signed it; only where a key of that name is pinned on this machine. */
   verified?: boolean;
   /** The branch on which the run worked that wrote it, in the repository of its host; as it claims. */
@@ -148,6 +149,34 @@ export interface WebState {
   held_up?: string;
   /** What is known of other hosts that serve the actor, such as `last heard from laptop 5 min ago`. */
   heard?: string;
+  /** The plan that it has made of the message, which waits for a decision. */
+  gate?: WebGate;
+  /** What its run asks permission for, and waits. */
+  permission?: { relPath: string; approver: string; tool: string; until: Time };
+}
+
+/** A plan that waits for a decision, or, approved, for its run. */
+export interface WebGate {
+  /** Who decides. */
+  approver: string;
+  /** The relPath of the message with the plan. */
+  proposal: string;
+  approved: boolean;
+}
+
+/** What a cancellation does; `late`: it came after the answer, which stays; `none`: its writer may not cancel that. */
+export type WebForce = 'cancels' | 'late' | 'none';
+
+/** A delivery that came to nothing. */
+export interface WebFailed {
+  actor: string;
+  host: string;
+  /** A code, such as `exit_code`. */
+  reason: string;
+  attempts: number;
+  dead_letter: string;
+  /** What happened, in one line. */
+  detail: string;
 }
 
 /** A message of a thread, and its results. */
@@ -162,8 +191,7 @@ export interface WebThreadNode {
   excerpt: string;
   /** What it is if it only looks like an answer: a word on the way to one, or the notice of a failure. */
   mark: 'interim' | 'failure' | 'cancel' | null;
-  /** What a cancellation does; `late`: it came after the answer, which stays; `none`: its writer may not cancel that. */
-  force?: 'cancels' | 'late' | 'none';
+  force?: WebForce;
   /** Whether it asks somebody to decide. */
   proposal?: boolean;
   /** What it says to a proposal, whether it counts or not. */

@@ -1,4 +1,5 @@
 import type { HostReport } from '../protocol/files/host-report.ts';
+import type { WebGate } from './messages.ts';
 import type { MessageRef } from '../protocol/message-ref.ts';
 
 /** An actor, and the hosts and tiers that serve it. */
@@ -74,6 +75,7 @@ export interface WebWaiting extends MessageRef {
    */
   state: 'waiting' | 'held' | 'running' | 'failing' | 'failed' | 'parked';
   delay: WebDelay | null;
+  gate?: WebGate;
   excerpt: string;
 }
 

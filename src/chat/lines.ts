@@ -1,4 +1,5 @@
 import { optionLines } from '../protocol/talk.ts';
+import { writerWords } from '../present/marks.ts';
 import { clean } from './clean.ts';
 import { read } from './commands.ts';
 import type { Entry } from './port.ts';
@@ -123,7 +124,8 @@ async function* joined(lines: AsyncIterable<string>): AsyncGenerator<string> {
 export function entryLines(entry: Entry): string {
   const [first = '', ...others] = clean(entry.body).trimEnd().split('\n');
   const more = [...others, ...optionLines(entry.options ?? [])];
-  const { from, verified } = entry;
-  const mark = verified === undefined ? '' : ` (${verified ? 'verified' : 'unverified'})`;
-  return [`${from}${mark}: ${first}`, ...more.map((line) => `  ${line}`)].join('\n');
+  return [
+    `${writerWords(entry.from, entry.verified)}: ${first}`,
+    ...more.map((line) => `  ${line}`),
+  ].join('\n');
 }

@@ -67,7 +67,7 @@ describe.skipIf(!hasBrowser)(`Now, of a bus on which not all is well ${UNLESS}`,
       .waitFor();
     await mail('failed').getByText('broken failed').waitFor();
     await mail('held')
-      .getByText(/limited is held: the hourly limit of runs is reached, until/)
+      .getByText(/waiting for limited: the hourly limit of runs is reached until/)
       .waitFor();
     await mail('waiting').getByText('waiting for distant').waitFor();
     await card('Actors').getByText('1 failing').waitFor();

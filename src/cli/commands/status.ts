@@ -1,7 +1,6 @@
 import { countOf } from '../../protocol/text/amounts.ts';
 import { changeText, commandText, nameText } from '../../protocol/approval/text.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
-import { joiningLine } from '../../operations/tracing/joining.ts';
 import { unservedLine } from '../../operations/health/nobody.ts';
 import { profileLine, type Status } from '../../operations/health/report.ts';
 import { latencyText } from '../../operations/health/latency.ts';
@@ -23,6 +22,7 @@ import { flag, inTransport, note, print, text, type Call } from '../command/comm
 import { EXIT } from '../command/io.ts';
 import { painter, table } from '../view/render.ts';
 import { ageOf, localTimes } from '../../present/times.ts';
+import { joiningLine } from '../../present/holds.ts';
 
 export function run(call: Call): Promise<number> {
   return inTransport(

@@ -7,8 +7,8 @@ import type { HeldChange } from '../../protocol/approval/approval.ts';
 import { optionsOf, type Value } from '../../protocol/approval/record.ts';
 import { commandText, nameText, optionText, pushedText } from '../../protocol/approval/text.ts';
 import type { Tier } from '../../protocol/files/host-file.ts';
-import { gatedLine } from '../../operations/lookup/gated.ts';
 import { ageOf, localTimes } from '../../present/times.ts';
+import { gateLine } from '../../present/holds.ts';
 
 type Machine = NonNullable<Status['machines']>[number];
 
@@ -185,7 +185,7 @@ export function inboxRows({ inbox }: Status): string[][] {
 /** The mail of this machine that waits for somebody to decide on a plan. */
 export function gatedRows({ gated }: Status): string[][] {
   return gated.flatMap((one) => [
-    [one.actor, shortName(one.messages[0] ?? ''), `since ${one.since}`, gatedLine(one)],
+    [one.actor, shortName(one.messages[0] ?? ''), `since ${one.since}`, gateLine(one.actor, one)],
     ...one.ignored.map(({ relPath, decision, why }) => [
       ...['', shortName(relPath)],
       ...[`ignored: ${decision}`, why],

@@ -2,11 +2,11 @@ import { CrosstalkError } from '../../errors.ts';
 import { ask, type Asked } from '../../operations/sending/ask.ts';
 import type { Context } from '../../operations/context.ts';
 import { messageJson } from '../../operations/shapes/as-json.ts';
-import { reasonsOf } from '../../operations/waiting/words.ts';
 import { isAnswer } from '../../protocol/owed.ts';
 import { defined, shapes, tool, type Tool, type Z, reporting } from '../kit/tool.ts';
 import { markedMessage } from '../kit/untrusted.ts';
 import { DEFAULT_WAIT_S, schemaInput, sharedInput } from './messages.ts';
+import { reasonsOf } from '../../present/replies.ts';
 
 /** The tool that asks a question and waits for its answer. */
 export function askingTools(z: Z): Tool[] {

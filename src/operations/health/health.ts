@@ -1,5 +1,5 @@
 import { countOf } from '../../protocol/text/amounts.ts';
-import { noDispatcher, remoteAway, endsByItself } from '../../protocol/text/words.ts';
+import { endsByItself } from '../../protocol/text/words.ts';
 import { heldProblems } from './held-agents.ts';
 import { toolProblems } from './actor-tools.ts';
 import { letterFindings } from './letter-findings.ts';
@@ -14,6 +14,7 @@ import { silenceLimit, type Heartbeat } from '../../state/heartbeat.ts';
 import type { Room } from '../../state/place/room.ts';
 import type { HeldChange } from '../../protocol/approval/approval.ts';
 import { changeText, pushedText } from '../../protocol/approval/text.ts';
+import { noDispatcher, remoteAway } from '../../present/holds.ts';
 
 /** Messages that wait longer than this in the outbox are stuck. */
 const OUTBOX_LIMIT_S = 60;

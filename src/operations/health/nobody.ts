@@ -5,6 +5,7 @@ import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { relPathAt } from '../../protocol/names.ts';
 import { didYouMean } from '../../protocol/text/nearest.ts';
 import { tipOf, type Context } from '../context.ts';
+import { namedPeople } from '../lookup/people.ts';
 import { withIndex, type IndexOptions } from '../index/indexing.ts';
 import { hostsOf } from '../view.ts';
 import { act, type Finding } from './finding.ts';
@@ -41,14 +42,17 @@ export async function mailForNobody(context: Context, counting: IndexOptions): P
   if (hosts.some(({ result }) => !result.ok)) return [];
   const since = pathAt(new Date(context.now().getTime() - DAYS * 86_400_000));
   const skip = new Set([...served, EVERYONE]);
-  const { from } = context.transport.defaults;
+  const people = await namedPeople(context);
   const addressed = await withIndex(context, counting, (index, complete) =>
     complete ? addressedIn(index, { skip, since }) : [],
   );
   const tip = await tipOf(context);
   const found: Addressed[] = [];
   for (const one of addressed)
-    if ((!one.writes && one.name !== from) || (await hasProfile(context.transport, tip, one.name)))
+    if (
+      (!one.writes && !people.has(one.name)) ||
+      (await hasProfile(context.transport, tip, one.name))
+    )
       found.push(one);
   return found.map(({ name, messages, newest, oldest }) => ({
     name,

@@ -2,8 +2,8 @@ import type { JSX } from 'preact';
 import type { WebActorNow, WebHost, WebMachine, WebNow, WebRun, WebTool } from '../../api/api.ts';
 import { useModel } from '../live/use-live.ts';
 import { Link } from '../route/link.tsx';
-import { StateChip } from '../parts/state-chip.tsx';
-import { SIGNS } from '../parts/state-words.ts';
+import { StateChips } from '../parts/state-chip.tsx';
+import { lookOf } from '../../present/state.ts';
 import { Card, Rows, usePassed } from './card.tsx';
 import { ageOf, momentOf, secondsSince } from '../../present/times.ts';
 
@@ -156,14 +156,16 @@ function Actor({ actor, watched, watch }: { actor: WebActorNow } & Watching): JS
             }
             title={`in ${run.channel_name}`}
           >
-            <StateChip shown={{ state: 'running', actor: name, detail: null, since: run.since }} />
+            <StateChips
+              states={[{ state: 'running', actor: name, detail: null, since: run.since }]}
+            />
           </Link>
         ))}
         {COUNTED.map((state) => {
-          const [sign, style] = SIGNS[state];
+          const { sign, tone } = lookOf(state);
           return (
             mail[state] > 0 && (
-              <span key={state} class={`chip ${style}`} data-state={state}>
+              <span key={state} class={`chip ${tone}`} data-state={state}>
                 <span aria-hidden="true">{sign}</span> {mail[state]} {state}
               </span>
             )

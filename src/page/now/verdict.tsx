@@ -53,7 +53,7 @@ function Findings(props: {
     <ul class="plain problems">
       {some.map(({ problem, command }) => (
         <li key={problem}>
-          <p>{localTimes(problem)}</p>
+          <p>{localTimes(problem, momentOf)}</p>
           {command !== null && (
             <p class="todo">
               <code>{command}</code>

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import type { WebNow, WebWarmSession, WebSessionEnded, WebSessions } from '../../api/api.ts';
 import { Link } from '../route/link.tsx';
-import { StateChip } from '../parts/state-chip.tsx';
+import { StateChips } from '../parts/state-chip.tsx';
 import { plainOf } from '../text/plain.ts';
 import { Card, Rows, usePassed } from './card.tsx';
 import { useState } from 'preact/hooks';
@@ -30,14 +30,9 @@ export function Waiting({ now }: { now: WebNow }): JSX.Element {
             </p>
             <p class="dim">
               from <bdi>{one.from}</bdi> in <bdi>{one.channel_name}</bdi>{' '}
-              <StateChip
-                shown={{
-                  state: one.state,
-                  actor: one.actor,
-                  detail: null,
-                  since: one.timestamp,
-                  delay: one.delay,
-                }}
+              <StateChips
+                states={[{ ...one, detail: null, since: one.timestamp }]}
+                channel={one.channel}
               />
             </p>
           </li>

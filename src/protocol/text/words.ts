@@ -59,18 +59,6 @@ export function someOf(names: readonly string[]): string {
   return more > 0 ? `${listed} and ${String(more)} more` : listed;
 }
 
-/**
- * What a sender is told of an addressee that no host serves: it is no error, as the message waits.
- *
- * @param address `name` or `name@host`
- * @param serving aliases of other hosts that serve the name
- */
-export function unservedInWords(address: string, serving: readonly string[]): string {
-  const [name = ''] = address.split('@', 1);
-  const where = serving.length > 0 ? ` (${name} is served by ${someOf(serving)})` : '';
-  return `no host serves ${address}${where}; the message waits until one does`;
-}
-
 // The expressions are where they are used: their tables of characters take a moment to load, and a command
 // that prints to no terminal needs none of them.
 
@@ -102,14 +90,4 @@ export interface StartedBy {
 /** What a message says of its schedule, in a few words. */
 export function firedText({ schedule, due }: StartedBy): string {
   return `fired by schedule ${schedule}, due ${due.slice(0, 16).replace('T', ' ')} UTC`;
-}
-
-/** What is said while nothing can be fetched. @param why what is in the way, `since` when (ISO 8601), and its error */
-export function remoteAway(why: string, since: string, error: string): string {
-  return `${why} since ${since}, and all mail waits for it, also that of this machine for itself: ${error}`;
-}
-
-/** What is said where mail for a host waits because its dispatcher does not run. */
-export function noDispatcher(alias: string): string {
-  return `no dispatcher is running here, so mail for ${alias} waits; start one with: crosstalk dispatch`;
 }
