@@ -330,3 +330,18 @@ export interface WebRunOutput {
   /** The number of the last line; given as `after`, it leads to what comes then. */
   last: number;
 }
+
+/** A name that was written to and that nobody serves. */
+export interface WebUnserved {
+  name: string;
+  /**
+   * How many messages of the last days to it nobody has reacted to; a thousand stands for any number from there
+   * on.
+   */
+  messages: number;
+  /** The newest of them, and the oldest that was counted. */
+  newest: string;
+  oldest: string;
+  /** What the sender may have meant, as a sentence's end; empty where no name is near. */
+  hint: string;
+}

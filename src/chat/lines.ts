@@ -4,6 +4,7 @@ import { clean } from './clean.ts';
 import { read } from './commands.ts';
 import type { Entry } from './port.ts';
 import type { BusPort } from './bus-port.ts';
+import { queuedLine } from '../present/state.ts';
 
 /** Node's timers fire at once for more milliseconds than this. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
@@ -99,7 +100,7 @@ async function sendAll(
       const { entry, sent } = port.send(port.opening.current, said);
       onSend(entry.relPath);
       const { queued } = await sent;
-      if (queued !== undefined) input.note(`queued, not on the remote yet: ${queued}`);
+      if (queued !== undefined) input.note(queuedLine(queued));
     }
   }
 }

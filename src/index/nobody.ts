@@ -1,3 +1,4 @@
+import { MOST_COUNTED } from '../protocol/text/words.ts';
 import { number, text } from '../store/sqlite.ts';
 import type { Index } from './index.ts';
 import { hashOf, relPathIn } from './keys.ts';
@@ -17,9 +18,6 @@ export interface Addressed {
 
 /** The most names that are looked at, the newest first: whoever can push can address any number. */
 const MOST_NAMES = 500;
-/** The most messages that are counted for a name. */
-export const MOST_COUNTED = 1000;
-
 /** The most messages of which it is looked up whether they were answered. */
 const MOST_LOOKS = 5000;
 

@@ -78,6 +78,13 @@ function actionsOf(one: Addressee): readonly Action[] {
   return undecided ? [...actions, 'decide'] : actions;
 }
 
+const [QUEUED, NOT_YET] = ['queued', ', not on the remote yet'];
+
+/** A message that waits in the outbox. @param reason why */
+export function queuedLine(reason?: string): string {
+  return `${QUEUED}${NOT_YET}${reason === undefined ? '' : `: ${reason}`}`;
+}
+
 /** Who looks, and how. */
 export interface Reader {
   /** The name of the reader. */
@@ -143,7 +150,7 @@ function wordsOf(
     id === null || id === undefined ? '' : `, dead letter ${id} ${where}`;
   switch (standing) {
     case 'queued':
-      return ['queued here', ', not on the remote yet'];
+      return [QUEUED, NOT_YET];
     case 'sent':
       return ['sent', ''];
     case 'waiting':

@@ -1,21 +1,12 @@
 import { countOf } from '../../protocol/text/amounts.ts';
 import { changeText, commandText, nameText } from '../../protocol/approval/text.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
-import { unservedLine } from '../../operations/health/nobody.ts';
-import { profileLine, type Status } from '../../operations/health/report.ts';
+import { type Status } from '../../operations/health/report.ts';
 import { latencyText } from '../../operations/health/latency.ts';
 import { status } from '../../operations/health/status.ts';
 import { writtenAt } from '../../protocol/names.ts';
 import { resolveFrom } from '../../operations/lookup/resolve.ts';
-import {
-  hostRows,
-  machineRow,
-  sessionRows,
-  warmRows,
-  warmTitle,
-  gatedRows,
-  inboxRows,
-} from '../view/machine.ts';
+import { sessionRows, warmRows, warmTitle, gatedRows, inboxRows } from '../view/machine.ts';
 import type { Context } from '../../operations/context.ts';
 import { type Paint } from '../view/message.ts';
 import { flag, inTransport, note, print, text, type Call } from '../command/command.ts';
@@ -23,6 +14,8 @@ import { EXIT } from '../command/io.ts';
 import { painter, table } from '../view/render.ts';
 import { ageOf, localTimes } from '../../present/times.ts';
 import { joiningLine } from '../../present/holds.ts';
+import { hostRows, machineRow } from '../../present/hosts.ts';
+import { nobodysMail, profileLine } from '../../present/findings.ts';
 
 export function run(call: Call): Promise<number> {
   return inTransport(
@@ -160,7 +153,7 @@ function unservedRows({ unserved }: Status): string[][] {
   const rows = unserved.slice(0, SHOWN_UNSERVED);
   const more = unserved.length - rows.length;
   return [
-    ...rows.map((one) => [escapeInvisible(one.name), unservedLine(one)]),
+    ...rows.map((one) => [escapeInvisible(one.name), nobodysMail(one)]),
     ...(more > 0
       ? [[`and ${String(more)} more`, 'all of them with: crosstalk status --json']]
       : []),

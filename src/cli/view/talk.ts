@@ -18,6 +18,7 @@ import { verifiedMark } from './message.ts';
 import { localTimes } from '../../present/times.ts';
 import { decideCommands, replyCommand, failureLines, reasonsOf } from '../../present/replies.ts';
 import { filesMark, markWords, writerWords, branchMark } from '../../present/marks.ts';
+import { queuedLine } from '../../present/state.ts';
 
 const DEFAULT_TIMEOUT_S = '600';
 /** A year. */
@@ -116,7 +117,7 @@ export class Talk {
       },
       onSent: (_, { delivered }) => {
         this.isSent = true;
-        if (!delivered.published) note(call, `queued, not on the remote yet: ${delivered.reason}`);
+        if (!delivered.published) note(call, queuedLine(delivered.reason));
       },
       heldUp: heldUpTo(call),
       waits: (question) => {

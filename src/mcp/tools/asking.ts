@@ -7,6 +7,7 @@ import { defined, shapes, tool, type Tool, type Z, reporting } from '../kit/tool
 import { markedMessage } from '../kit/untrusted.ts';
 import { DEFAULT_WAIT_S, schemaInput, sharedInput } from './messages.ts';
 import { reasonsOf } from '../../present/replies.ts';
+import { queuedLine } from '../../present/state.ts';
 
 /** The tool that asks a question and waits for its answer. */
 export function askingTools(z: Z): Tool[] {
@@ -81,7 +82,7 @@ export function askingTools(z: Z): Tool[] {
 
 /** Says what the caller has to know beside the answer. */
 function tell({ sent, ending, question }: Asked, note: (line: string) => void): void {
-  if (!sent.delivered.published) note(`queued, not on the remote yet: ${sent.delivered.reason}`);
+  if (!sent.delivered.published) note(queuedLine(sent.delivered.reason));
   if (ending === 'timed_out') note('no answer yet; call wait with message to go on waiting');
   for (const line of reasonsOf(question)) note(line);
 }

@@ -49,6 +49,9 @@ export function endsByItself(reason: string): boolean {
   return ['max_runs_per_hour', 'rate_limited', 'budget'].includes(reason);
 }
 
+/** From so many messages on, those to a name that nobody serves are counted no further. */
+export const MOST_COUNTED = 1000;
+
 /** The most names in a line. */
 const MOST_NAMED = 8;
 
