@@ -1,6 +1,6 @@
 import type { MessageRef } from '../protocol/message-ref.ts';
 import type { BranchOnRecord } from '../protocol/text/branch.ts';
-import type { WebDelay, Time } from './now.ts';
+import type { WebDelay, WebGate, Time } from './now.ts';
 import type { Decision } from '../protocol/text/decision.ts';
 
 /** `GET /api/session`: what this window shows, and what it may do. */
@@ -153,15 +153,6 @@ export interface WebState {
   gate?: WebGate;
   /** What its run asks permission for, and waits. */
   permission?: { relPath: string; approver: string; tool: string; until: Time };
-}
-
-/** A plan that waits for a decision, or, approved, for its run. */
-export interface WebGate {
-  /** Who decides. */
-  approver: string;
-  /** The relPath of the message with the plan. */
-  proposal: string;
-  approved: boolean;
 }
 
 /** What a cancellation does; `late`: it came after the answer, which stays; `none`: its writer may not cancel that. */

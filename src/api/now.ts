@@ -1,5 +1,4 @@
 import type { HostReport } from '../protocol/files/host-report.ts';
-import type { WebGate } from './messages.ts';
 import type { MessageRef } from '../protocol/message-ref.ts';
 
 /** An actor, and the hosts and tiers that serve it. */
@@ -344,4 +343,13 @@ export interface WebUnserved {
   oldest: string;
   /** What the sender may have meant, as a sentence's end; empty where no name is near. */
   hint: string;
+}
+
+/** A plan that waits for a decision, or, approved, for its run. */
+export interface WebGate {
+  /** Who decides. */
+  approver: string;
+  /** The relPath of the message with the plan. */
+  proposal: string;
+  approved: boolean;
 }

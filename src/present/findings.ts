@@ -1,6 +1,11 @@
 import type { WebNow, WebUnserved } from '../api/api.ts';
 import { escapeInvisible } from '../protocol/text/quoted.ts';
-import { MOST_COUNTED, endsByItself, reasonInWords, withoutSequences } from '../protocol/text/words.ts';
+import {
+  MOST_COUNTED,
+  endsByItself,
+  reasonInWords,
+  withoutSequences,
+} from '../protocol/text/words.ts';
 import { act, wait, type Finding } from './finding.ts';
 
 type Parked = WebNow['parked'][number];

@@ -35,7 +35,8 @@ export function hostWords(
   other: WebMachine | undefined,
   { passed, now }: { passed: number; now: number },
 ): string {
-  if (here) return age === null ? 'no dispatcher is running' : `heartbeat ${ageOf(age + passed)} ago`;
+  if (here)
+    return age === null ? 'no dispatcher is running' : `heartbeat ${ageOf(age + passed)} ago`;
   if (other?.live === true && other.heard_s !== null)
     return heardWords({ live: true, heard_s: other.heard_s + passed });
   return wroteWords(wrote, now);

@@ -23,9 +23,7 @@ export function endedWords({ ended = '', reason }: { ended?: string; reason?: st
 
 /** What is not shown of a run's output. */
 export function leftOut(bytes: number | undefined): string {
-  return bytes === undefined
-    ? '… something is left out'
-    : `… ${grouped(bytes)} bytes are left out`;
+  return bytes === undefined ? '… something is left out' : `… ${grouped(bytes)} bytes are left out`;
 }
 
 /** What a run has used until now. */

@@ -170,11 +170,10 @@ function wordsOf(
       return [`${who} answered`, took === undefined ? '' : ` after ${ageOf(took)}`];
     case 'silent':
       return [`${who} said nothing`, ''];
-    case 'failing':
-      return [
-        `${who} is failing`,
-        `${delay ? `: ${attemptsInWords(delay)}, ${nextInWords(delay.until, now)}` : ''}${letter('here')}`,
-      ];
+    case 'failing': {
+      const next = delay ? `; ${attemptsInWords(delay)}, ${nextInWords(delay.until, now)}` : '';
+      return [`${who} failed`, `${letter('here')}${next}`];
+    }
     case 'failed':
       return host === undefined
         ? [`${who} failed`, letter('here')]

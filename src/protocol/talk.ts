@@ -142,7 +142,7 @@ export interface TalkFields {
 }
 
 /** Why a delivery came to nothing. */
-export interface Failure {
+interface Failure {
   /** A code, such as `exit_code`. */
   reason: string;
   /** The runs that were made. */

@@ -63,7 +63,7 @@ describe.skipIf(!hasBrowser)(`Now, of a bus on which not all is well ${UNLESS}`,
     const card = (name: string) => page.getByRole('region', { name, exact: true });
     const mail = (state: string) => card('Waiting mail').locator(`[data-state=${state}]`);
     await mail('failing')
-      .getByText(/flaky is failing: attempt 1 of 3, next at/)
+      .getByText(/flaky failed; attempt 1 of 3, next at/)
       .waitFor();
     await mail('failed').getByText('broken failed').waitFor();
     await mail('held')

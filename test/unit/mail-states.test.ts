@@ -92,7 +92,7 @@ describe('what a state says', () => {
     expect(words('waiting', null)).toBe('waiting for worker');
     expect(words('running', {})).toBe('worker is at work');
     expect(words('failed', { ...failing, until: null })).toBe('worker failed');
-    expect(words('failed', failing)).toBe('worker is failing: attempt 1 of 3, next now');
+    expect(words('failed', failing)).toBe('worker failed; attempt 1 of 3, next now');
     expect(words('waiting', { reason: 'rate_limited', until: at(30) })).toMatch(
       /^waiting for worker: rate limited until .+/,
     );
