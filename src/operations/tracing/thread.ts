@@ -1,4 +1,4 @@
-import type { WebGate, WebState, WebThread, WebThreadNode } from '../../api/messages.ts';
+import type { WebGate, WebState, WebThread, WebThreadNode } from '../../api/api.ts';
 import { startedBy } from '../../protocol/automation/firing.ts';
 import { readHosts } from '../../bus/host.ts';
 import { isQuestion } from '../../protocol/causality.ts';
