@@ -1,12 +1,13 @@
 // The picture of docs/architecture.md, enforced: only leftward folders import rightward ones.
 //   cli → chat · mcp · web · demo → operations → dispatcher → bus → transport · state · runner · index · service
-//     · secrets · bell → agents · api · store → protocol
+//     · secrets · bell → agents · store → present → api → protocol
 // page stands beside them: what a browser runs.
 const layers = [
   ['protocol', []],
   ['bell', ['protocol']],
   ['agents', ['protocol']],
   ['api', ['protocol']],
+  ['present', ['api', 'protocol']],
   ['transport', ['protocol']],
   ['store', []],
   ['state', ['store', 'protocol']],
@@ -31,15 +32,16 @@ const layers = [
       'agents',
       'bell',
       'api',
+      'present',
       'protocol',
     ],
   ],
-  ['chat', ['operations', 'protocol']],
-  ['mcp', ['operations', 'protocol']],
-  ['web', ['operations', 'api', 'protocol']],
-  ['page', ['api', 'protocol']],
+  ['chat', ['operations', 'present', 'api', 'protocol']],
+  ['mcp', ['operations', 'present', 'api', 'protocol']],
+  ['web', ['operations', 'present', 'api', 'protocol']],
+  ['page', ['present', 'api', 'protocol']],
   ['demo', ['operations', 'protocol']],
-  ['cli', ['operations', 'demo', 'chat', 'mcp', 'web', 'agents', 'protocol']],
+  ['cli', ['operations', 'demo', 'chat', 'mcp', 'web', 'agents', 'present', 'api', 'protocol']],
 ];
 
 /** Leaf files at the root of src that everybody may import. */

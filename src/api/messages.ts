@@ -1,6 +1,6 @@
 import type { MessageRef } from '../protocol/message-ref.ts';
 import type { BranchOnRecord } from '../protocol/text/branch.ts';
-import type { WebDelay, Time } from './now.ts';
+import type { WebDelay, WebGate, Time } from './now.ts';
 import type { Decision } from '../protocol/text/decision.ts';
 
 /** `GET /api/session`: the content and permissions of this window. */
@@ -48,6 +48,7 @@ export interface WebMessage extends MessageRef {
   files: WebFile[];
   /** Kind of a message that only looks like an answer: an interim message, or the notice of a failure. */
   mark?: 'interim' | 'failure' | 'cancel';
+  force?: WebForce;
   /** Whether its writer signed it; only if a key of that name is pinned on this machine. */
   verified?: boolean;
   /** The branch of the run that wrote it, in the repository of its host; as it claims. */
@@ -144,6 +145,25 @@ export interface WebState {
   held_up?: string;
   /** Latest news of other hosts that serve the actor, such as `last heard from laptop 5 min ago`. */
   heard?: string;
+  /** The plan that it made of the message, which waits for a decision. */
+  gate?: WebGate;
+  /** The tool call for which its run waits for permission. */
+  permission?: { relPath: string; approver: string; tool: string; until: Time };
+}
+
+/** Effect of a cancellation; `late`: it came after the answer, which stays; `none`: its writer may not cancel that. */
+export type WebForce = 'cancels' | 'late' | 'none';
+
+/** A failed delivery. */
+export interface WebFailed {
+  actor: string;
+  host: string;
+  /** A code, such as `exit_code`. */
+  reason: string;
+  attempts: number;
+  dead_letter: string;
+  /** Description of the failure, in one line. */
+  detail: string;
 }
 
 /** A message of a thread, and its results. */
@@ -158,10 +178,7 @@ export interface WebThreadNode {
   excerpt: string;
   /** Kind of a message that only looks like an answer: an interim message, or the notice of a failure. */
   mark: 'interim' | 'failure' | 'cancel' | null;
-  /**
-   * Effect of a cancellation; `late`: it came after the answer, which stays; `none`: its writer may not cancel that.
-   */
-  force?: 'cancels' | 'late' | 'none';
+  force?: WebForce;
   /** Whether it asks somebody to decide. */
   proposal?: boolean;
   /** Its decision on a proposal, whether it counts or not. */

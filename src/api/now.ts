@@ -73,6 +73,7 @@ export interface WebWaiting extends MessageRef {
    */
   state: 'waiting' | 'held' | 'running' | 'failing' | 'failed' | 'parked';
   delay: WebDelay | null;
+  gate?: WebGate;
   excerpt: string;
 }
 
@@ -323,4 +324,28 @@ export interface WebRunOutput {
   lines: WebRunLine[];
   /** Number of the last line; as `after`, it requests the lines after it. */
   last: number;
+}
+
+/** A name that was written to and that nobody serves. */
+export interface WebUnserved {
+  name: string;
+  /**
+   * How many messages of the last days to it nobody has reacted to; a thousand stands for any number from there
+   * on.
+   */
+  messages: number;
+  /** The newest of them, and the oldest that was counted. */
+  newest: string;
+  oldest: string;
+  /** What the sender may have meant, as a sentence's end; empty where no name is near. */
+  hint: string;
+}
+
+/** A plan that waits for a decision, or, approved, for its run. */
+export interface WebGate {
+  /** Who decides. */
+  approver: string;
+  /** The relPath of the message with the plan. */
+  proposal: string;
+  approved: boolean;
 }

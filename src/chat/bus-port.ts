@@ -14,8 +14,8 @@ import { refreshOrNote, tipOf, type Context } from '../operations/context.ts';
 import { retryDeadLetters } from '../operations/upkeep/dlq.ts';
 import { waitForNews } from '../operations/reading/news.ts';
 import { openChannel, resolveFrom } from '../operations/lookup/resolve.ts';
-import { standings } from '../operations/tracing/standings.ts';
-import { queuedIn, thread, type ThreadNode } from '../operations/tracing/thread.ts';
+import { standings, type Standing } from '../operations/tracing/standings.ts';
+import { queuedIn, thread } from '../operations/tracing/thread.ts';
 import { EVERYONE, formatAddress } from '../protocol/address.ts';
 import { inWords } from './conversation.ts';
 import { BusSending } from './bus-sending.ts';
@@ -30,21 +30,16 @@ import {
   usualAddressee,
   bodyShown,
 } from './from-bus.ts';
-import type {
-  Attachment,
-  ChannelRow,
-  ChatPort,
-  Choice,
-  Entry,
-  EntryStanding,
-  Opening,
-} from './port.ts';
+import type { Attachment, ChannelRow, ChatPort, Choice, Entry, Opening } from './port.ts';
 import { optionLines } from '../protocol/talk.ts';
 import { search } from '../operations/reading/search.ts';
 import { status } from '../operations/health/status.ts';
-import { CANCELLED } from '../protocol/cancel.ts';
 import { suffixOf } from '../protocol/names.ts';
-import { describeState } from './states.ts';
+import { inWords as stateInWords, presentAll } from '../present/state.ts';
+import { failureMark, marksOf, writerWords } from '../present/marks.ts';
+import { shortTime } from '../present/times.ts';
+import { withForces } from '../operations/lookup/taken-back.ts';
+import type { WebThreadNode } from '../api/api.ts';
 
 export interface BusPortInput {
   /** In any form in which a channel may be named. */
@@ -155,7 +150,7 @@ export class BusPort implements ChatPort {
       ...(await marked(this.#context, this.#told, messages)),
       ...(await marked(this.#context, this.#told, waiting, ({ content }) => content)),
     ];
-    return { entries: all.map(entryOf), more };
+    return { entries: (await withForces(this.#context, all)).map(entryOf), more };
   }
 
   async *news(): AsyncGenerator<Entry[]> {
@@ -164,8 +159,10 @@ export class BusPort implements ChatPort {
       const tip = await waitForNews(this.#context, this.#told, { signal, timeout: Infinity });
       if (tip === undefined) return;
       const entries: Entry[] = [];
-      for await (const some of arrivals(this.#context, this.#told, tip))
-        entries.push(...(await marked(this.#context, tip, some)).map(entryOf));
+      for await (const some of arrivals(this.#context, this.#told, tip)) {
+        const all = await marked(this.#context, tip, some);
+        entries.push(...(await withForces(this.#context, all)).map(entryOf));
+      }
       this.#told = tip;
       yield entries;
     }
@@ -175,7 +172,7 @@ export class BusPort implements ChatPort {
     this.#seen.note(entries);
   }
 
-  async standings(channel: string, known: Entry[], wanted: string[]): Promise<EntryStanding[]> {
+  async standings(channel: string, known: Entry[], wanted: string[]): Promise<Standing[]> {
     return standings(this.#context, channel, known.map(messageOf), new Set(wanted));
   }
 
@@ -217,7 +214,7 @@ export class BusPort implements ChatPort {
   }
 
   thread(message: string): Promise<string[]> {
-    return threadLines(this.#context, message);
+    return threadLines(this.#context, message, this.opening.me);
   }
 
   read(message: string): Promise<string[]> {
@@ -266,28 +263,35 @@ const SHORT = 8;
 const HITS = 10;
 
 /** A thread as a tree, one line per message. @throws CrosstalkError as `thread` does */
-export async function threadLines(context: Context, message: string): Promise<string[]> {
+export async function threadLines(
+  context: Context,
+  message: string,
+  me?: string,
+): Promise<string[]> {
   const { roots } = await thread(context, message);
-  return roots.flatMap((root) => branch(root));
-}
-
-function branch(node: ThreadNode): string[] {
-  const states = node.states.map((state) => describeState(state, undefined)).join(', ');
-  const head = [
-    `${node.from}${markOf(node)} > ${node.to.join(', ')}`,
-    suffixOf(node.relPath).slice(0, SHORT),
-    ...(node.mark === null ? [] : [node.mark]),
-    ...(states === '' ? [] : [states]),
-    oneLine(node.excerpt),
-  ].join('  ');
-  return [head, ...node.children.flatMap((child) => branch(child).map((line) => `  ${line}`))];
+  const now = context.now().getTime();
+  const short = (time: string): string => shortTime(Date.parse(time), now);
+  const branch = (node: WebThreadNode): string[] => {
+    const states = presentAll(node.states, { me, now, brief: true });
+    const head = [
+      `${writerWords(node.from, node.verified)} > ${node.to.join(', ')}`,
+      suffixOf(node.relPath).slice(0, SHORT),
+      ...marksOf(node),
+      ...(states.length === 0
+        ? []
+        : [states.map((one) => stateInWords(one, undefined, short)).join(', ')]),
+      oneLine(node.excerpt),
+    ].join('  ');
+    return [head, ...node.children.flatMap((child) => branch(child).map((line) => `  ${line}`))];
+  };
+  return roots.flatMap(branch);
 }
 
 /** One whole message below a line that says whose it is. @throws CrosstalkError as `shownMessage` does */
 export async function messageLines(context: Context, given: string): Promise<string[]> {
   const { message, relPath, ...shown } = await shownMessage(context, given);
   const to = message.to.map(formatAddress).join(', ');
-  const head = `${message.from}${markOf(shown)} > ${to}  ${suffixOf(relPath).slice(0, SHORT)}  ${message.timestamp}`;
+  const head = `${writerWords(message.from, shown.verified)} > ${to}  ${suffixOf(relPath).slice(0, SHORT)}  ${message.timestamp}`;
   return [
     head,
     '',
@@ -311,13 +315,11 @@ export async function inboxLines(context: Context, name: string): Promise<string
     [
       unread ? 'new' : '   ',
       message.timestamp.slice(0, 16).replace('T', ' '),
-      `${message.from}${markOf({ verified })}`,
+      writerWords(message.from, verified),
       `#${channel.name}`,
       suffixOf(relPath).slice(0, SHORT),
       ...(asks ? ['asks you'] : []),
-      ...(message.failed === undefined
-        ? []
-        : [message.failed.reason === CANCELLED ? 'cancelled' : 'failed']),
+      ...(message.failed === undefined ? [] : [failureMark(message.failed.reason)]),
     ].join('  '),
     `      ${oneLine(message.body.slice(0, MOST_SHOWN))}`,
     ...optionLines(message.options ?? []).map((line) => `      ${line}`),
@@ -335,7 +337,7 @@ async function searchLines(context: Context, channel: string, words: string): Pr
   const found = await search(context, { words, channel, limit: HITS, context: 0 });
   if (found.hits.length === 0) return ['nothing found'];
   return found.hits.flatMap((hit) => [
-    `${hit.timestamp.slice(0, 16).replace('T', ' ')}  ${hit.from}${markOf(hit)}  ${suffixOf(hit.relPath).slice(0, SHORT)}`,
+    `${hit.timestamp.slice(0, 16).replace('T', ' ')}  ${writerWords(hit.from, hit.verified)}  ${suffixOf(hit.relPath).slice(0, SHORT)}`,
     `  ${oneLine(hit.excerpt)}`,
   ]);
 }
@@ -361,12 +363,6 @@ async function statusLines(context: Context): Promise<string[]> {
     `dead letters: ${String(letters.length)}`,
     ...letters.map(({ id, actor, state, detail }) => `  ${id}  ${state}  ${actor}: ${detail}`),
   ];
-}
-
-/** A word behind the name of a writer of whom a key is pinned here. */
-function markOf({ verified }: { verified?: boolean | undefined }): string {
-  if (verified === undefined) return '';
-  return verified ? ' (verified)' : ' (unverified)';
 }
 
 function oneLine(text: string): string {

@@ -3,7 +3,14 @@ import { clean, oneLine } from './clean.ts';
 import { cut, widthOf, wrap } from './columns.ts';
 import { roomOf, type ChatState, type Room } from './model.ts';
 import type { Entry } from './port.ts';
-import { describeState, isOpen, TONES, type Tone } from './states.ts';
+import { shortTime } from '../present/times.ts';
+import { markWords, verifiedWords } from '../present/marks.ts';
+import {
+  inWords as stateInWords,
+  presentAll,
+  type Addressee,
+  type Tone,
+} from '../present/state.ts';
 import { answersIn, threadsOf, type ChatThread } from './threads.ts';
 
 /** A piece of a line, which takes as many columns as its text. */
@@ -67,7 +74,7 @@ function foldedLine(state: ChatState, thread: ChatThread, width: number): Line {
   const count = answers === 1 ? '1 answer' : `${String(answers)} answers`;
   const left: Segment[] = [
     { text: gutter(state, root, '▸') },
-    { text: `${clock(root.at, state.now)} `, style: 'dim' },
+    { text: `${shortTime(root.at, state.now)} `, style: 'dim' },
     { text: root.from, style: 'name', of: root.from },
     ...verifiedSegments(root),
     { text: `: ${oneLine(root.body.slice(0, 500))}` },
@@ -95,9 +102,12 @@ function message(
   const indent = ' '.repeat(width < 40 ? Math.min(depth, 1) : 2 * depth);
   const head: Segment[] = [
     { text: depth === 0 ? gutter(state, entry, mark) : `  ${indent}` },
-    { text: `${clock(entry.at, state.now)} `, style: 'dim' },
+    { text: `${shortTime(entry.at, state.now)} `, style: 'dim' },
     { text: entry.from, style: 'name', of: entry.from },
     ...verifiedSegments(entry),
+    ...(entry.cancels === undefined
+      ? []
+      : [{ text: ` ${markWords('cancel', entry.force)}`, style: 'busy' as const }]),
     { text: ' → ', style: 'dim' },
     ...entry.to.flatMap((name, at): Segment[] => [
       { text: at === 0 ? '' : ', ' },
@@ -114,8 +124,10 @@ function message(
 
 /** The mark behind the name of a writer of whom a key is pinned here. */
 function verifiedSegments({ verified }: Entry): Segment[] {
-  if (verified === undefined) return [];
-  return [verified ? { text: ' verified', style: 'good' } : { text: ' unverified', style: 'bad' }];
+  return verifiedWords(verified).map((word) => ({
+    text: ` ${word}`,
+    style: verified === true ? 'good' : 'bad',
+  }));
 }
 
 function bodyLines(entry: Entry, width: number): string[] {
@@ -142,12 +154,18 @@ export function shortName(relPath: string): string {
 
 function stateSegments(state: ChatState, entry: Entry): Segment[] {
   const { relPath } = entry;
-  if (state.queued[relPath] === true) return [{ text: '  queued', style: 'busy' }];
-  const waited = (state.now - entry.at) / 1000;
-  const states = state.standings[relPath] ?? [];
-  return states.map((one) => ({
-    text: `  ${describeState(one, isOpen(one) ? waited : undefined, states.length === 1)}`,
-    style: TONES[one.state],
+  const since = new Date(entry.at).toISOString();
+  const known = state.standings[relPath] ?? [];
+  const states: Addressee[] =
+    state.queued[relPath] === true ? [{ actor: null, state: 'queued', detail: null }] : known;
+  const shown = presentAll(
+    states.map((one) => ({ since, ...one })),
+    { me: state.me, now: state.now, brief: true },
+  );
+  const short = (time: string): string => shortTime(Date.parse(time), state.now);
+  return shown.map((one) => ({
+    text: `  ${stateInWords(one, state.now, short)}`,
+    style: one.tone,
   }));
 }
 
@@ -177,16 +195,4 @@ export function fitted(segments: readonly Segment[], width: number): Segment[] {
     if (text !== segment.text) break;
   }
   return shown;
-}
-
-/** A time in local time: hours and minutes for today, with the date for earlier days. */
-function clock(at: number, now: number): string {
-  const two = (value: number): string => String(value).padStart(2, '0');
-  const [then, today] = [new Date(at), new Date(now)];
-  const time = `${two(then.getHours())}:${two(then.getMinutes())}`;
-  const day = `${two(then.getMonth() + 1)}-${two(then.getDate())}`;
-  if (then.toDateString() === today.toDateString()) return time;
-  return then.getFullYear() === today.getFullYear()
-    ? `${day} ${time}`
-    : `${String(then.getFullYear())}-${day}`;
 }

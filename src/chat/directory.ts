@@ -9,10 +9,11 @@ import {
   bytesOnDisk,
 } from '../operations/sending/attached.ts';
 import { listActors } from '../operations/setup/actors.ts';
-import { ago, lastHeard } from '../operations/lookup/heard.ts';
+import { lastHeard } from '../operations/lookup/heard.ts';
 import { HIGHEST_BYTES } from '../protocol/attached.ts';
 import { memorySuffix } from '../protocol/files/memory.ts';
 import { oneLine } from './clean.ts';
+import { wroteWords } from '../present/hosts.ts';
 
 /** The most notes that are shown. */
 const NOTES = 10;
@@ -29,9 +30,7 @@ export async function actorLines(context: Context): Promise<string[]> {
     `${name}${description === '' ? '' : `  ${oneLine(description)}`}`,
     ...(serving.length === 0 ? ['  no host serves it; messages wait until one does'] : []),
     ...serving.map(({ alias }) => {
-      const last = heard.get(alias) ?? null;
-      const said =
-        last === null ? 'has written nothing lately' : `last wrote ${ago(last, context.now())} ago`;
+      const said = wroteWords(heard.get(alias) ?? null, context.now().getTime());
       return `  ${name}@${alias}  ${said}`;
     }),
   ]);

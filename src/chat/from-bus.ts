@@ -7,7 +7,8 @@ import { formatAddress, parseAddress } from '../protocol/address.ts';
 import type { Located, Message } from '../protocol/message.ts';
 import { messageKey } from '../protocol/message-ref.ts';
 import { isAnswer } from '../protocol/owed.ts';
-import { branchInWords } from '../protocol/text/branch.ts';
+import type { WebForce } from '../api/api.ts';
+import { branchMark } from '../present/marks.ts';
 import { oneLine } from './clean.ts';
 import type { ChannelRow, Entry } from './port.ts';
 
@@ -27,7 +28,13 @@ export function rowOf({ id, name, depth }: ChannelRow): ChannelRow {
   return { id, name: oneLine(name), depth };
 }
 
-export function entryOf({ channel, relPath, message, verified }: Arrival): Entry {
+export function entryOf({
+  channel,
+  relPath,
+  message,
+  verified,
+  force,
+}: Arrival & { force?: WebForce }): Entry {
   const { from, to, timestamp, re, cause, cancels, options } = message;
   const { interim, failed, host } = message;
   const marks = { ...(interim && { interim }), ...(failed && { failed }), ...(host && { host }) };
@@ -41,6 +48,7 @@ export function entryOf({ channel, relPath, message, verified }: Arrival): Entry
     cause,
     body: bodyShown(message),
     ...(cancels !== undefined && { cancels }),
+    ...(force && { force }),
     ...(options && { options }),
     ...(verified !== undefined && { verified }),
     ...(isAnswer(message) ? {} : { notYet: marks }),
@@ -48,11 +56,9 @@ export function entryOf({ channel, relPath, message, verified }: Arrival): Entry
 }
 
 /** A text above the files that go along with it, and the branch on which it was worked. */
-export function bodyShown({ body, files = [], branch }: Shown): string {
-  const lines = [
-    ...files.map(fileInWords),
-    ...(branch === undefined ? [] : [`branch ${branchInWords(branch)}`]),
-  ];
+export function bodyShown(message: Shown): string {
+  const { body, files = [] } = message;
+  const lines = [...files.map(fileInWords), ...branchMark(message)];
   return lines.length === 0 ? body : `${body.trimEnd()}\n\n${lines.join('\n')}\n`;
 }
 

@@ -1,8 +1,10 @@
 import { optionLines } from '../protocol/talk.ts';
+import { writerWords } from '../present/marks.ts';
 import { clean } from './clean.ts';
 import { read } from './commands.ts';
 import type { Entry } from './port.ts';
 import type { BusPort } from './bus-port.ts';
+import { queuedLine } from '../present/state.ts';
 
 /** Node's timers fire at once for more milliseconds than this. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
@@ -98,7 +100,7 @@ async function sendAll(
       const { entry, sent } = port.send(port.opening.current, said);
       onSend(entry.relPath);
       const { queued } = await sent;
-      if (queued !== undefined) input.note(`queued, not on the remote yet: ${queued}`);
+      if (queued !== undefined) input.note(queuedLine(queued));
     }
   }
 }
@@ -123,7 +125,8 @@ async function* joined(lines: AsyncIterable<string>): AsyncGenerator<string> {
 export function entryLines(entry: Entry): string {
   const [first = '', ...others] = clean(entry.body).trimEnd().split('\n');
   const more = [...others, ...optionLines(entry.options ?? [])];
-  const { from, verified } = entry;
-  const mark = verified === undefined ? '' : ` (${verified ? 'verified' : 'unverified'})`;
-  return [`${from}${mark}: ${first}`, ...more.map((line) => `  ${line}`)].join('\n');
+  return [
+    `${writerWords(entry.from, entry.verified)}: ${first}`,
+    ...more.map((line) => `  ${line}`),
+  ].join('\n');
 }

@@ -1,5 +1,5 @@
 import { roomOf, type ChatState, type Effect } from './model.ts';
-import { isOpen } from './states.ts';
+import { isOpen } from '../present/state.ts';
 
 /** The number of newest messages whose addressees are watched. */
 const LOOKED_AFTER = 60;

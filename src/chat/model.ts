@@ -1,14 +1,7 @@
+import type { Standing } from '../operations/tracing/standings.ts';
 import type { Input } from './editing.ts';
 import { EMPTY, typed } from './editing.ts';
-import type {
-  Attachment,
-  ChannelRow,
-  Choice,
-  Entry,
-  EntryStanding,
-  Opening,
-  SentEntry,
-} from './port.ts';
+import type { Attachment, ChannelRow, Choice, Entry, Opening, SentEntry } from './port.ts';
 
 /** The loaded part of a channel. */
 export interface Room {
@@ -81,7 +74,7 @@ export interface ChatState {
   below: number;
   /** relPath of the root of the selected thread, which a key folds or unfolds. */
   selected: string | undefined;
-  standings: Record<string, EntryStanding['states']>;
+  standings: Record<string, Standing['states']>;
   /** Messages sent from this chat that are not on the bus yet. */
   queued: Record<string, true>;
 }
@@ -109,7 +102,7 @@ export type ChatEvent =
   | { type: 'page'; channel: string; entries: Entry[]; more: boolean }
   | { type: 'pageFailed'; channel: string; text: string }
   | { type: 'arrived'; entries: Entry[] }
-  | { type: 'standings'; standings: EntryStanding[] }
+  | { type: 'standings'; standings: Standing[] }
   | { type: 'sending'; entry: Entry }
   | { type: 'sent'; sent: SentEntry }
   | {

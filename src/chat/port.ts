@@ -1,6 +1,7 @@
 import type { Message } from '../protocol/message.ts';
 import type { Attachment } from '../operations/sending/attached.ts';
-import type { NodeState } from '../operations/tracing/thread.ts';
+import type { WebForce } from '../api/api.ts';
+import type { Standing } from '../operations/tracing/standings.ts';
 
 export type { Attachment };
 
@@ -17,6 +18,8 @@ export interface Entry {
   body: string;
   /** The message that it takes back. */
   cancels?: string;
+  /** What force it has then. */
+  force?: WebForce;
   /** The answers that it offers. */
   options?: string[];
   /** Whether its writer has signed it; only where a key of that name is pinned here. */
@@ -52,12 +55,6 @@ export interface Opening {
   drafts: Record<string, string>;
 }
 
-/** The state of a message at one of its addressees. */
-export interface EntryStanding {
-  relPath: string;
-  states: NodeState[];
-}
-
 /** The state of a message after it was sent. */
 export interface SentEntry {
   relPath: string;
@@ -84,7 +81,7 @@ export interface ChatPort {
   news(): AsyncGenerator<Entry[]>;
   /** Puts on record that the user has seen messages on the screen. */
   seen(entries: readonly Entry[]): void;
-  standings(channel: string, known: Entry[], wanted: string[]): Promise<EntryStanding[]>;
+  standings(channel: string, known: Entry[], wanted: string[]): Promise<Standing[]>;
   /**
    * @returns immediately the entry to show, and `sent`, which rejects when the message cannot be
    *   sent at all

@@ -18,7 +18,13 @@ export interface ScreenOptions {
   signal: AbortSignal;
 }
 
-const COLOURS = { good: 'green', busy: 'yellow', bad: 'red' } as const;
+const COLOURS = {
+  good: 'green',
+  busy: 'yellow',
+  wait: 'yellow',
+  held: 'yellow',
+  bad: 'red',
+} as const;
 const NAMES = ['cyan', 'green', 'yellow', 'magenta', 'blue', 'red'] as const;
 /** Replacements for terminals that cannot show our symbols. */
 const ASCII: Readonly<Record<string, string>> = {
@@ -149,7 +155,7 @@ function Part({ part, colour, unicode }: Look & { part: Segment }): ReactElement
   if (!colour || style === undefined) return <Text>{text}</Text>;
   if (style === 'name') return <Text color={colourOf(of)}>{text}</Text>;
   if (style === 'bold') return <Text bold>{text}</Text>;
-  if (style === 'dim' || style === 'quiet') return <Text dimColor>{text}</Text>;
+  if (style === 'dim') return <Text dimColor>{text}</Text>;
   return <Text color={COLOURS[style]}>{text}</Text>;
 }
 

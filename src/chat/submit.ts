@@ -7,7 +7,8 @@ import { typed } from './editing.ts';
 import { attachedFile, forMessage, waitsForFile, withoutFiles } from './attaching.ts';
 import { answersFold, switchedTo } from './moves.ts';
 import type { Entry } from './port.ts';
-import { hasEnded, isOpen } from './states.ts';
+import { unservedInWords } from '../present/holds.ts';
+import { canDo } from '../present/state.ts';
 import { threadsOf } from './threads.ts';
 
 /** The most messages among which a person chooses in one line. */
@@ -169,7 +170,7 @@ function speakTo(state: ChatState, argument: string): ChatState {
   const said =
     unknown.length === 0
       ? `speaking to ${names.join(', ')}`
-      : `no host serves ${unknown.join(', ')} yet; messages wait until one does`;
+      : unservedInWords(unknown.join(', '), []);
   return { ...noticed(state, said, 'plain'), to: names.join(',') };
 }
 
@@ -264,7 +265,7 @@ function isUnderWay(state: ChatState, { channel, from, relPath }: Entry): boolea
   return (
     from === state.me &&
     !isCancelled &&
-    (state.queued[relPath] === true || states.some((one) => isOpen(one) && !hasEnded(one)))
+    (state.queued[relPath] === true || states.some((one) => canDo(one, 'cancel')))
   );
 }
 

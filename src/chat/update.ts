@@ -22,6 +22,7 @@ import { clean } from './clean.ts';
 import { erase, insert, move, typed, vertical, type Input, type Motion } from './editing.ts';
 import { COMMANDS } from './commands.ts';
 import { trailingStart } from '../protocol/text/quoted.ts';
+import { queuedLine } from '../present/state.ts';
 
 /** Applies an event: returns the next state, and the effects to carry out. A pure function. */
 export function update(state: ChatState, event: ChatEvent): Step {
@@ -150,8 +151,7 @@ function sending(state: ChatState, entry: Entry): Step {
 }
 
 function sent(state: ChatState, relPath: string, why: string | undefined): Step {
-  if (why !== undefined)
-    return step(noticed(state, `queued, not on the remote yet: ${why}`, 'bad'));
+  if (why !== undefined) return step(noticed(state, queuedLine(why), 'bad'));
   const queued = { ...state.queued };
   Reflect.deleteProperty(queued, relPath);
   const next = { ...state, queued };

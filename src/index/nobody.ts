@@ -1,3 +1,4 @@
+import { MOST_COUNTED } from '../protocol/text/words.ts';
 import { number, text } from '../store/sqlite.ts';
 import type { Index } from './index.ts';
 import { hashOf, relPathIn } from './keys.ts';
@@ -17,9 +18,6 @@ export interface Addressed {
 
 /** Most names that are examined, the newest first: anybody who can push can address any number. */
 const MOST_NAMES = 500;
-/** Most messages that are counted for a name. */
-export const MOST_COUNTED = 1000;
-
 /** Most messages that are checked for an answer. */
 const MOST_LOOKS = 5000;
 

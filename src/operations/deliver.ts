@@ -6,6 +6,7 @@ import { saidSecrets } from '../protocol/text/secrets.ts';
 import type { Commit } from '../protocol/commit.ts';
 import { directPublisher, type Context } from './context.ts';
 import { findLostMail } from './lost-mail.ts';
+import { queuedLine } from '../present/state.ts';
 
 /** The outcome of a delivery: it is on the remote, or waits in the outbox for a reason. */
 export type Delivered = { published: true; direct: boolean } | { published: false; reason: string };
@@ -181,7 +182,7 @@ export async function deliverOrNote(
   const delivered = await deliver(context, commits, { wait: true, allowSecret });
   if (!delivered.published) {
     context.note(
-      `queued, not on the remote yet: ${delivered.reason}; it is pushed by the dispatcher or by: crosstalk sync`,
+      `${queuedLine(delivered.reason)}; it is pushed by the dispatcher or by: crosstalk sync`,
     );
   }
   // A dispatcher updates the checkout itself.

@@ -142,7 +142,7 @@ export interface TalkFields {
 }
 
 /** Failure of a delivery. */
-export interface Failure {
+interface Failure {
   /** Code of the reason, such as `exit_code`. */
   reason: string;
   /** Number of its runs. */

@@ -1,4 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { CANCELLED } from '../protocol/cancel.ts';
+import { markOf } from '../protocol/owed.ts';
 import { messageKey, type MessageRef } from '../protocol/message-ref.ts';
 import { reasonOf } from '../errors.ts';
 import { arrivals, type Arrival } from '../operations/lookup/arrivals.ts';
@@ -246,8 +248,8 @@ function forget(keys: Set<string>, left: number): void {
 
 /**
  * Returns the facts that follow from arrived messages: this machine's own messages are on the bus, and
- * messages named in `re` were answered, or failed by the notice of another host. An interim message is
- * not an answer.
+ * messages named in `re` were answered, or failed or cancelled by the notice of a host. Neither an interim
+ * message nor a cancellation is such a fact, as its force is not known from itself.
  *
  * @param sending keys of messages that were written on this machine
  */
@@ -257,19 +259,21 @@ export function factsOfArrivals(
   now: Date,
 ): WebFact[] {
   const at = now.toISOString();
-  return some.flatMap(({ channel, relPath, message }): WebFact[] => [
-    ...(sending.has(messageKey({ channel, relPath }))
-      ? [{ channel, relPath, at, state: 'sent' as const, actor: null, detail: null }]
-      : []),
-    ...(message.interim === true ? [] : message.re).map((path) => ({
-      channel,
-      relPath: path,
-      at,
-      state: message.failed === undefined ? ('answered' as const) : ('failed' as const),
-      actor: message.from,
-      detail: message.failed?.dead_letter ?? relPath,
-    })),
-  ]);
+  return some.flatMap(({ channel, relPath, message }): WebFact[] => {
+    const { failed, from, re } = message;
+    const mark = markOf(message);
+    const state: WebFact['state'] =
+      failed === undefined ? 'answered' : failed.reason === CANCELLED ? 'cancelled' : 'failed';
+    return [
+      ...(sending.has(messageKey({ channel, relPath }))
+        ? [{ channel, relPath, at, state: 'sent' as const, actor: null, detail: null }]
+        : []),
+      ...(mark === null || mark === 'failure' ? re : []).map((path) => ({
+        ...{ channel, relPath: path, at, actor: from, detail: failed?.dead_letter ?? relPath },
+        state,
+      })),
+    ];
+  });
 }
 
 interface OwnStateChange {

@@ -77,6 +77,18 @@ it('of a person nobody is told that no host serves them', async () => {
     expect(out + err).not.toContain('no host serves');
 });
 
+it('of a person who has written nothing yet, and approves plans, neither', async () => {
+  const bus = new Bus();
+  const gate = { gate: 'ben', gate_plan: 'echo a plan' };
+  const host = await bus.host('front', { builder: { default: { cli: 'true', ...gate } } });
+  const sent = await host.run('send', '--to', 'ben', 'welcome');
+  expect(sent.err).not.toContain('no host serves');
+  const shown = await host.run('thread', bus.from('operator')[0]!.relPath);
+  expect(shown.out).toContain(
+    'waiting for ben: ben is a person, and finds it with: crosstalk inbox',
+  );
+});
+
 it('a thread says when the host was heard of that has the work, and what it does by the bell', async () => {
   const bus = new Bus();
   const front = await bus.host('front', { idle: 'true' });

@@ -1,9 +1,9 @@
 import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { localTime } from '../../src/cli/view/message.ts';
 import { agent } from '../support/agents.ts';
 import { Bus, events, type Actors, type Event, type Host } from '../support/bus.ts';
+import { localTime } from '../../src/present/times.ts';
 
 const LIMIT =
   'ERROR: You’ve hit your usage limit. Visit https://example.com or try again in 1 hour.\n';

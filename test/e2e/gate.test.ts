@@ -69,6 +69,15 @@ describe('a tier with a gate', () => {
     });
     expect(prompts('plan')[0]).toContain('You are planning. Change nothing');
     expect(answers()).toEqual([]);
+    tower.env['CROSSTALK_FROM'] = 'anna';
+    expect((await tower.run('thread', question)).out).toContain(
+      "builder's plan waits for your approval",
+    );
+    tower.env['CROSSTALK_FROM'] = 'ben';
+    expect((await tower.run('thread', question)).out).toContain(
+      "builder's plan waits for anna to decide",
+    );
+    delete tower.env['CROSSTALK_FROM'];
     await tower.once();
     expect(prompts('plan')).toHaveLength(1);
     const relPath = proposal?.relPath ?? '';

@@ -2,8 +2,8 @@ import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { agent } from '../support/agents.ts';
-import { localTime } from '../../src/cli/view/message.ts';
 import { Bus, type Actors, type Host } from '../support/bus.ts';
+import { localTime } from '../../src/present/times.ts';
 
 const LIMIT =
   'ERROR: You’ve hit your usage limit. Visit https://example.com to purchase more credits';

@@ -399,7 +399,7 @@ describe('words for work under way are said', () => {
       chat.press('C-c');
       chat.say('please wait ABOUT-apples');
       await until('the turn', () => prompts().length === 1);
-      await chat.shows('worker runs on front');
+      await chat.shows('worker is at work on front');
       chat.say('/now @other ABOUT-pears');
       await chat.shows('/now: no host serves other');
       chat.press('C-c');

@@ -1,17 +1,17 @@
 import { renameSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import type { Thread, ThreadNode } from '../../src/operations/tracing/thread.ts';
 import { suffixOf } from '../../src/protocol/names.ts';
 import { Bus, type Host } from '../support/bus.ts';
+import type { WebThread, WebThreadNode } from '../../src/api/api.ts';
 
-async function threadOf(host: Host, message: string): Promise<Thread> {
+async function threadOf(host: Host, message: string): Promise<WebThread> {
   const ran = await host.run('thread', message, '--json');
   expect(ran.err).toBe('');
-  return JSON.parse(ran.out) as Thread;
+  return JSON.parse(ran.out) as WebThread;
 }
 
 /** `from → to: actor state`, indented by depth. */
-function outline(nodes: readonly ThreadNode[], indent = ''): string[] {
+function outline(nodes: readonly WebThreadNode[], indent = ''): string[] {
   return nodes.flatMap((node) => [
     `${indent}${node.from} → ${node.to.join(',')}: ${node.states.map(({ actor, state }) => `${actor} ${state}`).join(', ')}`,
     ...outline(node.children, `${indent}  `),
@@ -101,7 +101,7 @@ it('says of each open message where it is: queued, failed here', { tags: 'long' 
   renameSync(bus.hub, `${bus.hub}.away`);
   const queued = await host.run('send', '--no-wait', '--to', 'quiet', '--from', 'me', 'later');
   const relPath = /^Queued: (.+)$/m.exec(queued.out)![1]!;
-  const shown = JSON.parse((await host.run('thread', relPath, '--json')).out) as Thread;
+  const shown = JSON.parse((await host.run('thread', relPath, '--json')).out) as WebThread;
   expect(outline(shown.roots)).toEqual(['me → quiet: quiet queued']);
 });
 

@@ -31,6 +31,8 @@ describe.skipIf(!hasBrowser)(`Cancelling on the page ${UNLESS}`, SLOW, () => {
     await until('the notice', () => host.bus.from('sleeper').length === 1);
     await page.getByText('it was cancelled').first().waitFor();
     await soon(() => page.getByRole('button', { name: 'Cancel' }).count()).toBe(0);
+    await item.locator('[data-state=cancelled]').waitFor();
+    expect(await item.locator('.states').innerText()).not.toMatch(/failed|dead letter|answered/);
 
     const other = await host.send('nobody', 'of somebody else', '--from', 'zoe');
     await window.open(`/m/${host.channel()}/${other}`);

@@ -26,7 +26,7 @@ describe.skipIf(!hasBrowser)(`hosts by their own word ${UNLESS}`, () => {
       const window = await browsing.window(web, { viewport: PHONE });
       const hosts = window.page.getByRole('region', { name: 'Hosts' });
       await soon(() => hosts.innerText()).toMatch(
-        /server\s+has not written lately\s+3 h ago it said: 0 running, 40 waiting, 0 failed\s+waiting: worker, since /,
+        /server\s+has written nothing lately\s+3 h ago it said: 0 running, 40 waiting, 0 failed\s+waiting: worker, since /,
       );
       const links = hosts.getByRole('link', { name: 'worker' });
       expect(await links.count()).toBe(3);

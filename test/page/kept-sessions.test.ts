@@ -74,7 +74,7 @@ describe.skipIf(!hasBrowser)(`Sessions kept warm on the page ${UNLESS}`, () => {
 
     await window.open(`/m/${host.channel()}/${plain}`);
     const other = page.locator('article[aria-current=true]');
-    await soon(() => other.innerText()).toContain('is working on it');
+    await soon(() => other.innerText()).toContain('is at work');
     expect(await other.getByRole('button', { name: 'Say more' }).count()).toBe(0);
 
     await window.open(`/m/${host.channel()}/${question}`);

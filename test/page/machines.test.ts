@@ -36,7 +36,7 @@ describe.skipIf(!hasBrowser || natsMissing() !== undefined)(
         await soon(() => hostsOf(window)).toMatch(/runs beta, version \d/);
         writeFileSync(finish, '');
         await soon(() => hostsOf(window)).toMatch(/runs nothing, version \d/);
-        await soon(() => hostsOf(window)).toContain('has not written lately');
+        await soon(() => hostsOf(window)).toContain('has written nothing lately');
         await window.close();
       },
     );

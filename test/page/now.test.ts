@@ -63,11 +63,11 @@ describe.skipIf(!hasBrowser)(`Now, of a bus on which not all is well ${UNLESS}`,
     const card = (name: string) => page.getByRole('region', { name, exact: true });
     const mail = (state: string) => card('Waiting mail').locator(`[data-state=${state}]`);
     await mail('failing')
-      .getByText(/flaky is failing: attempt 1 of 3, next at/)
+      .getByText(/flaky failed; attempt 1 of 3, next at/)
       .waitFor();
     await mail('failed').getByText('broken failed').waitFor();
     await mail('held')
-      .getByText(/limited is held: the hourly limit of runs is reached, until/)
+      .getByText(/waiting for limited: the hourly limit of runs is reached until/)
       .waitFor();
     await mail('waiting').getByText('waiting for distant').waitFor();
     await card('Actors').getByText('1 failing').waitFor();

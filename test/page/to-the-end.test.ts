@@ -181,7 +181,7 @@ describe.skipIf(!hasBrowser)(`the way to the newest message ${UNLESS}`, SLOW, ()
       newest = `mine from ${String(pixels)}`;
       await expectEnd(window, newest);
       // It stays there when it has arrived on the bus.
-      await soon(() => page.getByText('queued here').count()).toBe(0);
+      await soon(() => page.getByText('queued, not on the remote yet').count()).toBe(0);
       await expectEnd(window, newest);
     }),
   );

@@ -104,10 +104,10 @@ describe.skipIf(!hasBrowser)(`the page of a bus of two hosts ${UNLESS}`, SLOW, (
         .getByText(/^heartbeat \d+ s ago$/)
         .waitFor();
       await card('Hosts').getByText('serves worker').waitFor();
-      await card('Actors').getByText('sleeper is working on it').first().waitFor();
+      await card('Actors').getByText('sleeper is at work').first().waitFor();
       await card('Waiting mail').getByText('think about it').first().click();
       await page.waitForURL(`**/t/${channel}/${relPath}`);
-      await page.getByText('sleeper is working on it').waitFor();
+      await page.getByText('sleeper is at work').waitFor();
     }));
 
   it('a dead letter is shown with its reason, and retried from Now', () =>

@@ -111,7 +111,7 @@ describe.skipIf(!hasBrowser)(`what a run prints, on the page ${UNLESS}`, SLOW, (
       const { page } = window;
       await page.getByRole('button', { name: 'Watch model' }).click();
       const card = page.getByRole('region', { name: 'What model prints' });
-      await card.getByText('So far 15 tokens in, 1,500 cached, 6 out.').waitFor();
+      await card.getByText('Tokens so far 15 in, 1,500 cached, 6 out.').waitFor();
       await page.getByRole('button', { name: 'Watch brief' }).click();
       const other = page.getByRole('region', { name: 'What brief prints' });
       brief.print('in brief\n');

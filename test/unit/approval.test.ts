@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto';
 import fc from 'fast-check';
+import type { Value } from '../../src/protocol/approval/record.ts';
 import { describe, expect, it } from 'vitest';
 import { optionsOf, tierOf, withTier } from '../../src/protocol/approval/record.ts';
 import { changeText } from '../../src/protocol/approval/text.ts';
@@ -219,6 +220,25 @@ it('a changed setting is held with both values, without the login in a web addre
     proposed: 'ext::sh -c "x //a:$(evil)@b"',
   });
   expect(changeText(change!)).toContain('"ext::sh -c \\"x //a:$(evil)@b\\""');
+});
+
+it('a long value is cut between its parts, and no name in the middle', () => {
+  const server = {
+    command: 'npx',
+    args: ['-y', '@modelcontextprotocol/server-github'],
+    env: { GITHUB_PERSONAL_ACCESS_TOKEN: '${GITHUB_TOKEN}', GITHUB_HOST: 'https://example.org' },
+  };
+  const text = (proposed: Value) =>
+    changeText({
+      digest: 'x',
+      kind: 'tier',
+      name: 'a.one',
+      changes: [{ option: 'tools', proposed }],
+    });
+  expect(text({ github: server })).toBe(
+    'a.one: tools {"github":{"command":"npx","args":["-y","@modelcontextprotocol/server-github"],"env":{...}}} (in force: nothing)',
+  );
+  expect(text('x'.repeat(200))).toBe(`a.one: tools "${'x'.repeat(95)}..." (in force: nothing)`);
 });
 
 it('a length of time is shown as one is written, and read as the same again', () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { WebDelay } from '../../src/api/api.ts';
 import { standing } from '../../src/operations/page/overview.ts';
 import { shownStatesOf } from '../../src/page/live/model.ts';
-import { sinceOf, SIGNS, standingOf, stateInWords } from '../../src/page/parts/state-words.ts';
+import { inWords, lookOf, present, presentAll, standingOf } from '../../src/present/state.ts';
 import { reasonInWords, withoutSequences } from '../../src/protocol/text/words.ts';
 import { path } from '../support/messages.ts';
 
@@ -83,27 +83,57 @@ describe('what a state says', () => {
   };
   const shown = { actor: 'worker', detail: null, since: at(-60) };
   const words = (state: 'waiting' | 'failed' | 'running', more: Partial<WebDelay> | null) =>
-    stateInWords({ ...shown, state, delay: more && { ...delay, ...more } }, null, NOW.getTime());
+    inWords(
+      present({ ...shown, state, delay: more && { ...delay, ...more } }, { now: NOW.getTime() }),
+    );
 
   it('is another word for each', () => {
     const failing = { reason: 'exit_code', attempts: 1, attempts_allowed: 3, until: at(-1) };
     expect(words('waiting', null)).toBe('waiting for worker');
-    expect(words('running', {})).toBe('worker is working on it');
+    expect(words('running', {})).toBe('worker is at work');
     expect(words('failed', { ...failing, until: null })).toBe('worker failed');
-    expect(words('failed', failing)).toBe('worker is failing: attempt 1 of 3, next now');
+    expect(words('failed', failing)).toBe('worker failed; attempt 1 of 3, next now');
     expect(words('waiting', { reason: 'rate_limited', until: at(30) })).toMatch(
-      /^worker is held: rate limited, until .+/,
+      /^waiting for worker: rate limited until .+/,
     );
     expect(words('waiting', { reason: 'paused', said: 'by anna' })).toBe(
-      'worker is held: paused by anna',
+      'waiting for worker: paused by anna',
     );
     const open = ['waiting', 'held', 'running', 'failing', 'failed', 'parked'] as const;
-    expect(new Set(open.map((state) => SIGNS[state][0])).size).toBe(open.length);
+    expect(new Set(open.map((state) => lookOf(state).sign)).size).toBe(open.length);
+  });
+
+  it('names the dead letter, where it is, and each addressee of several', () => {
+    const failed = { ...shown, state: 'failed' as const, detail: '01ABCDEFGH' };
+    expect(inWords(present(failed))).toBe('worker failed, dead letter 01ABCDEFGH here');
+    expect(inWords(present({ ...failed, failed_on: 'back' }, { brief: true }))).toBe(
+      'worker failed on back, dead letter CDEFGH there',
+    );
+    const cancelled = { ...shown, state: 'cancelled' as const };
+    expect(presentAll([cancelled]).map((one) => inWords(one))).toEqual(['cancelled']);
+    expect(presentAll([cancelled, cancelled]).map((one) => inWords(one))[1]).toBe(
+      'worker: cancelled',
+    );
+  });
+
+  it('is the approval of the reader where a plan waits for that, and whose it is for anybody else', () => {
+    const gate = { approver: 'anna', proposal: path(2), approved: false };
+    const of = (me: string, more = {}) =>
+      inWords(present({ ...shown, state: 'waiting', gate: { ...gate, ...more } }, { me }));
+    expect(of('anna')).toBe("worker's plan waits for your approval");
+    expect(of('ben')).toBe("worker's plan waits for anna to decide");
+    expect(of('anna', { approved: true })).toBe("worker's plan is approved, and waits for room");
+    const asks = { relPath: path(2), approver: 'anna', tool: 'Bash', until: at(1) };
+    const running = { ...shown, state: 'running' as const, detail: 'front', permission: asks };
+    expect(inWords(present(running, { me: 'anna' }))).toBe(
+      'worker is at work on front, and waits for you to decide whether it may use Bash',
+    );
+    expect(present(running).actions).toEqual(['cancel', 'say more', 'decide']);
   });
 
   it('counts the time of a run from its beginning, wherever it is shown', () => {
-    expect(sinceOf({ ...shown, state: 'running', delay })).toBe(at(-5));
-    expect(sinceOf({ ...shown, state: 'waiting', delay: null })).toBe(at(-60));
+    expect(present({ ...shown, state: 'running', delay }).since).toBe(at(-5));
+    expect(present({ ...shown, state: 'waiting', delay: null }).since).toBe(at(-60));
   });
 
   it('is refined by what was loaded, where an event says no more than that it failed', () => {

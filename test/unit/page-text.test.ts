@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { safeLink, tokensOf, treeOf, type Node } from '../../src/page/text/markdown.ts';
 import { highlighted, queryOf } from '../../src/page/text/query.ts';
 import { plainOf } from '../../src/page/text/plain.ts';
-import { ageOf } from '../../src/page/text/time.ts';
+import { ageOf } from '../../src/present/times.ts';
 
 describe('links in messages', () => {
   it('lead to web pages and mail addresses', () => {

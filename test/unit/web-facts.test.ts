@@ -15,3 +15,8 @@ it('an answer and the notice of a failure end a question on the page, and a word
   expect(states({ failed: { reason: 'exit_code' } })).toEqual([['failed', path(1)]]);
   expect(states({ interim: true })).toEqual([]);
 });
+
+it('a cancellation is no answer on the page, and the notice of one no failure', () => {
+  expect(states({ cancels: path(1) })).toEqual([]);
+  expect(states({ failed: { reason: 'cancelled' } })).toEqual([['cancelled', path(1)]]);
+});

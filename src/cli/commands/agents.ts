@@ -5,7 +5,8 @@ import { shown } from '../../protocol/text/result.ts';
 import { flag, note, print, type Call } from '../command/command.ts';
 import { durationOf } from '../command/values.ts';
 import { EXIT } from '../command/io.ts';
-import { age, painter, table } from '../view/render.ts';
+import { painter, table } from '../view/render.ts';
+import { ageOf } from '../../present/times.ts';
 
 type Paint = ReturnType<typeof painter>;
 
@@ -19,7 +20,7 @@ export async function run(call: Call): Promise<number> {
     now: () => new Date(),
     signal: io.stop,
     trying: (name) => {
-      note(call, `asking ${name} for one word, which may take up to ${age(timeout / 1000)}`);
+      note(call, `asking ${name} for one word, which may take up to ${ageOf(timeout / 1000)}`);
     },
   });
   const there = reports.filter(({ path }) => path !== null);

@@ -11,9 +11,10 @@ import { lookAtStdin, readBody, readSchema } from '../command/body.ts';
 import { flag, given, inTransport, note, print, type Call } from '../command/command.ts';
 import { EXIT } from '../command/io.ts';
 import { addressing } from '../command/send-input.ts';
-import { filesMark, body as shownBody, withoutRepeats } from '../view/message.ts';
+import { body as shownBody, withoutRepeats } from '../view/message.ts';
 import { indent, painter } from '../view/render.ts';
-import { ended, timeoutOf, nameOf, Talk } from '../view/talk.ts';
+import { ended, timeoutOf, Talk } from '../view/talk.ts';
+import { filesMark, writerWords } from '../../present/marks.ts';
 
 export async function run(asGiven: Call): Promise<number> {
   const call = withoutRepeats(asGiven);
@@ -87,7 +88,8 @@ function report(call: Call, { ending, question }: Asked): number {
   });
   for (const one of isList ? answers : answers.slice(0, 1)) {
     const { branch } = one.message;
-    if (one.verified !== undefined && !isList) note(call, `the answer is from ${nameOf(one)}`);
+    if (one.verified !== undefined && !isList)
+      note(call, `the answer is from ${writerWords(one.message.from, one.verified)}`);
     const where = isList ? ` of ${one.message.from}` : '';
     if (branch !== undefined) note(call, `branch${where} ${branchInWords(branch)}`);
   }
@@ -104,7 +106,7 @@ function underName(call: Call, answer: Located, among: readonly Located[]): stri
   const { from, host } = answer.message;
   const isAlone = among.filter(({ message }) => message.from === from).length === 1;
   const where = isAlone || host === undefined ? '' : `@${host}`;
-  return `${nameOf(answer)}${where}:\n${indent(bodyOf(call, answer.message.body))}`;
+  return `${writerWords(answer.message.from, answer.verified)}${where}:\n${indent(bodyOf(call, answer.message.body))}`;
 }
 
 /** As it was written, except that a terminal shows headings and code. */

@@ -8,8 +8,8 @@ import type { Channel } from '../../protocol/files/channel.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { byDispatcher } from '../command/by-dispatcher.ts';
 import { flag, given, inTransport, print, text, type Call } from '../command/command.ts';
-import { localTime } from '../view/message.ts';
 import { table } from '../view/render.ts';
+import { localTime } from '../../present/times.ts';
 
 export function run(call: Call): Promise<number> {
   if (call.name === 'channel archive') return archive(call);

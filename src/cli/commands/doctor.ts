@@ -2,9 +2,9 @@ import type { Context } from '../../operations/context.ts';
 import { isBroken } from '../../operations/doctor/check.ts';
 import { doctor } from '../../operations/doctor/doctor.ts';
 import { inTransport, print, text, type Call } from '../command/command.ts';
-import { localTimes } from '../view/message.ts';
 import { painter } from '../view/render.ts';
 import { EXIT } from '../command/io.ts';
+import { localTimes } from '../../present/times.ts';
 
 export function run(call: Call): Promise<number> {
   const paint = painter(call.io);

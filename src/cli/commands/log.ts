@@ -11,18 +11,11 @@ import { optionLines } from '../../protocol/talk.ts';
 import { formatAddress, parseAddress, type Address } from '../../protocol/address.ts';
 import { flag, given, inTransport, note, text, type Call } from '../command/command.ts';
 import { EXIT } from '../command/io.ts';
-import {
-  filesMark,
-  actor,
-  body,
-  localTime,
-  shortName,
-  cancelledWords,
-  markWords,
-  verifiedMark,
-} from '../view/message.ts';
+import { actor, body, shortName, verifiedMark } from '../view/message.ts';
 import { limitOf, sinceOf } from '../command/values.ts';
 import { colourless, indent, painter } from '../view/render.ts';
+import { localTime } from '../../present/times.ts';
+import { filesMark, cancelledWords, markWords } from '../../present/marks.ts';
 
 export function run(call: Call): Promise<number> {
   const input = inputOf(call);

@@ -5,9 +5,9 @@ import { shown } from '../../protocol/text/result.ts';
 import { flag, inTransport, note, text, type Call } from '../command/command.ts';
 import { EXIT } from '../command/io.ts';
 import { lineOf } from '../view/live.ts';
-import { localTime } from '../view/message.ts';
 import { colourless, painter } from '../view/render.ts';
 import { sinceOf } from '../command/values.ts';
+import { localTime } from '../../present/times.ts';
 
 const DEFAULT_LIMIT = '50';
 export const LEVELS = ['debug', 'info', 'warn', 'error'];

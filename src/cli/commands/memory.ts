@@ -26,6 +26,7 @@ import {
   type Call,
 } from '../command/command.ts';
 import { cell, colourless, indent, table } from '../view/render.ts';
+import { queuedLine } from '../../present/state.ts';
 
 export function run(call: Call): Promise<number> {
   switch (call.name) {
@@ -150,7 +151,7 @@ function show(call: Call): Promise<number> {
             linked(old, subjects.supersedes[at] ?? null),
           ]),
           ...(by === null ? [] : [['superseded by', linked(by, subjects.superseded_by)]]),
-          ...(queued ? [['state', 'queued, not on the remote yet']] : []),
+          ...(queued ? [['state', queuedLine()]] : []),
         ]),
         '',
         colourless(body).trimEnd(),

@@ -10,17 +10,11 @@ import { newMarks } from '../../operations/sending/marks.ts';
 import { clockOf } from '../../operations/clock.ts';
 import { flag, inTransport, note, print, text, type Call } from '../command/command.ts';
 import { EXIT } from '../command/io.ts';
-import {
-  fileLine,
-  putLine,
-  actor,
-  body,
-  localTime,
-  cancelledWords,
-  talkRows,
-  verifiedMark,
-} from '../view/message.ts';
+import { fileLine, putLine, actor, body, verifiedMark } from '../view/message.ts';
 import { colourless, painter, table } from '../view/render.ts';
+import { localTime } from '../../present/times.ts';
+import { talkRows } from '../../present/talk.ts';
+import { cancelledWords } from '../../present/marks.ts';
 
 export async function run(call: Call): Promise<number> {
   const [given = ''] = call.args;

@@ -10,9 +10,10 @@ import {
 import { suffixOf } from '../../protocol/names.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { given, inTransport, note, print, text, wordsOf, type Call } from '../command/command.ts';
-import { localTime, verifiedMark } from '../view/message.ts';
+import { verifiedMark } from '../view/message.ts';
 import { colourless, indent, painter } from '../view/render.ts';
 import { sinceOf } from '../command/values.ts';
+import { localTime } from '../../present/times.ts';
 
 export function run(call: Call): Promise<number> {
   const words = wordsOf(call);

@@ -1,27 +1,21 @@
 import { countOf } from '../../protocol/text/amounts.ts';
 import { changeText, commandText, nameText } from '../../protocol/approval/text.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
-import { joiningLine } from '../../operations/tracing/joining.ts';
-import { unservedLine } from '../../operations/health/nobody.ts';
-import { profileLine, type Status } from '../../operations/health/report.ts';
+import { type Status } from '../../operations/health/report.ts';
 import { latencyText } from '../../operations/health/latency.ts';
 import { status } from '../../operations/health/status.ts';
 import { writtenAt } from '../../protocol/names.ts';
 import { resolveFrom } from '../../operations/lookup/resolve.ts';
-import {
-  hostRows,
-  machineRow,
-  sessionRows,
-  warmRows,
-  warmTitle,
-  gatedRows,
-  inboxRows,
-} from '../view/machine.ts';
+import { sessionRows, warmRows, warmTitle, gatedRows, inboxRows } from '../view/machine.ts';
 import type { Context } from '../../operations/context.ts';
-import { localTimes, type Paint } from '../view/message.ts';
+import { type Paint } from '../view/message.ts';
 import { flag, inTransport, note, print, text, type Call } from '../command/command.ts';
 import { EXIT } from '../command/io.ts';
-import { age, painter, table } from '../view/render.ts';
+import { painter, table } from '../view/render.ts';
+import { ageOf, localTimes } from '../../present/times.ts';
+import { joiningLine } from '../../present/holds.ts';
+import { hostRows, machineRow } from '../../present/hosts.ts';
+import { nobodysMail, profileLine } from '../../present/findings.ts';
 
 export function run(call: Call): Promise<number> {
   return inTransport(
@@ -114,7 +108,7 @@ function render(s: Status, paint: Paint): string {
     part(
       paint,
       'Outbox',
-      s.outbox.map(({ id, age_s: seconds, files }) => [id, age(seconds), files.join(' ')]),
+      s.outbox.map(({ id, age_s: seconds, files }) => [id, ageOf(seconds), files.join(' ')]),
     ),
     part(paint, 'Push under way', pushRows(s)),
     part(paint, 'Push budget', s.push_budget === null ? [] : [budgetRow(s.push_budget)]),
@@ -159,7 +153,7 @@ function unservedRows({ unserved }: Status): string[][] {
   const rows = unserved.slice(0, SHOWN_UNSERVED);
   const more = unserved.length - rows.length;
   return [
-    ...rows.map((one) => [escapeInvisible(one.name), unservedLine(one)]),
+    ...rows.map((one) => [escapeInvisible(one.name), nobodysMail(one)]),
     ...(more > 0
       ? [[`and ${String(more)} more`, 'all of them with: crosstalk status --json']]
       : []),
@@ -223,7 +217,7 @@ function dispatcher(status: Status): string[][] {
   if (d === null) return rows;
   const latency = latencyText(status);
   rows.push(
-    ['heartbeat', `${age(d.age_s)} ago${latency === '' ? '' : `; ${latency}`}`],
+    ['heartbeat', `${ageOf(d.age_s)} ago${latency === '' ? '' : `; ${latency}`}`],
     ['pending', String(d.pending)],
   );
   for (const { actor, tier, channel, since, messages } of d.running) {

@@ -1,19 +1,17 @@
 import type { Context } from '../../operations/context.ts';
 import { cost, type CostRow } from '../../operations/reading/cost.ts';
-import {
-  thread,
-  type NodeState,
-  type Thread,
-  type ThreadNode,
-} from '../../operations/tracing/thread.ts';
+import { thread } from '../../operations/tracing/thread.ts';
+import type { WebState, WebThread, WebThreadNode } from '../../api/api.ts';
+import { inWords, presentAll, type Reader, type Tone } from '../../present/state.ts';
+import { resolveFrom } from '../../operations/lookup/resolve.ts';
 import { askedText } from '../../protocol/text/skill-call.ts';
-import { reasonInWords, firedText } from '../../protocol/text/words.ts';
+import { firedText } from '../../protocol/text/words.ts';
 import { suffixOf } from '../../protocol/names.ts';
 import { flag, inTransport, note, print, type Call } from '../command/command.ts';
-import { branchInWords } from '../../protocol/text/branch.ts';
 import { countOf, dollars, grouped } from '../../protocol/text/amounts.ts';
-import { markWords, verifiedMark } from '../view/message.ts';
-import { age, colourless, painter } from '../view/render.ts';
+import { verifiedMark } from '../view/message.ts';
+import { colourless, painter } from '../view/render.ts';
+import { branchMark, marksOf } from '../../present/marks.ts';
 
 export function run(call: Call): Promise<number> {
   return inTransport(call, async (context) => {
@@ -22,9 +20,12 @@ export function run(call: Call): Promise<number> {
     const withCost = flag(call, 'cost');
     const bill = withCost ? await billOf(context, found) : undefined;
     const json = bill === undefined ? found : { ...found, cost: bill };
+    const reader = { me: resolveFrom(context, undefined, call.io.login) };
     return print(call, json, () =>
       [
-        ...found.roots.flatMap((root) => lines(call, root, found.message, withCost)),
+        ...found.roots.flatMap((root) =>
+          lines(call, root, { asked: found.message, withCost, reader }),
+        ),
         ...(bill === undefined ? [] : [billLine(bill)]),
       ].join('\n'),
     );
@@ -32,7 +33,7 @@ export function run(call: Call): Promise<number> {
 }
 
 /** What a whole thread has cost, with the runs that came to nothing. */
-async function billOf(context: Context, { channel, roots }: Thread): Promise<CostRow[]> {
+async function billOf(context: Context, { channel, roots }: WebThread): Promise<CostRow[]> {
   const [oldest] = timesOf(roots).sort();
   const since = new Date(Date.parse(oldest ?? '') - DAY_MS);
   const { rows } = await cost(context, { by: 'thread', since });
@@ -42,7 +43,7 @@ async function billOf(context: Context, { channel, roots }: Thread): Promise<Cos
 }
 
 /** The times in a thread: the clock that wrote its first message may be ahead of the others. */
-function timesOf(roots: readonly ThreadNode[]): string[] {
+function timesOf(roots: readonly WebThreadNode[]): string[] {
   const times: string[] = [];
   const ahead = [...roots];
   for (let node = ahead.pop(); node !== undefined; node = ahead.pop()) {
@@ -85,13 +86,20 @@ function usageWords({
   return [`${grouped(input)} in`, `${grouped(cached)} cached`, `${grouped(output)} out`];
 }
 
+/** The message that was asked for, and what is shown of each. */
+interface Shown {
+  asked: string;
+  withCost: boolean;
+  reader: Reader;
+}
+
 /** A node and the nodes below it, with the lines that connect them; any number of them may be below one another. */
-function lines(call: Call, root: ThreadNode, asked: string, withCost: boolean): string[] {
+function lines(call: Call, root: WebThreadNode, shown: Shown): string[] {
   const printed: string[] = [];
   const ahead = [{ node: root, own: '', below: '' }];
   for (let next = ahead.pop(); next !== undefined; next = ahead.pop()) {
     const { node, own, below } = next;
-    printed.push(`${own}${line(call, node, asked, withCost)}`);
+    printed.push(`${own}${line(call, node, shown)}`);
     const last = node.children.length - 1;
     for (const [at, child] of [...node.children.entries()].reverse())
       ahead.push({
@@ -103,7 +111,7 @@ function lines(call: Call, root: ThreadNode, asked: string, withCost: boolean): 
   return printed;
 }
 
-function line(call: Call, node: ThreadNode, asked: string, withCost: boolean): string {
+function line(call: Call, node: WebThreadNode, { asked, withCost, reader }: Shown): string {
   const paint = painter(call.io);
   const who = `${node.from} → ${node.to.join(', ')}`;
   const head = [
@@ -111,13 +119,13 @@ function line(call: Call, node: ThreadNode, asked: string, withCost: boolean): s
     ...verifiedMark(paint, node.verified),
     paint('cyan', suffixOf(node.relPath)),
     ...marksOf(node).map((word) => paint('yellow', word)),
-    ...node.states.map((state) =>
-      paint(COLOURS[state.state], words(state) + elsewhere(node, state)),
+    ...presentAll(node.states, reader).map((state, at) =>
+      paint(COLOURS[state.tone], inWords(state) + elsewhere(node, node.states[at])),
     ),
     ...(node.subscription === undefined ? [] : [paint('dim', givenWords(node))]),
     ...(node.fired_by === undefined ? [] : [paint('dim', firedText(node.fired_by))]),
     ...(node.asks_for === undefined ? [] : [paint('dim', askedText(node.asks_for))]),
-    ...(node.branch === undefined ? [] : [paint('blue', `branch ${branchInWords(node.branch)}`)]),
+    ...branchMark(node).map((words) => paint('blue', words)),
     ...(withCost && node.usage !== null
       ? [paint('magenta', [...usageWords(node.usage), dollars(node.usage.usd ?? null)].join(' '))]
       : []),
@@ -127,73 +135,24 @@ function line(call: Call, node: ThreadNode, asked: string, withCost: boolean): s
 }
 
 /** The subscription that has given it, and the event on which that followed. */
-function givenWords({ subscription = '', event }: ThreadNode): string {
+function givenWords({ subscription = '', event }: WebThreadNode): string {
   return `by ${subscription}${event === undefined ? '' : ` on event ${event}`}`;
 }
 
-/** A proposal is a word on the way as well, which goes without saying. */
-function marksOf({ mark, force, proposal, decision }: ThreadNode): string[] {
-  return [
-    ...(proposal === true ? ['proposal'] : []),
-    ...(mark === null || (proposal === true && mark === 'interim') ? [] : [markWords(mark, force)]),
-    ...(decision === undefined ? [] : [`decision: ${decision}`]),
-  ];
-}
-
-const COLOURS = {
-  answered: 'green',
-  queued: 'yellow',
-  running: 'blue',
-  failed: 'red',
-  cancelled: 'dim',
-  parked: 'red',
-  silent: 'dim',
-  waiting: 'yellow',
-} as const;
+const COLOURS: Record<Tone, Parameters<ReturnType<typeof painter>>[0]> = {
+  good: 'green',
+  busy: 'blue',
+  wait: 'yellow',
+  held: 'yellow',
+  bad: 'red',
+  dim: 'dim',
+};
 
 /** Where the answer is if it does not stand below: an answer to several messages stands below one. */
-function elsewhere({ children }: ThreadNode, { state, detail }: NodeState): string {
+function elsewhere(
+  { children }: WebThreadNode,
+  { state, detail = null }: Partial<WebState> = {},
+): string {
   if (state !== 'answered' || detail === null) return '';
   return children.some(({ relPath }) => relPath === detail) ? '' : `, in ${suffixOf(detail)}`;
-}
-
-function words(node: NodeState): string {
-  const { actor, state, detail, took_s: took, delay, failed_on: where, held_up: why, heard } = node;
-  switch (state) {
-    case 'answered':
-      return took === null ? `${actor} reacted` : `${actor} answered after ${age(took)}`;
-    case 'running':
-      return `running${detail === null ? '' : ` on ${detail}`}`;
-    case 'failed':
-      return where === undefined
-        ? `failed, dead letter ${detail ?? ''} here${retryWords(delay)}`
-        : `failed on ${where}, dead letter ${detail ?? ''} there`;
-    case 'cancelled':
-      return 'cancelled';
-    case 'parked':
-      return `parked, dead letter ${detail ?? ''} here`;
-    case 'queued':
-      return 'queued here, not on the remote yet';
-    case 'silent':
-      return `${actor} said nothing`;
-    case 'waiting':
-      if (heard !== undefined) return `waiting for ${actor} (${heard})`;
-      return `waiting for ${actor}${why === undefined ? heldWords(delay, detail) : `: ${why}`}`;
-  }
-}
-
-/** How often it was tried, and when it is tried next; nothing if it was given up. */
-function retryWords(delay: NodeState['delay'] | undefined): string {
-  const { until = null, attempts = null, attempts_allowed: allowed = null } = delay ?? {};
-  const made = `attempt ${String(attempts)}${allowed === null ? '' : ` of ${String(allowed)}`}`;
-  return until === null ? '' : `; ${made}, next at ${until}`;
-}
-
-/**
- * Why it is held, if it is. @param detail the reason as JSON has it, with the time of the next look
- */
-function heldWords(delay: NodeState['delay'] | undefined, detail: string | null): string {
-  const { reason = null } = delay ?? {};
-  const until = / until \S+$/.exec(detail ?? '')?.[0] ?? '';
-  return reason === null ? '' : `: ${reasonInWords(reason)}${until}`;
 }

@@ -3,13 +3,9 @@ import { colourless, type painter } from './render.ts';
 import type { PutFile } from '../../operations/reading/message-files.ts';
 import { sizeInWords, type AttachedFile } from '../../protocol/attached.ts';
 import { shown } from '../../protocol/text/result.ts';
-import { branchInWords } from '../../protocol/text/branch.ts';
-import { optionLines, type Failure, type TalkFields } from '../../protocol/talk.ts';
-import { escapeInvisible } from '../../protocol/text/quoted.ts';
-import { reasonInWords } from '../../protocol/text/words.ts';
-import type { Mark } from '../../protocol/owed.ts';
-import type { Cancellation, Force } from '../../operations/lookup/taken-back.ts';
 import type { Call } from '../command/command.ts';
+
+import { verifiedWords } from '../../present/marks.ts';
 
 export type Paint = ReturnType<typeof painter>;
 
@@ -26,24 +22,6 @@ export function actor(paint: Paint, name: string): string {
 /** The first digits of a message's suffix, by which it may be named in a command. */
 export function shortName(relPath: string): string {
   return suffixOf(relPath).slice(0, SHORT_SUFFIX);
-}
-
-/** A time in this machine's time zone, such as `2026-06-09 21:00:00`. */
-export function localTime(at: Date): string {
-  const two = (value: number): string => String(value).padStart(2, '0');
-  const date = [at.getFullYear(), two(at.getMonth() + 1), two(at.getDate())].join('-');
-  return `${date} ${[at.getHours(), at.getMinutes(), at.getSeconds()].map(two).join(':')}`;
-}
-
-/** A text with every time of ISO 8601 in this machine's time zone. */
-export function localTimes(text: string): string {
-  return text.replace(
-    /\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d\b)/g,
-    (time) => {
-      const at = new Date(time);
-      return Number.isNaN(at.getTime()) ? time : localTime(at);
-    },
-  );
 }
 
 const FENCE = /^\s*(`{3,}|~{3,})/;
@@ -69,12 +47,6 @@ export function body(paint: Paint, text: string): string {
   return painted.join('\n');
 }
 
-/** How many files a message brings along, in words; nothing for none. */
-export function filesMark(files: readonly AttachedFile[] = []): string[] {
-  const count = files.length;
-  return count === 0 ? [] : [count === 1 ? '1 file' : `${String(count)} files`];
-}
-
 /** An attached file in one line; what it is called is what its sender wrote. */
 export function fileLine({ name, bytes, type }: AttachedFile): string {
   return `${shown(name)} (${type}, ${sizeInWords(bytes)})`;
@@ -93,58 +65,7 @@ export function verifiedMark(
   paint: ReturnType<typeof painter>,
   verified: boolean | undefined,
 ): string[] {
-  if (verified === undefined) return [];
-  return [verified ? paint('green', 'verified') : paint('red', 'unverified')];
-}
-
-const MARKS = { interim: 'interim', failure: 'notice of a failure' } as const;
-const CANCELS: Record<Force, string> = {
-  cancels: 'cancels it',
-  late: 'cancels it after the answer, which stays',
-  none: 'would cancel it, but has no force',
-};
-
-/** The words for the mark of a message. @param force of a cancellation */
-export function markWords(mark: Exclude<Mark, null>, force: Force = 'cancels'): string {
-  return mark === 'cancel' ? CANCELS[force] : MARKS[mark];
-}
-
-/** Words for a message that was taken back. @param shortened how its path is shown */
-export function cancelledWords(
-  { relPath, force, queued }: Cancellation,
-  shortened: (relPath: string) => string = (whole) => whole,
-): string {
-  const late = force === 'late' ? ', after the answer, which stays' : '';
-  return `by ${shortened(relPath)}${late}${queued === true ? ', which is not on the remote yet' : ''}`;
-}
-
-/** What a message says of its part in an exchange (talk.md), as rows of a name and a text. */
-export function talkRows(fields: TalkFields, force?: Force): [string, string | undefined][] {
-  const { asks, options = [], interim, final, failed, cancels, schema, json, branch } = fields;
-  const { proposal, permission, decision } = fields;
-  return [
-    ['asks', asks && 'anew, in an old thread'],
-    ...optionLines(options).map((line): [string, string] => ['option', line]),
-    ['schema', schema && escapeInvisible(schema)],
-    ['json', json && 'fits the schema of what it answers'],
-    ['interim', interim && 'the answer is still to come'],
-    ['final', final],
-    ['failed', failed && whyFailed(failed)],
-    [
-      'cancels',
-      cancels && [cancels, ...(force === 'none' ? ['which has no force'] : [])].join(', '),
-    ],
-    ['branch', branch && branchInWords(branch)],
-    ['proposal', proposal && 'waits for a decision: crosstalk approve, or crosstalk deny'],
-    ['tool', permission && escapeInvisible(permission.tool)],
-    ['input', permission && escapeInvisible(permission.input)],
-    ['marks', permission?.marks?.join(', ')],
-    ['decision', decision],
-  ];
-}
-
-function whyFailed({ reason, attempts, host, dead_letter: id }: Failure): string {
-  return `${reasonInWords(reason)} after ${String(attempts)} ${attempts === 1 ? 'attempt' : 'attempts'} on ${host}, dead letter ${id}`;
+  return verifiedWords(verified).map((word) => paint(verified === true ? 'green' : 'red', word));
 }
 
 /** The same call, in which no line is said twice on stderr: sending and waiting find the same things. */

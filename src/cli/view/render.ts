@@ -65,12 +65,3 @@ export function harmless(text: string): string {
     .map((part, index) => (index % 2 === 1 ? part : colourless(part)))
     .join('');
 }
-
-/** A duration as `5 s`, `3 min`, `2 h` or `4 d`. @param seconds whole seconds */
-export function age(seconds: number): string {
-  if (seconds < 120) return `${String(seconds)} s`;
-  if (seconds < 7200) return `${String(Math.round(seconds / 60))} min`;
-  return seconds < 172_800
-    ? `${String(Math.round(seconds / 3600))} h`
-    : `${String(Math.round(seconds / 86_400))} d`;
-}

@@ -2,6 +2,7 @@ import { sentJson } from '../../operations/shapes/as-json.ts';
 import type { Sent } from '../../operations/sending/input.ts';
 import type { SendOptions } from '../../operations/sending/send.ts';
 import { note, print, type Call } from '../command/command.ts';
+import { queuedLine } from '../../present/state.ts';
 
 /** Lets a command that is interrupted say where its message is by then. */
 export function whereWords({ io, name }: Call): Pick<SendOptions, 'onAsked' | 'onDurable'> {
@@ -26,7 +27,7 @@ export function handedWord(name: string): string {
 export function printSent(call: Call, sent: Sent): void {
   call.io.lastWord('');
   const { delivered } = sent;
-  if (!delivered.published) note(call, `queued, not on the remote yet: ${delivered.reason}`);
+  if (!delivered.published) note(call, queuedLine(delivered.reason));
   print(call, sentJson(sent), () => sentLines(sent));
 }
 

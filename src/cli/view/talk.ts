@@ -1,12 +1,6 @@
 import type { AskEvents } from '../../operations/sending/ask.ts';
 import type { Replied, Ending } from '../../operations/reading/replies.ts';
 import type { Sent } from '../../operations/sending/input.ts';
-import {
-  decideCommands,
-  replyCommand,
-  failureLines,
-  reasonsOf,
-} from '../../operations/waiting/words.ts';
 import { answerShown } from '../../operations/deciding/choice.ts';
 import { CrosstalkError, reasonOf } from '../../errors.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
@@ -19,9 +13,12 @@ import { markOf } from '../../protocol/owed.ts';
 import { markedLines } from '../../protocol/text/structure.ts';
 import { durationOf } from '../command/values.ts';
 import { EXIT } from '../command/io.ts';
-import { branchInWords } from '../../protocol/text/branch.ts';
 import { forceIn } from '../../operations/lookup/taken-back.ts';
-import { filesMark, markWords, localTimes, verifiedMark } from './message.ts';
+import { verifiedMark } from './message.ts';
+import { localTimes } from '../../present/times.ts';
+import { decideCommands, replyCommand, failureLines, reasonsOf } from '../../present/replies.ts';
+import { filesMark, markWords, writerWords, branchMark } from '../../present/marks.ts';
+import { queuedLine } from '../../present/state.ts';
 
 const DEFAULT_TIMEOUT_S = '600';
 /** A year. */
@@ -94,7 +91,7 @@ function render({ io }: Call, { ref, state, replies: list, ...rest }: Replied): 
         ...verifiedMark(paint, verified),
         ...(mark === null ? [] : [markWords(mark, forceIn(cancellations ?? [], relPath))]),
         ...filesMark(message.files),
-        ...(message.branch === undefined ? [] : [`branch ${branchInWords(message.branch)}`]),
+        ...branchMark(message),
       ].map((words) => ` (${words})`);
       return `  from ${message.from} ${relPath}${notes.join('')}\n${indent(body)}`;
     }),
@@ -120,7 +117,7 @@ export class Talk {
       },
       onSent: (_, { delivered }) => {
         this.isSent = true;
-        if (!delivered.published) note(call, `queued, not on the remote yet: ${delivered.reason}`);
+        if (!delivered.published) note(call, queuedLine(delivered.reason));
       },
       heldUp: heldUpTo(call),
       waits: (question) => {
@@ -170,7 +167,10 @@ export class Talk {
       return;
     }
     if (message.proposal === true) {
-      note(this.#call, `${nameOf(word)} proposes, in ${relPath}:\n${indent(text)}`);
+      note(
+        this.#call,
+        `${writerWords(message.from, word.verified)} proposes, in ${relPath}:\n${indent(text)}`,
+      );
       const decides = permission !== undefined && message.to.some(({ name }) => name === asker);
       // A plan is decided on by a command of its own, which shows the whole of it.
       if (decides && io.ask !== undefined)
@@ -178,7 +178,10 @@ export class Talk {
       else note(this.#call, decideCommands(relPath, message.to));
       return;
     }
-    note(this.#call, `${nameOf(word)} says on the way, in ${relPath}:\n${indent(text)}`);
+    note(
+      this.#call,
+      `${writerWords(message.from, word.verified)} says on the way, in ${relPath}:\n${indent(text)}`,
+    );
     if (io.ask === undefined) note(this.#call, replyCommand(relPath));
     else this.#prompts(`reply to ${message.from} (Enter: none): `, answer);
   }
@@ -210,11 +213,4 @@ export class Talk {
       }
     }
   }
-}
-
-/** The name of a writer, with its mark where a key of that name is pinned here. */
-export function nameOf({ message, verified }: Pick<Located, 'message' | 'verified'>): string {
-  return verified === undefined
-    ? message.from
-    : `${message.from} (${verified ? 'verified' : 'unverified'})`;
 }

@@ -1,9 +1,9 @@
 import type { Seen } from '../../operations/watching/watch.ts';
-import { dollars, grouped } from '../../protocol/text/amounts.ts';
-import { reasonInWords } from '../../protocol/text/words.ts';
 import type { UsageSum } from '../../protocol/usage.ts';
-import { actor, localTime, shortName, type Paint } from './message.ts';
-import { age, colourless } from './render.ts';
+import { actor, shortName, type Paint } from './message.ts';
+import { colourless } from './render.ts';
+import { secondsSince, ageOf, localTime } from '../../present/times.ts';
+import { CUT_OFF, endedWords, leftOut, usedWords } from '../../present/runs.ts';
 
 /** The first column of a line that is ours; what runs print begins in the third. */
 const OURS = '── ';
@@ -36,11 +36,7 @@ export class WatchedView {
   text(seen: Shown): string {
     const { run } = seen;
     if (seen.kind === 'run') return this.#ours(run, this.#beginning(seen.run, seen.live));
-    if (seen.kind === 'cut')
-      return this.#ours(
-        run,
-        `${this.#name(run)}  cut off: its dispatcher ended before it did, or the disk was full`,
-      );
+    if (seen.kind === 'cut') return this.#ours(run, `${this.#name(run)}  ${CUT_OFF}`);
     const { line } = seen;
     if (line.kind === 'end') return this.#ours(run, this.#ending(run, line));
     // It ends the line of another run, so it comes first.
@@ -53,11 +49,7 @@ export class WatchedView {
       case 'used':
         return this.#usage(line.usage);
       case 'gap':
-        return this.#aside(
-          line.bytes === undefined
-            ? '… something is left out'
-            : `… ${grouped(line.bytes)} bytes are left out`,
-        );
+        return this.#aside(leftOut(line.bytes));
       case 'tool':
         return this.#aside(`${MARKS.tool}${colourless(line.text)}`, 'cyan');
       case 'out':
@@ -82,9 +74,8 @@ export class WatchedView {
     return `${closed}${marked.join('\n')}${isWhole ? '\n' : ''}`;
   }
 
-  #usage({ input, cached, output, usd }: UsageSum): string {
-    const money = usd === undefined ? '' : `, ${dollars(usd)}`;
-    const text = `· so far ${grouped(input)} in, ${grouped(cached)} cached, ${grouped(output)} out${money}`;
+  #usage(used: UsageSum): string {
+    const text = `· ${usedWords(used)}`;
     if (text === this.#used) return '';
     this.#used = text;
     return this.#aside(text);
@@ -121,10 +112,9 @@ export class WatchedView {
     return facts.join('  ');
   }
 
-  #ending(run: TranscriptHead, { at, ended, reason }: TranscriptLine & { kind: 'end' }): string {
-    const seconds = Math.max(0, Math.round((Date.parse(at) - Date.parse(run.since)) / 1000));
-    const why = reason === undefined ? '' : `: ${colourless(reasonInWords(reason))}`;
-    return `${this.#name(run)}  ${colourless(ended)}${why}  ${this.#paint('dim', `after ${age(seconds)}`)}`;
+  #ending(run: TranscriptHead, end: TranscriptLine & { kind: 'end' }): string {
+    const took = ageOf(secondsSince(run.since, Date.parse(end.at)));
+    return `${this.#name(run)}  ${colourless(endedWords(end))}  ${this.#paint('dim', `after ${took}`)}`;
   }
 
   #name(run: TranscriptHead): string {

@@ -2,11 +2,12 @@ import { CrosstalkError } from '../../errors.ts';
 import { ask, type Asked } from '../../operations/sending/ask.ts';
 import type { Context } from '../../operations/context.ts';
 import { messageJson } from '../../operations/shapes/as-json.ts';
-import { reasonsOf } from '../../operations/waiting/words.ts';
 import { isAnswer } from '../../protocol/owed.ts';
 import { defined, shapes, tool, type Tool, type Z, reporting } from '../kit/tool.ts';
 import { markedMessage } from '../kit/untrusted.ts';
 import { DEFAULT_WAIT_S, schemaInput, sharedInput } from './messages.ts';
+import { reasonsOf } from '../../present/replies.ts';
+import { queuedLine } from '../../present/state.ts';
 
 /** The tool that asks a question and waits for its answer. */
 export function askingTools(z: Z): Tool[] {
@@ -81,7 +82,7 @@ export function askingTools(z: Z): Tool[] {
 
 /** Says what the caller has to know beside the answer. */
 function tell({ sent, ending, question }: Asked, note: (line: string) => void): void {
-  if (!sent.delivered.published) note(`queued, not on the remote yet: ${sent.delivered.reason}`);
+  if (!sent.delivered.published) note(queuedLine(sent.delivered.reason));
   if (ending === 'timed_out') note('no answer yet; call wait with message to go on waiting');
   for (const line of reasonsOf(question)) note(line);
 }

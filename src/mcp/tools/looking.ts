@@ -4,9 +4,10 @@ import { listChannels } from '../../operations/reading/channels.ts';
 import { MAX_CONTEXT, MAX_HITS, MAX_SKIPPED, search } from '../../operations/reading/search.ts';
 import { status } from '../../operations/health/status.ts';
 import { resolveFrom } from '../../operations/lookup/resolve.ts';
-import { thread, type ThreadNode } from '../../operations/tracing/thread.ts';
+import { thread } from '../../operations/tracing/thread.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { shown } from '../../protocol/text/result.ts';
+import { inWords, presentAll } from '../../present/state.ts';
 import { parseSince } from '../../protocol/text/times.ts';
 import {
   defined,
@@ -17,6 +18,7 @@ import {
   type ToolCall,
   type Z,
 } from '../kit/tool.ts';
+import type { WebThreadNode } from '../../api/api.ts';
 
 /** The most messages of a thread in one result. */
 const MOST_NODES = 100;
@@ -42,14 +44,20 @@ export function lookingTools(z: Z): Tool[] {
         roots: z.array(z.unknown()).describe('messages, each with its states and its children'),
       }),
       hints: { reads: true },
-      run: ({ message }, { open, marks, note }) =>
+      run: ({ message }, { open, marks, note, surroundings }) =>
         open(async (context) => {
           const { roots, complete, ...facts } = await thread(context, message);
           const { kept, cut } = prune(roots, MOST_NODES);
           if (cut > 0)
             note(`the thread has ${String(cut)} more messages; see: crosstalk thread ${message}`);
-          const node = ({ children, ...one }: ThreadNode): object => ({
+          const { from: me, login } = surroundings;
+          const reader = { me: resolveFrom(context, me, login) };
+          const node = ({ children, states, ...one }: WebThreadNode): object => ({
             ...one,
+            states: presentAll(states, reader).map((shown, at) => ({
+              ...states[at],
+              words: inWords(shown),
+            })),
             excerpt: marks.mark(one.excerpt, one.from),
             children: children.map(node),
           });
@@ -190,15 +198,18 @@ function channels({ open, marks, surroundings }: ToolCall): Promise<object> {
 }
 
 /** The first messages of some trees, level by level, and the number of those left out. */
-function prune(roots: readonly ThreadNode[], most: number): { kept: ThreadNode[]; cut: number } {
-  const keep = new Set<ThreadNode>();
+function prune(
+  roots: readonly WebThreadNode[],
+  most: number,
+): { kept: WebThreadNode[]; cut: number } {
+  const keep = new Set<WebThreadNode>();
   let total = 0;
   for (let level = [...roots]; level.length > 0;) {
     total += level.length;
     for (const node of level) if (keep.size < most) keep.add(node);
     level = level.flatMap(({ children }) => children);
   }
-  const within = (nodes: readonly ThreadNode[]): ThreadNode[] =>
+  const within = (nodes: readonly WebThreadNode[]): WebThreadNode[] =>
     nodes
       .filter((node) => keep.has(node))
       .map((node) => ({ ...node, children: within(node.children) }));

@@ -19,7 +19,7 @@ import {
 } from '../kit/tool.ts';
 import { markedMessage } from '../kit/untrusted.ts';
 import type { Replied } from '../../operations/reading/replies.ts';
-import { reasonsOf } from '../../operations/waiting/words.ts';
+import { reasonsOf } from '../../present/replies.ts';
 
 /** The default wait in seconds; most clients limit a call to a minute. */
 export const DEFAULT_WAIT_S = 45;

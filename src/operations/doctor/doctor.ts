@@ -24,10 +24,10 @@ import { withoutCredentials } from '../../credentials.ts';
 import { reasonOf } from '../../errors.ts';
 import { suffixOf } from '../../protocol/names.ts';
 import { takeCensus } from '../health/census.ts';
-import { ago } from '../lookup/heard.ts';
 import { sizeInWords } from '../../protocol/attached.ts';
 import { Worktrees } from '../../state/worktrees.ts';
 import { fileSystemAt } from '../../state/place/file-system.ts';
+import { ago } from '../../present/times.ts';
 
 const OLDEST_GIT = [2, 34];
 const LEAST_ROOM = 100 * 1024 * 1024;

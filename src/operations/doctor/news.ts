@@ -1,9 +1,9 @@
 import { changeText } from '../../protocol/approval/text.ts';
-import { ago } from '../lookup/heard.ts';
 import { writtenAt } from '../../protocol/names.ts';
-import { unservedLine } from '../health/nobody.ts';
-import { profileLine, type Status } from '../health/report.ts';
+import { type Status } from '../health/report.ts';
 import { isBroken, type Check } from './check.ts';
+import { ago } from '../../present/times.ts';
+import { nobodysMail, profileLine } from '../../present/findings.ts';
 
 /** The most lines about one subject, so that a flood cannot hide other checks. */
 const MOST = 5;
@@ -35,7 +35,7 @@ export function newsChecks(facts: Status, now: Date): Check[] {
       'mail for nobody',
       'send it to whom you mean, serve the name with: crosstalk actor add <name> --cli <command>, or take it back with: crosstalk cancel <message> (--as-operator, if others wrote it)',
       unserved.map(
-        (one) => `${unservedLine(one)} (waits for ${ago(writtenAt(one.oldest) ?? '', now)})`,
+        (one) => `${nobodysMail(one)} (waits for ${ago(writtenAt(one.oldest) ?? '', now)})`,
       ),
     ).map(asWarning),
   ];

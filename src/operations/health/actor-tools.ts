@@ -1,7 +1,7 @@
 import type { WebTool } from '../../api/now.ts';
 import type { HeldChange } from '../../protocol/approval/approval.ts';
 import { secretsIn, type McpServer } from '../../protocol/files/mcp-servers.ts';
-import { act, type Finding } from './finding.ts';
+import { act, type Finding } from '../../present/finding.ts';
 
 /**
  * The MCP servers of an actor as this machine knows them: those in force, and those that wait for approval.

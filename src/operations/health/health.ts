@@ -1,19 +1,20 @@
 import { countOf } from '../../protocol/text/amounts.ts';
-import { noDispatcher, remoteAway, endsByItself } from '../../protocol/text/words.ts';
+import { endsByItself } from '../../protocol/text/words.ts';
 import { heldProblems } from './held-agents.ts';
 import { toolProblems } from './actor-tools.ts';
-import { letterFindings } from './letter-findings.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { foreignClaim } from '../../bus/host.ts';
 import { fileFindings, type Status } from './report.ts';
-import { parkedFinding } from './parked-finding.ts';
-import { act, wait, type Finding } from './finding.ts';
 import { secretProblems } from './held-secrets.ts';
 import { unservedProblems } from './nobody.ts';
 import { silenceLimit, type Heartbeat } from '../../state/heartbeat.ts';
 import type { Room } from '../../state/place/room.ts';
 import type { HeldChange } from '../../protocol/approval/approval.ts';
 import { changeText, pushedText } from '../../protocol/approval/text.ts';
+import { noDispatcher, remoteAway } from '../../present/holds.ts';
+import { act, wait, type Finding } from '../../present/finding.ts';
+import { letterFindings } from '../../present/letter-findings.ts';
+import { parkedFinding } from '../../present/findings.ts';
 
 /** Messages that wait longer than this in the outbox are stuck. */
 const OUTBOX_LIMIT_S = 60;

@@ -4,6 +4,7 @@ import { tiersFrom } from '../../protocol/files/tier-fallback.ts';
 import { Holds, type Hold } from '../../state/holds.ts';
 import type { Heartbeat } from '../../state/heartbeat.ts';
 import type { Context } from '../context.ts';
+import { heldAccount, onAnotherTier } from '../../present/findings.ts';
 
 /** An agent CLI that refuses to work on this machine, as `status` shows it. */
 export interface HeldAgent extends Omit<Hold, 'login'> {
@@ -50,7 +51,7 @@ export function heldProblems(
   parked: Heartbeat['parked'] = [],
 ): { hold: HeldAgent; problem: string }[] {
   if (actors === undefined)
-    return holds.map((hold) => ({ hold, problem: describe(hold, 'mail waits') }));
+    return holds.map((hold) => ({ hold, problem: heldAccount(hold, 'mail waits') }));
   const held = new Set(holds.map(({ id }) => id));
   const isSpent = (actor: string, { name }: Tiers[number]): boolean =>
     parked.some((one) => one.reason === 'budget' && one.actor === actor && one.tier === name);
@@ -64,9 +65,9 @@ export function heldProblems(
     const waiting = concerned.filter(({ instead }) => instead === undefined);
     const names = waiting.map(({ name }) => name).join(', ');
     const elsewhere = concerned.flatMap(({ name, instead }) =>
-      instead === undefined ? [] : [{ hold, problem: onAnother(hold, name, instead) }],
+      instead === undefined ? [] : [{ hold, problem: onAnotherTier(hold, name, instead) }],
     );
-    const problem = describe(hold, `mail for ${names} waits`);
+    const problem = heldAccount(hold, `mail for ${names} waits`);
     return [...(waiting.length === 0 ? [] : [{ hold, problem }]), ...elsewhere];
   });
 }
@@ -80,22 +81,4 @@ function freeTier(
 ): string | undefined {
   const order = tiersFrom(tiers, tier).filter((one) => unspent.includes(one));
   return order.find(({ cli }) => !held.has(accountOf(cli)?.id ?? ''))?.name;
-}
-
-function onAnother(
-  { id, reason, until, said, login }: HeldAgent,
-  actor: string,
-  tier: string,
-): string {
-  return reason !== 'not_logged_in'
-    ? `${actor} runs on ${tier}: ${id} is held until ${until} (it says: ${said}); try it now with: crosstalk resume`
-    : `${actor} runs on ${tier}: ${id} is not logged in (it says: ${said}); log in with: ${login}`;
-}
-
-function describe({ id, reason, until, said, login }: HeldAgent, mail: string): string {
-  if (reason === 'out_of_credit')
-    return `${id} has no credit or quota left, so ${mail} (it says: ${said}); top its account up; it is tried again at ${until}, or now with: crosstalk resume`;
-  return reason === 'rate_limited'
-    ? `${id} is rate limited until ${until}, so ${mail} (it says: ${said}); it goes on automatically, or try now with: crosstalk resume`
-    : `${id} is not logged in, so ${mail} (it says: ${said}); log in with: ${login}, and if it does not go on automatically: crosstalk resume`;
 }

@@ -5,7 +5,7 @@ import { parseMessage } from '../../protocol/message.ts';
 import { isSuspicious } from '../../secrets/suspicious.ts';
 import type { OutboxEntry } from '../../state/outbox.ts';
 import type { Context } from '../context.ts';
-import { act, type Finding } from './finding.ts';
+import { act, type Finding } from '../../present/finding.ts';
 
 /** Something that this machine has yet to push, told without showing it. */
 export interface HeldSecret {

@@ -1,28 +1,16 @@
 import { hasProfile } from '../../bus/peers.ts';
 import { EVERYONE } from '../../protocol/address.ts';
-import { addressedIn, MOST_COUNTED, type Addressed } from '../../index/nobody.ts';
+import { addressedIn, type Addressed } from '../../index/nobody.ts';
+import type { WebUnserved } from '../../api/api.ts';
+import { nobodysMail } from '../../present/findings.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { relPathAt } from '../../protocol/names.ts';
 import { didYouMean } from '../../protocol/text/nearest.ts';
 import { tipOf, type Context } from '../context.ts';
+import { namedPeople } from '../lookup/people.ts';
 import { withIndex, type IndexOptions } from '../index/indexing.ts';
 import { hostsOf } from '../view.ts';
-import { act, type Finding } from './finding.ts';
-
-/** A name that was written to and that nobody serves. */
-export interface Unserved {
-  name: string;
-  /**
-   * How many messages of the last days to it nobody has reacted to; a thousand stands for any number from there
-   * on.
-   */
-  messages: number;
-  /** The newest of them, and the oldest that was counted. */
-  newest: string;
-  oldest: string;
-  /** What the sender may have meant, as a sentence's end; empty where no name is near. */
-  hint: string;
-}
+import { act, type Finding } from '../../present/finding.ts';
 
 /** Older messages to a name are not worth a warning any more. */
 const DAYS = 7;
@@ -34,21 +22,27 @@ const DAYS = 7;
  *
  * @param counting with `patience`, nothing is said while older messages are not counted yet
  */
-export async function mailForNobody(context: Context, counting: IndexOptions): Promise<Unserved[]> {
+export async function mailForNobody(
+  context: Context,
+  counting: IndexOptions,
+): Promise<WebUnserved[]> {
   const hosts = await hostsOf(context);
   const served = hosts.flatMap(({ result }) => (result.ok ? [...result.value.actors.keys()] : []));
   // What a host file that cannot be read serves is not known.
   if (hosts.some(({ result }) => !result.ok)) return [];
   const since = pathAt(new Date(context.now().getTime() - DAYS * 86_400_000));
   const skip = new Set([...served, EVERYONE]);
-  const { from } = context.transport.defaults;
+  const people = await namedPeople(context);
   const addressed = await withIndex(context, counting, (index, complete) =>
     complete ? addressedIn(index, { skip, since }) : [],
   );
   const tip = await tipOf(context);
   const found: Addressed[] = [];
   for (const one of addressed)
-    if ((!one.writes && one.name !== from) || (await hasProfile(context.transport, tip, one.name)))
+    if (
+      (!one.writes && !people.has(one.name)) ||
+      (await hasProfile(context.transport, tip, one.name))
+    )
       found.push(one);
   return found.map(({ name, messages, newest, oldest }) => ({
     name,
@@ -59,21 +53,13 @@ export async function mailForNobody(context: Context, counting: IndexOptions): P
   }));
 }
 
-/** What waits for a name that nobody serves, in words. */
-export function unservedLine({ name, messages, newest, hint }: Unserved): string {
-  const many = messages >= MOST_COUNTED ? `${String(MOST_COUNTED)} or more` : String(messages);
-  const what =
-    messages === 1 ? `${many} message, ${newest}` : `${many} messages, the newest ${newest}`;
-  return `${what}; no host serves ${escapeInvisible(name)}${hint}`;
-}
-
 /** How long mail for a name that nobody serves may wait before the verdict says so. */
 const PATIENCE_MS = 3_600_000;
 /** The most names that are problems of their own. */
 const NAMED = 5;
 
 /** What the verdict says of mail that nobody serves and that has waited for an hour. */
-export function unservedProblems(unserved: readonly Unserved[], now: Date): Finding[] {
+export function unservedProblems(unserved: readonly WebUnserved[], now: Date): Finding[] {
   const limit = pathAt(new Date(now.getTime() - PATIENCE_MS));
   const old = unserved.filter(({ oldest }) => oldest < limit);
   const more = old.length - NAMED;
@@ -82,7 +68,7 @@ export function unservedProblems(unserved: readonly Unserved[], now: Date): Find
       .slice(0, NAMED)
       .map((one) =>
         act(
-          `mail waits for an hour and longer: ${unservedLine(one)}; send it to the right name, or serve this one with: crosstalk actor add ${escapeInvisible(one.name)}, or take it back with: crosstalk cancel ${one.newest} --as-operator`,
+          `mail waits for an hour and longer: ${nobodysMail(one)}; send it to the right name, or serve this one with: crosstalk actor add ${escapeInvisible(one.name)}, or take it back with: crosstalk cancel ${one.newest} --as-operator`,
         ),
       ),
     ...(more > 0

@@ -1,20 +1,19 @@
 import type { OutputNote } from '../../agents/output/plain-call.ts';
-import type { WebTool, WebHostWord, WebMachine } from '../../api/now.ts';
+import type { WebTool, WebHostWord, WebMachine, WebUnserved } from '../../api/now.ts';
 import type { HeldChange } from '../../protocol/approval/approval.ts';
 import type { DeadLetter } from '../../state/dead-letters.ts';
 import type { Heartbeat } from '../../state/heartbeat.ts';
 import type { OpenPermission } from '../../state/permissions/open-permissions.ts';
 import type { Headroom } from '../../state/remote-budget.ts';
 import type { Pause } from '../../state/pause.ts';
-import { type Finding, act } from './finding.ts';
 import type { GatedMail } from '../lookup/gated.ts';
 import type { WarmSession } from './warm-sessions.ts';
 import type { HeldAgent } from './held-agents.ts';
-import type { Unserved } from './nobody.ts';
 import type { HeldSecret } from './held-secrets.ts';
 import { AgentSessions } from '../../state/sessions/agent-sessions.ts';
 import type { Context } from '../context.ts';
 import { profileInForce, type ProfileSeen } from '../../bus/profiles.ts';
+import { type Finding, act } from '../../present/finding.ts';
 
 export interface HostStatus {
   alias: string;
@@ -86,7 +85,7 @@ export interface Status {
   /** Tiers whose mail waits: as the dispatcher says, or while none runs, for a budget by what is on record. */
   parked: Heartbeat['parked'];
   /** Names that were written to in the last days although nobody serves them. */
-  unserved: Unserved[];
+  unserved: WebUnserved[];
   /**
    * What asks the one who looks something, and was not answered; null in a run, and where nobody is
    * named.
@@ -196,12 +195,6 @@ export async function lookAtProfiles(
         : [{ actor: actors[at] ?? '', path: profile.path, ...seen }],
     ),
   };
-}
-
-/** What happened to a profile, in words. */
-export function profileLine({ actor, path, what, at }: ProfileChange): string {
-  const how = what === 'new' ? 'came' : 'was changed';
-  return `${path} ${how}, seen here first at ${at}; read it with: crosstalk actor show ${actor}`;
 }
 
 /** The most of them that are told. */

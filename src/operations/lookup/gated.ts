@@ -1,23 +1,19 @@
 import { Gates, type Gate } from '../../state/gates.ts';
 import { whyIgnored, type IgnoredDecision } from '../../protocol/decision/judge.ts';
 import type { MessageRef } from '../../protocol/message-ref.ts';
+import type { WebGate } from '../../api/api.ts';
 import type { Context } from '../context.ts';
 
 /** Mail of this machine that waits for somebody to decide on a plan. */
-export interface GatedMail {
+export interface GatedMail extends WebGate {
   actor: string;
   tier: string;
   channel: string;
   messages: string[];
-  /** The relPath of the message with the plan, and the id of its channel. */
-  proposal: string;
+  /** The id of the channel of the message with the plan. */
   proposal_channel: string;
-  /** Who decides. */
-  approver: string;
   /** ISO 8601 UTC. */
   since: string;
-  /** Whether it was approved, and waits for its run. */
-  approved: boolean;
   /** What says that it decides, and counts for nothing, with the reason in words. */
   ignored: (IgnoredDecision & { why: string })[];
 }
@@ -53,9 +49,7 @@ function gatedMail(gate: Gate): GatedMail {
   };
 }
 
-/** In one line, what the mail of a gate waits for. */
-export function gatedLine({ approver, proposal, approved }: GatedMail): string {
-  return approved
-    ? 'its plan is approved; it waits for room'
-    : `${approver} decides on its plan: crosstalk approve ${proposal}, or crosstalk deny ${proposal} "<why>"`;
+/** What a face needs of a gate. */
+export function gateOf({ approver, proposal, approved }: WebGate): WebGate {
+  return { approver, proposal, approved };
 }

@@ -37,14 +37,6 @@ export async function lastHeard(
   return heard;
 }
 
-/** How long ago something was, such as `5 min`. @param time ISO 8601 */
-export function ago(time: string, now: Date): string {
-  const minutes = Math.max(1, Math.round((now.getTime() - Date.parse(time)) / 60_000));
-  if (minutes < 120) return `${String(minutes)} min`;
-  const hours = Math.round(minutes / 60);
-  return hours < 48 ? `${String(hours)} h` : `${String(Math.round(hours / 24))} d`;
-}
-
 /**
  * Every host of the transport, with when it was last heard of by its messages, its report or the bell.
  *

@@ -1,17 +1,20 @@
 import { hasProfile } from '../../bus/peers.ts';
 import type { Index } from '../../index/index.ts';
 import { namesIn, newestBy } from '../../index/nobody.ts';
-import { EVERYONE, type Address, formatAddress, parseRecipients } from '../../protocol/address.ts';
+import { EVERYONE, type Address, parseRecipients } from '../../protocol/address.ts';
 import type { Serving } from '../../protocol/owed.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { tipOf, type Context } from '../context.ts';
 import { withIndex } from '../index/indexing.ts';
 import { didYouMean } from '../../protocol/text/nearest.ts';
-import { unservedInWords, someOf } from '../../protocol/text/words.ts';
+import { someOf } from '../../protocol/text/words.ts';
 import { hostsOf } from '../view.ts';
 import { readHosts } from '../../bus/host.ts';
 import type { HostFile, Tier } from '../../protocol/files/host-file.ts';
 import { shown } from '../../protocol/text/result.ts';
+import { personLine, unservedLine } from '../../present/holds.ts';
+import { ASKER } from '../../protocol/files/tier-gate.ts';
+import { loadPins } from '../../state/keys/pins.ts';
 import { resolveFrom } from './resolve.ts';
 
 /** Who serves whom, by the host files at the newest commit known here. */
@@ -32,21 +35,32 @@ export async function servedBy(context: Context): Promise<Served> {
   };
 }
 
-/** What is to be said of an addressee that no host serves, with the name that was probably meant. */
-export function unservedLine({ name, host }: Address, serving: readonly Serving[]): string {
-  const address = formatAddress(host === undefined ? { name } : { name, host });
-  const aliases = serving.flatMap(({ alias, actors }) => (actors.includes(name) ? [alias] : []));
-  const names = serving.flatMap(({ actors }) => actors);
-  return `${unservedInWords(address, aliases)}${aliases.length > 0 ? '' : didYouMean(name, names)}`;
-}
-
 /** Milliseconds for the index: somebody waits for what is said by it. */
 const PATIENCE_MS = 2000;
 /** The most names that {@link peopleHere} looks at, the newest first. */
 const MOST_NAMES = 100;
 
 /**
- * Whether a name is the one under which this machine's operator writes, or its newest message was written by hand: what
+ * The names that are those of people whether they have written or not: of this machine's operator, of keys that are
+ * pinned here, and of those who approve plans. A run may not see the keys.
+ */
+export async function namedPeople(context: Context): Promise<Set<string>> {
+  const { paths, transport } = context;
+  const pins = await loadPins(paths.pins).catch(() => []);
+  const tiers = (await hostsOf(context)).flatMap(({ result }) =>
+    result.ok ? [...result.value.actors.values()].flat() : [],
+  );
+  const approvers = tiers.flatMap(({ gate }) => (gate === ASKER ? [] : (gate ?? [])));
+  const { from } = transport.defaults;
+  return new Set([
+    ...(from === undefined ? [] : [from]),
+    ...approvers,
+    ...pins.map(({ name }) => name),
+  ]);
+}
+
+/**
+ * Whether a name is that of somebody whom this machine knows as a person, or its newest message was written by hand: what
  * an actor writes names its host. A name with a host, or with a profile, is never one of a person.
  *
  * @returns undefined where it has not written as far as is known, while older messages are not counted yet
@@ -58,7 +72,7 @@ export async function isPerson(
 ): Promise<boolean | undefined> {
   if (host !== undefined || name === EVERYONE) return false;
   if (await hasProfile(context.transport, tip, name)) return false;
-  if (name === context.transport.defaults.from) return true;
+  if ((await namedPeople(context)).has(name)) return true;
   return withIndex(
     context,
     { patience: PATIENCE_MS },
@@ -103,11 +117,6 @@ export async function unservedOrPerson(
   return (await isPerson(context, tip, address)) === true
     ? personLine(address.name)
     : unservedLine(address, serving);
-}
-
-/** How a person comes by their mail. */
-export function personLine(name: string): string {
-  return `${escapeInvisible(name)} is a person, and finds it with: crosstalk inbox`;
 }
 
 /**

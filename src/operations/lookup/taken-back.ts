@@ -1,3 +1,4 @@
+import type { WebForce } from '../../api/api.ts';
 import { CANCELLED, cancelOf, mayCancel } from '../../protocol/cancel.ts';
 import { EVERYONE } from '../../protocol/address.ts';
 import { isAnswer } from '../../protocol/owed.ts';
@@ -9,15 +10,9 @@ import { withNaming, type Naming } from './naming.ts';
 import { whoHas } from './people.ts';
 import { queuedCancels, queuedMessage, type CancelHere } from './queued.ts';
 
-/**
- * What a cancellation does. `late`: all addressees had answered before it, so that the answers stay and only what
- * goes on is ended; `none`: its writer may not cancel what it names, or has not signed it.
- */
-export type Force = 'cancels' | 'late' | 'none';
-
 /** A message that says of another one that it is taken back. */
 export interface Cancellation extends CancelHere {
-  force: Force;
+  force: WebForce;
 }
 
 /**
@@ -72,6 +67,29 @@ function isHonoured({ relPath, message }: Located, mentions: readonly Located[])
   );
 }
 
+/**
+ * Some messages, with what those do that cancel, and with what has cancelled those among them. What takes a
+ * message back is newer than it, and has its writer and its addressees: it is among those shown.
+ */
+export async function withForces<T extends Located & MessageRef>(
+  context: Context,
+  some: readonly T[],
+): Promise<(T & { cancelled?: Cancellation; force?: WebForce })[]> {
+  const targets = some.flatMap(({ channel, message: { cancels } }) =>
+    cancels === undefined ? [] : [{ channel, relPath: cancels }],
+  );
+  const found = await cancellationsHere(context, targets);
+  return some.map((one) => {
+    const { relPath, message } = one;
+    const cancelled = inForce(found.filter((other) => other.message.cancels === relPath));
+    return {
+      ...one,
+      ...(cancelled && { cancelled }),
+      ...(message.cancels !== undefined && { force: forceIn(found, relPath) ?? 'none' }),
+    };
+  });
+}
+
 /** As {@link cancellationsOf}, where the messages that name it are still to be found. */
 export async function cancellationsHere(
   context: Context,
@@ -92,7 +110,7 @@ async function cancellationsIn(
 }
 
 /** The force of one of some messages; undefined if it is not among them. */
-export function forceIn(found: readonly Cancellation[], relPath: string): Force | undefined {
+export function forceIn(found: readonly Cancellation[], relPath: string): WebForce | undefined {
   return found.find((one) => one.relPath === relPath)?.force;
 }
 

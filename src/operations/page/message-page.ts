@@ -2,11 +2,12 @@ import { rankOf, slice } from '../../index/pages.ts';
 import type { Index } from '../../index/index.ts';
 import { formatAddress } from '../../protocol/address.ts';
 import { parseMessage, type Located } from '../../protocol/message.ts';
-import type { WebMessage, WebMessagePage } from '../../api/api.ts';
+import type { WebForce, WebMessage, WebMessagePage } from '../../api/api.ts';
 import { tipOf, type Context } from '../context.ts';
 import { withIndex } from '../index/indexing.ts';
 import { markOf } from '../../protocol/owed.ts';
 import { marked } from '../lookup/marked.ts';
+import { withForces } from '../lookup/taken-back.ts';
 import { queuedMessages } from '../lookup/queued.ts';
 import { resolveChannel } from '../lookup/resolve.ts';
 
@@ -63,7 +64,9 @@ export async function messagePage(
   return {
     channel: id,
     channel_name: name,
-    messages: messages.map((located) => webMessage(located, channel, { queued: false })),
+    messages: (await withForces(context, messages)).map((located) =>
+      webMessage(located, channel, { queued: false }),
+    ),
     total,
     first,
     complete,
@@ -104,7 +107,7 @@ async function queuedIn(
 
 /** A message as a browser receives it: its text as it was written, up to a limit. */
 export function webMessage(
-  { relPath, message, verified }: Located,
+  { relPath, message, verified, force }: Located & { force?: WebForce },
   channel: { id: string; name: string },
   { queued }: { queued: boolean },
   characters = BODY_CHARACTERS,
@@ -131,6 +134,7 @@ export function webMessage(
     queued,
     files: message.files ?? [],
     ...(mark !== null && { mark }),
+    ...(force && { force }),
     ...(verified !== undefined && { verified }),
     ...(branch !== undefined && { branch }),
     ...(message.proposal && { proposal: message.proposal }),

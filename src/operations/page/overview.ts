@@ -11,7 +11,9 @@ import { status } from '../health/status.ts';
 import type { Status } from '../health/report.ts';
 import { CANCELLED } from '../../protocol/cancel.ts';
 import { Cursors } from '../../state/cursors.ts';
+import { namedPeople } from '../lookup/people.ts';
 import { isSettled } from '../tracing/facts.ts';
+import { gateOf } from '../lookup/gated.ts';
 import { failureDelay, heldDelay, runDelay, type Holding } from '../tracing/held-mail.ts';
 import { errandsOf, type Errand } from './errands.ts';
 
@@ -55,7 +57,11 @@ export async function overview(
       ...counted(waiting.filter(({ actor }) => actor === name)),
       last_wrote: lastWrote.get(name) ?? null,
     })),
-    people: peopleAmong(traces, new Set(actors.map(({ name }) => name))),
+    people: peopleAmong(
+      traces,
+      await namedPeople(context),
+      new Set(actors.map(({ name }) => name)),
+    ),
     waiting: {
       total: waiting.length,
       oldest_s: waiting[0]?.age_s ?? null,
@@ -122,10 +128,15 @@ function seenHosts(
   });
 }
 
-/** The names without a profile whose newest message was written by hand. @param traces oldest first */
-function peopleAmong(traces: readonly Trace[], actors: ReadonlySet<string>): string[] {
+/** Names of people that are no actors: known ones, and those whose newest message was written by hand. @param traces oldest first */
+function peopleAmong(
+  traces: readonly Trace[],
+  named: ReadonlySet<string>,
+  actors: ReadonlySet<string>,
+): string[] {
   const newest = new Map(traces.map(({ from, host }) => [from, host]));
-  return [...newest].flatMap(([name, host]) => (host === null && !actors.has(name) ? [name] : []));
+  const byHand = [...newest].flatMap(([name, host]) => (host === null ? [name] : []));
+  return [...new Set([...byHand, ...named])].filter((name) => !actors.has(name));
 }
 
 /** When each name last appeared in messages. */
@@ -171,7 +182,7 @@ interface WaitingParts {
   own: OwnState;
   hosts: readonly HostEntry[];
   nameOf: (id: string) => string;
-  facts: Pick<Status, 'host' | 'paused' | 'holds' | 'dispatcher'>;
+  facts: Pick<Status, 'host' | 'paused' | 'holds' | 'dispatcher' | 'gated'>;
 }
 
 /** The messages that wait for an answer, oldest first, and how far each is on this machine. */
@@ -185,7 +196,7 @@ async function waitingMail(context: Context, parts: WaitingParts): Promise<WebWa
   );
   const cursors = await new Cursors(context.paths.root).load();
   const here = new Set(facts.host?.actors.map(({ name }) => name));
-  const { paused, holds, dispatcher } = facts;
+  const { paused, holds, dispatcher, gated } = facts;
   const holding = { paused, holds, parked: dispatcher?.parked ?? [] };
   const now = context.now();
   const described = await Promise.all(
@@ -201,7 +212,8 @@ async function waitingMail(context: Context, parts: WaitingParts): Promise<WebWa
       const age = Math.max(0, Math.round((now.getTime() - Date.parse(timestamp)) / 1000));
       const channel_name = nameOf(channel);
       const place = { channel, channel_name, relPath, from, actor, timestamp };
-      return [{ ...place, age_s: age, ...known, excerpt }];
+      const gate = mayBeSettled ? gated.find(isAbout(errand)) : undefined;
+      return [{ ...place, age_s: age, ...known, ...(gate && { gate: gateOf(gate) }), excerpt }];
     }),
   );
   return described.flat();

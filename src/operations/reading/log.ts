@@ -12,15 +12,10 @@ import {
 } from '../lookup/arrivals.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
 import { marked } from '../lookup/marked.ts';
-import {
-  cancellationsHere,
-  forceIn,
-  inForce,
-  type Cancellation,
-  type Force,
-} from '../lookup/taken-back.ts';
+import { type Cancellation, withForces } from '../lookup/taken-back.ts';
 import { waitForNews } from './news.ts';
 import { resolveChannel } from '../lookup/resolve.ts';
+import type { WebForce } from '../../api/api.ts';
 
 export interface LogInput {
   /** In any form in which a channel may be named; by default all channels. */
@@ -41,7 +36,7 @@ export interface LogEntry extends Located {
   /** The cancellation by which it was taken back, if that is among the messages shown. */
   cancelled?: Cancellation;
   /** What it does, if it takes another message back. */
-  force?: Force;
+  force?: WebForce;
 }
 
 /** Some messages, the oldest first. */
@@ -154,24 +149,11 @@ async function entriesOf(
   tip: string,
   found: readonly Arrival[],
 ): Promise<LogEntry[]> {
-  // What takes a message back is newer than it, and has its writer and its addressees: it is among those shown.
-  const targets = found.flatMap(({ channel, message: { cancels } }) =>
-    cancels === undefined ? [] : [{ channel, relPath: cancels }],
-  );
-  const cancels = await cancellationsHere(context, targets);
+  const all = await withForces(context, await marked(context, tip, found));
   return Promise.all(
-    (await marked(context, tip, found)).map(async ({ channel, relPath, message, verified }) => {
-      const cancelled = inForce(cancels.filter((one) => one.message.cancels === relPath));
-      const force =
-        message.cancels === undefined ? undefined : (forceIn(cancels, relPath) ?? 'none');
-      return {
-        relPath,
-        message,
-        ...(verified !== undefined && { verified }),
-        ...(cancelled && { cancelled }),
-        ...(force && { force }),
-        channel: await context.reader.channel(tip, channel),
-      };
-    }),
+    all.map(async ({ channel, ...one }) => ({
+      ...one,
+      channel: await context.reader.channel(tip, channel),
+    })),
   );
 }

@@ -8,14 +8,9 @@ import { refreshOrNote, tipOf, type Context } from '../context.ts';
 import { marked } from '../lookup/marked.ts';
 import { queuedFiles } from '../lookup/queued.ts';
 import { resolveMessage } from '../lookup/resolve.ts';
-import {
-  cancellationsHere,
-  forceIn,
-  inForce,
-  type Cancellation,
-  type Force,
-} from '../lookup/taken-back.ts';
+import { cancellationsHere, forceIn, inForce, type Cancellation } from '../lookup/taken-back.ts';
 import { type MessageRef } from '../../protocol/message-ref.ts';
+import type { WebForce } from '../../api/api.ts';
 
 /** A message's file. */
 export interface FoundFile {
@@ -34,7 +29,7 @@ export interface ReadMessage extends Omit<FoundFile, 'bytes'> {
   /** The cancellation by which it was taken back; only where somebody is shown the message. */
   cancelled?: Cancellation;
   /** What it does, if it takes another message back; only where somebody is shown it. */
-  force?: Force;
+  force?: WebForce;
   /** As in `Located`. */
   verified?: boolean;
 }

@@ -26,10 +26,10 @@ import { isName, isRelPath, isSender } from '../../protocol/names.ts';
 import { isRecord } from '../../state/files.ts';
 import type { Replied } from '../reading/replies.ts';
 import { debtorsOf } from '../../protocol/owed.ts';
-import { noDispatcher } from '../../protocol/text/words.ts';
 import { holderOf } from '../../state/lock.ts';
 import { servedBy } from '../lookup/people.ts';
 import { findServed } from '../setup/hosts.ts';
+import { noDispatcher } from '../../present/holds.ts';
 
 /** The sender: its data from before a transport is open, and the function that opens one. */
 export interface Sender {

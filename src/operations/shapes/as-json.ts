@@ -7,12 +7,12 @@ import type { Memory, MemoryChange, MemoryKind } from '../../protocol/files/memo
 import type { ListedMemory } from '../memory/list.ts';
 import type { LoggedMemory } from '../memory/log.ts';
 import type { AddedMemory } from '../memory/write.ts';
-import type { Cancellation, Force } from '../lookup/taken-back.ts';
+import type { Cancellation } from '../lookup/taken-back.ts';
 import type { InboxEntry } from '../lookup/inbox.ts';
 import type { ReadMessage } from '../reading/read.ts';
 import type { Replied } from '../reading/replies.ts';
 import type { Sent } from '../sending/input.ts';
-import type { Failed } from '../waiting/standing.ts';
+import type { WebFailed, WebForce } from '../../api/api.ts';
 
 // The output of `--json`; the MCP tools and the page use the same names.
 
@@ -41,13 +41,13 @@ export interface MessageJson extends TalkFields {
   /** The message by which it was taken back; `read` and `log` say it. */
   cancelled_by?: string;
   /** What it does if it takes another message back: `late` after the answer, which stays; `none`: its writer may not. */
-  force?: Force;
+  force?: WebForce;
   body: string;
 }
 
 /** Converts a message of a list to JSON. */
 export function messageJson(
-  located: Located & { cancelled?: Cancellation; force?: Force },
+  located: Located & { cancelled?: Cancellation; force?: WebForce },
 ): MessageJson {
   const { relPath, message, verified, cancelled, force } = located;
   return {
@@ -107,7 +107,7 @@ export interface RepliedJson {
   state: Outcome;
   replies: MessageJson[];
   /** The deliveries that came to nothing, as long as the only name that was asked has not answered. */
-  failures: Failed[];
+  failures: WebFailed[];
   /** The message by which its writer took it back; absent where nobody did. */
   cancelled?: string;
   /** Only where several were asked: those who have not answered. */

@@ -2,7 +2,6 @@ import type { WebDelay } from '../../api/now.ts';
 import { CANCELLED } from '../../protocol/cancel.ts';
 import { messageFile } from '../../protocol/layout.ts';
 import { isAnswer } from '../../protocol/owed.ts';
-import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { endsByItself, reasonInWords } from '../../protocol/text/words.ts';
 import { Cursors, cursorOf, type ActorCursors } from '../../state/cursors.ts';
 import { loadHeartbeat } from '../../state/heartbeat.ts';
@@ -11,14 +10,15 @@ import { Holds } from '../../state/holds.ts';
 import { OpenPermissions, type OpenPermission } from '../../state/permissions/open-permissions.ts';
 import { Pauses } from '../../state/pause.ts';
 import { failureDelay, heldDelay, runDelay } from './held-mail.ts';
-import { joiningAbout, whomText } from './joining.ts';
-import { gatedAbout, gatedLine, type GatedMail } from '../lookup/gated.ts';
+import { joiningAbout } from './joining.ts';
+import { gatedAbout, type GatedMail } from '../lookup/gated.ts';
 import { holderOf } from '../../state/lock.ts';
 import { Settled } from '../../state/settled.ts';
 import { tipOf, type Context } from '../context.ts';
 import type { Naming } from '../lookup/naming.ts';
 import { cancellationsOf, inForce } from '../lookup/taken-back.ts';
 import type { MessageRef } from '../../protocol/message-ref.ts';
+import { joiningWords, gateLine, permissionWords } from '../../present/holds.ts';
 
 /**
  * What is known about a message for one actor, each fact on its own, from this machine's point of
@@ -189,7 +189,7 @@ export function describeFacts(facts: Facts): string {
     facts.running ? 'running' : '',
     facts.permission === null
       ? ''
-      : `waits for ${facts.permission.approver} to decide whether it may use ${escapeInvisible(facts.permission.tool)}, as ${facts.permission.relPath} asks`,
+      : `${permissionWords(facts.permission)}, as ${facts.permission.relPath} asks`,
     facts.delegated_in.length > 0 ? `passed on by ${facts.delegated_in.join(', ')}` : '',
     facts.cancelled_in.length > 0 ? `cancelled by ${facts.cancelled_in.join(', ')}` : '',
     facts.failed_in.length > 0 ? `failed, as ${facts.failed_in.join(', ')} tells` : '',
@@ -197,8 +197,8 @@ export function describeFacts(facts: Facts): string {
     facts.parked === null
       ? ''
       : `${reasonInWords(facts.parked.reason)}${endsByItself(facts.parked.reason) ? `, tried again at ${facts.parked.until}` : ''}`,
-    facts.joining === null ? '' : `waits for ${whomText(facts.joining)}`,
-    facts.gated === null ? '' : gatedLine(facts.gated),
+    facts.joining === null ? '' : joiningWords(facts.joining),
+    facts.gated === null ? '' : gateLine(facts.gated.actor, facts.gated),
     ...(facts.gated?.ignored ?? []).map(
       ({ relPath, decision, why }) => `${relPath} (${decision}) is ignored: ${why}`,
     ),

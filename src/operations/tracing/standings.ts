@@ -1,12 +1,13 @@
 import type { Located } from '../../protocol/message.ts';
 import { tipOf, type Context } from '../context.ts';
 import type { Naming } from '../lookup/naming.ts';
-import { servedNames, statesOf, type NodeState } from './thread.ts';
+import type { WebState } from '../../api/api.ts';
+import { servedNames, statesOf } from './thread.ts';
 
 /** The state of a message at its addressees. */
 export interface Standing {
   relPath: string;
-  states: NodeState[];
+  states: WebState[];
 }
 
 /**

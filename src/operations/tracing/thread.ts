@@ -1,4 +1,4 @@
-import type { WebState, WebThread, WebThreadNode } from '../../api/messages.ts';
+import type { WebGate, WebState, WebThread, WebThreadNode } from '../../api/api.ts';
 import { startedBy } from '../../protocol/automation/firing.ts';
 import { readHosts } from '../../bus/host.ts';
 import { isQuestion } from '../../protocol/causality.ts';
@@ -14,23 +14,24 @@ import { CrosstalkError } from '../../errors.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { askedSkills } from './asked-skill.ts';
 import { factsOf, type Facts } from './facts.ts';
-import { whomText } from './joining.ts';
 import { withNaming, type Naming } from '../lookup/naming.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
 import { marked } from '../lookup/marked.ts';
+import { gateOf } from '../lookup/gated.ts';
 import { cancellationsOf, forceIn } from '../lookup/taken-back.ts';
 import { resolveMessage } from '../lookup/resolve.ts';
 import { gather, queuedIn } from './gather.ts';
-import { withoutSequences, noDispatcher } from '../../protocol/text/words.ts';
+import { withoutSequences } from '../../protocol/text/words.ts';
 import { loadHeartbeat } from '../../state/heartbeat.ts';
 import { holderOf } from '../../state/lock.ts';
-import { ago, lastHeard } from '../lookup/heard.ts';
+import { lastHeard } from '../lookup/heard.ts';
 import { otherMachines } from '../lookup/machines.ts';
 import { unservedOrPerson, servedBy } from '../lookup/people.ts';
 import { findServed } from '../setup/hosts.ts';
+import { ago } from '../../present/times.ts';
+import { noDispatcher, joiningWords } from '../../present/holds.ts';
 
 export { queuedIn };
-export type { WebState as NodeState, WebThread as Thread, WebThreadNode as ThreadNode };
 
 const EXCERPT_BYTES = 160;
 
@@ -164,10 +165,13 @@ export async function statesOf(
     const facts = await factsOf(context, { channel, relPath }, name, { wakes: true }, naming);
     const found = openState(facts);
     const delay = found.state === 'cancelled' ? null : facts.delay;
-    const open = { actor: name, took_s: null, ...found, delay };
+    const open: WebState = {
+      ...{ actor: name, took_s: null, ...found, delay },
+      ...(facts.running && facts.permission !== null && { permission: facts.permission }),
+    };
     states.push(
       open.state === 'waiting'
-        ? await waiting(context, open, said, { name, host, joining: facts.joining, heardOf })
+        ? await waiting(context, open, { said, thread }, { name, host, facts, heardOf })
         : open,
     );
   }
@@ -178,18 +182,35 @@ export async function statesOf(
 async function waiting(
   context: Context,
   open: WebState,
-  said: readonly Located[],
+  { said, thread }: { said: readonly Located[]; thread: readonly Located[] },
   to: {
     name: string;
     host: string | undefined;
-    joining: Facts['joining'];
+    facts: Pick<Facts, 'joining' | 'gated'>;
     heardOf: HeardOf | undefined;
   },
 ): Promise<WebState> {
+  const { joining, gated } = to.facts;
   const failed = failedElsewhere(said, to.host);
   if (failed !== undefined || open.delay !== null) return { ...open, ...failed };
-  if (to.joining !== null) return { ...open, held_up: `it waits for ${whomText(to.joining)}` };
+  const gate = gated === null ? gateIn(said, thread) : gateOf(gated);
+  if (gate !== undefined) return { ...open, gate };
+  if (joining !== null) return { ...open, held_up: `it ${joiningWords(joining)}` };
   return { ...open, ...(await whyUnread(context, to, to.heardOf)) };
+}
+
+/** The gate at which another host holds it, by its newest plan, unless somebody whom that names has decided on it. */
+function gateIn(said: readonly Located[], thread: readonly Located[]): WebGate | undefined {
+  const plan = said.findLast(({ message }) => message.proposal && !message.permission);
+  const [approver] = plan?.message.to ?? [];
+  if (plan === undefined || approver === undefined) return undefined;
+  const isDecided = thread.some(
+    ({ message: { from, re, decision } }) =>
+      decision !== undefined && from === approver.name && re.includes(plan.relPath),
+  );
+  return isDecided
+    ? undefined
+    : { approver: approver.name, proposal: plan.relPath, approved: false };
 }
 
 /** That it failed on another host, by the notice of that host's dispatcher. */

@@ -1,16 +1,8 @@
 import { EVERYONE } from '../../protocol/address.ts';
 import type { MessageRef } from '../../protocol/message-ref.ts';
-import {
-  noDispatcher,
-  remoteAway,
-  reasonInWords,
-  withoutSequences,
-} from '../../protocol/text/words.ts';
-import { ago } from '../lookup/heard.ts';
-import { gatedLine } from '../lookup/gated.ts';
-import { personLine, unservedLine } from '../lookup/people.ts';
-import { heldDelay } from '../tracing/held-mail.ts';
-import { joiningAbout, joiningLine } from '../tracing/joining.ts';
+import { withoutSequences } from '../../protocol/text/words.ts';
+import { failureDelay, heldDelay } from '../tracing/held-mail.ts';
+import { joiningAbout } from '../tracing/joining.ts';
 import {
   letterOf,
   type Local,
@@ -20,6 +12,19 @@ import {
   type Standing,
   type World,
 } from './standing.ts';
+import { ago } from '../../present/times.ts';
+import {
+  noDispatcher,
+  remoteAway,
+  personLine,
+  unservedLine,
+  joiningLine,
+  gateLine,
+  heldLine,
+  failingLine,
+  unheardLine,
+  NOBODY_SERVES_ANY,
+} from '../../present/holds.ts';
 
 /** When another host was last heard of, by its alias: ISO 8601 in UTC, or null for never. */
 export type Heard = ReadonlyMap<string, string | null>;
@@ -63,7 +68,7 @@ function nobody(actor: string, { serving, unreadable, people }: World): string[]
     return unreadable.map(
       (path) => `${path} cannot be read, so whether its host serves ${actor} is not known`,
     );
-  if (actor === EVERYONE) return ['no host serves any actor; the message waits until one does'];
+  if (actor === EVERYONE) return [NOBODY_SERVES_ANY];
   return [unservedLine({ name: actor }, serving)];
 }
 
@@ -78,9 +83,7 @@ function elsewhere(
   const last = heard.get(host);
   if (last === undefined) return [];
   const since = last === null ? 'lately' : `for ${ago(last, now)}`;
-  return [
-    `${host}, which serves ${actor}, has not been heard of ${since}; its dispatcher may not be running`,
-  ];
+  return [unheardLine(host, actor, since)];
 }
 
 /** What is owed on this machine. */
@@ -103,27 +106,16 @@ function here(
     { actor, tier },
     now,
   );
-  if (held?.reason === 'paused')
-    return [`paused ${held.said ?? ''}, so mail for ${actor} waits; go on with: crosstalk resume`];
-  if (held !== undefined) {
-    const until = held.until === null ? '' : ` until ${held.until}`;
-    const words = withoutSequences(held.said ?? '');
-    const isBudget = ['budget', 'thread_budget'].includes(held.reason ?? '');
-    const said = words === '' ? '' : isBudget ? `: ${words}` : ` (it says: ${words})`;
-    return [`${actor} is held${until}: ${reasonInWords(held.reason ?? '')}${said}`];
-  }
+  if (held !== undefined) return [heldLine(actor, held)];
   const gate = local.gated?.find(
     (one) =>
       one.actor === actor && one.channel === ref.channel && one.messages.includes(ref.relPath),
   );
-  if (gate !== undefined) return [`${actor} has made a plan; ${gatedLine(gate)}`];
+  if (gate !== undefined) return [gateLine(actor, gate)];
   const joining = joiningAbout(local.heartbeat, ref, actor, now);
   if (letter === undefined && joining !== undefined) return [joiningLine(joining)];
   if (letter?.state !== 'retrying') return [];
-  const { attempts_since_release: made, attempts_allowed: allowed, next_retry_at: next } = letter;
-  const count = `${String(made)}${allowed === undefined ? '' : ` of ${String(allowed)}`}`;
-  const again = next === undefined ? 'it is tried again' : `it is tried again at ${next}`;
-  return [`${actor} has failed, attempt ${count}: ${withoutSequences(letter.detail)}; ${again}`];
+  return [failingLine(actor, failureDelay(letter))];
 }
 
 /** Whether the dispatcher of this machine reaches the remote, by which all answers come. */

@@ -1,3 +1,4 @@
+import type { WebFailed } from '../../api/api.ts';
 import type { MessageRef } from '../../protocol/message-ref.ts';
 import type { Located, Message } from '../../protocol/message.ts';
 import { cancelOf } from '../../protocol/cancel.ts';
@@ -129,18 +130,6 @@ export interface World extends Served {
   local: Local | undefined;
 }
 
-/** A delivery that came to nothing. Stored and shown under these names. */
-export interface Failed {
-  actor: string;
-  host: string;
-  /** A code, such as `exit_code`. */
-  reason: string;
-  attempts: number;
-  dead_letter: string;
-  /** What happened, in one line. */
-  detail: string;
-}
-
 /** Somebody who still owes an answer. */
 export interface Owing extends Debtor {
   /** When its run began; absent unless it runs on this machine. */
@@ -153,7 +142,7 @@ export interface Standing {
   state: Outcome;
   /** Those who have not answered; empty once the only name that was asked has. */
   owing: Owing[];
-  failures: Failed[];
+  failures: WebFailed[];
   /** The actors of this machine that chose to say nothing. */
   silent: Debtor[];
   /** The message by which it was taken back. */
@@ -241,12 +230,12 @@ function failedHere(
   letter: NonNullable<ReturnType<typeof letterOf>>,
   actor: string,
   host: string,
-): Failed {
+): WebFailed {
   const { reason, attempts, id, detail } = letter;
   return { actor, host, reason, attempts, dead_letter: id, detail };
 }
 
-function failedThere({ message }: Located, actor: string): Failed {
+function failedThere({ message }: Located, actor: string): WebFailed {
   const { reason = '', attempts = 0, host = '', dead_letter = '' } = message.failed ?? {};
   return { actor, host, reason, attempts, dead_letter, detail: saidBesides(message) };
 }

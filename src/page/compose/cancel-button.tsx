@@ -4,6 +4,7 @@ import type { MessageRef } from '../../protocol/message-ref.ts';
 import { sendOnce } from '../live/send-once.ts';
 import { LiveContext, useModel } from '../live/use-live.ts';
 import { Problem } from '../parts/view.tsx';
+import { canDo, type Addressee } from '../../present/state.ts';
 import { failureOf } from './sending.ts';
 
 interface Props extends MessageRef {
@@ -12,18 +13,8 @@ interface Props extends MessageRef {
   /** What it is, if it only looks like an answer: a cancellation cannot be taken back. */
   mark: string | null | undefined;
   /** The states of the message at its addressees. */
-  states: readonly { state: string }[];
+  states: readonly Addressee[];
 }
-
-/** The states in which something waits or runs that can be ended. */
-const UNDER_WAY: ReadonlySet<string> = new Set([
-  'queued',
-  'waiting',
-  'taken',
-  'running',
-  'held',
-  'failing',
-]);
 
 /** Takes a message back that the reader wrote, as long as something waits or runs for it. */
 export function CancelButton({ channel, relPath, from, mark, states }: Props): JSX.Element | null {
@@ -38,7 +29,7 @@ export function CancelButton({ channel, relPath, from, mark, states }: Props): J
     },
     [],
   );
-  const isUnderWay = states.some(({ state }) => UNDER_WAY.has(state));
+  const isUnderWay = states.some((one) => canDo(one, 'cancel'));
   if (session?.read_only !== false || session.from !== from) return null;
   if (mark === 'cancel' || !isUnderWay) return null;
   const cancel = async (): Promise<void> => {

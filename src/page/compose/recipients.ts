@@ -2,7 +2,7 @@ import type { WebActor } from '../../api/api.ts';
 import { EVERYONE } from '../../protocol/address.ts';
 import { isName } from '../../protocol/names.ts';
 import { trailingStart } from '../../protocol/text/quoted.ts';
-import { unservedInWords } from '../../protocol/text/words.ts';
+import { unservedInWords } from '../../present/holds.ts';
 
 /** The recipient that is being typed within a list. */
 export interface Typing {

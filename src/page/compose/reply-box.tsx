@@ -3,6 +3,7 @@ import { useContext, useEffect, useId, useRef, useState } from 'preact/hooks';
 import type { WebSendRequest } from '../../api/api.ts';
 import type { MessageRef } from '../../protocol/message-ref.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
+import type { Addressee } from '../../present/state.ts';
 import { EMPTY, keepDraft, loadDraft } from '../live/drafts.ts';
 import { sendOnce } from '../live/send-once.ts';
 import { LiveContext, useModel } from '../live/use-live.ts';
@@ -18,7 +19,7 @@ interface Props extends MessageRef {
   /** Whether the field for a text is open already. */
   opened?: boolean;
   /** How far its addressees are with it. */
-  states?: readonly { actor: string | null; state: string }[];
+  states?: readonly Addressee[];
 }
 
 /** Whether the reader may reply to messages of somebody: what one wrote oneself would wake nobody. */

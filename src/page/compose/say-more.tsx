@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import type { MessageRef } from '../../protocol/message-ref.ts';
+import { canDo, type Addressee } from '../../present/state.ts';
 import { useModel } from '../live/use-live.ts';
 import { Box } from './reply-box.tsx';
 
@@ -7,14 +8,14 @@ interface Props extends MessageRef {
   /** Who wrote it. */
   from: string;
   /** The states of the message at its addressees. */
-  states: readonly { state: string; actor: string | null }[];
+  states: readonly Addressee[];
 }
 
 /** Says more about a message of the reader's own to each actor that works on it and can be told. */
 export function SayMore({ channel, relPath, from, states }: Props): JSX.Element | null {
   const { session, now } = useModel();
   if (session?.read_only !== false || session.from !== from) return null;
-  const running = states.flatMap(({ state, actor }) => (state === 'running' ? (actor ?? []) : []));
+  const running = states.flatMap((one) => (canDo(one, 'say more') ? (one.actor ?? []) : []));
   const told = running.filter((actor) =>
     now?.actors.some(
       ({ name, hosts }) => name === actor && hosts.some(({ warm }) => warm === true),

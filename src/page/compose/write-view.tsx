@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import type { WebMessage } from '../../api/api.ts';
-import { StateChip } from '../parts/state-chip.tsx';
+import { StateChips } from '../parts/state-chip.tsx';
 import { shownStatesOf } from '../live/model.ts';
 import { useModel } from '../live/use-live.ts';
 import { Link } from '../route/link.tsx';
@@ -93,9 +93,7 @@ function Fate({ message }: { message: WebMessage }): JSX.Element {
       <Link to={{ view: 'thread', channel, relPath }}>
         to {to.join(', ')}: <bdi>{plainOf(body.slice(0, 160))}</bdi>
       </Link>{' '}
-      {shownStatesOf(message, known, now?.waiting.messages ?? [], []).map((shown) => (
-        <StateChip key={`${shown.state} ${shown.actor ?? ''}`} shown={shown} />
-      ))}
+      <StateChips states={shownStatesOf(message, known, now?.waiting.messages ?? [], [])} />
     </>
   );
 }

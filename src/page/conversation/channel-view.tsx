@@ -12,10 +12,10 @@ import { useNavigation } from '../route/navigation.ts';
 import { Problem, View } from '../parts/view.tsx';
 import { useKinds } from '../parts/speaker.tsx';
 import { plainOf } from '../text/plain.ts';
-import { dayOf } from '../text/time.ts';
 import { guessedHeight, MessageItem } from './message-item.tsx';
 import { shownOf, useReading } from './use-reading.ts';
 import { shownStatesOf } from '../live/model.ts';
+import { dayOf } from '../../present/times.ts';
 
 const keyOf = ({ relPath }: WebMessage): string => relPath;
 

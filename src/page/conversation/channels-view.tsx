@@ -3,7 +3,7 @@ import { useClock, useModel } from '../live/use-live.ts';
 import { loadMark, unreadOf } from '../live/read-marks.ts';
 import { Link } from '../route/link.tsx';
 import { View } from '../parts/view.tsx';
-import { ageOf, secondsSince } from '../text/time.ts';
+import { ageOf, secondsSince } from '../../present/times.ts';
 
 /** All channels with a summary of each. */
 export function ChannelsView(): JSX.Element {

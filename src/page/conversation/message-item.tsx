@@ -10,13 +10,13 @@ import { CancelButton } from '../compose/cancel-button.tsx';
 import { ReplyBox, useMayReply } from '../compose/reply-box.tsx';
 import { SayMore } from '../compose/say-more.tsx';
 import { Markdown } from '../text/markdown-view.tsx';
-import { clockOf, dayOf, wholeTimeOf } from '../text/time.ts';
 import { ProposalCard } from './proposal.tsx';
-import { StateChip } from '../parts/state-chip.tsx';
-import type { Shown } from '../live/model.ts';
-import { branchInWords } from '../../protocol/text/branch.ts';
+import { StateChips } from '../parts/state-chip.tsx';
+import type { Addressee } from '../../present/state.ts';
+import { branchMark, markWords } from '../../present/marks.ts';
 import { useModel } from '../live/use-live.ts';
 import { sizeInWords } from '../../protocol/attached.ts';
+import { clockOf, dayOf, wholeTimeOf } from '../../present/times.ts';
 
 interface Props {
   message: WebMessage;
@@ -26,7 +26,7 @@ interface Props {
   position: number;
   /** How many the channel has; -1 while that is not known. */
   count: number;
-  states: readonly Shown[];
+  states: readonly Addressee[];
   /** The beginning of each message it answers, if that is loaded. */
   answered: readonly { relPath: string; from: string | undefined; excerpt: string }[];
   /** Whether it is the requested message. */
@@ -71,6 +71,9 @@ export function MessageItem(props: Props): JSX.Element {
         <time dateTime={timestamp} title={wholeTimeOf(timestamp)} class="dim">
           {clockOf(timestamp)}
         </time>
+        {message.mark === 'cancel' && (
+          <span class="chip dim">{markWords('cancel', message.force)}</span>
+        )}
         {tier !== null && <span class="chip dim">{tier}</span>}
         {host !== null && <span class="dim host">on {host}</span>}
         {type !== 'text' && <span class="chip dim">{type}</span>}
@@ -128,9 +131,7 @@ export function MessageItem(props: Props): JSX.Element {
       )}
       {states.length > 0 && (
         <p class="states">
-          {states.map((shown) => (
-            <StateChip key={`${shown.state} ${shown.actor ?? ''}`} shown={shown} />
-          ))}
+          <StateChips states={states} channel={channel} />
           <CancelButton {...place} from={from} mark={message.mark} states={states} />
         </p>
       )}
@@ -214,7 +215,7 @@ function MessageBranch({ message }: { message: WebMessage }): JSX.Element | null
   return (
     <div class="branch">
       <p>
-        <span class="dim">branch</span> <bdi>{branchInWords(branch)}</bdi>{' '}
+        <bdi>{branchMark(message)}</bdi>{' '}
         {session?.read_only === false && (
           <button type="button" aria-expanded={shown} aria-controls={id} onClick={toggle}>
             {shown ? 'Hide the changes' : 'Show the changes'}

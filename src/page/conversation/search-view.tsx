@@ -10,9 +10,9 @@ import { keepPlace, placeOf } from '../route/places.ts';
 import { ShelfLinks } from '../parts/shelf-links.tsx';
 import { Problem, View } from '../parts/view.tsx';
 import { Verified } from '../parts/speaker.tsx';
-import { clockOf, dayOf } from '../text/time.ts';
 import { plainOf } from '../text/plain.ts';
 import { highlighted, queryOf } from '../text/query.ts';
+import { clockOf, dayOf } from '../../present/times.ts';
 
 /** Milliseconds after the last key before the search starts. */
 const PAUSE_MS = 120;

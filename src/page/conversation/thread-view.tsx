@@ -2,7 +2,7 @@ import { messageKey } from '../../protocol/message-ref.ts';
 import type { JSX } from 'preact';
 import type { WebThread, WebThreadNode } from '../../api/api.ts';
 import { firedText } from '../../protocol/text/words.ts';
-import { branchInWords } from '../../protocol/text/branch.ts';
+import { branchMark, marksOf } from '../../present/marks.ts';
 import { askedText } from '../../protocol/text/skill-call.ts';
 import { get } from '../live/api.ts';
 import { CancelButton } from '../compose/cancel-button.tsx';
@@ -12,9 +12,9 @@ import { useLoaded, useModel } from '../live/use-live.ts';
 import { Link } from '../route/link.tsx';
 import { Problem, View } from '../parts/view.tsx';
 import { plainOf } from '../text/plain.ts';
-import { clockOf, wholeTimeOf } from '../text/time.ts';
 import { Speaker, useKinds, Verified } from '../parts/speaker.tsx';
-import { StateChip } from '../parts/state-chip.tsx';
+import { StateChips } from '../parts/state-chip.tsx';
+import { clockOf, wholeTimeOf } from '../../present/times.ts';
 
 /**
  * Shows who asked whom, what was answered, and what is still open, as a tree that is updated live.
@@ -96,18 +96,19 @@ function Node({ node, thread }: { node: WebThreadNode; thread: WebThread }): JSX
           {excerpt === '' ? 'empty message' : plainOf(excerpt)}
         </Link>
       </p>
-      {node.branch !== undefined && (
-        <p>
-          <span class="dim">branch</span> <bdi>{branchInWords(node.branch)}</bdi>
+      {[...branchMark(node), ...marksOf(node)].map((words) => (
+        <p key={words}>
+          <bdi>{words}</bdi>
         </p>
-      )}
+      ))}
       <Origin node={node} />
       <ReplyBox channel={thread.channel} relPath={relPath} from={from} states={states} />
       {states.length > 0 && (
         <p class="states">
-          {states.map(({ took_s: took, ...state }) => (
-            <StateChip key={state.actor} shown={{ ...state, since: timestamp }} took={took} />
-          ))}
+          <StateChips
+            states={states.map((state) => ({ ...state, since: timestamp }))}
+            channel={thread.channel}
+          />
           <CancelButton
             channel={thread.channel}
             relPath={relPath}

@@ -1,7 +1,8 @@
 import type { Arrow, Bar, Picture } from './layout.ts';
 import { plainOf } from '../text/plain.ts';
-import { ageOf, clockOf, momentOf } from '../text/time.ts';
 import type { WebRun } from '../../api/api.ts';
+import { ageOf, clockOf, momentOf } from '../../present/times.ts';
+import { OUTCOMES } from '../../present/runs.ts';
 
 /** An item of the picture that can be selected, with its description. */
 export interface Mark {
@@ -29,15 +30,6 @@ export function marksOf(picture: Picture, now: number): Mark[] {
   return marks.sort((a, b) => a.x - b.x || a.y - b.y);
 }
 
-const OUTCOMES: Record<WebRun['outcome'], string> = {
-  running: 'is still running',
-  answered: 'answered',
-  silent: 'said nothing',
-  failed: 'failed',
-  parked: 'was parked',
-  cancelled: 'was cancelled',
-  stopped: 'was cut off and waits again',
-};
 /** What stands out among several runs, the first of these that is among them. */
 const FIRST_SEEN = [
   'failed',

@@ -1,9 +1,9 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { WebFlow } from '../../api/api.ts';
-import { ageOf, clockOf, dayOf } from '../text/time.ts';
 import { EDGE, middleOfHour, placeOf, ticksOf, type TimeSpan } from './scale.ts';
 import { TickLabel } from './tick-label.tsx';
+import { ageOf, clockOf, dayOf } from '../../present/times.ts';
 
 const HOUR = 3_600_000;
 const HEIGHT = 120;

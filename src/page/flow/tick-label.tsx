@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
-import { clockOf, dayOf } from '../text/time.ts';
 import { placeOf, type TimeSpan } from './scale.ts';
+import { clockOf, dayOf } from '../../present/times.ts';
 
 interface Props {
   at: number;

@@ -6,10 +6,9 @@ import type {
   WebNow,
   WebSession,
   WebFact,
-  WebDelay,
-  WebState,
   WebWaiting,
 } from '../../api/api.ts';
+import type { Addressee } from '../../present/state.ts';
 
 /** The state of a message, from the events since the page was opened. */
 interface Known {
@@ -190,21 +189,6 @@ export function connectionWords(connection: Connection, refusal: string): string
   }
 }
 
-/** The state of a message at one addressee, or, without an actor, of the message itself. */
-export interface Shown {
-  state: WebState['state'] | WebWaiting['state'] | 'sending' | 'sent';
-  actor: string | null;
-  detail: string | null;
-  /** Since when, or when the message was written, for a running clock. */
-  since: string;
-  /** Why it goes on later, or since when it runs. */
-  delay?: WebDelay | null;
-  /** The other host on which it failed. */
-  failed_on?: string | undefined;
-  /** Why nobody reads it at the moment. */
-  held_up?: string | undefined;
-}
-
 /**
  * The states to show for a message in a conversation, from everything known: the events, what the
  * bus waits for, and the loaded answers.
@@ -216,30 +200,33 @@ export function shownStatesOf(
   known: KnownMessages,
   waiting: readonly WebWaiting[],
   answers: readonly WebMessage[],
-): Shown[] {
+): Addressee[] {
   const since = message.timestamp;
   const facts = known.get(messageKey(message));
-  const states = new Map<string, Shown>();
-  for (const { channel, relPath, state, actor, delay } of waiting) {
+  const states = new Map<string, Addressee>();
+  for (const { channel, relPath, state, actor, delay, gate } of waiting) {
     if (channel === message.channel && relPath === message.relPath)
-      states.set(actor, { state, actor, detail: null, since, delay });
+      states.set(actor, { state, actor, detail: null, since, delay, ...(gate && { gate }) });
   }
   for (const [actor, { state, detail, at }] of Object.entries(facts?.actors ?? {})) {
     const heard = named(state);
     const loaded = states.get(actor);
     // What was loaded says more than the event that reports the same.
-    const delay = loaded !== undefined && agree(loaded.state, heard) ? loaded.delay : undefined;
+    const same = loaded !== undefined && agree(loaded.state, heard) ? loaded : undefined;
     states.set(actor, {
-      state: delay === undefined ? heard : (loaded?.state ?? heard),
+      ...same,
+      state: same?.state ?? heard,
       actor,
-      detail,
+      // The id of a run names no host.
+      detail: state === 'taken' ? null : detail,
       since: state === 'taken' ? at : since,
-      ...(delay !== undefined && { delay }),
     });
   }
-  for (const { from, relPath, mark } of answers)
+  for (const { from, relPath, mark, timestamp } of answers) {
+    const took_s = Math.max(0, Date.parse(timestamp) - Date.parse(since)) / 1000;
     if (mark === undefined)
-      states.set(from, { state: 'answered', actor: from, detail: relPath, since });
+      states.set(from, { state: 'answered', actor: from, detail: relPath, since, took_s });
+  }
   if (states.size > 0) return [...states.values()];
   const self = { actor: null, detail: null, since };
   if (message.queued && facts?.self !== 'sent') return [{ state: 'queued', ...self }];
@@ -247,11 +234,11 @@ export function shownStatesOf(
 }
 
 /** Whether what was loaded is a finer form of what an event said. */
-function agree(loaded: Shown['state'], heard: Shown['state']): boolean {
+function agree(loaded: Addressee['state'], heard: Addressee['state']): boolean {
   if (heard === 'failed') return loaded === 'failed' || loaded === 'failing' || loaded === 'held';
   return loaded === heard || (heard === 'waiting' && loaded === 'held');
 }
 
-function named(state: WebFact['state']): Shown['state'] {
+function named(state: WebFact['state']): Addressee['state'] {
   return state === 'taken' ? 'running' : state;
 }

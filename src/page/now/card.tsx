@@ -1,7 +1,7 @@
 import { type ComponentChildren, type JSX, toChildArray } from 'preact';
 import { useState } from 'preact/hooks';
 import { useClock } from '../live/use-live.ts';
-import { secondsSince } from '../text/time.ts';
+import { secondsSince } from '../../present/times.ts';
 
 interface Props {
   title: string;

@@ -2,10 +2,11 @@ import type { JSX } from 'preact';
 import type { WebActorNow, WebHost, WebMachine, WebNow, WebRun, WebTool } from '../../api/api.ts';
 import { useModel } from '../live/use-live.ts';
 import { Link } from '../route/link.tsx';
-import { StateChip } from '../parts/state-chip.tsx';
-import { SIGNS } from '../parts/state-words.ts';
-import { ageOf, momentOf, secondsSince } from '../text/time.ts';
+import { StateChips } from '../parts/state-chip.tsx';
+import { lookOf } from '../../present/state.ts';
 import { Card, Rows, usePassed } from './card.tsx';
+import { momentOf, secondsSince } from '../../present/times.ts';
+import { hostWords, machineWords, saidWords, wroteWords } from '../../present/hosts.ts';
 
 /** The machines, and when each one was last active. */
 export function Hosts({ now }: { now: WebNow }): JSX.Element {
@@ -37,14 +38,16 @@ function Host({
   at: string;
 }): JSX.Element {
   const passed = usePassed(at);
-  const { alias, this_machine: here, heartbeat_age_s: age, last_wrote: wrote, problem } = host;
+  const { alias, this_machine: here, heartbeat_age_s: age, problem } = host;
   return (
     <>
       <p>
         <bdi class="who">{alias}</bdi> {here && <span class="chip dim">this machine</span>}
       </p>
-      <p class={here && age === null ? 'bad' : 'dim'}>{heard()}</p>
-      {other?.live === true && <p class="dim">{atWork(other)}</p>}
+      <p class={here && age === null ? 'bad' : 'dim'}>
+        {hostWords(host, other, { passed, now: Date.now() })}
+      </p>
+      {other?.live === true && <p class="dim">{machineWords(other).filter(Boolean).join(', ')}</p>}
       {!here && host.said !== undefined && <Said said={host.said} passed={passed} at={at} />}
       <p class="dim">
         {host.actors.length === 0 ? 'serves no actor' : `serves ${host.actors.join(', ')}`}
@@ -52,16 +55,6 @@ function Host({
       {problem !== null && <p class="bad">{problem}</p>}
     </>
   );
-
-  function heard(): string {
-    if (here)
-      return age === null ? 'no dispatcher is running' : `heartbeat ${ageOf(age + passed)} ago`;
-    if (other?.live === true && other.heard_s !== null)
-      return `live, heard ${ageOf(other.heard_s + passed)} ago`;
-    return wrote === null
-      ? 'has not written lately'
-      : `last wrote ${ageOf(secondsSince(wrote, Date.now()))} ago`;
-  }
 }
 
 /** How many of what runs, waits or has failed on another host are named. */
@@ -77,16 +70,11 @@ function Said({
   at: string;
   passed: number;
 }): JSX.Element {
-  const { running, waiting, failed } = said;
-  const age = ageOf(secondsSince(said.at, Date.parse(at)) + passed);
-  const all = Object.entries({ running, waiting, failed });
-  const counts = all.map(([what, { count }]) => `${String(count)} ${what}`);
+  const { words, parts } = saidWords(said, secondsSince(said.at, Date.parse(at)) + passed);
   return (
     <>
-      <p class="dim">
-        {age} ago it said: {counts.join(', ')}
-      </p>
-      {all.flatMap(([what, { messages }]) =>
+      <p class="dim">{words}</p>
+      {parts.flatMap(([what, { messages }]) =>
         messages.slice(0, NAMED).map(({ actor, channel, relPath, since }, index) => (
           <p key={`${what} ${String(index)}`} class="dim">
             {what}: <Link to={{ view: 'thread', channel, relPath }}>{actor}</Link>, since{' '}
@@ -96,13 +84,6 @@ function Said({
       )}
     </>
   );
-}
-
-/** What another machine is doing, as the bell tells. */
-function atWork({ version, running, held }: WebMachine): string {
-  const runs = running.length === 0 ? 'runs nothing' : `runs ${running.join(', ')}`;
-  const waits = held === 0 ? '' : `, ${String(held)} tiers hold their mail back`;
-  return `${runs}${waits}${version === null ? '' : `, version ${version}`}`;
 }
 
 interface Watching {
@@ -156,20 +137,26 @@ function Actor({ actor, watched, watch }: { actor: WebActorNow } & Watching): JS
             }
             title={`in ${run.channel_name}`}
           >
-            <StateChip shown={{ state: 'running', actor: name, detail: null, since: run.since }} />
+            <StateChips
+              states={[{ state: 'running', actor: name, detail: null, since: run.since }]}
+            />
           </Link>
         ))}
         {COUNTED.map((state) => {
-          const [sign, style] = SIGNS[state];
+          const { sign, tone } = lookOf(state);
           return (
             mail[state] > 0 && (
-              <span key={state} class={`chip ${style}`} data-state={state}>
+              <span key={state} class={`chip ${tone}`} data-state={state}>
                 <span aria-hidden="true">{sign}</span> {mail[state]} {state}
               </span>
             )
           );
         })}
-        {idle && <span class="dim">idle{wroteWords(actor)}</span>}
+        {idle && (
+          <span class="dim">
+            idle{actor.last_wrote !== null && `, ${wroteWords(actor.last_wrote, Date.now())}`}
+          </span>
+        )}
       </p>
       {session?.read_only === false && running.length > 0 && (
         <p class="todo">
@@ -220,7 +207,3 @@ export function watchButtonId({ id }: WebRun): string {
 
 /** The states of mail that are counted; what runs is shown by its run. */
 const COUNTED = ['waiting', 'held', 'failing', 'failed', 'parked'] as const;
-
-function wroteWords({ last_wrote: wrote }: WebActorNow): string {
-  return wrote === null ? '' : `, last wrote ${ageOf(secondsSince(wrote, Date.now()))} ago`;
-}

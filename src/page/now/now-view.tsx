@@ -19,13 +19,15 @@ import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { get, post, wordsOf } from '../live/api.ts';
 import { Card, Rows } from './card.tsx';
 import { endsByItself, reasonInWords } from '../../protocol/text/words.ts';
-import { attemptsInWords, nextInWords, SIGNS } from '../parts/state-words.ts';
+import { lookOf, type Standing } from '../../present/state.ts';
+import { historyOf, LETTER_STANDINGS } from '../../present/letters.ts';
+import { failureMark } from '../../present/marks.ts';
 import { Link } from '../route/link.tsx';
-import { ageOf, momentOf, secondsSince, wholeTimeOf, clockOf } from '../text/time.ts';
 import { ProposalCard } from '../conversation/proposal.tsx';
 import { ReplyBox } from '../compose/reply-box.tsx';
 import { Verified } from '../parts/speaker.tsx';
 import { plainOf } from '../text/plain.ts';
+import { clockOf, localTimes, momentOf, wholeTimeOf } from '../../present/times.ts';
 
 /** The whole bus at a glance. */
 export function NowView(): JSX.Element {
@@ -171,10 +173,8 @@ function DeadLetters({ now }: { now: WebNow }): JSX.Element {
         {now.parked.map(({ actor, tier, reason, until, said }) => (
           <li key={`${actor} ${tier} ${said ?? ''}`}>
             <p>
-              <span class={`chip ${HELD[1]}`}>
-                <span aria-hidden="true">{HELD[0]}</span> held
-              </span>{' '}
-              <bdi class="who">{actor}</bdi> <span class="dim">{tier}</span>
+              <Named standing="held" /> <bdi class="who">{actor}</bdi>{' '}
+              <span class="dim">{tier}</span>
             </p>
             <p>
               {reasonInWords(reason)}
@@ -213,30 +213,26 @@ function DeadLetters({ now }: { now: WebNow }): JSX.Element {
   );
 }
 
-const HELD = SIGNS.held;
-
-/** What a dead letter is called where it is mail. */
-const STANDINGS = {
-  retrying: 'failing',
-  quarantined: 'failed',
-  parked: 'parked',
-  cancelled: 'failed',
-} as const;
+/** A standing by its sign and name. */
+function Named({ standing }: { standing: Standing }): JSX.Element {
+  const { sign, tone } = lookOf(standing);
+  return (
+    <span class={`chip ${tone}`} data-state={standing}>
+      <span aria-hidden="true">{sign}</span> {standing}
+    </span>
+  );
+}
 
 function Letter(props: { letter: WebDeadLetter; children: JSX.Element | false }): JSX.Element {
   const { letter, children } = props;
   const { state, actor, channel, channel_name: name, messages, reason, detail } = letter;
-  const [sign, style] = SIGNS[STANDINGS[state]];
   const [message] = messages;
   const clock = useClock(5000);
   return (
     <div class="letter">
       <div>
         <p>
-          <span class={`chip ${style}`} data-state={STANDINGS[state]}>
-            <span aria-hidden="true">{sign}</span> {STANDINGS[state]}
-          </span>{' '}
-          <bdi class="who">{actor}</bdi>{' '}
+          <Named standing={LETTER_STANDINGS[state]} /> <bdi class="who">{actor}</bdi>{' '}
           <span class="dim">
             in <bdi>{name}</bdi>
           </span>
@@ -249,27 +245,11 @@ function Letter(props: { letter: WebDeadLetter; children: JSX.Element | false })
           )}
         </p>
         {detail !== '' && <pre>{detail.slice(0, 600)}</pre>}
-        <p class="dim">{historyOf(letter, clock)}</p>
+        <p class="dim">{localTimes(historyOf(letter, clock), momentOf)}</p>
       </div>
       {children}
     </div>
   );
-}
-
-/** How often it was tried, when last, and what comes next. @param now milliseconds */
-function historyOf(letter: WebDeadLetter, now: number): string {
-  const { state, attempts, attempts_since_release: since, attempts_allowed: allowed } = letter;
-  const last = `${ageOf(secondsSince(letter.last_failed_at, now))} ago`;
-  switch (state) {
-    case 'retrying':
-      return `${attemptsInWords({ attempts: since, attempts_allowed: allowed })}, last ${last}; ${nextInWords(letter.next_retry_at, now)}`;
-    case 'quarantined':
-      return `quarantined after ${String(attempts)} ${attempts === 1 ? 'attempt' : 'attempts'}, ${last}; tried again only if you say so`;
-    case 'parked':
-      return `parked ${last}; runs only if you say so`;
-    case 'cancelled':
-      return `cancelled ${last}`;
-  }
 }
 
 /** What asks the reader something, what failed, and what else is unread; nothing if there is nothing. */
@@ -300,9 +280,7 @@ function ForYou(): JSX.Element | null {
                 {clockOf(one.timestamp)}
               </time>{' '}
               {one.waits_for_you && <span class="chip wait">asks you</span>}
-              {one.failed !== null && (
-                <span class="chip bad">failed: {reasonInWords(one.failed)}</span>
-              )}
+              {one.failed !== null && <span class="chip bad">{failureMark(one.failed)}</span>}
               {one.unread && <span class="chip">new</span>}
             </p>
             {one.proposal && one.waits_for_you && (

@@ -1,8 +1,8 @@
 import type { JSX } from 'preact';
 import type { WebFinding, WebNow } from '../../api/api.ts';
 import { Copy } from '../parts/copy.tsx';
-import { ageOf, momentOf, withLocalTimes } from '../text/time.ts';
 import { usePassed } from './card.tsx';
+import { ageOf, momentOf, localTimes } from '../../present/times.ts';
 
 /** The most problems that are shown unasked. */
 const SHOWN = 6;
@@ -53,7 +53,7 @@ function Findings(props: {
     <ul class="plain problems">
       {some.map(({ problem, command }) => (
         <li key={problem}>
-          <p>{withLocalTimes(problem)}</p>
+          <p>{localTimes(problem, momentOf)}</p>
           {command !== null && (
             <p class="todo">
               <code>{command}</code>

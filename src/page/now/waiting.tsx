@@ -1,14 +1,14 @@
 import type { JSX } from 'preact';
 import type { WebNow, WebWarmSession, WebSessionEnded, WebSessions } from '../../api/api.ts';
 import { Link } from '../route/link.tsx';
-import { StateChip } from '../parts/state-chip.tsx';
+import { StateChips } from '../parts/state-chip.tsx';
 import { plainOf } from '../text/plain.ts';
-import { ageOf, clockOf, momentOf, wholeTimeOf } from '../text/time.ts';
 import { Card, Rows, usePassed } from './card.tsx';
 import { useState } from 'preact/hooks';
 import { get, post, wordsOf } from '../live/api.ts';
 import { useLoaded, useModel, useSeldom } from '../live/use-live.ts';
 import { Problem } from '../parts/view.tsx';
+import { ageOf, clockOf, momentOf, wholeTimeOf } from '../../present/times.ts';
 
 /** Messages that wait for an answer, by how long they have waited. */
 export function Waiting({ now }: { now: WebNow }): JSX.Element {
@@ -30,14 +30,9 @@ export function Waiting({ now }: { now: WebNow }): JSX.Element {
             </p>
             <p class="dim">
               from <bdi>{one.from}</bdi> in <bdi>{one.channel_name}</bdi>{' '}
-              <StateChip
-                shown={{
-                  state: one.state,
-                  actor: one.actor,
-                  detail: null,
-                  since: one.timestamp,
-                  delay: one.delay,
-                }}
+              <StateChips
+                states={[{ ...one, detail: null, since: one.timestamp }]}
+                channel={one.channel}
               />
             </p>
           </li>

@@ -1,12 +1,11 @@
 import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import type { WebRun } from '../../api/api.ts';
-import { dollars, grouped } from '../../protocol/text/amounts.ts';
-import { reasonInWords } from '../../protocol/text/words.ts';
 import { useRunOutput, type Piece, type RunOutput } from '../live/use-run-output.ts';
 import { Problem } from '../parts/view.tsx';
-import { momentOf } from '../text/time.ts';
 import { Card } from './card.tsx';
+import { momentOf } from '../../present/times.ts';
+import { CUT_OFF, endedWords, leftOut, usedWords } from '../../present/runs.ts';
 
 /** Pixels from the end within which new lines are followed. */
 const NEAR_END = 40;
@@ -56,7 +55,7 @@ export function WatchedRun({ run, close }: { run: WebRun; close: () => void }): 
       <p class="dim" role="status">
         {stateOf(output)}
       </p>
-      {output.used !== undefined && <p class="dim">{usedWords(output.used)}</p>}
+      {output.used !== undefined && <p class="dim">Tokens {usedWords(output.used)}.</p>}
     </Card>
   );
 }
@@ -64,11 +63,7 @@ export function WatchedRun({ run, close }: { run: WebRun; close: () => void }): 
 function Printed({ piece: { kind, text } }: { piece: Piece }): JSX.Element {
   switch (kind) {
     case 'gap':
-      return (
-        <p class="dim">
-          … {text === '' ? 'something is' : `${grouped(Number(text))} bytes are`} left out
-        </p>
-      );
+      return <p class="dim">{leftOut(text === '' ? undefined : Number(text))}</p>;
     case 'tool':
       return (
         <p class="tool">
@@ -90,16 +85,8 @@ function Printed({ piece: { kind, text } }: { piece: Piece }): JSX.Element {
 }
 
 function stateOf({ running, end, pieces }: RunOutput): string {
-  if (end !== undefined) {
-    const why = end.reason === undefined ? '' : `: ${reasonInWords(end.reason)}`;
-    return `It has ended, ${end.ended ?? ''}${why}.`;
-  }
+  if (end !== undefined) return `It has ended, ${endedWords(end)}.`;
   if (running === undefined) return 'Loading…';
-  if (!running) return 'It was cut off: its dispatcher ended before it did, or the disk was full.';
+  if (!running) return `It was ${CUT_OFF}.`;
   return pieces.length === 0 ? 'It runs, and has printed nothing yet.' : 'It runs.';
-}
-
-function usedWords({ input, cached, output, usd }: NonNullable<RunOutput['used']>): string {
-  const money = usd === undefined ? '' : `, ${dollars(usd)}`;
-  return `So far ${grouped(input)} tokens in, ${grouped(cached)} cached, ${grouped(output)} out${money}.`;
 }

@@ -1,17 +1,34 @@
 import type { JSX } from 'preact';
-import { useClock } from '../live/use-live.ts';
-import { ageOf, secondsSince } from '../text/time.ts';
-import type { Shown } from '../live/model.ts';
-import { SIGNS, sinceOf, standingOf, stateInWords } from './state-words.ts';
+import { useClock, useModel } from '../live/use-live.ts';
+import { Link } from '../route/link.tsx';
+import { inWords, presentAll, type Addressee, type Presented } from '../../present/state.ts';
+import { ageOf, momentOf, secondsSince } from '../../present/times.ts';
 
-/** The state of a message. */
-export function StateChip({ shown, took }: { shown: Shown; took?: number | null }): JSX.Element {
-  const standing = standingOf(shown);
-  const [sign, style] = SIGNS[standing];
-  const since = sinceOf(shown);
+/** The states of a message at its addressees. @param channel where a plan that waits for a decision stands */
+export function StateChips(props: { states: readonly Addressee[]; channel?: string }): JSX.Element {
+  const { states, channel } = props;
+  const me = useModel().session?.from;
+  const shown = presentAll(states, { me, now: Date.now(), brief: true });
   return (
-    <span class={`chip ${style}`} data-state={standing}>
-      <span aria-hidden="true">{sign}</span> {stateInWords(shown, took ?? null, Date.now())}
+    <>
+      {shown.map((one, at) => {
+        const { actor, gate } = states[at] ?? {};
+        const chip = <Chip key={`${one.standing} ${actor ?? ''}`} shown={one} />;
+        return channel === undefined || gate === undefined ? (
+          chip
+        ) : (
+          <Link to={{ view: 'message', channel, relPath: gate.proposal }}>{chip}</Link>
+        );
+      })}
+    </>
+  );
+}
+
+function Chip({ shown }: { shown: Presented }): JSX.Element {
+  const { standing, sign, tone, since } = shown;
+  return (
+    <span class={`chip ${tone}`} data-state={standing}>
+      <span aria-hidden="true">{sign}</span> {inWords(shown, undefined, momentOf)}
       {since !== undefined && <Since at={since} />}
     </span>
   );

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import type { WebNoteChange } from '../../api/api.ts';
 import { Link } from '../route/link.tsx';
-import { momentOf, wholeTimeOf } from '../text/time.ts';
+import { momentOf, wholeTimeOf } from '../../present/times.ts';
 
 const DONE: Record<WebNoteChange['what'], string> = {
   added: 'wrote',

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import type { WebNote } from '../../api/api.ts';
-import { wholeTimeOf } from '../text/time.ts';
-import { dayOf } from '../text/time.ts';
+import { wholeTimeOf, dayOf } from '../../present/times.ts';
+import { queuedLine } from '../../present/state.ts';
 
 const STATES: Record<WebNote['state'], { words: string; style: string }> = {
   in_force: { words: 'in force', style: 'good' },
@@ -18,7 +18,7 @@ export function NoteChips({ note }: { note: WebNote }): JSX.Element {
     <>
       {kind !== 'note' && <span class="chip">{kind}</span>}{' '}
       {state !== 'in_force' && <span class={`chip ${style}`}>{words}</span>}{' '}
-      {queued && <span class="chip wait">queued here</span>}
+      {queued && <span class="chip wait">{queuedLine()}</span>}
     </>
   );
 }

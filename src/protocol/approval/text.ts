@@ -45,8 +45,28 @@ export function changeText({ name, changes, refused }: HeldChange): string {
 }
 
 function short(option: string, value: Value | undefined): string {
-  const text = optionText(option, value);
-  return text.length > SHORT ? `${text.slice(0, SHORT)}...` : text;
+  return typeof value === 'object' || typeof value === 'string'
+    ? shortJson(value, SHORT)
+    : optionText(option, value);
+}
+
+/** JSON of about so many characters, cut between the parts of a value and within no name, so that it stays readable. */
+function shortJson(value: Value, room: number): string {
+  const whole = valueText(value);
+  if (whole.length <= room) return whole;
+  if (typeof value === 'string') return valueText(`${value.slice(0, Math.max(0, room - 5))}...`);
+  if (typeof value !== 'object') return whole;
+  const parts: string[] = [];
+  let left = room - '{...}'.length;
+  for (const [name, one] of Object.entries(value)) {
+    const key = Array.isArray(value) ? '' : `${valueText(name)}:`;
+    const text = key + shortJson(one, Math.max(0, left - key.length));
+    if (text.length > left) break;
+    parts.push(text);
+    left -= text.length + 1;
+  }
+  if (parts.length < Object.keys(value).length) parts.push('...');
+  return Array.isArray(value) ? `[${parts.join(',')}]` : `{${parts.join(',')}}`;
 }
 
 /** Renders the author, time and commit of a held change, as the commit states them; undefined if unknown. */

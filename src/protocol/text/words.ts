@@ -49,6 +49,9 @@ export function endsByItself(reason: string): boolean {
   return ['max_runs_per_hour', 'rate_limited', 'budget'].includes(reason);
 }
 
+/** Most messages that are counted for a name that nobody serves. */
+export const MOST_COUNTED = 1000;
+
 /** Most names in a line. */
 const MOST_NAMED = 8;
 
@@ -57,18 +60,6 @@ export function someOf(names: readonly string[]): string {
   const more = names.length - MOST_NAMED;
   const listed = names.slice(0, MOST_NAMED).join(', ');
   return more > 0 ? `${listed} and ${String(more)} more` : listed;
-}
-
-/**
- * Returns the note for a sender about an addressee that no host serves: it is not an error, as the message waits.
- *
- * @param address `name` or `name@host`
- * @param serving aliases of other hosts that serve the name
- */
-export function unservedInWords(address: string, serving: readonly string[]): string {
-  const [name = ''] = address.split('@', 1);
-  const where = serving.length > 0 ? ` (${name} is served by ${someOf(serving)})` : '';
-  return `no host serves ${address}${where}; the message waits until one does`;
 }
 
 // The expressions are inside the functions: their tables of characters take a moment to load, and a command
@@ -102,18 +93,4 @@ export interface StartedBy {
 /** Describes the schedule of a message in a few words. */
 export function firedText({ schedule, due }: StartedBy): string {
   return `fired by schedule ${schedule}, due ${due.slice(0, 16).replace('T', ' ')} UTC`;
-}
-
-/**
- * Returns the message shown while nothing can be fetched.
- *
- * @param why the obstacle, `since` its time (ISO 8601), and its error
- */
-export function remoteAway(why: string, since: string, error: string): string {
-  return `${why} since ${since}, and all mail waits for it, also that of this machine for itself: ${error}`;
-}
-
-/** Returns the message shown when mail for a host waits because its dispatcher does not run. */
-export function noDispatcher(alias: string): string {
-  return `no dispatcher is running here, so mail for ${alias} waits; start one with: crosstalk dispatch`;
 }

@@ -199,7 +199,7 @@ it('threads from before fold into a line that says who asked, how many answered 
   };
   chat.on({ type: 'standings', standings: [{ relPath: relPath(1), states: [answered] }] });
   const line = chat.screen.find((one) => one.includes('Which way'));
-  expect(line).toMatch(/^▸ .* bert: Which way\? {2}1 answer {2}answered after 4 s$/);
+  expect(line).toMatch(/^▸ .* bert: Which way\? {2}1 answer {2}concierge answered after 4 s$/);
   expect(chat.screen.join('\n')).not.toContain('Up.');
   // The newest thread is unfolded.
   expect(chat.screen.join('\n')).toContain('message 4');
@@ -229,10 +229,10 @@ it('what arrives while somebody looks on is not folded, and the wait for it coun
   expect(chat.screen.join('\n')).toContain('waiting for concierge… 10 s');
   const failed = { ...waiting, state: 'failed' as const, detail: '01ABCDEFGH' };
   chat.on({ type: 'standings', standings: [{ relPath: relPath(90), states: [failed] }] });
-  expect(chat.screen.join('\n')).toContain('concierge failed, dead letter CDEFGH');
+  expect(chat.screen.join('\n')).toContain('concierge failed, dead letter CDEFGH here');
   const running = { ...waiting, state: 'running' as const, detail: 'laptop' };
   chat.on({ type: 'standings', standings: [{ relPath: relPath(90), states: [running] }] });
-  expect(chat.screen.join('\n')).toContain('concierge runs on laptop… 10 s');
+  expect(chat.screen.join('\n')).toContain('concierge is at work on laptop… 10 s');
   const answer = entry(95, 'concierge', 'anna', { re: [relPath(90)], body: 'the answer' });
   chat.on({ type: 'arrived', entries: [answer, entry(96, 'bert', 'tester')] });
   expect(chat.screen.join('\n')).toContain('the answer');
@@ -322,7 +322,9 @@ it('commands change the addressee, ask for reports and say what they lack', () =
   chat.type('/to not/valid').press('return');
   expect(chat.state.to).toBe('tester,concierge');
   chat.press('ctrl-c').type('/to stranger').press('return');
-  expect(chat.screen.join('\n')).toContain('no host serves stranger yet');
+  expect(chat.screen.join('\n')).toContain(
+    'no host serves stranger; the message waits until one does',
+  );
   chat.type('/search rate limit').press('return').type('/status').press('return');
   expect(chat.did('search')).toEqual([{ do: 'search', channel: GENERAL, words: 'rate limit' }]);
   expect(chat.did('status')).toHaveLength(1);
@@ -469,6 +471,20 @@ it('/cancel leaves what was cancelled or has failed for good, and asks when seve
   expect(chat.state.input.text).toBe('/cancel 00000002');
   chat.press('return');
   expect(chat.did('cancel')).toEqual([{ do: 'cancel', message: '00000002' }]);
+});
+
+it('a cancellation says what force it has', () => {
+  const cancels = { re: [relPath(1)], cancels: relPath(1) };
+  const chat = new Model({ columns: 100, rows: 24 }).loaded(
+    entry(1, 'anna', 'tester'),
+    entry(2, 'anna', 'tester', { ...cancels, force: 'cancels' }),
+    entry(3, 'mallory', 'tester', { ...cancels, force: 'none' }),
+    entry(4, 'anna', 'tester', { ...cancels, force: 'late' }),
+  );
+  const screen = chat.screen.join('\n');
+  expect(screen).toContain('anna cancels it → tester');
+  expect(screen).toContain('mallory would cancel it, but has no force → tester');
+  expect(screen).toContain('anna cancels it after the answer, which stays → tester');
 });
 
 it('/now is about what an actor works on that a host serves, and nothing else', () => {

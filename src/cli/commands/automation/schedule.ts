@@ -16,8 +16,8 @@ import { inTransport, note, print, text, flag, type Call } from '../../command/c
 import { EXIT } from '../../command/io.ts';
 import { dollars } from '../../../protocol/text/amounts.ts';
 import { escapeInvisible } from '../../../protocol/text/quoted.ts';
-import { localTimes } from '../../view/message.ts';
 import { colourless, table } from '../../view/render.ts';
+import { localTimes } from '../../../present/times.ts';
 
 export function run(call: Call): Promise<number> {
   switch (call.name) {

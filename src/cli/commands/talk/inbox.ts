@@ -4,7 +4,6 @@ import { CANCELLED } from '../../../protocol/cancel.ts';
 import { optionLines } from '../../../protocol/talk.ts';
 import { escapeInvisible } from '../../../protocol/text/quoted.ts';
 import { excerptOf } from '../../../protocol/text/excerpt.ts';
-import { reasonInWords } from '../../../protocol/text/words.ts';
 import { resolveFrom } from '../../../operations/lookup/resolve.ts';
 import { MOST_ASKING, type Inbox, type InboxEntry } from '../../../operations/lookup/inbox.ts';
 import { followInbox, inbox, markSeen } from '../../../operations/reading/inbox.ts';
@@ -14,8 +13,10 @@ import { inboxJson } from '../../../operations/shapes/as-json.ts';
 import { flag, inTransport, note, print, text, type Call } from '../../command/command.ts';
 import { limitOf } from '../../command/values.ts';
 import { EXIT } from '../../command/io.ts';
-import { filesMark, actor, body, localTime, shortName, verifiedMark } from '../../view/message.ts';
+import { actor, body, shortName, verifiedMark } from '../../view/message.ts';
 import { colourless, indent, painter } from '../../view/render.ts';
+import { localTime } from '../../../present/times.ts';
+import { failureMark, filesMark } from '../../../present/marks.ts';
 
 /** The most bytes of a message's text in the list, and of its lines. */
 const EXCERPT_BYTES = 400;
@@ -114,18 +115,18 @@ function render({ io }: Call, entry: InboxEntry): string {
     ...(asks ? [paint('yellow', 'asks you')] : []),
     ...filesMark(message.files),
     ...(message.cancels === undefined ? [] : [`cancels ${shortName(message.cancels)}`]),
-    ...(message.failed === undefined ? [] : [failedMark(paint, message.failed.reason)]),
+    ...(message.failed === undefined
+      ? []
+      : [
+          paint(
+            message.failed.reason === CANCELLED ? 'dim' : 'red',
+            failureMark(message.failed.reason),
+          ),
+        ]),
   ];
   const options = optionLines(message.options ?? []);
   const lines = [...excerpt(paint, message.body), ...permissionLines(message), ...options];
   return [facts.join('  '), ...lines.map((line) => indent(line, '      '))].join('\n').trimEnd();
-}
-
-/** How the notice of a failure is told from an answer; what was taken back has not failed. */
-function failedMark(paint: ReturnType<typeof painter>, reason: string): string {
-  return reason === CANCELLED
-    ? paint('dim', CANCELLED)
-    : paint('red', `failed: ${reasonInWords(reason)}`);
 }
 
 /** What is allowed with an approval, whole: the words above it are those of whoever asks. */

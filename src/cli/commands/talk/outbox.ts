@@ -5,8 +5,9 @@ import { dropHeldSecrets, releaseHeldSecrets } from '../../../operations/upkeep/
 import { saidSecrets } from '../../../protocol/text/secrets.ts';
 import { EXIT } from '../../command/io.ts';
 import { inTransport, note, print, text, type Call } from '../../command/command.ts';
-import { localTimes } from '../../view/message.ts';
 import { colourless, table } from '../../view/render.ts';
+import { localTimes } from '../../../present/times.ts';
+import { queuedLine } from '../../../present/state.ts';
 
 export function run(call: Call): Promise<number> {
   const [allowed, dropped] = [text(call, 'allowSecret'), text(call, 'drop')];
@@ -34,7 +35,7 @@ function row({ id, at, what, found }: HeldSecret): string[] {
 async function release(call: Call, context: Context, id: string): Promise<number> {
   const released = await releaseHeldSecrets(context, id);
   for (const { delivered } of released)
-    if (!delivered.published) note(call, `queued, not on the remote yet: ${delivered.reason}`);
+    if (!delivered.published) note(call, queuedLine(delivered.reason));
   const shape = released.map(({ id: one, delivered }) => ({
     id: one,
     status: delivered.published ? 'sent' : 'queued',

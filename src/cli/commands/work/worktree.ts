@@ -9,7 +9,8 @@ import type { Context } from '../../../operations/context.ts';
 import { escapeInvisible } from '../../../protocol/text/quoted.ts';
 import { flag, inTransport, note, print, type Call } from '../../command/command.ts';
 import { durationOf } from '../../command/values.ts';
-import { age, table } from '../../view/render.ts';
+import { table } from '../../view/render.ts';
+import { ageOf } from '../../../present/times.ts';
 
 const LONGEST_MS = 1000 * 86_400_000;
 
@@ -45,7 +46,7 @@ function list({ now }: Context, all: readonly ListedWorktree[]): string {
       escapeInvisible(one.source),
       one.branch,
       state(one),
-      `${age(Math.max(0, Math.round((now().getTime() - Date.parse(one.used)) / 1000)))} ago`,
+      `${ageOf(Math.max(0, Math.round((now().getTime() - Date.parse(one.used)) / 1000)))} ago`,
     ]),
   );
 }

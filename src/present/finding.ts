@@ -1,5 +1,5 @@
-import type { WebFinding } from '../../api/now.ts';
-import { withoutSequences } from '../../protocol/text/words.ts';
+import type { WebFinding } from '../api/api.ts';
+import { withoutSequences } from '../protocol/text/words.ts';
 
 /** Something that keeps mail from getting on, and who ends it. */
 export type Finding = WebFinding;

@@ -1,9 +1,23 @@
-import type { Address } from '../../protocol/address.ts';
-import { CANCELLED } from '../../protocol/cancel.ts';
-import { asksSeveral } from '../../protocol/owed.ts';
-import { reasonInWords, withoutSequences } from '../../protocol/text/words.ts';
-import type { Followed } from './board.ts';
-import type { Failed } from './standing.ts';
+import type { WebFailed } from '../api/api.ts';
+import type { Address } from '../protocol/address.ts';
+import { CANCELLED } from '../protocol/cancel.ts';
+import type { Located, Message } from '../protocol/message.ts';
+import { asksSeveral, type Debtor } from '../protocol/owed.ts';
+import { reasonInWords } from '../protocol/text/words.ts';
+import { failureLine } from './letters.ts';
+
+/** A message with its answers, and how far it is. */
+interface Followed {
+  question: Message | undefined;
+  replies: readonly Located[];
+  /** Those who still owe an answer, and those who chose to say nothing. */
+  owing: readonly Debtor[];
+  silent: readonly Debtor[];
+  failures: readonly WebFailed[];
+  /** The message by which it was taken back. */
+  cancelled: { message: Message; queued?: true } | undefined;
+  isOver: boolean;
+}
 
 /**
  * Why there are no more answers to a message, a line for each of those who owed one and no longer do, and
@@ -54,7 +68,7 @@ export function decideCommands(relPath: string, to: readonly Address[]): string 
  */
 export function failureLines(
   { failures, cancelled }: Pick<Followed, 'failures' | 'cancelled'>,
-  more: (failed: Failed) => string,
+  more: (failed: WebFailed) => string,
 ): string[] {
   const by = cancelled?.message.from;
   const told = failures.filter(({ reason }) => by === undefined || reason !== CANCELLED);
@@ -70,11 +84,4 @@ export function failureLines(
         : `${failureLine(one)}${more(one)}`,
     ),
   ];
-}
-
-/** A failure in one line. */
-function failureLine({ actor, host, reason, attempts, detail }: Failed): string {
-  const tries = attempts === 1 ? '1 attempt' : `${String(attempts)} attempts`;
-  const said = withoutSequences(detail.replace(/\s+/g, ' ').trim());
-  return `${actor} failed on ${host} after ${tries}: ${reasonInWords(reason)}${said === '' ? '' : `: ${said}`}`;
 }

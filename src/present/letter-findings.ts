@@ -1,9 +1,9 @@
-import type { DeadLetter } from '../../state/dead-letters.ts';
+import type { WebDeadLetter } from '../api/api.ts';
 import { act, wait, type Finding } from './finding.ts';
 
 /** What is said of the mail that could not be handled. */
 export function letterFindings(
-  letters: readonly Pick<DeadLetter, 'state' | 'reason'>[],
+  letters: readonly Pick<WebDeadLetter, 'state' | 'reason'>[],
 ): Finding[] {
   const problems: Finding[] = [];
   const quarantined = letters.filter(({ state }) => state === 'quarantined').length;

@@ -1,0 +1,142 @@
+import type { WebDelay, WebGate } from '../api/api.ts';
+import { formatAddress, type Address } from '../protocol/address.ts';
+import { didYouMean } from '../protocol/text/nearest.ts';
+import { escapeInvisible } from '../protocol/text/quoted.ts';
+import { reasonInWords, someOf, withoutSequences } from '../protocol/text/words.ts';
+
+/** Whether and why mail is held, and until when: `rate limited until …`. */
+export function holdWords({
+  reason,
+  until,
+  said,
+}: Pick<WebDelay, 'reason' | 'until' | 'said'>): string {
+  const by = reason === 'paused' && said !== null ? ` ${said}` : '';
+  return `${reasonInWords(reason ?? 'paused')}${by}${until === null ? '' : ` until ${until}`}`;
+}
+
+/** What holds the mail of an actor of this machine up, with what its CLI said and what to do. */
+export function heldLine(actor: string, delay: WebDelay): string {
+  const { reason, said } = delay;
+  if (reason === 'paused')
+    return `${holdWords(delay)}, so mail for ${actor} waits; go on with: crosstalk resume`;
+  const words = withoutSequences(said ?? '');
+  const isBudget = ['budget', 'thread_budget'].includes(reason ?? '');
+  const more = words === '' ? '' : isBudget ? `: ${words}` : ` (it says: ${words})`;
+  return `waiting for ${actor}: ${holdWords(delay)}${more}`;
+}
+
+/** The attempts so far: `attempt 1 of 3`. */
+export function attemptsInWords({
+  attempts,
+  attempts_allowed: allowed,
+}: Pick<WebDelay, 'attempts' | 'attempts_allowed'>): string {
+  const made = attempts ?? 0;
+  if (made === 0) return 'tried again';
+  return `attempt ${String(made)}${allowed === null ? '' : ` of ${String(allowed)}`}`;
+}
+
+/** When it is tried again. @param now milliseconds; without it, what is due is not told from the rest */
+export function nextInWords(until: string | null, now = -Infinity): string {
+  if (until === null) return 'not tried again automatically';
+  return Date.parse(until) <= now ? 'next now' : `next at ${until}`;
+}
+
+/** A failure that is tried again, with what the CLI said. */
+export function failingLine(actor: string, delay: WebDelay): string {
+  const again = delay.until === null ? 'it is tried again' : `it is tried again at ${delay.until}`;
+  return `${actor} has failed, ${attemptsInWords(delay)}: ${delay.said ?? ''}; ${again}`;
+}
+
+/** What a plan at a gate waits for. @param me the name of the reader, if that is known */
+export function gateWords(actor: string, { approver, approved }: WebGate, me?: string): string {
+  if (approved) return `${actor}'s plan is approved, and waits for room`;
+  return approver === me
+    ? `${actor}'s plan waits for your approval`
+    : `${actor}'s plan waits for ${approver} to decide`;
+}
+
+/** The same, with the commands that decide. */
+export function gateLine(actor: string, gate: WebGate, me?: string): string {
+  const { approved, proposal } = gate;
+  const how = `: crosstalk approve ${proposal}, or crosstalk deny ${proposal} "<why>"`;
+  return `${gateWords(actor, gate, me)}${approved ? '' : how}`;
+}
+
+/** What a run asks, and whom. */
+export function permissionWords(
+  { approver, tool }: { approver: string; tool: string },
+  me?: string,
+): string {
+  const whom = approver === me ? 'you' : approver;
+  return `waits for ${whom} to decide whether it may use ${escapeInvisible(tool)}`;
+}
+
+/** Answers that wait for others, as their actor is woken once for all. */
+interface Joining {
+  waits_for: readonly string[];
+  /** ISO 8601 in UTC. */
+  until: string;
+}
+
+/** Whom answers wait for, and until when. */
+export function joiningWords({ waits_for: names, until }: Joining): string {
+  return `waits for ${someOf(names)}, until ${until} at the latest`;
+}
+
+/** What an actor waits for, in one line. */
+export function joiningLine(
+  joining: Joining & { actor: string; messages: readonly string[] },
+): string {
+  const { actor, messages } = joining;
+  const count = messages.length === 1 ? '1 answer' : `${String(messages.length)} answers`;
+  return `${actor} has ${count} and ${joiningWords(joining)}`;
+}
+
+/** Why nothing can be fetched. @param why what is in the way, `since` when (ISO 8601), and its error */
+export function remoteAway(why: string, since: string, error: string): string {
+  return `${why} since ${since}, and all mail waits for it, also that of this machine for itself: ${error}`;
+}
+
+/** Why mail for a host waits whose dispatcher does not run. */
+export function noDispatcher(alias: string): string {
+  return `no dispatcher is running here, so mail for ${alias} waits; start one with: crosstalk dispatch`;
+}
+
+/** Why mail for an actor may wait on another host. @param since such as `for 3 h` */
+export function unheardLine(host: string, actor: string, since: string): string {
+  return `${host}, which serves ${actor}, has not been heard of ${since}; its dispatcher may not be running`;
+}
+
+/** How a person comes by their mail. */
+export function personLine(name: string): string {
+  return `${escapeInvisible(name)} is a person, and finds it with: crosstalk inbox`;
+}
+
+/** Why mail for everybody waits. */
+export const NOBODY_SERVES_ANY = 'no host serves any actor; the message waits until one does';
+
+/**
+ * What a sender receives about an addressee that no host serves, which is no error, as the message waits.
+ *
+ * @param address `name` or `name@host`
+ * @param serving aliases of other hosts that serve the name
+ */
+export function unservedInWords(address: string, serving: readonly string[]): string {
+  const [name = ''] = address.split('@', 1);
+  const where = serving.length > 0 ? ` (${name} is served by ${someOf(serving)})` : '';
+  return `no host serves ${address}${where}; the message waits until one does`;
+}
+
+/** A host, and the actors that it serves. */
+interface Serving {
+  alias: string;
+  actors: readonly string[];
+}
+
+/** The same with the name that was probably meant. */
+export function unservedLine({ name, host }: Address, serving: readonly Serving[]): string {
+  const address = formatAddress(host === undefined ? { name } : { name, host });
+  const aliases = serving.flatMap(({ alias, actors }) => (actors.includes(name) ? [alias] : []));
+  const names = serving.flatMap(({ actors }) => actors);
+  return `${unservedInWords(address, aliases)}${aliases.length > 0 ? '' : didYouMean(name, names)}`;
+}

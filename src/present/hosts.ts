@@ -1,0 +1,80 @@
+import type { WebHost, WebHostWord, WebMachine } from '../api/api.ts';
+import { escapeInvisible } from '../protocol/text/quoted.ts';
+import { ageOf, secondsSince } from './times.ts';
+
+/** Whether another machine is there, as the bell tells of it. */
+export function heardWords({ live, heard_s: heard }: Pick<WebMachine, 'live' | 'heard_s'>): string {
+  if (heard === null) return 'not heard';
+  return `${live ? 'live, heard' : 'last heard'} ${ageOf(heard)} ago`;
+}
+
+/** What another machine does, as the bell tells of it. */
+export function machineWords({ live, running, held, version }: WebMachine): string[] {
+  return [
+    live ? `runs ${running.length === 0 ? 'nothing' : running.join(', ')}` : '',
+    held === 0 ? '' : `${String(held)} tiers hold their mail back`,
+    version === null ? '' : `version ${version}`,
+  ];
+}
+
+/** A row on another machine. */
+export function machineRow(machine: WebMachine): string[] {
+  return [machine.alias, heardWords(machine), ...machineWords(machine)];
+}
+
+/** When somebody last wrote a message. @param now milliseconds */
+export function wroteWords(at: string | null, now: number): string {
+  return at === null
+    ? 'has written nothing lately'
+    : `last wrote ${ageOf(secondsSince(at, now))} ago`;
+}
+
+/** Whether a host is there, by its heartbeat, the bell or its messages. @param passed seconds since `now` */
+export function hostWords(
+  { this_machine: here, heartbeat_age_s: age, last_wrote: wrote }: WebHost,
+  other: WebMachine | undefined,
+  { passed, now }: { passed: number; now: number },
+): string {
+  if (here)
+    return age === null ? 'no dispatcher is running' : `heartbeat ${ageOf(age + passed)} ago`;
+  if (other?.live === true && other.heard_s !== null)
+    return heardWords({ live: true, heard_s: other.heard_s + passed });
+  return wroteWords(wrote, now);
+}
+
+/** How much a host runs, and has waiting and failed, by its own word. */
+export function saidWords(
+  said: NonNullable<WebHostWord['said']>,
+  seconds: number,
+): { words: string; parts: [what: string, part: (typeof said)['running']][] } {
+  const { running, waiting, failed } = said;
+  const parts = Object.entries({ running, waiting, failed });
+  const counts = parts.map(([what, { count }]) => `${String(count)} ${what}`);
+  return { words: `${ageOf(seconds)} ago it said: ${counts.join(', ')}`, parts };
+}
+
+/**
+ * The rows on a host of the transport: its last word, and how it says that it is.
+ *
+ * @param nameOf the name of a channel, by its id
+ */
+export function hostRows(
+  { alias, this_machine: here, heard_s: heard, said_s: saidAge, said }: WebHostWord,
+  nameOf: (channel: string) => string,
+): string[][] {
+  if (here) return [[alias, 'this machine, as above']];
+  const last = heard === null ? 'nothing heard lately' : `last word ${ageOf(heard)} ago`;
+  if (said === null || saidAge === null) return [[alias, `${last}; it has not said how it is`]];
+  const { words, parts } = saidWords(said, saidAge);
+  const rows = parts.flatMap(([what, { count, messages }]) => {
+    const more = count - messages.length;
+    return [
+      ...messages.map(
+        ({ actor, channel, relPath, since }) =>
+          `${what}: ${actor} in ${escapeInvisible(nameOf(channel))} since ${since}, ${relPath}`,
+      ),
+      ...(more > 0 ? [`${what}: ${String(more)} more`] : []),
+    ].map((row) => ['', row]);
+  });
+  return [[alias, `${last}; ${words}`], ...rows];
+}

@@ -1,0 +1,39 @@
+import type { WebRun } from '../api/api.ts';
+import { dollars, grouped } from '../protocol/text/amounts.ts';
+import { reasonInWords } from '../protocol/text/words.ts';
+
+/** How a run stands or has ended, to be said of its actor. */
+export const OUTCOMES: Record<WebRun['outcome'], string> = {
+  running: 'is still running',
+  answered: 'answered',
+  silent: 'said nothing',
+  failed: 'failed',
+  parked: 'was parked',
+  cancelled: 'was cancelled',
+  stopped: 'was cut off and waits again',
+};
+
+/** Why nothing of a run's end is known. */
+export const CUT_OFF = 'cut off: its dispatcher ended before it did, or the disk was full';
+
+/** How a run that was watched has ended, and why. */
+export function endedWords({ ended = '', reason }: { ended?: string; reason?: string }): string {
+  return `${ended}${reason === undefined ? '' : `: ${reasonInWords(reason)}`}`;
+}
+
+/** What is not shown of a run's output. */
+export function leftOut(bytes: number | undefined): string {
+  return bytes === undefined ? '… something is left out' : `… ${grouped(bytes)} bytes are left out`;
+}
+
+/** What a run has used until now. */
+export function usedWords(used: {
+  input: number;
+  cached: number;
+  output: number;
+  usd?: number | undefined;
+}): string {
+  const { input, cached, output, usd } = used;
+  const money = usd === undefined ? '' : `, ${dollars(usd)}`;
+  return `so far ${grouped(input)} in, ${grouped(cached)} cached, ${grouped(output)} out${money}`;
+}
