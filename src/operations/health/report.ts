@@ -1,12 +1,11 @@
 import type { OutputNote } from '../../agents/output/plain-call.ts';
-import type { WebTool, WebHostWord, WebMachine } from '../../api/now.ts';
+import type { WebFinding, WebTool, WebHostWord, WebMachine } from '../../api/now.ts';
 import type { HeldChange } from '../../protocol/approval/approval.ts';
 import type { DeadLetter } from '../../state/dead-letters.ts';
 import type { Heartbeat } from '../../state/heartbeat.ts';
 import type { OpenPermission } from '../../state/permissions/open-permissions.ts';
 import type { Headroom } from '../../state/remote-budget.ts';
 import type { Pause } from '../../state/pause.ts';
-import { type Finding, act } from './finding.ts';
 import type { GatedMail } from '../lookup/gated.ts';
 import type { WarmSession } from './warm-sessions.ts';
 import type { HeldAgent } from './held-agents.ts';
@@ -70,7 +69,7 @@ export interface Status {
   version_problem: string | null;
   health: { ok: boolean; problems: string[] };
   /** The same problems, each with who ends it: time alone, or somebody with a command. */
-  findings: Finding[];
+  findings: WebFinding[];
   /** What keeps no mail from getting on, and somebody has to look at all the same. */
   warnings: string[];
   /** Set by `crosstalk pause`. */
@@ -145,6 +144,9 @@ export interface Status {
   stale_locks: string[];
 }
 
+/** What is known of the bus and this machine, before it is judged. */
+export type Facts = Omit<Status, 'health' | 'findings' | 'warnings'>;
+
 /** The sessions of agent CLIs with which runs of an actor go on, together. */
 interface KeptSessions {
   actor: string;
@@ -202,21 +204,4 @@ export async function lookAtProfiles(
 export function profileLine({ actor, path, what, at }: ProfileChange): string {
   const how = what === 'new' ? 'came' : 'was changed';
   return `${path} ${how}, seen here first at ${at}; read it with: crosstalk actor show ${actor}`;
-}
-
-/** The most of them that are told. */
-const MOST_FINDINGS = 5;
-
-/** What is wrong with the host file and with profiles, which stay in force as they were or have no effect. */
-export function fileFindings({
-  host,
-  profile_problems: profiles,
-}: {
-  host: { path: string; unknown: readonly string[] } | null;
-  profile_problems: readonly string[];
-}): Finding[] {
-  return [
-    ...(host?.unknown ?? []).map((one) => act(`${one}; correct it in ${host?.path ?? ''}`)),
-    ...profiles.map((one) => act(`${one}; correct it with: crosstalk actor edit <name>`)),
-  ].slice(0, MOST_FINDINGS);
 }

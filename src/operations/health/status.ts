@@ -1,6 +1,8 @@
+import { access, constants, stat } from 'node:fs/promises';
 import type { WebTool } from '../../api/now.ts';
 import { outputNote } from '../../agents/output/plain-call.ts';
 import {
+  type Facts,
   type HostStatus,
   type Status,
   type InboxStatus,
@@ -22,14 +24,14 @@ import type { Tier } from '../../protocol/files/host-file.ts';
 import { brokenRecords } from '../../state/directory.ts';
 import { knownHost } from '../setup/approvals.ts';
 import { secretsOf } from '../setup/secrets.ts';
-import { toolsOf } from './actor-tools.ts';
+import { secretsIn, type McpServer } from '../../protocol/files/mcp-servers.ts';
 import { takeCensus } from './census.ts';
 import { isOfRun } from '../agent-mode.ts';
 import type { Context } from '../context.ts';
 import { channelsOf, hostsOf } from '../view.ts';
 import type { IndexOptions } from '../index/indexing.ts';
 import { listGated } from '../lookup/gated.ts';
-import { judge, type Facts } from './health.ts';
+import { judge, type Judged } from './health.ts';
 import { listHeld } from './held-secrets.ts';
 import { heldAgents } from './held-agents.ts';
 import { otherMachines } from '../lookup/machines.ts';
@@ -43,17 +45,32 @@ import { inboxHere } from '../lookup/inbox.ts';
 /** Milliseconds for the answer of a dispatcher, which may hang. */
 const ASK_MS = 1000;
 
-/**
- * The state of the transport and of this machine's part in it, as far as it is known locally.
- *
- * @param counting with `patience`, older messages may not be counted yet; `name`: of the one who
- *   looks; `all`: also what the hosts of the transport say of themselves
- */
+/** With `patience`, older messages may not be counted yet; `name`: of the one who looks; `all`: also what the
+ * hosts of the transport say of themselves. */
+type Looking = IndexOptions & { name?: string; all?: boolean };
+
+/** The state of the transport and of this machine's part in it, as far as it is known locally. */
 export async function status(
   context: Context,
   alias: string | undefined,
-  counting: IndexOptions & { name?: string; all?: boolean } = {},
+  counting: Looking = {},
 ): Promise<Status> {
+  const { facts, judged } = await examine(context, alias, counting);
+  const { health, findings, warnings } = judged;
+  return {
+    ...facts,
+    health,
+    findings: findings.map(({ problem, kind, command }) => ({ problem, kind, command })),
+    warnings: warnings.map(({ problem }) => problem),
+  };
+}
+
+/** The same with its findings in their parts, as `doctor` shows them. */
+export async function examine(
+  context: Context,
+  alias: string | undefined,
+  counting: Looking = {},
+): Promise<{ facts: Facts; judged: Judged }> {
   const { transport, paths, outbox, deadLetters } = context;
   const [census, channels, entries, letters, heartbeat, holder, pusher, cursors] =
     await Promise.all([
@@ -160,8 +177,21 @@ export async function status(
     answers: answer !== undefined,
     room: await roomAt(paths.root),
     served: host.served,
+    fault: inRun ? undefined : await faultOf(paths.root),
+    left: await context.checkout.left(),
   };
-  return { ...facts, ...judge(facts, known) };
+  return { facts, judged: judge(facts, known) };
+}
+
+/** What is wrong with a state directory, which is to be this user's alone. */
+async function faultOf(root: string): Promise<string | undefined> {
+  const closed = ((await stat(root)).mode & 0o077) === 0;
+  const writable = await access(root, constants.W_OK).then(
+    () => true,
+    () => false,
+  );
+  const words = [closed ? '' : 'open to others', writable ? '' : 'not writable'];
+  return words.filter((word) => word !== '').join(', ') || undefined;
 }
 
 /** What a dispatcher has to put on record, as its heartbeat says it. */
@@ -262,4 +292,33 @@ async function waitingFor(
       excerpt: excerptOf(body, '', EXCERPT_BYTES).text,
     })),
   };
+}
+
+/**
+ * The MCP servers of an actor as this machine knows them: those in force, and those that wait for approval.
+ *
+ * @param approved those in force
+ * @param held every change that waits
+ * @param missing the names among these of which this machine keeps no secret
+ */
+async function toolsOf(
+  actor: string,
+  approved: readonly McpServer[],
+  held: readonly HeldChange[],
+  missing: (names: readonly string[]) => Promise<string[]>,
+): Promise<WebTool[]> {
+  const changes = held.flatMap((change) =>
+    change.kind === 'mcps' && change.actor === actor ? change.changes : [],
+  );
+  const waiting = changes.filter(({ proposed }) => proposed !== undefined);
+  const tools: WebTool[] = [];
+  for (const server of approved)
+    tools.push({
+      name: server.name,
+      state: 'approved',
+      missing: await missing(secretsIn([server])),
+    });
+  for (const { option } of waiting)
+    tools.push({ name: option.slice('mcps.'.length), state: 'held', missing: [] });
+  return tools;
 }
