@@ -13,13 +13,10 @@ import type { HeldChange } from '../../protocol/approval/approval.ts';
 import { checkVersion } from '../../bus/host.ts';
 import { ask } from '../../dispatcher/socket/wake.ts';
 import type { WakeAnswer } from '../../dispatcher/socket/wake-lines.ts';
-import { Cursors } from '../../state/cursors.ts';
-import { loadHeartbeat, type Heartbeat } from '../../state/heartbeat.ts';
+import type { Heartbeat } from '../../state/heartbeat.ts';
 import { holderOf } from '../../state/lock.ts';
 import type { Commit } from '../../protocol/commit.ts';
 import { roomAt } from '../../state/place/room.ts';
-import { OpenPermissions } from '../../state/permissions/open-permissions.ts';
-import { Pauses } from '../../state/pause.ts';
 import type { Tier } from '../../protocol/files/host-file.ts';
 import { brokenRecords } from '../../state/directory.ts';
 import { knownHost } from '../setup/approvals.ts';
@@ -27,17 +24,16 @@ import { secretsOf } from '../setup/secrets.ts';
 import { secretsIn, type McpServer } from '../../protocol/files/mcp-servers.ts';
 import { takeCensus } from './census.ts';
 import { isOfRun } from '../agent-mode.ts';
+import { parkedIn, readRecords } from '../state/local.ts';
 import type { Context } from '../context.ts';
 import { channelsOf, hostsOf } from '../view.ts';
 import type { IndexOptions } from '../index/indexing.ts';
-import { listGated } from '../lookup/gated.ts';
 import { judge, type Judged } from './health.ts';
 import { listHeld } from './held-secrets.ts';
 import { heldAgents } from './held-agents.ts';
 import { otherMachines } from '../lookup/machines.ts';
 import { hostWords } from '../lookup/heard.ts';
 import { warmSessions } from './warm-sessions.ts';
-import { parkedOnRecord } from './parked-finding.ts';
 import { mailForNobody } from './nobody.ts';
 import { excerptOf } from '../../protocol/text/excerpt.ts';
 import { inboxHere } from '../lookup/inbox.ts';
@@ -45,8 +41,10 @@ import { inboxHere } from '../lookup/inbox.ts';
 /** Milliseconds for the answer of a dispatcher, which may hang. */
 const ASK_MS = 1000;
 
-/** With `patience`, older messages may not be counted yet; `name`: of the one who looks; `all`: also what the
- * hosts of the transport say of themselves. */
+/**
+ * Options of a look: with `patience`, older messages may not be counted yet; `name`: of the one who looks; `all`: also
+ * what the hosts of the transport say of themselves.
+ */
 type Looking = IndexOptions & { name?: string; all?: boolean };
 
 /** The state of the transport and of this machine's part in it, as far as it is known locally. */
@@ -71,28 +69,21 @@ export async function examine(
   alias: string | undefined,
   counting: Looking = {},
 ): Promise<{ facts: Facts; judged: Judged }> {
-  const { transport, paths, outbox, deadLetters } = context;
-  const [census, channels, entries, letters, heartbeat, holder, pusher, cursors] =
-    await Promise.all([
-      takeCensus(context, counting),
-      channelsOf(context),
-      outbox.all(),
-      deadLetters.all(),
-      loadHeartbeat(paths.heartbeat),
-      holderOf(paths.root, 'dispatcher'),
-      holderOf(paths.root, 'writer'),
-      new Cursors(paths.root).load(),
-    ]);
+  const { transport, paths, outbox } = context;
+  const [census, channels, records, pusher] = await Promise.all([
+    takeCensus(context, counting),
+    channelsOf(context),
+    readRecords(context),
+    holderOf(paths.root, 'writer'),
+  ]);
+  const { runs, heartbeat, paused, permissions, gated } = records;
   const now = context.now().getTime();
   const age = (at: string): number => Math.max(0, Math.round((now - Date.parse(at)) / 1000));
-  // The sandbox of a run may hide the dispatcher's process, but a run exists only with a
-  // dispatcher.
   const inRun = isOfRun(context.agentMode);
-  const isThere = inRun || (holder !== undefined && heartbeat?.pid === holder.pid);
   // What it has last reported may be old where the state takes no report.
-  const asked = inRun || !isThere ? undefined : await ask(paths.socket, { op: 'ping' }, ASK_MS);
+  const asked = inRun || !heartbeat ? undefined : await ask(paths.socket, { op: 'ping' }, ASK_MS);
   const answer = asked?.kind === 'answered' ? asked.answer : undefined;
-  const running = isThere && heartbeat ? { ...heartbeat, ...unrecordedIn(answer) } : undefined;
+  const running = heartbeat && { ...heartbeat, ...unrecordedIn(answer) };
   const [host, version] = await Promise.all([
     hostStatus(context, alias ?? running?.host ?? undefined),
     checkVersion(transport, census.tip),
@@ -108,18 +99,18 @@ export async function examine(
     tip: census.tip,
     state_dir: paths.root,
     version_problem: version ?? null,
-    paused: (await new Pauses(paths.root).get()) ?? null,
-    holds: await heldAgents(context),
+    paused,
+    holds: heldAgents(records.holds, now),
     host: host.status,
     host_problem: host.problem,
     profile_problems: profiles.problems,
     profile_changes: profiles.changes,
-    parked: running?.parked ?? (await parkedOnRecord(context, host.inForce)),
+    parked: await parkedIn(context, records, () => Promise.resolve(host.inForce)),
     unserved: await mailForNobody(context, counting),
     inbox: await waitingFor(context, counting.name, counting),
-    permissions: await new OpenPermissions(paths.root).all(),
+    permissions: [...permissions],
     held: host.held,
-    gated: await listGated(context),
+    gated: [...gated],
     sessions: await keptSessions(context),
     ...(machines && { machines }),
     ...(counting.all === true && { hosts: await hostWords(context, host.status?.alias, machines) }),
@@ -134,12 +125,12 @@ export async function examine(
         messages: census.channels[id]?.messages ?? 0,
         last: census.channels[id]?.last ?? null,
       })),
-    cursors: [...cursors].map(([actor, { through, channels: lagging }]) => ({
+    cursors: [...records.cursors].map(([actor, { through, channels: lagging }]) => ({
       actor,
       through,
       lagging: Object.entries(lagging).map(([channel, commit]) => ({ channel, commit })),
     })),
-    outbox: entries.map(({ id, commits }) => ({
+    outbox: records.outbox.map(({ id, commits }) => ({
       id,
       age_s: age(commits[0]?.at ?? ''),
       files: filesOf(commits),
@@ -152,7 +143,7 @@ export async function examine(
       files: filesOf(commits),
     })),
     held_secrets: await listHeld(context),
-    dead_letters: letters.map(
+    dead_letters: records.letters.map(
       ({ id, state, actor, channel, messages, reason, detail, attempts, next_retry_at: due }) => ({
         id,
         state,
@@ -173,7 +164,7 @@ export async function examine(
   };
   const known = {
     now: context.now(),
-    locked: inRun || holder !== undefined,
+    locked: runs,
     answers: answer !== undefined,
     room: await roomAt(paths.root),
     served: host.served,

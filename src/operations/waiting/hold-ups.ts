@@ -1,5 +1,4 @@
 import { EVERYONE } from '../../protocol/address.ts';
-import type { MessageRef } from '../../protocol/message-ref.ts';
 import {
   noDispatcher,
   remoteAway,
@@ -9,17 +8,9 @@ import {
 import { ago } from '../lookup/heard.ts';
 import { gatedLine } from '../lookup/gated.ts';
 import { personLine, unservedLine } from '../lookup/people.ts';
-import { heldDelay } from '../tracing/held-mail.ts';
-import { joiningAbout, joiningLine } from '../tracing/joining.ts';
-import {
-  letterOf,
-  type Local,
-  isServed,
-  type Asked,
-  type Owing,
-  type Standing,
-  type World,
-} from './standing.ts';
+import type { Local } from '../state/local.ts';
+import { joiningLine } from '../tracing/joining.ts';
+import { isServed, type Asked, type Owing, type Standing, type World } from './standing.ts';
 
 /** When another host was last heard of, by its alias: ISO 8601 in UTC, or null for never. */
 export type Heard = ReadonlyMap<string, string | null>;
@@ -33,7 +24,7 @@ const MOST_LINES = 10;
  * @param heard the hosts that should have been heard of by now, and were not
  */
 export function holdUps(
-  { ref, question }: Asked,
+  { question }: Asked,
   { owing, isOver, cancelled }: Pick<Standing, 'owing' | 'isOver' | 'cancelled'>,
   world: World,
   heard: Heard,
@@ -46,13 +37,7 @@ export function holdUps(
       return [`cancelled; ${host ?? ''} ends what it does for ${actor} once it has heard of that`];
     if (host === undefined) return nobody(actor, world);
     if (host !== world.alias) return elsewhere(debtor, world, heard, now);
-    if (world.local === undefined || debtor.runs_since !== undefined) return [];
-    return here(debtor, world.local, {
-      ref,
-      letter: letterOf(world.local, ref, actor),
-      tier: question.tier ?? null,
-      now,
-    });
+    return world.local === undefined ? [] : here(debtor, world.local);
   });
   return [...new Set([...remote(world.local), ...lines])].slice(0, MOST_LINES);
 }
@@ -83,26 +68,11 @@ function elsewhere(
   ];
 }
 
-/** What is owed on this machine. */
-interface Mail {
-  ref: MessageRef;
-  letter: ReturnType<typeof letterOf>;
-  tier: string | null;
-  now: Date;
-}
-
-function here(
-  { actor, host = '' }: Owing,
-  local: Local,
-  { ref, letter, tier, now }: Mail,
-): string[] {
-  if (!local.runs) return [noDispatcher(host)];
-  const parked = local.heartbeat?.parked ?? [];
-  const held = heldDelay(
-    { paused: local.paused, holds: local.holds, parked },
-    { actor, tier },
-    now,
-  );
+/** Why an actor of this machine does not answer; nothing while it runs. */
+function here({ actor, host = '', here: delivery }: Owing, { runs }: Local): string[] {
+  const { run, held, gate, joining, letter } = delivery ?? {};
+  if (run !== undefined) return [];
+  if (!runs) return [noDispatcher(host)];
   if (held?.reason === 'paused')
     return [`paused ${held.said ?? ''}, so mail for ${actor} waits; go on with: crosstalk resume`];
   if (held !== undefined) {
@@ -112,12 +82,7 @@ function here(
     const said = words === '' ? '' : isBudget ? `: ${words}` : ` (it says: ${words})`;
     return [`${actor} is held${until}: ${reasonInWords(held.reason ?? '')}${said}`];
   }
-  const gate = local.gated?.find(
-    (one) =>
-      one.actor === actor && one.channel === ref.channel && one.messages.includes(ref.relPath),
-  );
   if (gate !== undefined) return [`${actor} has made a plan; ${gatedLine(gate)}`];
-  const joining = joiningAbout(local.heartbeat, ref, actor, now);
   if (letter === undefined && joining !== undefined) return [joiningLine(joining)];
   if (letter?.state !== 'retrying') return [];
   const { attempts_since_release: made, attempts_allowed: allowed, next_retry_at: next } = letter;
