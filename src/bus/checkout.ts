@@ -1,8 +1,10 @@
+import { dirname } from 'node:path';
 import { reasonOf } from '../errors.ts';
 import { CHANNELS, SHOWN_FOLDERS } from '../protocol/layout.ts';
 import { isChannelId } from '../protocol/names.ts';
 import { parseWindow, windowFolders } from '../protocol/window.ts';
 import { acquire } from '../state/lock.ts';
+import { Cell } from '../store/rows.ts';
 import type { CheckoutState, Transport } from '../transport/transport.ts';
 
 /** Milliseconds to wait for another process that moves the checkout. */
@@ -16,11 +18,18 @@ const WAIT_MS = 3000;
 export class Checkout {
   readonly #transport: Transport;
   readonly #now: () => Date;
+  readonly #left: Cell<{ reason: string }>;
   #isBusy = false;
 
   constructor(transport: Transport, now: () => Date) {
     this.#transport = transport;
     this.#now = now;
+    this.#left = new Cell(dirname(transport.own), 'checkout');
+  }
+
+  /** Why it was left as it is when a process of this machine last tried to bring it along. */
+  async left(): Promise<string | undefined> {
+    return (await this.#left.get())?.reason;
   }
 
   /**
@@ -42,13 +51,21 @@ export class Checkout {
     if (typeof lock === 'string') return left(lock);
     if (!lock.ok) return left(`process ${String(lock.holder.pid)} is bringing it along just now`);
     try {
-      return await this.#transport.fastForward(await this.#folders());
-    } catch (error) {
       // The checkout follows after the request was carried out, so a failure is not reported.
-      return left(reasonOf(error));
+      const followed = await this.#folders()
+        .then((folders) => this.#transport.fastForward(folders))
+        .catch((error: unknown) => left(reasonOf(error)));
+      await this.#note(followed).catch(() => undefined);
+      return followed;
     } finally {
       await lock.release();
     }
+  }
+
+  async #note(followed: CheckoutState): Promise<void> {
+    const reason = followed.state === 'left' ? followed.reason : undefined;
+    if (reason === (await this.left())) return;
+    await this.#left.set(reason === undefined ? undefined : { reason });
   }
 
   /** Returns the folders that are shown; undefined for all folders that a checkout may show. */

@@ -1,10 +1,9 @@
 import { basename } from 'node:path';
 import { listChannels } from '../operations/reading/channels.ts';
 import { inboxPage } from '../operations/page/inbox-page.ts';
-import { messagePage, type PageInput } from '../operations/page/message-page.ts';
+import { messagePage, type PageInput, wholeMessage } from '../operations/page/message-page.ts';
 import { proposalPage } from '../operations/page/proposals.ts';
 import { noteShown } from '../operations/page/shown.ts';
-import { wholeMessage } from '../operations/page/message-whole.ts';
 import { resolveFrom } from '../operations/lookup/resolve.ts';
 import { MAX_CONTEXT, MAX_HITS, MAX_SKIPPED, search } from '../operations/reading/search.ts';
 import { thread } from '../operations/tracing/thread.ts';

@@ -76,10 +76,9 @@ it(
 );
 
 it('the last line of doctor contradicts nothing that stands above it', () => {
-  const health = { ok: true, problems: [] };
   const broken = { check: 'git', ok: false, found: 'too old', fix: '' };
-  expect(backlog({ health }, []).found).toBe('nothing is stuck');
-  expect(backlog({ health }, [broken]).found).toBe(
+  expect(backlog([]).found).toBe('nothing is stuck');
+  expect(backlog([broken]).found).toBe(
     'no mail is known to be stuck, but one check above found something broken',
   );
 });
@@ -116,7 +115,7 @@ it('a held change stands in status and in doctor', async () => {
   expect(status).toContain('Held changes');
   expect(doctor).toMatch(/broken held change: .*worker/);
   // Once is enough.
-  expect(doctor.match(/host approve [0-9a-f]+|held until approved/g) ?? []).toHaveLength(1);
+  expect(doctor.match(/host approve [0-9a-f]+/g) ?? []).toHaveLength(1);
 });
 
 it(

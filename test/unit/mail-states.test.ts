@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { WebDelay } from '../../src/api/api.ts';
-import { standing } from '../../src/operations/page/overview.ts';
+import { deliveryOf, stateOf } from '../../src/operations/state/delivery.ts';
+import type { Local } from '../../src/operations/state/local.ts';
 import { shownStatesOf } from '../../src/page/live/model.ts';
 import { inWords, lookOf, present, presentAll, standingOf } from '../../src/present/state.ts';
 import { reasonInWords, withoutSequences } from '../../src/protocol/text/words.ts';
@@ -13,7 +14,22 @@ const at = (minutes: number): string => new Date(NOW.getTime() + minutes * 60_00
 const errand = {
   actor: 'worker',
   message: { channel: CHANNEL, relPath: path(1), tier: null },
-} as unknown as Parameters<typeof standing>[0];
+};
+/** How far it is on a machine that serves worker and other. */
+function standing(
+  { actor, message }: typeof errand,
+  {
+    running,
+    dead_letters: letters,
+  }: { running: readonly unknown[]; dead_letters: readonly unknown[] },
+  holding: object | undefined,
+  now: Date,
+) {
+  const actors = new Set(holding === undefined ? [] : ['worker', 'other']);
+  const nothingElse = { paused: null, holds: [], parked: [], gated: [], permissions: [] };
+  const local = { ...nothingElse, ...holding, running, letters, actors } as unknown as Local;
+  return stateOf(deliveryOf(local, message, { actor, tier: message.tier }, now), now);
+}
 const place = { actor: 'worker', channel: CHANNEL, messages: [path(1)] };
 const letter = (state: 'retrying' | 'quarantined' | 'parked', next: string | null) =>
   ({
@@ -50,7 +66,7 @@ describe('mail without an answer', () => {
     // A retry that is due and does not begin.
     ['held', { ...nothing, dead_letters: [letter('retrying', at(-1))] }, paused, at(-7)],
   ] as const)('is %s', (state, own, holding, since) => {
-    const known = standing(errand, own as never, holding, NOW);
+    const known = standing(errand, own, holding, NOW);
     expect(known.state).toBe(state);
     expect(known.delay?.since ?? null).toBe(since);
   });

@@ -6,7 +6,7 @@ import { sandboxSuggestion } from '../../operations/setup/workdir-option.ts';
 import { shownServers } from '../../operations/setup/actor-servers.ts';
 import { addActor, type AddedActor, namesOfHands } from '../../operations/setup/add-actor.ts';
 import { changingHost } from '../../operations/setup/hosts.ts';
-import { readLocal, workOf } from '../../operations/waiting/standing.ts';
+import { readRecords } from '../../operations/state/local.ts';
 import { removeWithProfile } from '../../operations/setup/remove-actor.ts';
 import { setActor } from '../../operations/setup/set-actor.ts';
 import type { ApprovedOptions } from '../../protocol/approval/record.ts';
@@ -191,7 +191,8 @@ function set(call: Call): Promise<number> {
 function remove(call: Call): Promise<number> {
   const name = call.args[0] ?? '';
   return inTransport(call, async (context) => {
-    const work = workOf(await readLocal(context), name);
+    const { running } = await readRecords(context);
+    const work = running.flatMap(({ actor, messages }) => (actor === name ? messages : []));
     const input = { name, ...whose(call) };
     const gone = await changingHost(context, () => removeWithProfile(context, input));
     const { host, tiers, left, servedBy, profile } = gone;

@@ -1,22 +1,20 @@
 import { access, constants, statfs, stat, lstat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Check } from './check.ts';
-import { foreignClaim } from '../../bus/host.ts';
+import { asWarning, checkOf, type Check } from './check.ts';
 import { commandLine, programToFind } from '../../agents/command-line.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { holderOf } from '../../state/lock.ts';
-import type { Transport } from '../../transport/transport.ts';
+import type { CheckoutState, Transport } from '../../transport/transport.ts';
 import { refreshed, type Context } from '../context.ts';
 import { permission } from '../publishing.ts';
 import { attachedFiles, sharedLimits } from './files.ts';
 import { openHere } from './open.ts';
 import { runnerChecks } from './warm.ts';
 import { serviceChecks } from './service.ts';
-import { heldProblems } from '../health/held-agents.ts';
 import { firstOnPath } from '../path.ts';
 import { knownHost } from '../setup/approvals.ts';
-import { status } from '../health/status.ts';
-import type { Status } from '../health/report.ts';
+import { examine } from '../health/status.ts';
+import type { Facts } from '../health/report.ts';
 import { backlog, newsChecks } from './news.ts';
 import { hearItself } from '../../bell/hear-itself.ts';
 import { parseBell } from '../../bell/settings.ts';
@@ -36,71 +34,55 @@ const REACH = 'check the address (git remote -v), the network and your access';
 /** The most foreign paths that are named. */
 const MAX_NAMED = 5;
 
-/** Examines everything around the bus that can keep messages from moving. */
+/**
+ * Examines everything around the bus that can keep messages from moving. Each finding of `status` comes first, in its
+ * words and its order.
+ */
 export async function doctor(context: Context, alias: string | undefined): Promise<Check[]> {
-  const facts = await status(context, alias);
+  // It tells why it is left, and `status` knows it from there.
+  const followed = await context.checkout.follow();
+  const { facts, judged } = await examine(context, alias);
+  const told = [...judged.findings.map(checkOf), ...judged.warnings.map(checkOf).map(asWarning)];
+  const isTold = (name: string): boolean => told.some(({ check }) => check === name);
   const checks = await Promise.all([
     gitVersion(context),
     remote(context),
     clock(context),
     locks(context),
-    checkout(context),
     room(context.paths.root, 'room for the state'),
     room(context.transport.dir, 'room for the clone'),
-    stateDirectory(context.paths.root),
     objects(context),
     attachedFiles(context),
     ...agents(context, facts),
   ]);
-  checks.push(
+  const all = [
+    ...told,
+    ...(facts.version_problem === null ? [VERSION_KNOWN] : []),
+    ...newsChecks(facts, context.now()),
+    ...processOne(facts),
+    ...checks,
+    ...(isTold('checkout') ? [] : [checkoutCheck(followed)]),
+    ...(await notShown(context.transport)),
+    ...(isTold('state directory') ? [] : [await stateDirectory(context.paths.root)]),
     ...(await runnerChecks(context)),
     ...(await copiesOfRepositories(context)),
     ...(await bellCheck(context)),
     ...(await sharedLimits(context)),
     ...openHere(context, await knownHost(context, alias)),
-  );
-  checks.unshift(
-    ...transportChecks(facts),
-    ...newsChecks(facts, context.now()),
-    ...processOne(facts),
-  );
-  const held = heldProblems(facts.holds, facts.host?.actors, facts.dispatcher?.parked).map(
-    ({ hold, problem }) => ({
-      check: `account of ${hold.id}`,
-      ok: false,
-      found: problem,
-      fix: hold.reason === 'not_logged_in' ? hold.login : 'crosstalk resume',
-    }),
-  );
-  const all = [...checks, ...(await serviceChecks(context, facts.host)), ...held];
-  return [...all, backlog(facts, all)];
+    ...(await serviceChecks(context, facts.host)),
+  ];
+  return judged.health.ok ? [...all, backlog(all)] : all;
 }
 
-/**
- * Checks for pushed files that keep messages for this machine from moving, by accident or on
- * purpose.
- */
-function transportChecks({ version_problem: version, host }: Status): Check[] {
-  const checks: Check[] = [
-    {
-      check: 'protocol version',
-      ok: version === null,
-      found: version ?? 'the one that this program speaks',
-      fix: 'install the matching crosstalk, or push the file again as it was',
-    },
-  ];
-  for (const path of host?.others.slice(0, MAX_NAMED) ?? [])
-    checks.push({
-      check: 'host file',
-      ok: false,
-      found: foreignClaim(path, host ?? { alias: '', path: '' }),
-      fix: 'remove that file from the transport',
-    });
-  return checks;
-}
+const VERSION_KNOWN: Check = {
+  check: 'protocol version',
+  ok: true,
+  found: 'the one that this program speaks',
+  fix: '',
+};
 
 /** Who is process 1 has to take away what others leave there, which Node does not. */
-function processOne({ dispatcher }: Status): Check[] {
+function processOne({ dispatcher }: Facts): Check[] {
   if (dispatcher?.pid !== 1) return [];
   const found =
     'the dispatcher is process 1 of its container: what runs leave behind stays there as zombies, until no process can be started';
@@ -150,22 +132,20 @@ async function locks({ paths }: Context): Promise<Check> {
   return { check: 'own locks', ok: true, found: held.join(', ') || 'none', fix: '' };
 }
 
-async function checkout(context: Context): Promise<Check> {
-  const followed = await context.checkout.follow();
-  const left = followed.state === 'left';
-  const state = left ? `left as it is: ${followed.reason} (mail is unaffected)` : followed.state;
-  const found = `${state}${await notShown(context.transport)}`;
+function checkoutCheck(followed: CheckoutState): Check {
+  const found = followed.state === 'left' ? followed.reason : followed.state;
   return { check: 'checkout', ok: true, found, fix: '' };
 }
 
-/** Names paths in the transport that no checkout shows (trust.md §1). */
-async function notShown(transport: Transport): Promise<string> {
+/** Says which paths in the transport no checkout shows (trust.md §1). */
+async function notShown(transport: Transport): Promise<Check[]> {
   const foreign = await transport.foreignPaths();
-  if (foreign.length === 0) return '';
+  if (foreign.length === 0) return [];
   const named = foreign.slice(0, MAX_NAMED).map((path) => shown(path));
   const more =
     foreign.length > named.length ? ` and ${String(foreign.length - named.length)} more` : '';
-  return `; not shown, since nothing of a transport is there: ${named.join(', ')}${more}`;
+  const found = `not shown, since nothing of a transport is there: ${named.join(', ')}${more}`;
+  return [{ check: 'checkout', ok: true, found, fix: '' }];
 }
 
 async function room(path: string, check: string): Promise<Check> {
@@ -202,7 +182,7 @@ async function objects({ transport }: Context): Promise<Check> {
 }
 
 /** A dispatcher that runs may have another PATH, and tells of what it cannot start. */
-function agents({ env }: Context, { host, dispatcher }: Status): Promise<Check>[] {
+function agents({ env }: Context, { host, dispatcher }: Facts): Promise<Check>[] {
   const tiers = (host?.actors ?? []).flatMap(({ name, tiers: all }) =>
     all.map((tier) => ({ name, tier })),
   );
@@ -357,18 +337,9 @@ async function weigh(folder: string): Promise<{ bytes: number; isWhole: boolean 
   return { bytes, isWhole: true };
 }
 
-/** Checks that the state directory is this user's alone, and this machine's. */
+/** Checks that no other machine may use the state directory. */
 async function stateDirectory(root: string): Promise<Check> {
-  const closed = ((await stat(root)).mode & 0o077) === 0;
-  const writable = await access(root, constants.W_OK).then(
-    () => true,
-    () => false,
-  );
-  const words = [closed ? '' : 'open to others', writable ? '' : 'not writable'];
-  const wrong = words.filter((word) => word !== '').join(', ');
   const check = 'state directory';
-  if (wrong !== '')
-    return { check, ok: false, found: wrong, fix: `chmod 700 ${root}, and give it to yourself` };
   const on = await fileSystemAt(root);
   if (on.kind !== 'shared') return { check, ok: true, found: 'yours alone', fix: '' };
   const found = `${root} is on ${on.name}, which other machines may use at the same time`;

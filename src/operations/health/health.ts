@@ -1,35 +1,43 @@
 import { countOf } from '../../protocol/text/amounts.ts';
-import { endsByItself } from '../../protocol/text/words.ts';
-import { heldProblems } from './held-agents.ts';
-import { toolProblems } from './actor-tools.ts';
+import { noDispatcher, remoteAway } from '../../present/holds.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { foreignClaim } from '../../bus/host.ts';
-import { fileFindings, type Status } from './report.ts';
-import { secretProblems } from './held-secrets.ts';
+import type { Facts, Status } from './report.ts';
+import { mailProblems, NAMED } from './mail-findings.ts';
+import { act, wait, type Finding } from '../../present/finding.ts';
 import { unservedProblems } from './nobody.ts';
 import { silenceLimit, type Heartbeat } from '../../state/heartbeat.ts';
 import type { Room } from '../../state/place/room.ts';
-import type { HeldChange } from '../../protocol/approval/approval.ts';
-import { changeText, pushedText } from '../../protocol/approval/text.ts';
-import { noDispatcher, remoteAway } from '../../present/holds.ts';
-import { act, wait, type Finding } from '../../present/finding.ts';
-import { letterFindings } from '../../present/letter-findings.ts';
-import { parkedFinding } from '../../present/findings.ts';
 
-/** Messages that wait longer than this in the outbox are stuck. */
-const OUTBOX_LIMIT_S = 60;
+/** The verdict, what keeps mail from moving, and what somebody should look at all the same. */
+export interface Judged extends Pick<Status, 'health'> {
+  findings: Finding[];
+  warnings: Finding[];
+}
 
-/**
- * The verdict: healthy only while nothing is stuck (invariant 8). Every problem says what to do.
- *
- * @param known `locked`: whether a dispatcher holds the lock; `answers`: whether it answered just now; `room`: how
- *   much the disk of the state directory has; `served`: the alias whose messages this machine serves, if known
- */
-export function judge(facts: Facts, known: Known): Pick<Status, Verdict> {
+/** The verdict: healthy only while nothing is stuck (invariant 8). Every finding says what to do. A pure function. */
+export function judge(facts: Facts, known: Known): Judged {
   const { version_problem: version, dispatcher } = facts;
   const isSilentHere = known.locked && dispatcher !== null && isSilent(dispatcher);
   const findings = [
-    ...(version === null ? [] : [act(`${version}; until then nothing is delivered here`)]),
+    ...(version === null
+      ? []
+      : [
+          act({
+            check: 'protocol version',
+            found: version,
+            fix: 'until then nothing is delivered here',
+          }),
+        ]),
+    ...(known.fault === undefined
+      ? []
+      : [
+          act({
+            check: 'state directory',
+            found: `${facts.state_dir} is ${known.fault}`,
+            fix: `chmod 700 ${facts.state_dir}, and give it to yourself`,
+          }),
+        ]),
     ...diskProblems(facts, { room: known.room, isTold: isSilentHere, isServed: known.locked }),
     ...dispatcherProblems(facts, known),
     ...claimProblems(facts),
@@ -39,44 +47,77 @@ export function judge(facts: Facts, known: Known): Pick<Status, Verdict> {
     ...unservedProblems(facts.unserved, known.now),
   ];
   const problems = findings.map(({ problem }) => problem);
-  const health = { ok: problems.length === 0, problems };
-  return { health, findings, warnings: malformedWarnings(facts) };
+  return {
+    health: { ok: problems.length === 0, problems },
+    findings,
+    warnings: [...checkoutWarnings(known), ...malformedWarnings(facts)],
+  };
 }
 
-type Verdict = 'health' | 'findings' | 'warnings';
-/** What is judged. */
-export type Facts = Omit<Status, Verdict>;
+/** Says why the checkout does not follow the bus, which keeps no mail from moving. */
+function checkoutWarnings({ left }: Known): Finding[] {
+  if (left === undefined) return [];
+  const found = `the checkout is left as it is: ${left}`;
+  const fix =
+    'mail is not affected; once that is over, it follows again, or at once with: crosstalk sync';
+  return [act({ check: 'checkout', found, fix }, 'crosstalk sync')];
+}
 
 /** Says of malformed files how many there are, and what to do; they keep no other mail from getting on. */
-function malformedWarnings({ malformed: [first], malformed_total: total }: Facts): string[] {
+function malformedWarnings({ malformed: [first], malformed_total: total }: Facts): Finding[] {
   if (first === undefined) return [];
   const what = `${escapeInvisible(first.path)}: ${escapeInvisible(first.reason)}`;
   const which = total === 1 ? 'one malformed file' : `${String(total)} malformed files, the first`;
-  return [
-    `${which}: ${what}; nobody reads ${total === 1 ? 'it; correct or remove it' : 'them; correct or remove them'}, and push`,
-  ];
+  const found = `${which}: ${what}`;
+  const fix =
+    total === 1
+      ? 'nobody reads it; correct or remove it, and push'
+      : 'nobody reads them; correct or remove them, and push';
+  return [act({ check: 'messages', found, fix })];
 }
 
+/** The most of them that are told. */
+const MOST_FILE_FINDINGS = 5;
+
+/** What is wrong with the host file and with profiles, which stay in force as they were or have no effect. */
+function fileFindings({ host, profile_problems: profiles }: Facts): Finding[] {
+  return [
+    ...(host?.unknown ?? []).map((found) =>
+      act({ check: 'host file', found, fix: `correct it in ${host?.path ?? ''}` }),
+    ),
+    ...profiles.map((found) =>
+      act({ check: 'profile', found, fix: 'correct it with: crosstalk actor edit <name>' }),
+    ),
+  ].slice(0, MOST_FILE_FINDINGS);
+}
+
+/**
+ * What is known besides: whether a dispatcher holds the lock, and whether it answered just now; how much room the
+ * disk of the state directory has, and what else is wrong with that; the alias whose messages this machine serves;
+ * and why the checkout was left.
+ */
 interface Known {
   now: Date;
   locked: boolean;
   answers: boolean;
   room: Room;
   served: string | undefined;
+  fault?: string | undefined;
+  left?: string | undefined;
 }
 
 /** What git says of a disk without room. */
 const NO_ROOM = /No space left on device|Disk quota exceeded/i;
 
-/** The most files claiming to be this machine's that are named. */
-const NAMED_CLAIMS = 5;
-
 function claimProblems({ host }: Facts): Finding[] {
   if (host === null) return [];
   const { alias, path, others } = host;
-  const more = others.length - NAMED_CLAIMS;
+  const more = others.length - NAMED;
   return [
-    ...others.slice(0, NAMED_CLAIMS).map((other) => act(foreignClaim(other, { alias, path }))),
+    ...others.slice(0, NAMED).map((other) => {
+      const found = foreignClaim(other, { alias, path });
+      return act({ check: 'host file', found, fix: '' });
+    }),
     ...(more > 0 ? [act(`and ${String(more)} more files that claim to be of ${alias}`)] : []),
   ];
 }
@@ -168,88 +209,6 @@ function dispatcherProblems(
   return problems;
 }
 
-function mailProblems({
-  transport,
-  paused,
-  holds,
-  parked,
-  dispatcher,
-  outbox,
-  set_aside: aside,
-  held_secrets: secrets,
-  dead_letters: letters,
-  push_budget: budget,
-  host,
-  held,
-  broken_state_files: broken,
-  stale_locks: locks,
-}: Facts): Finding[] {
-  const problems: Finding[] = [];
-  if (paused !== null) {
-    problems.push(
-      act(
-        `paused by ${paused.by} since ${paused.since}; go on with: crosstalk resume`,
-        'crosstalk resume',
-      ),
-    );
-  }
-  for (const { hold, problem } of heldProblems(holds, host?.actors, parked))
-    problems.push(
-      endsByItself(hold.reason)
-        ? wait(problem, 'crosstalk resume')
-        : act(problem, hold.reason === 'not_logged_in' ? hold.login : 'crosstalk resume'),
-    );
-  problems.push(...parked.flatMap(parkedFinding));
-  const unread = dispatcher?.unread ?? 0;
-  if (unread > 0) {
-    problems.push(
-      act(
-        `messages whose content is missing from this clone: ${String(unread)}; remove damaged object files (git -C ${transport} fsck names them), then get them with: git -C ${transport} fetch --refetch origin`,
-      ),
-    );
-  }
-  // The push budget of a remote may hold messages back for up to a minute, which is not a problem.
-  const limit = (budget?.next_at ?? null) === null ? OUTBOX_LIMIT_S : 2 * OUTBOX_LIMIT_S;
-  const old = outbox.filter(({ age_s: age }) => age > limit);
-  if (old.length > 0) {
-    problems.push(
-      act(
-        `waiting in the outbox: ${String(old.length)}, the oldest for ${String(Math.max(...old.map(({ age_s: age }) => age)))} s; push them with: crosstalk sync`,
-        'crosstalk sync',
-      ),
-    );
-  }
-  for (const { at, reason, files } of aside.slice(0, NAMED_CHANGES)) {
-    problems.push(
-      act(
-        `not published, kept aside since ${at}: ${files[0] ?? 'an entry'}: ${reason}; try it again with: crosstalk sync --retry`,
-        'crosstalk sync --retry',
-      ),
-    );
-  }
-  if (aside.length > NAMED_CHANGES)
-    problems.push(act(`and ${String(aside.length - NAMED_CHANGES)} more that are kept aside`));
-  problems.push(...secretProblems(secrets));
-  problems.push(...letterFindings(letters), ...toolProblems(host?.actors ?? []));
-  problems.push(...changeProblems(held));
-  for (const path of locks)
-    problems.push(
-      act(`${path} was left by a git that was killed; if no git runs there: rm ${path}`),
-    );
-  for (const path of broken)
-    problems.push(
-      act(
-        path.endsWith('.broken')
-          ? `${path} could not be read, or was not written by this machine, and was set aside; look into it by hand`
-          : `${path} was written by crosstalk 6.0, and is neither sent nor tried again; look into it, do what it asks for, and delete it`,
-      ),
-    );
-  return problems;
-}
-
-/** The most of a kind that are named, so that a flood cannot hide other problems. */
-const NAMED = 5;
-
 /** Schedules and subscriptions of this machine that cannot be followed as they stand. */
 function automationProblems(
   dispatcher: Pick<Heartbeat, 'schedules' | 'subscriptions'> | null,
@@ -306,36 +265,4 @@ function fullDisk(folder: string, room: Room): string | undefined {
   return room === 'no_inodes'
     ? `the disk with ${folder} has no inode left for another file`
     : undefined;
-}
-
-/** The most files of a kind that are named, so that a flood cannot hide other problems. */
-const NAMED_CHANGES = 5;
-
-function pushed(change: HeldChange): string {
-  const text = pushedText(change);
-  return text === undefined ? '' : `; ${text}`;
-}
-
-/** A line for each held change, and one for those for which there is no room. */
-function changeProblems(held: readonly HeldChange[]): Finding[] {
-  const lines = held
-    .slice(0, NAMED_CHANGES)
-    .map((change) =>
-      change.refused === undefined
-        ? act(
-            `held until approved: ${changeText(change)}${pushed(change)}; look at it with: crosstalk host show, accept it with: crosstalk host approve ${change.digest}, refuse it with: crosstalk host reject ${change.digest}`,
-            'crosstalk host show',
-          )
-        : act(`held: ${changeText(change)}${pushed(change)}`),
-    );
-  const more = held.length - lines.length;
-  return more > 0
-    ? [
-        ...lines,
-        act(
-          `and ${String(more)} more held changes; see them with: crosstalk host show`,
-          'crosstalk host show',
-        ),
-      ]
-    : lines;
 }

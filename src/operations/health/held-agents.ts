@@ -12,11 +12,10 @@ export interface HeldAgent extends Omit<Hold, 'login'> {
   login: string;
 }
 
-/** The holds in force; the next run finds out whether an expired one is over. */
-export async function heldAgents({ paths, now }: Context): Promise<HeldAgent[]> {
-  const holds = await new Holds(paths.root).all();
+/** Those of some holds that are in force; the next run finds out whether an expired one is over. */
+export function heldAgents(holds: readonly Hold[], now: number): HeldAgent[] {
   return holds
-    .filter(({ until }) => Date.parse(until) > now().getTime())
+    .filter(({ until }) => Date.parse(until) > now)
     .map((hold) => ({ ...hold, login: knownAgent(hold.agent)?.login ?? hold.agent }));
 }
 
@@ -26,11 +25,12 @@ export async function heldAgents({ paths, now }: Context): Promise<HeldAgent[]> 
  * @returns the holds that are tried
  */
 export async function releaseHeld(context: Context): Promise<HeldAgent[]> {
-  const released = await heldAgents(context);
+  const [holds, now] = [new Holds(context.paths.root), context.now()];
+  const released = heldAgents(await holds.all(), now.getTime());
   if (released.length === 0) return released;
-  const until = context.now().toISOString();
-  await new Holds(context.paths.root).write((holds) => {
-    for (const hold of holds.all()) holds.put({ ...hold, until });
+  const until = now.toISOString();
+  await holds.write((rows) => {
+    for (const hold of rows.all()) rows.put({ ...hold, until });
   });
   return released;
 }

@@ -1,5 +1,5 @@
 import type { OutputNote } from '../../agents/output/plain-call.ts';
-import type { WebTool, WebHostWord, WebMachine, WebUnserved } from '../../api/now.ts';
+import type { WebFinding, WebTool, WebHostWord, WebMachine, WebUnserved } from '../../api/now.ts';
 import type { HeldChange } from '../../protocol/approval/approval.ts';
 import type { DeadLetter } from '../../state/dead-letters.ts';
 import type { Heartbeat } from '../../state/heartbeat.ts';
@@ -13,7 +13,6 @@ import type { HeldSecret } from './held-secrets.ts';
 import { AgentSessions } from '../../state/sessions/agent-sessions.ts';
 import type { Context } from '../context.ts';
 import { profileInForce, type ProfileSeen } from '../../bus/profiles.ts';
-import { type Finding, act } from '../../present/finding.ts';
 
 export interface HostStatus {
   alias: string;
@@ -69,7 +68,7 @@ export interface Status {
   version_problem: string | null;
   health: { ok: boolean; problems: string[] };
   /** The same problems, each with who ends it: time alone, or somebody with a command. */
-  findings: Finding[];
+  findings: WebFinding[];
   /** What keeps no mail from getting on, and somebody has to look at all the same. */
   warnings: string[];
   /** Set by `crosstalk pause`. */
@@ -144,6 +143,9 @@ export interface Status {
   stale_locks: string[];
 }
 
+/** What is known of the bus and this machine, before it is judged. */
+export type Facts = Omit<Status, 'health' | 'findings' | 'warnings'>;
+
 /** The sessions of agent CLIs with which runs of an actor go on, together. */
 interface KeptSessions {
   actor: string;
@@ -195,21 +197,4 @@ export async function lookAtProfiles(
         : [{ actor: actors[at] ?? '', path: profile.path, ...seen }],
     ),
   };
-}
-
-/** The most of them that are told. */
-const MOST_FINDINGS = 5;
-
-/** What is wrong with the host file and with profiles, which stay in force as they were or have no effect. */
-export function fileFindings({
-  host,
-  profile_problems: profiles,
-}: {
-  host: { path: string; unknown: readonly string[] } | null;
-  profile_problems: readonly string[];
-}): Finding[] {
-  return [
-    ...(host?.unknown ?? []).map((one) => act(`${one}; correct it in ${host?.path ?? ''}`)),
-    ...profiles.map((one) => act(`${one}; correct it with: crosstalk actor edit <name>`)),
-  ].slice(0, MOST_FINDINGS);
 }

@@ -1,6 +1,8 @@
+import { access, constants, stat } from 'node:fs/promises';
 import type { WebTool } from '../../api/now.ts';
 import { outputNote } from '../../agents/output/plain-call.ts';
 import {
+  type Facts,
   type HostStatus,
   type Status,
   type InboxStatus,
@@ -11,31 +13,27 @@ import type { HeldChange } from '../../protocol/approval/approval.ts';
 import { checkVersion } from '../../bus/host.ts';
 import { ask } from '../../dispatcher/socket/wake.ts';
 import type { WakeAnswer } from '../../dispatcher/socket/wake-lines.ts';
-import { Cursors } from '../../state/cursors.ts';
-import { loadHeartbeat, type Heartbeat } from '../../state/heartbeat.ts';
+import type { Heartbeat } from '../../state/heartbeat.ts';
 import { holderOf } from '../../state/lock.ts';
 import type { Commit } from '../../protocol/commit.ts';
 import { roomAt } from '../../state/place/room.ts';
-import { OpenPermissions } from '../../state/permissions/open-permissions.ts';
-import { Pauses } from '../../state/pause.ts';
 import type { Tier } from '../../protocol/files/host-file.ts';
 import { brokenRecords } from '../../state/directory.ts';
 import { knownHost } from '../setup/approvals.ts';
 import { secretsOf } from '../setup/secrets.ts';
-import { toolsOf } from './actor-tools.ts';
+import { secretsIn, type McpServer } from '../../protocol/files/mcp-servers.ts';
 import { takeCensus } from './census.ts';
 import { isOfRun } from '../agent-mode.ts';
+import { parkedIn, readRecords } from '../state/local.ts';
 import type { Context } from '../context.ts';
 import { channelsOf, hostsOf } from '../view.ts';
 import type { IndexOptions } from '../index/indexing.ts';
-import { listGated } from '../lookup/gated.ts';
-import { judge, type Facts } from './health.ts';
+import { judge, type Judged } from './health.ts';
 import { listHeld } from './held-secrets.ts';
 import { heldAgents } from './held-agents.ts';
 import { otherMachines } from '../lookup/machines.ts';
 import { hostWords } from '../lookup/heard.ts';
 import { warmSessions } from './warm-sessions.ts';
-import { parkedOnRecord } from './parked-finding.ts';
 import { mailForNobody } from './nobody.ts';
 import { excerptOf } from '../../protocol/text/excerpt.ts';
 import { inboxHere } from '../lookup/inbox.ts';
@@ -44,38 +42,48 @@ import { inboxHere } from '../lookup/inbox.ts';
 const ASK_MS = 1000;
 
 /**
- * The state of the transport and of this machine's part in it, as far as it is known locally.
- *
- * @param counting with `patience`, older messages may not be counted yet; `name`: of the one who
- *   looks; `all`: also what the hosts of the transport say of themselves
+ * Options of a look: with `patience`, older messages may not be counted yet; `name`: of the one who looks; `all`: also
+ * what the hosts of the transport say of themselves.
  */
+type Looking = IndexOptions & { name?: string; all?: boolean };
+
+/** The state of the transport and of this machine's part in it, as far as it is known locally. */
 export async function status(
   context: Context,
   alias: string | undefined,
-  counting: IndexOptions & { name?: string; all?: boolean } = {},
+  counting: Looking = {},
 ): Promise<Status> {
-  const { transport, paths, outbox, deadLetters } = context;
-  const [census, channels, entries, letters, heartbeat, holder, pusher, cursors] =
-    await Promise.all([
-      takeCensus(context, counting),
-      channelsOf(context),
-      outbox.all(),
-      deadLetters.all(),
-      loadHeartbeat(paths.heartbeat),
-      holderOf(paths.root, 'dispatcher'),
-      holderOf(paths.root, 'writer'),
-      new Cursors(paths.root).load(),
-    ]);
+  const { facts, judged } = await examine(context, alias, counting);
+  const { health, findings, warnings } = judged;
+  return {
+    ...facts,
+    health,
+    findings: findings.map(({ problem, kind, command }) => ({ problem, kind, command })),
+    warnings: warnings.map(({ problem }) => problem),
+  };
+}
+
+/** The same with its findings in their parts, as `doctor` shows them. */
+export async function examine(
+  context: Context,
+  alias: string | undefined,
+  counting: Looking = {},
+): Promise<{ facts: Facts; judged: Judged }> {
+  const { transport, paths, outbox } = context;
+  const [census, channels, records, pusher] = await Promise.all([
+    takeCensus(context, counting),
+    channelsOf(context),
+    readRecords(context),
+    holderOf(paths.root, 'writer'),
+  ]);
+  const { runs, heartbeat, paused, permissions, gated } = records;
   const now = context.now().getTime();
   const age = (at: string): number => Math.max(0, Math.round((now - Date.parse(at)) / 1000));
-  // The sandbox of a run may hide the dispatcher's process, but a run exists only with a
-  // dispatcher.
   const inRun = isOfRun(context.agentMode);
-  const isThere = inRun || (holder !== undefined && heartbeat?.pid === holder.pid);
   // What it has last reported may be old where the state takes no report.
-  const asked = inRun || !isThere ? undefined : await ask(paths.socket, { op: 'ping' }, ASK_MS);
+  const asked = inRun || !heartbeat ? undefined : await ask(paths.socket, { op: 'ping' }, ASK_MS);
   const answer = asked?.kind === 'answered' ? asked.answer : undefined;
-  const running = isThere && heartbeat ? { ...heartbeat, ...unrecordedIn(answer) } : undefined;
+  const running = heartbeat && { ...heartbeat, ...unrecordedIn(answer) };
   const [host, version] = await Promise.all([
     hostStatus(context, alias ?? running?.host ?? undefined),
     checkVersion(transport, census.tip),
@@ -91,18 +99,18 @@ export async function status(
     tip: census.tip,
     state_dir: paths.root,
     version_problem: version ?? null,
-    paused: (await new Pauses(paths.root).get()) ?? null,
-    holds: await heldAgents(context),
+    paused,
+    holds: heldAgents(records.holds, now),
     host: host.status,
     host_problem: host.problem,
     profile_problems: profiles.problems,
     profile_changes: profiles.changes,
-    parked: running?.parked ?? (await parkedOnRecord(context, host.inForce)),
+    parked: await parkedIn(context, records, () => Promise.resolve(host.inForce)),
     unserved: await mailForNobody(context, counting),
     inbox: await waitingFor(context, counting.name, counting),
-    permissions: await new OpenPermissions(paths.root).all(),
+    permissions: [...permissions],
     held: host.held,
-    gated: await listGated(context),
+    gated: [...gated],
     sessions: await keptSessions(context),
     ...(machines && { machines }),
     ...(counting.all === true && { hosts: await hostWords(context, host.status?.alias, machines) }),
@@ -117,12 +125,12 @@ export async function status(
         messages: census.channels[id]?.messages ?? 0,
         last: census.channels[id]?.last ?? null,
       })),
-    cursors: [...cursors].map(([actor, { through, channels: lagging }]) => ({
+    cursors: [...records.cursors].map(([actor, { through, channels: lagging }]) => ({
       actor,
       through,
       lagging: Object.entries(lagging).map(([channel, commit]) => ({ channel, commit })),
     })),
-    outbox: entries.map(({ id, commits }) => ({
+    outbox: records.outbox.map(({ id, commits }) => ({
       id,
       age_s: age(commits[0]?.at ?? ''),
       files: filesOf(commits),
@@ -135,7 +143,7 @@ export async function status(
       files: filesOf(commits),
     })),
     held_secrets: await listHeld(context),
-    dead_letters: letters.map(
+    dead_letters: records.letters.map(
       ({ id, state, actor, channel, messages, reason, detail, attempts, next_retry_at: due }) => ({
         id,
         state,
@@ -156,12 +164,25 @@ export async function status(
   };
   const known = {
     now: context.now(),
-    locked: inRun || holder !== undefined,
+    locked: runs,
     answers: answer !== undefined,
     room: await roomAt(paths.root),
     served: host.served,
+    fault: inRun ? undefined : await faultOf(paths.root),
+    left: await context.checkout.left(),
   };
-  return { ...facts, ...judge(facts, known) };
+  return { facts, judged: judge(facts, known) };
+}
+
+/** What is wrong with a state directory, which is to be this user's alone. */
+async function faultOf(root: string): Promise<string | undefined> {
+  const closed = ((await stat(root)).mode & 0o077) === 0;
+  const writable = await access(root, constants.W_OK).then(
+    () => true,
+    () => false,
+  );
+  const words = [closed ? '' : 'open to others', writable ? '' : 'not writable'];
+  return words.filter((word) => word !== '').join(', ') || undefined;
 }
 
 /** What a dispatcher has to put on record, as its heartbeat says it. */
@@ -262,4 +283,33 @@ async function waitingFor(
       excerpt: excerptOf(body, '', EXCERPT_BYTES).text,
     })),
   };
+}
+
+/**
+ * The MCP servers of an actor as this machine knows them: those in force, and those that wait for approval.
+ *
+ * @param approved those in force
+ * @param held every change that waits
+ * @param missing the names among these of which this machine keeps no secret
+ */
+async function toolsOf(
+  actor: string,
+  approved: readonly McpServer[],
+  held: readonly HeldChange[],
+  missing: (names: readonly string[]) => Promise<string[]>,
+): Promise<WebTool[]> {
+  const changes = held.flatMap((change) =>
+    change.kind === 'mcps' && change.actor === actor ? change.changes : [],
+  );
+  const waiting = changes.filter(({ proposed }) => proposed !== undefined);
+  const tools: WebTool[] = [];
+  for (const server of approved)
+    tools.push({
+      name: server.name,
+      state: 'approved',
+      missing: await missing(secretsIn([server])),
+    });
+  for (const { option } of waiting)
+    tools.push({ name: option.slice('mcps.'.length), state: 'held', missing: [] });
+  return tools;
 }

@@ -1,6 +1,5 @@
 import { Gates, type Gate } from '../../state/gates.ts';
 import { whyIgnored, type IgnoredDecision } from '../../protocol/decision/judge.ts';
-import type { MessageRef } from '../../protocol/message-ref.ts';
 import type { WebGate } from '../../api/api.ts';
 import type { Context } from '../context.ts';
 
@@ -21,18 +20,6 @@ export interface GatedMail extends WebGate {
 /** What waits at the gates of this machine, oldest first. */
 export async function listGated({ paths }: Pick<Context, 'paths'>): Promise<GatedMail[]> {
   return (await new Gates(paths.root).all()).map(gatedMail);
-}
-
-/** The gate at which a message waits for an actor of this machine. */
-export async function gatedAbout(
-  context: Pick<Context, 'paths'>,
-  { channel, relPath }: MessageRef,
-  actor: string,
-): Promise<GatedMail | undefined> {
-  const all = await listGated(context);
-  return all.find(
-    (one) => one.actor === actor && one.channel === channel && one.messages.includes(relPath),
-  );
 }
 
 function gatedMail(gate: Gate): GatedMail {

@@ -1,9 +1,9 @@
 import type { WebRun } from '../../api/api.ts';
-import { Cursors } from '../../state/cursors.ts';
 import type { DeadLetter } from '../../state/dead-letters.ts';
 import { settledBy } from '../../state/outbox.ts';
 import { tipOf, type Context } from '../context.ts';
 import { withNaming } from '../lookup/naming.ts';
+import { readRecords } from '../state/local.ts';
 import { isSettled } from '../tracing/facts.ts';
 import { messagesIn } from './own-state.ts';
 
@@ -16,7 +16,7 @@ import { messagesIn } from './own-state.ts';
 export async function endedRuns(context: Context, gone: readonly WebRun[]): Promise<WebRun[]> {
   if (gone.length === 0) return [];
   const until = context.now().toISOString();
-  const [letters, entries] = await Promise.all([context.deadLetters.all(), context.outbox.all()]);
+  const { letters, outbox, cursors } = await readRecords(context);
   return withNaming(context, await tipOf(context), (naming) =>
     Promise.all(
       gone.map(async (run): Promise<WebRun> => {
@@ -29,7 +29,7 @@ export async function endedRuns(context: Context, gone: readonly WebRun[]): Prom
         );
         const letter = earlier.find(({ last_failed_at: at }) => at >= run.since);
         if (letter !== undefined) return { ...run, until, outcome: outcomeOf(letter) };
-        const queued = entries.flatMap(({ delivery, commits }) =>
+        const queued = outbox.flatMap(({ delivery, commits }) =>
           delivery !== undefined &&
           settledBy(delivery).some((part) => isOurs(part.actor, part.channel, part.messages))
             ? messagesIn(commits).map(({ relPath }) => relPath)
@@ -44,7 +44,12 @@ export async function endedRuns(context: Context, gone: readonly WebRun[]): Prom
         const answers = [...new Set([...queued, ...sent.map(({ relPath }) => relPath)])];
         if (answers.length > 0) return { ...run, until, answers, outcome: 'answered' };
         // The messages of a retry were settled when they failed first.
-        const isSilent = earlier.length === 0 && (await areSettled(context, run));
+        const settled = await Promise.all(
+          run.messages.map((relPath) =>
+            isSettled(context, cursors, run.actor, { channel: run.channel, relPath }),
+          ),
+        );
+        const isSilent = earlier.length === 0 && settled.every((one) => one);
         return { ...run, until, answers, outcome: isSilent ? 'silent' : 'stopped' };
       }),
     ),
@@ -53,14 +58,4 @@ export async function endedRuns(context: Context, gone: readonly WebRun[]): Prom
 
 function outcomeOf({ state }: DeadLetter): WebRun['outcome'] {
   return state === 'parked' || state === 'cancelled' ? state : 'failed';
-}
-
-async function areSettled(context: Context, run: WebRun): Promise<boolean> {
-  const cursors = await new Cursors(context.paths.root).load();
-  const settled = await Promise.all(
-    run.messages.map((relPath) =>
-      isSettled(context, cursors, run.actor, { channel: run.channel, relPath }),
-    ),
-  );
-  return settled.every((one) => one);
 }

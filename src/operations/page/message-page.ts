@@ -2,14 +2,16 @@ import { rankOf, slice } from '../../index/pages.ts';
 import type { Index } from '../../index/index.ts';
 import { formatAddress } from '../../protocol/address.ts';
 import { parseMessage, type Located } from '../../protocol/message.ts';
-import type { WebForce, WebMessage, WebMessagePage } from '../../api/api.ts';
+import type { WebForce, WebMessage, WebMessagePage, WebMessageWhole } from '../../api/api.ts';
 import { tipOf, type Context } from '../context.ts';
 import { withIndex } from '../index/indexing.ts';
 import { markOf } from '../../protocol/owed.ts';
 import { marked } from '../lookup/marked.ts';
 import { withForces } from '../lookup/taken-back.ts';
+import { withNaming } from '../lookup/naming.ts';
 import { queuedMessages } from '../lookup/queued.ts';
 import { resolveChannel } from '../lookup/resolve.ts';
+import { shownMessage } from '../reading/read.ts';
 
 export interface PageInput {
   /** In any form in which a channel may be named. */
@@ -103,6 +105,21 @@ async function queuedIn(
   });
   const messages = await marked(context, tip, read, ({ content }) => content);
   return messages.map((located) => webMessage(located, channel, { queued: true }));
+}
+
+/**
+ * One complete message, and its answers.
+ *
+ * @throws CrosstalkError as {@link shownMessage} does
+ */
+export async function wholeMessage(context: Context, given: string): Promise<WebMessageWhole> {
+  const { channel, queued, ...located } = await shownMessage(context, given);
+  const ref = { channel: channel.id, relPath: located.relPath };
+  const answers = await withNaming(context, await tipOf(context), (naming) => naming(ref, 're'));
+  return {
+    ...webMessage(located, channel, { queued }, Infinity),
+    answered_by: answers.map((answer) => answer.relPath),
+  };
 }
 
 /** A message as a browser receives it: its text as it was written, up to a limit. */

@@ -1,21 +1,21 @@
 import type { HostEntry } from '../../bus/host.ts';
 import { readHostReports } from '../../bus/host-reports.ts';
 import type { HostReport } from '../../protocol/files/host-report.ts';
-import type { WebActorNow, WebHost, WebNow, WebWaiting, WebDelay } from '../../api/api.ts';
+import type { WebActorNow, WebHost, WebNow, WebWaiting } from '../../api/api.ts';
 import { knownActors } from '../setup/actors.ts';
 import type { Context } from '../context.ts';
 import { hostsOf, viewedAt } from '../view.ts';
-import { channelNames, lettersOf, ownState, type OwnState } from './own-state.ts';
+import { channelNames, lettersOf, ownIn } from './own-state.ts';
 import type { Recent, Trace } from './recent.ts';
 import { status } from '../health/status.ts';
 import type { Status } from '../health/report.ts';
 import { CANCELLED } from '../../protocol/cancel.ts';
-import { Cursors } from '../../state/cursors.ts';
 import { namedPeople } from '../lookup/people.ts';
 import { isSettled } from '../tracing/facts.ts';
 import { gateOf } from '../lookup/gated.ts';
-import { failureDelay, heldDelay, runDelay, type Holding } from '../tracing/held-mail.ts';
-import { errandsOf, type Errand } from './errands.ts';
+import { errandsOf } from './errands.ts';
+import { deliveryOf, stateOf } from '../state/delivery.ts';
+import { readLocal, type Local } from '../state/local.ts';
 
 /** Milliseconds that a first look spends on the index, whose counts are not worth more time here. */
 const PATIENCE_MS = 500;
@@ -32,17 +32,18 @@ export async function overview(
 ): Promise<Omit<WebNow, 'event_id'>> {
   const { tip, traces, complete } = await recent.traces();
   const context = viewedAt(machine, tip);
-  const [facts, own, actors, hosts, nameOf] = await Promise.all([
+  const [facts, local, actors, hosts, nameOf] = await Promise.all([
     status(context, undefined, { patience: PATIENCE_MS }),
-    ownState(context),
+    readLocal(context),
     knownActors(context),
     hostsOf(context),
     channelNames(context),
   ]);
+  const own = ownIn(context, local, nameOf);
   const now = context.now();
   const said = await readHostReports(context.transport, tip, hosts, now);
   const lastWrote = lastOf(traces, ({ from }) => from);
-  const waiting = await waitingMail(context, { traces, own, hosts, nameOf, facts });
+  const waiting = await waitingMail(context, { traces, local, hosts, nameOf });
   return {
     at: now.toISOString(),
     tip: facts.tip,
@@ -85,14 +86,14 @@ export function verdict(
   WebNow,
   'health' | 'findings' | 'paused' | 'dispatcher' | 'parked' | 'push_budget' | 'machines'
 > {
-  const { health, findings, paused, dispatcher, push_budget, machines } = facts;
+  const { health, findings, paused, parked, dispatcher, push_budget, machines } = facts;
   return {
     ...(machines && { machines }),
     health,
     findings,
     paused,
     push_budget,
-    parked: dispatcher?.parked ?? [],
+    parked,
     dispatcher: dispatcher && {
       pid: dispatcher.pid,
       version: dispatcher.version,
@@ -179,89 +180,38 @@ export function byAge(ages: readonly number[]): WebNow['waiting']['ages'] {
 
 interface WaitingParts {
   traces: readonly Trace[];
-  own: OwnState;
+  local: Local;
   hosts: readonly HostEntry[];
   nameOf: (id: string) => string;
-  facts: Pick<Status, 'host' | 'paused' | 'holds' | 'dispatcher' | 'gated'>;
 }
 
 /** The messages that wait for an answer, oldest first, and how far each is on this machine. */
 async function waitingMail(context: Context, parts: WaitingParts): Promise<WebWaiting[]> {
-  const { traces, own, hosts, nameOf, facts } = parts;
+  const { traces, local, hosts, nameOf } = parts;
   const served = new Set(
     hosts.flatMap(({ result }) => (result.ok ? [...result.value.actors.keys()] : [])),
   );
-  const open = errandsOf(traces, served).filter(
-    ({ answer, ...errand }) => answer === undefined && letterOf(errand, own)?.state !== CANCELLED,
-  );
-  const cursors = await new Cursors(context.paths.root).load();
-  const here = new Set(facts.host?.actors.map(({ name }) => name));
-  const { paused, holds, dispatcher, gated } = facts;
-  const holding = { paused, holds, parked: dispatcher?.parked ?? [] };
   const now = context.now();
   const described = await Promise.all(
-    open.map(async (errand): Promise<WebWaiting[]> => {
-      const { message, actor } = errand;
-      const isHere = here.has(actor);
-      const known = standing(errand, own, isHere ? holding : undefined, now);
+    errandsOf(traces, served).map(async (errand): Promise<WebWaiting[]> => {
+      const { message, actor, answer, failure } = errand;
+      const delivery = deliveryOf(local, message, { actor, tier: message.tier }, now);
+      if (answer !== undefined || delivery.letter?.state === CANCELLED) return [];
+      const known = stateOf(delivery, now);
+      const isHere = local.actors.has(actor);
+      // Another host has given it up; of this machine's own the dead letter would be here.
+      if (known.state === 'waiting' && !isHere && failure !== undefined) known.state = 'failed';
       // An actor of this machine chose silence; the silence of other machines is not known here.
       const mayBeSettled = known.state === 'waiting' || known.state === 'held';
-      const settled = mayBeSettled && isHere && (await isSettled(context, cursors, actor, message));
-      if (settled) return [];
+      if (mayBeSettled && isHere && (await isSettled(context, local.cursors, actor, message)))
+        return [];
       const { channel, relPath, from, timestamp, excerpt } = message;
       const age = Math.max(0, Math.round((now.getTime() - Date.parse(timestamp)) / 1000));
       const channel_name = nameOf(channel);
       const place = { channel, channel_name, relPath, from, actor, timestamp };
-      const gate = mayBeSettled ? gated.find(isAbout(errand)) : undefined;
+      const gate = mayBeSettled ? delivery.gate : undefined;
       return [{ ...place, age_s: age, ...known, ...(gate && { gate: gateOf(gate) }), excerpt }];
     }),
   );
   return described.flat();
-}
-
-interface Delivery {
-  actor: string;
-  channel: string;
-  messages: string[];
-}
-
-function isAbout({ message, actor }: Pick<Errand, 'message' | 'actor'>) {
-  const { channel, relPath } = message;
-  return (other: Delivery): boolean =>
-    other.actor === actor && other.channel === channel && other.messages.includes(relPath);
-}
-
-function letterOf(
-  errand: Pick<Errand, 'message' | 'actor'>,
-  { dead_letters: letters }: Pick<OwnState, 'dead_letters'>,
-): OwnState['dead_letters'][number] | undefined {
-  return letters.find(isAbout(errand));
-}
-
-/**
- * How far an actor is with a message. A pure function.
- *
- * @param holding what keeps actors from running; undefined for an actor of another machine
- */
-export function standing(
-  errand: Pick<Errand, 'message' | 'actor' | 'failure'>,
-  own: Pick<OwnState, 'running' | 'dead_letters'>,
-  holding: Holding | undefined,
-  now: Date,
-): { state: WebWaiting['state']; delay: WebDelay | null } {
-  const { actor, failure } = errand;
-  const { tier } = errand.message;
-  const run = own.running.find(isAbout(errand));
-  if (run !== undefined) return { state: 'running', delay: runDelay(run.since) };
-  const held = holding && heldDelay(holding, { actor, tier }, now);
-  const letter = letterOf(errand, own);
-  if (letter?.state === 'parked') return { state: 'parked', delay: failureDelay(letter) };
-  if (letter?.state === 'quarantined') return { state: 'failed', delay: failureDelay(letter) };
-  // A retry that is due and does not begin is held like everything else.
-  const isDue = Date.parse(letter?.next_retry_at ?? '1970-01-01') <= now.getTime();
-  if (letter !== undefined && !(isDue && held !== undefined))
-    return { state: 'failing', delay: failureDelay(letter) };
-  // Another host has given it up; of this machine's own the dead letter would be here.
-  if (holding === undefined && failure !== undefined) return { state: 'failed', delay: null };
-  return held === undefined ? { state: 'waiting', delay: null } : { state: 'held', delay: held };
 }

@@ -1,13 +1,11 @@
 import type { MessageRef } from '../../protocol/message-ref.ts';
-import { decodeTime } from 'ulid';
 import { placeOf } from '../../protocol/layout.ts';
 import { withoutSequences } from '../../protocol/text/words.ts';
 import type { WebDeadLetter, WebOutboxEntry, WebRun } from '../../api/api.ts';
 import type { DeadLetter } from '../../state/dead-letters.ts';
-import { loadHeartbeat } from '../../state/heartbeat.ts';
-import { holderOf } from '../../state/lock.ts';
 import type { OutboxEntry } from '../../state/outbox.ts';
 import type { Context } from '../context.ts';
+import { readRecords, type Records } from '../state/local.ts';
 import { channelsOf } from '../view.ts';
 
 /** What is under way on this machine, oldest first. */
@@ -24,17 +22,28 @@ export function lettersOf({ dead_letters: all }: Pick<OwnState, 'dead_letters'>)
 
 /** Reads what is under way on this machine from its state directory. */
 export async function ownState(context: Context): Promise<OwnState> {
-  const [entries, letters, running] = await Promise.all([
-    context.outbox.all(),
-    context.deadLetters.all(),
-    runningHere(context),
-  ]);
-  const nameOf = await channelNames(context);
-  const now = context.now();
+  const [records, nameOf] = await Promise.all([readRecords(context), channelNames(context)]);
+  return ownIn(context, records, nameOf);
+}
+
+/** What is under way by the records of this machine. */
+export function ownIn(
+  { now }: Context,
+  { outbox, letters, running, lastSaid }: Records,
+  nameOf: (id: string) => string,
+): OwnState {
   return {
-    outbox: entries.map((entry) => outboxEntry(entry, now)),
+    outbox: outbox.map((entry) => outboxEntry(entry, now())),
     dead_letters: letters.map((letter) => deadLetter(letter, nameOf(letter.channel))),
-    running,
+    running: running.map((run) => ({
+      ...run,
+      host: lastSaid?.host ?? null,
+      channel_name: nameOf(run.channel),
+      until: null,
+      outcome: 'running',
+      answers: [],
+      known_from: 'observed',
+    })),
   };
 }
 
@@ -42,52 +51,6 @@ export async function ownState(context: Context): Promise<OwnState> {
 export async function channelNames(context: Context): Promise<(id: string) => string> {
   const names = new Map((await channelsOf(context)).map(({ id, name }) => [id, name]));
   return (id) => names.get(id) ?? id;
-}
-
-/**
- * The CLIs at work on this machine: by their records, which exist for the whole run; the
- * dispatcher's heartbeat contains their tier. A run whose process has ended is not over before its
- * record is removed, since a dispatcher is still recording the outcome; runs that a dead dispatcher
- * left are over.
- */
-async function runningHere(context: Context): Promise<WebRun[]> {
-  const { runs, paths } = context;
-  const [records, dispatcher, heartbeat, nameOf] = await Promise.all([
-    runs.leftovers(),
-    holderOf(paths.root, 'dispatcher'),
-    loadHeartbeat(paths.heartbeat),
-    channelNames(context),
-  ]);
-  return records
-    .filter(({ alive }) => alive || dispatcher !== undefined)
-    .map(({ id, actor, channel, messages }) => {
-      const said = heartbeat?.running.find(
-        (run) => run.actor === actor && run.messages.some((path) => messages.includes(path)),
-      );
-      return {
-        id,
-        actor,
-        host: heartbeat?.host ?? null,
-        channel,
-        channel_name: nameOf(channel),
-        tier: said?.tier ?? null,
-        since: beginningOf(id, context.now()),
-        until: null,
-        outcome: 'running',
-        messages,
-        answers: [],
-        known_from: 'observed',
-      };
-    });
-}
-
-/** The start of a run: a dispatch id is a ULID, which begins with the time. */
-function beginningOf(id: string, otherwise: Date): string {
-  try {
-    return new Date(decodeTime(id)).toISOString();
-  } catch {
-    return otherwise.toISOString();
-  }
 }
 
 function outboxEntry({ id, commits }: OutboxEntry, now: Date): WebOutboxEntry {

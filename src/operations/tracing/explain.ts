@@ -12,6 +12,7 @@ import { isPerson, servedBy } from '../lookup/people.ts';
 import { queuedMessage } from '../lookup/queued.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
 import { resolveMessage } from '../lookup/resolve.ts';
+import { readLocal } from '../state/local.ts';
 import { sessionIn, type SessionKind } from '../../protocol/files/tier-session.ts';
 import type { Located } from '../../protocol/message.ts';
 import type { MessageRef } from '../../protocol/message-ref.ts';
@@ -85,8 +86,10 @@ export async function explain(
   );
   const started = startedBy(found);
   const given = subscriptionOf(found);
+  const local = await readLocal(context);
+  const asking = { wakes: result.wakes, tier: found.tier };
   const { facts, session } = await withNaming(context, tip, async (naming) => ({
-    facts: await factsOf(context, ref, name, result, naming),
+    facts: await factsOf(context, local, ref, name, asking, naming),
     session: await sessionAbout(context, { ...ref, message: found }, name, lookup, naming),
   }));
   const located = { ...ref, message: found };

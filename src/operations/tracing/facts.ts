@@ -3,16 +3,11 @@ import { CANCELLED } from '../../protocol/cancel.ts';
 import { messageFile } from '../../protocol/layout.ts';
 import { isAnswer } from '../../protocol/owed.ts';
 import { endsByItself, reasonInWords } from '../../protocol/text/words.ts';
-import { Cursors, cursorOf, type ActorCursors } from '../../state/cursors.ts';
-import { loadHeartbeat } from '../../state/heartbeat.ts';
-import type { DeadLetter } from '../../state/dead-letters.ts';
-import { Holds } from '../../state/holds.ts';
-import { OpenPermissions, type OpenPermission } from '../../state/permissions/open-permissions.ts';
-import { Pauses } from '../../state/pause.ts';
-import { failureDelay, heldDelay, runDelay } from './held-mail.ts';
-import { joiningAbout } from './joining.ts';
-import { gatedAbout, type GatedMail } from '../lookup/gated.ts';
-import { holderOf } from '../../state/lock.ts';
+import { cursorOf } from '../../state/cursors.ts';
+import type { OpenPermission } from '../../state/permissions/open-permissions.ts';
+import { deliveryOf, stateOf } from '../state/delivery.ts';
+import type { Local } from '../state/local.ts';
+import type { GatedMail } from '../lookup/gated.ts';
 import { Settled } from '../../state/settled.ts';
 import { tipOf, type Context } from '../context.ts';
 import type { Naming } from '../lookup/naming.ts';
@@ -68,52 +63,26 @@ export interface Facts {
 /**
  * Gathers the facts about a message.
  *
- * @param result `wakes`: whether the message wakes the actor at all
+ * @param message `wakes`: whether it wakes the actor at all; `tier`: the one that it asks for
  * @param naming finds the messages that name it
  */
 export async function factsOf(
   context: Context,
+  local: Local,
   ref: MessageRef,
   actor: string,
-  { wakes }: { wakes: boolean },
+  { wakes, tier = null }: { wakes: boolean; tier?: string | null | undefined },
   naming: Naming,
 ): Promise<Facts> {
-  const { outbox, deadLetters, paths, transport } = context;
   const { channel, relPath } = ref;
   const path = messageFile(channel, relPath);
-  const isIt = (messages: readonly string[]): boolean => messages.includes(relPath);
-  const [entries, letters, heartbeat, holder, cursors, paused, holds] = await Promise.all([
-    outbox.all(),
-    deadLetters.all(),
-    loadHeartbeat(paths.heartbeat),
-    holderOf(paths.root, 'dispatcher'),
-    new Cursors(paths.root).load(),
-    new Pauses(paths.root).get(),
-    new Holds(paths.root).all(),
-  ]);
-  const letter = letters.find(
-    (one) => one.actor === actor && one.channel === channel && isIt(one.messages),
-  );
-  const exists = async (commit: string): Promise<boolean> =>
-    (await transport.objects.read(`${commit}:${path}`)) !== undefined;
-  const settled = await isSettled(context, cursors, actor, ref);
-  const run =
-    holder?.pid === heartbeat?.pid
-      ? heartbeat?.running.find(
-          (one) => one.actor === actor && one.channel === channel && isIt(one.messages),
-        )
-      : undefined;
+  const at = context.now();
+  const delivery = deliveryOf(local, ref, { actor, tier }, at);
+  const { run, letter, joining, asks, parked } = delivery;
+  const settled = await isSettled(context, local.cursors, actor, ref);
   const running = run !== undefined;
-  const asked = running ? await new OpenPermissions(paths.root).all() : [];
-  const asks = asked.find(
-    (one) => one.actor === actor && one.channel === channel && isIt(one.messages),
-  );
   const waiting =
     wakes && !running && (letter === undefined ? !settled : letter.state === 'retrying');
-  const at = context.now();
-  const now = at.toISOString();
-  const waits = heartbeat?.parked.find((one) => one.actor === actor && one.until > now);
-  const joining = running || letter ? undefined : joiningAbout(heartbeat, ref, actor, at);
   const mentions = await naming(ref, 're_or_cause');
   const own = mentions.filter(({ message }) => message.from === actor);
   const notices = own.filter(({ message }) => message.failed !== undefined);
@@ -121,16 +90,14 @@ export async function factsOf(
   const cancel = inForce(await cancellationsOf(context, ref, mentions));
   const answers = own.filter(({ message }) => message.re.includes(relPath) && isAnswer(message));
   const tasks = own.filter(({ message }) => !message.re.includes(relPath) && isAnswer(message));
-  // Only this machine's actors are in its heartbeat's host file, and only their mail is held here.
-  const isHere = cursors.has(actor) || letter !== undefined;
-  const holding = { paused: paused ?? null, holds, parked: heartbeat?.parked ?? [] };
-  const here = wakes && (settled || running || letter !== undefined) ? [heartbeat?.host] : [];
+  const here = wakes && (settled || running || letter !== undefined) ? [local.alias] : [];
   const hosts = [...here, ...mentions.map(({ message }) => message.host)];
+  const known = waiting ? delivery : { run, letter, held: undefined };
   return {
-    queued_here: entries.some(({ commits }) =>
+    queued_here: local.outbox.some(({ commits }) =>
       commits.some(({ files }) => files.some((file) => file.path === path)),
     ),
-    on_the_bus: await exists(await tipOf(context)),
+    on_the_bus: await isAt(context, await tipOf(context), ref),
     seen_by: [...new Set(hosts.filter((host) => typeof host === 'string'))],
     running,
     answered_by: answers.map((mention) => mention.relPath),
@@ -138,15 +105,15 @@ export async function factsOf(
     cancelled_in: [...(cancel ? [cancel] : []), ...stopped].map((one) => one.relPath),
     delegated_in: tasks.map((mention) => mention.relPath),
     silent: wakes && settled && !running && own.length === 0 && letter === undefined,
-    parked: waits === undefined || !waiting ? null : { reason: waits.reason, until: waits.until },
-    gated: waiting ? ((await gatedAbout(context, ref, actor)) ?? null) : null,
-    joining: joining ? { waits_for: joining.waits_for, until: joining.until } : null,
-    permission: asks ? permissionFact(asks) : null,
-    delay: delayOf(
-      run,
-      letter,
-      waiting && isHere ? heldDelay(holding, { actor, tier: null }, at) : undefined,
-    ),
+    parked:
+      parked === undefined || !waiting ? null : { reason: parked.reason, until: parked.until },
+    gated: waiting ? (delivery.gate ?? null) : null,
+    joining:
+      joining === undefined || running || letter
+        ? null
+        : { waits_for: joining.waits_for, until: joining.until },
+    permission: running && asks ? permissionFact(asks) : null,
+    delay: stateOf(known, at).delay,
     dead_letter: letter === undefined ? null : { id: letter.id, state: letter.state },
   };
 }
@@ -155,29 +122,26 @@ function permissionFact({ relPath, approver, tool, until }: OpenPermission): Fac
   return { relPath, approver, tool, until };
 }
 
-function delayOf(
-  run: { since: string } | undefined,
-  letter: DeadLetter | undefined,
-  held: WebDelay | undefined,
-): WebDelay | null {
-  if (run !== undefined) return runDelay(run.since);
-  return letter === undefined ? (held ?? null) : failureDelay(letter);
-}
-
 /** Whether this machine has on record that an actor is done with a message. */
 export async function isSettled(
-  { transport, paths }: Context,
-  cursors: ReadonlyMap<string, ActorCursors>,
+  context: Context,
+  cursors: Local['cursors'],
   actor: string,
   { channel, relPath }: MessageRef,
 ): Promise<boolean> {
   const cursor = cursorOf(cursors.get(actor), channel);
   if (cursor === undefined) return false;
   const delivery = { actor, channel, relPath };
-  if ((await new Settled(paths.root).of('settled', [delivery])).size > 0) return true;
-  if (cursor === '') return false;
-  const object = `${cursor}:${messageFile(channel, relPath)}`;
-  return (await transport.objects.read(object)) !== undefined;
+  const settled = await new Settled(context.paths.root).of('settled', [delivery]);
+  return settled.size > 0 || (cursor !== '' && (await isAt(context, cursor, delivery)));
+}
+
+async function isAt(
+  { transport }: Context,
+  commit: string,
+  { channel, relPath }: MessageRef,
+): Promise<boolean> {
+  return (await transport.objects.read(`${commit}:${messageFile(channel, relPath)}`)) !== undefined;
 }
 
 /** The facts as one line, in the order in which they happened. */
@@ -197,6 +161,7 @@ export function describeFacts(facts: Facts): string {
     facts.parked === null
       ? ''
       : `${reasonInWords(facts.parked.reason)}${endsByItself(facts.parked.reason) ? `, tried again at ${facts.parked.until}` : ''}`,
+    facts.delay?.reason === 'paused' ? `paused ${facts.delay.said ?? ''}` : '',
     facts.joining === null ? '' : joiningWords(facts.joining),
     facts.gated === null ? '' : gateLine(facts.gated.actor, facts.gated),
     ...(facts.gated?.ignored ?? []).map(

@@ -20,16 +20,14 @@ import { marked } from '../lookup/marked.ts';
 import { gateOf } from '../lookup/gated.ts';
 import { cancellationsOf, forceIn } from '../lookup/taken-back.ts';
 import { resolveMessage } from '../lookup/resolve.ts';
+import { readLocal, type Local } from '../state/local.ts';
 import { gather, queuedIn } from './gather.ts';
 import { withoutSequences } from '../../protocol/text/words.ts';
-import { loadHeartbeat } from '../../state/heartbeat.ts';
-import { holderOf } from '../../state/lock.ts';
+import { joiningWords, noDispatcher } from '../../present/holds.ts';
+import { ago } from '../../present/times.ts';
 import { lastHeard } from '../lookup/heard.ts';
 import { otherMachines } from '../lookup/machines.ts';
 import { unservedOrPerson, servedBy } from '../lookup/people.ts';
-import { findServed } from '../setup/hosts.ts';
-import { ago } from '../../present/times.ts';
-import { noDispatcher, joiningWords } from '../../present/holds.ts';
 
 export { queuedIn };
 
@@ -58,14 +56,23 @@ export async function thread(context: Context, given: string): Promise<WebThread
         `${shown(ref.relPath)} is malformed and belongs to no thread; see why with: crosstalk status`,
       );
     }
-    const served = await servedNames(context, tip);
+    const [served, local] = await Promise.all([servedNames(context, tip), readLocal(context)]);
     const heardOf = hearing(context, tip);
     const bodies = messages.map(({ message }) => message.body);
     const skills = await askedSkills(context, tip, bodies);
     const nodeOf = async (branch: Branch): Promise<WebThreadNode> => ({
       ...describe(branch, skills),
       ...(await forceOf(context, ref.channel, branch, naming)),
-      states: await statesOf(context, ref.channel, served, branch, messages, naming, heardOf),
+      states: await statesOf(
+        context,
+        local,
+        ref.channel,
+        served,
+        branch,
+        messages,
+        naming,
+        heardOf,
+      ),
       children: await Promise.all(branch.children.map(nodeOf)),
     });
     const { name } = await context.reader.channel(tip, ref.channel);
@@ -131,8 +138,9 @@ export async function servedNames({ transport }: Context, tip: string): Promise<
  *
  * @param heardOf says when other hosts were heard of last, where that may be looked for
  */
-export async function statesOf(
+async function statesOf(
   context: Context,
+  local: Local,
   channel: string,
   served: ReadonlySet<string>,
   { relPath, message }: Located,
@@ -162,7 +170,8 @@ export async function statesOf(
       });
       continue;
     }
-    const facts = await factsOf(context, { channel, relPath }, name, { wakes: true }, naming);
+    const asked = { wakes: true, tier: message.tier };
+    const facts = await factsOf(context, local, { channel, relPath }, name, asked, naming);
     const found = openState(facts);
     const delay = found.state === 'cancelled' ? null : facts.delay;
     const open: WebState = {
@@ -171,16 +180,57 @@ export async function statesOf(
     };
     states.push(
       open.state === 'waiting'
-        ? await waiting(context, open, { said, thread }, { name, host, facts, heardOf })
+        ? await waiting(context, local, open, { said, thread }, { name, host, facts, heardOf })
         : open,
     );
   }
   return states;
 }
 
+/** The state of a message at its addressees. */
+export interface Standing {
+  relPath: string;
+  states: WebState[];
+}
+
+/**
+ * The state of some messages at their addressees, as far as this machine knows. Neither the remote
+ * nor the index is asked: answers are looked for among the given messages.
+ *
+ * @param channel id of their channel
+ * @param known messages of the channel: those in question, and possible answers
+ * @param wanted relPaths of those in question
+ */
+export async function standings(
+  context: Context,
+  channel: string,
+  known: readonly Located[],
+  wanted: ReadonlySet<string>,
+): Promise<Standing[]> {
+  const naming: Naming = ({ relPath }, where) =>
+    Promise.resolve(
+      known.filter(({ message: { re, cause } }) =>
+        (where === 're_or_cause' ? [...re, ...cause] : re).includes(relPath),
+      ),
+    );
+  const [served, local] = await Promise.all([
+    servedNames(context, await tipOf(context)),
+    readLocal(context),
+  ]);
+  return Promise.all(
+    known
+      .filter(({ relPath }) => wanted.has(relPath))
+      .map(async (one) => ({
+        relPath: one.relPath,
+        states: await statesOf(context, local, channel, served, one, known, naming),
+      })),
+  );
+}
+
 /** The state of an addressee that has not answered: it failed on another host, or something holds it up. */
 async function waiting(
   context: Context,
+  local: Local,
   open: WebState,
   { said, thread }: { said: readonly Located[]; thread: readonly Located[] },
   to: {
@@ -196,7 +246,7 @@ async function waiting(
   const gate = gated === null ? gateIn(said, thread) : gateOf(gated);
   if (gate !== undefined) return { ...open, gate };
   if (joining !== null) return { ...open, held_up: `it ${joiningWords(joining)}` };
-  return { ...open, ...(await whyUnread(context, to, to.heardOf)) };
+  return { ...open, ...(await whyUnread(context, local, to, to.heardOf)) };
 }
 
 /** The gate at which another host holds it, by its newest plan, unless somebody whom that names has decided on it. */
@@ -282,6 +332,7 @@ function hearing(context: Context, tip: string): HeardOf {
  */
 async function whyUnread(
   context: Context,
+  local: Local,
   { name, host }: { name: string; host: string | undefined },
   heardOf?: HeardOf,
 ): Promise<Pick<WebState, 'held_up' | 'heard'>> {
@@ -295,13 +346,12 @@ async function whyUnread(
     return { held_up: await unservedOrPerson(context, await tipOf(context), address, serving) };
   }
   if (context.agentMode !== undefined) return {};
-  const { found } = await findServed(context, undefined);
-  const here = found.kind === 'found' ? found.file.alias : undefined;
-  const others = aliases.filter((alias) => alias !== here).slice(0, MOST_HOSTS);
-  if (others.length > 0)
-    return heardOf === undefined ? {} : { heard: await heardFrom(context, name, others, heardOf) };
-  if ((await holderOf(context.paths.root, 'dispatcher')) !== undefined) return {};
-  return { held_up: noDispatcher(here ?? '') };
+  const others = aliases.filter((alias) => alias !== local.alias).slice(0, MOST_HOSTS);
+  if (others.length > 0) {
+    if (heardOf === undefined) return {};
+    return { heard: await heardFrom(context, local, name, others, heardOf) };
+  }
+  return local.runs ? {} : { held_up: noDispatcher(local.alias ?? '') };
 }
 
 /** The most hosts of which it is said when they were heard of. */
@@ -309,12 +359,13 @@ const MOST_HOSTS = 3;
 
 async function heardFrom(
   context: Context,
+  { lastSaid }: Local,
   actor: string,
   hosts: readonly string[],
   heardOf: HeardOf,
 ): Promise<string> {
   const now = context.now();
-  const live = otherMachines(await loadHeartbeat(context.paths.heartbeat), hosts, now) ?? [];
+  const live = otherMachines(lastSaid, hosts, now) ?? [];
   const busy = live.find(({ running }) => running.includes(actor));
   if (busy !== undefined) return `${actor} is at work on ${busy.alias}`;
   const heard = await heardOf(new Set(hosts));

@@ -9,12 +9,10 @@ import { lastHeard } from '../lookup/heard.ts';
 import { isPerson, whoHas, servedBy } from '../lookup/people.ts';
 import { queuedCancels, queuedMessages, queuedMessage } from '../lookup/queued.ts';
 import { cancellationsOf, type Cancellation } from '../lookup/taken-back.ts';
-import { findServed } from '../setup/hosts.ts';
+import { deliveryOf } from '../state/delivery.ts';
+import { readLocal } from '../state/local.ts';
 import { holdUps } from './hold-ups.ts';
 import {
-  letterOf,
-  readLocal,
-  runOf,
   silentHere,
   silentTo,
   interimOf,
@@ -125,8 +123,7 @@ export class Board {
       servedBy(this.#context),
       isLive ? readLocal(this.#context) : undefined,
     ]);
-    const alias = local && (await aliasHere(this.#context));
-    this.#world = { ...served, people: new Set(), alias, local };
+    this.#world = { ...served, people: new Set(), alias: local?.alias, local };
     this.#mark = await this.#markOf();
   }
 
@@ -144,7 +141,8 @@ export class Board {
 
   async #standing(named: Asked, isLive: boolean): Promise<Standing> {
     const asked = await this.#believed(named);
-    const believed = standingOf(asked, this.#world, new Set());
+    const now = this.#context.now();
+    const believed = standingOf(asked, this.#world, new Set(), now);
     if (!isLive || believed.isOver) return believed;
     const { alias } = this.#world;
     if (!believed.owing.some(({ host }) => host !== undefined && host === alias)) return believed;
@@ -152,7 +150,7 @@ export class Board {
     const silent = await silentHere(this.#context, asked.ref, owing);
     for (const actor of [...silent])
       if (await this.#mayStillSpeak(asked.ref, actor)) silent.delete(actor);
-    const standing = standingOf(asked, this.#world, silent);
+    const standing = standingOf(asked, this.#world, silent, now);
     if (standing.silent.length === 0 || (await tipOf(this.#context)) === this.#tip) return standing;
     // What it wrote before it fell silent may have come since.
     return believed;
@@ -225,15 +223,18 @@ export class Board {
   async #markOf(): Promise<string> {
     const { local } = this.#world;
     if (local === undefined) return '';
-    const { runs, heartbeat, paused, letters } = local;
+    const { runs, heartbeat, paused } = local;
+    const now = this.#context.now();
     const silent = await Promise.all(this.#asked.map((one) => silentTo(this.#context, one)));
     return JSON.stringify([
-      [runs, paused, heartbeat?.parked, heartbeat?.joining],
+      [runs, paused, local.parked, heartbeat?.joining],
       [heartbeat?.fetch_failing_since, silent],
       this.#asked.map(({ ref, question }) => [
         question !== undefined && this.#isOld(question),
-        letters.flatMap(({ actor }) => letterOf(local, ref, actor) ?? []),
-        question?.to.map(({ name }) => runOf(local, ref, name)?.since),
+        [...local.actors].map((actor) => {
+          const { run, letter } = deliveryOf(local, ref, { actor, tier: null }, now);
+          return [run?.since, letter];
+        }),
       ]),
     ]);
   }
@@ -243,12 +244,6 @@ export class Board {
 async function rest(signal: AbortSignal): Promise<boolean> {
   await sleep(LOOK_MS, undefined, { signal }).catch(() => undefined);
   return signal.aborted;
-}
-
-/** The alias under which this machine serves, if it serves at all. */
-async function aliasHere(context: Context): Promise<string | undefined> {
-  const { found, served } = await findServed(context, undefined);
-  return found.kind === 'found' ? found.file.alias : served;
 }
 
 /**

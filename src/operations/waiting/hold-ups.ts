@@ -1,30 +1,21 @@
 import { EVERYONE } from '../../protocol/address.ts';
-import type { MessageRef } from '../../protocol/message-ref.ts';
-import { withoutSequences } from '../../protocol/text/words.ts';
-import { failureDelay, heldDelay } from '../tracing/held-mail.ts';
-import { joiningAbout } from '../tracing/joining.ts';
 import {
-  letterOf,
-  type Local,
-  isServed,
-  type Asked,
-  type Owing,
-  type Standing,
-  type World,
-} from './standing.ts';
-import { ago } from '../../present/times.ts';
-import {
-  noDispatcher,
-  remoteAway,
-  personLine,
-  unservedLine,
-  joiningLine,
+  failingLine,
   gateLine,
   heldLine,
-  failingLine,
-  unheardLine,
+  joiningLine,
   NOBODY_SERVES_ANY,
+  noDispatcher,
+  personLine,
+  remoteAway,
+  unheardLine,
+  unservedLine,
 } from '../../present/holds.ts';
+import { ago } from '../../present/times.ts';
+import { withoutSequences } from '../../protocol/text/words.ts';
+import { failureDelay } from '../state/delivery.ts';
+import type { Local } from '../state/local.ts';
+import { isServed, type Asked, type Owing, type Standing, type World } from './standing.ts';
 
 /** When another host was last heard of, by its alias: ISO 8601 in UTC, or null for never. */
 export type Heard = ReadonlyMap<string, string | null>;
@@ -38,7 +29,7 @@ const MOST_LINES = 10;
  * @param heard the hosts that should have been heard of by now, and were not
  */
 export function holdUps(
-  { ref, question }: Asked,
+  { question }: Asked,
   { owing, isOver, cancelled }: Pick<Standing, 'owing' | 'isOver' | 'cancelled'>,
   world: World,
   heard: Heard,
@@ -51,13 +42,7 @@ export function holdUps(
       return [`cancelled; ${host ?? ''} ends what it does for ${actor} once it has heard of that`];
     if (host === undefined) return nobody(actor, world);
     if (host !== world.alias) return elsewhere(debtor, world, heard, now);
-    if (world.local === undefined || debtor.runs_since !== undefined) return [];
-    return here(debtor, world.local, {
-      ref,
-      letter: letterOf(world.local, ref, actor),
-      tier: question.tier ?? null,
-      now,
-    });
+    return world.local === undefined ? [] : here(debtor, world.local);
   });
   return [...new Set([...remote(world.local), ...lines])].slice(0, MOST_LINES);
 }
@@ -86,33 +71,13 @@ function elsewhere(
   return [unheardLine(host, actor, since)];
 }
 
-/** What is owed on this machine. */
-interface Mail {
-  ref: MessageRef;
-  letter: ReturnType<typeof letterOf>;
-  tier: string | null;
-  now: Date;
-}
-
-function here(
-  { actor, host = '' }: Owing,
-  local: Local,
-  { ref, letter, tier, now }: Mail,
-): string[] {
-  if (!local.runs) return [noDispatcher(host)];
-  const parked = local.heartbeat?.parked ?? [];
-  const held = heldDelay(
-    { paused: local.paused, holds: local.holds, parked },
-    { actor, tier },
-    now,
-  );
+/** Why an actor of this machine does not answer; nothing while it runs. */
+function here({ actor, host = '', here: delivery }: Owing, { runs }: Local): string[] {
+  const { run, held, gate, joining, letter } = delivery ?? {};
+  if (run !== undefined) return [];
+  if (!runs) return [noDispatcher(host)];
   if (held !== undefined) return [heldLine(actor, held)];
-  const gate = local.gated?.find(
-    (one) =>
-      one.actor === actor && one.channel === ref.channel && one.messages.includes(ref.relPath),
-  );
   if (gate !== undefined) return [gateLine(actor, gate)];
-  const joining = joiningAbout(local.heartbeat, ref, actor, now);
   if (letter === undefined && joining !== undefined) return [joiningLine(joining)];
   if (letter?.state !== 'retrying') return [];
   return [failingLine(actor, failureDelay(letter))];

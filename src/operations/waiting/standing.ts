@@ -14,77 +14,11 @@ import {
 } from '../../protocol/owed.ts';
 import type { CancelHere } from '../lookup/queued.ts';
 import type { Served } from '../lookup/people.ts';
-import { loadHeartbeat, type Heartbeat } from '../../state/heartbeat.ts';
-import { DeadLetters, type DeadLetter } from '../../state/dead-letters.ts';
-import { Holds, type Hold } from '../../state/holds.ts';
-import { holderOf } from '../../state/lock.ts';
-import { Pauses, type Pause } from '../../state/pause.ts';
+import type { DeadLetter } from '../../state/dead-letters.ts';
 import { Settled } from '../../state/settled.ts';
-import { listGated, type GatedMail } from '../lookup/gated.ts';
 import type { Context } from '../context.ts';
-
-/** What this machine's own files say of mail that somebody waits for. They are read without git. */
-export interface Local {
-  /** Whether a dispatcher process holds the lock. */
-  runs: boolean;
-  /** The heartbeat of that process. */
-  heartbeat: Heartbeat | undefined;
-  paused: Pause | null;
-  holds: readonly Hold[];
-  letters: readonly DeadLetter[];
-  /** Mail that waits for somebody to decide on a plan. */
-  gated?: readonly GatedMail[];
-}
-
-/** Reads the files of this machine's state. */
-export async function readLocal(context: Context): Promise<Local> {
-  const { paths } = context;
-  const [holder, heartbeat, paused, holds, letters, gated] = await Promise.all([
-    holderOf(paths.root, 'dispatcher'),
-    loadHeartbeat(paths.heartbeat),
-    new Pauses(paths.root).get(),
-    new Holds(paths.root).all(),
-    new DeadLetters(paths.root).all(),
-    listGated(context),
-  ]);
-  const runs = holder !== undefined;
-  return {
-    runs,
-    heartbeat: runs && heartbeat?.pid === holder.pid ? heartbeat : undefined,
-    paused: paused ?? null,
-    holds,
-    letters,
-    gated,
-  };
-}
-
-/** The dead letter of a message for an actor of this machine. */
-export function letterOf(
-  { letters }: Pick<Local, 'letters'>,
-  { channel, relPath }: MessageRef,
-  actor: string,
-): DeadLetter | undefined {
-  return letters.find(
-    (one) => one.actor === actor && one.channel === channel && one.messages.includes(relPath),
-  );
-}
-
-/** The messages that runs of an actor on this machine work on. */
-export function workOf({ heartbeat }: Pick<Local, 'heartbeat'>, actor: string): string[] {
-  const running = heartbeat?.running ?? [];
-  return running.flatMap((run) => (run.actor === actor ? run.messages : []));
-}
-
-/** The run on this machine that works on a message for an actor. */
-export function runOf(
-  { heartbeat }: Pick<Local, 'heartbeat'>,
-  { channel, relPath }: MessageRef,
-  actor: string,
-): Heartbeat['running'][number] | undefined {
-  return heartbeat?.running.find(
-    (one) => one.actor === actor && one.channel === channel && one.messages.includes(relPath),
-  );
-}
+import { deliveryOf, type Delivery } from '../state/delivery.ts';
+import type { Local } from '../state/local.ts';
 
 /** Those of some actors of this machine that are on record to have had nothing to say to a message. */
 export async function silentHere(
@@ -132,6 +66,8 @@ export interface World extends Served {
 
 /** Somebody who still owes an answer. */
 export interface Owing extends Debtor {
+  /** What this machine's records say of it; absent unless it is owed here. */
+  here?: Delivery;
   /** When its run began; absent unless it runs on this machine. */
   runs_since?: string;
 }
@@ -162,7 +98,12 @@ export function isSettled({ question, replies }: Pick<Asked, 'question' | 'repli
  *
  * @param silent the actors of this machine that are on record to have had nothing to say to it
  */
-export function standingOf(asked: Asked, world: World, silent: ReadonlySet<string>): Standing {
+export function standingOf(
+  asked: Asked,
+  world: World,
+  silent: ReadonlySet<string>,
+  now: Date,
+): Standing {
   const { ref, question, replies } = asked;
   const { alias, local } = world;
   const standing: Standing = {
@@ -185,20 +126,22 @@ export function standingOf(asked: Asked, world: World, silent: ReadonlySet<strin
     const { actor, host } = debtor;
     // Nobody owes themselves an answer.
     if (several && (actor === question.from || hasAnswered(debtor, replies))) continue;
-    const here = host !== undefined && host === alias ? local : undefined;
-    const letter = here && letterOf(here, ref, actor);
-    const run = here && runOf(here, ref, actor);
+    const here =
+      local !== undefined && host !== undefined && host === alias
+        ? deliveryOf(local, ref, { actor, tier: question.tier ?? null }, now)
+        : undefined;
+    const { letter, run } = here ?? {};
+    const owing = { ...debtor, ...(here && { here }), ...(run && { runs_since: run.since }) };
     const notice = noticeOf(debtor, replies);
     const isTried = letter?.state === 'retrying' || run !== undefined;
     const failed =
       letter === undefined || isTried ? undefined : failedHere(letter, actor, host ?? '');
     if (failed !== undefined) standing.failures.push(failed);
-    else if (isTried)
-      standing.owing.push({ ...debtor, ...(run !== undefined && { runs_since: run.since }) });
+    else if (isTried) standing.owing.push(owing);
     else if (notice !== undefined) standing.failures.push(failedThere(notice, actor));
     else if (here !== undefined && silent.has(actor) && !goesOn(asked, actor))
       standing.silent.push(debtor);
-    else if (cancelled === undefined || isServed(debtor, world)) standing.owing.push(debtor);
+    else if (cancelled === undefined || isServed(debtor, world)) standing.owing.push(owing);
   }
   const isServedHere = (debtor: Debtor): boolean => isServed(debtor, world);
   const waitsForNobody =
@@ -226,11 +169,7 @@ export function interimOf({ replies }: Pick<Asked, 'replies'>): Located[] {
   return replies.filter(({ message }) => message.interim === true);
 }
 
-function failedHere(
-  letter: NonNullable<ReturnType<typeof letterOf>>,
-  actor: string,
-  host: string,
-): WebFailed {
+function failedHere(letter: DeadLetter, actor: string, host: string): WebFailed {
   const { reason, attempts, id, detail } = letter;
   return { actor, host, reason, attempts, dead_letter: id, detail };
 }

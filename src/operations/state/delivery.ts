@@ -1,0 +1,126 @@
+import type { WebDelay } from '../../api/api.ts';
+import { messageKey, type MessageRef } from '../../protocol/message-ref.ts';
+import { endsByItself, withoutSequences } from '../../protocol/text/words.ts';
+import type { DeadLetter } from '../../state/dead-letters.ts';
+import type { Heartbeat, Joining } from '../../state/heartbeat.ts';
+import type { OpenPermission } from '../../state/permissions/open-permissions.ts';
+import type { GatedMail } from '../lookup/gated.ts';
+import type { Local, RunHere } from './local.ts';
+
+/** A message for one actor of this machine, as its records have it: each part is undefined where there is none. */
+export interface Delivery {
+  run: RunHere | undefined;
+  letter: DeadLetter | undefined;
+  /** What keeps its actor from running; a run that is under way goes on. */
+  held: WebDelay | undefined;
+  /** The tier that takes no mail at the moment, where no other one takes it instead. */
+  parked: Heartbeat['parked'][number] | undefined;
+  /** The plan that somebody is to decide on. */
+  gate: GatedMail | undefined;
+  /** The answers that it waits for, where all of them wake its actor at once. */
+  joining: Joining | undefined;
+  /** What its run asks permission for. */
+  asks: OpenPermission | undefined;
+}
+
+/**
+ * What the records of this machine say of a message for one of its actors. A pure function.
+ *
+ * @param tier the one that was asked for; null for the default
+ */
+export function deliveryOf(
+  local: Local,
+  { channel, relPath }: MessageRef,
+  { actor, tier }: { actor: string; tier: string | null },
+  now: Date,
+): Delivery {
+  const isIt = (one: { actor: string; channel: string; messages: readonly string[] }): boolean =>
+    one.actor === actor && one.channel === channel && one.messages.includes(relPath);
+  const key = messageKey({ channel, relPath });
+  const letter = local.letters.find(isIt);
+  const isHere = letter !== undefined || local.actors.has(actor);
+  const parked = local.parked.find(
+    (one) =>
+      one.actor === actor &&
+      one.instead === undefined &&
+      (tier === null || tier === one.tier) &&
+      Date.parse(one.until) > now.getTime(),
+  );
+  return {
+    run: local.running.find(isIt),
+    letter,
+    held: isHere ? heldBy(local, parked) : undefined,
+    parked,
+    gate: local.gated.find(isIt),
+    joining: local.heartbeat?.joining?.find(
+      (one) =>
+        Date.parse(one.until) > now.getTime() &&
+        (isIt(one) || (one.actor === actor && one.questions.includes(key))),
+    ),
+    asks: local.permissions.find(isIt),
+  };
+}
+
+/** How far a delivery is; `waiting` where nothing is on record that keeps it. */
+export type DeliveryState = 'running' | 'parked' | 'failed' | 'failing' | 'held' | 'waiting';
+
+/** How far a delivery is, and what more is known of that. A pure function. */
+export function stateOf(
+  { run, letter, held }: Pick<Delivery, 'run' | 'letter' | 'held'>,
+  now: Date,
+): { state: DeliveryState; delay: WebDelay | null } {
+  if (run !== undefined) return { state: 'running', delay: { ...NOTHING, since: run.since } };
+  // A retry that is due and does not begin is held like everything else.
+  const isDue = Date.parse(letter?.next_retry_at ?? '1970-01-01') <= now.getTime();
+  const isRetried = letter?.state === 'retrying';
+  if (letter !== undefined && !(isRetried && isDue && held !== undefined)) {
+    const state = letter.state === 'parked' ? 'parked' : isRetried ? 'failing' : 'failed';
+    return { state, delay: failureDelay(letter) };
+  }
+  return held === undefined ? { state: 'waiting', delay: null } : { state: 'held', delay: held };
+}
+
+const NOTHING: WebDelay = {
+  since: null,
+  until: null,
+  reason: null,
+  said: null,
+  attempts: null,
+  attempts_allowed: null,
+};
+
+/** Why mail for an actor of this machine is held, or undefined if nothing holds it. */
+function heldBy(
+  { paused, holds }: Pick<Local, 'paused' | 'holds'>,
+  parked: Delivery['parked'],
+): WebDelay | undefined {
+  if (paused !== null)
+    return { ...NOTHING, reason: 'paused', since: timeOr(paused.since), said: `by ${paused.by}` };
+  if (parked === undefined) return undefined;
+  const { reason, until } = parked;
+  const hold = holds.find((one) => one.reason === reason && one.until === until);
+  return {
+    ...NOTHING,
+    reason,
+    since: hold?.since ?? null,
+    until: endsByItself(reason) ? until : null,
+    said: hold?.said ?? parked.said ?? null,
+  };
+}
+
+/** A pause may say of its time that it is unknown. */
+function timeOr(at: string): string | null {
+  return Number.isNaN(Date.parse(at)) ? null : at;
+}
+
+/** How often a delivery failed, why, and when it is tried again. */
+export function failureDelay(letter: DeadLetter): WebDelay {
+  return {
+    since: letter.last_failed_at,
+    until: letter.next_retry_at ?? null,
+    reason: letter.reason,
+    said: withoutSequences(letter.detail),
+    attempts: letter.attempts_since_release,
+    attempts_allowed: letter.attempts_allowed ?? null,
+  };
+}
