@@ -4,7 +4,7 @@ import { sendInput } from '../../src/cli/command/send-input.ts';
 import { buildProgram, type Chosen } from '../../src/cli/program.ts';
 import { camelCase, longName, optionsOf } from '../../src/cli/command/spec.ts';
 import { readPlain, UNDERSTOOD } from '../../src/cli/quick.ts';
-import { COMMANDS } from '../../src/cli/tables/table.ts';
+import { COMMANDS } from '../../src/cli/commands.ts';
 
 // The short way of a `send` reads its command line itself; it has to read it as the parser of commands does.
 

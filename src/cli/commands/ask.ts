@@ -11,9 +11,46 @@ import { lookAtStdin, readBody, readSchema } from '../command/body.ts';
 import { flag, given, inTransport, note, print, type Call } from '../command/command.ts';
 import { EXIT } from '../command/io.ts';
 import { addressing } from '../command/send-input.ts';
+import {
+  ALLOW_SECRET,
+  CHANNEL,
+  FROM,
+  ATTACH,
+  SCHEMA,
+  UNSERVED,
+  TIMEOUT,
+  NO_WAITING,
+  type CommandSpec,
+} from '../command/spec.ts';
 import { filesMark, body as shownBody, withoutRepeats } from '../view/message.ts';
 import { indent, painter } from '../view/render.ts';
 import { ended, timeoutOf, nameOf, Talk } from '../view/talk.ts';
+
+export const commands: readonly CommandSpec[] = [
+  {
+    name: 'ask',
+    args: '<actor> [text] [-]',
+    summary: 'send a question, wait, and print the answer alone',
+    options: [
+      ['--any', 'with several actors: the first answer is enough'],
+      CHANNEL,
+      FROM,
+      ['--tier <tier>', 'the model tier asked for'],
+      ...UNSERVED,
+      ['--file <path>', 'take the text from a file'],
+      ATTACH,
+      SCHEMA,
+      ALLOW_SECRET,
+      TIMEOUT,
+    ],
+    details:
+      'What happens meanwhile is on stderr. The exit code is 1 once nobody owes an answer any more, as after a failure. Of several actors, as in tester,helper or all, it waits for every one that a host serves and prints each answer under its name; it is 3 if somebody has not answered.',
+    interrupt: 'clean',
+    notInRun: NO_WAITING,
+    example: 'crosstalk ask concierge "what changed this week?"',
+    run,
+  },
+];
 
 export async function run(asGiven: Call): Promise<number> {
   const call = withoutRepeats(asGiven);

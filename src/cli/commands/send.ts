@@ -6,9 +6,53 @@ import { lookAtStdin, readBody, readSchema } from '../command/body.ts';
 import { EXIT } from '../command/io.ts';
 import { flag, given, inTransport, note, text, type Call } from '../command/command.ts';
 import { sendInput } from '../command/send-input.ts';
+import {
+  ALLOW_SECRET,
+  NO_SECRETS,
+  CHANNEL,
+  FROM,
+  ATTACH,
+  SCHEMA,
+  UNSERVED,
+  type CommandSpec,
+} from '../command/spec.ts';
 import { whereWords, printSent } from '../view/sent.ts';
 
-export async function run(call: Call): Promise<number> {
+/** Why a run does not say more about what it has given away. */
+const NOT_NOW =
+  'for people: a run that has more to say sends it, and the next run of its addressee has it';
+
+export const commands: readonly CommandSpec[] = [
+  {
+    name: 'send',
+    args: '[body] [-]',
+    summary: 'send a message; text from the argument, stdin or a file',
+    options: [
+      ['--to <names>', 'addressees: name, name@host, all; separated by commas'],
+      CHANNEL,
+      FROM,
+      ['--tier <tier>', 'the model tier asked for'],
+      ['--for <message>', 'of the messages being processed, the one it is about'],
+      ['--new', 'unrelated to what is being processed: record neither re nor cause'],
+      ...UNSERVED,
+      ['--now', 'for work under way: the agent is told now, or begins again with both'],
+      ['--about <message>', 'with --now: the question that is worked on, if several are open'],
+      ['--option <text>', 'an answer to choose from; may be given several times', 'repeatable'],
+      ['--file <path>', 'take the text from a file, or from stdin with -'],
+      ATTACH,
+      SCHEMA,
+      ALLOW_SECRET,
+      ['--no-wait', 'return as soon as the message is safely queued'],
+    ],
+    inRun: { ...NO_SECRETS, now: NOT_NOW, about: NOT_NOW },
+    details:
+      'Text and - together send the text, then stdin: git diff | crosstalk send --to reviewer "please review" -',
+    example: 'crosstalk send --to concierge "what changed this week?"',
+    run,
+  },
+];
+
+async function run(call: Call): Promise<number> {
   const { io } = call;
   const to = text(call, 'to');
   if (to === undefined)

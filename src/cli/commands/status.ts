@@ -21,9 +21,29 @@ import type { Context } from '../../operations/context.ts';
 import { localTimes, type Paint } from '../view/message.ts';
 import { flag, inTransport, note, print, text, type Call } from '../command/command.ts';
 import { EXIT } from '../command/io.ts';
+import { HOST, type CommandSpec } from '../command/spec.ts';
 import { age, painter, table } from '../view/render.ts';
 
-export function run(call: Call): Promise<number> {
+export const commands: readonly CommandSpec[] = [
+  {
+    name: 'status',
+    summary: 'health, host, actors, channels, cursors, outbox, dead letters',
+    options: [
+      HOST,
+      [
+        '--all',
+        'also every host of the transport: its last word, and what it says runs, waits and failed',
+      ],
+      ['--check', 'exit with 1 while something is stuck, for scripts'],
+    ],
+    inRun: true,
+    example: 'crosstalk status',
+    paged: true,
+    run,
+  },
+];
+
+function run(call: Call): Promise<number> {
   return inTransport(
     call,
     async (context) => {
