@@ -71,9 +71,7 @@ const program = {
     js: "const __own = { get url() { return require('node:url').pathToFileURL(__filename).href; } };",
   },
 };
-const quick = 'dist/quick.cjs';
-await build({ ...program, entryPoints: ['src/cli/quick.ts'], outfile: quick });
-const parts = [...(await buildParts(program)), quick];
+const parts = await buildParts(program);
 for (const part of parts) {
   const odd = /[^\0-\x7f]/.exec(readFileSync(part, 'utf8'));
   if (odd === null) continue;

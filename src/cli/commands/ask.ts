@@ -10,7 +10,6 @@ import { readAttachments, assertText } from '../command/attach.ts';
 import { lookAtStdin, readBody, readSchema } from '../command/body.ts';
 import { flag, given, inTransport, note, print, type Call } from '../command/command.ts';
 import { EXIT } from '../command/io.ts';
-import { addressing } from '../command/send-input.ts';
 import {
   ALLOW_SECRET,
   CHANNEL,
@@ -25,6 +24,7 @@ import {
 import { filesMark, body as shownBody, withoutRepeats } from '../view/message.ts';
 import { indent, painter } from '../view/render.ts';
 import { ended, timeoutOf, nameOf, Talk } from '../view/talk.ts';
+import { addressing } from './send.ts';
 
 export const commands: readonly CommandSpec[] = [
   {
@@ -67,12 +67,12 @@ export async function run(asGiven: Call): Promise<number> {
     ...(await readSchema(call)),
     isNew: false,
     wait: true,
-    ...addressing(call, io.ask !== undefined),
+    ...addressing(call),
     allowSecret: flag(call, 'allowSecret'),
     login: io.login,
   };
   const attachments = await readAttachments(call);
-  const marks = io.begun?.marks ?? newMarks(clockOf(io));
+  const marks = newMarks(clockOf(io));
   const talk = new Talk(call);
   const sender = {
     surroundings: io,
@@ -81,7 +81,6 @@ export async function run(asGiven: Call): Promise<number> {
     },
     open: <T>(work: Parameters<typeof inTransport<T>>[1]) => inTransport(call, work),
     hands: 'whole' as const,
-    ...(io.begun && { begun: io.begun }),
     ...given(call, 'transport'),
   };
   const noteLeftOut = lookAtStdin(words);

@@ -4,8 +4,7 @@ import { send, type Sender } from '../../operations/sending/send.ts';
 import { readAttachments, assertText } from '../command/attach.ts';
 import { lookAtStdin, readBody, readSchema } from '../command/body.ts';
 import { EXIT } from '../command/io.ts';
-import { flag, given, inTransport, note, text, type Call } from '../command/command.ts';
-import { sendInput } from '../command/send-input.ts';
+import { flag, given, inTransport, list, note, text, type Call } from '../command/command.ts';
 import {
   ALLOW_SECRET,
   NO_SECRETS,
@@ -62,7 +61,15 @@ async function run(call: Call): Promise<number> {
     );
   const body = await readBody(call, 'message');
   const input: SendInput = {
-    ...sendInput(call, { to, body, login: io.login, isTerminal: io.ask !== undefined }),
+    to,
+    body,
+    ...given(call, 'channel', 'from', 'tier', 'for'),
+    options: list(call, 'option'),
+    isNew: flag(call, 'new'),
+    ...addressing(call),
+    wait: call.options['wait'] !== false,
+    allowSecret: flag(call, 'allowSecret'),
+    login: io.login,
     ...(await readSchema(call)),
   };
   await assertText(call, body);
@@ -79,7 +86,6 @@ async function run(call: Call): Promise<number> {
     },
     open: (work) => inTransport(call, work),
     hands: 'whole',
-    ...(io.begun && { begun: io.begun }),
     ...given(call, 'transport'),
   };
   const noteLeftOut = lookAtStdin(call);
@@ -92,6 +98,15 @@ async function run(call: Call): Promise<number> {
   });
   await noteLeftOut();
   return EXIT.ok;
+}
+
+/**
+ * Whether names that nobody serves are refused: on a terminal, where somebody can correct them, and where it is asked
+ * for. What a script sends waits until a host serves the name (cli.md).
+ */
+export function addressing(call: Call): Partial<SendInput> {
+  if (flag(call, 'anyway')) return { anyway: true };
+  return flag(call, 'strict') || call.io.ask !== undefined ? { strict: true } : {};
 }
 
 /** Sends it for the work that is under way; what does that is needed by few. */

@@ -7,7 +7,6 @@ import {
   failureLines,
   reasonsOf,
 } from '../../operations/waiting/words.ts';
-import { answerShown } from '../../operations/deciding/choice.ts';
 import { CrosstalkError, reasonOf } from '../../errors.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { optionLines } from '../../protocol/talk.ts';
@@ -20,7 +19,6 @@ import { markedLines } from '../../protocol/text/structure.ts';
 import { durationOf } from '../command/values.ts';
 import { EXIT } from '../command/io.ts';
 import { branchInWords } from '../../protocol/text/branch.ts';
-import { forceIn } from '../../operations/lookup/taken-back.ts';
 import { filesMark, markWords, localTimes, verifiedMark } from './message.ts';
 
 const DEFAULT_TIMEOUT_S = '600';
@@ -92,7 +90,9 @@ function render({ io }: Call, { ref, state, replies: list, ...rest }: Replied): 
       const mark = markOf(message);
       const notes = [
         ...verifiedMark(paint, verified),
-        ...(mark === null ? [] : [markWords(mark, forceIn(cancellations ?? [], relPath))]),
+        ...(mark === null
+          ? []
+          : [markWords(mark, cancellations?.find((one) => one.relPath === relPath)?.force)]),
         ...filesMark(message.files),
         ...(message.branch === undefined ? [] : [`branch ${branchInWords(message.branch)}`]),
       ].map((words) => ` (${words})`);
@@ -129,7 +129,10 @@ export class Talk {
       spoke: (word, answer, asker) => {
         this.#hear(word, answer, asker);
       },
-      answerWith: answerShown,
+      answerWith: async (...given) => {
+        const { answerShown } = await import('../../operations/deciding/choice.ts');
+        return answerShown(...given);
+      },
       isOver: async ({ state }) => state === 'FAILED' || (await this.#replied) === 'silent',
     };
   }

@@ -163,18 +163,6 @@ export const ANSWER_LIMIT_MS = 30_000;
  */
 export type Answered = SendAnswer | 'timeout' | undefined;
 
-/** A `send` for which a dispatcher was asked before the whole program was loaded. */
-export interface Begun {
-  marks: Marks;
-  /** What the dispatcher says; it is still awaited where it has something to do meanwhile. */
-  answer: Answered | Promise<Answered>;
-  dispatcher: Listener['state'];
-  /** What is to be said if the command is interrupted from now on. */
-  lastWord?: string;
-  /** Leaves interrupts to others. */
-  letGo: () => void;
-}
-
 /** Where a dispatcher listens that could send something. */
 interface Listener {
   /** The absolute path of the transport. */
