@@ -6,7 +6,6 @@ import { existsSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 import { build } from 'esbuild';
 
-const TABLES = resolve('src/cli/tables');
 /** The commands that the first two parts have: the more there are, the later each of them starts. */
 const FIRST = ['send.ts', 'ask.ts', 'talk/reply.ts', 'talk/cancel.ts', 'status.ts', 'log.ts'].map(
   (name) => resolve('src/cli/commands', name),
@@ -32,7 +31,11 @@ export async function buildParts(options) {
     return isCommand.has(path) ? 'rest' : undefined;
   };
   /** By part, the modules that others ask for there. */
-  const asked = { main: new Set(), core: askedLater(reached, front), rest: isCommand };
+  const core = new Set([
+    ...askedLater(reached, front),
+    ...FIRST.filter((path) => !front.has(path)),
+  ]);
+  const asked = { main: new Set(), core, rest: isCommand };
   const written = [];
   for (const part of ['rest', 'core', 'main']) {
     const file = `dist/${part}.cjs`;
@@ -121,24 +124,22 @@ async function restCommands(options) {
   const found = new Set();
   const setup = ({ onResolve }) => {
     onResolve({ filter: /\.tsx?$/ }, (args) => {
-      if (isOfRest(args)) found.add(resolve(args.resolveDir, args.path));
+      if (isOfRest(args)) found.add(args.path);
     });
   };
   await build({
     ...options,
     plugins: [{ name: 'commands', setup }, ...options.plugins],
-    entryPoints: ['src/cli/tables/table.ts'],
-    outfile: 'table.cjs',
+    entryPoints: ['src/cli/commands.ts'],
+    outfile: 'commands.cjs',
     write: false,
   });
   return found;
 }
 
-/** Whether something is a command that the command table names, and the first parts have not got. */
-function isOfRest({ path, resolveDir, kind }) {
-  return (
-    kind === 'dynamic-import' && resolveDir === TABLES && !FIRST.includes(resolve(resolveDir, path))
-  );
+/** Whether something is a command that the first parts have not got. */
+function isOfRest({ path, kind, namespace }) {
+  return kind === 'dynamic-import' && namespace === 'declared' && !FIRST.includes(path);
 }
 
 /** A function by which other parts get modules of this one, by their paths in the repository. */
@@ -162,7 +163,8 @@ function askOthers(part, partOf, names, asked) {
       if (pluginData === 'asked' || namespace === 'asked' || kind === 'entry-point')
         return undefined;
       const found = await find(path, { ...where, kind, namespace, pluginData: 'asked' });
-      if (found.errors.length > 0 || found.external) return undefined;
+      if (found.errors.length > 0 || found.external || found.namespace === 'declared')
+        return undefined;
       const other = partOf(found.path);
       if (other === undefined || other === part) return undefined;
       asked[other].add(found.path);

@@ -14,6 +14,8 @@ try {
   process.exit(1);
 }
 const { build } = await import('esbuild');
+// Commands say in code what the list of them and the manual page show.
+(await import('tsx/esm/api')).register();
 const { buildParts } = await import('./build-parts.js');
 const { buildPage } = await import('./build-page.js');
 const { fillCache } = await import('./build-cache.js');
@@ -58,6 +60,7 @@ const program = {
   plugins: [
     { name: 'leave-out', setup: leaveOut },
     { name: 'apart', setup: setApart },
+    { name: 'runs-late', setup: loadRunsLate },
     { name: 'start-nothing', setup: startNothing },
     { name: 'late-crypto', setup: loadCryptoLate },
   ],
@@ -68,9 +71,7 @@ const program = {
     js: "const __own = { get url() { return require('node:url').pathToFileURL(__filename).href; } };",
   },
 };
-const quick = 'dist/quick.cjs';
-await build({ ...program, entryPoints: ['src/cli/quick.ts'], outfile: quick });
-const parts = [...(await buildParts(program)), quick];
+const parts = await buildParts(program);
 for (const part of parts) {
   const odd = /[^\0-\x7f]/.exec(readFileSync(part, 'utf8'));
   if (odd === null) continue;
@@ -133,17 +134,9 @@ async function buildApart(entry, door) {
   writeFileSync(`dist/${name}.cjs`, `'use strict';\n${functions.join('\n')}\n`);
 }
 
-/** The manual page, from the command table; a date of its own comes from SOURCE_DATE_EPOCH. */
+/** The manual page; a date of its own comes from SOURCE_DATE_EPOCH. */
 async function buildManual() {
-  const { outputFiles } = await build({
-    ...common,
-    entryPoints: ['src/cli/help/man.ts'],
-    format: 'esm',
-    write: false,
-    plugins: [{ name: 'commands', setup: leaveCommands }],
-  });
-  const code = Buffer.from(outputFiles[0].contents).toString('base64');
-  const { manualPage } = await import(`data:text/javascript;base64,${code}`);
+  const { manualPage } = await import('./src/cli/man.ts');
   const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
   const epoch = process.env.SOURCE_DATE_EPOCH;
   const date = epoch === undefined ? new Date() : new Date(Number(epoch) * 1000);
@@ -152,11 +145,25 @@ async function buildManual() {
   writeFileSync('man/ct.1', '.so man1/crosstalk.1\n');
 }
 
-/** The table names the commands' code and does not run it. */
-function leaveCommands({ onResolve }) {
-  onResolve({ filter: /./ }, ({ path, kind }) =>
-    kind === 'dynamic-import' ? { path, external: true } : undefined,
+/**
+ * In the list of commands, puts what users see of each: its `run` and `inSandbox` import its file when they
+ * are called.
+ */
+function loadRunsLate({ onResolve, onLoad }) {
+  const list = resolve('src/cli/commands.ts');
+  onResolve({ filter: /^\.\/commands\// }, ({ path, importer }) =>
+    importer === list ? { path: resolve('src/cli', path), namespace: 'declared' } : undefined,
   );
+  onLoad({ filter: /./, namespace: 'declared' }, async ({ path }) => {
+    const { commands } = await import(path);
+    const specs = commands.map((spec, at) => {
+      const late = Object.keys(spec).filter((name) => typeof spec[name] === 'function');
+      const found = `(await import(${JSON.stringify(path)})).commands[${at}]`;
+      const runs = late.map((name) => `${name}: async (...given) => ${found}.${name}(...given)`);
+      return `{ ...${JSON.stringify(spec)}, ${runs.join(', ')} }`;
+    });
+    return { contents: `export const commands = [${specs.join(',\n')}];`, resolveDir: 'src/cli' };
+  });
 }
 
 /** Only the developers of a terminal UI library have its debugger; left external it would be imported. */

@@ -18,8 +18,6 @@ const { join } = require('node:path');
 
 const argv = process.argv.slice(2);
 const built = join(__dirname, '..', 'dist', 'main.cjs');
-const quick = join(__dirname, '..', 'dist', 'quick.cjs');
-const parts = {};
 
 if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-V') && isTold()) {
   process.exit();
@@ -27,15 +25,8 @@ if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-V') && isTold
   refuse('the folder in which it was started is gone; change into another one, such as: cd ~');
 } else if (process.env.CROSSTALK_SOURCE === '1' || !existsSync(built)) {
   void fromSource();
-} else if ((argv[0] === 'send' || argv[0] === 'ask') && existsSync(quick)) {
-  void require('./load.js').load(quick, argv, parts).quick(argv).then(whole);
 } else {
-  whole();
-}
-
-/** Runs the whole program, which may have been begun; see src/cli/quick.ts. */
-function whole(begun) {
-  void require('./load.js').load(built, argv, parts).main(argv, begun);
+  void require('./load.js').load(built, argv).main(argv);
 }
 
 /**

@@ -17,8 +17,6 @@ const HEAD_BYTES = 512;
 const MAX_BYTES = 3 << 20;
 /** The parts of the bundle that not every command needs (build-parts.js). */
 const LATER = ['./core.cjs', './rest.cjs'];
-/** The short way of a `send`, and the whole program, to which it leaves what it cannot do. */
-const [QUICK, WHOLE] = ['./quick.cjs', './main.cjs'];
 /** V8 gives up code that a long run does not use. */
 const SHORT_RUN_S = 10;
 
@@ -44,7 +42,6 @@ function load(file, argv = [], parts = {}) {
   if (known.length === 0 || (isNew && kept.data.length < MAX_BYTES)) {
     // At the end it knows which functions a run needs.
     process.once('exit', (code) => {
-      if (part === QUICK && parts[WHOLE] !== undefined) return;
       if (known.length === 0 || (code === 0 && process.uptime() < SHORT_RUN_S))
         keep(script, cache, [...known, command || '-']);
     });

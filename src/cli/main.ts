@@ -1,5 +1,4 @@
 import { isatty } from 'node:tty';
-import type { Begun } from '../operations/sending/handed.ts';
 import { withoutWebToken } from '../credentials.ts';
 import { hasCode } from '../errors.ts';
 import { type Io, loginName, EXIT } from './command/io.ts';
@@ -14,14 +13,12 @@ const ENDLESS = /^(?:-f|--follow|--jsonl?)$/;
 /**
  * The entry point of the command line tool, which connects the process's own streams, signals and
  * exit code.
- *
- * @param begun what `quick.ts` has done of a `send`, and left to be finished here
  */
-export async function main(argv: string[], begun?: Begun): Promise<void> {
+export async function main(argv: string[]): Promise<void> {
   const stop = new AbortController();
   const hurry = new AbortController();
   let interrupt: 'exit' | 'clean' | 'child' = 'exit';
-  let lastWord = begun?.lastWord ?? '';
+  let lastWord = '';
   const interrupted = (signal: NodeJS.Signals): void => {
     if (interrupt === 'child') return;
     if (interrupt === 'exit') {
@@ -36,8 +33,6 @@ export async function main(argv: string[], begun?: Begun): Promise<void> {
   process.on('SIGTERM', interrupted);
   // Closing a terminal ends the programs in it. Node takes back that nohup has the signal ignored.
   process.on('SIGHUP', interrupted);
-  // Not sooner: without a listener, a signal that has come while this was loaded would be dropped.
-  begun?.letGo();
   const inIsTty = isatty(0);
   // What cannot be told there, on a full disk, is no reason to end: a dispatcher goes on.
   process.stderr.on('error', (error) => {
@@ -57,7 +52,6 @@ export async function main(argv: string[], begun?: Begun): Promise<void> {
   const io = processIo(inIsTty, stop.signal, hurry.signal, (text) => {
     lastWord = text;
   });
-  io.begun = begun;
   io.interrupts = (how) => {
     interrupt = how;
   };

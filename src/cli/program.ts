@@ -5,7 +5,7 @@ import { EXAMPLE, EXIT_CODES, SUMMARY } from './help/facts.ts';
 import { inSections, isOfEveryDay, sectionOf } from './help/sections.ts';
 import type { Io } from './command/io.ts';
 import { GROUPS, optionsOf, type CommandSpec } from './command/spec.ts';
-import { COMMANDS } from './tables/table.ts';
+import { COMMANDS } from './commands.ts';
 
 /** The command that the command line selects. */
 export interface Chosen {

@@ -41,8 +41,8 @@ export async function run(
       const { lookUp } = await import('./command/look-up.ts');
       return await lookUp(call, chosen.spec);
     }
-    const module = await chosen.spec.load();
-    return await module.run(call);
+    const { COMMANDS } = await import('./commands.ts');
+    return await chosen.spec.run(call, COMMANDS);
   } catch (error) {
     return report(io, argv, name, error);
   }
@@ -194,7 +194,7 @@ async function inAgentMode(
  */
 async function assertCommandInRun(argv: readonly string[]): Promise<void> {
   if (argv.some((word) => word === '--help' || word === '-h')) return;
-  const { COMMANDS } = await import('./tables/table.ts');
+  const { COMMANDS } = await import('./commands.ts');
   const [first = '', second = ''] = argv;
   const named = COMMANDS.find(({ name }) => name === `${first} ${second}`);
   const spec = named ?? COMMANDS.find(({ name }) => name === first);

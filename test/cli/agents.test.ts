@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { AgentReport } from '../../src/operations/setup/agents.ts';
 import { plan } from '../../src/cli/completion/complete.ts';
-import { COMMANDS } from '../../src/cli/tables/table.ts';
+import { COMMANDS } from '../../src/cli/commands.ts';
 import { scratch } from '../support/bus.ts';
 import { command, type Ran } from '../support/command.ts';
 import { exists } from '../support/process.ts';

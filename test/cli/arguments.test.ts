@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { COMMANDS } from '../../src/cli/tables/table.ts';
+import { COMMANDS } from '../../src/cli/commands.ts';
 import { Bus, scratch } from '../support/bus.ts';
 import { command } from '../support/command.ts';
 

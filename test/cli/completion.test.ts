@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { plan } from '../../src/cli/completion/complete.ts';
 import { matching, bashQuoted, unquoted } from '../../src/cli/completion/completed.ts';
-import { COMMANDS } from '../../src/cli/tables/table.ts';
+import { COMMANDS } from '../../src/cli/commands.ts';
 import { Bus, scratch, type Held, type Host } from '../support/bus.ts';
 import { command } from '../support/command.ts';
 

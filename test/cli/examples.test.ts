@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { expect, it } from 'vitest';
 import { buildProgram, type Chosen } from '../../src/cli/program.ts';
-import { COMMANDS } from '../../src/cli/tables/table.ts';
+import { COMMANDS } from '../../src/cli/commands.ts';
 import { scratch } from '../support/bus.ts';
 import { command } from '../support/command.ts';
 import { exec, put } from '../support/service.ts';

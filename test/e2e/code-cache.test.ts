@@ -71,7 +71,8 @@ it('a message that a dispatcher takes over is sent with the first part of the pr
   await until('a dispatcher', () => running.count('dispatcher_started') > 0);
   const env = { ...host.env, CROSSTALK_TRANSPORT: host.dir };
   expect(await run(['send', '--to', 'worker', 'hello'], env)).toMatch(/^Sent: /m);
-  expect([caches(), caches('core.cjs'), caches('rest.cjs')]).toEqual([[], [], []]);
+  expect(caches()).toHaveLength(1);
+  expect([...caches('core.cjs'), ...caches('rest.cjs')]).toEqual([]);
   await running.stop();
   await run(['send', '--to', 'worker', 'and now?'], env);
   expect(namedIn(caches('core.cjs'))).toEqual(['send']);

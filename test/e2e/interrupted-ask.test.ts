@@ -28,7 +28,6 @@ it.each(['without a dispatcher', 'after a dispatcher was killed'])(
     const isDone = (): boolean => [...said.values()].filter((one) => one === 'sent').length >= 4;
     for (let n = 0; !isDone(); n++) {
       const body = `question ${String(n)}.`;
-      // With an option that the short way does not know (quick.ts), so that no signal falls between two programs.
       const asking = new Program(host, 'ask', '--timeout', '200', 'worker', body);
       await sleep(step * n);
       const ended = await asking.stop(n % 2 === 0 ? 'SIGINT' : 'SIGTERM');

@@ -51,7 +51,7 @@ it('every topic that the prompt names is in the guide, and the guide has no othe
 it('the guide names no command and no option that a run has not', async () => {
   const all = await command(['guide', '--json'], { cwd: root });
   const text = (JSON.parse(all.out) as { text: string }[]).map((one) => one.text).join('\n');
-  const { COMMANDS } = await import('../../src/cli/tables/table.ts');
+  const { COMMANDS } = await import('../../src/cli/commands.ts');
   const { optionsOf, longName } = await import('../../src/cli/command/spec.ts');
   const allowed = COMMANDS.filter(({ inRun }) => inRun !== undefined);
   const said = [...text.matchAll(/`(?:crosstalk )((?:[a-z]+)(?: [a-z]+)?)([^`]*)`/g)];

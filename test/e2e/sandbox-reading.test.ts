@@ -1,7 +1,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { COMMANDS } from '../../src/cli/tables/table.ts';
+import { COMMANDS } from '../../src/cli/commands.ts';
 import { findBackend } from '../../src/runner/sandbox/bubblewrap.ts';
 import { Bus, type Host } from '../support/bus.ts';
 import { Persuaded, type Given } from '../support/run-commands.ts';

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { COMMANDS } from '../../src/cli/tables/table.ts';
+import { COMMANDS } from '../../src/cli/commands.ts';
 import { fileOptions } from '../../src/cli/run.ts';
 import { ask } from '../../src/dispatcher/socket/wake.ts';
 import { Bus, type Host } from '../support/bus.ts';

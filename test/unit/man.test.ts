@@ -6,10 +6,10 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { DISPATCH_ENVIRONMENT, ENVIRONMENT, EXIT_CODES } from '../../src/cli/help/facts.ts';
 import { sectionOf } from '../../src/cli/help/sections.ts';
-import { manualPage } from '../../src/cli/help/man.ts';
-import { escaped, roffArgument } from '../../src/cli/help/man.ts';
+import { manualPage } from '../../src/cli/man.ts';
+import { escaped, roffArgument } from '../../src/cli/man.ts';
 import { optionsOf } from '../../src/cli/command/spec.ts';
-import { COMMANDS } from '../../src/cli/tables/table.ts';
+import { COMMANDS } from '../../src/cli/commands.ts';
 import { command } from '../support/command.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));

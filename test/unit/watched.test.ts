@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { painter } from '../../src/cli/view/render.ts';
-import { WatchedView } from '../../src/cli/view/watched.ts';
+import { WatchedView } from '../../src/cli/commands/talk/watch.ts';
 
 it('a line that comes in pieces is marked once, and what comes between begins a line of its own', () => {
   const view = new WatchedView(painter({ env: { NO_COLOR: '1' }, outIsTty: false }));

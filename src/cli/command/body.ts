@@ -5,7 +5,6 @@ import { resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { CrosstalkError, reasonOf } from '../../errors.ts';
 import type { AgentMode } from '../../operations/agent-mode.ts';
-import { MAX_MESSAGE_BYTES } from '../../protocol/message.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { note, text, type Call } from './command.ts';
 import { readText, utf8 } from './stdin.ts';
@@ -83,6 +82,8 @@ async function readInRun(
   option: '--file' | '--schema' = '--file',
 ): Promise<string> {
   const { bytesInRun } = await import('../../operations/run-files.ts');
+  // What reads headers comes with it, and few commands need that.
+  const { MAX_MESSAGE_BYTES } = await import('../../protocol/message.ts');
   const bytes = await bytesInRun(mode, cwd, file, { option, limit: MAX_MESSAGE_BYTES });
   return utf8(bytes, `${option} ${shown(file)}`);
 }

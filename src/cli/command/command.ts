@@ -18,16 +18,6 @@ export interface Call {
   options: CommandOptions;
 }
 
-/** A command's module: does its work and returns the exit code. */
-export interface CommandModule {
-  run: (call: Call) => Promise<number>;
-  /**
-   * What it does itself in a sandbox, which hides the transport from it; the dispatcher does all of it
-   * where this is missing, or has nothing to do. Returns the exit code.
-   */
-  inSandbox?: (call: Call) => Promise<number | undefined>;
-}
-
 /** What of a call its options are read from. */
 export type Options = Pick<Call, 'options'>;
 
@@ -103,6 +93,13 @@ export async function inTransport<T>(
       return work(context);
     },
   );
+}
+
+/** A command that works in the transport of its call. */
+export function usingTransport(
+  work: (call: Call, context: Context) => Promise<number>,
+): (call: Call) => Promise<number> {
+  return (call) => inTransport(call, (context) => work(call, context));
 }
 
 /** Prints a result: JSON with `--json`, otherwise as `render` formats it. Returns exit code 0. */

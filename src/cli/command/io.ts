@@ -1,5 +1,4 @@
 import type { AgentMode } from '../../operations/agent-mode.ts';
-import type { Begun } from '../../operations/sending/handed.ts';
 import type { Clock } from '../../clock.ts';
 import { userInfo } from 'node:os';
 
@@ -32,8 +31,6 @@ export interface Io {
   agentMode?: AgentMode;
   /** What a command goes by instead of the time and the chance of this machine. */
   clock?: Clock;
-  /** A `send` or an `ask` that was begun before its command line was read in full. */
-  begun?: Begun | undefined;
   /** Says what a first signal does from here on: end the process at once, or abort `stop`. */
   interrupts?: (how: 'exit' | 'clean') => void;
   /** Writes to stderr when a signal ends the process immediately. */

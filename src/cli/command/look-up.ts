@@ -8,7 +8,7 @@ import { camelCase, longName, optionsOf, type CommandSpec } from './spec.ts';
 
 /**
  * Has the dispatcher carry out a command that reads what the sandbox of this run hides, and prints
- * what it printed. What the command has to do with files it does here (`CommandModule.inSandbox`).
+ * what it printed. What the command has to do with files it does here (`CommandSpec.inSandbox`).
  *
  * @returns its exit code
  * @throws CrosstalkError `timed_out` when no dispatcher answers, and whatever the dispatcher threw
@@ -17,7 +17,7 @@ export async function lookUp(call: Call, spec: CommandSpec): Promise<number> {
   const { io } = call;
   const { agentMode } = io;
   if (agentMode?.runDir === undefined) throw new Error('no run asks for it');
-  const done = await (await spec.load()).inSandbox?.(call);
+  const done = await spec.inSandbox?.(call);
   if (done !== undefined) return done;
   const input = { words: wordsOf(call, spec) };
   const request = { kind: 'look' as const, ...newMarks(clockOf(io)), input };

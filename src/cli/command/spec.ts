@@ -1,8 +1,11 @@
-import type { CommandModule } from './command.ts';
+import type { Call } from './command.ts';
 
 export type OptionSpec = readonly [flags: string, description: string, repeatable?: 'repeatable'];
 
-/** A command as users see it; its code is imported only when it is called. */
+/**
+ * A command: what users see of it, and what it does. The build keeps `run` and `inSandbox` apart from the rest,
+ * and loads them when they are called; all else is data.
+ */
 export interface CommandSpec {
   /** `send`, or `channel create` for a subcommand. */
   name: string;
@@ -29,7 +32,17 @@ export interface CommandSpec {
   lines?: boolean;
   /** What it prints may be long, so that a terminal shows it with a pager. */
   paged?: boolean;
-  load: () => Promise<CommandModule>;
+  /**
+   * Does its work and returns the exit code.
+   *
+   * @param all the commands of the program
+   */
+  run: (call: Call, all: readonly CommandSpec[]) => Promise<number>;
+  /**
+   * What it does itself in a sandbox, which hides the transport from it; the dispatcher does all of it
+   * where this is missing, or has nothing to do. Returns the exit code.
+   */
+  inSandbox?: (call: Call) => Promise<number | undefined>;
 }
 
 export const ALLOW_SECRET = [
@@ -63,6 +76,18 @@ export const SCHEMA = [
   'ask for an answer as JSON that fits this JSON Schema',
 ] as const;
 export const HOST = ['--host <alias>', 'this machine’s host file, by alias'] as const;
+export const TIMEOUT = [
+  '--timeout <time>',
+  'how long to wait: 90s, 5m, 2h, or seconds (default: 600); exit code 3 when it is over',
+] as const;
+/** Why a run may not wait. */
+export const NO_WAITING =
+  'a run that waits for mail to itself waits for ever; end, and you are woken by the answer';
+/** That of a dispatcher, and of the service that runs it. */
+export const SHARED_STATE = [
+  '--shared-state',
+  'the state directory may be on NFS, SMB, 9p and the like: only this machine uses it',
+] as const;
 /** The options about names that nobody serves. */
 export const UNSERVED: readonly OptionSpec[] = [
   ['--anyway', 'send it although no host serves the name, where it waits; in a run also as --new'],

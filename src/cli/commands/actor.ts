@@ -1,16 +1,10 @@
 import { CrosstalkError } from '../../errors.ts';
 import { listActors, showActor } from '../../operations/setup/actors.ts';
-import type { Context } from '../../operations/context.ts';
-import { triedInSandbox } from '../../operations/sandbox/run.ts';
 import { sandboxSuggestion } from '../../operations/setup/workdir-option.ts';
 import { shownServers } from '../../operations/setup/actor-servers.ts';
 import { addActor, type AddedActor, namesOfHands } from '../../operations/setup/add-actor.ts';
 import { changingHost } from '../../operations/setup/hosts.ts';
-import { readRecords } from '../../operations/state/local.ts';
-import { removeWithProfile } from '../../operations/setup/remove-actor.ts';
-import { setActor } from '../../operations/setup/set-actor.ts';
 import type { ApprovedOptions } from '../../protocol/approval/record.ts';
-import { optionText } from '../../protocol/approval/text.ts';
 import {
   flag,
   given,
@@ -21,24 +15,52 @@ import {
   text,
   type Call,
 } from '../command/command.ts';
+import { HOST, SANDBOX, type CommandSpec } from '../command/spec.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { served, toolRows } from '../view/machine.ts';
 import { colourless, table } from '../view/render.ts';
+import { differences, tryInSandbox } from './set-actor.ts';
 
-export function run(call: Call): Promise<number> {
-  switch (call.name) {
-    case 'actor add':
-      return add(call);
-    case 'actor set':
-      return set(call);
-    case 'actor remove':
-      return remove(call);
-    case 'actor show':
-      return show(call);
-    default:
-      return list(call);
-  }
-}
+export const commands: readonly CommandSpec[] = [
+  {
+    name: 'actor list',
+    summary: 'the actors and the hosts that serve them',
+    inRun: true,
+    example: 'crosstalk actor list',
+    paged: true,
+    run: list,
+  },
+  {
+    name: 'actor show',
+    args: '<name>',
+    summary: 'one actor with its system prompt',
+    inRun: true,
+    example: 'crosstalk actor show concierge',
+    paged: true,
+    run: show,
+  },
+  {
+    name: 'actor add',
+    args: '<name>',
+    summary: 'let this machine serve an actor, and approve its command',
+    options: [
+      ['--cli <command>', 'claude, codex, gemini, opencode, qwen, pi, or a command line'],
+      ['--tier <tier>', 'the tier this command is for (default: default)'],
+      ['--workdir <dir>', 'where it works (default: an empty folder for each thread)'],
+      ['--worktree <repository>', 'each thread gets a copy of this git repository to work in'],
+      ...SANDBOX,
+      ['--description <text>', 'what it is for, in a line of its profile'],
+      ['--replace', 'replace what is there without asking'],
+      [
+        '--count <n>',
+        'add so many actors with numbered names, as in worker-1, that no other host serves',
+      ],
+      HOST,
+    ],
+    example: 'crosstalk actor add reviewer --cli claude --description "Reviews diffs."',
+    run: add,
+  },
+];
 
 function list(call: Call): Promise<number> {
   return inTransport(call, async (context) => {
@@ -133,21 +155,6 @@ function add(call: Call): Promise<number> {
   });
 }
 
-/** Warns where the program of an actor does not even start in its new sandbox. */
-async function tryInSandbox(
-  call: Call,
-  context: Context,
-  actor: string,
-  cli: string,
-): Promise<void> {
-  const problem = await triedInSandbox(context, { actor, cli });
-  if (problem !== undefined)
-    note(
-      call,
-      `its program does not start in the sandbox, so mail for ${actor} would fail: ${problem}; try it with: crosstalk sandbox run --actor ${actor} -- <command>`,
-    );
-}
-
 /**
  * Shows what is replaced by what, and asks if there is a terminal.
  *
@@ -170,73 +177,4 @@ async function mayReplace(
     'refused',
     `nothing was changed; replace it with --replace, or change single options with: crosstalk actor set ${name} <option>=<value>`,
   );
-}
-
-function set(call: Call): Promise<number> {
-  const [name = '', ...settings] = call.args.map((word) => word ?? '');
-  return inTransport(call, async (context) => {
-    const input = { name, settings, ...whose(call) };
-    const done = await changingHost(context, () => setActor(context, input));
-    const { cli, sandbox } = done.now;
-    if (typeof cli === 'string' && sandbox !== undefined && done.before['sandbox'] === undefined)
-      await tryInSandbox(call, context, name, cli);
-    return print(call, done, () => {
-      const what = `${name}.${done.tier} on ${done.host}`;
-      const lines = differences(done.before, done.now);
-      return lines.length === 0 ? `${what}: nothing changed` : [what, ...lines].join('\n');
-    });
-  });
-}
-
-function remove(call: Call): Promise<number> {
-  const name = call.args[0] ?? '';
-  return inTransport(call, async (context) => {
-    const { running } = await readRecords(context);
-    const work = running.flatMap(({ actor, messages }) => (actor === name ? messages : []));
-    const input = { name, ...whose(call) };
-    const gone = await changingHost(context, () => removeWithProfile(context, input));
-    const { host, tiers, left, servedBy, profile } = gone;
-    const ends = left.length > 0 ? [] : work;
-    const last = profile?.last;
-    const json = {
-      ...{ host, tiers, left, ends, served_by: servedBy },
-      profile: last === undefined ? (profile?.path ?? null) : null,
-      ...(last !== undefined && { profile_removed: profile?.path, profile_last_in: last }),
-    };
-    return print(call, json, () => {
-      const what = left.length === 0 ? name : `${name} in the tier ${tiers.join(', ')}`;
-      const where = servedBy.length === 0 ? 'no host' : servedBy.join(', ');
-      return [
-        `${host} no longer serves ${what}`,
-        ...(left.length > 0
-          ? []
-          : [`Served now by: ${where}${servedBy.length === 0 ? '; mail for it waits' : ''}`]),
-        ...(ends.length === 0
-          ? []
-          : [`Its run for ${ends.join(', ')} ends; whoever serves ${name} is given that`]),
-        ...(profile === null || last === undefined
-          ? []
-          : [
-              `Its profile is removed; once it is added again, it is back with: git show ${last.slice(0, 12)}:${profile.path} | crosstalk actor edit ${name} --file -`,
-            ]),
-      ].join('\n');
-    });
-  });
-}
-
-function whose(call: Call): { login: string; tier?: string; host?: string } {
-  return { login: call.io.login, ...given(call, 'tier', 'host') };
-}
-
-/** One line for each option that differs. */
-function differences(before: ApprovedOptions, now: ApprovedOptions): string[] {
-  const options = new Set([...Object.keys(before), ...Object.keys(now)]);
-  const value = (of: ApprovedOptions, option: string): string => {
-    const found = of[option];
-    return found === undefined ? 'default' : optionText(option, found);
-  };
-  return [...options]
-    .map((option) => [option, value(before, option), value(now, option)] as const)
-    .filter(([, was, is]) => was !== is)
-    .map(([option, was, is]) => `  ${option}: ${was} -> ${is}`);
 }

@@ -7,10 +7,29 @@ import { durationOf } from '../command/values.ts';
 import { EXIT } from '../command/io.ts';
 import { painter, table } from '../view/render.ts';
 import { ageOf } from '../../present/times.ts';
+import type { CommandSpec } from '../command/spec.ts';
 
 type Paint = ReturnType<typeof painter>;
 
-export async function run(call: Call): Promise<number> {
+export const commands: readonly CommandSpec[] = [
+  {
+    name: 'agents',
+    args: '[agents...]',
+    summary: 'the known agent CLIs on this machine, and whether they work',
+    details:
+      'With --run each answers one word, which costs what a short question costs there; exit code 1 when one does not.',
+    options: [
+      ['--run', 'let each answer one word'],
+      ['--timeout <time>', 'how long a run may take (default: 90)'],
+    ],
+    standalone: true,
+    interrupt: 'clean',
+    example: 'crosstalk agents',
+    run,
+  },
+];
+
+async function run(call: Call): Promise<number> {
   const { io } = call;
   const timeout = limit(call);
   const reports = await findAgents({

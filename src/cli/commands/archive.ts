@@ -8,9 +8,27 @@ import {
 } from '../../operations/upkeep/archive.ts';
 import type { Context } from '../../operations/context.ts';
 import { isYes, flag, inTransport, note, print, text, type Call } from '../command/command.ts';
+import type { CommandSpec } from '../command/spec.ts';
 import { table } from '../view/render.ts';
 
-export function run(call: Call): Promise<number> {
+export const commands: readonly CommandSpec[] = [
+  {
+    name: 'archive',
+    summary: 'move old conversations into a bundle, or bring them back',
+    options: [
+      ['--before <date>', 'conversations that ended before this day (UTC), as 2026-08-01'],
+      ['--bundle <file>', 'the bundle to write: it holds the whole history so far'],
+      ['--dry-run', 'only count what would go'],
+      ['--with-waiting', 'also what still waits for an answer'],
+      ['--yes', 'replace the history of the bus without asking'],
+      ['--restore <bundle>', 'put the messages of a bundle back'],
+    ],
+    example: 'crosstalk archive --before 2026-08-01 --bundle ~/bus-2026-08.bundle',
+    run,
+  },
+];
+
+function run(call: Call): Promise<number> {
   const before = text(call, 'before');
   const bundle = text(call, 'restore');
   if ((before === undefined) === (bundle === undefined))

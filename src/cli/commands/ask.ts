@@ -10,11 +10,48 @@ import { readAttachments, assertText } from '../command/attach.ts';
 import { lookAtStdin, readBody, readSchema } from '../command/body.ts';
 import { flag, given, inTransport, note, print, type Call } from '../command/command.ts';
 import { EXIT } from '../command/io.ts';
-import { addressing } from '../command/send-input.ts';
 import { body as shownBody, withoutRepeats } from '../view/message.ts';
+import {
+  ALLOW_SECRET,
+  CHANNEL,
+  FROM,
+  ATTACH,
+  SCHEMA,
+  UNSERVED,
+  TIMEOUT,
+  NO_WAITING,
+  type CommandSpec,
+} from '../command/spec.ts';
 import { indent, painter } from '../view/render.ts';
-import { ended, timeoutOf, Talk } from '../view/talk.ts';
 import { filesMark, writerWords } from '../../present/marks.ts';
+import { ended, timeoutOf, Talk } from '../view/talk.ts';
+import { addressing } from './send.ts';
+
+export const commands: readonly CommandSpec[] = [
+  {
+    name: 'ask',
+    args: '<actor> [text] [-]',
+    summary: 'send a question, wait, and print the answer alone',
+    options: [
+      ['--any', 'with several actors: the first answer is enough'],
+      CHANNEL,
+      FROM,
+      ['--tier <tier>', 'the model tier asked for'],
+      ...UNSERVED,
+      ['--file <path>', 'take the text from a file'],
+      ATTACH,
+      SCHEMA,
+      ALLOW_SECRET,
+      TIMEOUT,
+    ],
+    details:
+      'What happens meanwhile is on stderr. The exit code is 1 once nobody owes an answer any more, as after a failure. Of several actors, as in tester,helper or all, it waits for every one that a host serves and prints each answer under its name; it is 3 if somebody has not answered.',
+    interrupt: 'clean',
+    notInRun: NO_WAITING,
+    example: 'crosstalk ask concierge "what changed this week?"',
+    run,
+  },
+];
 
 export async function run(asGiven: Call): Promise<number> {
   const call = withoutRepeats(asGiven);
@@ -31,12 +68,12 @@ export async function run(asGiven: Call): Promise<number> {
     ...(await readSchema(call)),
     isNew: false,
     wait: true,
-    ...addressing(call, io.ask !== undefined),
+    ...addressing(call),
     allowSecret: flag(call, 'allowSecret'),
     login: io.login,
   };
   const attachments = await readAttachments(call);
-  const marks = io.begun?.marks ?? newMarks(clockOf(io));
+  const marks = newMarks(clockOf(io));
   const talk = new Talk(call);
   const sender = {
     surroundings: io,
@@ -45,7 +82,6 @@ export async function run(asGiven: Call): Promise<number> {
     },
     open: <T>(work: Parameters<typeof inTransport<T>>[1]) => inTransport(call, work),
     hands: 'whole' as const,
-    ...(io.begun && { begun: io.begun }),
     ...given(call, 'transport'),
   };
   const noteLeftOut = lookAtStdin(words);

@@ -8,13 +8,60 @@ import type { Channel } from '../../protocol/files/channel.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { byDispatcher } from '../command/by-dispatcher.ts';
 import { flag, given, inTransport, print, text, type Call } from '../command/command.ts';
+import { FROM, type CommandSpec } from '../command/spec.ts';
 import { table } from '../view/render.ts';
 import { localTime } from '../../present/times.ts';
 
-export function run(call: Call): Promise<number> {
-  if (call.name === 'channel archive') return archive(call);
-  return call.name === 'channel list' ? list(call) : create(call);
-}
+export const commands: readonly CommandSpec[] = [
+  {
+    // The form before `channel create`.
+    name: 'channel',
+    hidden: true,
+    summary: 'make a channel; prints its id',
+    options: [
+      ['--name <name>', 'make a channel of this name'],
+      ['--parent <channel>', 'as a subchannel of this one'],
+      ['--description <text>', 'a small system prompt for everybody in it'],
+      FROM,
+    ],
+    inRun: true,
+    example: 'crosstalk channel --name release',
+    run: create,
+  },
+  {
+    name: 'channel create',
+    args: '<name>',
+    summary: 'make a channel; prints its id',
+    options: [
+      ['--parent <channel>', 'as a subchannel of this one'],
+      ['--description <text>', 'a small system prompt for everybody in it'],
+      FROM,
+    ],
+    inRun: true,
+    example: 'crosstalk channel create release --description "Everything about 2.0."',
+    run: create,
+  },
+  {
+    name: 'channel list',
+    summary: 'the channels: messages, the last one, and what is unread for a name',
+    options: [
+      ['--for <name>', 'whose unread messages (default: you)'],
+      ['--all', 'also those that are archived'],
+    ],
+    inRun: true,
+    example: 'crosstalk channel list',
+    paged: true,
+    run: list,
+  },
+  {
+    name: 'channel archive',
+    args: '<channel>',
+    summary: 'take a channel out of the lists; its messages stay, and nothing new is begun in it',
+    options: [['--undo', 'put it back'], FROM],
+    example: 'crosstalk channel archive release',
+    run: archive,
+  },
+];
 
 function archive(call: Call): Promise<number> {
   const undo = flag(call, 'undo');

@@ -5,6 +5,7 @@ import { CrosstalkError } from '../../errors.ts';
 import { parseRecipients } from '../../protocol/address.ts';
 import { flag, given, inTransport, note, text, type Call } from '../command/command.ts';
 import { EXIT } from '../command/io.ts';
+import { FROM, type CommandSpec } from '../command/spec.ts';
 import { isCapable } from '../view/render.ts';
 import { timeoutOf } from '../view/talk.ts';
 
@@ -14,7 +15,32 @@ import { timeoutOf } from '../view/talk.ts';
  */
 const PATIENCE_MS = 3000;
 
-export async function run(call: Call): Promise<number> {
+export const commands: readonly CommandSpec[] = [
+  {
+    name: 'chat',
+    args: '[channel]',
+    summary: 'a conversation on the terminal; piped: each line is sent, answers are printed',
+    details: [
+      'On a terminal: channels, the conversation as it grows, and a line to type in; /help shows',
+      'the keys. Without a screen (piped, TERM=dumb, --json) it ends when the input has ended and',
+      'everything is answered; exit code 3 when it waited in vain.',
+    ].join('\n'),
+    options: [
+      FROM,
+      [
+        '--to <names>',
+        'who is spoken to when nobody is named (default: the only actor, concierge)',
+      ],
+      ['--timeout <time>', 'without a screen: how long to wait for answers (default: 600)'],
+    ],
+    interrupt: 'clean',
+    example: 'crosstalk chat',
+    lines: true,
+    run,
+  },
+];
+
+async function run(call: Call): Promise<number> {
   const { io, args } = call;
   const [channel] = args;
   const timeout = timeoutOf(call);

@@ -5,13 +5,53 @@ import { levelOf, type EventName, type LogFields, type Log } from '../../log.ts'
 import { CrosstalkError, reasonOf } from '../../errors.ts';
 import { dispatch } from '../../operations/dispatching/dispatch.ts';
 import { RotatingLog } from '../../operations/tracing/logs.ts';
-import { flag, given, inTransport, note, text, type Call } from '../command/command.ts';
+import { flag, given, inTransport, note, text, type Call, print } from '../command/command.ts';
 import { durationOf } from '../command/values.ts';
 import { EXIT } from '../command/io.ts';
 import { agreedToRun, NOT_AGREED } from '../command/first-start.ts';
+import { HOST, SHARED_STATE, type CommandSpec } from '../command/spec.ts';
 import { liveView } from '../view/live.ts';
+import { wake } from '../../operations/upkeep/wake.ts';
 
 const DAY_MS = 86_400_000;
+
+const WAKE: CommandSpec = {
+  name: 'dispatch wake',
+  summary: 'tell the running dispatcher to look now',
+  example: 'crosstalk dispatch wake',
+  run: tellDispatcher,
+};
+
+export const commands: readonly CommandSpec[] = [
+  {
+    name: 'dispatch',
+    summary: 'run the dispatcher: deliver mail to this machine’s actors',
+    options: [
+      HOST,
+      [
+        '--interval <time>',
+        'between polls when nothing happens (default: 5, or more for many transports)',
+      ],
+      ['--once', 'one full pass, then exit'],
+      ['--from-now', 'new actors start at the tip instead of at what is unanswered'],
+      ['--trust-host-file', 'run changed commands without approval'],
+      ['--grace <time>', 'what running CLIs get to finish on stopping (default: 10)'],
+      [
+        '--log <file>',
+        'append the log there instead of stderr; begun anew at 10 MiB, five are kept',
+      ],
+      ['--supervised', 'for service managers: end with 75 when a new version waits to be started'],
+      SHARED_STATE,
+    ],
+    details:
+      'An idle machine hears of other machines’ mail by its next poll, or at once where git config crosstalk.bell names a NATS server; status says which. Without --interval it polls every 5 seconds, more slowly where this machine serves many transports.',
+    interrupt: 'clean',
+    example: 'crosstalk dispatch',
+    run,
+  },
+  WAKE,
+  { ...WAKE, name: 'wake', hidden: true },
+];
 
 export function run(call: Call): Promise<number> {
   const { io } = call;
@@ -88,4 +128,11 @@ function openLog(path: string, ours: boolean): RotatingLog {
       { cause: error },
     );
   }
+}
+
+function tellDispatcher(call: Call): Promise<number> {
+  return inTransport(call, async (context) => {
+    const woken = await wake(context);
+    return print(call, woken, () => `Woken: process ${String(woken.pid)}`);
+  });
 }

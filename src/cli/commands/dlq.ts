@@ -11,12 +11,35 @@ import { printedFor } from '../../operations/watching/printed.ts';
 import type { Context } from '../../operations/context.ts';
 import { EXIT } from '../command/io.ts';
 import { flag, inTransport, isYes, note, print, text, type Call } from '../command/command.ts';
+import type { CommandSpec } from '../command/spec.ts';
 import { colourless, indent, table } from '../view/render.ts';
 
 const MOST_NAMED = 5;
 const ACTIONS = ['list', 'show', 'retry', 'drop', 'clear'];
 
-export function run(call: Call): Promise<number> {
+const DECIDES =
+  'what becomes of mail that failed is decided by an operator, in a terminal of their own';
+
+export const commands: readonly CommandSpec[] = [
+  {
+    name: 'dlq',
+    summary: 'the dead letters of this machine',
+    options: [
+      ['--list', 'one line each (default)'],
+      ['--show <id>', 'everything about one: its id, the beginning of it, or a message in it'],
+      ['--retry <id>', 'try one again, or all'],
+      ['--drop <id>', 'forget one, or all; the messages stay on record'],
+      ['--clear', 'forget all'],
+      ['--yes', 'do not ask'],
+    ],
+    inRun: { retry: DECIDES, drop: DECIDES, clear: DECIDES, yes: DECIDES },
+    example: 'crosstalk dlq',
+    paged: true,
+    run,
+  },
+];
+
+function run(call: Call): Promise<number> {
   const asked = ACTIONS.filter((action) => call.options[action] !== undefined);
   if (asked.length > 1) {
     throw new CrosstalkError(

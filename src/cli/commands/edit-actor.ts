@@ -7,9 +7,27 @@ import { runEditor } from '../../operations/session/editor.ts';
 import type { Context } from '../../operations/context.ts';
 import { readFileOrStdin, readTextFile } from '../command/body.ts';
 import { given, inTransport, note, print, text, type Call } from '../command/command.ts';
+import { FROM, type CommandSpec } from '../command/spec.ts';
+
+export const commands: readonly CommandSpec[] = [
+  {
+    name: 'actor edit',
+    args: '<name>',
+    summary: 'change what an actor is told: opens its profile in your editor, and commits it',
+    options: [
+      [
+        '--file <path>',
+        'take it from a file, or stdin with -: a profile, or only what follows its header',
+      ],
+      FROM,
+    ],
+    example: 'crosstalk actor edit reviewer',
+    run,
+  },
+];
 
 /** `actor edit`: with `--file`, or in the editor of whoever sits at the terminal. */
-export function run(call: Call): Promise<number> {
+function run(call: Call): Promise<number> {
   const file = text(call, 'file');
   return inTransport(call, async (context) => {
     if (file !== undefined) return put(call, context, await readFileOrStdin(call, file));

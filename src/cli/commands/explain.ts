@@ -8,8 +8,20 @@ import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { firedText } from '../../protocol/text/words.ts';
 import { describeFacts } from '../../operations/tracing/facts.ts';
 import { inTransport, print, type Call } from '../command/command.ts';
+import type { CommandSpec } from '../command/spec.ts';
 
-export function run(call: Call): Promise<number> {
+export const commands: readonly CommandSpec[] = [
+  {
+    name: 'explain',
+    args: '<message> <actor>',
+    summary: 'why a message wakes an actor, or does not',
+    inRun: true,
+    example: 'crosstalk explain 1f2e3d4c concierge',
+    run,
+  },
+];
+
+function run(call: Call): Promise<number> {
   const [message = '', actor = ''] = call.args;
   return inTransport(call, async (context) => {
     const result = await explain(context, message, actor);

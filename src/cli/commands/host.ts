@@ -18,25 +18,52 @@ import { changeLines, tierText } from '../view/machine.ts';
 import {
   flag,
   given,
-  inTransport,
   isYes,
   note,
   print,
   text,
   type Call,
+  usingTransport,
 } from '../command/command.ts';
+import { HOST, type CommandSpec } from '../command/spec.ts';
 
-export function run(call: Call): Promise<number> {
-  return inTransport(call, (context) =>
-    call.name === 'host list'
-      ? list(call, context)
-      : call.name === 'host approve'
-        ? approveChosen(call, context)
-        : call.name === 'host reject'
-          ? rejectChosen(call, context)
-          : show(call, context),
-  );
-}
+export const commands: readonly CommandSpec[] = [
+  {
+    name: 'host list',
+    summary: 'all host files: which machine serves whom, and which one this is',
+    example: 'crosstalk host list',
+    paged: true,
+    run: usingTransport(list),
+  },
+  {
+    name: 'host show',
+    summary: 'this machine’s host file, and the changes that are held',
+    options: [HOST],
+    example: 'crosstalk host show',
+    paged: true,
+    run: usingTransport(show),
+  },
+  {
+    name: 'host approve',
+    args: '[digest...]',
+    summary: 'accept held changes, named by the digests that host show prints',
+    details:
+      'Without a digest it asks on a terminal, for each change; nothing is fetched meanwhile.',
+    options: [HOST],
+    example: 'crosstalk host approve 1f2e3d4c5b6a',
+    run: usingTransport(approveChosen),
+  },
+  {
+    name: 'host reject',
+    args: '<digest...>',
+    summary: 'refuse held changes: what is approved stands in the host file again',
+    details:
+      'What was never approved is taken out of the file. Whoever pushed it is shown by host show.',
+    options: [HOST],
+    example: 'crosstalk host reject 1f2e3d4c5b6a',
+    run: usingTransport(rejectChosen),
+  },
+];
 
 async function list(call: Call, context: Context): Promise<number> {
   const hosts = await listHosts(context);

@@ -13,11 +13,33 @@ import { flag, given, inTransport, note, text, type Call } from '../command/comm
 import { EXIT } from '../command/io.ts';
 import { actor, body, shortName, verifiedMark } from '../view/message.ts';
 import { limitOf, sinceOf } from '../command/values.ts';
+import { NO_WAITING, type CommandSpec } from '../command/spec.ts';
 import { colourless, indent, painter } from '../view/render.ts';
 import { localTime } from '../../present/times.ts';
 import { filesMark, cancelledWords, markWords } from '../../present/marks.ts';
 
-export function run(call: Call): Promise<number> {
+export const commands: readonly CommandSpec[] = [
+  {
+    name: 'log',
+    args: '[channel]',
+    summary: 'the messages of a channel, or of all',
+    options: [
+      ['-f, --follow', 'go on with new ones as they come, until Ctrl-C'],
+      ['--from <name>', 'only what this name wrote'],
+      ['--to <name>', 'only what is addressed to this name'],
+      ['--since <when>', 'only since a date, a date and time, today, or so long ago: 2h, 3d'],
+      ['--limit <n>', 'at most so many, the newest (default: 20)'],
+    ],
+    interrupt: 'clean',
+    inRun: { follow: NO_WAITING },
+    example: 'crosstalk log',
+    paged: true,
+    lines: true,
+    run,
+  },
+];
+
+function run(call: Call): Promise<number> {
   const input = inputOf(call);
   return inTransport(call, async (context) => {
     const page = await log(context, input);

@@ -8,11 +8,31 @@ import { lineOf } from '../view/live.ts';
 import { colourless, painter } from '../view/render.ts';
 import { sinceOf } from '../command/values.ts';
 import { localTime } from '../../present/times.ts';
+import type { CommandSpec } from '../command/spec.ts';
 
 const DEFAULT_LIMIT = '50';
-export const LEVELS = ['debug', 'info', 'warn', 'error'];
+const LEVELS = ['debug', 'info', 'warn', 'error'];
 
-export function run(call: Call): Promise<number> {
+export const commands: readonly CommandSpec[] = [
+  {
+    name: 'logs',
+    summary: 'what the dispatcher did: the log of the service, or of dispatch --log',
+    options: [
+      ['-f, --follow', 'go on with what comes, until Ctrl-C'],
+      ['--limit <n>', 'at most so many lines, the newest (default: 50)'],
+      ['--level <level>', 'only from this level up: debug, info, warn, error'],
+      ['--since <when>', 'only since a date, a date and time, today, or so long ago: 2h, 3d'],
+      ['--file <path>', 'another log than that of the service'],
+    ],
+    interrupt: 'clean',
+    example: 'crosstalk logs --follow',
+    paged: true,
+    lines: true,
+    run,
+  },
+];
+
+function run(call: Call): Promise<number> {
   const { io } = call;
   const json = flag(call, 'json');
   const limit = limitOf(call);

@@ -17,9 +17,35 @@ import {
   type Call,
 } from '../command/command.ts';
 import { EXIT } from '../command/io.ts';
+import { CLIENT_NAMES } from '../command/mcp-clients.ts';
+import { FROM, type CommandSpec } from '../command/spec.ts';
 import { painter } from '../view/render.ts';
 
-export async function run(call: Call): Promise<number> {
+export const commands: readonly CommandSpec[] = [
+  {
+    name: 'mcp',
+    summary:
+      'serve the bus to an MCP client on stdin and stdout, or enter it in a client’s settings',
+    details: [
+      'Without --install it speaks MCP until its stdin is closed; clients start it so.',
+      'With --install and --uninstall it shows what it would change in the client’s settings and asks.',
+    ].join('\n'),
+    options: [
+      FROM,
+      ['--install <client>', `enter it in the settings of: ${CLIENT_NAMES.join(', ')}`],
+      ['--uninstall <client>', 'take it out of them again'],
+      ['--project', 'in the settings of this folder (default, but for codex)'],
+      ['--user', 'in your own settings, for every folder'],
+      ['--dry-run', 'only show the change'],
+      ['--yes', 'make the change without asking'],
+    ],
+    interrupt: 'clean',
+    example: 'crosstalk mcp --install claude',
+    run,
+  },
+];
+
+async function run(call: Call): Promise<number> {
   const [added, removed] = [text(call, 'install'), text(call, 'uninstall')];
   if (added !== undefined && removed !== undefined)
     throw new CrosstalkError('usage', '--install and --uninstall were given; give one of them');

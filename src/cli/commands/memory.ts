@@ -1,7 +1,7 @@
 import { countOf } from '../../protocol/text/amounts.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { memoryRequest } from '../../operations/sending/in-run.ts';
-import { addedMemoryJson, memoryJson } from '../../operations/shapes/as-json.ts';
+import { addedMemoryJson, memoryJson, loggedMemoryJson } from '../../operations/shapes/as-json.ts';
 import { addMemory, type MemoryInput } from '../../operations/memory/add.ts';
 import { exportMemories, importMemories } from '../../operations/memory/folder.ts';
 import {
@@ -11,7 +11,7 @@ import {
   type ListedMemory,
 } from '../../operations/memory/list.ts';
 import type { AddedMemory } from '../../operations/memory/write.ts';
-import { memorySuffix } from '../../protocol/files/memory.ts';
+import { memorySuffix, type MemoryChange } from '../../protocol/files/memory.ts';
 import { readBody } from '../command/body.ts';
 import { byDispatcher } from '../command/by-dispatcher.ts';
 import {
@@ -27,23 +27,137 @@ import {
 } from '../command/command.ts';
 import { cell, colourless, indent, table } from '../view/render.ts';
 import { queuedLine } from '../../present/state.ts';
+import {
+  changeMemory,
+  type ChangedMemory,
+  type MemoryChangeInput,
+} from '../../operations/memory/change.ts';
+import { memoryLog, type LoggedMemory } from '../../operations/memory/log.ts';
+import { limitOf } from '../command/values.ts';
+import { ALLOW_SECRET, NO_SECRETS, FROM, type CommandSpec } from '../command/spec.ts';
 
-export function run(call: Call): Promise<number> {
-  switch (call.name) {
-    case 'memory add':
-      return add(call);
-    case 'memory show':
-      return show(call);
-    case 'memory search':
-      return find(call);
-    case 'memory export':
-      return putOut(call);
-    case 'memory import':
-      return bringIn(call);
-    default:
-      return listAll(call);
-  }
-}
+const DONE: Record<MemoryChange, string> = {
+  forget: 'Forgotten',
+  alias: 'Found under more words',
+  restore: 'Restored',
+};
+
+const SCOPE = [
+  '--scope <scope>',
+  'a channel, or actor:<name>: its notes and the global ones; or global: those alone',
+] as const;
+const ALL = ['--all', 'also those that others supersede, and those that are forgotten'] as const;
+
+/** Shared notes (protocol.md §9). */
+export const commands: readonly CommandSpec[] = [
+  {
+    name: 'memory add',
+    args: '[text] [-]',
+    summary: 'write a shared note; text from the argument, stdin or a file',
+    options: [
+      ['--subject <text>', 'what it is about, in one line'],
+      [
+        '--scope <scope>',
+        'global (default), actor:<name>, or the channel it is for: id, unique id prefix or name',
+      ],
+      ['--name <slug>', 'write it anew under this name: it replaces the one that has it there'],
+      ['--kind <kind>', 'note (default), decision, preference, reference or archive'],
+      [
+        '--supersedes <note>',
+        'a note it replaces: file name, unique hex suffix or name',
+        'repeatable',
+      ],
+      ['--alias <word>', 'another word under which it should be found', 'repeatable'],
+      FROM,
+      ['--file <path>', 'take the text from a file, or from stdin with -'],
+      ALLOW_SECRET,
+    ],
+    inRun: NO_SECRETS,
+    example:
+      'crosstalk memory add --subject "Releases go out on Tuesdays" --alias deploy "Since May."',
+    run: add,
+  },
+  {
+    name: 'memory list',
+    summary: 'the shared notes in force, newest first',
+    options: [SCOPE, ALL],
+    inRun: true,
+    example: 'crosstalk memory list',
+    paged: true,
+    run: listAll,
+  },
+  {
+    name: 'memory search',
+    args: '<words...>',
+    summary: 'find shared notes by words, best first',
+    options: [SCOPE, ALL, ['--no-age', 'do not put newer ones before older ones']],
+    inRun: true,
+    example: 'crosstalk memory search release day',
+    paged: true,
+    run: find,
+  },
+  {
+    name: 'memory show',
+    args: '<note>',
+    summary: 'one shared note, by file name, unique hex suffix or name',
+    inRun: true,
+    example: 'crosstalk memory show 77ab01fe',
+    paged: true,
+    run: show,
+  },
+  {
+    name: 'memory forget',
+    args: '<note> [reason]',
+    summary: 'take a shared note out of force; it can be seen and restored, and git still has it',
+    options: [FROM, ALLOW_SECRET],
+    inRun: NO_SECRETS,
+    example: 'crosstalk memory forget 77ab01fe "we moved to Thursdays"',
+    run: (call) => change(call, 'forget'),
+  },
+  {
+    name: 'memory alias',
+    args: '<note> <words...>',
+    summary: 'have a shared note found under other words too',
+    options: [FROM, ALLOW_SECRET],
+    inRun: NO_SECRETS,
+    example: 'crosstalk memory alias 77ab01fe deploy "release train"',
+    run: (call) => change(call, 'alias'),
+  },
+  {
+    name: 'memory restore',
+    args: '<note>',
+    summary: 'bring back a shared note that was replaced or forgotten',
+    options: [FROM, ALLOW_SECRET],
+    inRun: NO_SECRETS,
+    example: 'crosstalk memory restore 77ab01fe',
+    run: (call) => change(call, 'restore'),
+  },
+  {
+    name: 'memory log',
+    args: '[note]',
+    summary:
+      'who changed the shared notes, newest first; or one note and what is connected with it',
+    options: [['--limit <n>', 'at most so many, the newest (default: 20)']],
+    inRun: true,
+    example: 'crosstalk memory log 77ab01fe',
+    paged: true,
+    run: log,
+  },
+  {
+    name: 'memory export',
+    args: '<dir>',
+    summary: 'write all shared notes into an empty folder, as they are in git',
+    example: 'crosstalk memory export ~/notes',
+    run: putOut,
+  },
+  {
+    name: 'memory import',
+    args: '<dir>',
+    summary: 'bring back the notes of an exported folder, unchanged',
+    example: 'crosstalk memory import ~/notes',
+    run: bringIn,
+  },
+];
 
 async function add(call: Call): Promise<number> {
   const subject = text(call, 'subject');
@@ -188,4 +302,61 @@ function bringIn(call: Call): Promise<number> {
 
 function notes(count: number): string {
   return count === 1 ? '1 note' : `${String(count)} notes`;
+}
+
+async function change(call: Call, what: MemoryChange): Promise<number> {
+  const [memory = '', ...rest] = call.args.map((word) => word ?? '');
+  const input: MemoryChangeInput = {
+    change: what,
+    memory,
+    ...(what === 'alias' ? { words: rest } : { reason: rest.join(' ') }),
+    allowSecret: flag(call, 'allowSecret'),
+    ...given(call, 'from'),
+    login: call.io.login,
+  };
+  const told = (changed: ChangedMemory): number => {
+    const json = { of: changed.of, ...addedMemoryJson(changed) };
+    const word = changed.delivered.published ? DONE[what] : 'Queued';
+    return print(call, json, () => `${word}: ${changed.of}, by ${changed.file}`);
+  };
+  const changed = await byDispatcher(call, 'memory_change', input);
+  if (changed !== undefined) return told(changed as ChangedMemory);
+  return inTransport(call, async (context) => told(await changeMemory(context, input)));
+}
+
+function log(call: Call): Promise<number> {
+  const limit = limitOf(call);
+  return inTransport(call, async (context) => {
+    const [memory] = call.args;
+    const { entries, more } = await memoryLog(context, {
+      limit,
+      ...(memory !== undefined && { memory }),
+    });
+    if (more > 0 && text(call, 'limit') === undefined)
+      note(call, `only the newest ${String(limit)} are shown; more with: --limit <n>`);
+    if (entries.length === 0) note(call, 'no notes; write one with: crosstalk memory add');
+    return print(call, entries.map(loggedMemoryJson), () => table(entries.map(logRow)));
+  });
+}
+
+function logRow({ at, by, what, file, memory, ...rest }: LoggedMemory): string[] {
+  const { superseded_by: next, outnamed, queued } = rest;
+  const gone =
+    next === null
+      ? ''
+      : outnamed
+        ? `not in force: ${memorySuffix(next)} has the same name`
+        : `superseded by ${memorySuffix(next)}`;
+  return [
+    memorySuffix(file),
+    `${at.slice(0, 10)} ${at.slice(11, 16)}`,
+    by,
+    what,
+    memory.supersedes.slice(0, 3).map(memorySuffix).join(' ') +
+      (memory.supersedes.length > 3 ? ' …' : ''),
+    cell(memory.subject),
+    [memory.name === undefined ? '' : `name ${memory.name}`, gone, queued ? 'queued' : '']
+      .filter((mark) => mark !== '')
+      .join(', '),
+  ];
 }

@@ -2,8 +2,24 @@ import { CrosstalkError } from '../../errors.ts';
 import { openActor } from '../../operations/session/open.ts';
 import { given, inTransport, text, type Call } from '../command/command.ts';
 import { agreedToRun, NOT_AGREED } from '../command/first-start.ts';
+import { HOST, type CommandSpec } from '../command/spec.ts';
 
-export function run(call: Call): Promise<number> {
+export const commands: readonly CommandSpec[] = [
+  {
+    name: 'open',
+    summary: 'an interactive session as an actor',
+    options: [
+      ['--actor <name>', 'the actor'],
+      ['--tier <tier>', 'its tier (default: the first)'],
+      HOST,
+    ],
+    interrupt: 'child',
+    example: 'crosstalk open --actor concierge',
+    run,
+  },
+];
+
+function run(call: Call): Promise<number> {
   const actor = text(call, 'actor');
   if (actor === undefined)
     throw new CrosstalkError('usage', '--actor is missing; list them with: crosstalk actor list');

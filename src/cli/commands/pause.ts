@@ -4,8 +4,25 @@ import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { reasonInWords } from '../../protocol/text/words.ts';
 import { pause, resume, resumeFor } from '../../operations/upkeep/pause.ts';
 import { inTransport, print, text, type Call } from '../command/command.ts';
+import type { CommandSpec } from '../command/spec.ts';
 
-export function run(call: Call): Promise<number> {
+export const commands: readonly CommandSpec[] = [
+  {
+    name: 'pause',
+    summary: 'let this machine’s dispatcher start nothing more; mail waits',
+    example: 'crosstalk pause',
+    run,
+  },
+  {
+    name: 'resume',
+    summary: 'end a pause; try agent CLIs that are rate limited or not logged in now',
+    options: [['--for <actor>', 'let its mail run that waits for a budget, whatever it costs']],
+    example: 'crosstalk resume',
+    run,
+  },
+];
+
+function run(call: Call): Promise<number> {
   return inTransport(call, async (context) => {
     if (call.name === 'pause') {
       const made = await pause(context, call.io.login);

@@ -11,12 +11,33 @@ import { clockOf } from '../../operations/clock.ts';
 import { flag, inTransport, note, print, text, type Call } from '../command/command.ts';
 import { EXIT } from '../command/io.ts';
 import { fileLine, putLine, actor, body, verifiedMark } from '../view/message.ts';
+import type { CommandSpec } from '../command/spec.ts';
 import { colourless, painter, table } from '../view/render.ts';
 import { localTime } from '../../present/times.ts';
 import { talkRows } from '../../present/talk.ts';
 import { cancelledWords } from '../../present/marks.ts';
 
-export async function run(call: Call): Promise<number> {
+export const commands: readonly CommandSpec[] = [
+  {
+    name: 'read',
+    args: '<message>',
+    summary: 'one message whole',
+    options: [
+      ['--raw', 'the file as it is in git'],
+      [
+        '--files <dir>',
+        'put the files it brings along into this folder, or a new one in it if it holds others; each verified',
+      ],
+    ],
+    inRun: true,
+    example: 'crosstalk read 1f2e3d4c',
+    paged: true,
+    run,
+    inSandbox,
+  },
+];
+
+async function run(call: Call): Promise<number> {
   const [given = ''] = call.args;
   const raw = flag(call, 'raw');
   assertOptions(call);
@@ -37,7 +58,7 @@ export async function run(call: Call): Promise<number> {
 }
 
 /** In a sandbox the files of a message are handed over by the dispatcher, and written by this process. */
-export async function inSandbox(call: Call): Promise<number | undefined> {
+async function inSandbox(call: Call): Promise<number | undefined> {
   assertOptions(call);
   const dir = text(call, 'files');
   const { agentMode, cwd } = call.io;

@@ -14,8 +14,29 @@ import { verifiedMark } from '../view/message.ts';
 import { colourless, indent, painter } from '../view/render.ts';
 import { sinceOf } from '../command/values.ts';
 import { localTime } from '../../present/times.ts';
+import { CHANNEL, type CommandSpec } from '../command/spec.ts';
 
-export function run(call: Call): Promise<number> {
+export const commands: readonly CommandSpec[] = [
+  {
+    name: 'search',
+    args: '<words...>',
+    summary: 'find messages by words, "phrases" and beginnings*, best first',
+    options: [
+      CHANNEL,
+      ['--from <name>', 'only messages of this writer'],
+      ['--since <when>', 'only newer ones: 2026-06-09, 2h, 3d, today'],
+      ['--limit <n>', 'how many, at most 20 (default: 20)'],
+      ['--skip <n>', 'leave out so many of the best, which were shown before'],
+      ['--context <n>', 'with so many messages before and after each, at most 8'],
+    ],
+    inRun: true,
+    example: 'crosstalk search rate limit',
+    paged: true,
+    run,
+  },
+];
+
+function run(call: Call): Promise<number> {
   const words = wordsOf(call);
   const limit = count(call, 'limit', MAX_HITS, 1, MAX_HITS);
   const around = count(call, 'context', 0, 0, MAX_CONTEXT);

@@ -4,11 +4,54 @@ import { send, type Sender } from '../../operations/sending/send.ts';
 import { readAttachments, assertText } from '../command/attach.ts';
 import { lookAtStdin, readBody, readSchema } from '../command/body.ts';
 import { EXIT } from '../command/io.ts';
-import { flag, given, inTransport, note, text, type Call } from '../command/command.ts';
-import { sendInput } from '../command/send-input.ts';
+import { flag, given, inTransport, list, note, text, type Call } from '../command/command.ts';
+import {
+  ALLOW_SECRET,
+  NO_SECRETS,
+  CHANNEL,
+  FROM,
+  ATTACH,
+  SCHEMA,
+  UNSERVED,
+  type CommandSpec,
+} from '../command/spec.ts';
 import { whereWords, printSent } from '../view/sent.ts';
 
-export async function run(call: Call): Promise<number> {
+/** Why a run does not say more about what it has given away. */
+const NOT_NOW =
+  'for people: a run that has more to say sends it, and the next run of its addressee has it';
+
+export const commands: readonly CommandSpec[] = [
+  {
+    name: 'send',
+    args: '[body] [-]',
+    summary: 'send a message; text from the argument, stdin or a file',
+    options: [
+      ['--to <names>', 'addressees: name, name@host, all; separated by commas'],
+      CHANNEL,
+      FROM,
+      ['--tier <tier>', 'the model tier asked for'],
+      ['--for <message>', 'of the messages being processed, the one it is about'],
+      ['--new', 'unrelated to what is being processed: record neither re nor cause'],
+      ...UNSERVED,
+      ['--now', 'for work under way: the agent is told now, or begins again with both'],
+      ['--about <message>', 'with --now: the question that is worked on, if several are open'],
+      ['--option <text>', 'an answer to choose from; may be given several times', 'repeatable'],
+      ['--file <path>', 'take the text from a file, or from stdin with -'],
+      ATTACH,
+      SCHEMA,
+      ALLOW_SECRET,
+      ['--no-wait', 'return as soon as the message is safely queued'],
+    ],
+    inRun: { ...NO_SECRETS, now: NOT_NOW, about: NOT_NOW },
+    details:
+      'Text and - together send the text, then stdin: git diff | crosstalk send --to reviewer "please review" -',
+    example: 'crosstalk send --to concierge "what changed this week?"',
+    run,
+  },
+];
+
+async function run(call: Call): Promise<number> {
   const { io } = call;
   const to = text(call, 'to');
   if (to === undefined)
@@ -18,7 +61,15 @@ export async function run(call: Call): Promise<number> {
     );
   const body = await readBody(call, 'message');
   const input: SendInput = {
-    ...sendInput(call, { to, body, login: io.login, isTerminal: io.ask !== undefined }),
+    to,
+    body,
+    ...given(call, 'channel', 'from', 'tier', 'for'),
+    options: list(call, 'option'),
+    isNew: flag(call, 'new'),
+    ...addressing(call),
+    wait: call.options['wait'] !== false,
+    allowSecret: flag(call, 'allowSecret'),
+    login: io.login,
     ...(await readSchema(call)),
   };
   await assertText(call, body);
@@ -35,7 +86,6 @@ export async function run(call: Call): Promise<number> {
     },
     open: (work) => inTransport(call, work),
     hands: 'whole',
-    ...(io.begun && { begun: io.begun }),
     ...given(call, 'transport'),
   };
   const noteLeftOut = lookAtStdin(call);
@@ -48,6 +98,15 @@ export async function run(call: Call): Promise<number> {
   });
   await noteLeftOut();
   return EXIT.ok;
+}
+
+/**
+ * Whether names that nobody serves are refused: on a terminal, where somebody can correct them, and where it is asked
+ * for. What a script sends waits until a host serves the name (cli.md).
+ */
+export function addressing(call: Call): Partial<SendInput> {
+  if (flag(call, 'anyway')) return { anyway: true };
+  return flag(call, 'strict') || call.io.ask !== undefined ? { strict: true } : {};
 }
 
 /** Sends it for the work that is under way; what does that is needed by few. */

@@ -8,7 +8,7 @@ import {
   type InstallInput,
   type InstallPlan,
 } from '../../operations/service/plan.ts';
-import { serviceStatus } from '../../operations/service/status.ts';
+import { serviceStatus, type ServiceStatus } from '../../operations/service/status.ts';
 import { isForAnother, serviceUser } from '../../operations/service/user.ts';
 import type { Context } from '../../operations/context.ts';
 import {
@@ -22,12 +22,63 @@ import {
   text,
   type Call,
 } from '../command/command.ts';
-import { EXIT } from '../command/io.ts';
+import { EXIT, type Io } from '../command/io.ts';
 import { agreedToRun, NOT_AGREED } from '../command/first-start.ts';
-import { indent } from '../view/render.ts';
-import { renderStatus } from '../view/service.ts';
+import { HOST, SHARED_STATE, type CommandSpec } from '../command/spec.ts';
+import { indent, painter, table } from '../view/render.ts';
 
 type ServicePlan = Extract<InstallPlan, { kind: 'service' }>;
+
+export const commands: readonly CommandSpec[] = [
+  {
+    name: 'service install',
+    summary: 'let this machine keep the dispatcher of this transport running',
+    details: [
+      'Shows what it would write and asks. It takes the PATH and the login environment of this shell',
+      'along, so run it where the agent CLIs work; keys only by name, with --env.',
+    ].join('\n'),
+    options: [
+      HOST,
+      ['--dry-run', 'only show what would be written and run'],
+      ['--yes', 'do not ask'],
+      ['--env <name>', 'take this variable along, such as an API key; repeatable', 'repeatable'],
+      ['--no-start', 'write and enable it, but do not start it'],
+      [
+        '--system',
+        'a systemd unit of the whole machine, started without anybody’s login; for root',
+      ],
+      ['--user <name>', 'whose agents --system runs (default: who called sudo)'],
+      SHARED_STATE,
+    ],
+    example: 'crosstalk service install',
+    run,
+  },
+  {
+    name: 'service uninstall',
+    summary: 'stop the service and remove it; mail and state stay',
+    example: 'crosstalk service uninstall',
+    run,
+  },
+  {
+    name: 'service start',
+    summary: 'start the service, and wait until it serves',
+    example: 'crosstalk service start',
+    run,
+  },
+  {
+    name: 'service stop',
+    summary: 'stop the service until it is started again, or the machine is',
+    example: 'crosstalk service stop',
+    run,
+  },
+  {
+    name: 'service status',
+    summary:
+      'whether it runs, since when, which version, how it last ended; exit code 1 unless it runs',
+    example: 'crosstalk service status',
+    run,
+  },
+];
 
 export async function run(call: Call): Promise<number> {
   const { io, name } = call;
@@ -161,5 +212,60 @@ function describe(plan: ServicePlan): string {
       : []),
     'Commands',
     indent(typed(plan.steps).join('\n')),
+  ].join('\n');
+}
+
+const KINDS: Record<ServiceStatus['kind'], string> = {
+  'systemd-user': 'systemd, of the user',
+  'systemd-system': 'systemd, of the system',
+  launchd: 'launchd',
+};
+
+const ENDS: Record<NonNullable<ServiceStatus['last_end']>['how'], string> = {
+  stopped: 'was stopped',
+  replaced: 'made room for a new version',
+  crashed: 'crashed or was killed',
+};
+
+const LINGERS = {
+  true: 'it starts with the machine and outlives your session',
+  false: 'no: it ends when you log out, unless you say: loginctl enable-linger',
+};
+
+/** Formats the state first, then the facts, then what to do. */
+function renderStatus(s: ServiceStatus, io: Io): string {
+  const paint = painter(io);
+  const { running, installed } = s.version;
+  const version =
+    running === null || running === installed
+      ? installed
+      : `runs ${running}, installed is ${installed}: it is replaced at a quiet moment`;
+  const since = s.since === null ? '' : ` since ${s.since}`;
+  const rows = [
+    ['service', `${s.name} (${KINDS[s.kind]}${s.user === null ? '' : `, as ${s.user}`})`],
+    ['serves', s.transport],
+    ['process', s.pid === null ? 'none' : `${String(s.pid)}${since}`],
+    [
+      'starts',
+      s.enabled
+        ? s.kind === 'systemd-user'
+          ? 'with your session'
+          : 'with the machine'
+        : 'when told to',
+    ],
+    ...(s.linger === null ? [] : [['lingers', LINGERS[String(s.linger) as 'true' | 'false']]]),
+    ...(s.restarts === null ? [] : [['restarts', String(s.restarts)]]),
+    ...(s.last_end === null
+      ? []
+      : [['before', `${ENDS[s.last_end.how]}, last heard of ${s.last_end.at}`]]),
+    ['version', version],
+    ['file', s.file],
+    ['environment', `${s.environment.file}, captured ${s.environment.captured_at ?? 'never'}`],
+    ['log', s.log],
+  ];
+  return [
+    paint(s.state === 'running' ? 'green' : 'red', s.state),
+    table(rows, '  '),
+    ...s.problems.map((problem) => `${paint('yellow', 'note')}: ${problem}`),
   ].join('\n');
 }

@@ -16,8 +16,28 @@ import { ageOf, localTimes } from '../../present/times.ts';
 import { joiningLine } from '../../present/holds.ts';
 import { hostRows, machineRow } from '../../present/hosts.ts';
 import { nobodysMail, profileLine } from '../../present/findings.ts';
+import { HOST, type CommandSpec } from '../command/spec.ts';
 
-export function run(call: Call): Promise<number> {
+export const commands: readonly CommandSpec[] = [
+  {
+    name: 'status',
+    summary: 'health, host, actors, channels, cursors, outbox, dead letters',
+    options: [
+      HOST,
+      [
+        '--all',
+        'also every host of the transport: its last word, and what it says runs, waits and failed',
+      ],
+      ['--check', 'exit with 1 while something is stuck, for scripts'],
+    ],
+    inRun: true,
+    example: 'crosstalk status',
+    paged: true,
+    run,
+  },
+];
+
+function run(call: Call): Promise<number> {
   return inTransport(
     call,
     async (context) => {

@@ -2,8 +2,25 @@ import { CrosstalkError } from '../../errors.ts';
 import { countOf } from '../../protocol/text/amounts.ts';
 import { recreate, sync } from '../../operations/sync.ts';
 import { flag, inTransport, isYes, note, print, text, type Call } from '../command/command.ts';
+import type { CommandSpec } from '../command/spec.ts';
 
-export function run(call: Call): Promise<number> {
+export const commands: readonly CommandSpec[] = [
+  {
+    name: 'sync',
+    summary: 'push the outbox, bring news, fast-forward the checkout',
+    options: [
+      ['--window <days>', 'from now on the checkout shows messages of so many days: 7d, or all'],
+      ['--retry', 'try again what could not be published as it was and is kept aside'],
+      ['--republish', 'push again all that this machine wrote and a remote that was set back lost'],
+      ['--accept', 'give that up instead: none of it comes back'],
+      ['--recreate', 'put the bus back on a remote that has lost it, or has another in its place'],
+    ],
+    example: 'crosstalk sync',
+    run,
+  },
+];
+
+function run(call: Call): Promise<number> {
   if (flag(call, 'republish') && flag(call, 'accept'))
     throw new CrosstalkError('usage', 'give either --republish or --accept');
   return inTransport(

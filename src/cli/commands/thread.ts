@@ -8,12 +8,26 @@ import { askedText } from '../../protocol/text/skill-call.ts';
 import { firedText } from '../../protocol/text/words.ts';
 import { suffixOf } from '../../protocol/names.ts';
 import { flag, inTransport, note, print, type Call } from '../command/command.ts';
+import type { CommandSpec } from '../command/spec.ts';
 import { countOf, dollars, grouped } from '../../protocol/text/amounts.ts';
 import { verifiedMark } from '../view/message.ts';
 import { colourless, painter } from '../view/render.ts';
 import { branchMark, marksOf } from '../../present/marks.ts';
 
-export function run(call: Call): Promise<number> {
+export const commands: readonly CommandSpec[] = [
+  {
+    name: 'thread',
+    args: '<message>',
+    summary: 'who asked whom, what was answered, and what is still open',
+    options: [['--cost', 'with what each run used, and the bill of the whole thread']],
+    inRun: true,
+    example: 'crosstalk thread 1f2e3d4c',
+    paged: true,
+    run,
+  },
+];
+
+function run(call: Call): Promise<number> {
   return inTransport(call, async (context) => {
     const found = await thread(context, call.args[0] ?? '');
     if (!found.complete) note(call, 'the thread is very long; this is a part of it');

@@ -1,7 +1,18 @@
 import { upgrade } from '../../operations/setup/upgrade.ts';
 import { flag, inTransport, print, type Call } from '../command/command.ts';
+import type { CommandSpec } from '../command/spec.ts';
 
-export function run(call: Call): Promise<number> {
+export const commands: readonly CommandSpec[] = [
+  {
+    name: 'upgrade',
+    summary: 'replace upstream/ with this version’s template',
+    options: [['--check', 'only say what would change']],
+    example: 'crosstalk upgrade',
+    run,
+  },
+];
+
+function run(call: Call): Promise<number> {
   const check = flag(call, 'check');
   return inTransport(call, async (context) => {
     const plan = await upgrade(context, { check, login: call.io.login });

@@ -19,7 +19,7 @@ export function whereWords({ io, name }: Call): Pick<SendOptions, 'onAsked' | 'o
 }
 
 /** The last word of a command that is interrupted after it has handed its message to the dispatcher. */
-export function handedWord(name: string): string {
+function handedWord(name: string): string {
   return `crosstalk ${name}: interrupted; the dispatcher has the message and may have sent it; before you send it again, look with: crosstalk log\n`;
 }
 
@@ -32,7 +32,7 @@ export function printSent(call: Call, sent: Sent): void {
 }
 
 /** A line for each message that was sent. */
-export function sentLines({ delivered, messages }: Sent): string {
+function sentLines({ delivered, messages }: Sent): string {
   const word = delivered.published ? 'Sent' : 'Queued';
   return messages.map(({ relPath }) => `${word}: ${relPath}`).join('\n');
 }

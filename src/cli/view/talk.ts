@@ -1,7 +1,6 @@
 import type { AskEvents } from '../../operations/sending/ask.ts';
 import type { Replied, Ending } from '../../operations/reading/replies.ts';
 import type { Sent } from '../../operations/sending/input.ts';
-import { answerShown } from '../../operations/deciding/choice.ts';
 import { CrosstalkError, reasonOf } from '../../errors.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { optionLines } from '../../protocol/talk.ts';
@@ -13,7 +12,6 @@ import { markOf } from '../../protocol/owed.ts';
 import { markedLines } from '../../protocol/text/structure.ts';
 import { durationOf } from '../command/values.ts';
 import { EXIT } from '../command/io.ts';
-import { forceIn } from '../../operations/lookup/taken-back.ts';
 import { verifiedMark } from './message.ts';
 import { localTimes } from '../../present/times.ts';
 import { decideCommands, replyCommand, failureLines, reasonsOf } from '../../present/replies.ts';
@@ -89,7 +87,9 @@ function render({ io }: Call, { ref, state, replies: list, ...rest }: Replied): 
       const mark = markOf(message);
       const notes = [
         ...verifiedMark(paint, verified),
-        ...(mark === null ? [] : [markWords(mark, forceIn(cancellations ?? [], relPath))]),
+        ...(mark === null
+          ? []
+          : [markWords(mark, cancellations?.find((one) => one.relPath === relPath)?.force)]),
         ...filesMark(message.files),
         ...branchMark(message),
       ].map((words) => ` (${words})`);
@@ -126,7 +126,10 @@ export class Talk {
       spoke: (word, answer, asker) => {
         this.#hear(word, answer, asker);
       },
-      answerWith: answerShown,
+      answerWith: async (...given) => {
+        const { answerShown } = await import('../../operations/deciding/choice.ts');
+        return answerShown(...given);
+      },
       isOver: async ({ state }) => state === 'FAILED' || (await this.#replied) === 'silent',
     };
   }

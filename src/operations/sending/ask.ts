@@ -1,15 +1,14 @@
 import { CrosstalkError } from '../../errors.ts';
 import type { Context } from '../context.ts';
-import { parseRecipients, EVERYONE } from '../../protocol/address.ts';
+import { parseRecipients } from '../../protocol/address.ts';
 import { asksSeveral } from '../../protocol/owed.ts';
 import type { MessageRef } from '../../protocol/message-ref.ts';
-import { addSeen, noteSeen, type ShownMessage } from '../lookup/seen.ts';
-import { type Ending, type Replied, replies, type RepliesInput } from '../reading/replies.ts';
-import { earlyAnswer, type DispatcherPlace, send, type Sender, type SendOptions } from './send.ts';
+import type { ShownMessage } from '../lookup/seen.ts';
+import type { Ending, Replied } from '../reading/replies.ts';
+import { earlyAnswer } from './early-answer.ts';
+import { type DispatcherPlace, send, type Sender, type SendOptions } from './send.ts';
 import type { SendInput, Sent } from './input.ts';
-import type { Located, Message } from '../../protocol/message.ts';
-import { interimOf } from '../waiting/standing.ts';
-import { reply, type ReplyInput } from './reply.ts';
+import type { WaitEvents } from './answered.ts';
 import { wait } from '../../wait.ts';
 
 /**
@@ -161,8 +160,7 @@ async function askOn(
   events: AskEvents,
 ): Promise<Asked> {
   const { timeout, signal, any = false, atFirst = AT_FIRST_MS, ...beside } = limits;
-  // A request that was started before is with a dispatcher already.
-  if (sender.begun === undefined) signal.throwIfAborted();
+  signal.throwIfAborted();
   let opened: (context: Context) => void = () => undefined;
   const opening = new Promise<Context>((resolve) => (opened = resolve));
   let onOpen: () => void = () => undefined;
@@ -183,6 +181,8 @@ async function askOn(
     const onAsked = (place: DispatcherPlace): void => {
       dispatcher = place;
       way.handed();
+      // It takes as long as the dispatcher's work, beside which it is done.
+      void import('./answered.ts');
     };
     const options: SendOptions = {
       onAsked,
@@ -216,12 +216,15 @@ async function askOn(
     const question = await earlyAnswer(dispatcher, questionIn(handed), moment);
     signal.throwIfAborted();
     if (question !== undefined) {
+      const { addSeen } = await import('../lookup/seen.ts');
       await addSeen(dispatcher.seen, handed.from, repliesIn(question));
       return { sent: handed, ending: 'complete', question };
     }
   }
   return sender.open(async (context) => {
     const { tipOf } = await import('../context.ts');
+    const { answered } = await import('./answered.ts');
+    const { noteSeen } = await import('../lookup/seen.ts');
     const since = handed?.since ?? (await tipOf(context));
     signal.throwIfAborted();
     opened(context);
@@ -273,90 +276,11 @@ async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<
   }
 }
 
-/** Callbacks for the events between a question and its answer. */
-export interface AskEvents {
+/** What happens between a question and its answer. */
+export interface AskEvents extends WaitEvents {
   onDurable?: SendOptions['onDurable'];
   /** Called when the asker is interrupted, before the asking ends, with the state of the question. */
   onInterrupted?: (reached: Reached) => void;
   /** The question is on the bus, or safely queued. */
   onSent?: (question: MessageRef, sent: Sent) => void;
-  /** A problem delays the answer, in one line; each line comes once. */
-  heldUp?: (line: string) => void;
-  /** Called before each wait with the question's present state. */
-  waits?: (question: Replied) => void;
-  /**
-   * An interim message before the answer, which may be a question back.
-   *
-   * @param answer replies to it; the actor then continues with the question
-   * @param asker the asker
-   */
-  spoke?: (word: Located, answer: (body: string) => Promise<Sent>, asker: string) => void;
-  /** Replies to such a message instead of {@link reply}. */
-  answerWith?: (context: Context, word: Message, input: ReplyInput) => Promise<Sent>;
-  /**
-   * Called when nobody owes an answer any more: returns whether that is the end, or the asker has just
-   * replied to a question back.
-   */
-  isOver?: (question: Replied) => Promise<boolean>;
-}
-
-/**
- * Waits for the answer to a question, and reports interim messages.
- *
- * @param asker the person who has asked, and replies to a question back
- * @param limits `wait` and `timeout` as for {@link replies}; `since`: a commit at which there were no or
- *   few replies to it
- */
-async function answered(
-  context: Context,
-  { login, from }: { login: string; from: string },
-  { timeout, ref, ...rest }: Omit<RepliesInput, 'messages'> & { since: string; ref: MessageRef },
-  { heldUp, waits, spoke, answerWith, isOver }: AskEvents,
-): Promise<{ ending: Ending; found: Replied[] }> {
-  const deadline = performance.now() + timeout;
-  const heard = new Set<string>();
-  const lines = new Set<string>();
-  const listen = ([question]: readonly Replied[]): void => {
-    for (const word of wordsOf(question)) {
-      if (heard.has(word.relPath) || heard.size >= MOST_WORDS) continue;
-      heard.add(word.relPath);
-      const input = { message: `${ref.channel}/${word.relPath}`, login, from };
-      const answer = (body: string): Promise<Sent> => {
-        const said = { ...input, body, isNew: false, wait: true };
-        return answerWith?.(context, word.message, said) ?? reply(context, said);
-      };
-      spoke?.(word, answer, from);
-    }
-  };
-  for (;;) {
-    const ended = await replies(context, {
-      messages: [ref],
-      timeout: Math.max(0, deadline - performance.now()),
-      ...rest,
-      heldUp: (line) => {
-        if (!lines.has(line)) heldUp?.(line);
-        lines.add(line);
-      },
-      waits: (found) => {
-        listen(found);
-        if (found[0] !== undefined) waits?.(found[0]);
-      },
-    });
-    listen(ended.found);
-    const [question] = ended.found;
-    if (ended.ending !== 'over' || question === undefined) return ended;
-    if ((await isOver?.(question)) !== false) return ended;
-  }
-}
-
-/** Maximum number of interim messages that are shown. */
-const MOST_WORDS = 20;
-
-/** Returns the interim messages of those who were asked: nobody else may ask back. */
-function wordsOf(question: Replied | undefined): Located[] {
-  if (question === undefined) return [];
-  const names = new Set(question.question?.to.map(({ name }) => name));
-  return interimOf(question).filter(
-    ({ message }) => names.has(message.from) || names.has(EVERYONE),
-  );
 }

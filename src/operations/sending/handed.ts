@@ -158,19 +158,7 @@ export const ANSWER_LIMIT_MS = 30_000;
  */
 export type Answered = SendAnswer | 'timeout' | undefined;
 
-/** A `send` that was delegated to a dispatcher before the whole program was loaded. */
-export interface Begun {
-  marks: Marks;
-  /** The dispatcher's answer; still a promise while other work can be done. */
-  answer: Answered | Promise<Answered>;
-  dispatcher: Listener['state'];
-  /** The message to print if the command is interrupted from now on. */
-  lastWord?: string;
-  /** Stops handling interrupts. */
-  letGo: () => void;
-}
-
-/** The place where a dispatcher may listen that could send something. */
+/** Where a dispatcher listens that could send something. */
 interface Listener {
   /** The absolute path of the transport. */
   dir: string;

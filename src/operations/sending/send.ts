@@ -1,4 +1,3 @@
-import { lstat } from 'node:fs/promises';
 import type { MessageRef } from '../../protocol/message-ref.ts';
 import type { Context } from '../context.ts';
 import type { Surroundings } from '../locate.ts';
@@ -7,7 +6,6 @@ import {
   handedInput,
   type HandedSend,
   ANSWER_LIMIT_MS,
-  type Begun,
   askToSend,
   isHeard,
   listenerFor,
@@ -16,20 +14,8 @@ import {
 import type { Prepared, SendInput, Sent } from './input.ts';
 import { newMarks, type Marks } from './marks.ts';
 import { clockOf } from '../clock.ts';
-import { CrosstalkError, hasCode } from '../../errors.ts';
+import { CrosstalkError } from '../../errors.ts';
 import type { SideFiles } from '../../state/side-files.ts';
-import { ask } from '../../dispatcher/socket/wake.ts';
-import type { EarlyReply } from '../../dispatcher/socket/early-replies.ts';
-import { type Address, parseAddress } from '../../protocol/address.ts';
-import type { Located } from '../../protocol/message.ts';
-import { isName, isRelPath, isSender } from '../../protocol/names.ts';
-import { isRecord } from '../../state/files.ts';
-import type { Replied } from '../reading/replies.ts';
-import { debtorsOf } from '../../protocol/owed.ts';
-import { holderOf } from '../../state/lock.ts';
-import { servedBy } from '../lookup/people.ts';
-import { findServed } from '../setup/hosts.ts';
-import { noDispatcher } from '../../present/holds.ts';
 
 /** The sender: its data from before a transport is open, and the function that opens one. */
 export interface Sender {
@@ -45,8 +31,6 @@ export interface Sender {
    * a message recorded here, for senders that must learn of it before.
    */
   hands: 'whole' | 'recorded';
-  /** The delegation of this message that was started before. */
-  begun?: Begun;
 }
 
 export interface SendOptions {
@@ -88,7 +72,7 @@ export async function send(
   sender: Sender,
   said: SendInput,
   {
-    marks = sender.begun?.marks ?? newMarks(clockOf(sender.surroundings)),
+    marks = newMarks(clockOf(sender.surroundings)),
     attachments = [],
     onAsked,
     onRecording,
@@ -119,7 +103,8 @@ export async function send(
     onSent?.(sent);
     // Both are for later readers, and neither needs the other.
     await Promise.all([
-      sender.hands === 'whole' && noteIdle(context, sent),
+      sender.hands === 'whole' &&
+        import('./idle.ts').then(({ noteIdle }) => noteIdle(context, sent)),
       sent.delivered.published &&
         sent.delivered.direct &&
         import('../deliver.ts').then(({ followCheckout }) => followCheckout(context)),
@@ -162,11 +147,9 @@ function isSigning({ transport, agentMode, dispatch }: Context): boolean {
   return signingKey !== '' && agentMode === undefined && dispatch.id === undefined;
 }
 
-const NOT_YET = Promise.resolve('not yet' as const);
-
-/** Returns the answer of the dispatcher that the message was delegated to; `timeout` when it has not answered. */
+/** The answer of the dispatcher that took the message over; `timeout` when it has not answered. */
 async function takenOver(
-  { surroundings, transport, note, hands, begun }: Sender,
+  { surroundings, transport, note, hands }: Sender,
   input: SendInput,
   marks: Marks,
   attachments: readonly Attachment[],
@@ -175,13 +158,6 @@ async function takenOver(
   if (hands === 'recorded' || input.decision !== undefined) return undefined;
   // A dispatcher of an older version would send it without this field.
   if (input.steers !== undefined) return undefined;
-  if (begun !== undefined) {
-    // If there was no dispatcher to ask, that is known by now.
-    const early = await Promise.race([begun.answer, NOT_YET]);
-    if (early === undefined) return undefined;
-    onAsked?.(begun.dispatcher);
-    return outcomeOf(await begun.answer, note);
-  }
   const request = { ...marks, input: handedInput(surroundings, input) };
   const { agentMode } = surroundings;
   if (agentMode !== undefined) {
@@ -271,93 +247,4 @@ export interface DispatcherPlace {
   pins: string;
   /** The file with the messages that people have seen. */
   seen: string;
-}
-
-/**
- * Waits a moment for a plain answer to a question that the dispatcher has just sent. The dispatcher
- * reports it as soon as the remote has it, so that this process need not open the transport while the
- * actors work (docs/decisions/0057).
- *
- * @param limits `timeout`: milliseconds
- * @returns undefined when there is none in that time, or one that needs the full check: the caller then
- *   looks it up itself
- */
-export async function earlyAnswer(
-  state: Omit<DispatcherPlace, 'seen'>,
-  ref: MessageRef,
-  { timeout, signal }: { timeout: number; signal: AbortSignal },
-): Promise<Replied | undefined> {
-  // With pinned keys, the signature of the answer has to be verified.
-  const pinned = await lstat(state.pins).catch((error: unknown) => !hasCode(error, 'ENOENT'));
-  if (pinned !== false) return undefined;
-  const request = { op: 'reply', channel: ref.channel, relPath: ref.relPath } as const;
-  const asked = await ask(state.socket, request, timeout, signal);
-  const reply = asked.kind === 'answered' ? parseReply(asked.answer.reply) : undefined;
-  if (reply?.re.includes(ref.relPath) !== true) return undefined;
-  const { relPath, ...said } = reply;
-  const answer: Located = { relPath, message: { ...said, type: 'text', cause: [], extra: {} } };
-  return {
-    ref,
-    question: undefined,
-    replies: [answer],
-    ...{ caused: [], returned: [], owing: [], failures: [], silent: [], held_up: [] },
-    cancelled: undefined,
-    state: 'REPLIED',
-    isOver: true,
-  };
-}
-
-/** Parses the dispatcher's report of a reply, without trusting it. */
-function parseReply(value: unknown): EarlyReply | undefined {
-  if (!isRecord(value)) return undefined;
-  const { relPath, from, to, timestamp, re, body } = value;
-  if (!isRelPath(relPath) || !isSender(from) || typeof body !== 'string') return undefined;
-  if (typeof timestamp !== 'string' || !isList(to, isAddress) || !isList(re, isText))
-    return undefined;
-  return { relPath, from, to, timestamp, re, body };
-}
-
-function isList<T>(value: unknown, isOne: (one: unknown) => one is T): value is T[] {
-  return Array.isArray(value) && value.every(isOne);
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === 'string';
-}
-
-function isAddress(value: unknown): value is Address {
-  if (!isRecord(value)) return false;
-  const { name, host } = value;
-  return isSender(name) && (host === undefined || isName(host));
-}
-
-/**
- * Notes that a message waits because this machine would serve an addressee and no dispatcher runs here.
- * It is sent by then, so a failure to find this out is not an error.
- */
-async function noteIdle(context: Context, sent: Sent): Promise<void> {
-  const alias = await idleHost(context, sent).catch(() => undefined);
-  if (alias !== undefined) context.note(noDispatcher(alias));
-}
-
-async function idleHost(context: Context, { from, messages }: Sent): Promise<string | undefined> {
-  const { agentMode, publish, paths } = context;
-  if (agentMode !== undefined || publish !== undefined) return undefined;
-  if ((await holderOf(paths.root, 'dispatcher')) !== undefined) return undefined;
-  const { found } = await findServed(context, undefined);
-  if (found.kind !== 'found') return undefined;
-  const { alias } = found.file;
-  const to = messages.flatMap((message) =>
-    message.to.flatMap((text) => {
-      const address = parseAddress(text);
-      return address.ok ? [address.value] : [];
-    }),
-  );
-  const { serving } = await servedBy(context);
-  const here = serving.filter((host) => host.alias === alias);
-  const owing = debtorsOf({ from, to }, { serving: here, unreadable: [] });
-  const isServed = owing.some(
-    ({ actor, host }) => host === alias && here.some(({ actors }) => actors.includes(actor)),
-  );
-  return isServed ? alias : undefined;
 }

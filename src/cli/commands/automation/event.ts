@@ -1,8 +1,26 @@
 import { publishEvent, type PublishedEvent } from '../../../operations/subscriptions/event.ts';
 import { readBody } from '../../command/body.ts';
 import { inTransport, note, print, text, type Call } from '../../command/command.ts';
+import type { CommandSpec } from '../../command/spec.ts';
 
-export async function run(call: Call): Promise<number> {
+export const commands: readonly CommandSpec[] = [
+  {
+    name: 'event publish',
+    args: '<source> [payload] [-]',
+    summary: 'say that something has happened: subscriptions to it give their tasks',
+    options: [
+      [
+        '--id <key>',
+        'what makes it this event: the same one, also of another machine, counts once',
+      ],
+      ['--file <path>', 'take the payload from a file, or from stdin with -'],
+    ],
+    example: 'crosstalk event publish build --id 4711 "build 4711 is red"',
+    run,
+  },
+];
+
+async function run(call: Call): Promise<number> {
   const [source = '', ...args] = call.args;
   const isGiven = args[0] !== undefined || text(call, 'file') !== undefined;
   // An event may have no payload, and one that is piped in needs no word.

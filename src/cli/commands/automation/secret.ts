@@ -1,17 +1,30 @@
 import { CrosstalkError } from '../../../errors.ts';
 import { removeSecret, secretsOf, setSecret } from '../../../operations/setup/secrets.ts';
 import { inTransport, note, print, type Call } from '../../command/command.ts';
+import type { CommandSpec } from '../../command/spec.ts';
 
-export function run(call: Call): Promise<number> {
-  switch (call.name) {
-    case 'secret set':
-      return set(call);
-    case 'secret remove':
-      return remove(call);
-    default:
-      return list(call);
-  }
-}
+export const commands: readonly CommandSpec[] = [
+  {
+    name: 'secret list',
+    summary: 'the names of the secrets of this machine',
+    example: 'crosstalk secret list',
+    run: list,
+  },
+  {
+    name: 'secret set',
+    args: '<secret>',
+    summary: 'keep a secret on this machine; the value is piped in, or typed',
+    example: 'crosstalk secret set event.build',
+    run: set,
+  },
+  {
+    name: 'secret remove',
+    args: '<secret>',
+    summary: 'forget a secret',
+    example: 'crosstalk secret remove event.build',
+    run: remove,
+  },
+];
 
 async function set(call: Call): Promise<number> {
   const [name = ''] = call.args;

@@ -11,23 +11,62 @@ import {
 } from '../../../operations/subscriptions/list.ts';
 import { readBody } from '../../command/body.ts';
 import { flag, inTransport, note, print, text, type Call } from '../../command/command.ts';
+import { ANSWERED, type CommandSpec } from '../../command/spec.ts';
 import { escapeInvisible } from '../../../protocol/text/quoted.ts';
 import { colourless, table } from '../../view/render.ts';
 
-export function run(call: Call): Promise<number> {
-  switch (call.name) {
-    case 'subscription add':
-      return add(call);
-    case 'subscription show':
-      return show(call);
-    case 'subscription pause':
-      return pause(call);
-    case 'subscription remove':
-      return remove(call);
-    default:
-      return list(call);
-  }
-}
+export const commands: readonly CommandSpec[] = [
+  {
+    name: 'subscription list',
+    summary: 'tasks that follow on answers and events: on what, for whom',
+    example: 'crosstalk subscription list',
+    paged: true,
+    run: list,
+  },
+  {
+    name: 'subscription add',
+    args: '<name> [text] [-]',
+    summary: 'let a task follow on every answer of an actor, or on an event',
+    details:
+      'The task is the text, then the answer or the payload. It is a file, local/subscriptions/<name>.md, which you can edit.',
+    options: [
+      ['--source <source>', 'answer:<actor> or event:<name>'],
+      ['--to <addresses>', 'who gets the task: names, name@host, or all'],
+      ANSWERED,
+      ['--match <text>', 'only if this word is in it, or /regex/ matches (flags i, m and s)'],
+      ['--once', 'fire only once'],
+      ['--channel <channel>', 'the channel of the task (default: that of the answer)'],
+      ['--tier <tier>', 'the tier that handles it'],
+      ['--host <alias>', 'the host that fires (default: the one that has answered)'],
+      ['--file <path>', 'take the text from a file, or from stdin with -'],
+    ],
+    example:
+      'crosstalk subscription add review --source answer:coder --to reviewer "Review what was done:"',
+    run: add,
+  },
+  {
+    name: 'subscription show',
+    args: '<subscription>',
+    summary: 'one subscription with its file',
+    example: 'crosstalk subscription show review',
+    run: show,
+  },
+  {
+    name: 'subscription pause',
+    args: '<subscription>',
+    summary: 'let nothing follow until --off',
+    options: [['--off', 'let it go on']],
+    example: 'crosstalk subscription pause review',
+    run: pause,
+  },
+  {
+    name: 'subscription remove',
+    args: '<subscription>',
+    summary: 'remove a subscription; what it has given stays',
+    example: 'crosstalk subscription remove review',
+    run: remove,
+  },
+];
 
 const nameOf = ({ args }: Call): string => args[0] ?? '';
 

@@ -6,10 +6,30 @@ import { someOf } from '../../../protocol/text/words.ts';
 import { shown } from '../../../protocol/text/result.ts';
 import { inTransport, note, print, text, type Call } from '../../command/command.ts';
 import { sinceOf } from '../../command/values.ts';
+import type { CommandSpec } from '../../command/spec.ts';
 import { dollars, grouped } from '../../../protocol/text/amounts.ts';
 import { table } from '../../view/render.ts';
 
-export function run(call: Call): Promise<number> {
+export const commands: readonly CommandSpec[] = [
+  {
+    name: 'cost',
+    summary: 'what runs have used: tokens, and money where the agent CLI states it',
+    options: [
+      [
+        '--by <what>',
+        'actor, tier, host, channel, thread, schedule, subscription, skill, session or day (default: actor)',
+      ],
+      ['--since <when>', 'only newer ones: 2026-06-09, 2h, 3d, today (default: 30 days)'],
+    ],
+    details:
+      'Every run of this machine is counted, failed and silent ones too. Of other machines those are counted that gave an answer which tells what they used.',
+    example: 'crosstalk cost --since today',
+    paged: true,
+    run,
+  },
+];
+
+function run(call: Call): Promise<number> {
   const by = byOf(call);
   return inTransport(call, async (context) => {
     const found = await cost(context, { by, ...sinceOf(call) });

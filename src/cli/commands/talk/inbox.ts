@@ -14,6 +14,7 @@ import { flag, inTransport, note, print, text, type Call } from '../../command/c
 import { limitOf } from '../../command/values.ts';
 import { EXIT } from '../../command/io.ts';
 import { actor, body, shortName, verifiedMark } from '../../view/message.ts';
+import type { CommandSpec } from '../../command/spec.ts';
 import { colourless, indent, painter } from '../../view/render.ts';
 import { localTime } from '../../../present/times.ts';
 import { failureMark, filesMark } from '../../../present/marks.ts';
@@ -22,7 +23,29 @@ import { failureMark, filesMark } from '../../../present/marks.ts';
 const EXCERPT_BYTES = 400;
 const EXCERPT_LINES = 4;
 
-export function run(call: Call): Promise<number> {
+export const commands: readonly CommandSpec[] = [
+  {
+    name: 'inbox',
+    summary: 'what came for you, unread first, and what asks you something',
+    options: [
+      ['--questions', 'only what asks you something and was not answered by you'],
+      ['-f, --follow', 'go on with what comes, until Ctrl-C'],
+      ['--done <message>', 'mark a message as read, or all'],
+      ['--count', 'only how many: unread messages, or with --questions those that ask'],
+      ['--limit <n>', 'at most so many, the newest (default: 20)'],
+      ['--from <name>', 'for whom (default: CROSSTALK_FROM, git config crosstalk.from, login)'],
+    ],
+    interrupt: 'clean',
+    details:
+      'Read is what was shown to you whole on this machine (by ask, wait, replies, read, the chat, or this list on a terminal), or marked with --done. Of what was there before this machine kept count, what is older than your last word in its channel counts as read.',
+    example: 'crosstalk inbox',
+    paged: true,
+    lines: true,
+    run,
+  },
+];
+
+function run(call: Call): Promise<number> {
   const { io } = call;
   const isCount = flag(call, 'count');
   if (isCount && flag(call, 'follow'))

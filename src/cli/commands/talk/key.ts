@@ -14,26 +14,84 @@ import {
   type Proposed,
 } from '../../../operations/keys/pinning.ts';
 import { escapeInvisible } from '../../../protocol/text/quoted.ts';
-import { flag, inTransport, isYes, note, print, type Call } from '../../command/command.ts';
+import { flag, isYes, note, print, type Call, usingTransport } from '../../command/command.ts';
 import { EXIT } from '../../command/io.ts';
+import type { CommandSpec } from '../../command/spec.ts';
 import { table } from '../../view/render.ts';
 
-type Verb = (call: Call, context: Context) => Promise<number>;
+const NOT_IN_RUN =
+  'a key is a person’s, and so is the decision whom this machine believes; the operator of this machine has it';
 
-const VERBS: Readonly<Record<string, Verb>> = {
-  key: own,
-  'key create': async (call, context) =>
-    printOwn(call, await createKey(context, call.args[0] ?? '', call.io.login)),
-  'key use': async (call, context) => printOwn(call, await useKey(context, call.args[0] ?? '')),
-  'key pin': pinOne,
-  'key unpin': forget,
-  'key list': list,
-  'key verify': look,
-};
-
-export function run(call: Call): Promise<number> {
-  return inTransport(call, (context) => (VERBS[call.name] ?? own)(call, context));
-}
+/** For signing messages, and for knowing who has signed them. */
+export const commands: readonly CommandSpec[] = [
+  {
+    name: 'key',
+    summary: 'sign what you write, and know who has signed what others write',
+    details: 'Prints your own public key, for others to pin, with its fingerprint to compare.',
+    notInRun: NOT_IN_RUN,
+    example: 'crosstalk key',
+    run: usingTransport(own),
+  },
+  {
+    name: 'key create',
+    args: '[file]',
+    summary: 'make an ssh key, and sign what you write in this clone with it',
+    details:
+      'Without a file it is ~/.ssh/crosstalk_ed25519. It has no passphrase: give it one with ssh-keygen -p -f <file>, and then the key to your agent with ssh-add <file>.',
+    notInRun: NOT_IN_RUN,
+    example: 'crosstalk key create',
+    run: usingTransport(create),
+  },
+  {
+    name: 'key use',
+    args: '<file>',
+    summary: 'sign what you write in this clone with an ssh key that you have',
+    details:
+      'A private key, or a public one whose private key your agent or your security key has. It sets git config crosstalk.signingKey; without that setting nothing is signed.',
+    notInRun: NOT_IN_RUN,
+    example: 'crosstalk key use ~/.ssh/id_ed25519.pub',
+    run: usingTransport(use),
+  },
+  {
+    name: 'key pin',
+    args: '<name> <key...>',
+    summary: 'know a name’s messages by this public key, file, or key of a message, from now on',
+    options: [['--yes', 'do not ask, also on a terminal']],
+    details:
+      'Compare the fingerprint with the owner, not over the bus. A name may have several keys, so that a new one can be pinned before the old one goes.',
+    notInRun: NOT_IN_RUN,
+    example: 'crosstalk key pin anna ~/anna.pub',
+    run: usingTransport(pinOne),
+  },
+  {
+    name: 'key unpin',
+    args: '<name> [fingerprint]',
+    summary: 'forget the pinned keys of a name, or one of them',
+    notInRun: NOT_IN_RUN,
+    example: 'crosstalk key unpin anna',
+    run: usingTransport(forget),
+  },
+  {
+    name: 'key list',
+    summary: 'the keys that are pinned on this machine',
+    notInRun: NOT_IN_RUN,
+    example: 'crosstalk key list',
+    paged: true,
+    run: usingTransport(list),
+  },
+  {
+    name: 'key verify',
+    args: '<message>',
+    summary: 'who has signed a message; exit code 1 unless a pinned key of its writer has',
+    options: [
+      ['--payload', 'print exactly the bytes that are signed'],
+      ['--signature', 'print the signature as ssh-keygen -Y verify reads it'],
+    ],
+    notInRun: NOT_IN_RUN,
+    example: 'crosstalk key verify 1f2e3d4c',
+    run: usingTransport(look),
+  },
+];
 
 async function own(call: Call, context: Context): Promise<number> {
   const found = await ownKey(context);
@@ -43,6 +101,14 @@ async function own(call: Call, context: Context): Promise<number> {
     'what you write here is not signed; make a key with: crosstalk key create, or take one with: crosstalk key use <file>',
   );
   return print(call, null, () => '');
+}
+
+async function create(call: Call, context: Context): Promise<number> {
+  return printOwn(call, await createKey(context, call.args[0] ?? '', call.io.login));
+}
+
+async function use(call: Call, context: Context): Promise<number> {
+  return printOwn(call, await useKey(context, call.args[0] ?? ''));
 }
 
 function printOwn(call: Call, { path, key }: OwnKey): number {

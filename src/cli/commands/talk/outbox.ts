@@ -5,11 +5,31 @@ import { dropHeldSecrets, releaseHeldSecrets } from '../../../operations/upkeep/
 import { saidSecrets } from '../../../protocol/text/secrets.ts';
 import { EXIT } from '../../command/io.ts';
 import { inTransport, note, print, text, type Call } from '../../command/command.ts';
+import type { CommandSpec } from '../../command/spec.ts';
 import { colourless, table } from '../../view/render.ts';
 import { localTimes } from '../../../present/times.ts';
 import { queuedLine } from '../../../present/state.ts';
 
-export function run(call: Call): Promise<number> {
+export const commands: readonly CommandSpec[] = [
+  {
+    name: 'outbox',
+    summary: 'what waits on this machine to be pushed, or is held because it looks like a secret',
+    options: [
+      ['--list', 'one line each, without the secret (default)'],
+      [
+        '--allow-secret <id>',
+        'let one go as it is, or all: whoever can read the transport reads it',
+      ],
+      ['--drop <id>', 'forget one, or all; who waits for an answer is told that there is none'],
+    ],
+    details:
+      'Everything that this machine writes is searched for keys, tokens and passwords before it is pushed; git config crosstalk.scanSecrets false ends that. An answer that is dropped becomes a dead letter, which crosstalk dlq --retry runs again.',
+    example: 'crosstalk outbox',
+    run,
+  },
+];
+
+function run(call: Call): Promise<number> {
   const [allowed, dropped] = [text(call, 'allowSecret'), text(call, 'drop')];
   if (allowed !== undefined && dropped !== undefined)
     throw new CrosstalkError('usage', '--allow-secret and --drop were given; give one of them');

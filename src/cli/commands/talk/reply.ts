@@ -5,10 +5,34 @@ import { readAttachments, assertText } from '../../command/attach.ts';
 import { lookAtStdin, readBody } from '../../command/body.ts';
 import { flag, given, inTransport, isYes, text, type Call } from '../../command/command.ts';
 import { EXIT } from '../../command/io.ts';
+import { ALLOW_SECRET, NO_SECRETS, FROM, ATTACH, type CommandSpec } from '../../command/spec.ts';
 import { decideHere } from '../work/decide.ts';
 import { whereWords, printSent } from '../../view/sent.ts';
 
-export async function run(call: Call): Promise<number> {
+export const commands: readonly CommandSpec[] = [
+  {
+    name: 'reply',
+    args: '<message> [text] [-]',
+    summary: 'answer a message, or ask further in its thread',
+    options: [
+      ['--option <n>', 'choose this one of the answers that the message offers'],
+      ['--again', 'although you have answered it already'],
+      FROM,
+      ['--tier <tier>', 'the model tier asked for'],
+      ['--file <path>', 'take the text from a file'],
+      ATTACH,
+      ALLOW_SECRET,
+      ['--no-wait', 'return as soon as the message is safely queued'],
+    ],
+    inRun: NO_SECRETS,
+    details:
+      'Goes to the writer of the message, in its channel; an actor wakes with the whole thread. After a final answer it asks anew. A text that is only the number of an option chooses it; a text beside --option stands below it. To a question for permission an option decides, as crosstalk approve and deny do.',
+    example: 'crosstalk reply 1f2e3d4c "yes, but leave the tests alone"',
+    run,
+  },
+];
+
+async function run(call: Call): Promise<number> {
   const [message = '', ...words] = call.args;
   const said: Call = { ...call, args: words };
   const body = await bodyOf(said);

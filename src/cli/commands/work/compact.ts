@@ -5,10 +5,30 @@ import { addedMemoryJson } from '../../../operations/shapes/as-json.ts';
 import { clockOf } from '../../../operations/clock.ts';
 import { given, inTransport, note, print, type Call } from '../../command/command.ts';
 import { EXIT } from '../../command/io.ts';
+import { FROM, TIMEOUT, NO_WAITING, type CommandSpec } from '../../command/spec.ts';
 import { ended, timeoutOf, Talk } from '../../view/talk.ts';
 import { withoutRepeats } from '../../view/message.ts';
 
-export async function run(asGiven: Call): Promise<number> {
+export const commands: readonly CommandSpec[] = [
+  {
+    name: 'compact',
+    args: '<message>',
+    summary: 'have an actor sum up a thread, and keep that as a note',
+    details:
+      'The note says which messages it covers, and stands in a prompt where they have to be left out. Nothing else makes such notes, and the messages stay as they are.',
+    options: [
+      ['--by <actor>', 'who sums it up (default: the actor that wrote last in it)'],
+      FROM,
+      TIMEOUT,
+    ],
+    interrupt: 'clean',
+    notInRun: NO_WAITING,
+    example: 'crosstalk compact 1f2e3d4c --by librarian',
+    run,
+  },
+];
+
+async function run(asGiven: Call): Promise<number> {
   const call = withoutRepeats(asGiven);
   const { io } = call;
   const talk = new Talk(call);

@@ -1,9 +1,34 @@
 import { exportActor, importActor } from '../../../operations/skills/give-actor.ts';
 import { readFileOrStdin } from '../../command/body.ts';
 import { flag, given, inTransport, note, print, type Call } from '../../command/command.ts';
+import { ALLOW_SECRET, FROM, type CommandSpec } from '../../command/spec.ts';
+
+export const commands: readonly CommandSpec[] = [
+  {
+    name: 'actor export',
+    args: '<name>',
+    summary:
+      'an actor to give away: its profile, the skills that it names, its tools without secrets',
+    example: 'crosstalk actor export reviewer > reviewer.json',
+    run,
+  },
+  {
+    name: 'actor import',
+    args: '<file>',
+    summary: 'put an actor that somebody gave away on the bus; its tools wait for approval',
+    options: [
+      ['--name <name>', 'give it another name'],
+      ['--replace', 'replace an actor and skills of the same name'],
+      FROM,
+      ALLOW_SECRET,
+    ],
+    example: 'crosstalk actor import reviewer.json',
+    run,
+  },
+];
 
 /** `actor export` and `actor import`: an actor to give away. */
-export function run(call: Call): Promise<number> {
+function run(call: Call): Promise<number> {
   const [what = ''] = call.args;
   return inTransport(call, async (context) => {
     if (call.name === 'actor export') {

@@ -4,9 +4,22 @@ import { clockOf } from '../../../operations/clock.ts';
 import { packageVersion } from '../../../package.ts';
 import { note, type Call } from '../../command/command.ts';
 import { EXIT } from '../../command/io.ts';
+import type { CommandSpec } from '../../command/spec.ts';
+
+export const commands: readonly CommandSpec[] = [
+  {
+    name: '__permission',
+    summary: 'what the agent CLI of a run asks for permission, as an MCP server on its pipes',
+    standalone: true,
+    hidden: true,
+    inRun: true,
+    example: 'crosstalk __permission',
+    run,
+  },
+];
 
 /** The server that the agent CLI of a run asks for permission, on this process's pipes. */
-export async function run(call: Call): Promise<number> {
+async function run(call: Call): Promise<number> {
   const { io } = call;
   const chance = clockOf(io);
   const isWhole = await servePermission(

@@ -2,18 +2,39 @@ import { addSkill } from '../../../operations/skills/add.ts';
 import { listSkills, showSkill } from '../../../operations/skills/list.ts';
 import { escapeInvisible } from '../../../protocol/text/quoted.ts';
 import { flag, given, inTransport, note, print, type Call } from '../../command/command.ts';
+import { ALLOW_SECRET, FROM, type CommandSpec } from '../../command/spec.ts';
 import { colourless, table } from '../../view/render.ts';
 
-export function run(call: Call): Promise<number> {
-  switch (call.name) {
-    case 'skill add':
-      return add(call);
-    case 'skill show':
-      return show(call);
-    default:
-      return list(call);
-  }
-}
+export const commands: readonly CommandSpec[] = [
+  {
+    name: 'skill list',
+    summary: 'the skills that a message can ask for by beginning with /name',
+    inRun: true,
+    example: 'crosstalk skill list',
+    paged: true,
+    run: list,
+  },
+  {
+    name: 'skill show',
+    args: '<skill>',
+    summary: 'one skill: what the actor is told, and the files beside it',
+    inRun: true,
+    example: 'crosstalk skill show review',
+    paged: true,
+    run: show,
+  },
+  {
+    name: 'skill add',
+    args: '<dir>',
+    summary: 'put a folder with a SKILL.md on the bus, for every actor',
+    details:
+      'It replaces the skill of the same name in local/skills/, and goes before one in upstream/skills/.',
+    options: [FROM, ALLOW_SECRET],
+    notInRun: 'skills are for every actor, and an operator adds them',
+    example: 'crosstalk skill add ~/skills/triage',
+    run: add,
+  },
+];
 
 function list(call: Call): Promise<number> {
   return inTransport(call, async (context) => {

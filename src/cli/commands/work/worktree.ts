@@ -7,38 +7,75 @@ import {
 } from '../../../operations/worktrees/remove.ts';
 import type { Context } from '../../../operations/context.ts';
 import { escapeInvisible } from '../../../protocol/text/quoted.ts';
-import { flag, inTransport, note, print, type Call } from '../../command/command.ts';
+import { flag, note, print, type Call, usingTransport } from '../../command/command.ts';
 import { durationOf } from '../../command/values.ts';
 import { table } from '../../view/render.ts';
 import { ageOf } from '../../../present/times.ts';
+import type { CommandSpec } from '../../command/spec.ts';
 
 const LONGEST_MS = 1000 * 86_400_000;
 
-export function run(call: Call): Promise<number> {
-  const [given = ''] = call.args;
-  return inTransport(call, async (context) => {
-    switch (call.name) {
-      case 'worktree show': {
-        const listed = await showWorktree(context, given);
-        return print(call, listed, () => facts(listed));
-      }
-      case 'worktree diff':
-        return diff(call, context, given);
-      case 'worktree remove': {
-        const removed = await removeWorktree(context, { given, force: flag(call, 'force') });
-        return print(call, removed, () => `Removed: ${removed.dir}`);
-      }
-      case 'worktree prune':
-        return prune(call, context);
-      default: {
-        const all = await listWorktrees(context);
-        return print(call, all, () => list(context, all));
-      }
-    }
-  });
+export const commands: readonly CommandSpec[] = [
+  {
+    name: 'worktree list',
+    summary: 'the copies of repositories on this machine, and what is in them',
+    example: 'crosstalk worktree list',
+    paged: true,
+    run: usingTransport(list),
+  },
+  {
+    name: 'worktree show',
+    args: '<worktree>',
+    summary: 'one copy: where it is, its branch, and what was not committed or fetched',
+    details:
+      'It is named by its thread, its branch, or a message: the first of the thread, or an answer.',
+    example: 'crosstalk worktree show 1f2e3d4c',
+    run: usingTransport(show),
+  },
+  {
+    name: 'worktree diff',
+    args: '<worktree>',
+    summary: 'what the commits of a thread have changed, as a patch',
+    example: 'crosstalk worktree diff 1f2e3d4c',
+    paged: true,
+    run: usingTransport(diff),
+  },
+  {
+    name: 'worktree remove',
+    args: '<worktree>',
+    summary: 'remove a copy; its branch in the repository stays',
+    options: [
+      ['--force', 'also with changes that are in no commit, or commits that were not fetched'],
+    ],
+    example: 'crosstalk worktree remove 1f2e3d4c',
+    run: usingTransport(remove),
+  },
+  {
+    name: 'worktree prune',
+    summary: 'remove the copies with which nothing is lost',
+    options: [['--unused <duration>', 'only where no run has worked for so long, such as 7d']],
+    example: 'crosstalk worktree prune',
+    run: usingTransport(prune),
+  },
+];
+
+async function list(call: Call, context: Context): Promise<number> {
+  const all = await listWorktrees(context);
+  return print(call, all, () => rows(context, all));
 }
 
-function list({ now }: Context, all: readonly ListedWorktree[]): string {
+async function show(call: Call, context: Context): Promise<number> {
+  const listed = await showWorktree(context, call.args[0] ?? '');
+  return print(call, listed, () => facts(listed));
+}
+
+async function remove(call: Call, context: Context): Promise<number> {
+  const input = { given: call.args[0] ?? '', force: flag(call, 'force') };
+  const removed = await removeWorktree(context, input);
+  return print(call, removed, () => `Removed: ${removed.dir}`);
+}
+
+function rows({ now }: Context, all: readonly ListedWorktree[]): string {
   return table(
     all.map((one) => [
       one.id,
@@ -70,8 +107,8 @@ function facts(listed: ListedWorktree): string {
   );
 }
 
-async function diff(call: Call, context: Context, given: string): Promise<number> {
-  const shown = await diffWorktree(context, given);
+async function diff(call: Call, context: Context): Promise<number> {
+  const shown = await diffWorktree(context, call.args[0] ?? '');
   if (shown.uncommitted > 0)
     note(call, `${String(shown.uncommitted)} more files are in no commit; see ${shown.dir}`);
   if (shown.cut) note(call, `the rest is left out; see it with: git -C ${shown.dir} diff`);

@@ -1,7 +1,14 @@
-import { DISPATCH_ENVIRONMENT, ENVIRONMENT, EXAMPLE, EXIT_CODES, FILES, SUMMARY } from './facts.ts';
-import { inSections, sectionOf } from './sections.ts';
-import { optionsOf, type CommandSpec } from '../command/spec.ts';
-import { COMMANDS } from '../tables/table.ts';
+import {
+  DISPATCH_ENVIRONMENT,
+  ENVIRONMENT,
+  EXAMPLE,
+  EXIT_CODES,
+  FILES,
+  SUMMARY,
+} from './help/facts.ts';
+import { inSections, sectionOf } from './help/sections.ts';
+import { optionsOf, type CommandSpec } from './command/spec.ts';
+import { COMMANDS } from './commands.ts';
 
 /**
  * The manual page, generated from the command table and from the facts that `--help` shows as well.

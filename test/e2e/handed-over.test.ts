@@ -11,7 +11,7 @@ import { copyOfPackage } from '../support/service.ts';
 import { wait } from '../../src/wait.ts';
 import { until } from '../support/wait.ts';
 
-// The short way of a `send` that a dispatcher takes over (decision 58), in the built program.
+// A `send` or an `ask` that a dispatcher takes over, in the built program.
 
 interface Options {
   env?: NodeJS.ProcessEnv;
@@ -84,7 +84,7 @@ const sent = (relPath: string): object => ({
 const line = (send: object): string => `${JSON.stringify({ pid: 1, send })}\n`;
 const HELLO = ['--to', 'worker', '--from', 'me', 'hello'];
 
-it('a plain send to a dispatcher loads nothing but its own part, and is on record as any other', async () => {
+it('a send to a dispatcher loads nothing but the first part of the program', async () => {
   const bus = new Bus();
   const host = await bus.host('here', { worker: 'true' });
   const running = host.start();
@@ -94,23 +94,13 @@ it('a plain send to a dispatcher loads nothing but its own part, and is on recor
   expect(plain).toMatchObject({ code: 0, err: '' });
   expect(plain.out).toMatch(/^Sent: \S+\.md\n$/);
   const json = await send([...HELLO, '--json']);
-  expect(loaded()).toEqual(['quick']);
-  // With its value in the same word, which the short way leaves to the whole program.
-  const whole = await send(['--to=worker', '--from', 'me', 'hello', '--json']);
-  expect(loaded().sort()).toEqual(['main', 'quick']);
-  const [short, long] = [json, whole].map(
-    ({ out }) => JSON.parse(out) as { messages: [{ relPath: string }] },
-  );
-  const named = short?.messages[0].relPath ?? '';
-  expect({ ...short, messages: [{ ...short?.messages[0], relPath: '' }] }).toEqual({
-    ...long,
-    messages: [{ ...long?.messages[0], relPath: '' }],
-  });
+  expect(loaded()).toEqual(['main']);
+  const { messages } = JSON.parse(json.out) as { messages: [{ relPath: string }] };
   const stored = bus
     .from('me')
     .map(({ relPath, message }) => [relPath, message.body, message.tier]);
-  expect(stored).toHaveLength(3);
-  expect(stored).toContainEqual([named, 'hello', undefined]);
+  expect(stored).toHaveLength(2);
+  expect(stored).toContainEqual([messages[0].relPath, 'hello', undefined]);
   expect(stored).toContainEqual([plain.out.slice('Sent: '.length).trim(), 'hello', 'default']);
 });
 
@@ -119,20 +109,19 @@ it('what is on stdin is left out with a word, and an open pipe with nothing in i
   const asked = await listening(host, (socket) =>
     socket.end(line({ sent: sent(relPathOf(1)), notes: [] })),
   );
-  const { send, loaded } = installed(host);
+  const { send } = installed(host);
   expect(await send(HELLO, { stdin: '' })).toEqual({
     code: 0,
     out: `Sent: ${relPathOf(1)}\n`,
     err: '',
   });
-  expect(loaded()).toEqual(['quick']);
   const { out, err } = await send(HELLO, { stdin: 'a line\n' });
   expect(out).toBe(`Sent: ${relPathOf(1)}\n`);
   expect(err).toMatch(/^crosstalk send: what is on stdin was left out/);
   expect(asked).toHaveLength(2);
 });
 
-it('what a dispatcher refuses is told by the whole program, which does not ask it again', async () => {
+it('what a dispatcher refuses is told, and it is not asked again', async () => {
   const host = await new Bus().host('here', { worker: 'true' });
   const error = { code: 'usage', message: 'nobody is called worker' };
   const asked = await listening(host, (socket) => socket.end(line({ error, notes: ['a note'] })));
@@ -170,18 +159,17 @@ it('a message whose dispatcher ends without a word is sent once, under the name 
   expect(stored?.message.timestamp).toBe(request.at);
 });
 
-it('a question is on its way before what waits for its answer is loaded, and is asked once', async () => {
+it('a question is asked once', async () => {
   const bus = new Bus();
   const host = await bus.host('here', { worker: 'cat > /dev/null; echo done' });
   const running = host.start();
-  const { ask, loaded } = installed(host);
+  const { ask } = installed(host);
   await until('a dispatcher', () => running.count('dispatcher_started') > 0);
   expect(await ask(['worker', '--from', 'me', 'hello'])).toEqual({
     code: 0,
     out: 'done\n',
     err: '',
   });
-  expect(loaded()).toContain('main');
   const json = await ask(['worker', '--from', 'me', 'hello', '--json']);
   expect(JSON.parse(json.out)).toMatchObject({ state: 'REPLIED', answer: { body: 'done\n' } });
   expect(bus.from('me')).toHaveLength(2);
@@ -213,20 +201,6 @@ it('a question whose dispatcher ends without a word is sent once, by the command
   expect((await ran).err).toContain('crosstalk wait ');
   const { request } = JSON.parse(asked[0] ?? '') as { request: { at: string } };
   expect(bus.from('me').map(({ message }) => message.timestamp)).toEqual([request.at]);
-});
-
-it.each([
-  ['in a run', { CROSSTALK_RUN_DIR: '/nowhere/run/1' }],
-  ['with a variable that it does not know', { CROSSTALK_DEBUG: '1' }],
-])('a send %s goes the whole way', async (_, env) => {
-  const host = await new Bus().host('here', { worker: 'true' });
-  const asked = await listening(host, (socket) =>
-    socket.end(line({ sent: sent(relPathOf(1)), notes: [] })),
-  );
-  const { send, loaded } = installed(host);
-  await send(HELLO, { env });
-  expect(loaded()).toContain('main');
-  expect(asked.length).toBeLessThan(2);
 });
 
 it.each(['SIGINT', 'SIGTERM'] as const)(
@@ -265,7 +239,6 @@ it('Ctrl-C ends the wait for a dispatcher, and who has it is told that it may be
   const { send, ask } = installed(host);
   for (const run of [
     () => send(HELLO, { end: stop.signal }),
-    // The whole program does this one.
     () => send([...HELLO, '--no-wait'], { end: stop.signal }),
     () => ask(['worker', 'hello'], { end: stop.signal }),
   ]) {
